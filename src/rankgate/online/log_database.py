@@ -1,4 +1,4 @@
-"""DuckDB, the engine of everything that reads logs; the one place that imports it."""
+"""DuckDB, the database that reads logs; only this module imports it."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ SUM_UNIT, SUM_LIMIT = 2.0**60, 2.0**32
 def exact_sum(column: Any, condition: Any = None) -> Any:  # noqa: ANN401 - columns of Ibis
     """The sum of a column of numbers, the same in any order of the rows.
 
-    Threads add floats in another order every time, so that the last digit of their sum differs
-    between equal calls. Whole numbers have no such error: floats are added as multiples of 2⁻⁶⁰,
-    which those from 2⁻⁸ up are, to 2³². Larger ones, infinity and NaN are added as floats.
+    Threads add floats in a different order every time, so that the last digit of their sum differs
+    between equal calls. Sums of whole numbers have no such error: floats are added as multiples of
+    2⁻⁶⁰, which is exact for sizes from 2⁻⁸ to 2³². Larger numbers, infinity and NaN are added as
+    floats.
 
     Args:
         column: the column of an expression of Ibis.
@@ -49,9 +50,9 @@ class Database:
     """A DuckDB database in memory that spills to a temporary folder.
 
     Attributes:
-        connection: DuckDB's own.
-        folder: for temporary files; removed with the database.
-        dialect: the dialect of its SQL, as Ibis calls it.
+        connection: the connection of DuckDB.
+        folder: the folder for temporary files; removed with the database.
+        dialect: Ibis's name of the SQL dialect.
         time_zone: the time zone of dates.
     """
 
@@ -63,12 +64,12 @@ class Database:
         self.folder = folder
 
     def run(self, sql: str, values: Sequence[object] = ()) -> None:
-        """Carry out a statement."""
+        """Run a statement."""
         with _translated_errors():
             self.connection.execute(sql, list(values))
 
     def use_zone(self, time_zone: str) -> None:
-        """Let dates of times, and so days and weeks, be those of a time zone.
+        """Set the time zone of dates, days and weeks.
 
         Raises:
             InputError: no such time zone.
@@ -85,7 +86,7 @@ class Database:
         return table.with_columns(cs.datetime(time_zone="*").dt.convert_time_zone("UTC"))
 
     def text(self, expression: object) -> str:
-        """An expression of Ibis as SQL of this database."""
+        """The SQL of an Ibis expression for this database."""
         import ibis
 
         return str(ibis.to_sql(expression, dialect=self.dialect))
@@ -116,7 +117,7 @@ def _translated_errors() -> Iterator[None]:
     """Turn DuckDB's errors about files and values of users into ours.
 
     Raises:
-        InputError: a damaged file, a column that is not there, a value of the wrong type.
+        InputError: a damaged file, a missing column, a value of the wrong type.
     """
     import duckdb
 
@@ -165,10 +166,10 @@ def open_database(memory: str = MEMORY, threads: int | None = None) -> Iterator[
 
 
 def quote_text(text: str) -> str:
-    """A text of SQL in quotes."""
+    """Quote a text for SQL."""
     return "'" + str(text).replace("'", "''") + "'"
 
 
 def quote_identifier(column: str) -> str:
-    """A column's name in quotes."""
+    """Quote the name of a column for SQL."""
     return '"' + column.replace('"', '""') + '"'

@@ -148,7 +148,7 @@ class PackedSearches:
         )
 
     def split(self, share: float, seed: int) -> tuple[PackedSearches, PackedSearches]:
-        """Split the searches in two; each search goes to the second part with probability `share`."""
+        """Split the searches in two; each goes to the second part with probability `share`."""
         second_counts = np.random.default_rng(seed).binomial(self.weight.astype(np.int64), share)
         first, second = self.weight - second_counts, second_counts.astype(np.float64)
         halves = (

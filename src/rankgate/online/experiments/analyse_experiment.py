@@ -277,7 +277,7 @@ def _segment_rows(
 
 
 def compare_with_itself(units: Units, comparison: ArmComparison, seed: int) -> pl.DataFrame:
-    """Compare random halves of the control; in a sound experiment 1 − level are significant.
+    """Compare random halves of the control; if all is well, a share of 1 − level is significant.
 
     The halves are drawn again each time. Their common users make the count vary more than that of
     independent tests.

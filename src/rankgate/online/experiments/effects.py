@@ -1,4 +1,4 @@
-"""The difference of two arms on one measure, with its error.
+"""The difference of two arms in one measure, with its standard error.
 
 Moments are the numbers of an arm that tests of means need: units, means and covariances of a
 few columns. Means, ratios and proportions of two arms follow.
@@ -33,25 +33,26 @@ GrowthBook does. Only the first keeps its level where few units have a value abo
 
 @dataclass(frozen=True)
 class Effect:
-    """Treatment against control on one measure.
+    """The effect of a treatment against the control on one measure.
 
     Attributes:
         control: the control's value.
-        treatment: the treatment's; with a covariate both are adjusted to its mean in all arms.
+        treatment: the treatment's value; with a covariate both values are adjusted to the
+            covariate's mean in all arms.
         delta: treatment − control.
-        se: its standard error.
+        se: the standard error of delta.
         low, high: the interval of delta.
         relative: delta / |control|; NaN where control is 0.
-        relative_low, relative_high: its interval; an end is infinite where the control is not
-            clearly different from 0.
-        p_value: two-sided, against no difference.
+        relative_low, relative_high: the interval of relative; an end is infinite if the control is
+            not clearly different from 0.
+        p_value: the two-sided p-value of the test against no difference.
         n: units of both arms.
         method: the method: t, z, delta, cuped, order-statistics, bootstrap; followed by
             ``skewness`` if a correction for skewed values moves the test, and ``always-valid`` if
             it holds at every look.
-        arms: the test that p and intervals are of.
+        arms: the test that gives p and the intervals.
         relative_by: the method of the relative interval.
-        explained: the share of the variance that a covariate explains; None without one.
+        explained: the share of the variance that a covariate explains; None without a covariate.
     """
 
     control: float
@@ -71,7 +72,7 @@ class Effect:
     explained: float | None = None
 
     def mde(self, alpha: float, power: float) -> float:
-        """The smallest true difference that an experiment with this error shows.
+        """The smallest true difference that an experiment with this standard error detects.
 
         (z(1 − alpha/2) + z(power)) · se
         """
@@ -93,8 +94,8 @@ def make_effect(
 
     Args:
         arms: the test.
-        z_limit: the quantile of its statistic.
-        p: its p-value.
+        z_limit: the quantile of the test statistic.
+        p: the p-value of the test.
         n: units of both arms.
         method: the name of the test.
         relative_by: the method of the relative interval.
@@ -179,7 +180,7 @@ def independent_effect(
 
 
 def always_valid_effect(effect: Effect, level: float, tuned_to: float) -> Effect:
-    """The same with intervals and a p-value that hold at every look."""
+    """The effect with intervals and a p-value that hold at every look."""
     alpha = 1 - level
     z_limit = float(half_width(1.0, effect.n, alpha, tuned_to))
     p = p_value(effect.arms.statistic(), 1.0, effect.n, alpha, tuned_to)
@@ -216,13 +217,13 @@ class Moments:
 
     @property
     def ratio(self) -> float:
-        """The sum of values over that of denominators; the mean where there are none."""
+        """The sum of values divided by the sum of denominators; the mean without denominators."""
         below = self.mean.get("per", 1.0)
         return self.mean["value"] / below if below else np.nan
 
     @property
     def earlier(self) -> float:
-        """The same from before the experiment; 0 without a covariate."""
+        """The ratio from before the experiment; 0 without a covariate."""
         if "before" not in self.mean:
             return 0.0
         below = self.mean.get("before_per", 1.0)
@@ -230,7 +231,7 @@ class Moments:
 
     @property
     def gradients(self) -> tuple[dict[str, float], dict[str, float]]:
-        """The factors of columns whose sum is a unit's share in `ratio`, and in `earlier`.
+        """The factors of columns in a unit's share of `ratio`, and of `earlier`.
 
         (x − R y) / mean of y, by the delta method (Deng, Knoblich and Lu, KDD 2018).
         """
@@ -271,7 +272,7 @@ class Moments:
 
 
 def compute_moments(units: pl.DataFrame) -> Moments:
-    """The moments of units, of those of `UNIT_COLUMNS` that the table has."""
+    """The moments of units, for the columns of `UNIT_COLUMNS` that the table has."""
     names = [name for name in UNIT_COLUMNS if name in units.columns]
     n = len(units)
     if not n:
@@ -307,10 +308,10 @@ def compare_means(
 ) -> Effect:
     """Compare two arms: Welch's t, the delta method for ratios, CUPED with a covariate.
 
-    Proportions of units have the pooled z-test, and the intervals of the score tests that it is one
-    of. With a covariate x (Deng, Xu, Kohavi and Walker, WSDM 2013) an arm's value is
-    y − θ (x − c), with θ and c of the units of all arms, so that a control has one value however
-    many arms it is compared with.
+    Proportions of units have the pooled z-test, a score test, and the intervals of score tests.
+    With a covariate x (Deng, Xu, Kohavi and Walker, WSDM 2013) an arm's value is y − θ (x − c),
+    with θ and c from the units of all arms, so that a control has the same value in all
+    comparisons.
 
     Args:
         control: moments of the control.
@@ -359,7 +360,7 @@ def compare_means(
 
 
 def _variances(arm: Moments) -> tuple[float, float, float]:
-    """Variance of the arm's value, covariance with its earlier one, variance of that."""
+    """The variance of the arm's value, and covariance with and variance of its earlier value."""
     value, earlier = arm.gradients
     pairs = ((value, value), (value, earlier), (earlier, earlier))
     variance, covariance, earlier_variance = (arm.covariance(*pair) / arm.n for pair in pairs)
@@ -379,7 +380,7 @@ def pooled_central_moments(
 
     Args:
         arms: the units of each arm.
-        sums: their moments.
+        sums: the moments of the arms.
         slope: θ of a covariate.
     """
     unit_shares = []
@@ -397,9 +398,9 @@ def pooled_central_moments(
 
 
 def covariate_slope(units: Moments) -> tuple[float, float]:
-    """θ and c, of the units of all arms.
+    """θ and c from the units of all arms.
 
-    They are the slope of linearised values on linearised earlier ones, and the earlier value.
+    θ is the slope of linearised values on linearised earlier values; c is the earlier value.
     """
     value, earlier = units.gradients
     variance = units.covariance(earlier, earlier)

@@ -1,6 +1,6 @@
 """Estimate one measure of two arms from their units.
 
-Units are resampled first: standard errors by the bootstrap.
+Standard errors by the bootstrap come from resampled units.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rankgate.online.experiments.units import Measure, Units
 
 
-_MAX_WEIGHTS = 20_000_000  # weights at one time
+_MAX_WEIGHTS = 20_000_000  # weights in memory at one time
 
 
 def bootstrap_effect(
@@ -45,8 +45,8 @@ def bootstrap_effect(
     """Compare two arms by normal theory, with standard errors by the bootstrap over units.
 
     Each unit's weight in a resample is drawn from Poisson(1); all values of a unit have the weight
-    of the unit. Percentiles of resamples are not taken: of few values they leave out the truth more
-    than twice as often as stated.
+    of the unit. Percentiles of resamples are not used: with few values their intervals miss the
+    truth more than twice as often as stated.
 
     Args:
         arms: the rows of the control and the treatment: ``unit``, ``value`` and, for ratios,
@@ -131,11 +131,11 @@ class ComparisonMethod:
     Attributes:
         level: the confidence level of intervals.
         relative: the method of relative intervals.
-        tuned_to: the units at which always-valid intervals are narrowest; None for intervals that
-            hold at one look.
-        cap: the quantile at which values of units are cut off; None for none.
+        tuned_to: the number of units at which always-valid intervals are narrowest; None for
+            intervals that hold at one look.
+        cap: the quantile at which values of units are cut off; None for no cut.
         resamples: the number of resamples of units, for intervals by the bootstrap; 0 for none.
-        seed: the seed of these.
+        seed: the seed of the resamples.
     """
 
     level: float = 0.95
@@ -152,7 +152,7 @@ def estimate_effect(
     """Compare one measure of two arms.
 
     Args:
-        units: with values of the measure.
+        units: the units with values of the measure.
         measure: the measure to compare.
         control: the name of an arm.
         treatment: the values of the treatment.
@@ -196,7 +196,7 @@ def estimate_effect(
 
 
 def _without_unit_denominator(rows: pl.DataFrame) -> pl.DataFrame:
-    """The same without a denominator that is 1 for every unit of both arms: it is of a mean."""
+    """Drop denominators that are 1 for every unit of both arms: the ratio is then a mean."""
     if "per" in rows.columns and (rows["per"] == 1).all() and "before_per" not in rows.columns:
         return rows.drop("per")
     return rows

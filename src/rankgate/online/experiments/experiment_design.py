@@ -1,6 +1,6 @@
 """An experiment's design and the tests of its arms: options of ``ab`` and ``plan``.
 
-Units of an experiment from a table follow: CSV, Parquet or a frame, one row a unit or more.
+The module also reads units from a table (CSV, Parquet or a frame) with one or more rows per unit.
 """
 
 from __future__ import annotations
@@ -133,12 +133,12 @@ class Design(ByContent):
 
     @property
     def first_day(self) -> date | None:
-        """The first day; None for that of the data."""
+        """The first day; None to use the first day of the data."""
         return _parse_day(self.start, "start")
 
     @property
     def last_day(self) -> date | None:
-        """The last day; None for that of the data."""
+        """The last day; None to use the last day of the data."""
         return _parse_day(self.end, "end")
 
 
@@ -218,7 +218,7 @@ def read_units_from_table(
     Args:
         data: the table.
         measures: the measures to compare; their columns are numbers, or true and false.
-        design: has the columns of arms, units, days, covariates and segments.
+        design: the design, which names the columns of arms, units, days, covariates and segments.
 
     Raises:
         InputError: a table that cannot be read, a column that it does not have, or that holds no
@@ -284,7 +284,7 @@ def read_units_from_table(
 
 
 def _covariate_columns(covariate: str) -> list[str]:
-    """The column of a covariate, or both of a ratio: ``earlier`` or ``spent/visited``."""
+    """The column of a covariate, or both columns of a ratio: ``earlier`` or ``spent/visited``."""
     return [name.strip() for name in covariate.split("/", 1)]
 
 

@@ -1,6 +1,6 @@
 """Plan of an experiment: the result of ``plan``, and its document.
 
-The document has what moves first, days by share, and the spread of KPIs.
+The document shows the most sensitive KPIs, the days by share of traffic, and the spread of KPIs.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class ExperimentPlan(Result):
 
 
 def plan_document(result: ExperimentPlan) -> Document:
-    """Days until the effect shows, what shows after some weeks, and why some KPIs are missing."""
+    """The days until an effect is detected, effects by weeks, and reasons for missing KPIs."""
     effect = result.settings["effect"]
     unplanned_kpis = result.kpis.drop_nulls("why")
     reasons = unplanned_kpis.group_by("why", maintain_order=True).agg("kpi")
@@ -170,7 +170,7 @@ def plan_document(result: ExperimentPlan) -> Document:
 
 
 def _interleaving(result: ExperimentPlan) -> list[Table | str]:
-    """Units that interleaving and A/B tests of the same two systems need."""
+    """The units that interleaving and A/B tests of the same two systems need."""
     if result.interleaving.is_empty():
         return []
     rows = tuple(

@@ -1,7 +1,7 @@
 """Arms compared on KPIs: the result of ``ab``, its findings and its document.
 
-Findings make an experiment's figures doubtful, or forbid them. The document has checks first,
-then arms, metrics, segments and days.
+Findings warn about an experiment's figures, or block them. The document shows checks first, then
+arms, metrics, segments and days.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class ExperimentFinding:
 
     Attributes:
         code: the code of the check.
-        severity: ``block``: no figure is given and no rule decided; ``warn``: with a warning.
+        severity: ``block``: no figures and no decisions of rules; ``warn``: figures with a warning.
         text: the problem and the remedy.
         subject: the measure or the arm; empty for the whole experiment.
     """
@@ -269,7 +269,7 @@ def _arms(result: Experiment) -> Grid:
 
 
 def format_figure(value: float | None, kind: str = "", metric: str = "") -> str:
-    """A value of a metric: proportions and shares in per cent.
+    """Format a value of a metric: proportions and shares in per cent.
 
     >>> format_figure(0.1902, "proportion"), format_figure(52.4563), format_figure(None)
     ('19.02%', '52.46', '–')
@@ -327,7 +327,7 @@ def _metrics(result: Experiment) -> Grid:
 
 
 def _interval(row: Mapping[str, Any], result: Experiment) -> str:
-    """The relative interval; one end where the other is infinite; the level if it is another."""
+    """The relative interval; one end if the other is infinite; the level if not the default."""
     low, high = row["relative_low"], row["relative_high"]
     text = format_share_interval(low, high)
     if low is not None and high is None:
@@ -339,7 +339,7 @@ def _interval(row: Mapping[str, Any], result: Experiment) -> str:
 
 
 def _format_p_value(p: float | None) -> str:
-    """A p-value, with more digits where it is small."""
+    """Format a p-value, with more digits if it is small."""
     if p is not None and 1e-5 <= p < 0.01:
         return f"{p:.5f}"
     return format_p_value(p)

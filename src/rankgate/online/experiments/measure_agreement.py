@@ -43,7 +43,7 @@ MIN_UNITS = 3
 
 NOTHING_TO_MEASURE = "name a table of experiments, or --events with --qrels."
 
-_MAX_MISSING = 0.1  # share of resamples without a threshold above which it has no interval
+_MAX_MISSING = 0.1  # share of resamples without a threshold; above this share there is no interval
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def agreement(
 def _pair_statistics(
     observations: Observations, m: int, k: int, has_both: NDArray[np.bool_], setting: _Settings
 ) -> tuple[dict[str, Json], Floats]:
-    """Statistics of a metric and a KPI, and the prediction of each unit from the others."""
+    """The statistics of a metric and a KPI, and predictions of each unit from all other units."""
     x, y = observations.offline[has_both, m], observations.online[has_both, k]
     x_error, y_error = (
         observations.offline_error[has_both, m],
@@ -165,7 +165,7 @@ def _pair_statistics(
 
 
 def _sign_agreement(x: Floats, y: Floats, level: float) -> dict[str, float]:
-    """The share of equal signs; a difference of 0 agrees with none."""
+    """The share of equal signs; a difference of 0 agrees with no sign."""
     from rankgate.measurement.stats.mean_intervals import wilson_interval
 
     same = float((np.sign(x) * np.sign(y) > 0).sum())
@@ -178,7 +178,7 @@ def _sign_agreement(x: Floats, y: Floats, level: float) -> dict[str, float]:
 
 
 def _with_interval(name: str, value: Floats, resampled: Floats, level: float) -> dict[str, float]:
-    """A value with the percentile interval of its resamples that have one."""
+    """A value with the percentile interval of its resamples, without undefined ones."""
     finite = resampled[np.isfinite(resampled)]
     is_reliable = len(finite) >= len(resampled) / 2
     ends = (
@@ -238,7 +238,7 @@ def _unit_rows(
 
 
 def _best_metrics(observations: Observations, pairs: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    """For each KPI the metric with the most skill, and the skill of choosing so."""
+    """The metric with the most skill for each KPI, and the skill of this choice."""
     rows = []
     for k, kpi in enumerate(observations.kpis):
         kpi_pairs = [row for row in pairs if row["kpi"] == kpi and math.isfinite(row["skill"])]
@@ -253,9 +253,9 @@ def _best_metrics(observations: Observations, pairs: Sequence[Mapping[str, Any]]
 
 
 def _honest_skill(observations: Observations, k: int) -> float:
-    """Skill where the metric is chosen, and its line fitted, without the unit that is predicted.
+    """Skill when the metric is chosen, and its line fitted, without the predicted unit.
 
-    It is of the units that have the KPI and every metric.
+    Only units with the KPI and every metric count.
     """
     has_all = np.isfinite(observations.online[:, k]) & np.isfinite(observations.offline).all(axis=1)
     x, y, error = (

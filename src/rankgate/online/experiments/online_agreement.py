@@ -181,7 +181,7 @@ _DASH = "–"
 
 
 def online_agreement_document(result: OnlineAgreement) -> Document:
-    """The metrics that predict each KPI, how well, and from which difference on."""
+    """The metrics that predict each KPI, with their skill and threshold."""
     past = result.unit == "experiment"
     return made(
         _title(result),

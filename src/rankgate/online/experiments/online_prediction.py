@@ -1,6 +1,7 @@
 """Prediction of online values from offline ones, over few units with known errors.
 
-Offline and online values of the same units come first: past experiments, or queries of a log.
+`Observations` has offline and online values of the same units: past experiments, or queries of a
+log.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Observations:
     """U units with M metrics and K KPIs.
 
     Attributes:
-        units: their names.
+        units: the names of the units.
         metrics: (M,) names; ``offline`` and ``offline_error``: (U, M), NaN where not measured.
         kpis: (K,) names; ``online`` and ``online_error``: (U, K), NaN where not measured.
         differences: True if values are differences of two systems, whose sign has a meaning.
@@ -59,8 +60,8 @@ def read_experiments(table: TableLike) -> Observations:
             online), ``name``, ``delta``, ``standard_error`` (needed online).
 
     Raises:
-        InputError: a missing column or value, a side that is neither, an error that is not above
-            0, a value twice, no experiment with both sides.
+        InputError: a missing column or value, an unknown side, an error that is not above 0, a
+            duplicate value, no experiment with both sides.
     """
     frame, location = read_frame(table, "experiments")
     for name in _REQUIRED_COLUMNS:
@@ -147,18 +148,18 @@ def observations_of_log(
     metrics: Sequence[str],
     min_searches: int = 10,
 ) -> Observations:
-    """Queries of a log: the metrics of the lists that were shown, and what users did.
+    """The queries of a log, with metrics of the shown lists and KPIs of users.
 
     KPIs are ``clicked`` (searches with a click) and ``mrr_first_click``.
 
     Args:
         events: the log, or packed searches.
-        qrels: judgments, whose query ids are the words of the log.
+        qrels: judgments whose query ids are the texts of queries in the log.
         metrics: the metrics of the shown lists.
         min_searches: the lowest number of searches of a query.
 
     Raises:
-        InputError: a log that cannot be read; fewer than three judged queries with so many
+        InputError: a log that cannot be read; fewer than three judged queries with `min_searches`
             searches.
     """
     from rankgate.online.clicks.packed_searches import PackedSearches, pack_events
@@ -190,7 +191,7 @@ def observations_of_log(
                     share @ (reciprocal_rank[is_query] - means[1]) ** 2,
                 ]
             )
-            floor = 0.25 / (total + 1)  # equal searches do not show a spread of 0
+            floor = 0.25 / (total + 1)  # a few equal searches do not prove a spread of 0
             error = np.sqrt(np.maximum(variance, floor) / total)
             mean = np.round(share @ scores[is_query], _DIGITS)  # equal lists have equal means
             rows.append((name, mean, means, error))
@@ -256,22 +257,23 @@ def _scores(searches: PackedSearches, qrels: QrelsLike, metrics: Sequence[str]) 
     return np.asarray(table[inverse.ravel()])
 
 
-_SEARCH_STEPS = 400  # of the search for a threshold
-_DRAWS = 4000  # of a covariance
+_SEARCH_STEPS = 400  # steps of the search for a threshold
+_DRAWS = 4000  # draws of a covariance
 _KURTOSIS_FACTOR = 1.5  # times the excess of fourth moments; validity/studies/offline_agreement.py
 
 
 @dataclass(frozen=True)
 class Line:
-    """Online values as a line of offline ones, with what the line does not explain.
+    """A line that predicts online from offline values, with the unexplained variance.
 
-    online = intercept + slope offline + noise, noise of variance ``scatter`` and the measurement's.
+    online = intercept + slope offline + noise; the noise has variance ``scatter`` plus that of
+    measurement.
 
     Attributes:
         intercept, slope: the coefficients by weighted least squares, weights 1 / (scatter +
             error²).
-        scatter: variance of true online values around the line, by moments; at least 0.
-        covariance: (2, 2) of intercept and slope.
+        scatter: the variance of true online values around the line, by moments; at least 0.
+        covariance: (2, 2) the covariance of intercept and slope.
     """
 
     intercept: float
@@ -290,8 +292,8 @@ def fit_line(offline: Floats, online: Floats, error: Floats) -> Line:
     """Fit a line; needs two different offline values.
 
     Args:
-        offline: (n,).
-        online: (n,).
+        offline: (n,) the offline values.
+        online: (n,) the online values.
         error: (n,) standard errors of the online values.
     """
     design = np.stack([np.ones_like(offline), offline], axis=1)
@@ -308,8 +310,8 @@ def fit_line(offline: Floats, online: Floats, error: Floats) -> Line:
 def threshold_of_chance(line: Line, chance: float, low: float, high: float) -> float | None:
     """The least offline value at which the true online value is above 0 with this chance.
 
-    P = Phi((intercept + slope x) / sd(x)); sought from low to high, a width more on both sides;
-    None where it is nowhere so high.
+    P = Phi((intercept + slope x) / sd(x)); x is searched from low to high, with one range width
+    more on both sides; None if P never reaches the chance.
     """
     from scipy.special import ndtri
 
@@ -323,7 +325,7 @@ def threshold_of_chance(line: Line, chance: float, low: float, high: float) -> f
 
 
 def predict_left_out(offline: Floats, online: Floats, error: Floats) -> tuple[Floats, Floats]:
-    """(n,) each online value as the others predict it: by the line, and by their mean alone."""
+    """(n,) each online value predicted from the other units: by the line, and by the mean."""
     line, mean = np.full(len(online), np.nan), np.full(len(online), np.nan)
     for held_out in range(len(online)):
         is_other = np.arange(len(online)) != held_out
@@ -336,7 +338,7 @@ def predict_left_out(offline: Floats, online: Floats, error: Floats) -> tuple[Fl
 
 
 def skill(online: Floats, predicted: Floats, mean: Floats) -> float:
-    """1 - MSE of left-out predictions / MSE of the mean of the others; 1 is perfect, 0 useless."""
+    """1 - MSE of left-out predictions / MSE of the mean of other units; 1 is perfect, 0 useless."""
     base = float(((online - mean) ** 2).sum())
     return 1 - float(((online - predicted) ** 2).sum()) / base if base > 0 else float("nan")
 
@@ -356,9 +358,9 @@ def spearman(first: Floats, second: Floats) -> Floats:
 
 
 def reliability(values: Floats, error: Floats) -> Floats:
-    """(...) share of the spread that is not error of measurement, 1 - mean error² / variance.
+    """(...) the share of the variance that is not measurement error, 1 - mean error² / variance.
 
-    Errors that are not known (NaN) count as 0; never below 0.
+    Unknown errors (NaN) count as 0; the result is never below 0.
     """
     variance = values.var(axis=-1, ddof=1)
     noise = np.nan_to_num(error**2).mean(axis=-1)
@@ -371,7 +373,7 @@ def corrected_correlation(
 ) -> Floats:
     """Correlation of the true values, r / sqrt(first reliability x second reliability).
 
-    Spearman 1904, at most 1 in size; NaN where a reliability is 0: all spread is error then.
+    Spearman 1904, limited to ±1; NaN if a reliability is 0, as all variance is then error.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         estimate = correlation / np.sqrt(first_reliability * second_reliability)
@@ -401,7 +403,7 @@ def corrected_interval(
         first_values: (n,) measured values.
         second_values: (n,) measured values of the other variable.
         first_error: (n,) standard errors of ``first_values``; NaN counts as 0.
-        second_error: (n,) those of ``second_values``.
+        second_error: (n,) standard errors of ``second_values``.
         level: the confidence level of the interval.
         seed: the seed of the draws.
 
@@ -446,7 +448,7 @@ def corrected_interval(
 
 
 def _excess_kurtosis(first: Floats, second: Floats) -> float:
-    """Mardia's (1970) kurtosis of two variables over that of normal ones, less 1; at least 0."""
+    """Mardia's (1970) kurtosis of two variables by that of normal ones, less 1; at least 0."""
     n = len(first)
     values = np.stack([first - first.mean(), second - second.mean()])
     inverse = np.linalg.pinv(values @ values.T / n)

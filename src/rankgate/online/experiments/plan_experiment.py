@@ -146,13 +146,13 @@ class _Goal:
 
 @dataclass(frozen=True)
 class _Curve:
-    """The growth of units and of their deviation with the days.
+    """The growth of the number of units and of their deviation by day.
 
     Attributes:
         value: the value of the KPI over the log.
         units: (D,) units with a value after each day.
-        deviation: (D,) sd of a unit's contribution, relative to the value.
-        explained: the share of the variance that earlier values explain; None where unknown.
+        deviation: (D,) the standard deviation of a unit's contribution, relative to the value.
+        explained: the share of the variance that earlier values explain; None if unknown.
     """
 
     value: float
@@ -161,7 +161,7 @@ class _Curve:
     explained: float | None
 
     def value_at(self, day: int) -> tuple[float, float]:
-        """Units and deviation after a day; beyond the log units grow by the power of its end."""
+        """The units and deviation after a day; beyond the log, units grow by a power law."""
         last = len(self.units)
         if day <= last:
             return float(self.units[day - 1]), float(self.deviation[day - 1])
@@ -176,7 +176,7 @@ class _Curve:
 
 
 def _has_unit(measure: Measure, unit: str) -> bool:
-    """True if the rows of a KPI have such a unit."""
+    """True if the rows of a KPI have this unit."""
     table = measure.kpi.table if measure.kpi else ""
     return unit != "query" or table in {"searches", "clicks", "events"}
 
@@ -184,7 +184,7 @@ def _has_unit(measure: Measure, unit: str) -> bool:
 def _read_units(
     base: Database, measures: Sequence[Measure], unit: str, success: Sequence[str]
 ) -> tuple[Units, Units | None]:
-    """The units of the log; and those of its second half with their values of the first."""
+    """The units of the log; the units of its second half with their values in the first half."""
     log_tables = make_kpi_tables(base, measures, unit, success)
     all_units = read_units_from_events(log_tables, measures, unit, variants=False)
     days = all_units.days
@@ -221,7 +221,7 @@ def _growth_curve(units: Units, measure: Measure, halves: Units | None) -> _Curv
 
 
 def _unit_deviation(units: Units, measure: Measure) -> tuple[int, float, float]:
-    """Units, value and relative deviation of a unit's contribution."""
+    """The number of units, the value, and the relative deviation of a unit's contribution."""
     rows = units.unit_rows(measure)
     if measure.quantile is not None:
         unit_number = rows["unit"].rank("dense").to_numpy().astype(np.int64)
@@ -315,7 +315,7 @@ def _detectable_rows(name: str, curve: _Curve, goal: _Goal) -> list[tuple[object
 
 
 def _searches_per_unit(base: Database, unit: str) -> float:
-    """Searches of a unit over the log."""
+    """The mean number of searches of a unit over the log."""
     count = f'count(DISTINCT "{UNIT_COLUMNS[unit]}")'
     searches_per_unit = base.first_value(
         f"SELECT count(*) / nullif({count}, 0) FROM events WHERE kind = 'search'"
@@ -329,7 +329,7 @@ def _interleaving_table(
     curves: Sequence[_Curve],
     horizon: int,
 ) -> pl.DataFrame:
-    """Units that interleaving and A/B tests of two systems need; units search as in the log."""
+    """The units that interleaving and A/B tests need, at the log's number of searches per unit."""
     if systems is None:
         return pl.DataFrame(schema=INTERLEAVING)
     from rankgate.online.interleaving.simulate_tests import sensitivity

@@ -38,14 +38,14 @@ _QUANTILE = re.compile(r"p(\d+(?:\.\d+)?)\((.+)\)")
 
 @dataclass(frozen=True)
 class Measure:
-    """One figure that is compared.
+    """A measure: a figure of units that is compared between arms.
 
     Attributes:
-        name: as it was asked for.
+        name: the name in the user's request.
         value: the column that is averaged or summed.
         per: the column of the denominator; empty for a mean over units.
         quantile: the quantile of the values, instead of the mean.
-        better: ``up`` or ``down``; empty where neither is.
+        better: ``up`` or ``down``; empty if neither is better.
         unit: the unit of the value.
         kpi: the KPI of the catalogue; None for columns of a table.
     """
@@ -94,18 +94,18 @@ def measure_from_kpi(name: str) -> Measure:
 
 @dataclass(frozen=True)
 class Units:
-    """The units of an experiment: their arms, and what each of them did.
+    """The units of an experiment: their arms, and their values.
 
     Attributes:
         arms: ``unit`` (from 0), ``variant``, ``day`` (of the first event; null without times), a
-            column for each segment; units in one arm only.
+            column for each segment; only units that are in a single arm.
         rows: the rows of each measure: ``unit``, ``day``, ``value`` and, for ratios, ``per``: sums
             of a unit on a day; for quantiles single values. Nulls are left out.
         before: the rows of each measure from before the experiment: ``unit``, ``value`` and, for
             ratios, ``per``.
-        crossed: units that were in several arms; they are not in `arms`.
-        logged: ``variant``, ``day``, ``what``, ``count``, ``units``: how often each kind of event
-            was logged for an arm on a day.
+        crossed: the number of units that were in several arms; they are not in `arms`.
+        logged: ``variant``, ``day``, ``what``, ``count``, ``units``: the number of events of each
+            kind that were logged for an arm on a day.
         segments: names of the segments.
         source: the source of the rows.
     """
@@ -120,13 +120,13 @@ class Units:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Units of each arm."""
+        """The number of units of each arm."""
         grouped = self.arms.group_by("variant").len().sort("variant")
         return dict(grouped.iter_rows())
 
     @property
     def days(self) -> list[date]:
-        """The days on which units came first, in order."""
+        """The days of the first events of units, in order."""
         days = self.arms["day"].drop_nulls().unique().sort()
         return days.to_list()
 
@@ -142,11 +142,11 @@ class Units:
         return replace(self, arms=self.arms.filter(pl.col("day") <= day), rows=rows)
 
     def on_arms(self, condition: pl.Expr) -> Units:
-        """The units of a condition on `arms`."""
+        """The units that meet a condition on `arms`."""
         return replace(self, arms=self.arms.filter(condition))
 
     def unit_rows(self, measure: Measure, cap: float | None = None) -> pl.DataFrame:
-        """``unit``, ``variant``, ``value`` and more: one row a unit, or a value of a quantile.
+        """``unit``, ``variant``, ``value`` and more: a row per unit; for quantiles, per value.
 
         Args:
             measure: the measure.
@@ -165,7 +165,7 @@ class Units:
 
 
 def _add_covariates(rows: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
-    """Sums from before the experiment; who was not there then has 0."""
+    """Add sums from before the experiment; units without earlier events have 0."""
     renamed = before.select(
         "unit", before="value", **({"before_per": pl.col("per")} if "per" in before.columns else {})
     )
@@ -174,7 +174,7 @@ def _add_covariates(rows: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
 
 
 def assign_arms(frame: pl.DataFrame, segments: Sequence[str] = ()) -> tuple[pl.DataFrame, int]:
-    """The arms of units from rows of ``unit``, ``variant``, ``day``; and how many were in several.
+    """The arms of units from rows of ``unit``, ``variant``, ``day``; the number in several arms.
 
     Segments are those of a unit's first row.
     """
@@ -208,7 +208,7 @@ def make_kpi_tables(
 def reasons_without_figures(
     log: OpenEvents, measures: Sequence[Measure], events: Events
 ) -> dict[str, str]:
-    """Find the reasons why a log has no figures for measures: a fault, or no events.
+    """The reasons why measures have no figures in a log: a fault, or missing events.
 
     Args:
         log: the open log.
@@ -253,7 +253,7 @@ def read_units_from_events(
         end: the last day of the experiment.
         covariates: True if sums from before the experiment are read.
         segments: the columns that divide units: application.
-        variants: True if the log has arms; without them all units are in one.
+        variants: True if the log has arms; if False, all units are in one arm.
 
     Raises:
         InputError: no event has such a unit, or an arm.
@@ -322,14 +322,14 @@ def _collect(log_tables: KpiTables, expression: object) -> pl.DataFrame:
 
 
 def _kpi_sums(log_tables: KpiTables, measure: Measure, unit: str) -> pl.DataFrame:
-    """``unit``, ``day``, ``value``, ``per`` of a KPI; of a quantile its single values.
+    """``unit``, ``day``, ``value``, ``per`` of a KPI; for a quantile its single values.
 
-    They are read once from a log, whatever the periods for which they are asked.
+    Each KPI is read once from a log, for all requested periods.
     """
     kpi: Kpi = measure.kpi  # type: ignore[assignment]
     key = (kpi.name, unit, measure.quantile is not None)
     if key not in log_tables.sums:
-        # DuckDB gives rows in any order; that of the rows of a unit decides the sum's last digit
+        # DuckDB gives rows in any order; the order of a unit's rows decides the last digit of sums
         log_tables.sums[key] = _read_kpi_sums(log_tables, kpi, measure, unit).sort("day", "value")
     return log_tables.sums[key]
 

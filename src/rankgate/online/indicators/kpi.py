@@ -64,7 +64,7 @@ class Kpi(Declared):
         return any(kind in kinds for kind in self.needs)
 
     def columns(self, table: Any, limit: float | None = None) -> dict[str, Any]:  # noqa: ANN401 - Ibis
-        """The columns of its aggregation: ``value`` and ``n``, both with its name before it.
+        """The columns of the KPI's aggregation: ``value`` and ``n``, prefixed with the KPI's name.
 
         Args:
             table: the table of Ibis.

@@ -1,6 +1,6 @@
 """All KPIs: those of rankgate, then those of installed plug-ins.
 
-KPIs with clicks, sessions, users or events as rows come first.
+This module declares the KPIs with clicks, sessions, users or events as rows.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rankgate.online.indicators.search_tables import (
 )
 
 _SESSION_SUBJECTS: tuple[Subject, ...] = ("sessions",)
-_DEFAULT_GOAL = ("add_to_cart", "purchase")  # where the log names no other actions
+_DEFAULT_GOAL = ("add_to_cart", "purchase")  # if the log names no other actions
 _REVENUE_SUBJECTS: tuple[Subject, ...] = ("sessions", "revenue")
 _WEEK = 7
 

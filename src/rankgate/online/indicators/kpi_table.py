@@ -1,7 +1,7 @@
 """KPIs of a log, in total and by day, variant and more: the result of ``kpi``.
 
-The document has totals with their definitions, then a table for each way to divide. KPIs are
-computed with the tables once, then one aggregation for each table and way to divide it.
+The document has totals with their definitions, then a table for each way to divide. Tables are
+computed once; then each table has one aggregation for each way to divide.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _sentence(finding: LogFinding) -> str:
 
 
 _SORT_DIGITS = 12  # digits, so that 10 comes after 9
-_MAX_COLUMNS = 6  # KPIs of a table that is divided
+_MAX_COLUMNS = 6  # KPIs of each divided table
 _FIRST_KPIS = (
     "search_ctr",
     "zero_result_rate",
@@ -143,7 +143,7 @@ _FIRST_KPIS = (
 
 
 def kpi_document(result: KpiTable) -> Document:
-    """Every KPI that the log carries, what spoils it, and the most important ones divided."""
+    """All KPIs of the log, the faults that affect them, and the most important KPIs divided."""
     total = result.values.filter(pl.col("by") == "all")
     with_values = total.filter(pl.col("value").is_not_null())
     nulls = total.filter(pl.col("value").is_null())["kpi"].to_list()
@@ -208,7 +208,7 @@ def _slice_sort_key(name: str) -> tuple[str, str]:
 
 
 def _slice_grid(result: KpiTable, by: str) -> Grid:
-    """The slices, with the KPIs that most readers look for first."""
+    """The table of slices, with the most used KPIs first."""
     rows = result.values.filter(pl.col("by") == by)
     available = (
         rows.filter(pl.col("value").is_not_null())["kpi"].unique(maintain_order=True).to_list()
@@ -275,7 +275,7 @@ def kpi(
 
 
 def check_slices(by: Sequence[str]) -> None:
-    """Check what divides a log.
+    """Check the names of slices.
 
     Raises:
         UsageError: no such slice.
@@ -287,10 +287,10 @@ def check_slices(by: Sequence[str]) -> None:
 
 
 def _refuse_nothing(base: Database, manifest: Manifest, names: Sequence[str]) -> None:
-    """Refuse a log that has nothing for any KPI, or whose actions without a kind may be why.
+    """Refuse a log without data for any KPI; name actions without a kind as a possible cause.
 
     Raises:
-        InputError: with the kinds that there are, and the lines of a mapping for other actions.
+        InputError: with the kinds in the log, and the lines of a mapping for other actions.
     """
     actions = unmapped_actions(manifest.get("files", {}).values())
     if names and not actions:
@@ -319,13 +319,13 @@ def make_kpi_table(
     """The KPIs of a database's ``events``.
 
     Args:
-        base: DuckDB, or another that carries out expressions of Ibis.
+        base: DuckDB, or another database that runs expressions of Ibis.
         requested_kpis: the requested KPIs.
-        available_kpis: those that the log has events for.
+        available_kpis: the KPIs for which the log has events.
         by: the segments of the log.
         success: the rules of success.
         diagnosis: the findings of the log doctor.
-        blocked: the KPIs that are not given, and why.
+        blocked: the KPIs that are not given, with the reasons.
         excluded: the rows of the log that were left out.
     """
     blocked = blocked or {}
@@ -359,7 +359,7 @@ def make_kpi_table(
 
 
 def _log_period(base: Database) -> dict[str, Any]:
-    """The times of the first and the last event, and how many there are."""
+    """The times of the first and the last event, and the number of events."""
     rows = search_tables.events()
     ends = rows.aggregate(first=rows.at.min(), last=rows.at.max(), events=rows.count())
     totals = base.rows(base.text(ends)).row(0, named=True)
@@ -426,7 +426,7 @@ def _to_long(wide_table: pl.DataFrame, kpis: Sequence[Kpi], by: str) -> pl.DataF
 
 
 def _null_rows(names: Sequence[str]) -> pl.DataFrame:
-    """Null for KPIs that are blocked, or that the log has no events for."""
+    """Rows with null for KPIs that are blocked, or for which the log has no events."""
     rows = [{"kpi": name, "by": "all", "slice": "", "value": None, "n": 0} for name in names]
     return pl.DataFrame(rows, schema=VALUES)
 

@@ -18,12 +18,12 @@ _WIKIMEDIA = "Wikimedia search metrics"
 
 
 def _for_searches_with_results(table: Any, value: Any) -> Any:  # noqa: ANN401 - columns of Ibis
-    """A value for searches with results, null for others."""
+    """A value for searches with results, null for other searches."""
     return load_ibis().cases((table.with_results, value), else_=None)
 
 
 def _for_clicked_searches(table: Any, value: Any) -> Any:  # noqa: ANN401 - columns of Ibis
-    """A value for searches with a click, null for others."""
+    """A value for searches with a click, null for other searches."""
     return load_ibis().cases((table.clicks > 0, value), else_=None)
 
 
@@ -45,7 +45,7 @@ def _ctr_kpi(k: int) -> Kpi:
 
 
 def _seconds_to_click(table: Any) -> Any:  # noqa: ANN401 - a column of Ibis
-    """Seconds to the first click; null without one, and where the clocks contradict each other."""
+    """Seconds to the first click; null without a click, or if clocks contradict each other."""
     delay = seconds(table.first_click_at, table.at)
     return load_ibis().cases((delay >= 0, delay), else_=None)
 

@@ -1,10 +1,10 @@
 """Searches, clicks, sessions and users as Ibis expressions over the table of events.
 
-Each function takes tables and returns one; nothing is carried out here, so that DuckDB, Spark
-or a warehouse can run the same expression
-(``ibis.to_sql(searches(events()), dialect="snowflake")``).
+Each function takes tables and returns a table expression; no query runs here, so that DuckDB, Spark
+or a warehouse can run the same expression (``ibis.to_sql(searches(events()),
+dialect="snowflake")``).
 
-The tables that KPIs are of follow, each made when it is first needed.
+`KpiTables` makes each table of KPIs when it is first needed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rankgate.online.log_database import Database
 
 
-_RANKS = 1 << 20  # more than a list has
+_RANKS = 1 << 20  # more ranks than a list has
 _TYPES = {
     "event_id": "string",
     "at": "timestamp('UTC')",
@@ -67,7 +67,7 @@ def load_ibis() -> Any:  # noqa: ANN401 - the module
     """The library of expressions.
 
     Raises:
-        MissingExtraError: it is not installed.
+        MissingExtraError: Ibis is not installed.
     """
     require("KPIs and click counts are expressions of Ibis", "ibis", "packaging")
     import ibis
@@ -98,7 +98,7 @@ SEARCH_COLUMNS = frozenset(
 
 
 def read_columns(expression: Any) -> set[str]:  # noqa: ANN401 - a column of Ibis
-    """The columns of its table that an expression reads."""
+    """The columns that an expression reads from its table."""
     from ibis.expr import operations
 
     return {field.name for field in expression.op().find(operations.Field)}
@@ -110,9 +110,9 @@ def seconds(later: Any, earlier: Any) -> Any:  # noqa: ANN401 - columns of Ibis
 
 
 def with_visits(rows: ir.Table) -> ir.Table:
-    """The events with a session where the log has none.
+    """The events, with a session for events without one in the log.
 
-    It is that of their search, or the user's events up to a pause of 30 minutes.
+    The session is the session of their search, or the user's events up to a pause of 30 minutes.
     """
     lib = load_ibis()
     of_search = (
@@ -154,14 +154,14 @@ def searches(rows: ir.Table) -> ir.Table:
         return text.try_cast(kind).max(where=search_events.kind == "search")
 
     def owned(column: Any) -> Any:  # noqa: ANN401 - columns of Ibis
-        """Take the search's own record, else its impressions; later events may differ."""
+        """The value in the search's record, else in its impressions; later events may differ."""
         candidates = (
             column.max(where=search_events.kind == kind) for kind in ("search", "impression")
         )
         return lib.coalesce(*candidates, column.max())
 
     is_search, is_click = search_events.kind == "search", search_events.kind == "click"
-    # by time, and by rank where clicks have the same time, as in logs of whole seconds
+    # by time, then by rank for clicks of the same time, as in logs of whole seconds
     epoch = lib.literal("1970-01-01T00:00:00Z", type=_TYPES["at"])
     milliseconds = search_events.at.delta(epoch, unit="millisecond")
     click_order = milliseconds * _RANKS + search_events["rank"].fill_null(0)
@@ -171,7 +171,7 @@ def searches(rows: ir.Table) -> ir.Table:
         session=owned(search_events.session),
         user=owned(search_events.user),
         variant=owned(search_events.variant),
-        # not .str, which needs a function of Python on Spark
+        # not .str, which needs a Python function on Spark
         application=search_events.attributes.cast("json")["application"]
         .cast("string")
         .re_replace('^"|"$', "")
@@ -222,7 +222,7 @@ def searches(rows: ir.Table) -> ir.Table:
 
 
 def with_next_search(table: ir.Table) -> ir.Table:
-    """Searches with the next one of their session, and how its words relate to theirs."""
+    """Searches with the next search of their session, and the relation of the words of both."""
     lib = load_ibis()
     order = lib.window(group_by="session", order_by=["at", "query_event_id"])
     with_next = table.mutate(
@@ -271,7 +271,7 @@ def with_bands(table: ir.Table) -> ir.Table:
 def clicks(rows: ir.Table, search_table: ir.Table) -> ir.Table:
     """One row for each click of a known search, with the seconds to the next search or click.
 
-    Without a session a click has a dwell only where the log has it.
+    Without a session a click has a dwell time only if the log has it.
     """
     lib = load_ibis()
     steps = rows.filter(rows.kind.isin(["click", "search"]))
@@ -379,8 +379,8 @@ class KpiTables:
     """The tables that KPIs are of, each made when it is first needed.
 
     Attributes:
-        sums: by the name of a KPI, the unit, and whether single values are kept, the values of
-            units that were read from the tables.
+        sums: the values of units that were read from the tables, by the name of a KPI, the unit,
+            and a flag for single values.
     """
 
     sums: dict[tuple[str, str, bool], pl.DataFrame]
@@ -388,13 +388,13 @@ class KpiTables:
     def __init__(
         self, base: Database, success: Sequence[str], kpis: Sequence[Kpi], by: Sequence[str]
     ) -> None:
-        """Make no table yet.
+        """Store the settings; tables are made later.
 
         Args:
             base: has ``events``.
             success: the event by which a session reached its goal.
             kpis: the KPIs that will be computed.
-            by: columns that will divide them.
+            by: the columns by which the KPIs will be divided.
         """
         self.base = base
         self._chosen = kpis
@@ -433,7 +433,7 @@ class KpiTables:
         return users(base_tables["sessions"])
 
     def _searches(self) -> Any:  # noqa: ANN401 - a table of Ibis
-        """Searches with the columns that are read, as most of the work is in the others."""
+        """The searches with only the columns that KPIs read: others take most of the work."""
         search_table = searches(self.rows)
         more = with_next_search(search_table)
         full = with_bands(more) if "band" in self._by else more

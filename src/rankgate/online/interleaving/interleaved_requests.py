@@ -1,7 +1,7 @@
 """Logged assignments and their clicks, and credits of requests from their clicks.
 
-Assignments and clicks are from JSON lines and from events. Credits are centred where random
-clicks would prefer a system.
+Assignments and clicks come from JSON lines and from events. Credits are centred if random clicks
+would prefer a system.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ AssignmentsLike: TypeAlias = "str | Path | Iterable[Assignment] | Iterable[Shown
 
 @dataclass(frozen=True, slots=True)
 class InterleavedRequest:
-    """One request: its list, its clicks, and its unit.
+    """A request with its list, its clicks, and its unit.
 
     Attributes:
         assignment: the list that was shown.
-        clicked: slots from 0, each once, in order.
-        unit: the unit that made these clicks: a request, session, user or query.
+        clicked: the clicked slots from 0, without duplicates, in order.
+        unit: the id of the unit of these clicks: a request, session, user or query.
     """
 
     assignment: Assignment
@@ -53,7 +53,7 @@ class InterleavedRequest:
 
 
 def read_requests(assignments: AssignmentsLike, unit: Unit = "request") -> list[InterleavedRequest]:
-    """The requests of a log, each once.
+    """Read the requests of a log, without duplicates.
 
     Args:
         assignments: a file of JSON lines as ``Assignment.to_dict`` makes them, with ``clicks``
@@ -150,10 +150,10 @@ def add_clicks_of_events(
     events: EventsLike,
     unit: Unit = "request",
 ) -> list[InterleavedRequest]:
-    """Requests with the clicks that events hold for them, by the search's id and document.
+    """Add the clicks of events to requests, by the search's id and document.
 
     Raises:
-        InputError: events that cannot be read, or that belong to none of the requests.
+        InputError: events that cannot be read, or that do not belong to the requests.
     """
     clicks, units = _read_clicks(events, unit)
     if not clicks.keys() & {request.assignment.request for request in requests} and clicks:
@@ -201,9 +201,9 @@ def credits_of_requests(
 ) -> Floats:
     """(n, systems) the credit of each system in each request.
 
-    Centred credits are credits less the mean of the same clicked slots in all requests of the same
-    query. If users click at random, the slots do not depend on the list that was shown, so that
-    their mean is 0. The only request of a query has 0.
+    Centred credits are credits less the mean credit of the same clicked slots in all requests of
+    the same query. If users click at random, the slots do not depend on the shown list, so that the
+    mean of centred credits is 0. A query with a single request has 0.
 
     Args:
         assignments: (n,) mixed lists of one method.
@@ -234,7 +234,7 @@ def credits_of_requests(
     return np.round(credit, _DIGITS)
 
 
-_DIGITS = 12  # so that equal credits less their mean are 0
+_DIGITS = 12  # makes equal credits less their mean exactly 0
 
 
 def _mean_credit(
@@ -242,7 +242,7 @@ def _mean_credit(
     examples: dict[tuple[tuple[int | None, ...], ...], Assignment],
     slots: tuple[int, ...],
 ) -> Floats:
-    """The mean credit of clicks on the slots, in all lists that have them."""
+    """The mean credit of clicks on the slots, over all lists with these slots."""
     total, count = np.zeros(0), 0
     for ranks, times in variants.items():
         if max(slots) < len(ranks):

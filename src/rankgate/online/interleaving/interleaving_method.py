@@ -1,7 +1,6 @@
 """An interleaving method: the mixing of lists, and the credit of a click.
 
-An assignment comes first: one mixed list with what is needed to credit its clicks, the line
-that a service logs.
+An `Assignment` is one mixed list with the data to credit its clicks; a service logs it as one line.
 """
 
 from __future__ import annotations
@@ -21,17 +20,17 @@ Credits = tuple[tuple[float, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """A mixed list; everything that scoring needs is in it.
+    """A mixed list, with all data that scoring needs.
 
     Attributes:
-        request: the id of the request; it and the seed alone decide what was drawn.
+        request: the id of the request; the draw depends only on this id and the seed.
         method: the interleaving method.
         systems: names of the systems, in the order of their lists.
         docs: ids of the documents by slot.
-        teams: the system (from 0) whose turn filled it (of optimised interleaving: that ranks it
-            higher), by slot; None if it counts for no system.
-        ranks: the document's rank from 1 in the list of each system, by slot; None where it is not
-            in it.
+        teams: by slot, the index of the system whose turn filled the slot (in optimised
+            interleaving: that ranks the document higher); None if the slot counts for no system.
+        ranks: by slot, the document's rank from 1 in the list of each system; None if the list
+            lacks the document.
         lengths: the number of documents that each system returned.
         seed: the seed of the draws.
         query: the words or id of the query; may be empty.
@@ -52,17 +51,17 @@ class Assignment:
         return self.docs[(number - 1) * size : number * size]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, a line of JSON for the log."""
+        """Plain values for a line of JSON in the log."""
         return asdict(self)
 
     @classmethod
     def from_dict(
         cls, values: Mapping[str, Any], source: str = "", line: int | None = None
     ) -> Assignment:
-        """The assignment that ``to_dict`` wrote; further keys are left out.
+        """The assignment from the values of ``to_dict``; other keys are ignored.
 
         Raises:
-            InputError: a key is missing, or its parts do not fit together.
+            InputError: a key is missing, or the parts do not fit together.
         """
         try:
             assignment = cls(
@@ -88,7 +87,7 @@ class Assignment:
 
     @property
     def fault(self) -> str:
-        """The reason why its parts do not fit together; empty if they do."""
+        """The reason why the parts do not fit together; empty if they do."""
         systems, slots = len(self.systems), len(self.docs)
         if systems < 2 or len(set(self.systems)) != systems:
             return "an assignment needs two systems or more, with different names."
@@ -104,10 +103,11 @@ class Assignment:
 
 
 def refuse_lists(lists: Sequence[Sequence[str]], max_lists: int | None, method: str) -> None:
-    """Raise where lists cannot be mixed.
+    """Refuse lists that cannot be mixed.
 
     Raises:
-        InputError: fewer than two lists, more than the method takes, a document twice in one.
+        InputError: fewer than two lists, too many lists for the method, a duplicate document in a
+            list.
     """
     if len(lists) < 2 or (max_lists is not None and len(lists) > max_lists):
         takes = "two lists" if max_lists == 2 else "two lists or more"
@@ -156,7 +156,7 @@ class Interleaving(Declared):
 def additive_score(
     credits_of: Callable[[Assignment], Credits],
 ) -> Callable[[Assignment, Sequence[int]], tuple[float, ...]]:
-    """A score that is the sum of the credits of clicked slots."""
+    """Make a score function that sums the credits of clicked slots."""
 
     def score(assignment: Assignment, clicked: Sequence[int]) -> tuple[float, ...]:
         slot_credits = credits_of(assignment)
@@ -169,6 +169,6 @@ def additive_score(
 
 
 def team_credits(assignment: Assignment) -> Credits:
-    """A click is worth 1 to the system whose turn filled the slot."""
+    """Give credit 1 for each click to the system whose turn filled the slot."""
     systems = range(len(assignment.systems))
     return tuple(tuple(float(team == system) for system in systems) for team in assignment.teams)

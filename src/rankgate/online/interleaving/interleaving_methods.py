@@ -29,7 +29,7 @@ from rankgate.online.interleaving.interleaving_method import (
 
 
 def draw_team_draft(lists: Lists, length: int, random: Random) -> Drawn:
-    """Mix the lists; a round that is unfair because a list runs out counts for no system.
+    """Mix the lists; a round that is unfair because a list ends counts for no system.
 
     Without that rule a user who clicks at random would prefer the longer list.
     """
@@ -59,7 +59,7 @@ def draw_team_draft(lists: Lists, length: int, random: Random) -> Drawn:
 def _is_fair_round(lists: Lists, mixed_docs: set[str]) -> bool:
     """True if every system adds equally often in the next round, over all orders.
 
-    That holds if each can always add one, or if all have the same documents left.
+    This holds if each system can always add a document, or if all have the same documents left.
     """
     count = len(lists)
     if all(len(ranked) - len(mixed_docs) >= count for ranked in lists):
@@ -92,7 +92,7 @@ TEAM_DRAFT = Interleaving(
 
 
 def draw_balanced(lists: Lists, length: int, random: Random) -> Drawn:
-    """One coin decides who is first; the system with the lower next rank adds it if it is new.
+    """Draw the first system; the system with the smaller next rank adds its document if new.
 
     The mixed list ends where a list ends, as in the paper.
     """
@@ -123,9 +123,9 @@ def draw_balanced(lists: Lists, length: int, random: Random) -> Drawn:
 
 
 def score(assignment: Assignment, clicked: Sequence[int]) -> tuple[float, ...]:
-    """Clicks among the top k of each list; k is the depth at which one has all shown until then.
+    """Credit clicks in the top k of each list; k is the depth that covers the shown documents.
 
-    k is the better rank of the lowest clicked document, as Joachims has it.
+    k is the better rank of the lowest clicked document, as defined by Joachims.
     """
     if not clicked:
         return (0.0, 0.0)
@@ -180,7 +180,7 @@ def rank_difference(first_rank: int, second_rank: int) -> float:
 def allowed_lists(
     first_list: tuple[str, ...], second_list: tuple[str, ...], length: int
 ) -> list[tuple[str, ...]]:
-    """All lists whose next document is always the best left of one of both lists."""
+    """All mixed lists in which each document is the best remaining document of a list."""
     prefixes: list[tuple[str, ...]] = [()]
     for _ in range(length):
         longer_prefixes = [
@@ -205,12 +205,12 @@ def _next_document(ranked: tuple[str, ...], prefix: tuple[str, ...]) -> str | No
 def mixed_list_probabilities(
     first_list: tuple[str, ...], second_list: tuple[str, ...], length: int, worth: ClickWorth
 ) -> tuple[tuple[tuple[str, ...], ...], tuple[float, ...], int]:
-    """Lists, their probabilities, and how many slots count.
+    """The mixed lists, their probabilities, and the number of slots that count.
 
-    For every k up to that many slots, a user who clicks on any of the top k at random must give
-    both systems the same expected credit; of such probabilities those with the largest expected
-    squared credit of a random click, which distinguishes systems best, are taken. All slots count
-    where probabilities satisfy every k; else, as with lists of unequal length, the first ones.
+    For every k up to this number, a user who clicks at random on one of the top k must give both
+    systems the same expected credit. Among such probabilities, those with the largest expected
+    squared credit of a random click are used, as they distinguish systems best. All slots count if
+    probabilities exist for every k; else, as with lists of unequal length, only the first slots.
     """
     import numpy as np
     from scipy.optimize import linprog
@@ -245,10 +245,10 @@ def _ranks(ranked: tuple[str, ...], last_rank: int) -> dict[str, int]:
 
 
 def _draw(lists: Lists, length: int, random: Random, worth: ClickWorth) -> Drawn:
-    """One of the lists by their probabilities, which are kept for the next request.
+    """Draw one of the lists by probability; the probabilities are cached for the next request.
 
     Raises:
-        UsageError: more slots than probabilities can be sought for.
+        UsageError: too many slots to compute probabilities.
     """
     if length > MAX_SLOTS:
         problem = f"optimised interleaving takes at most {MAX_SLOTS} slots, not {length}."
@@ -311,20 +311,20 @@ TAU = 3.0
 
 @lru_cache(maxsize=64)
 def rank_weights(length: int) -> tuple[float, ...]:
-    """Weights of the ranks of a list, from the first."""
+    """The weights of the ranks of a list, from rank 1."""
     return tuple(rank**-TAU for rank in range(1, length + 1))
 
 
 def draw_probabilistic(lists: Lists, length: int, random: Random, *, rounds: bool = False) -> Drawn:
-    """For each slot a system is drawn, then one of its documents that are left.
+    """For each slot draw a system, then one of its remaining documents.
 
     If a list is exhausted, documents that other systems add count for no system.
 
     Args:
         lists: documents by system.
-        length: slots.
-        random: the draws.
-        rounds: True if every system has a turn before one has a second.
+        length: the number of slots.
+        random: the source of random numbers.
+        rounds: True if every system has one turn before any system has a second turn.
     """
     weights = [list(rank_weights(len(ranked))) for ranked in lists]
     positions = [{doc: position for position, doc in enumerate(ranked)} for ranked in lists]
@@ -385,10 +385,10 @@ def draw_probabilities(assignment: Assignment) -> list[list[float]]:
 
 
 def expected_credits(assignment: Assignment, *, rounds: bool = False) -> Credits:
-    """P(system drew the slot | the list): assignments that were not drawn count as well.
+    """P(system filled the slot | list), over all possible assignments of systems to slots.
 
-    The expectation over assignments is exact, and has less variance than the one that was drawn.
-    Slots are independent of each other given the list; with rounds, those of different rounds.
+    The expectation over assignments is exact, and has less variance than the drawn assignment.
+    Given the list, slots are independent of each other; with rounds, slots of different rounds are.
     """
     systems = len(assignment.systems)
     size = systems if rounds else 1

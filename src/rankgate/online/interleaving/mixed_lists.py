@@ -1,6 +1,6 @@
 """Mix the lists of run files for every query, for a service that reads lists from a file.
 
-Interleaved lists of runs, the result of ``mix``, come first.
+`MixedLists` is the result of ``mix``.
 """
 
 from __future__ import annotations

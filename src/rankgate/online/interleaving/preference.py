@@ -1,7 +1,7 @@
 """Preference between systems, and searches that interleaving and A/B tests need.
 
-The preference is the result of scoring interleaved lists, and the number of searches the
-result of ``sensitivity``. Results of interleaving as documents follow.
+`Preference` is the result of scoring interleaved lists, `Sensitivity` the result of
+``sensitivity``. The module also has their documents.
 """
 
 from __future__ import annotations
@@ -380,7 +380,7 @@ def _slots(result: Preference) -> Grid:
 
 
 def _format_preference(value: float | None, result: Preference) -> str:
-    """A preference of wins in per cent, one of credits as it is."""
+    """Format a preference: of wins in per cent, of credits as a plain number."""
     if value is None:
         return _DASH
     return f"{value:+.1%}" if result.test == "sign" else f"{value:+.4f}"
@@ -397,7 +397,7 @@ def _format_p_value(value: float | None) -> str:
 
 
 def sensitivity(result: Sensitivity) -> Document:
-    """The searches that each method and an A/B test need, and their agreement."""
+    """The searches that each method and an A/B test need, and the agreement of the methods."""
     rows = tuple(
         (
             row["test"],

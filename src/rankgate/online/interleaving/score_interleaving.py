@@ -1,6 +1,6 @@
 """Score interleaved lists by their clicks.
 
-Tests of interleaving come first: who wins more units, and by how much.
+`PairTest` shows which of two systems wins more units, and by what margin.
 """
 
 from __future__ import annotations
@@ -41,15 +41,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PairTest:
-    """One system against another, from the differences of their credits.
+    """The test of one system against another, from the differences of their credits.
 
     Attributes:
-        wins_one, wins_other, ties: units.
+        wins_one, wins_other, ties: numbers of units.
         preference: (wins_other + ties / 2) / all - 1/2 (Chapelle, Joachims, Radlinski and Yue,
             TOIS 2012); with the t-test the mean difference of credits; NaN without units.
-        low, high: its interval, which leaves out 0 just where the test's p is below 1 - level.
-        p_sign: exact binomial, ties left out.
-        credit: the mean difference.
+        low, high: the interval of the preference; 0 is outside exactly if the test's p is below 1 -
+            level.
+        p_sign: the p-value of the exact sign test without ties.
+        credit: the mean difference of credits.
         spread: the standard deviation of the differences.
         credit_low, credit_high, p_t: the interval and p-value by Student's t over units; NaN for
             fewer than two.
@@ -73,9 +74,10 @@ def pair_test(delta: Floats, level: float, test: Literal["sign", "t"]) -> PairTe
     """Test the differences of credits of one system and another.
 
     Args:
-        delta: (n,) credit of the other less that of the one, a number for each unit with a click.
+        delta: (n,) the credit of the other system less the credit of the one, for each unit with a
+            click.
         level: the confidence level of intervals.
-        test: the one that keeps its level, whose estimate is the preference.
+        test: the test that keeps its level; its estimate is the preference.
     """
     wins, losses = int((delta > 0).sum()), int((delta < 0).sum())
     ties = len(delta) - wins - losses
@@ -103,8 +105,8 @@ def pair_test(delta: Floats, level: float, test: Literal["sign", "t"]) -> PairTe
 def wins_preference(losses: int, ties: int, wins: int, level: float) -> tuple[float, float, float]:
     """(wins + ties / 2) / all - 1/2, with the interval of the exact sign test.
 
-    It is (decisive / all) (share - 1/2) of the share of wins among decisive units, whose interval
-    is that of Clopper and Pearson (Biometrika 26, 1934).
+    The value is (decisive / all) (share - 1/2), with the share of wins among decisive units; the
+    interval of the share is that of Clopper and Pearson (Biometrika 26, 1934).
     """
     from scipy.stats import beta
 
@@ -122,7 +124,7 @@ def wins_preference(losses: int, ties: int, wins: int, level: float) -> tuple[fl
 
 
 def needed_units(win_rate: float, level: float = 0.95, power: float = 0.8) -> int | None:
-    """Units with a winner that the sign test needs; None at a rate of one half.
+    """The units with a winner that the sign test needs; None at a rate of one half.
 
     ((z(1 - alpha/2) / 2 + z(power) sqrt(p (1 - p))) / (p - 1/2))², the normal approximation.
 

@@ -124,14 +124,14 @@ def relative_grades(qrels: QrelsLike) -> dict[str, dict[str, float]]:
 
 
 def top_documents(run: Run, ranks: int) -> dict[str, list[str]]:
-    """The top of each query's list; equal scores keep the order of the file."""
+    """The first documents of each query's list; equal scores keep the order of the file."""
     table = run.table.sort("score", descending=True, maintain_order=True)
     parts = table.group_by("query_id", maintain_order=True).agg(pl.col("doc_id").head(ranks))
     return dict(parts.iter_rows())
 
 
 def credits_of_clicks(assignments: Sequence[Assignment], clicks: Flags) -> Floats:
-    """(N, systems) the credit that each system has for each list."""
+    """(N, systems) the credit of each system for each list."""
     rows, slots = np.nonzero(clicks)
     starts = np.searchsorted(rows, np.arange(len(assignments) + 1)).tolist()
     slot_list = slots.tolist()
@@ -146,7 +146,7 @@ def _simulate_ab_tests(
     user_model: User,
     random: np.random.Generator,
 ) -> list[dict[str, Any]]:
-    """Half of the searches with each run, by three KPIs."""
+    """Simulate A/B tests by three KPIs; each run answers half of the searches."""
     half = len(sampled_queries) // 2
     arms = []
     for name, half_slice in zip(lists, (slice(0, half), slice(half, None)), strict=True):
@@ -177,14 +177,14 @@ def _test_row(
     systems: tuple[str, str],
     other_values: Floats | None = None,
 ) -> dict[str, Any]:
-    """A test's effect and needs; two arms have the variance of a difference of two halves."""
+    """The row of a test: its effect and needed searches; arms are two halves of the searches."""
     if other_values is None:
         effect, variance = float(values.mean()), float(values.var(ddof=1))
         error = math.sqrt(variance / len(values))
     else:
         effect = float(other_values.mean() - values.mean())
         variances = float(values.var(ddof=1)), float(other_values.var(ddof=1))
-        variance = 2 * sum(variances)  # of all searches together: sum / (n / 2) = 2 sum / n
+        variance = 2 * sum(variances)  # of all searches: sum / (n / 2) = 2 sum / n
         error = math.sqrt(variances[0] / len(values) + variances[1] / len(other_values))
     is_detected = abs(effect) > _Z * error
     return {

@@ -1,6 +1,6 @@
 """Logged decisions with their propensities, as arrays, and the model of rewards.
 
-The model gives mean rewards of actions at positions, fitted on other rows.
+The model predicts mean rewards of actions at positions; it is fitted on other rows.
 """
 
 from __future__ import annotations
@@ -24,24 +24,26 @@ class BanditLog:
     """S decisions of K slots each; a log without slates has K = 1.
 
     Attributes:
-        reward: (S, K); 0 where a slate is shorter.
-        weight: (S, K) P(action | target) / P(action | logged); 1 where a slate is shorter.
-        shown: (S, K) whether there is a slot.
-        action: (S, K) number of the action.
-        place: (S, K) number of its position.
-        policy: (A, P) the target's probability of each action at each position, which is the same
-            for all contexts; None where only that of logged actions is known.
+        reward: (S, K) the reward of each slot; 0 beyond the end of a slate.
+        weight: (S, K) P(action | target) / P(action | logged); 1 beyond the end of a slate.
+        shown: (S, K) True if the slate has this slot.
+        action: (S, K) the number of the action.
+        place: (S, K) the number of the slot's position.
+        policy: (A, P) the target's probability of each action at each position, the same for all
+            contexts; None if only the probabilities of logged actions are known.
         unsupported: the share of the target's probability on actions that the log never shows.
-        predicted: (S, K) the reward that a model expects of the logged action; None without.
-        expected: (S, K) the reward that it expects under the target; None without.
+        predicted: (S, K) the reward that a model predicts for the logged action; None without a
+            model.
+        expected: (S, K) the reward that the model predicts under the target; None without a model.
         model_slope: (S, K) the slope of the mean of ``expected`` by the rewards that the model was
             fitted from, times S; None without a model.
-        model_influence: (S,) what the row adds to the mean of ``expected`` through the fit, to
-            first order, times S; its mean is 0; None without.
+        model_influence: (S,) the first-order effect of the row on the mean of ``expected`` through
+            the fit, times S; the mean is 0; None without a model.
         prior_share: the share of ``expected`` that is the mean of all actions instead of the
             action's own rewards.
-        unseen_actions: actions of the target that the log never shows, the likeliest first.
-        time: (S,) ranks of the decisions' times, equal for equal times; None without times.
+        unseen_actions: the actions of the target that the log never shows, most likely first.
+        time: (S,) the ranks of the decisions' times; equal times have equal ranks; None without
+            times.
     """
 
     reward: Floats
@@ -61,12 +63,12 @@ class BanditLog:
 
     @property
     def units(self) -> int:
-        """S, the decisions."""
+        """S, the number of decisions."""
         return len(self.reward)
 
     @property
     def depth(self) -> int:
-        """K, the slots."""
+        """K, the number of slots."""
         return int(self.reward.shape[1])
 
     @cached_property
@@ -81,7 +83,7 @@ class BanditLog:
 
     @cached_property
     def total(self) -> Floats:
-        """(S,) the rewards of a slate together."""
+        """(S,) the sum of the rewards of each slate."""
         return np.asarray(self.reward.sum(axis=1))
 
 
@@ -92,20 +94,20 @@ def effective_size(weights: Floats) -> float:
 
 
 def add_reward_model(log: BanditLog, folds: int = 5, strength: float = 20.0) -> BanditLog:
-    """The log with rewards that a model expects, fitted on other folds.
+    """Add the rewards that a model predicts, fitted on other folds.
 
     q(a) at a position is (sum of rewards + strength * mean of the position) / (rows + strength).
-    It is used only where the target's probability of every action is known. The first order of
-    what a row changes in the mean expected reward V = sum P(a | target) q(a) is that of a row's
-    weight in its fit: with N rows of the action and M of the position,
+    The model is used only if the target's probability of every action is known. The first-order
+    effect of a row on the mean expected reward V = sum P(a | target) q(a) follows from the row's
+    weight in the fit: with N rows of the action and M of the position,
 
         P(a) (r - q(a)) / (N + strength) + (r - mean) / M sum over b of P(b) strength / (N_b +
         strength).
 
     Args:
-        log: as ``read_log`` makes it.
+        log: the log from ``read_log``.
         folds: decision i is in fold i modulo folds.
-        strength: the number of rows with the mean that each action begins with.
+        strength: the number of prior rows with the mean reward that are added to each action.
     """
     if log.policy is None:
         return log
@@ -150,7 +152,7 @@ def add_reward_model(log: BanditLog, folds: int = 5, strength: float = 20.0) -> 
 def _fit_rewards(
     log: BanditLog, decisions: NDArray[np.bool_], strength: float
 ) -> tuple[Floats, Floats, Floats]:
-    """(A, P) rewards drawn to the mean of the position, (A, P) rows, and (P,) these means."""
+    """(A, P) rewards shrunk to the mean of the position, (A, P) row counts, (P,) these means."""
     assert log.policy is not None
     size = log.policy.shape
     is_shown = log.shown[decisions]

@@ -1,9 +1,9 @@
 """All off-policy estimators: those of rankgate, then those of installed plug-ins.
 
-An estimator has its value, what each decision adds to it, and what it supposes. Estimators
-that weight rewards are IPS, clipped IPS and SNIPS; those with a model of rewards are the
-direct method and doubly robust; those of ranked lists, which suppose how slots depend, are
-IIPS, RIPS and cascade-DR.
+An estimator gives a value and the contribution of each decision, under an assumption. Estimators
+that weight rewards are IPS, clipped IPS and SNIPS; those with a model of rewards are the direct
+method and doubly robust; those for ranked lists, with assumptions about slots, are IIPS, RIPS and
+cascade-DR.
 """
 
 from __future__ import annotations
@@ -40,14 +40,13 @@ class Contribution:
 
     Attributes:
         value: the estimate.
-        parts: (S,) its mean is the estimate and its spread the error, to first order.
-        weight: (S, K), or (S, 1) for all slots: by how much ``parts`` grows with a reward, which
-            shows how much a reward that the log has missed could add; None where the estimator
-            does not give it, and the weights of decisions are taken.
-        has_interval: False where the error is not known.
-        with_fixed_model: (S,) as ``parts``, with the model of rewards taken as known, which the
-            test against another estimator compares: the fit of both is the same; None where
-            ``parts`` are so.
+        parts: (S,) contributions: their mean is the estimate, their spread gives the error, to
+            first order.
+        weight: (S, K), or (S, 1) for all slots: the increase of ``parts`` per unit of reward, which
+            limits the effect of rewards that the log missed; None to use the weights of decisions.
+        has_interval: False if the error is not known.
+        with_fixed_model: (S,) ``parts`` with the model of rewards taken as known, for the test
+            against another estimator with the same fit; None if equal to ``parts``.
     """
 
     value: float
@@ -87,7 +86,7 @@ class Estimator(Declared):
 
 
 def mean_contribution(parts: Floats, weight: Floats | None = None) -> Contribution:
-    """A plain mean; ``weight`` as of `Contribution`."""
+    """The contribution of a plain mean; ``weight`` as in `Contribution`."""
     return Contribution(float(parts.mean()), np.asarray(parts, np.float64), weight)
 
 

@@ -1,6 +1,6 @@
 """Estimate what another policy would have earned.
 
-Checks of a log before another policy is evaluated on it come first.
+The log is checked before another policy is evaluated on it.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ MAX_STANDARD_ERRORS = 4.0
 MIN_REWARDS = 20.0
 """Effective rewards below which an interval is mostly about rewards that a log may have missed."""
 
-_MIN_SIZE_SHARE = 0.1  # effective size as a share of all decisions
-_MAX_WEIGHT_SHARE = 0.05  # share of one decision in all weights
+_MIN_SIZE_SHARE = 0.1  # the effective size as a share of all decisions
+_MAX_WEIGHT_SHARE = 0.05  # the share of one decision in all weights
 _MAX_NAMED = 5  # actions that a message names
 
 
 def check_log(log: BanditLog, min_ess: float, max_unsupported: float) -> list[dict[str, Json]]:
-    """``check``, ``value``, ``limit``, ``outcome`` (ok, warns, blocks) and ``words`` of each."""
+    """Rows with ``check``, ``value``, ``limit``, ``outcome`` (ok, warns, blocks) and ``words``."""
     weight = log.slate_weights
     ess, total = effective_size(weight), float(weight.sum())
     share = float(weight.max()) / total if total else 1.0
@@ -105,13 +105,14 @@ def check_log(log: BanditLog, min_ess: float, max_unsupported: float) -> list[di
 def effective_rewards(log: BanditLog, weight: Floats) -> float:
     """The number of rewards of equal weight with the same precision.
 
-    The smaller one of Kish's (1965) effective size of weight times reward, which counts what was
-    seen, and of the effective size of the weights times the weighted share of rewards, which
-    counts what would be seen if rewards did not depend on the action.
+    The smaller of two numbers: Kish's (1965) effective size of weight times reward, for the
+    observed rewards; and the effective size of the weights times the weighted share of rewards, for
+    the case that rewards do not depend on the action.
 
     Args:
         log: the decisions.
-        weight: (S, K) the weight of each slot's reward, or (S, 1) of all rewards of a slate.
+        weight: (S, K) the weight of each slot's reward, or (S, 1) the weight of all rewards of a
+            slate.
     """
     reward = log.reward if weight.shape == log.reward.shape else log.total[:, None]
     slots = log.shown if weight.shape == log.reward.shape else np.ones(weight.shape, np.bool_)
@@ -128,7 +129,7 @@ def _action_names(actions: tuple[str, ...]) -> str:
 
 
 def _check_mean_weight(log: BanditLog) -> dict[str, Json]:
-    """The mean weight must be the target's supported probability."""
+    """Check that the mean weight equals the target's supported probability."""
     supported = (1 - log.unsupported) ** log.depth
     errors = _standard_errors_from(log.slate_weights, supported)
     return check_row(
@@ -142,7 +143,7 @@ def _check_mean_weight(log: BanditLog) -> dict[str, Json]:
 
 
 def _check_drift(log: BanditLog, time: NDArray[np.int64]) -> dict[str, Json]:
-    """The same in the earlier and the later half of the log, if the log has times."""
+    """Check the mean weight in the earlier and the later half of the log, if it has times."""
     supported = (1 - log.unsupported) ** log.depth
     is_later = time >= np.sort(time)[log.units // 2]
     halves = {"earlier": log.slate_weights[~is_later], "later": log.slate_weights[is_later]}
@@ -174,7 +175,7 @@ def _outcome_of_errors(errors: float) -> str:
 
 
 def _standard_errors_from(weight: Floats, expected: float) -> float:
-    """The difference of the mean in standard errors; 0 without a difference."""
+    """The difference of a mean in standard errors; 0 without a difference."""
     difference = abs(float(weight.mean()) - expected)
     if difference < 1e-6:
         return 0.0
@@ -298,7 +299,7 @@ def _missing_requirement(log: BanditLog, estimator: Estimator) -> str:
 
 
 def _with_rivals(estimators: Mapping[str, Estimator]) -> dict[str, Estimator]:
-    """The estimators, and those that test what they suppose."""
+    """The estimators, and the rivals that test their assumptions."""
     rivals = {
         estimator.against: ESTIMATORS[estimator.against]
         for estimator in estimators.values()
@@ -313,10 +314,10 @@ def _estimate_row(
     bandit_log: BanditLog,
     level: float,
 ) -> dict[str, Json]:
-    """One estimate with its interval, its difference to the log, and the test of what it supposes.
+    """An estimate with its interval, its difference to the log, and the test of its assumption.
 
-    The test is a paired one (as Hausman's): if the assumption holds, the estimator and its rival
-    estimate the same, decision by decision on the same log.
+    The test is paired (like Hausman's): if the assumption holds, the estimator and its rival
+    estimate the same value on the same decisions.
     """
     row: dict[str, Json] = {"estimator": estimator.name, "assumption": estimator.assumption or None}
     if estimator.name not in contributions:
@@ -362,10 +363,10 @@ def _reported_estimator(
     *,
     by_name: bool,
 ) -> str | None:
-    """The smallest error among the estimators that suppose least and have enough rewards.
+    """The estimator with the smallest error, of those with fewest assumptions and enough rewards.
 
-    A test that does not reject an assumption does not prove it: an estimator with an
-    assumption is taken only where those without one have too few rewards, or where it was named.
+    A test that does not reject an assumption does not prove it: an estimator with an assumption is
+    used only if estimators without one have too few rewards, or if the call names it.
     """
     candidates: dict[str, float] = {
         row["estimator"]: row["error"]
@@ -393,15 +394,15 @@ def _reported_estimator(
 
 
 def _contribution_weight(contribution: Contribution, log: BanditLog) -> Floats:
-    """(S, K) or (S, 1) by how much the estimate grows with rewards."""
+    """(S, K) or (S, 1) the increase of the estimate per unit of reward."""
     return log.slate_weights[:, None] if contribution.weight is None else contribution.weight
 
 
 def _interval(contribution: Contribution, log: BanditLog, level: float) -> tuple[float, float]:
-    """The interval of an estimate, whose ends hold for rewards that the log may have missed.
+    """The interval of an estimate, which allows for rewards that the log may have missed.
 
-    The most that a decision could add is what it adds without its rewards, and its largest weight
-    times the largest reward of the log.
+    The largest possible contribution of a decision is its contribution without rewards, plus its
+    largest weight times the largest reward of the log.
     """
     if not contribution.has_interval:
         return math.nan, math.nan
@@ -419,7 +420,7 @@ def _interval(contribution: Contribution, log: BanditLog, level: float) -> tuple
 
 
 def _two_sided(difference: float, error: float) -> float:
-    """P of a normal statistic; 1 where there is no difference at all."""
+    """The two-sided p-value of a normal statistic; 1 without any difference."""
     if abs(difference) < np.finfo(float).eps:
         return 1.0
     return math.erfc(abs(difference) / error / math.sqrt(2)) if error > 0 else 0.0

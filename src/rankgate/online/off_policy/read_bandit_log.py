@@ -34,11 +34,11 @@ class LogRows:
     """The columns of a log.
 
     Attributes:
-        action: (R,) number of the action in ``names``.
+        action: (R,) the number of the action in ``names``.
         names: (A,) the names of the actions, in their order.
         place: (R,) number of the position in ``places``.
         places: (P,) the positions.
-        reward: (R,).
+        reward: (R,) the rewards.
         propensity: (R,) P(action) when it was logged.
         slate: (R,) number of the slate; None without slates.
         time: (R,) rank of the time; None without times.
@@ -57,7 +57,7 @@ class LogRows:
 def encode_column(
     frame: pl.DataFrame, column: str, location: RowLocation
 ) -> tuple[Ints, pl.Series]:
-    """Values as numbers in their order, and the values."""
+    """Encode values as numbers in sorted order; return the numbers and the values."""
     texts = frame[column].cast(pl.String)
     empty = texts.is_null() | (texts == "")
     if empty.any():
@@ -71,7 +71,7 @@ def encode_column(
 
 
 def number_column(frame: pl.DataFrame, column: str, location: RowLocation) -> Floats:
-    """Finite numbers of a column."""
+    """The numbers of a column, which must be finite."""
     values = frame[column].cast(pl.Float64, strict=False)
     is_invalid = values.is_null() | ~values.is_finite()
     if is_invalid.any():
@@ -87,7 +87,7 @@ UNIFORM = "uniform"
 TargetLike: TypeAlias = "TableLike"
 """``uniform`` or ``uniform:50``, a column of the log, or a table (file, frame, dict of columns)."""
 
-_SUM_TOLERANCE = 1e-3  # of probabilities that must sum to 1
+_SUM_TOLERANCE = 1e-3  # tolerance for probabilities that must sum to 1
 _ROUNDING = 1e-9
 
 
@@ -99,8 +99,9 @@ class TargetPolicy:
         chances: (R,) the probability of the action of each row of the log.
         table: (A, P) the probability of every action of the log at each position; None if only
             ``chances`` are known.
-        unsupported: the share of its probability on actions that the log never shows.
-        unseen_actions: the actions of its table that the log never shows, the likeliest first.
+        unsupported: the share of the target's probability on actions that the log never shows.
+        unseen_actions: the actions of the target's table that the log never shows, most likely
+            first.
     """
 
     chances: Floats
@@ -127,11 +128,11 @@ def target_policy(
 
     Args:
         frame: the log.
-        rows: its columns.
+        rows: the columns of the log.
         target: uniform, over the actions of the log or, as uniform:50, over so many; a column of
             the log, or a table of action, probability and perhaps position.
-        location: the log's.
-        columns: names of the target's columns other than ours.
+        location: the location of the log, for errors.
+        columns: the names of the target's columns, by our names.
 
     Raises:
         InputError: a table that cannot be read, or has no action of the log; probabilities that
@@ -199,7 +200,7 @@ def _refuse_invalid_probabilities(chances: Floats, location: RowLocation, column
 def _read_policy_table(
     target: TargetLike, rows: LogRows, columns: Mapping[str, str]
 ) -> tuple[Floats, tuple[str, ...]]:
-    """(A, P) from a table of action, probability and position, and actions not in the log."""
+    """(A, P) from a table of action, probability and position; and the actions not in the log."""
     frame, location = read_frame(target, "target")
     action, probability, position = (
         _find_column(frame, role, columns, location)
@@ -240,7 +241,7 @@ def _read_policy_table(
 def _find_column(
     frame: pl.DataFrame, role: str, columns: Mapping[str, str], location: RowLocation
 ) -> str | None:
-    """The target's column: called as in the call or in the log, or as we call it."""
+    """The column of the target, by its name in the call, in the log, or by our name."""
     column_name = columns.get(role)
     for name in (column_name, role):
         if name in frame.columns:
@@ -275,7 +276,7 @@ _REQUIRED_COLUMNS = ("action", "reward", "propensity")
 
 
 def parse_columns(columns: ColumnsLike | None) -> dict[str, str]:
-    """The names of columns that a call gives, by ours.
+    """The column names in a call, by our names.
 
     Raises:
         UsageError: a name that is not one of our columns, or that occurs twice.
@@ -337,7 +338,7 @@ def read_log(log: TableLike, target: TargetLike, columns: ColumnsLike | None = N
 def _find_columns(
     frame: pl.DataFrame, column_names: Mapping[str, str], location: RowLocation, target: TargetLike
 ) -> dict[str, str]:
-    """The log's column of each of ours; the target's own column is not one of them."""
+    """The log's columns by our names; the target's own column is excluded."""
     target_column = target if isinstance(target, str) and target != UNIFORM else None
     columns: dict[str, str] = {}
     for role, aliases in COLUMN_ALIASES.items():
@@ -346,7 +347,7 @@ def _find_columns(
         matches = [name for name in candidates if name in frame.columns]
         if role == "probability":  # of the target's table
             continue
-        # our own name is meant, but two propensities are of two policies
+        # our own name wins, but two propensities would be of two policies
         if len(matches) > 1 and (role not in matches or role == "propensity"):
             problem = (
                 f"{' and '.join(matches)} could each be the {role}; name the right one with "
@@ -400,9 +401,9 @@ def _read_rows(
 def _rank_times(
     frame: pl.DataFrame, column: str, location: RowLocation, *, named: bool
 ) -> Ints | None:
-    """The rank of each row's time: a number, a date, or a text of ISO 8601.
+    """The rank of each row's time; times are numbers, dates or ISO 8601 texts.
 
-    A column that has the name of a time, but holds no times, is left alone.
+    A column that has the name of a time but holds no times is ignored.
     """
     values = frame[column]
     if values.dtype == pl.String:
@@ -426,7 +427,7 @@ def _rank_times(
 def _slates_of_rows(
     rows: LogRows, weight: Floats, policy: Floats | None, unsupported: float, location: RowLocation
 ) -> BanditLog:
-    """One row of the arrays a slate, its slots in the order of their positions."""
+    """One row of the arrays per slate, with slots in the order of positions."""
     assert rows.slate is not None
     order = np.lexsort((_position_order(rows.places)[rows.place], rows.slate))
     slate = rows.slate[order]
@@ -465,7 +466,7 @@ def _slates_of_rows(
 
 
 def _position_order(places: pl.Series) -> Ints:
-    """The order of positions: by number where all are numbers, else by name."""
+    """The order of positions: by number if all are numbers, else by name."""
     numbers = places.cast(pl.Float64, strict=False)
     sort_keys = numbers if not numbers.null_count() else places
     return sort_keys.rank("ordinal").to_numpy().astype(np.int64)

@@ -45,10 +45,10 @@ if TYPE_CHECKING:
 COMPARED_MODELS = (POSITION_BASED, "dbn", "ubm")
 """The click models that are compared by default."""
 
-_HELD_OUT = 0.2  # of the searches
-_MIN_EXAMINED = 10.0  # looks below which an attractiveness is hardly known
+_HELD_OUT = 0.2  # the share of the searches
+_MIN_EXAMINED = 10.0  # looks below which an attractiveness is uncertain
 _MIN_CLICKS = 100  # clicks
-_MISFIT, _OFF = 0.001, 0.05  # p, and relative error of click rates, from which the model is off
+_MISFIT, _OFF = 0.001, 0.05  # p, and relative error of click rates, that show a misfit of the model
 _MAX_MISFIT = 0.25  # relative error of click rates of a wrong model
 
 
@@ -135,7 +135,7 @@ def replay(
 def _choose_models(
     searches: PackedSearches, name: str, curve: Floats | None, seed: int
 ) -> tuple[str, ...]:
-    """The named model; or the best of some on held-out searches, and those that may be as good.
+    """The named model; or the best model on held-out searches, and models that may be as good.
 
     A model may be as good if its mean log-likelihood of a held-out search is less than two
     standard errors of the difference below that of the best.
@@ -197,7 +197,7 @@ def _candidate_lists(run: Run, k: int) -> tuple[str, pl.DataFrame]:
 def _match_candidate(
     lists: pl.DataFrame, searches: PackedSearches, k: int
 ) -> tuple[CandidateLists, list[str]]:
-    """The lists of queries that the log has too."""
+    """The candidate's lists for the queries of the log."""
     logged = searches.pairs["query_id"].unique()
     common_lists = lists.filter(pl.col("query_id").is_in(logged.implode()))
     if common_lists.is_empty():
@@ -224,7 +224,7 @@ def _match_candidate(
 
 
 def _measure_support(candidate: CandidateLists, traffic: Floats) -> tuple[float, Floats]:
-    """The share of the candidate's slots that the log ever shows, by searches, and by rank."""
+    """The share of the candidate's slots that the log ever shows, by searches and by rank."""
     is_shown = (candidate.pair >= 0) & candidate.filled
     slots, shown_slots = traffic @ candidate.filled, traffic @ is_shown
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -306,9 +306,9 @@ def _checks(
 def _measure_rows(
     estimated: ReplayEstimate, draws: Sequence[tuple[Floats, Floats, Floats]], level: float
 ) -> list[dict[str, Json]]:
-    """Values of the best model; intervals from the lowest to the highest of all models.
+    """Rows with values of the best model; intervals reach over the intervals of all models.
 
-    Ends are percentiles of resamples; the difference is of the same resamples.
+    Ends are percentiles of resamples; the difference uses the same resamples.
     """
     tails = [(1 - level) / 2, (1 + level) / 2]
     rows: list[dict[str, Json]] = []

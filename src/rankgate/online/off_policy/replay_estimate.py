@@ -1,4 +1,4 @@
-"""Estimates of the clicks on other lists, by a click model."""
+"""Estimates of clicks on lists of a candidate, by a click model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rankgate.core.arrays import Floats, Ints
 
 
-_PRIOR = 0.01  # clicks and non-clicks of each document in EM; more draws rare documents to 1/2
+_PRIOR = 0.01  # clicks and non-clicks of each document in EM; more pulls rare documents to 1/2
 POSITION_BASED = "pbm_harvest"
 _MIN_IMPRESSIONS = 30  # impressions of a document at a rank that its click rate needs
 
@@ -31,12 +31,13 @@ chance of a click on a document that is looked at."""
 
 @dataclass(frozen=True)
 class CandidateLists:
-    """The candidate's lists of the Q queries that the log has too.
+    """The candidate's lists for the Q queries that are also in the log.
 
     Attributes:
-        pair: (Q, K) the pair of each slot; -1 where the log never shows it.
-        filled: (Q, K) whether the candidate has a document there.
-        query: (N,) the number of each packed search's query; -1 for queries it does not have.
+        pair: (Q, K) the pair of each slot; -1 if the log never shows the pair.
+        filled: (Q, K) True if the candidate has a document in the slot.
+        query: (N,) the number of each packed search's query; -1 for queries without a candidate
+            list.
     """
 
     pair: Ints
@@ -46,13 +47,13 @@ class CandidateLists:
 
 @dataclass(frozen=True)
 class FittedClickModel:
-    """A click model on a log.
+    """A click model that is fitted to a log.
 
     Attributes:
-        looks: (P,) how often each pair was looked at, as expected.
-        attractive: (P,) P(click | look); 0 where it was never looked at.
-        curve: (K,) examination of each rank, relative to the first; NaN where it is not known.
-        clicks: from lists the (N, K) chance of each click.
+        looks: (P,) the expected number of looks at each pair.
+        attractive: (P,) P(click | look); 0 for pairs without looks.
+        curve: (K,) the examination of each rank, relative to the first; NaN if unknown.
+        clicks: a function from lists to the (N, K) probability of each click.
     """
 
     looks: Floats
@@ -63,15 +64,16 @@ class FittedClickModel:
 
 @dataclass(frozen=True)
 class ReplayEstimate:
-    """Means over searches of the queries that both have.
+    """Means over searches of the queries that the log and the candidate share.
 
     Attributes:
         fitted: the click model.
         candidate: (3,) by `MEASURES`; documents that the log never shows earn 0.
-        most: (3,) the same if it were as attractive as the query's best, and looked at.
-        logged: (3,) of the lists that were shown.
-        by_query: (Q, 2) clicks of a search: candidate, logged.
-        traffic: (Q,) searches of each query.
+        most: (3,) the values if unseen documents were as attractive as the query's best, and looked
+            at.
+        logged: (3,) the values of the shown lists.
+        by_query: (Q, 2) clicks per search: candidate, logged.
+        traffic: (Q,) the number of searches of each query.
     """
 
     fitted: FittedClickModel
@@ -85,11 +87,11 @@ class ReplayEstimate:
 def fit_click_model(
     searches: PackedSearches, model: str, curve: Floats | None = None
 ) -> FittedClickModel:
-    """Fit a click model; with a curve, the position-based one whose examination is known.
+    """Fit a click model; with a curve, the position-based model with this known examination.
 
     In the position-based model attractiveness(q, d) = clicks / sum over impressions of
     examination(rank) (Joachims, Swaminathan and Schnabel, WSDM 2017; Agarwal and others, WSDM
-    2019); others are those of ``rankgate online judgments``.
+    2019); other models are those of ``rankgate online judgments``.
     """
     if model != POSITION_BASED:
         estimates = MODELS[model].fit(searches, Settings(prior=_PRIOR))
@@ -127,10 +129,10 @@ def estimate_replay(
 
     Args:
         searches: with their clicks.
-        candidate: its lists.
+        candidate: the candidate's lists.
         k: the number of ranks of a list that count.
         model: the click model.
-        curve: examination by rank, where it is known.
+        curve: the examination by rank, if known.
     """
     fitted_model = fit_click_model(searches, model, curve)
     has_candidate = candidate.query >= 0
@@ -183,7 +185,7 @@ def _packed_candidate_lists(
     is_known: NDArray[np.bool_],
     traffic: Floats,
 ) -> PackedSearches:
-    """The candidate's lists, as deep as those of the log, which models need."""
+    """The candidate's lists as packed searches, with the depth of the log's lists."""
     width = min(candidate.pair.shape[1], searches.depth)
     shape = len(candidate.pair), searches.depth
     pair, is_shown = np.zeros(shape, np.int64), np.zeros(shape, np.bool_)
@@ -201,7 +203,7 @@ def resample_estimates(
     resamples: int,
     random: np.random.Generator,
 ) -> tuple[Floats, Floats, Floats]:
-    """(B, 3) candidate, its most, and the log, of resamples (Poisson bootstrap).
+    """(B, 3) the candidate's values, its largest values, and the log's, by Poisson bootstrap.
 
     Sessions are resampled, or searches where sessions are unknown. The click model is fitted to
     each resample, so that the error of its parameters is in the intervals.
@@ -218,7 +220,7 @@ def resample_estimates(
 
 
 def log_likelihoods(model: str, train: PackedSearches, test: PackedSearches) -> Floats:
-    """(N,) the log-probability of the clicks of each search by a model of other searches."""
+    """(N,) the log-probability of each search's clicks, by a model fitted to other searches."""
     parameters = MODELS[model].fit(train, Settings(prior=0.5))
     chance = clip_probability(MODELS[model].conditional(parameters, test))
     logs = np.log(np.where(test.clicked, chance, 1 - chance))
@@ -226,10 +228,10 @@ def log_likelihoods(model: str, train: PackedSearches, test: PackedSearches) -> 
 
 
 def measure_misfit(searches: PackedSearches, estimated: ReplayEstimate) -> tuple[float, float]:
-    """Measure how far clicks are from the model: p of chi-squared, mean error of click rates.
+    """Measure the misfit of the model to clicks: p of chi-squared, mean error of click rates.
 
-    Cells are documents at ranks. Users who stop after a click, for instance, click less below good
-    documents than examination of the rank alone predicts.
+    Cells are documents at ranks. For example, users who stop after a click will click less below
+    good documents than examination by rank predicts.
 
     Args:
         searches: with their clicks.
@@ -274,7 +276,7 @@ def measure_misfit(searches: PackedSearches, estimated: ReplayEstimate) -> tuple
 def _best_attractiveness(
     searches: PackedSearches, candidate: CandidateLists, attractive: Floats
 ) -> Floats:
-    """(Q,) the most attractive document that each query's lists showed."""
+    """(Q,) the attractiveness of the most attractive shown document of each query."""
     best = np.zeros(len(candidate.pair))
     has_candidate = candidate.query >= 0
     top = np.where(

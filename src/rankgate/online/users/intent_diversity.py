@@ -1,4 +1,4 @@
-"""Intent diversity: the disagreement of users who type the same words about documents.
+"""Intent diversity: the disagreement about documents of users who type the same query.
 
 The result of ``intents`` comes first.
 """
@@ -162,7 +162,7 @@ def intents(
 
 
 def _interval(values: pl.Series) -> tuple[float | None, float | None, float | None]:
-    """The mean over queries with its interval; None where there are too few."""
+    """The mean over queries with its interval; None for too few queries."""
     from scipy.special import stdtrit
 
     n = len(values)

@@ -1,4 +1,4 @@
-"""Impact of personalisation: lift by group of users, and how unlike lists are.
+"""Impact of personalisation: lift by group of users, and differences of lists.
 
 The result of ``personalization`` comes first.
 """
@@ -213,7 +213,7 @@ def personalization(
 
 
 def _treatments(base: Database, control: str) -> list[str]:
-    """The other variants."""
+    """The variants other than the control."""
     variant_rows = base.rows(
         "SELECT DISTINCT variant FROM events WHERE variant IS NOT NULL ORDER BY 1"
     )
@@ -256,7 +256,7 @@ def _read_groups(base: Database, groups: Source | Frame) -> pl.DataFrame:
 def _list_distances(
     base: Database, control: str, treatments: Sequence[str], ranks: int
 ) -> pl.DataFrame:
-    """Measure how far lists of one query differ: the latest list of each user and variant."""
+    """Measure the distance of lists of a query: the latest list of each user and variant."""
     base.run(f"CREATE TEMP TABLE personal AS {_LISTS}", (ranks,))
     base.run(f"CREATE TEMP TABLE counted AS {_COUNTS}")
     base.run(f"CREATE TEMP TABLE sized AS {_SIZES}")
@@ -286,7 +286,7 @@ def _list_distances(
 def _compare_groups(
     rows: pl.DataFrame, control: str, treatments: Sequence[str]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Lifts of each KPI, variant and group, and whether groups differ."""
+    """Compute lifts of each KPI, variant and group, and test for differences of groups."""
     lifts, interactions = [], []
     names = rows["kpi"].unique(maintain_order=True).to_list() if len(rows) else []
     for kpi in names:

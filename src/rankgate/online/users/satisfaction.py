@@ -133,7 +133,7 @@ class Satisfaction(Result):
         return (spoiled_notice("spoiled-users", self.faults, "users or times"),)
 
 
-_MIN_PAIRS = 4  # pairs that an interval needs
+_MIN_PAIRS = 4  # the fewest pairs for an interval
 _SHOWN_LISTS = (
     'SELECT t.query, CAST(t."at" AS DATE) AS day, l.docs, count(*) AS searches FROM (SELECT '
     "query_event_id, list(doc_id ORDER BY rank, doc_id) AS docs FROM (SELECT query_event_id, "
@@ -196,7 +196,7 @@ def correlate_kpis(
 
 
 def _metric_values(base: Database, qrels: QrelsLike, metrics: Sequence[str]) -> pl.DataFrame:
-    """``query``, ``day``, ``searches``, ``metric``, ``value`` of each list that was shown."""
+    """``query``, ``day``, ``searches``, ``metric``, ``value`` of each shown list."""
     lists = (
         base.rows(_SHOWN_LISTS).with_row_index("list").with_columns(pl.col("list").cast(pl.String))
     )
@@ -224,7 +224,7 @@ def _metric_values(base: Database, qrels: QrelsLike, metrics: Sequence[str]) -> 
 
 
 def _kpi_values(kpi_tables: KpiTables, kpi: Kpi, column: str) -> pl.DataFrame | None:
-    """The KPI by query or by day; None where its table has no such column."""
+    """The KPI by query or by day; None if its table does not have the column."""
     rows = kpi_tables[kpi.table]
     if column not in rows.columns:
         return None
@@ -240,7 +240,7 @@ METRICS = ("nDCG@10",)
 """The ranking metrics that KPIs are compared with by default."""
 
 _Z = 1.959963984540054
-_MIN_USERS = 2  # users that an interval needs
+_MIN_USERS = 2  # the fewest users for an interval
 _DAYS = 7
 
 
@@ -327,7 +327,7 @@ def _values_by_week(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _retention_by_cohort(active_days: pl.DataFrame) -> pl.DataFrame:
-    """Users by the week of their first event, and how many are active later."""
+    """Users by the week of their first event, and the number of users who are active later."""
     last_day = active_days["day"].max()
     active = active_days.select("user", week=_week_of()).unique()
     first_week = active.group_by("user").agg(cohort=pl.col("week").min())
@@ -337,7 +337,7 @@ def _retention_by_cohort(active_days: pl.DataFrame) -> pl.DataFrame:
     )
     active_counts = activity.group_by("cohort", "age").agg(active=pl.len())
     grid = size.join(active_counts.select("age").unique(), how="cross")
-    # a week that the log does not cover to its end would look like users who left
+    # in a partly logged week, active users would look like users who left
     is_complete = pl.col("cohort") + pl.duration(days=(pl.col("age") + 1) * _DAYS - 1) <= pl.lit(
         last_day
     )
@@ -368,7 +368,7 @@ def _add_ages(rows: pl.DataFrame, active_days: pl.DataFrame) -> pl.DataFrame:
 
 
 def _values_by_age(rows: pl.DataFrame, kpis: Sequence[Kpi]) -> pl.DataFrame:
-    """Values by age, and differences of variants one after the other in the alphabet."""
+    """Values by age, and differences of consecutive variants in alphabetical order."""
     if rows.is_empty():
         return pl.DataFrame(schema=AGES)
     table = pl.DataFrame(list(_group_rates(rows, ("variant", "kpi", "age"))), schema=AGES)
@@ -401,11 +401,11 @@ def _values_by_age(rows: pl.DataFrame, kpis: Sequence[Kpi]) -> pl.DataFrame:
 
 
 def _fit_trends(ages: pl.DataFrame) -> pl.DataFrame:
-    """Lines through values by age, weighted by 1 / error squared."""
+    """Fit lines through values by age, weighted by 1 / error squared."""
     rows = []
     for (variant, kpi), group_rows in ages.group_by("variant", "kpi", maintain_order=True):
         points = group_rows.filter(pl.col("high") > pl.col("value"))
-        if len(points) < 3:  # two points always make a line
+        if len(points) < 3:  # two points always fit a line
             continue
         x = points["age"].to_numpy().astype(np.float64)
         y = points["value"].to_numpy()

@@ -1,4 +1,4 @@
-"""Lists that users were shown, as a run, so that ranking metrics can be computed of them.
+"""The lists that users were shown, as a run for which ranking metrics can be computed.
 
 The result of ``lists`` comes first, then its document.
 """
@@ -184,7 +184,7 @@ def _create_tables(base: Database, variant: str | None, ranks: int) -> None:
 
 
 def _one_list_per_query(base: Database, *, latest: bool) -> pl.DataFrame:
-    """The rows of one list of each query."""
+    """The rows of the selected list of each query."""
     order = "latest DESC, times DESC" if latest else "times DESC, latest DESC"
     return base.rows(
         "SELECT query AS query_id, docs[place] AS doc_id, 1.0 / place AS score FROM (SELECT *, "

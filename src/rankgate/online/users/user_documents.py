@@ -1,4 +1,4 @@
-"""Results about users as documents."""
+"""Documents of results about users."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def intents(result: IntentDiversity) -> Document:
 
 
 def personalization(result: PersonalizationImpact) -> Document:
-    """Lifts over the control for all users, then by group, and how unlike lists are."""
+    """Lifts over the control for all users, then by group, and differences of lists."""
     return made(
         _impact_title(result),
         *([Chart(f"{_CHARTS}:personalization", result)] if len(result.lifts) else []),
@@ -160,7 +160,7 @@ def _interactions(result: PersonalizationImpact) -> Grid:
 
 
 def weeks(result: Satisfaction) -> Document:
-    """KPIs by week, users that stay, values by age, and the link to ranking metrics."""
+    """KPIs by week, user retention, values by age, and correlations with ranking metrics."""
     charts = [Chart(f"{_CHARTS}:weeks", result)] if len(result.weeks) else []
     if len(result.trends):
         charts.append(Chart(f"{_CHARTS}:novelty", result))

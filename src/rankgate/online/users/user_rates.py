@@ -29,9 +29,9 @@ class UserRate:
     """A ratio of sums over users.
 
     Attributes:
-        value: the sum of totals divided by that of counts; NaN without counts.
-        error: its standard error with users as units (delta method; Deng, Knoblich and Lu, KDD
-            2018); NaN with fewer than two users.
+        value: the sum of totals divided by the sum of counts; NaN without counts.
+        error: the standard error of value with users as units (delta method; Deng, Knoblich and Lu,
+            KDD 2018); NaN with fewer than two users.
         users: the number of users.
         count: the sum of counts.
     """
@@ -62,7 +62,7 @@ def user_rate(total: Floats, count: Floats) -> UserRate:
 def select_rate_kpis(
     names: Sequence[str], kinds: set[str], success: Sequence[str] = ()
 ) -> list[Kpi]:
-    """The KPIs of these names that are rates over users, without those that the log cannot have.
+    """The named KPIs, which must be rates over users, without KPIs that the log cannot have.
 
     Raises:
         UsageError: no such KPI, or one that is not a mean over searches, clicks or sessions.
@@ -81,9 +81,9 @@ def sum_kpis_by_user(
     """Sums by user: ``kpi``, ``user``, the columns of ``by``, ``total``, ``count``.
 
     Args:
-        base: has ``events``.
+        base: the database with ``events``.
         kpis: the KPIs to sum.
-        by: more columns, of day and variant.
+        by: additional columns, from day and variant.
         success: the event by which a session reached its goal.
 
     Raises:
