@@ -26,8 +26,8 @@ class Query:
 
     Attributes:
         query_id: its id.
-        text: the text that the user typed.
-        values: the other columns of the query file; each fills the engine parameter of its name.
+        text: the user's words.
+        values: other columns of its file, which are parameters where an engine has these.
     """
 
     query_id: str
@@ -41,10 +41,10 @@ class Facts:
 
     Attributes:
         version: the version of the engine.
-        documents: the number of documents in the index.
+        documents: in the index.
         settings: a hash of the index's settings and fields.
         changes: a count that grows with every change of the index.
-        refreshed: the number of refreshes of the index, if the engine counts them separately.
+        refreshed: the number of refreshes of the index, where they are counted apart from changes.
     """
 
     version: str = ""

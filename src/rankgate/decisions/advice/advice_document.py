@@ -83,7 +83,7 @@ def advice_document(
 
 
 def shell_command(arguments: Sequence[str], width: int) -> str:
-    r"""A command as a shell takes it, broken where a line would be too long.
+    r"""A command in shell syntax, with line breaks where a line would be too long.
 
     >>> print(shell_command(["rankgate", "eval", "my qrels.txt", "a.run", "-m", "RR"], 34))
     rankgate eval 'my qrels.txt' \
@@ -227,7 +227,7 @@ _TIERS = {"gate": "block", "watch": "warn"}
 
 
 def policy(advice: Advice) -> str:
-    """The advice as the text of a policy file; a custom convention is left to be filled in."""
+    """The advice as the text of a policy file; the user must fill in a custom convention."""
     answers, facts = advice.answers, advice.facts
     summary = (
         f"Advised for task {answers.task}, stage {answers.stage}, "
@@ -302,7 +302,7 @@ def _common_rules(advice: Advice) -> list[str]:
             "queries that return nothing, beyond the baseline's",
         ),
     ]
-    if advice.answers.task != "recommend":  # a log judges what was shown, and no page is covered
+    if advice.answers.task != "recommend":  # a log covers shown documents only
         rules.insert(
             1,
             (

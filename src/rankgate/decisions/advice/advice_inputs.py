@@ -112,15 +112,16 @@ class DataFacts:
 
     Attributes:
         task, stage, page, depth: the answers.
-        queries: with judgments.
-        judgments: judgments with a grade of 0 or more.
-        grades: every grade there is, lowest first.
-        graded: relevant documents have more than one grade.
-        irrelevant: some documents are judged irrelevant.
-        relevant: documents with a grade above 0 of a query that has any, median.
-        single: the share of these queries that have exactly one.
+        queries: the number of queries with judgments.
+        judgments: the number of judgments with a grade of 0 or more.
+        grades: all grades in the judgments, lowest first.
+        graded: True if relevant documents have more than one grade.
+        irrelevant: True if some documents are judged irrelevant.
+        relevant: the median number of documents with a grade above 0, over queries that have any.
+        single: the share of these queries with exactly one relevant document.
         without: the share of all queries without a relevant document.
-        over_page, over_depth: the share of queries that have more relevant documents than that.
+        over_page, over_depth: the share of queries with more relevant documents than the page or
+            depth.
         runs: the number of runs.
         judged: the mean share of judged documents on the page, by run.
         latency: True if a run has the latencies of its queries.
@@ -169,7 +170,7 @@ class DataFacts:
 def read_facts(
     qrels: Qrels, queries: int, systems: Sequence[ScoredRun], answers: Answers
 ) -> DataFacts:
-    """Look at judgments and at the first documents of each run.
+    """Read the facts from judgments and from the first documents of each run.
 
     Args:
         qrels: the judgments.
@@ -204,7 +205,7 @@ def read_facts(
 
 
 def planned_facts(answers: Answers) -> DataFacts:
-    """Facts of planned judgments: the user's answers, and assumptions for all others.
+    """The facts of planned judgments: the user's answers, and assumptions for other facts.
 
     Raises:
         UsageError: the number of planned queries is missing.
@@ -256,16 +257,16 @@ class MetricPower:
     Attributes:
         means: the means of each run, with its name.
         n: queries on which both runs of the widest pair have a value.
-        sd: the standard deviation of the differences to the first run, that of the run that
-            differs most unevenly; None with fewer than two runs, or where none differs.
-        detectable: the smallest true difference that n queries show, two-sided.
+        sd: the largest standard deviation of a run's differences to the first run; None with fewer
+            than two runs, or without differences.
+        detectable: the smallest true difference that n queries detect, two-sided.
         margin: the smallest margin at which a candidate that is as good passes with the wanted
             power, one-sided.
-        needed: queries that the margin asked for takes.
+        needed: the number of queries that the requested margin needs.
         carries: true if n queries are enough.
         unmoved: the share of the lists with another page for which the metric does not move.
-        e_rho2, low, high: how far the queries order these systems as others would; of three runs
-            or more.
+        e_rho2, low, high: the reliability of the order of systems over other queries, with its
+            interval; for three runs or more.
     """
 
     means: tuple[tuple[str, float | None], ...]
@@ -284,12 +285,12 @@ class MetricPower:
 def metric_power(metric: str, systems: Sequence[ScoredRun], answers: Answers) -> MetricPower | None:
     """Compare the runs' differences to the first run with what a gate must detect.
 
-    The sd is that of a paired comparison; n queries detect t-wise what Cohen (1988) and Sakai
-    (2016) have: see ``stats.power``. Reliability as Urbano et al. (2013).
+    The sd is that of a paired comparison; detectable differences are those of the t-test (Cohen
+    1988, Sakai 2016), see ``stats.power``; reliability follows Urbano et al. (2013).
 
     Args:
         metric: the label of the metric.
-        systems: the runs, all scored by it; the first is the baseline.
+        systems: the runs, scored by the metric; the first is the baseline.
         answers: margin, alpha, power, page.
 
     Returns:
@@ -366,7 +367,7 @@ def _reliability(
     metric: str, systems: Sequence[ScoredRun]
 ) -> tuple[float | None, float | None, float | None]:
     """Eρ² with its interval; None with fewer than three runs."""
-    if len(systems) < 3:  # of two systems no variance is worth estimating
+    if len(systems) < 3:  # two systems are too few to estimate a variance
         return None, None, None
     from rankgate.measurement.stats.query_reliability import reliability
 

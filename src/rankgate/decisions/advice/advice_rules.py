@@ -1,6 +1,6 @@
 """Table of advice rules, and their sources.
 
-The sources come first. Each rule has a metric, condition, reason and source.
+Each rule has a metric, a condition, a reason and a source.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ ROLES: dict[str, str] = {
 """Roles of a metric, each with its purpose; the strongest first."""
 
 MANY_HOLES, FEW, SPARSE, HALF = 0.8, 50, 0.9, 0.5
-STEPS, USUAL = 10, 4  # grades above the first are gains; ERR takes those up to the second as it is
+STEPS, USUAL = 10, 4  # grades above the first are gains; ERR's default covers the second
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class AdviceRule:
         metric: with ``{page}`` and ``{depth}`` for cutoffs, ``{most}`` for the top of a scale
             above 4.
         when: true if the rule holds for these facts.
-        reason: why; may name facts in braces.
+        reason: the reason; may contain facts in braces.
         source: a key of ``SOURCES``.
     """
 
@@ -402,8 +402,8 @@ class Caution:
 
     Attributes:
         id: its name.
-        when: true if it holds.
-        words: a sentence; may name facts in braces.
+        when: true if the caution holds for these facts.
+        words: a sentence; may contain facts in braces.
         source: a key of ``SOURCES``.
     """
 
@@ -567,7 +567,7 @@ def fill_cutoffs(metric: str, page: int, depth: int, top: float) -> str:
 
 
 def fill_facts(text: str, f: DataFacts) -> str:
-    """Fill the facts that a sentence names into it."""
+    """Fill the facts into a sentence."""
     complete_text = f"{f.complete:.0%}" if f.complete is not None else ""
     return text.format(
         page=f.page,

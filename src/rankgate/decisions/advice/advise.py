@@ -1,6 +1,6 @@
 """The verb ``advise`` and its result: metrics to report and to gate on, with reasons.
 
-The result holds metrics for a task, with reasons. The verb recommends them.
+The result holds metrics for a task, with reasons.
 """
 
 from __future__ import annotations
@@ -295,7 +295,7 @@ def choices(facts: DataFacts) -> list[AdvisedMetric]:
     metric_roles = [
         (metric, role)
         for metric, role in reasons
-        # a metric that is only reported may also be one not to decide by
+        # a metric that is only reported may also be a metric to avoid in decisions
         if role == strongest_role[metric]
         or (role == "avoid" and strongest_role[metric] == "report")
     ]
@@ -304,7 +304,7 @@ def choices(facts: DataFacts) -> list[AdvisedMetric]:
 
 
 def largest_cutoff(metrics: Sequence[str]) -> int:
-    """The last rank that any of the metrics looks at; 0 where none has a cutoff.
+    """The largest cutoff of the metrics; 0 if no metric has a cutoff.
 
     >>> largest_cutoff(["RR@10", "R@100", "Bpref"]), largest_cutoff(["AP"])
     (100, 0)

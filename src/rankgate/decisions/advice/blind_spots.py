@@ -246,7 +246,7 @@ def _cut_half(lists: pl.DataFrame, k: int) -> pl.DataFrame:
 
 
 def _lower_later_relevant(lists: pl.DataFrame, k: int) -> pl.DataFrame:
-    """Relevant documents below the first one change places with those that follow them."""
+    """Swap relevant documents below the first one with the documents that follow them."""
     is_later_relevant = pl.col("relevant") & ~_is_first_relevant().fill_null(value=False)
     return lists.with_columns(
         pl.when(is_later_relevant).then(_RANK + 1.5).otherwise(_RANK).alias("rank")
@@ -390,7 +390,7 @@ class _QueryValues(NamedTuple):
 def _values(
     scorer: Scorer, lists: pl.DataFrame, metrics: Sequence[tuple[str, Metric]]
 ) -> _QueryValues:
-    # a rank may be shared after a change: the order of the rows decides
+    # two rows may share a rank after a change: the order of the rows decides
     ranked_lists = lists.sort("query_id", "rank", maintain_order=True).select(
         "query_id",
         "doc_id",
@@ -436,7 +436,7 @@ def _profile(
 
 
 def _align_values(values: _QueryValues, label: str, order: _QueryValues) -> Floats:
-    """Sort a metric's values by the queries of `order`; a query that vanished has 0."""
+    """Sort a metric's values by the queries of `order`; a removed query has 0."""
     metric_values = values.by_metric[label]
     if values.query_ids == order.query_ids:
         return metric_values
@@ -521,7 +521,8 @@ def _suggest_metrics(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The smallest set of metrics that detects every detectable change, and undetected changes.
 
-    Among sets of the same size, the one with most of the chosen metrics, then the first.
+    Among sets of the same size, the set with most of the chosen metrics is preferred, then the
+    first.
     """
     changes_seen: dict[str, set[str]] = {label: set(moved.get(label, ())) for label in labels}
     for row in profile.iter_rows(named=True):

@@ -1,7 +1,7 @@
 """Document and chart of blind spots.
 
-The document shows what the metrics noticed of a change, and their profile. The chart shows,
-for each change and metric, the share of unchanged values.
+The document shows the parts of a change that the metrics detect, and their profile. The chart
+shows, for each change and metric, the share of unchanged values.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The verb ``settle``: draw what people or a model judge next to settle a comparison.
 
-Before the verb, the module estimates the difference, and the parts of its variance, from
-people's judgments.
+The module also estimates the difference, and the parts of its variance, from people's judgments.
 """
 
 from __future__ import annotations
@@ -53,12 +52,12 @@ if TYPE_CHECKING:
 
 
 _PRIOR_SQUARED_ERROR = (
-    0.25  # of the size: a model errs by half of what a grade can change, until people judge
+    0.25  # share of the size: the assumed error of a model's grade, until people judge
 )
 _PRIOR_DOCUMENTS = 5  # that the same counts for afterwards
-_PRIOR_EXPLAINED = 0.5  # of the variance among queries, until people judge
+_PRIOR_EXPLAINED = 0.5  # assumed share of the variance among queries, until people judge
 _MAX_CORRELATION = 0.99  # correlation
-_MIN_BETWEEN = 0.1  # of the variance of estimates by query: what is left among whole queries
+_MIN_BETWEEN = 0.1  # share of the variance of estimates by query that remains among whole queries
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ class Estimate:
     """A difference, and the parts of its variance.
 
     Attributes:
-        values: (n,) with the difference as mean and its standard error as spread.
+        values: (n,) values whose mean is the difference and whose spread gives its standard error.
         stages: the stages of the variance.
         correlation: the correlation of people's and the model's differences; None if unknown.
     """
@@ -87,7 +86,7 @@ class Estimate:
 
 
 def estimate_from_model(systems: Sequence[ScoredRun], frame: SamplingFrame) -> Estimate:
-    """Estimate from the model's judgments alone; it is taken to explain half of the variance."""
+    """Estimate from the model's judgments alone, assumed to explain half of the variance."""
     values = pair_values(systems[0], systems[1], "zero")
     gains = float(values.signs[0]) * values.gains[:, 0]
     defined_gains = gains[~np.isnan(gains)]
@@ -112,8 +111,8 @@ def estimate_difference(
     """Estimate from people's judgments of the drawn documents.
 
     Args:
-        people: scorer of their judgments.
-        model: the model's judgments, and the judgments that it saw.
+        people: the scorer of people's judgments.
+        model: the model's judgments, and the judgments that the model saw.
         runs: baseline and candidate.
         drawn_documents: the sample.
         frame: the documents that could be drawn.
@@ -146,7 +145,7 @@ def estimate_difference(
     correlation = _correct_correlation(estimate.correlation, total_variance / between_variance)
     explained = correlation**2 * between_variance
     stages = TwoStage(frame.sizes, query_count, between_variance - explained, explained, squared)
-    # without further queries the model adds nothing to what the difference is of these
+    # without further queries the model adds no information about these queries
     differences = values.gains[is_defined, 0] if len(queries) == query_count else estimate.values
     return Estimate(differences, stages, correlation)
 
@@ -156,14 +155,15 @@ def _correct_correlation(correlation: float, times: float) -> float:
 
     Args:
         correlation: the correlation of estimates by query.
-        times: the factor from the variance of whole queries to theirs (Spearman 1904).
+        times: the factor from the variance of whole queries to the variance of estimates (Spearman
+            1904).
     """
     corrected_correlation = 0.0 if np.isnan(correlation) else correlation * float(np.sqrt(times))
     return min(max(corrected_correlation, 0.0), _MAX_CORRELATION)
 
 
 def _query_sample(drawn_documents: pl.DataFrame) -> pl.DataFrame:
-    """The table of a `Sample`: each query once, with its chance."""
+    """The table of a `Sample`: each query once, with its probability."""
     null_text = pl.lit(None, pl.String)
     return (
         drawn_documents.select("query_id", inclusion="query_inclusion")
@@ -180,10 +180,10 @@ def _query_sample(drawn_documents: pl.DataFrame) -> pl.DataFrame:
 
 
 def _squared_error(changes: pl.DataFrame, frame: SamplingFrame, queries: set[str]) -> float:
-    """e² of a document of size 1: Σ c²/π of what was drawn by Σ size² of what could be.
+    """e² of a document of size 1: Σ c²/π over drawn documents by Σ size² over all documents.
 
-    A few documents count as erring by half of what a grade can change: a model without an error in
-    a small sample may still err elsewhere.
+    A few more documents are assumed to have an error of half of what a grade can change: a model
+    without errors in a small sample may still have errors elsewhere.
     """
     sizes = frame.table.filter(pl.col("query_id").is_in(list(queries)))["size"].to_numpy()
     mean_square = float((sizes**2).mean())
@@ -194,7 +194,7 @@ def _squared_error(changes: pl.DataFrame, frame: SamplingFrame, queries: set[str
     )
 
 
-_FIRST_PREDICTED = 50  # queries that a model judges before anything is known
+_FIRST_PREDICTED = 50  # queries that a model judges in the first step
 _CLOSE = 1e-9
 _EMPTY_SAMPLE = pl.DataFrame(schema=SAMPLE)
 _PAIR = ["query_id", "doc_id"]
@@ -322,8 +322,8 @@ class _LookResult:
 
     Attributes:
         interval: the difference and both ends; None without a look.
-        state: the state that it shows.
-        correlation, worth: as of `Settlement`.
+        state: the state that the interval shows.
+        correlation, worth: as in `Settlement`.
     """
 
     interval: tuple[float, float, float] | None = None
@@ -342,7 +342,7 @@ class _SettlingStep:
     Attributes:
         systems: the scored systems by the model's judgments.
         metric: the label of the metric.
-        terms, prices: as of `settle`.
+        terms, prices: as in `settle`.
         waiting: queries that the model did not judge.
         notices: warnings about the model's judgments and the runs.
     """
@@ -424,7 +424,7 @@ class _SettlingStep:
         return not self.waiting.queries or look >= self.terms.looks
 
     def _share(self, count: int, predicted_count: int) -> float:
-        """The share of all queries that the model has judged after `count` more."""
+        """The share of all queries that the model has judged after `count` more queries."""
         query_count = predicted_count + len(self.waiting.queries)
         return min(predicted_count + count, query_count) / query_count
 

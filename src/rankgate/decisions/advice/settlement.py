@@ -1,8 +1,8 @@
 """The result of ``settle``, and the queries and documents that it can draw.
 
-The result holds the state of the comparison, actions, and documents to judge next. Then follow
-the queries and documents that can be drawn, with what the grade of each can change, and the
-queries of the runs that the model did not judge, with the documents that it would judge.
+The result holds the state of the comparison, actions, and documents to judge next. `SamplingFrame`
+has the queries and documents that can be drawn, with the possible effect of each grade.
+`Unpredicted` has the queries of the runs that the model did not judge, with the documents to judge.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ class Settlement(Result):
 
 
 _PAIR = ["query_id", "doc_id"]
-_MIN_SIZE = 0.1  # of the mean size: the least size of a document
+_MIN_SIZE = 0.1  # share of the mean size: the least size of a document
 
 
 @dataclass(frozen=True)
@@ -226,7 +226,7 @@ class SamplingFrame:
         Args:
             scorer: the scorer of the model's judgments.
             model: the model's judgments.
-            systems: scored by them.
+            systems: the systems, scored by the model's judgments.
             runs: the runs of the systems.
             seed: the seed of the permanent random numbers.
 
@@ -235,7 +235,7 @@ class SamplingFrame:
         """
         lists = pl.concat([system.lists for system in systems]).select(_PAIR).unique()
         judged_pairs = model.table.select(_PAIR)
-        if scorer.metrics[0][1].depth() is not None:  # no document below counts
+        if scorer.metrics[0][1].depth() is not None:  # documents below do not count
             judged_pairs = judged_pairs.join(lists, on=_PAIR, how="semi")
         baseline_effects, candidate_effects = (
             run_effects.select(*_PAIR, pl.col("part").alias(name))
@@ -272,17 +272,18 @@ class SamplingFrame:
 
     @property
     def sizes(self) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-        """(D,) of the documents."""
+        """(D,) the sizes of the documents."""
         return self.table["size"].to_numpy()
 
     def draw(self, spending: SamplingPlan, earlier_sample: pl.DataFrame) -> pl.DataFrame:
         """Draw a new batch: the columns of `SAMPLE`, with the rows drawn before.
 
-        The first queries in their order are drawn, each with the chance that this share of all is,
-        and of their documents those with a number below their chance.
+        The first queries in the random order are drawn; the probability of each query is the share
+        of drawn queries. Of their documents, those with a random number below their probability are
+        drawn.
 
         Args:
-            spending: queries and documents, with those drawn before.
+            spending: the numbers of queries and documents, including earlier batches.
             earlier_sample: the sample so far.
         """
         chance = inclusion_probabilities(self.sizes, spending.expected)
@@ -299,7 +300,7 @@ class SamplingFrame:
         return sample.select(list(SAMPLE)).sort("query_id", "batch", "doc_id")
 
     def bought(self, sample: pl.DataFrame) -> SamplingPlan:
-        """The numbers of queries and documents of a sample that contains this one."""
+        """The numbers of queries and documents for a sample that contains this sample."""
         position_of_query = {query: position for position, query in enumerate(self.queries, 1)}
         count = max((position_of_query[query] for query in sample["query_id"].to_list()), default=0)
         drawn_documents = sample.drop_nulls("doc_id").join(self.table, on=_PAIR)
@@ -329,7 +330,7 @@ def read_earlier_sample(sample: TableLike, frame: SamplingFrame) -> pl.DataFrame
     """Read and check the sample drawn so far.
 
     Raises:
-        UsageError: it is not what this seed draws from these runs by this model.
+        UsageError: the sample does not match this seed, these runs and this model.
     """
     name, table = sampled_documents(sample)
     if table is None or "batch" not in table.columns:
@@ -365,7 +366,8 @@ class Unpredicted:
 
     Attributes:
         queries: in the order in which they are drawn.
-        documents: ``query_id`` and ``doc_id`` of what either system shows for them.
+        documents: ``query_id`` and ``doc_id`` of the documents that either system shows for these
+            queries.
     """
 
     queries: list[str]

@@ -117,7 +117,7 @@ def _model_sentence(result: Settlement) -> tuple[str, ...]:
 
 
 def _error_rate(result: Settlement) -> tuple[str, ...]:
-    """A sentence on the chance of a false verdict over all looks; none before people judged."""
+    """A sentence on the chance of a false verdict over all looks; empty before people judged."""
     if result.delta is None:
         return ()
     return (

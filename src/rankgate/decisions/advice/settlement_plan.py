@@ -98,21 +98,21 @@ class Prices:
         return number
 
 
-_FIRST_DOCUMENT_SHARE = 0.1  # of the documents, at the first look
+_FIRST_DOCUMENT_SHARE = 0.1  # share of the documents, at the first look
 
 
 def look_levels(level: float, looks: int, *, linear: bool = False) -> Floats:
     """(K,) levels of intervals that are looked at before all documents are judged.
 
-    At one of them an interval misses the truth with a chance of 1 − level: bounds of Pocock's type
+    The chance that the interval of any look misses the truth is 1 − level: bounds of Pocock's type
     by an error spending function (Lan and DeMets 1983). The variance of a sum over documents drawn
-    with the chance π falls as (1 − π)/π, so that looks have the information π/(1 − π); what differs
-    among queries is in all looks, and makes them more similar, which keeps the chance below that.
+    with the chance π falls as (1 − π)/π, so that looks have the information π/(1 − π); the variance
+    among queries is in all looks, and makes them more similar, which keeps the chance lower.
 
     Args:
         level: the confidence level of all looks together.
         looks: K.
-        linear: each look has as many more documents; else as many times more.
+        linear: True if looks add equal numbers of documents; else each look multiplies the number.
 
     >>> look_levels(0.95, 4).round(3)
     array([0.993, 0.993, 0.986, 0.97 ])
@@ -137,7 +137,7 @@ class Terms:
     """Terms that are fixed before the first look.
 
     Attributes:
-        level, margin, power, looks, budget: as of `settle`.
+        level, margin, power, looks, budget: as in `settle`.
     """
 
     level: float
@@ -168,7 +168,7 @@ class Terms:
 
     @cached_property
     def _levels(self) -> Floats:
-        """Levels by look; with a budget also of the last one, which may lack documents."""
+        """Levels by look; with a budget also of the last look, which may lack documents."""
         linear = self.budget is not None
         return look_levels(self.level, self.looks if linear else self.looks - 1, linear=linear)
 
@@ -176,11 +176,11 @@ class Terms:
 MIN_QUERIES = 20
 """The least number of queries that people judge; fewer give no interval."""
 
-_FIRST_SHARE = 0.1  # of all documents, or one a query: the first batch
-_GROWTH = 1.3  # at least, from batch to batch
-_STEPS = 30  # of a bisection
-_COARSE_STEPS = 12  # of one of sums
-_MIN_MORE_QUERIES = 0.1  # of its queries: the least that a model judges more
+_FIRST_SHARE = 0.1  # share of all documents, or one document per query: the first batch
+_GROWTH = 1.3  # smallest growth from batch to batch
+_STEPS = 30  # steps of a bisection
+_COARSE_STEPS = 12  # steps of a bisection over sums
+_MIN_MORE_QUERIES = 0.1  # share of its queries: the smallest batch of a model
 
 
 @dataclass(frozen=True)
@@ -191,12 +191,12 @@ class Plan:
         stages: the parts of the variance.
         prices: the prices of each kind.
         bought: queries and documents that people judged.
-        judged: the number of these documents.
+        judged: the number of documents that people judged.
         distance: the distance of the difference from the margin.
         reach: standard errors that the distance must exceed, by the level of the next look.
-        power: the chance that a batch settles it if the difference is as it looks.
+        power: the chance that a batch settles the comparison if the difference is as estimated.
         waiting: queries that the model did not judge.
-        shown: documents of such a query.
+        shown: the mean number of documents of such a query.
     """
 
     stages: TwoStage
@@ -223,7 +223,7 @@ class Plan:
 
     @property
     def error(self) -> float:
-        """The standard error that would settle it."""
+        """The standard error that would settle the difference."""
         return max(self.distance, 1e-12) / (self.reach + student_quantile(10**6, self.power))
 
     @property
@@ -353,7 +353,7 @@ class Plan:
         return self.stages.variance(spending.count, spending.expected, self.stages.queries)
 
     def _enough(self) -> float:
-        """The lowest cost that settles the difference; the cost of all documents if none does."""
+        """The lowest cost that settles the difference; otherwise the cost of all documents."""
         low = self._cost(self.bought)
         high = self._cost(SamplingPlan(self.stages.queries, len(self.stages.sizes)))
         for _ in range(_COARSE_STEPS):
@@ -363,7 +363,7 @@ class Plan:
         return high
 
     def _documents(self) -> int | None:
-        """Further documents of the same queries that settle the difference; None if none do."""
+        """The number of further documents of the same queries to settle the difference, or None."""
         size, count = len(self.stages.sizes), self.bought.count
         if self._variance(SamplingPlan(count, size)) > self.error**2:
             return None
@@ -375,7 +375,7 @@ class Plan:
         return int(np.ceil((high - self.bought.expected) * count / self.stages.queries - 1e-6))
 
     def _queries(self) -> int:
-        """Further queries with as many documents each, first among those that the model judged."""
+        """Further queries with as many documents each; queries that the model judged come first."""
         query_variance = self.stages.between + self.stages.within(self.bought.expected)
         queries_in_frame, target_variance = self.stages.queries, self.error**2
         remaining_variance = target_variance - self.stages.explained / queries_in_frame
@@ -385,7 +385,7 @@ class Plan:
         return max(1, int(np.ceil(min(needed_queries, 1e15))) - self.bought.count)
 
     def _predictions(self) -> float | None:
-        """Further queries by the model that settle the difference; None if none do."""
+        """The number of further queries by the model to settle the difference, or None."""
         query_variance = self.stages.between + self.stages.within(self.bought.expected)
         remaining_variance = self.error**2 - query_variance / self.bought.count
         if remaining_variance <= 0:

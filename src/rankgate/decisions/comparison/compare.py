@@ -1,8 +1,8 @@
 """Compare systems on the same queries: differences, intervals and tests.
 
-The designs of a comparison come first: the population of its queries, from a sample and a
-model. Then follow the systems to compare, with the inputs that are made for all of them
-together, and the comparison itself.
+`DesignedSystems` has the designs of a comparison: the population of its queries, from a sample and
+a model. `ComparedSystems` has the systems to compare, with their shared inputs. `compare` is the
+verb.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def design_inputs(collection: Collection) -> tuple[Sample | None, ModelJudgments
 
 
 def designs_of_people(sample: Sample | None, systems: Sequence[ScoredRun]) -> list[Design]:
-    """The design of each candidate without a model; none without a sample."""
+    """The design of each candidate without a model; empty without a sample."""
     if sample is None:
         return []
     clusters = read_clusters(system.tagged for system in systems)
@@ -85,7 +85,7 @@ class DesignedSystems:
     Attributes:
         scorer: the scorer of the judgments that count.
         systems: the baseline and the candidates.
-        designs: the sample design of each candidate; none without a sample.
+        designs: the sample design of each candidate; empty without a sample.
         saw: the judgments that the model saw; None without a model.
     """
 
@@ -165,13 +165,13 @@ class ComparedSystems:
     """A baseline and candidates, with the inputs of their comparisons.
 
     Attributes:
-        systems: the baseline and the candidates, with their values by metrics of lists too.
-        supply: the parts that they have or can make.
-        designs: the design of each candidate: the population of the queries; none if every query
+        systems: the baseline and the candidates, including their values by metrics of lists.
+        supply: the parts that the systems have or can make.
+        designs: the design of each candidate: the population of the queries; empty if every query
             counts equally.
         lists: the lists of all systems, for metrics of lists.
         groups: the groups of queries that the values are sums of; else None.
-        ranges: the lowest and highest value of each metric, if it has both and was reported.
+        ranges: the lowest and highest value of each reported metric that has both.
     """
 
     systems: tuple[ScoredRun, ...]
@@ -191,7 +191,7 @@ class ComparedSystems:
         repeats: Sequence[ScoredRun] = (),
         supply: Supply = EVERYTHING,
     ) -> ComparedSystems:
-        """Make them from systems scored by judgments, with the sample and model of the collection.
+        """Make the inputs from systems scored by judgments, with the collection's sample and model.
 
         Args:
             scorer: the scorer of judgments, metrics and convention.
@@ -199,7 +199,7 @@ class ComparedSystems:
             runs: the runs of the systems.
             unequal: the rule for queries that only one system ran.
             repeats: further runs of the baseline's system, scored.
-            supply: the parts that the baseline has, where it was saved.
+            supply: the parts that a saved baseline has; None for other baselines.
 
         Raises:
             InputError, UsageError: as `design_inputs`, `design_systems` and `ComparedLists.of`.
@@ -228,13 +228,13 @@ class ComparedSystems:
         unequal: str,
         slices: Sequence[str],
     ) -> ComparedSystems:
-        """Make them from values that another tool computed.
+        """Make the inputs from values that another tool computed.
 
         Args:
-            tables: their values.
-            names: the names of the baseline and the candidates; without any, all systems.
-            metrics: to compare.
-            unequal: as of `of_runs`.
+            tables: the tables of values.
+            names: the names of the baseline and the candidates; by default all systems.
+            metrics: the metrics to compare.
+            unequal: as in `of_runs`.
             slices: tags with values that are compared separately.
 
         Raises:
@@ -386,7 +386,7 @@ def compare(
     )
     candidate_runs = list(iterate_candidates(candidates, collection.doc_field))
     refuse_baseline_again(baseline, [run for _, run in candidate_runs])
-    # a frame with several systems is several candidates, and one baseline
+    # a frame with several systems gives several candidates, but only one baseline
     by_name = isinstance(baseline, Mapping)
     baseline_runs = (
         iterate_candidates(baseline, collection.doc_field) if by_name else [(None, baseline)]
@@ -404,7 +404,7 @@ def compare(
 
 
 def _compare_systems(systems: ComparedSystems, rules: ComparisonRules) -> Comparisons:
-    """Compare the first system with each of the others.
+    """Compare the first system with each other system.
 
     Raises:
         UsageError: there is only one system.
@@ -423,10 +423,10 @@ def _compare_systems(systems: ComparedSystems, rules: ComparisonRules) -> Compar
 
 
 def _refuse_convention(convention: str | Convention) -> None:
-    """Check that no convention is stated for computed values, which follow one already.
+    """Refuse a convention for computed values, which already follow a convention.
 
     Raises:
-        UsageError: one is.
+        UsageError: a convention is stated.
     """
     if chosen_convention(convention) != chosen_convention("trec"):
         raise UsageError(

@@ -1,8 +1,8 @@
 """Results of comparisons of two systems, of candidates with a baseline, of many systems.
 
-First come the statistics for three systems or more, then the comparison of two systems on the same
-queries, and of several candidates against one baseline. The columns of their tables are declared
-in `comparison_columns`.
+The results are statistics for three systems or more, the comparison of two systems on the same
+queries, and the comparisons of several candidates with one baseline. The columns of their tables
+are declared in `comparison_columns`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Checks of a comparison: warnings about its reliability, and tests of its sample.
 
-The warnings come first. The checks of the sample test that the queries judged by people are a
-random sample of those judged by a model.
+The checks of the sample test that the queries judged by people are a random sample of the queries
+judged by a model.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _FEW_QUERIES = 10
 _SHARE, _FACTOR, _CLEAR = 0.2, 2.0, 0.2
-_COLUMNS = 128  # differences under the same flips at once
+_COLUMNS = 128  # differences that are flipped together in one step
 _HEAVY_TAIL = 0.01
 """Σd⁴/(Σd²)² below which the flipped sum is as good as normal: its excess of kurtosis is −2 times
 that, which by Edgeworth's expansion moves no p above 0.001 by more than a tenth."""
@@ -82,7 +82,7 @@ def cautions(
 def cluster_caution(
     baseline: ScoredRun, candidate: ScoredRun, queries: Sequence[str]
 ) -> tuple[str, ...]:
-    """A sentence on clusters of queries as the units of the tests; none without clusters."""
+    """A sentence on clusters of queries as the units of the tests; no sentence without clusters."""
     tables = (baseline.tagged, candidate.tagged)
     clusters = read_clusters(tables)
     units = QueryClusters.from_queries(queries, clusters)
@@ -121,9 +121,10 @@ def _influence_caution(
 def randomized_p_values(
     pairs: Sequence[tuple[PairedFigures, PairedValues]], test: Test
 ) -> list[dict[int, float]]:
-    """Test by randomization the columns whose t-test could differ: by pair, p by column.
+    """Test columns by randomization if the t-test could differ; give p by column for each pair.
 
-    Columns of as many queries have the same flips, so that those of all pairs are tested together.
+    Columns with the same number of queries have the same flips, so columns of all pairs are tested
+    together.
     """
     p_values: list[dict[int, float]] = [{} for _ in pairs]
     columns_by_size: dict[int, list[tuple[int, int, Floats]]] = {}
@@ -214,7 +215,7 @@ def refuse_nonrandom_sample(people_values: PairedValues, design: Design) -> None
         design.saw.refuse_different()
 
 
-_FALSE_ALARM = 0.001  # of a false alarm
+_FALSE_ALARM = 0.001  # the chance of a false alarm
 _MAX_STANDARD_ERRORS = 5.0  # standard errors; weighted means of few queries are not normal
 _MIN_SAMPLED_QUERIES = 20
 
@@ -228,7 +229,7 @@ def _refuse_wrong_weights(
     """Compare the model's mean of all queries with its estimate by the weighted sample.
 
     Raises:
-        UsageError: they differ by more than 5 standard errors.
+        UsageError: the two means differ by more than 5 standard errors.
     """
     for metric in people_values.metrics:
         table = predictions.filter(pl.col("metric") == metric)
@@ -256,7 +257,7 @@ def _refuse_wrong_weights(
                 judged_values = units.weighted(judged_values, own_weights)[0]
             estimate = estimate_population(judged_values, weights, strata)
             model_mean = float(share @ all_values)
-            # a sample of rare differences may show none, and no spread
+            # a sample of rare differences may show no difference and no spread
             error = max(
                 estimate.sampled_error,
                 float(np.sqrt(share @ (all_values - model_mean) ** 2 / size)),
@@ -304,10 +305,10 @@ def _refuse_undrawn(people_values: PairedValues, predictions: pl.DataFrame) -> N
 def _refuse_selected(
     people_values: PairedValues, predictions: pl.DataFrame, clusters: Mapping[str, str]
 ) -> None:
-    """Compare the model's values of the queries that people judged with those of the others.
+    """Compare the model's values of queries that people judged with its values of other queries.
 
     Raises:
-        UsageError: they differ by more than chance would have it once in a thousand samples.
+        UsageError: the difference has a chance of less than one in a thousand samples.
     """
     judged_queries, tests = set(people_values.query_ids), 3 * len(people_values.metrics)
     for metric in people_values.metrics:

@@ -1,7 +1,7 @@
 """Power of a comparison: the queries that it needs, and the differences that it detects.
 
-Sample sizes and detectable differences come first, under the comparison's correction. Then
-follows the power by number of queries.
+Sample sizes and detectable differences take the comparison's correction into account.
+`power_curves` gives the power by number of queries.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def queries_needed(
     correction: str,
     wanted_difference: float | None = None,
 ) -> list[Floats]:
-    """The queries that show each metric's difference after the correction: (M,) a candidate.
+    """The numbers of queries that show each difference after correction: (M,) per candidate.
 
     Samples of the measured differences of all metrics and candidates are tested by the paired
     t-test and corrected as the comparison is; a difference is shown where its corrected p is at
@@ -77,7 +77,8 @@ def queries_needed(
         wanted_difference: a true difference, instead of the measured ones.
 
     Returns:
-        queries with a value; NaN if the differences have mean or standard deviation 0.
+        The numbers of queries with a value; NaN if the differences have mean or standard deviation
+        0.
     """
     from rankgate.measurement.stats.query_power import queries_for, queries_for_power
 
@@ -202,7 +203,7 @@ class PowerCurves:
         level: 1 minus the test's alpha.
         power: the chance to show a true difference of that size.
         curves: the columns of `_CURVES`.
-        measured: ``metric``, ``n``, ``delta``, ``sd``, ``mde``, ``needed``, as compared.
+        measured: ``metric``, ``n``, ``delta``, ``sd``, ``mde``, ``needed`` of the comparison.
     """
 
     baseline: str

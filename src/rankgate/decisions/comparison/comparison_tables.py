@@ -57,9 +57,9 @@ def iterate_candidates(
 def query_table(
     baseline: ScoredRun, candidate: ScoredRun, values: PairedValues, lists: pl.DataFrame
 ) -> pl.DataFrame:
-    """The table of compared queries: metrics in order, the worst query of each first.
+    """The table of compared queries: metrics in order, for each metric the worst query first.
 
-    ``lists`` are those of `list_table`.
+    ``lists`` is the result of `list_table`.
     """
     overlap_of_query = _overlap(lists)
     judged_shares = baseline.queries.select(
@@ -108,7 +108,7 @@ def tag_table(*systems: ScoredRun) -> pl.DataFrame:
 
 
 def _overlap(lists: pl.DataFrame) -> pl.DataFrame:
-    """The documents that both lists have, as a share of the longer list."""
+    """The number of common documents, divided by the length of the longer list."""
     of_baseline = pl.col("system") == "baseline"
     longer_length = pl.max_horizontal(of_baseline.sum(), (~of_baseline).sum())
     return lists.group_by("query_id").agg(
@@ -211,7 +211,7 @@ def select_slice(
 
 
 def judged_table(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
-    """The mean share of judged documents among the first k, for k up to the depth kept."""
+    """The mean share of judged documents in the first k, for k up to the depth of the lists."""
     depth = min(baseline.depth, candidate.depth)
     cutoffs = sorted({k for k in (1, 3, 5, 10, 20, 50, 100) if k < depth} | {depth} - {0})
     is_judged = pl.col("grade").is_not_null()
@@ -257,7 +257,7 @@ def uneven_warnings(judged_shares: pl.DataFrame, depth: int) -> list[str]:
 MOST_GRADES = 8
 """With more grades, only relevant and not relevant are shown."""
 
-_PLACEHOLDER_METRIC = "P@10"  # scoring needs a metric; its values are not used
+_PLACEHOLDER_METRIC = "P@10"  # scoring needs a metric; the values are not used
 
 JUDGED = Columns(
     "One row per system and rank.",

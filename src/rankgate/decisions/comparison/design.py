@@ -1,4 +1,4 @@
-"""Differences estimated for the queries that matter: weighted, or with a model's judgments."""
+"""Estimates of differences for a population of queries, by weights or a model's judgments."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
 _MAX_QUERIES = 100_000  # a larger number of queries is not advised
 
-_MIN_SLICE_SHARE = 0.01  # share of queries; a smaller slice has little effect
-_MOST_VALUES = 50  # of a tag; a tag with more is an id
+_MIN_SLICE_SHARE = 0.01  # share of all queries; a smaller slice has little effect
+_MOST_VALUES = 50  # values of a tag; a tag with more values is an id
 _UNTAGGED = frozenset(QUERIES) | {CLUSTER, COPY_CLUSTER}
 MIN_QUERIES = 20
 """The least number of queries judged by people that correct a model: with fewer, coverage is low
@@ -56,7 +56,7 @@ class Design:
     """The population that the judged queries represent.
 
     Attributes:
-        sample: the sample that they were drawn in.
+        sample: the sample in which the queries were drawn.
         predicted: for every query that the model judged: ``query_id``, ``metric``, ``baseline``,
             ``candidate`` and tags; None without a model.
         documents: for every drawn document: ``query_id``, ``metric``, ``inclusion`` and its
@@ -154,7 +154,7 @@ class Design:
         weights, strata = self.sample.weights(queries, part=slice_ is not None)
         units = self._units(queries)
         if self.predicted is None:
-            total = self.sample.population if slice_ is None else None  # that of all queries
+            total = self.sample.population if slice_ is None else None  # the value of all queries
             is_certain = None if total is not None else self.sample.certain(queries)
             if units is not None:
                 values, weights = units.weighted(values, weights)
@@ -224,7 +224,7 @@ class Design:
     ) -> int | None:
         """Count the documents that people must judge in addition, for a standard error.
 
-        None if all documents of their queries are not enough.
+        None if even all documents of the judged queries are not enough.
         """
         assert self.documents is not None
         assert self.sample.documents is not None
@@ -326,7 +326,7 @@ class Design:
         )
 
     def _problem(self, column: _Column, slice_: tuple[str, str] | None) -> tuple[str, str] | None:
-        """The code and the reason why the weights of a column decide nothing."""
+        """The code and the reason why the weights of a column allow no decision."""
         return self.weighing(column.queries, slice_).problem(self._difference(column, slice_))
 
     def advice(self, column: _Column, test: Test, slice_: tuple[str, str] | None) -> str:
@@ -461,8 +461,8 @@ class _Column:
     Attributes:
         number, metric: the number and metric of the column.
         rows: (n,) the indices of these queries.
-        queries: (n,) their ids.
-        delta: (n,) their differences.
+        queries: (n,) the ids of these queries.
+        delta: (n,) the differences of the systems on these queries.
     """
 
     number: int
@@ -473,7 +473,7 @@ class _Column:
 
 
 def _columns(values: PairedValues) -> Iterator[_Column]:
-    """The metrics with at least one such query."""
+    """The metrics with at least one query that has values for both systems."""
     delta = values.candidate - values.baseline
     for number, metric in enumerate(values.metrics):
         rows = np.flatnonzero(~np.isnan(delta[:, number]))

@@ -174,7 +174,7 @@ def _relative_equivalence(
     """Test equivalence by candidate − (1 ∓ margin)·baseline: the margin is an estimate too."""
     from rankgate.measurement.stats.paired_tests import fieller, posterior, relative_gain
 
-    if len(baseline) < 2 or not baseline.mean():  # there is nothing to take a share of
+    if len(baseline) < 2 or not baseline.mean():  # the baseline has no mean to take a share of
         return dict.fromkeys(_STATISTICS, float("nan"))
     share = float(margin * np.sign(baseline.mean()))
     probability_below = posterior(relative_gain(baseline, candidate, share), 0.0).worse[0]

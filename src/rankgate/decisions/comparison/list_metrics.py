@@ -1,6 +1,6 @@
 """Metrics of lists in a comparison: values of users, and metrics of all lists together.
 
-Metrics of all lists together, such as coverage, come first: they have one value for a system.
+Metrics of all lists together, such as coverage, have one value for a system.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ResampledValue:
-    """A value, with its values for resampled users.
+    """The value of a metric, and its values for resampled users.
 
     Attributes:
         users: the users of the lists.
-        value: the number.
-        redrawn: the number for users drawn again, and without some of them.
+        value: the value for all users.
+        redrawn: the values for resampled users, and for all users except some.
     """
 
     users: int
@@ -66,8 +66,9 @@ class ListTotal:
 
     Attributes:
         users: the users of the lists.
-        baseline, candidate: the number of each.
-        redrawn: both for other users, ``(2, ·)``; the same users for both.
+        baseline, candidate: the value of each system.
+        redrawn: the values of both systems for resampled users, ``(2, ·)``; both with the same
+            users.
     """
 
     users: int
@@ -103,7 +104,7 @@ class ComparedLists:
         users: ``(T,)``, the users of the lists.
         lists: the lists of each system.
         warnings: sentences.
-        asked: as of the scorer.
+        asked: as in the scorer.
         tags: ``query_id`` and the tags of users, judged or not.
     """
 
@@ -131,7 +132,7 @@ class ComparedLists:
         """Collect the lists of runs that this scorer scored, or of a saved baseline.
 
         Args:
-            scorer: it has the metrics of lists.
+            scorer: the scorer, which has the metrics of lists.
             runs: the runs that were scored.
             supply: the parts of the first run, if it was saved.
 
@@ -215,7 +216,7 @@ class ComparedLists:
         )
 
     def noise(self, repeat_count: int) -> dict[str, float]:
-        """The range by metric over the baseline and its further runs, the last ones."""
+        """The range by metric over the baseline and its repeated runs, which are last."""
         if not (repeat_count and self.lists):
             return {}
         baseline_lists = (self.lists[0], *self.lists[2:])
@@ -242,7 +243,7 @@ class ComparedLists:
             result: the comparison of the first system with a candidate.
             resamples: the number of resamples of users.
             candidate: the index of the candidate among the systems.
-            slices: as ``tag=value``.
+            slices: the slices, as ``tag=value``.
         """
         total_metrics = {label: self.metrics[label] for label in self.totals}
         if not total_metrics:
@@ -266,7 +267,7 @@ class ComparedLists:
         return wholes
 
     def _rows(self, result: Comparison, slice_: str | None) -> NDArray[np.int64]:
-        """The indices of the users that count: those of both systems, if others are dropped."""
+        """The indices of the users that count: the users of both systems, if others are dropped."""
         excluded_users = result.excluded.filter(pl.col("metric").is_null())["query_id"]
         users = self.users.filter(~self.users.is_in(excluded_users.implode()))
         if slice_ is not None:

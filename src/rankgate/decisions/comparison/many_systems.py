@@ -1,7 +1,6 @@
 """Analyse three systems or more: pairwise tests, orders, and reliability of the queries.
 
-The intervals of the agreement of two metrics on the order of systems, over queries, come
-first.
+It also computes intervals, over queries, of the agreement of two metrics on the order of systems.
 """
 
 from __future__ import annotations
@@ -51,9 +50,9 @@ def order_intervals(
 ) -> dict[tuple[str, str], dict[str, float]]:
     """Intervals of Kendall's tau b and Spearman's rho between the orders by two metrics.
 
-    Percentiles over resampled queries, the same ones for all metrics, of those on which every
-    system has a value of every metric. They are intervals of the agreement on other queries, not
-    of other systems; NaN with fewer than two such queries, or if a resample ties all systems.
+    The ends are percentiles over resampled queries, the same for all metrics; only queries with a
+    value of every metric for every system count. The intervals are about other queries, not other
+    systems; NaN with fewer than two such queries, or if all systems are tied in a resample.
     """
     metrics, values = _common_values(runs, signs)
     pairs = list(combinations(metrics, 2))
@@ -123,10 +122,10 @@ def _resample(values: Floats, seed: int) -> tuple[Floats, Floats]:
     resample_counts = rng.multinomial(n, uniform_weights, size=DRAWS).astype(np.float64)
     means = np.round(
         (resample_counts @ flat_values / n).reshape(DRAWS, metrics, systems), 12
-    )  # ties, apart from rounding
+    )  # ties, except for rounding
     ranks = mean_ranks(means)
     signs = np.zeros((DRAWS, metrics, metrics))
-    short_ranks = ranks.astype(np.float32)  # whole or half numbers, which it holds exactly
+    short_ranks = ranks.astype(np.float32)  # whole or half numbers, which the type holds exactly
     for system in range(systems - 1):
         order = np.sign(short_ranks[:, :, system + 1 :] - short_ranks[:, :, [system]])
         signs += order @ order.transpose(0, 2, 1)
@@ -135,7 +134,7 @@ def _resample(values: Floats, seed: int) -> tuple[Floats, Floats]:
 
 
 def _cosine(products: Floats, i: int, j: int) -> Floats:
-    """(B,) tau b from products of signs, Pearson's r from those of centred ranks."""
+    """(B,) tau b from products of signs, or Pearson's r from products of centred ranks."""
     size = np.sqrt(products[:, i, i] * products[:, j, j])
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(products[:, i, j] / size, np.float64)
@@ -195,7 +194,7 @@ def _value_matrices(runs: Sequence[ScoredRun]) -> dict[str, NDArray[np.float64]]
     matrices = {}
     for metric, matrix in zip(runs[0].metrics, values.swapaxes(0, 1), strict=True):
         rows = np.flatnonzero(~np.isnan(matrix).any(axis=1))
-        matrices[metric] = np.asfortranarray(matrix[rows])  # sums of systems take one pass
+        matrices[metric] = np.asfortranarray(matrix[rows])  # sums over systems take one pass
         if clusters:
             units = QueryClusters.from_queries(query_ids.gather(rows).to_list(), clusters)
             matrices[metric] = units.values(matrices[metric])

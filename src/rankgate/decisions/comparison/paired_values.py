@@ -1,7 +1,7 @@
 """Paired values of two runs by query, and their figures.
 
-The values of two runs are aligned by query, and excluded values are reported. The figures of
-paired values have one column a metric, one row a query, and NaN where undefined.
+The values of two runs are aligned by query, and excluded values are reported. Arrays of paired
+values have one column per metric, one row per query, and NaN for undefined values.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ class PairedValues:
     """The values of two systems on the queries that are compared.
 
     Attributes:
-        query_ids: (T,).
-        metrics: (M,), in the baseline's order.
+        query_ids: (T,) the queries.
+        metrics: (M,) the metrics, in the baseline's order.
         baseline, candidate: (T, M), NaN where undefined.
         signs: (M,) 1 if more is better, -1 if less is better.
         excluded: ``query_id``, ``metric``, ``reason``.
-        degrees: (M,) degrees of freedom of the error of a column's mean, NaN where nothing can be
-            inferred from it; None where they are n − 1 in all columns.
-        problems: (M,) why nothing can be inferred from a column, empty where something can; no
-            values where that holds for all columns.
+        degrees: (M,) degrees of freedom of the error of a column's mean, NaN for columns that allow
+            no inference; None if they are n − 1 in all columns.
+        problems: (M,) the reason why a column allows no inference, else empty; no values if all
+            columns allow inference.
     """
 
     query_ids: list[str]
@@ -96,7 +96,7 @@ def pair_values(baseline: ScoredRun, candidate: ScoredRun, unequal: str) -> Pair
     """Join the values of two systems by query, with excluded values and reasons.
 
     Raises:
-        UsageError: queries that only one system ran, where ``unequal`` is ``refuse``.
+        UsageError: queries that only one system ran, if ``unequal`` is ``refuse``.
     """
     baseline_missing, candidate_missing = _missing_queries(baseline), _missing_queries(candidate)
     unequal_queries = sorted(baseline_missing ^ candidate_missing)
@@ -188,11 +188,11 @@ def refuse_unequal(
     """Check that systems ran the same queries.
 
     Args:
-        missing_by_system: the number and the first of the queries that it lacks, by system.
-        failed: true if a system failed at some of them, which is not a value of 0.
+        missing_by_system: by system, the number of missing queries and the first such query.
+        failed: true if a system failed at some of these queries, which is not a value of 0.
 
     Raises:
-        UsageError: they ran different queries.
+        UsageError: the systems ran different queries.
     """
     sentences = [
         f"{name} lacks {count_noun(count, 'query')} that the other ran "
@@ -230,19 +230,19 @@ class PairedFigures:
     """Figures of paired values; arrays (M,), NaN where they cannot be estimated.
 
     Attributes:
-        n: pairs where both have a value.
-        baseline, candidate, delta: means over these.
+        n: the number of queries with a value for both systems.
+        baseline, candidate, delta: means over these queries.
         gain: delta, its sign turned for a metric that is better when lower.
-        low, high: interval of delta; NaN where all differences are equal, and show no spread.
+        low, high: the interval of delta; NaN if all differences are equal, without spread.
         p_raw: the p-value of the test.
         p_max: corrected over the columns by max-T; NaN unless the test is randomization.
         mc_error: the Monte Carlo error of a drawn p-value.
         gz: Hedges' standardised difference.
         sd: the standard deviation of the differences.
         wins, ties, losses: queries with a gain above the band, within it, below it.
-        mde: smallest true difference these queries show in one uncorrected test; NaN where no two
-            of them differ.
-        needed: queries that show a difference as large as delta in such a test.
+        mde: the smallest true difference that these queries detect in one uncorrected test; NaN if
+            all differences are equal.
+        needed: the number of queries that detect a difference as large as delta in such a test.
         warnings: warnings about the intervals.
     """
 
@@ -315,7 +315,7 @@ _ROUNDING = 1e-9  # rounding error of equal differences of unequal values
 
 
 def _equalise_rounding(delta: Floats, is_defined: NDArray[np.bool_]) -> Floats:
-    """Set differences that are equal except for rounding to one value, by column."""
+    """Set differences to one value if they are equal except for rounding, by column."""
     columns = [
         np.where(k, np.median(column[k]), column) if k.any() and _is_constant(column[k]) else column
         for column, k in zip(delta.T, is_defined.T, strict=True)
@@ -377,7 +377,7 @@ def _column_figures(
 
 
 def _interval(delta: Floats, test: Test, degrees: float | None) -> Intervals:
-    # simultaneous intervals are widened later, from all pairs
+    # simultaneous intervals are widened later, over all pairs
     if test.interval == "t" or test.interval == "simultaneous":  # noqa: PLR1714 - mypy narrows
         from rankgate.measurement.stats.mean_intervals import t_interval
 
@@ -431,7 +431,7 @@ def _test_column(delta: Floats, test: Test) -> tuple[float, float]:
 
 
 def _signed_ranks(delta: Floats, test: Test) -> float:
-    """Return p of Wilcoxon's test.
+    """Return the p-value of Wilcoxon's test.
 
     Raises:
         UsageError: more differences than can be counted exactly.

@@ -1,7 +1,7 @@
 """Compare a baseline with candidates pair by pair, and on slices of the queries.
 
-Slices of the queries come first, with simultaneous p-values. Then follow the tests,
-corrections and figures of each pair of a baseline and a candidate that were scored.
+The module computes figures of slices with simultaneous p-values, and the tests, corrections and
+figures of each pair of a scored baseline and candidate.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def _interactions(
 
 
 def max_t(pairs: Sequence[PairedValues], test: Test) -> list[Floats]:
-    """Max-T over metrics and candidates, under the same flips: (M,) p-values a candidate."""
+    """Max-T over metrics and candidates, under the same flips: (M,) p-values per candidate."""
     from rankgate.measurement.stats.resampling_tests import randomization
 
     query_ids = sorted({query for pair in pairs for query in pair.query_ids})
@@ -171,8 +171,8 @@ class ComparisonRules:
         test: tests and corrections, over metrics and candidates together.
         slices: the tags with values that get their own figures.
         sizes: true to simulate the numbers of queries that a difference needs, for two systems or
-            if the test has a wanted difference (`wanted`): for many systems the simulation takes
-            longer than all else; if false, they are those of one uncorrected test.
+            if the test has a wanted difference (`wanted`), because simulation is slow for many
+            systems; false for the numbers of one uncorrected test.
     """
 
     test: Test = field(default_factory=Test)
@@ -190,9 +190,9 @@ def compare_pairs(
 
     Args:
         baseline: a scored system.
-        candidates: others, scored by the same judgments.
+        candidates: other systems, scored by the same judgments.
         rules: the settings of the comparison.
-        designs: the population of the queries of each pair; none if every query counts equally.
+        designs: the population of the queries of each pair; empty if every query counts equally.
 
     Raises:
         UsageError: systems of different judgments, conventions, metrics or depths; queries that
@@ -239,7 +239,7 @@ def _widen_intervals(pairs: list[_Pair], test: Test) -> list[_Pair]:
         error = pair.figures.sd / np.sqrt(pair.figures.n)
         has_no_interval = np.isnan(
             pair.figures.low
-        )  # all differences are equal, or only one exists
+        )  # all differences are equal, or there is only one difference
         low, high = (
             np.where(has_no_interval, np.nan, pair.figures.delta + side * half_width_factor * error)
             for side in (-1, 1)
@@ -254,8 +254,8 @@ class _Pair:
 
     Attributes:
         baseline, candidate: the systems.
-        values: as measured.
-        weighed: the values of clusters, or as adjusted by the design of the sample.
+        values: the measured values.
+        weighed: the values of clusters, or values adjusted by the design of the sample.
         figures: the figures of the weighted values.
         design: the population of the queries; None if every query counts equally.
     """
@@ -279,7 +279,7 @@ class _Pair:
         values = pair_values(baseline, candidate, rules.test.unequal)
         if design is None:
             units = values.in_units(read_clusters((baseline.tagged, candidate.tagged)))
-            # `_plan_sizes` simulates them, if there are any
+            # `_plan_sizes` simulates the sizes, if requested
             figures = compute_figures(units, rules.test, sizes=not rules.sizes)
             return cls(baseline, candidate, values, units, figures)
         refuse_nonrandom_sample(values, design)
@@ -370,13 +370,13 @@ def _plan_sizes(
 
 
 def _mask_undecided(pair: _Pair, figures: Floats) -> Floats:
-    """The figures, NaN where weights are too unequal for inference."""
+    """The figures, with NaN for columns whose weights are too unequal for inference."""
     degrees = pair.weighed.degrees
     return figures if degrees is None else np.where(np.isnan(degrees), np.nan, figures)
 
 
 def _has_predictions(pair: _Pair) -> bool:
-    """True if a model judged more queries than people, so that only people's can be added."""
+    """True if a model judged more queries than people, who can judge further ones of these."""
     return pair.design is not None and pair.design.predicted is not None
 
 

@@ -1,7 +1,7 @@
 """Names of metrics in score tables, and saved evaluations as sums over groups of queries.
 
-The spelling of a metric in a score table gives its direction, its range, and one name for
-each. Saved evaluations without values of single queries are sums over groups of queries.
+The spelling of a metric in a score table gives its direction, its range and its standard name.
+Saved evaluations without values of single queries are sums over groups of queries.
 """
 
 from __future__ import annotations
@@ -37,10 +37,11 @@ class NamedMetric:
     """A metric of a score table.
 
     Attributes:
-        name: one for all spellings: ``ndcg_cut_10`` and ``nDCG@10`` are one metric.
+        name: the standard name: ``ndcg_cut_10`` and ``nDCG@10`` are one metric.
         lower: true if less is better; None if it is not stated.
-        low, high: its range; None without a limit, or if it is not known.
-        per_query: true if its values are of queries; counts and sums of trec_eval are left out.
+        low, high: the range; None without a limit, or if unknown.
+        per_query: true if the metric has a value for each query; counts and sums of trec_eval have
+            none.
     """
 
     name: str
@@ -98,7 +99,7 @@ class MetricNames:
         )
 
     def share(self, names: Iterable[str]) -> float:
-        """The share of the first few names that are metrics; each unknown name is slow to parse."""
+        """The share of metrics among the first few names; each unknown name is slow to parse."""
         sampled_names = list(dict.fromkeys(names))[:_SAMPLE]
         is_metric = [name in self.asked or self[name].lower is not None for name in sampled_names]
         return sum(is_metric) / len(is_metric) if is_metric else 0.0
@@ -228,8 +229,8 @@ def query_groups(
         names: the metrics by spelling.
 
     Raises:
-        UsageError: systems with other queries or another convention; some that have values of
-            queries instead.
+        UsageError: systems with different queries or conventions; systems with values of queries
+            instead.
     """
     if not runs:
         return None

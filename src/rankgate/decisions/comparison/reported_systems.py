@@ -158,7 +158,7 @@ class ReportedTables:
         )
 
     def systems(self, depth: int) -> list[ScoredRun]:  # noqa: ARG002 - tables have no lists
-        """The systems with the values of the default metrics that all tables have, else of all."""
+        """The systems with the default metrics that all tables have, else with all metrics."""
         return list(self.read().systems.values())
 
     def intervals(self, scores: Scores) -> pl.DataFrame:
@@ -167,7 +167,7 @@ class ReportedTables:
         Raises:
             UsageError: a sample of queries is stated.
         """
-        from rankgate.measurement.evaluation.sampled_means import intervals_of  # few ask for it
+        from rankgate.measurement.evaluation.sampled_means import intervals_of  # few calls need it
 
         return intervals_of(scores.runs, scores.metrics, sample=self.sample)
 
@@ -256,18 +256,19 @@ def reported_systems(
 ) -> ReportedSystems:
     """Read score tables.
 
-    A query without any row of a metric for a system is one that the system did not run: an error,
-    0, or left out, by ``unequal``. An empty cell is a value that is not defined: the query is
-    left out for this metric, counted and shown.
+    If a system has no row of a metric for a query, the system did not run the query: this is an
+    error, 0, or the query is left out, by ``unequal``. An empty cell is an undefined value: the
+    query is left out for this metric, counted and shown.
 
     Args:
         scores: one table or several.
-        metrics: those to compare; without any, the usual ones that all tables have, else all.
+        metrics: the metrics to compare; by default the usual metrics that all tables have, else
+            all.
         directions: higher or lower, by name, for metrics that rankgate does not know.
         unequal: refuse, zero or drop.
         extra: user-defined metrics.
-        tags: ``query_id`` and columns of tags, or where they are.
-        slices: the tags that are needed, where a file has more.
+        tags: ``query_id`` and columns of tags, or their location.
+        slices: the needed tags, if a file has more.
 
     Raises:
         InputError: tables that cannot be read, two values of one query, a value outside of its
@@ -336,7 +337,7 @@ def _values_by_system(
 
 
 def _system_name(file: ScoreFile, values: _Values) -> str:
-    """The name of a file's system: that of the file, with its folder if the name is taken."""
+    """The name of a file's system: the file name, with the folder if the name is taken."""
     name_with_folder = f"{Path(file.label).parent.name}/{file.stem}"
     return next((name for name in (file.stem, name_with_folder) if name not in values), file.label)
 
@@ -422,7 +423,7 @@ def _refuse_best_as_zero(
     """Check that a missing query, as 0, does not get the best value.
 
     Raises:
-        UsageError: less of a metric is better.
+        UsageError: the metric is better when lower.
     """
     for label, metric in zip(labels, named_metrics, strict=True):
         if unequal == "zero" and metric.lower:

@@ -37,11 +37,11 @@ class Cell:
     """One value.
 
     Attributes:
-        system: None if the file is of one system and does not name it.
-        query, metric: as the file has them; the metric is empty where a wide table of one metric
-            does not name it.
-        value: None where the cell is empty.
-        line: its line; None in JSON.
+        system: the system; None if the file has one system without a name.
+        query, metric: the names in the file; the metric is empty in a wide table of one unnamed
+            metric.
+        value: the value; None for an empty cell.
+        line: the line of the cell; None in JSON.
     """
 
     system: str | None
@@ -56,8 +56,8 @@ class ScoreFile:
     """The cells of one file without summaries over queries, and its names.
 
     Attributes:
-        label, stem: its names for errors and for systems.
-        cells: its values.
+        label, stem: the names of the file in errors and as a system.
+        cells: the cells of the file.
         groups: the groups of each system, if cells are groups of queries.
     """
 
@@ -125,7 +125,7 @@ def _text(value: object) -> str:
 def _read_json(content: bytes, label: str, names: MetricNames) -> Iterator[Cell]:
     lines = [line for line in content.split(b"\n") if line.strip()]
     is_json_lines = len(lines) > 1 and all(line.strip()[:1] == b"{" for line in lines[:2])
-    if is_json_lines and lines[0].strip()[-1:] == b"}":  # one object a line
+    if is_json_lines and lines[0].strip()[-1:] == b"}":  # one object per line
         records = [parse_json(line, label, i) for i, line in enumerate(lines, 1)]
     else:
         document = parse_json(content, label)
@@ -231,7 +231,8 @@ def _is_value(text: str) -> bool:
 def _trec_cells(text: str, label: str, names: MetricNames) -> Iterator[Cell]:
     """Read lines of trec_eval -q (metric, query, value) and ir_measures (query, metric, value).
 
-    Four fields begin with the system. The line ``runid all NAME`` of trec_eval names it.
+    In lines of four fields the first is the system. The line ``runid all NAME`` of trec_eval names
+    the system.
     """
     rows, system = [], None
     for line_number, line in enumerate(text.splitlines(), 1):

@@ -1,7 +1,7 @@
 """Charts of a comparison by query: sorted differences, and a scatter of two systems.
 
-The differences query by query, sorted, show who won, who lost, and by how much. The scatter
-chart has one point per query.
+The sorted differences by query show the wins, the losses, and their sizes. The scatter chart has
+one point per query.
 """
 
 from __future__ import annotations
@@ -276,7 +276,7 @@ def _scatter_panel(result: Comparison, metric: str, rows: list[dict[str, Any]]) 
 def _domain(values: list[float]) -> tuple[float, float]:
     """The domain of the axes: from 0 or the lowest value to the greatest; shares end at 1."""
     low, high = min(0.0, *values, 0.0), max(0.0, *values, 0.0)
-    return low, 1.0 if 0.5 < high <= 1 else high or 1.0  # what may be a share
+    return low, 1.0 if 0.5 < high <= 1 else high or 1.0  # metrics that may be shares
 
 
 def _points(points: list[dict[str, Any]], axes: dict[str, Any]) -> Any:

@@ -61,7 +61,7 @@ WORST = 5
 def comparison_document(
     result: Comparisons, *, worst: int = WORST, pairs: bool = False
 ) -> Document:
-    """Render the comparison with a candidate; of several candidates one table.
+    """Render the comparison with a candidate; for several candidates, one table.
 
     Args:
         result: the comparisons.
@@ -102,7 +102,7 @@ def _blocks(result: Comparison, worst: int) -> list[Block]:
 
 
 def _warnings(result: Comparisons) -> Iterator[str]:
-    """Warnings of several comparisons: those of all once, others with the candidate's name."""
+    """Warnings of several comparisons: common ones once, others with the candidate's name."""
     shared_warnings = set.intersection(
         *(set(comparison.warnings) for comparison in result.comparisons)
     )
@@ -118,7 +118,7 @@ def query_document(result: Comparison, query_id: str) -> Document:
     """One query: each metric's values, and both lists side by side.
 
     Raises:
-        UsageError: neither system ran it, and no value is known of it.
+        UsageError: neither system ran the query, and it has no values.
     """
     query_ids = {*result.queries["query_id"].to_list(), *result.lists["query_id"].to_list()}
     if query_id not in query_ids:
@@ -515,7 +515,7 @@ def _rows(result: Comparisons) -> PlainRows:
 
 
 def rank_document(result: GradesByRank) -> Document:
-    """Judged share of each list by rank, and its mix of grades."""
+    """The judged share of each list by rank, and the shares of grades."""
     judged_rows = tuple(
         (
             system,

@@ -1,10 +1,9 @@
 """Parts of comparison documents: headings, summary sentence, leaderboard, samples, systems.
 
-Column headings of intervals and p-values, and the test of significance, come first. Then
-follow the summary of a comparison in one sentence; the leaderboard of all systems by all
-metrics, with marks of significantly worse systems; the figures of a sample (people's
-judgments, a model's, and both together); and the rendering of three systems or more: pairwise
-tests, orders, and reliability of the queries.
+The parts are column headings of intervals and p-values; the summary of a comparison in one
+sentence; the leaderboard of all systems by all metrics, with marks of significantly worse systems;
+the figures of a sample (people's judgments, a model's, and both together); and the rendering of
+three systems or more: pairwise tests, orders, and reliability of the queries.
 """
 
 from __future__ import annotations
@@ -125,11 +124,12 @@ def overall_sentence(result: Comparisons) -> str:
 def leaderboard(result: Comparisons, *, best_first: bool = False) -> tuple[Grid, str]:
     """A table with a row for each system, and an explanation of the marks.
 
-    Of two systems the comparison's own test marks; of more Tukey's HSD over all pairs, paired.
+    For two systems the marks are from the comparison's own test; for more from paired Tukey's HSD
+    over all pairs.
 
     Args:
         result: the comparisons.
-        best_first: True to sort by the first metric, best first; else in the order given.
+        best_first: True to sort by the first metric, best first; False for the given order.
     """
     first_comparison = result.comparisons[0]
     systems = [
@@ -283,7 +283,7 @@ def heading(result: Comparison) -> str:
 
 
 def prediction_grid(result: Comparison, metric: str, worst: int) -> Grid:
-    """The worst queries by the model, of those that people did not judge."""
+    """The worst queries by the model's judgments, among queries that people did not judge."""
     sign = -1.0 if metric in result.lower else 1.0
     table = result.predictions.filter(result.predictions["metric"] == metric)
     table = table.filter(table["delta"] * sign < 0).sort(
@@ -332,7 +332,7 @@ def many_grids(result: ManySystems, *, pairs: bool = True) -> list[tuple[str, Gr
 
     Args:
         result: the analysis.
-        pairs: with every pair of systems, and the means one by one.
+        pairs: True to add every pair of systems, and the single means.
     """
     level = f"{result.level:.0%} interval"
     pair_rows = [

@@ -1,6 +1,6 @@
 """Render a report of comparisons: headline, changes, and worst queries with both lists.
 
-The sections on one candidate against the baseline come first.
+`Changes` has the sections on one candidate against the baseline.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def make_changes(result: Comparison, position: str, options: ReportOptions) -> C
 
     Args:
         result: the comparison.
-        position: its position among those of the report, for links.
+        position: the position of the comparison in the report, for links.
         options: texts of queries and documents, and the number of queries with lists.
     """
     is_significant = tuple(
@@ -336,7 +336,7 @@ _FOREST = "rankgate.decisions.comparison.charts.system_charts:draw_forest"
 
 
 def comparison_report_document(result: Comparisons, options: ReportOptions) -> Document:
-    """Render one candidate query by query; of several a table of all systems first.
+    """Render one candidate query by query; for several candidates, start with a table of systems.
 
     Args:
         result: the comparisons.
@@ -362,7 +362,7 @@ def _single_sections(result: Comparisons, options: ReportOptions) -> list[Sectio
 
 
 def _many_sections(result: Comparisons, options: ReportOptions) -> list[Section]:
-    """The table of all systems, differences and their chart, then each system folded."""
+    """The table of all systems, differences and their chart, then each system's folded section."""
     first_comparison, baseline_name = result.only, result.only.baseline.name
     metric = first_comparison.names[0]
     grid, caption = leaderboard(result, best_first=True)
@@ -426,7 +426,7 @@ def _select_metrics(result: Comparisons, start: int, end: int | None = None) -> 
 
 
 def _gain_key(result: Comparison) -> tuple[float, str]:
-    """Sort key: the largest gain of the first metric first, systems without one last."""
+    """The sort key: the largest gain by the first metric first, systems without a gain last."""
     gain = result.metrics["gain"][0]
     return (float("inf") if gain is None else -gain, result.candidate.name)
 
