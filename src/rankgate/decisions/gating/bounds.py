@@ -1,8 +1,8 @@
 """Compare mean differences with bounds: confidence bounds, relative margins, needed queries.
 
-Confidence bounds of many samples at once come first, then margins that are a share of the
-baseline's mean, then the number of queries that a rule needs, by resampling. Last, a mean
-difference is compared with a bound: above, below, or undecided.
+The module computes confidence bounds of many samples at once, margins that are a share of the
+baseline's mean, and by resampling the number of queries that a rule needs. `check_bound` compares a
+mean difference with a bound: above, below, or undecided.
 """
 
 from __future__ import annotations
@@ -78,9 +78,9 @@ def decide_statuses(
 
 
 def bound_ends(table: Floats, terms: Terms, limits: Range | None = None) -> tuple[Floats, Floats]:
-    """(S,) each: the bounds that a pass and a fail need, of each column of (n, S) values.
+    """The bounds for a pass and for a fail, (S,) each, of the columns of (n, S) values.
 
-    A column without spread has the guaranteed bounds, NaN where its values have no range.
+    A column without spread has the guaranteed bounds; NaN if its values have no range.
     """
     if terms.interval == "guaranteed":
         return _guaranteed(table, terms, require_range(table, limits))
@@ -96,19 +96,19 @@ def bound_ends(table: Floats, terms: Terms, limits: Range | None = None) -> tupl
 
 
 def is_column_flat(table: Floats) -> NDArray[np.bool_]:
-    """(S,) True if all values of a column are equal, apart from rounding."""
+    """(S,) True if all values of a column are equal, except for rounding."""
     return np.asarray(np.ptp(table, axis=0) <= ROUNDING, np.bool_)
 
 
 def is_too_short(table: Floats, terms: Terms) -> NDArray[np.bool_]:
-    """(S,) True where a column is too short for its skew."""
+    """(S,) True if a column has too few values for its skew."""
     if terms.interval == "guaranteed" or len(table) >= FEW:
         return np.zeros(table.shape[1], np.bool_)
     return np.asarray(np.abs(skewness(table)) > SKEWED, np.bool_)
 
 
 def require_range(table: Floats, limits: Range | None) -> Range:
-    """The range that values lie in, as guaranteed bounds need it.
+    """The range of the values, which guaranteed bounds need.
 
     Raises:
         UsageError: no range, or a value lies outside of it.
@@ -139,7 +139,7 @@ def _guaranteed(table: Floats, terms: Terms, limits: Range) -> tuple[Floats, Flo
 
 
 def _interval(table: Floats, alpha: float, terms: Terms) -> tuple[Floats, Floats]:
-    """(S,) each: lower and upper bounds at one-sided level 1 − alpha."""
+    """The lower and upper bounds, (S,) each, at one-sided level 1 − alpha."""
     size = len(table) if terms.degrees is None else int(terms.degrees + 1)
     alpha = alpha_at_look(size, alpha, terms)
     if not alpha:
@@ -154,15 +154,15 @@ def _interval(table: Floats, alpha: float, terms: Terms) -> tuple[Floats, Floats
 
 
 def alpha_at_look(n: int, alpha: float, terms: Terms) -> float:
-    """The level of this look; alpha where there is only one."""
+    """The level of this look; alpha if there is only one look."""
     return one_look_level(n, alpha) if terms.anytime else alpha
 
 
 def gain_beyond_share(gain: Floats, baseline: Floats, share: float) -> Floats:
     """The gain of each query beyond the loss that a share of its baseline allows.
 
-    Its mean is above 0 where the mean loss is below the share of the mean; so the interval includes
-    the error of the margin, an estimate too.
+    The mean of these gains is above 0 if the mean loss is below the share of the baseline's mean;
+    so the interval includes the error of the margin, which is also an estimate.
     """
     sign = np.where(baseline.mean(axis=0) < 0, -1.0, 1.0)
     return np.asarray(gain + share * sign * baseline, np.float64)
@@ -179,7 +179,7 @@ def relative_contrast(gained: Contrast, share: float, *, turned: bool = False) -
 
 
 def shifted_range(rule: Rule, evidence: Evidence) -> tuple[float, float] | None:
-    """The range of these gains; None where the metric has none."""
+    """The range of these gains; None if the metric has no range."""
     value_range = evidence.inputs.ranges.get(rule["metric"])
     if value_range is None:
         return None
@@ -192,14 +192,14 @@ def shifted_range(rule: Rule, evidence: Evidence) -> tuple[float, float] | None:
     )
 
 
-_CELLS, _MOST = 200_000, 100_000  # numbers of a simulation; queries that are worth advising
-_SAMPLES = 500  # of each size: the standard error of a share of 80 % is then 1.8 %
+_CELLS, _MOST = 200_000, 100_000  # simulated numbers of queries; the largest number that is advised
+_SAMPLES = 500  # samples of each size: the standard error of a share of 80 % is then 1.8 %
 
 
 def count_more_queries(
     values: Floats, bound: float, terms: Terms, limits: Range | None
 ) -> int | None:
-    """Queries in addition to those available that settle this rule, if the mean stays as it is."""
+    """The number of additional queries that settle this rule if the mean does not change."""
     distance, n = float(values.mean()) - bound, len(values)
     if not distance or is_column_flat(values[:, None])[0]:
         return None
@@ -211,7 +211,7 @@ def count_more_queries(
 
 
 def _simulated_size(values: Floats, bound: float, terms: Terms) -> float:
-    """The same by samples of the measured values that are put through the rule's own interval."""
+    """The number of queries by simulation: samples of the values get the rule's interval."""
     distance, sd = float(values.mean()) - bound, float(values.std(ddof=1))
     alpha = terms.alpha if distance > 0 else terms.alpha / terms.tests
     share = 1.0 if terms.degrees is None else (terms.degrees + 1) / len(values)
@@ -239,7 +239,7 @@ def _simulated_size(values: Floats, bound: float, terms: Terms) -> float:
 
 
 def _guaranteed_size(values: Floats, bound: float, terms: Terms, limits: Range) -> float:
-    """Queries at which samples of these values pass or fail with the required power."""
+    """The number of queries at which samples of the values pass or fail with the wanted power."""
     low, high = limits
     if values.mean() < bound:
         values, bound, low, high = -values, -bound, -high, -low
@@ -268,8 +268,9 @@ class UnseenLoss:
     Attributes:
         share: the largest share of all queries that the sample misses completely with a chance
             of alpha.
-        value: the mean of such queries at which the mean of all would be at the bound.
-        by_weight: True if it is the share of the weight of all queries.
+        value: the mean of these missed queries at which the mean of all queries would be at the
+            bound.
+        by_weight: True if the share is a share of the weight of all queries.
     """
 
     share: float
@@ -279,15 +280,16 @@ class UnseenLoss:
 
 @dataclass(frozen=True)
 class BoundCheck:
-    """A sample compared with a bound.
+    """The comparison of a sample with a bound.
 
     Attributes:
         status: pass if the interval of its mean lies above the bound, fail if below.
         n, mean, low, high: the sample; low is the bound that a pass needs, at one-sided level
             1 − alpha, high the one that a fail needs, at 1 − alpha / tests.
-        mde: the smallest true difference that so many queries show, one-sided.
-        more: queries that would settle it if the mean stays, None where none would.
-        why: why nothing can be inferred at all; empty where it can.
+        mde: the smallest true difference that n queries detect, one-sided.
+        more: the number of further queries that would settle the rule if the mean does not change;
+            None if no number would.
+        why: the reason why nothing can be inferred; empty if inference is possible.
         code: the code of the reason, if weights prevent an inference.
         unseen: the loss that a pass by normal theory cannot exclude, or None.
     """
@@ -304,7 +306,7 @@ class BoundCheck:
     code: str = ""
 
     def shifted(self, offset: float) -> BoundCheck:
-        """The same check for values that are larger by an offset."""
+        """The check for values that are larger by an offset."""
         mean, low, high = (
             None if figure is None else figure + offset
             for figure in (self.mean, self.low, self.high)
@@ -314,7 +316,7 @@ class BoundCheck:
 
     @property
     def turned(self) -> BoundCheck:
-        """The same check for the negative values."""
+        """The check for the negated values."""
         mean, low, high = (
             None if figure is None else -figure for figure in (self.mean, self.high, self.low)
         )
@@ -328,15 +330,15 @@ def check_bound(
     """Compare the mean of a sample, or a number about all lists together, with a bound.
 
     A false pass has at most the chance alpha, as every rule that blocks must pass
-    (intersection-union: Berger 1982). A false fail of any of the rules has at most alpha in all,
-    as each takes its share (Bonferroni). Both as far as the interval covers: ``guaranteed`` always
-    does, the others where n is large for the skew of the values.
+    (intersection-union: Berger 1982). A false fail of any rule has at most the chance alpha in
+    total, as each rule takes its share (Bonferroni). Both hold if the interval has its coverage:
+    ``guaranteed`` always has, other intervals if n is large for the skew of the values.
 
     Args:
         values: the values of each query.
         bound: the bound that the mean is compared with.
         terms: the options of inference.
-        limits: the range that each possible value lies in, or None.
+        limits: the range of possible values, or None.
 
     Raises:
         UsageError: a guaranteed interval of values without a range, or outside of it.
@@ -383,7 +385,7 @@ def check_bound(
 
 
 def _undecided_reason(n: int, terms: Terms) -> tuple[str, str]:
-    """The code and the reason why a sample decides nothing; empty where it can decide."""
+    """The code and the reason why a sample allows no decision; empty if it allows one."""
     if n < terms.least:
         queries_text = count_noun(n, "query has", "queries have")
         return "", f"{queries_text} a value on both sides; fewer than {terms.least} decide nothing"
@@ -393,8 +395,8 @@ def _undecided_reason(n: int, terms: Terms) -> tuple[str, str]:
 def _check_clusters(means: Floats, bound: float, terms: Terms, limits: Range | None) -> BoundCheck:
     """Guaranteed bounds from means of clusters of unequal sizes m.
 
-    The mean over queries is above a bound b where E[m(ȳ − b)] > 0, and so where the mean of
-    b + m(ȳ − b)/max(m) is, which lies within the range of the values.
+    The mean over queries is above a bound b if E[m(ȳ − b)] > 0, and so if the mean of b + m(ȳ −
+    b)/max(m) is above b; these terms are within the range of the values.
     """
     assert terms.sizes is not None
     scaled_means = scale_into_range(means, terms.sizes, bound)
@@ -416,7 +418,7 @@ def scale_into_range(means: Floats, sizes: Floats, bound: float) -> Floats:
 def _unseen_loss(
     result: BoundCheck, bound: float, terms: Terms, limits: Range | None
 ) -> UnseenLoss | None:
-    """The rule of three for a pass; None where even the lowest value would not turn it."""
+    """The rule of three for a pass; None if even the lowest value would not change the pass."""
     if result.status != "pass" or terms.interval == "guaranteed" or result.mean is None:
         return None
     share = unseen_share(result.n, terms.alpha) if terms.unseen is None else terms.unseen
@@ -427,7 +429,7 @@ def _unseen_loss(
 
 
 def _check_list_number(result: ResampledValue, bound: float, terms: Terms) -> BoundCheck:
-    """The same for a number about all lists together."""
+    """Compare a number about all lists together with a bound."""
     n, error = result.users, result.redrawn.error
     if n < MIN_QUERIES or np.isnan(error) or np.isnan(result.value):
         few = (
@@ -449,7 +451,7 @@ def _check_list_number(result: ResampledValue, bound: float, terms: Terms) -> Bo
 
 
 def _outer_bounds(result: ResampledValue, alpha: float, terms: Terms) -> tuple[float, float]:
-    """One-sided bounds, the outer ones of the bootstrap's and of Student's with its error."""
+    """One-sided bounds: the outer ones of the bootstrap's and of Student's with its error."""
     alpha = alpha_at_look(result.users, alpha, terms)
     if not alpha:
         return -np.inf, np.inf
@@ -459,11 +461,11 @@ def _outer_bounds(result: ResampledValue, alpha: float, terms: Terms) -> tuple[f
 
 
 def _detectable_difference(sd: float, n: int, terms: Terms, below: float) -> float:
-    """The smallest true difference that these queries show with the required power.
+    """The smallest true difference that these queries detect with the required power.
 
     Args:
         sd: the standard deviation of the values.
-        n: queries.
+        n: the number of queries.
         terms: the options of inference.
         below: the distance of the guaranteed bound below the mean.
     """

@@ -1,7 +1,7 @@
 """Decide a verdict from rules and a comparison.
 
-The admissions of judges that a policy requires come first, from the files that it names. Then
-rules are detected that every value, or not a single value, can meet.
+The admissions of judges that a policy requires are read from the files that it names. Rules that
+every value meets, or that no value can meet, are refused.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def read_admissions(policy: Policy) -> dict[str, Admission]:
 
 
 def list_admission_files(policy: Policy) -> list[str]:
-    """The files of admissions that rules of a policy name, as it names them."""
+    """The files of admissions that rules of a policy name, as written in the policy."""
     return [rule["file"] for rule in policy.rules if RULES[rule.kind].reads_admission]
 
 
@@ -68,7 +68,7 @@ def _read_admission(path: Path) -> Admission:
 
 
 def refuse_impossible(rules: Iterable[Rule], metrics: Iterable[tuple[str, Metric]]) -> None:
-    """Stop where a rule could only end one way, regardless of the systems.
+    """Refuse a rule whose outcome does not depend on the systems.
 
     Raises:
         UsageError: a margin as wide as the metric's range, a floor outside of it.
@@ -106,15 +106,15 @@ def decide(
 ) -> Verdict:
     """Decide every rule, and combine the outcomes into a verdict.
 
-    Fail if a rule that blocks failed; else inconclusive if one is; else pass. A false pass of any
-    rule that must not pass has at most the chance alpha (intersection-union); a false fail of any
-    of them alpha in all (Bonferroni).
+    Fail if a blocking rule failed; else inconclusive if a blocking rule is inconclusive; else pass.
+    The chance of a false pass is at most alpha (intersection-union); the chance of any false fail
+    is at most alpha in total (Bonferroni).
 
     Args:
         comparison: the candidate against the baseline.
         policy: the demands.
         inputs: further inputs of rules.
-        looks: the number of this look at the queries; None where they are not pinned.
+        looks: the number of this look at the queries; None if the queries are not pinned.
         today: the day, for exceptions that expire.
         redraws: the number of resampled sets of queries for the rate of other verdicts.
 
@@ -167,7 +167,7 @@ def decide(
 
 
 def _decide_rule(rule: Rule, evidence: Evidence) -> Outcome:
-    """The outcome of a rule; inconclusive where a part that it looks at is not available."""
+    """The outcome of a rule; inconclusive if a needed part of the scores is not available."""
     kind = RULES[rule.kind]
     if (lack := kind.lack(rule, evidence.inputs.supply)) is not None:
         return Outcome("inconclusive", lack.reason, lack.remedy)
@@ -182,7 +182,7 @@ def _decide_rule(rule: Rule, evidence: Evidence) -> Outcome:
 
 
 def combine_outcomes(results: tuple[RuleResult, ...]) -> Status:
-    """The verdict that the rules that block make together."""
+    """The verdict from the outcomes of all blocking rules."""
     blocking = {result.outcome.status for result in results if result.rule.tier == "block"}
     if "fail" in blocking:
         return "fail"
@@ -222,7 +222,7 @@ def _refuse_unfit_rules(policy: Policy, evidence: Evidence) -> None:
 
 
 def _alpha_share(policy: Policy, look_number: LookNumber | None) -> float:
-    """The share of alpha that this look may spend; those of looks 1, 2, … add up to 1."""
+    """The share of alpha that this look may spend; the shares of looks 1, 2, … add up to 1."""
     if look_number is None or policy["looks"] == "warn":
         return 1.0
     count = look_number.candidate if policy["looks"] == "anytime" else look_number.look
@@ -254,7 +254,7 @@ def _notes(policy: Policy, evidence: Evidence, look_number: LookNumber | None) -
 
 
 def _effective_notes(policy: Policy, evidence: Evidence) -> list[str]:
-    """The number of effective queries of each metric and slice, where weights are unequal."""
+    """Notes on the number of effective queries of each metric and slice, for unequal weights."""
     design, numbers = evidence.inputs.design, []
     for rule in policy.rules:
         kind = RULES[rule.kind]
@@ -306,7 +306,7 @@ def _error_rate_notes(policy: Policy, evidence: Evidence) -> list[str]:
 
 
 def _skew_notes(policy: Policy, evidence: Evidence) -> list[str]:
-    """Notes on skewed metrics, where a few great losses can break the promise of alpha."""
+    """Notes on skewed metrics, for which a few large losses can make error rates exceed alpha."""
     notes = []
     for metric in dict.fromkeys(rule.get("metric") for rule in policy.rules):
         if metric is None:
@@ -331,7 +331,7 @@ def make_stale_verdict(
     after: str,
     hashes: Mapping[str, str | None],
 ) -> Verdict:
-    """The verdict where a baseline cannot be compared any more.
+    """The verdict for a baseline that cannot be compared any more.
 
     A drift rule of the policy decides; every other rule is inconclusive.
     """

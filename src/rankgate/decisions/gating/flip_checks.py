@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 def weighed_terms(rule: Rule, evidence: Evidence, design: Design) -> Terms:
-    """The terms for queries of unequal weights: degrees of freedom, or why nothing is decided."""
+    """The terms for unequal weights: degrees of freedom, or the reason for no decision."""
     terms, metric = evidence.terms, rule["metric"]
     queries = evidence.queries(metric, rule.slice)["query_id"].to_list()
     if len(queries) < terms.least:
@@ -100,7 +100,7 @@ _SELECTIONS: dict[str, Selection] = {
 def draw_values(
     scorer: Scorer, base: ScoredRun, candidate: ScoredRun, rules: Policy
 ) -> dict[str, DrawnValues]:
-    """Values under drawn grades, of the metrics that a rule asks about."""
+    """Values under drawn grades, for the metrics of a rule."""
     metrics = {rule["metric"] for rule in rules.rules if RULES[rule.kind].statuses is not None}
     if rules["holes"] == "ignore" or not metrics:
         return {}
@@ -112,11 +112,11 @@ def draw_values(
 
 
 def check_flip(rule: Rule, evidence: Evidence, result: Outcome) -> Outcome:
-    """The outcome, inconclusive where judging the unjudged documents probably changes it.
+    """The outcome; inconclusive if judging the unjudged documents would probably change it.
 
     The rule itself is evaluated on every set of drawn grades, with its own bound, slice, alpha and
-    corrections; the probability is the share of sets with another status, where judgments are
-    missing at random or where they are not, whichever is larger.
+    corrections; the probability is the share of sets with another status, if judgments are missing
+    at random or if they are not, whichever is larger.
     """
     kind, drawn_grades = RULES[rule.kind], evidence.inputs.holes.get(rule.get("metric") or "")
     nothing_moved = result.low == result.high == 0
@@ -166,7 +166,7 @@ def check_flip(rule: Rule, evidence: Evidence, result: Outcome) -> Outcome:
 def group_values(
     values: HypotheticalValues, units: QueryClusters, evidence: Evidence
 ) -> HypotheticalValues:
-    """The values of clusters; guaranteed bounds of unequal ones count each cluster once here."""
+    """The values of clusters; for guaranteed bounds of unequal clusters each counts once here."""
     values_of_units = units.means if evidence.terms.interval == "guaranteed" else units.values
     queries = [values.query_ids[row] for row in units.first]
     return HypotheticalValues(
@@ -178,11 +178,11 @@ def group_values(
 def _values(
     table: pl.DataFrame, rows: NDArray[np.int64], replacements: tuple[Floats, Floats], sign: float
 ) -> HypotheticalValues:
-    """The measured values, those of queries with unjudged documents replaced by drawn ones.
+    """The values; queries with unjudged documents have drawn instead of measured values.
 
     Args:
         table: the queries of the rule.
-        rows: (n,) the row of each query among the drawn ones; −1 for the others.
+        rows: (n,) the row of each query in the drawn values; −1 for queries without drawn values.
         replacements: (H, S) values of the baseline and of the candidate.
         sign: −1 for a metric that is better when lower.
     """
@@ -200,12 +200,12 @@ def _values(
 REDRAWS = 400
 """Resampled sets of queries; a share of them is then known to 2.5 % or better."""
 
-_MIN_DRAWS = 20  # with fewer resamples a share has no meaning
-_BUDGET = 200_000_000  # numbers that all rules look at in all
+_MIN_DRAWS = 20  # with fewer resamples the share is not given
+_BUDGET = 200_000_000  # numbers that all rules read in total
 _COST_OF_INTERVAL = {
     "t": 32,
     "guaranteed": 256,
-}  # numbers that one value of a resample costs; else a bootstrap
+}  # cost of one value of a resample, in numbers; else of a bootstrap
 _BOOTSTRAP = 20_000
 _CELLS = 1 << 22  # values of one block of resamples
 
@@ -215,19 +215,19 @@ def compute_flip_rate(
 ) -> FlipRate | None:
     """Evaluate the rules on queries drawn with replacement, the same ones for all rules.
 
-    Draws keep how many queries each slice, and each metric, has. A rule whose outcome no value of
-    a query decides keeps it: those about lists, latencies, states and judgments, those about all
-    lists together, and those that unjudged documents made inconclusive. The number of draws is
-    lower where there are very many queries, or intervals are bootstrapped, so that the time is
-    bounded.
+    Draws keep the number of queries of each slice and metric. Rules that do not depend on values of
+    queries keep their outcome: rules about lists, latencies, states and judgments, rules about all
+    lists together, and rules that unjudged documents made inconclusive. With very many queries or
+    bootstrapped intervals there are fewer draws, to limit the time.
 
     Args:
         results: the rules with their outcomes.
         evidence: the inputs of the rules.
-        draws: resampled sets of queries at most.
+        draws: the largest number of resampled sets of queries.
 
     Returns:
-        None where no rule looks at values of queries, or too few draws can be made in time.
+        The flip rate; None if no rule reads values of queries, or if too few draws can be made in
+        time.
     """
     queries = {result.rule.id: _queries(result, evidence) for result in results}
     queries_by_rule = {name: rows for name, rows in queries.items() if rows is not None}
@@ -249,7 +249,7 @@ def compute_flip_rate(
 
 
 def _queries(result: RuleResult, evidence: Evidence) -> list[str] | None:
-    """The queries of a rule; None where it is not evaluated again."""
+    """The queries of a rule; None if the rule is not evaluated again."""
     rule, kind = result.rule, RULES[result.rule.kind]
     if (
         (kind.redrawn is None and kind.statuses is None)
@@ -363,7 +363,7 @@ _VERDICTS = ("pass", "fail", "inconclusive")
 
 
 def _verdicts(statuses: Sequence[NDArray[np.str_]], count: int) -> NDArray[np.str_]:
-    """(count,) the verdict of the blocking rules together, by the rules of ``decide``."""
+    """(count,) the verdict from all blocking rules, as in ``decide``."""
     table = np.array(statuses).reshape(len(statuses), count)
     open_ = np.where((table == "inconclusive").any(axis=0), "inconclusive", "pass")
     return np.where((table == "fail").any(axis=0), "fail", open_)

@@ -1,4 +1,4 @@
-"""The gate: a policy, a baseline and a candidate to a verdict."""
+"""The gate: makes a verdict from a policy, a baseline and a candidate."""
 
 from __future__ import annotations
 
@@ -200,11 +200,11 @@ def gate(
 def _gate_tables(
     tables: ReportedTables, names: tuple[object, ...], rules: Policy, *, today: str, redraws: int
 ) -> Verdict:
-    """Decide on values that another tool computed; rules that look at lists stay inconclusive.
+    """Decide on values that another tool computed; rules that need lists stay inconclusive.
 
     Raises:
         InputError: tables that cannot be read, with file and line.
-        UsageError: a metric of a rule that they do not have; not two systems.
+        UsageError: a metric of a rule that the tables do not have; not two systems.
     """
     ruled_metrics = tuple(
         dict.fromkeys(str(rule["metric"]) for rule in rules.rules if rule.get("metric"))
@@ -234,7 +234,7 @@ _VALUES_ONLY_NOTE = (
 
 
 def _in_query_figures(verdict: Verdict, groups: QueryGroups) -> Verdict:
-    """A verdict on values of groups, with the figures of their queries."""
+    """A verdict on values of groups, with figures converted to queries."""
     assert verdict.comparison is not None
     results = tuple(
         replace(result, outcome=replace(result.outcome, queries=())) for result in verdict.rules
@@ -244,7 +244,7 @@ def _in_query_figures(verdict: Verdict, groups: QueryGroups) -> Verdict:
 
 
 def _compare(systems: ComparedSystems, rules: Policy) -> Comparison:
-    """The comparison that rules look at.
+    """The comparison that rules read.
 
     Raises:
         UsageError: an interval that cannot weigh queries.
@@ -255,7 +255,7 @@ def _compare(systems: ComparedSystems, rules: Policy) -> Comparison:
             'Student\'s t; set interval = "t" in the policy.',
             code="conflicting-options",
         )
-    # rules make guaranteed bounds of their own
+    # rules compute their own guaranteed bounds
     test = Test(
         interval="t" if rules["interval"] == "guaranteed" else rules["interval"],
         level=1 - rules["alpha"],
@@ -271,7 +271,7 @@ def _compare(systems: ComparedSystems, rules: Policy) -> Comparison:
 def _runs_of_maker(
     maker: FromRuns, baseline: object, candidate: object
 ) -> tuple[Collection, Any, Any]:
-    """The collection and the two runs that a maker of scores measured.
+    """The collection and the two runs from which scores were made.
 
     Raises:
         UsageError: not two systems.
@@ -282,7 +282,7 @@ def _runs_of_maker(
 
 
 def _refuse_unless_two(names: Sequence[str], source: str, system_names: Iterable[str] = ()) -> None:
-    """Check that there are a baseline and one candidate.
+    """Refuse anything but a baseline and one candidate.
 
     Raises:
         UsageError: there are fewer systems, or more.
@@ -298,7 +298,7 @@ def _refuse_unless_two(names: Sequence[str], source: str, system_names: Iterable
 def with_noise(
     collection: Collection, baseline: RunLike, noise: Sequence[RunLike], folder: str | Path = "."
 ) -> Run | SavedBaseline:
-    """A baseline, which may be saved, with further runs of its system that show its noise.
+    """A baseline, saved or not, with further runs of its system for the noise.
 
     Raises:
         InputError: a run or a saved baseline that cannot be read.
@@ -313,10 +313,10 @@ def with_noise(
 
 
 def _refuse_unrelated(systems: list[ScoredRun]) -> list[ScoredRun]:
-    """The same systems, if each has judged documents: values of 0 for other ids decide nothing.
+    """Refuse a system without judged documents: values of 0 from unrelated ids prove nothing.
 
     Raises:
-        InputError: a run has none.
+        InputError: a run has no judged document.
     """
     for system in systems:
         refuse_no_shared_document(system.name, system.cautions)
@@ -326,7 +326,7 @@ def _refuse_unrelated(systems: list[ScoredRun]) -> list[ScoredRun]:
 def _log_look(
     verdict: Verdict, saved: SavedBaseline, candidate: ScoredRun, *, log: bool
 ) -> Verdict:
-    """Log the look, and return the verdict; with a note where it was not logged."""
+    """Log the look, and return the verdict; with a note if the look could not be logged."""
     reason = "as it was asked"
     if log:
         try:
@@ -393,7 +393,7 @@ def _unjudged_lists(rules: Policy, scorer: Scorer, run: Run) -> pl.DataFrame | N
 
 
 def _count_slices(rules: Policy, base: ScoredRun, candidate: ScoredRun) -> dict[str, StateCounts]:
-    """States and latencies of the slices that rules count them of."""
+    """The states and latencies of slices, for rules that count them."""
     slices = {rule.slice for rule in rules.rules if "queries" in RULES[rule.kind].needs}
     values = {}
     for slice_ in sorted(slices - {None}, key=str):

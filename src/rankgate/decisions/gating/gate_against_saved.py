@@ -31,8 +31,8 @@ def saved_system(
     """The saved system with the metrics of the policy.
 
     Raises:
-        UsageError: it was saved without one of them, or with shorter lists; with items that users
-            had seen where the candidate is scored without them, or without them.
+        UsageError: the baseline was saved without one of the metrics, or with shorter lists; only
+            one of baseline and candidate is scored with items that users had seen.
     """
     system, supply = saved.baseline.system, saved_supply(saved)
     for metric in metrics:
@@ -79,10 +79,10 @@ def saved_supply(saved: SavedBaseline) -> Supply:
 
 
 def saved_run(saved: SavedBaseline) -> Run:
-    """The lists of a saved baseline as a run, where it has those of all queries.
+    """The lists of a saved baseline as a run, if the baseline has the lists of all queries.
 
     Raises:
-        UsageError: it has those of judged queries only.
+        UsageError: the baseline has lists of judged queries only.
     """
     saved_supply(saved).require("a model's judgments", [Need("every_list")])
     system = saved.baseline.system
@@ -109,9 +109,9 @@ _CODE = "baseline-lacks"
 def make_verdict_on_stale_baseline(
     saved: SavedBaseline, candidate: ScoredRun, rules: Policy
 ) -> Verdict:
-    """The verdict where the judgments are not those that the baseline was scored by.
+    """The verdict if the candidate's judgments differ from those of the saved baseline.
 
-    The difference would come from the system and from the judgments.
+    A difference would come from both the system and the judgments.
     """
     system, drift = saved.baseline.system, compute_drift(saved.baseline.system, candidate)
     reason = (
@@ -153,7 +153,7 @@ def compute_drift(saved: ScoredRun, candidate: ScoredRun) -> Drift:
 def compute_noise(
     saved: SavedBaseline | None, systems: Sequence[ScoredRun], metrics: Sequence[str]
 ) -> dict[str, float]:
-    """The noise floor recorded for the baseline, or shown by further runs of its system."""
+    """The noise floor, recorded for the baseline or computed from further runs of its system."""
     floor = dict(saved.baseline.noise) if saved else {}
     if len(systems) > 1:
         floor |= {metric: saved_baselines.largest_difference(metric, systems) for metric in metrics}

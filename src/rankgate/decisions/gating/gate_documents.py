@@ -1,8 +1,8 @@
 """Documents of gating: common tables and words, policies, saved baselines, self-checks.
 
-The results of gating as tables and words come first. Documents of policies show all keys, or
-the rules of one policy. Documents of saved baselines show contents, noise and looks.
-Self-checks of a gate show shares of flipped verdicts, and the noise of each metric.
+Documents of policies show all keys, or the rules of one policy. Documents of saved baselines show
+contents, noise and looks. Self-checks of a gate show shares of flipped verdicts, and the noise of
+each metric.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def policy_document(result: Policy) -> Document:
 
 
 def _common_keys(kinds: list[dict[str, Any]]) -> dict[str, Json]:
-    """The keys of every rule, as a kind has them that has all; ``kind`` is one of the kinds."""
+    """The keys of every rule, from a kind that has all; ``kind`` is one of the kinds."""
     schemas = {name: schema for kind in kinds for name, schema in kind["properties"].items()}
     names = [kind["title"] for kind in kinds]
     description = next(parameter.help for parameter in COMMON if parameter.name == "kind")
@@ -162,7 +162,7 @@ _LOOKS = 10
 
 
 def baseline_document(result: SavedBaselines) -> Document:
-    """One baseline in full, several with a row each."""
+    """The full contents of one baseline; a row each for several."""
     table = result.to_polars()
     rows = PlainRows(tuple(table.columns), table.rows())
     warnings = Warnings.from_notices(result.notices)
@@ -228,7 +228,7 @@ _EVENTS = {
 
 
 def gate_check_document(result: GateCheck) -> Document:
-    """Verdicts counted, rates with intervals, noise against margins, and pairs that disagree."""
+    """Counts of verdicts, rates with intervals, noise against margins, and pairs that disagree."""
     pairs_by_verdict = Counter(result.verdicts["verdict"].to_list())
     verdict_counts = ", ".join(
         f"{count:,} {verdict}" for verdict, count in pairs_by_verdict.most_common()
@@ -263,7 +263,7 @@ def _rates(result: GateCheck) -> Grid:
 
 
 def _disagreeing_tables(result: GateCheck, usual_verdict: str) -> tuple[Table, ...]:
-    """The first pairs with another verdict than most."""
+    """The first pairs whose verdict differs from the most frequent one."""
     disagreeing = [
         row for row in result.verdicts.iter_rows(named=True) if row["verdict"] != usual_verdict
     ]

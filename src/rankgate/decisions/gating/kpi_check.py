@@ -1,4 +1,4 @@
-"""A KPI of an experiment compared with a bound: above, below, or undecided."""
+"""Compare a KPI of an experiment with a bound: above, below, or undecided."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class KpiCheck:
-    """A KPI compared with a bound, in the direction in which it is better.
+    """The comparison of a KPI with a bound, in the direction in which the KPI is better.
 
     Attributes:
-        status: pass if the bound is exceeded, fail if it is not, else inconclusive.
+        status: pass if the gain exceeds the bound, fail if it does not, else inconclusive.
         effect: the difference; its interval is two-sided at 1 − 2 alpha.
         low, high: the ends of the interval of the gain: relative, or in the KPI's unit.
         gain: the measured gain.
-        mde: the smallest gain that one look at so many units shows.
+        mde: the smallest gain that one look at this number of units detects.
     """
 
     status: Status
@@ -38,7 +38,7 @@ class KpiCheck:
 
 
 def measure_of_rule(rule: Rule) -> Measure:
-    """The KPI of a rule, with the direction that the rule states, if it states one."""
+    """The KPI of a rule, with the direction that the rule states, if any."""
     measure = measure_from_kpi(rule["kpi"])
     return replace(measure, better=rule["better"]) if rule["better"] else measure
 
@@ -49,7 +49,7 @@ def check_kpi(evidence: KpiEvidence, measure: Measure, bound: float, *, relative
     Args:
         evidence: the experiment.
         measure: the KPI.
-        bound: the gain that must be exceeded; a margin is a negative one.
+        bound: the gain that must be exceeded; a margin is a negative bound.
         relative: True for a gain that is a share of the control's value.
     """
     effect = evidence.effect(measure, evidence.alpha)

@@ -23,11 +23,11 @@ class KpiEvidence:
         control: the arm of the baseline.
         treatment: the arm of the candidate.
         alpha: the allowed probability of a false pass of a rule.
-        tests: rules that share it for a false fail.
+        tests: the number of rules that share alpha for a false fail.
         power: the power of detectable differences.
         tuned_to: the units at which intervals are narrowest; they hold at every look.
-        why: the reason why it cannot be used, by KPI.
-        invalid: the reason why no KPI can be used; empty where they can.
+        why: by KPI, the reason why the KPI cannot be used.
+        invalid: the reason why no KPI can be used; empty if KPIs can be used.
     """
 
     units: Units
@@ -46,7 +46,7 @@ class KpiEvidence:
         return estimate_effect(self.units, measure, self.control, self.treatment, method)
 
     def problem(self, measure: Measure) -> str:
-        """The reason why a KPI cannot be used; empty where it can."""
+        """The reason why a KPI cannot be used; empty if it can be used."""
         if self.invalid:
             return f"the experiment is not valid: {self.invalid}"
         return self.why.get(measure.name, "")

@@ -1,8 +1,7 @@
 """Sentences for the outcomes of rules, also of rules on KPIs.
 
-The human judgments that a rule still needs where a model has judged more come first, then the
-sentences for the outcomes of rules. Outcomes of rules on KPIs follow with their sentences, and
-common parts of such rules.
+The module also has advice on the human judgments that a rule still needs if a model has judged more
+queries, and the outcomes and common parts of rules on KPIs.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 def advise_more_queries(
     estimate: PopulationEstimate, bound: float, evidence: Evidence, design: Design, rule: Rule
 ) -> str:
-    """Advise on further queries for people to judge where a model has judged all of them."""
+    """Advise on further queries for people to judge, if a model has judged all queries."""
     terms, n = evidence.terms, len(estimate.values)
     if design.documents is not None:
         return _advise_more_documents(estimate, bound, evidence, design, rule)
@@ -57,7 +56,7 @@ def advise_more_queries(
 def _advise_more_documents(
     estimate: PopulationEstimate, bound: float, evidence: Evidence, design: Design, rule: Rule
 ) -> str:
-    """Advise on further documents for people to judge where a model has judged all of them."""
+    """Advise on further documents for people to judge, if a model has judged all documents."""
     terms, n, metric = evidence.terms, len(estimate.values), rule["metric"]
     quantile_sum = student_quantile(n - 1, 1 - terms.alpha) + student_quantile(n - 1, terms.power)
     queries = evidence.queries(metric, rule.slice)["query_id"].to_list()
@@ -88,7 +87,7 @@ def short_number(value: float | None) -> str:
 
 
 def measured_number(value: float | None, *bounds: float) -> str:
-    """A measured value: four decimals, more where it would look like a bound that it is not at.
+    """A measured value: four decimals; more if it would look equal to a bound that it differs from.
 
     >>> measured_number(0.25), measured_number(0.69996, 0.7), measured_number(None)
     ('0.2500', '0.69996', 'unknown')
@@ -97,7 +96,7 @@ def measured_number(value: float | None, *bounds: float) -> str:
 
 
 def signed_number(value: float | None, *bounds: float) -> str:
-    """The same with a sign.
+    """A measured value with a sign, as `measured_number`.
 
     >>> signed_number(-0.25), signed_number(0.00001), signed_number(-0.04998, -0.05)
     ('-0.2500', '0.0000', '-0.04998')
@@ -118,7 +117,7 @@ def limit_percent(share: float) -> str:
 
 
 def percent(share: float, *bounds: float) -> str:
-    """A share; one decimal, more where it would look like a bound that it is not at.
+    """A share with one decimal; more if it would look equal to a bound that it differs from.
 
     >>> percent(0.25), percent(0.05004, 0.05)
     ('25.0%', '5.004%')
@@ -127,7 +126,7 @@ def percent(share: float, *bounds: float) -> str:
 
 
 def needed_decimals(value: float, bounds: Iterable[float], lowest: int = 4) -> int:
-    """The decimals that separate a value from bounds that it is not at; `lowest` or more."""
+    """The decimals that distinguish a value from different bounds; `lowest` or more."""
     other_bounds = [bound for bound in bounds if abs(bound - value) > ROUNDING]
     return next(
         (
@@ -142,7 +141,7 @@ def needed_decimals(value: float, bounds: Iterable[float], lowest: int = 4) -> i
 def unmoved_outcome(
     rule: Rule, evidence: Evidence, margin: float, *, passes: bool = True
 ) -> Outcome | None:
-    """The outcome of a rule where nothing moved; None where something did.
+    """The outcome of a rule if no value changed; None if a value changed.
 
     If the lists are the same, the candidate cannot be worse. If they differ, the metric is blind to
     the change, and equal values are not evidence.
@@ -206,7 +205,7 @@ def _has_moved(gains: NDArray[np.float64] | ResampledValue) -> bool:
 def difference_outcome(
     rule: Rule, evidence: Evidence, result: BoundCheck, margin: float, *, loss: bool
 ) -> Outcome:
-    """The outcome of a gain that was compared with a bound, as a difference.
+    """The outcome of a rule on a difference, from the gain compared with a bound.
 
     With ``loss`` the bound is the largest loss, else the gain that must be exceeded.
     """
@@ -261,7 +260,7 @@ def difference_outcome(
 def equivalence_outcome(
     rule: Rule, evidence: Evidence, sides: tuple[BoundCheck, BoundCheck], margin: float
 ) -> Outcome:
-    """The outcome of a gain, and of its negative, that were both compared with −margin."""
+    """The outcome of an equivalence rule: the gain and its negative, both compared with −margin."""
     metric, slice_label = rule["metric"], f" for {rule.slice}" if rule.slice else ""
     loss, gain = sides
     rise, fall = (gain.turned, loss) if not evidence.lower(metric) else (loss.turned, gain)
@@ -332,11 +331,12 @@ def _next_step(result: BoundCheck, margin: float, *, loss: bool, whole: bool) ->
 def unseen_loss_sentence(
     rule: Rule, result: BoundCheck, *, lower: bool = False, ceiling: bool = False
 ) -> str:
-    """The losses that a pass cannot exclude: a share of queries that the sample may show none of.
+    """A sentence on losses that a pass cannot exclude: a share of queries that the sample may miss.
 
     Args:
         rule: the rule that passed.
-        result: its sample; of gains for a rule on a difference, else of the candidate's values.
+        result: the check of its sample: of gains for a rule on a difference, else of the
+            candidate's values.
         lower: True if less of the metric is better.
         ceiling: True if the values are limited from above.
     """
@@ -394,9 +394,9 @@ def decide_kpi(rule: Rule, evidence: KpiEvidence, bound: float, *, relative: boo
     """Compare the gain of the rule's KPI with a bound.
 
     Args:
-        rule: on a KPI.
+        rule: the rule on a KPI.
         evidence: the experiment.
-        bound: the gain that must be exceeded; below 0 it is a loss that is acceptable.
+        bound: the gain that must be exceeded; a bound below 0 is an acceptable loss.
         relative: True for a gain that is a share of the control's value.
     """
     from rankgate.decisions.gating.kpi_check import check_kpi, measure_of_rule

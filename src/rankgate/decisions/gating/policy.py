@@ -1,6 +1,6 @@
 """Read a policy from TOML; errors name the line.
 
-The parts of a policy that are about a launch come first: experiment, ramp, error budget.
+`Launch` has the parts of a policy that are about a launch: experiment, ramp, error budget.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Launch:
 
     @property
     def hashed(self) -> tuple[str, ...]:
-        """The parts that the policy's hash covers: all but the days on which steps began."""
+        """The parts that the policy's hash covers: all except the days on which steps began."""
         steps = [sorted((k, v) for k, v in step.items() if k != "since") for step in self.ramp]
         margins = sorted((k, v) for k, v in self.earlier.items() if not isinstance(v, str))
         parts = (sorted(self.experiment.items()), steps, sorted(self.budget.items()), margins)
@@ -99,8 +99,8 @@ class Launch:
         """Check the steps against each other and against the rules.
 
         Raises:
-            InputError: shares or days that do not ascend, a step that began before the one above
-                it, a rule that is not there.
+            InputError: shares or days that do not ascend, a step that began before the step above
+                it, an unknown rule.
         """
         previous_step: tuple[float, date | None] = (0.0, None)
         for index, step in enumerate(self.ramp):
@@ -213,7 +213,7 @@ class Policy(Result):
         return collection.filled(self.collection).filled(policy_collection)
 
     def with_earlier(self, run: Run) -> Run:
-        """A run with the earlier lists that the policy names, unless it has its own."""
+        """The run with the earlier lists that the policy names, unless the run has its own."""
         earlier = self._file("earlier")
         return run if run.earlier is not None or earlier is None else replace(run, earlier=earlier)
 
@@ -222,10 +222,10 @@ class Policy(Result):
         return self.folder / path if path else None
 
     def offline(self) -> Policy:
-        """The same without rules on KPIs, which are of users.
+        """The policy without rules on KPIs, which need users.
 
         Raises:
-            InputError: there is no other rule.
+            InputError: the policy has only rules on KPIs.
         """
         rules = tuple(rule for rule in self.rules if RULES[rule.kind].of_experiment is None)
         if not rules:
@@ -238,19 +238,19 @@ class Policy(Result):
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Every metric that rules look at, then those that are only reported."""
+        """Every metric of a rule, then the metrics that are only reported."""
         metric_names = [rule["metric"] for rule in self.rules if rule.get("metric")]
         return tuple(dict.fromkeys([*metric_names, *self.settings["metrics"]]))
 
     @property
     def depth(self) -> int:
-        """The number of ranks that lists must keep for every rule."""
+        """The number of ranks that the lists need for all rules."""
         depths = [rule[name] or 0 for rule in self.rules for name in RULES[rule.kind].depth]
         return max(int(self.settings["depth"]), *map(int, depths), 1)
 
     @property
     def slices(self) -> tuple[str, ...]:
-        """The tags that rules look at."""
+        """The tags of the rules' slices."""
         tags = [rule.slice.partition("=")[0] for rule in self.rules if rule.slice]
         return tuple(dict.fromkeys(tags))
 
@@ -275,7 +275,7 @@ class Policy(Result):
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The policy that ``to_dict`` was called on; files that it names have no folder."""
+        """Read the output of ``to_dict``; files in the policy have no folder."""
         rules = [
             Rule(
                 **{name: rule[name] for name in _RULE_FIELDS},
@@ -346,7 +346,7 @@ def find_policy(folder: Path) -> Path | None:
 
 
 def policy(path: str | None = None) -> Policy:
-    """The policy of a file; without one that of the current folder, else the default.
+    """The policy of a file; by default the policy of the current folder, else the default policy.
 
     Raises:
         InputError: the file cannot be read, or is not a valid policy; with its line.

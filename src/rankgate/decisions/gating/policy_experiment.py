@@ -1,6 +1,6 @@
-"""The experiment of a policy: its design and its test, and the log that shows it.
+"""The experiment of a policy: its design, its test, and its log.
 
-Policies without one do not load this module, which needs those of experiments.
+Policies without an experiment do not load this module, which imports the modules of experiments.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def experiment_keys() -> tuple[Parameter, ...]:
-    """The keys of ``[experiment]``: the arms, fields of a design and a test, and of the log."""
+    """The keys of ``[experiment]``: the arms, the fields of a design and a test, and the log."""
     design, test, events = map(fields_of, (Design, ExperimentTest, Events))
     keys = (
         Parameter("events", "text", "the folder or file of events, next to the policy"),
@@ -55,13 +55,13 @@ def experiment_keys() -> tuple[Parameter, ...]:
 
 
 def _policy_help(help_: str) -> str:
-    """The help of a field as that of keys of policies is written."""
+    """The help of a field, in the style of the help of policy keys."""
     return (help_[:1].lower() + help_[1:]).rstrip(".").replace("`", "")
 
 
 @dataclass(frozen=True)
 class PolicyExperiment:
-    """The experiment whose KPIs the rules of a policy look at.
+    """The experiment whose KPIs the rules of a policy check.
 
     Attributes:
         design: unit, control, first day, CUPED, the tolerated share of units in several arms.
@@ -86,7 +86,7 @@ class PolicyExperiment:
 
 
 def experiment_from(values: Mapping[str, Any]) -> PolicyExperiment:
-    """The experiment that the values of all keys state."""
+    """The experiment from the values of all keys."""
     design = Design(
         unit=values["unit"],
         control=values["control"],
@@ -100,7 +100,7 @@ def experiment_from(values: Mapping[str, Any]) -> PolicyExperiment:
 
 
 def read_experiment(file: TomlFile) -> dict[str, Any]:
-    """The values of all keys of ``[experiment]``, which make an experiment.
+    """Read the values of all keys of ``[experiment]``.
 
     Raises:
         InputError: an unknown key, a value that cannot be; with its line.

@@ -86,7 +86,7 @@ def policy_keys() -> PolicyKeys:
 
 
 def _common_keys(kind: RuleKind) -> list[Parameter]:
-    """The keys of every rule, without the slice where the kind cannot have one."""
+    """The keys of every rule, without the slice if the kind cannot have one."""
     return [parameter for parameter in COMMON if kind.sliced or parameter.name != "slice"]
 
 

@@ -197,10 +197,10 @@ COMMON = (
 
 
 def parse_day(file: TomlFile, text: str | None, *key: str) -> date | None:
-    """The day in a text of a policy; None where the text is empty.
+    """The day in a text of a policy; None if the text is empty.
 
     Raises:
-        InputError: something that is not a day; with its line.
+        InputError: a text that is not a day; with its line.
     """
     if not text:
         return None

@@ -1,7 +1,7 @@
 """Declare a rule, and the evidence that it gets.
 
-A rule has a kind, parameters, inputs and a result. The input of rules is a comparison, options
-of inference and other data.
+A rule has a kind, parameters, inputs and a result. The inputs of rules are a comparison, options of
+inference and other data.
 """
 
 from __future__ import annotations
@@ -92,18 +92,18 @@ class RuleKind(Declared):
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
-        """Its own parameters by name."""
+        """The parameters of the kind, by name."""
         return {parameter.name: parameter for parameter in self.takes}
 
     def lack(self, rule: Rule, supply: Supply) -> MissingPart | None:
-        """The reason why a supply of parts cannot decide a rule of this kind; None where it can."""
+        """The reason why available parts cannot decide a rule of this kind; None if they can."""
         of_queries = rule.slice is not None or self.limits == "drop"
         parts = {*self.needs, "values"} if of_queries else self.needs
         lacks = (supply.lack(Need(need)) for need in PARTS if need in parts)
         return next((lack for lack in lacks if lack is not None), None)
 
     def problem(self, values: Mapping[str, Any]) -> tuple[str, str] | None:
-        """The problem of values that are right one by one, with the key."""
+        """The problem of values that do not fit together, with the key."""
         names = {name for name, value in values.items() if value is not None}
         if self.one_of and len(names.intersection(self.one_of)) != 1:
             return f"set {' or '.join(self.one_of)}, exactly one of them.", ""
@@ -134,7 +134,7 @@ class Rule:
         return self.values[name]
 
     def get(self, name: str) -> Any:  # noqa: ANN401 - as above
-        """A parameter, None where its kind does not have it."""
+        """The value of a parameter; None if the kind does not have it."""
         return self.values.get(name)
 
 
@@ -173,9 +173,9 @@ class Drift:
 
     Attributes:
         then: the number of queries of the saved scores.
-        gone, new: queries that are not judged any more, and that were not.
-        judgments: True if the judgments are other ones.
-        regraded: documents shown then and now with another grade.
+        gone, new: the queries that are no longer judged, and the newly judged queries.
+        judgments: True if the judgments are different.
+        regraded: documents in old and new lists whose grade has changed.
     """
 
     then: int
@@ -191,7 +191,7 @@ class Drift:
 
     @property
     def share(self) -> float:
-        """The share of added and removed queries among all queries of then and now."""
+        """The share of added and removed queries among all old and new queries."""
         return len(self.queries) / max(1, self.then + len(self.new))
 
     @property
@@ -220,8 +220,8 @@ class Admission:
 
     Attributes:
         verdict: pass, fail or inconclusive.
-        judge: its name.
-        sha256: the SHA-256 of its judgments.
+        judge: the name of the judge.
+        sha256: the SHA-256 of the judge's judgments.
     """
 
     verdict: str
@@ -234,7 +234,7 @@ class StateCounts:
     """States and latencies of the queries of both systems.
 
     Attributes:
-        states, latency: with the columns that those of a comparison have.
+        states, latency: tables with the columns of a comparison's tables.
     """
 
     states: pl.DataFrame
@@ -254,15 +254,15 @@ class Terms:
         seed: the seed of the resampling.
         today: the day, as 2026-01-31, for exceptions that expire.
         anytime: True if intervals hold at every look while queries are added.
-        least: fewer queries than this decide nothing.
-        per_value: queries in a group, where each value is that of a group.
+        least: the smallest number of queries that allows a decision.
+        per_value: the number of queries per value, if values are of groups.
         degrees: the degrees of freedom of the error of a mean; n − 1 if None.
         unseen: the largest share of the weight of all queries that the sample may miss completely;
-            None where weights are equal.
-        undecided: the code and the reason why weights decide nothing; None where they do.
-        advice: a step that would settle it then.
-        sizes: (n,) queries of each value, where it is the mean of a cluster and guaranteed bounds
-            weigh it; None elsewhere.
+            None if weights are equal.
+        undecided: the code and the reason why weights allow no decision; None if they allow it.
+        advice: a step that would then settle the rule.
+        sizes: (n,) the number of queries of each value, if values are means of clusters and
+            guaranteed bounds weight them; else None.
     """
 
     alpha: float = 0.05
@@ -287,19 +287,19 @@ class Inputs:
     """Inputs of rules in addition to a comparison, as far as they are available.
 
     Attributes:
-        noise: the difference that the same system shows against itself, by metric.
+        noise: by metric, the difference between runs of the same system.
         holes: the values under drawn grades of unjudged documents, by metric; empty if not
             requested.
         ranges: the lowest and highest value of each metric, if it has both.
-        drift: changes since the baseline was saved; None where it was not saved.
+        drift: the changes since the baseline was saved; None for a baseline that was not saved.
         admissions: the admissions of judges, by file.
-        wholes: the numbers of all lists together, by metric and slice.
+        wholes: the values of metrics of all lists together, by metric and slice.
         unjudged_lists: the candidate's lists for unjudged queries that rules name:
             ``query_id``, ``doc_id``, ``rank``, or None.
         slices: the states and latencies of each slice's queries, if a rule counts them.
         supply: the parts that the compared scores have or can make.
         design: the design of the sample of queries; None if every query counts equally.
-        groups: the groups of queries that values belong to; None where they are of queries.
+        groups: the groups of queries that values belong to; None if values are of queries.
     """
 
     noise: Mapping[str, float] = field(default_factory=dict)
@@ -364,19 +364,19 @@ class Evidence:
     def gains(self, metric: str, slice_: str | None) -> NDArray[np.float64] | ResampledValue:
         """The candidate's gain by each query, or by all lists together.
 
-        Losses are below 0, whichever the direction of improvement.
+        Losses are below 0, for both directions of improvement.
         """
         if list_numbers := self.inputs.wholes.get((metric, slice_)):
             return list_numbers.gain(lower=self.lower(metric))
         return self.measured(metric, slice_, self.gained(metric))
 
     def gained(self, metric: str) -> Contrast:
-        """The contrast for how much better the candidate is, from values of both."""
+        """The contrast that measures the candidate's gain, from the values of both systems."""
         sign = -1.0 if self.lower(metric) else 1.0
         return lambda baseline, candidate: sign * (candidate - baseline)
 
     def measured(self, metric: str, slice_: str | None, contrast: Contrast) -> NDArray[np.float64]:
-        """A contrast of both systems by query, as the design has it."""
+        """A contrast of both systems by query, adjusted by the design."""
         if self.inputs.design is not None:
             return self.represented(metric, slice_, contrast).values
         table = self.queries(metric, slice_)
@@ -388,7 +388,7 @@ class Evidence:
         return units.means(values) if guaranteed else units.values(values)
 
     def units(self, table: pl.DataFrame) -> QueryClusters | None:
-        """The clusters of the queries of a table; None where each query is its own."""
+        """The clusters of the queries of a table; None if each query is its own cluster."""
         clusters = read_clusters([self.comparison.queries])
         units = (
             QueryClusters.from_queries(table["query_id"].to_list(), clusters) if clusters else None
@@ -398,7 +398,7 @@ class Evidence:
     def represented(
         self, metric: str, slice_: str | None, contrast: Contrast
     ) -> PopulationEstimate:
-        """The estimate of a contrast of both systems, where there is a design."""
+        """The estimate of a contrast of both systems by the design; None without a design."""
         assert self.inputs.design is not None
         table = self.queries(metric, slice_)
         gains = contrast(table["baseline"].to_numpy(), table["candidate"].to_numpy())
@@ -411,7 +411,7 @@ class Evidence:
         return None if slice_ is None else (tag, value)
 
     def gain_range(self, metric: str) -> tuple[float, float] | None:
-        """The largest loss and the largest gain of a query that there can be."""
+        """The largest possible loss and the largest possible gain of a query."""
         value_range = self.inputs.ranges.get(metric)
         return (
             None
@@ -442,7 +442,7 @@ class Evidence:
         return table.filter(pl.col(tag).fill_null("") == value)
 
     def lists(self, slice_: str | None) -> pl.DataFrame:
-        """Both lists of the queries of a slice that are compared; of every query for None."""
+        """Both lists of the compared queries of a slice; of every query for None."""
         table = self.comparison.lists
         if slice_ is None:
             return table

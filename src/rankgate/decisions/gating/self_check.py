@@ -99,7 +99,7 @@ def _snapshot_runs(
     queries: QueriesLike | None,
     snapshots: int,
 ) -> list[Run]:
-    """The runs, or those of fresh snapshots."""
+    """The given runs, or the runs of new snapshots."""
     if isinstance(runs, list | tuple):
         if len(runs) < 2:
             raise UsageError(
@@ -142,7 +142,7 @@ def _verdict_table(verdicts: dict[tuple[int, int], Verdict]) -> pl.DataFrame:
 
 
 def _rates(verdicts: Sequence[Verdict], independent: int) -> pl.DataFrame:
-    """Rates of pairs that have another verdict than most, fail, improve, or are inconclusive."""
+    """Rates of pairs that differ from the most frequent verdict, fail, improve or are undecided."""
     pairs_by_verdict = Counter(verdict.verdict for verdict in verdicts)
     most_common_count = max(pairs_by_verdict.values())
     improved_count = sum(
@@ -168,10 +168,10 @@ def _rates(verdicts: Sequence[Verdict], independent: int) -> pl.DataFrame:
 
 
 def _metrics(verdicts: Sequence[Verdict], rules: Policy) -> pl.DataFrame:
-    """The noise of each metric, and the smallest margin that a rule has for it."""
+    """The noise of each metric, and the smallest margin of a rule on the metric."""
     means: dict[str, list[float]] = {}
     for verdict in verdicts:
-        assert verdict.comparison is not None  # no snapshot is a saved baseline
+        assert verdict.comparison is not None  # snapshots are not saved baselines
         for row in verdict.comparison.metrics.iter_rows(named=True):
             if row["baseline"] is not None:
                 means.setdefault(row["metric"], []).append(row["baseline"])
@@ -189,7 +189,7 @@ def _metrics(verdicts: Sequence[Verdict], rules: Policy) -> pl.DataFrame:
 
 
 def _count_changed(systems: Sequence[Run]) -> tuple[int, int]:
-    """The number of queries, and of those with different lists, in order or scores."""
+    """The number of queries, and of queries whose lists differ in order or scores."""
     lists = [
         run.table.group_by("query_id", maintain_order=True).agg("doc_id", "score")
         for run in systems

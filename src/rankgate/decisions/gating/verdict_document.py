@@ -1,7 +1,7 @@
 """Documents of verdicts, and verdicts for CI.
 
-A document has the word first, then the rules with their reasons, then the worst queries.
-Verdicts for CI are JUnit XML, and GitHub's workflow commands.
+A document has the verdict, then the rules with their reasons, then the worst queries. Verdicts for
+CI are JUnit XML, and GitHub's workflow commands.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def _decisive_reasons(result: Verdict) -> tuple[str, ...]:
 
 
 def verdict_sentence(result: Verdict) -> str:
-    """The verdict in a sentence: queries, the mean, and the loss that the policy allows."""
+    """A sentence on the verdict: queries, the mean, and the loss that the policy allows."""
     if not result.means:
         return ""
     limits = (
@@ -144,7 +144,7 @@ def verdict_sentence(result: Verdict) -> str:
 
 
 def mean_grid(result: Verdict) -> Grid:
-    """The means of both systems by the metrics that rules look at."""
+    """The means of both systems by the metrics of the rules."""
     rows = tuple(
         (
             row["metric"],
@@ -173,7 +173,7 @@ def rule_grid(result: Verdict) -> Grid:
 
 
 def lost_query_grid(result: Verdict) -> Grid:
-    """The queries that lost most, by the metrics that rules look at first."""
+    """The queries that lost most; metrics of rules come first."""
     rows = tuple(
         (
             row["query_id"],
@@ -189,7 +189,7 @@ def lost_query_grid(result: Verdict) -> Grid:
 
 
 def state_grid(result: Verdict) -> Grid:
-    """The number of queries of each system by state; empty where every query has a list."""
+    """The number of queries of each system by state; empty if every query has a list."""
     names = dict(zip(("baseline", "candidate"), map(make_printable, result.names), strict=True))
     rows = [(names[row["system"]], row["state"], f"{row['queries']:,}") for row in result.states]
     if all(row["state"] == "ok" for row in result.states):
@@ -228,7 +228,7 @@ def _shown_queries_text(result: Verdict) -> str:
 
 
 def input_line(result: Verdict) -> str:
-    """Policy, judgments, convention and their hashes, in a line."""
+    """A line with policy, judgments, convention and their hashes."""
     digests = {name: digest[:12] for name, digest in result.hashes.items() if digest}
     policy_digest = digests.pop("policy", None)
     parts = [
@@ -246,7 +246,7 @@ def input_line(result: Verdict) -> str:
 
 
 def rule_entry(result: RuleResult) -> Entry:
-    """The status of a rule, its reason, and what to do next."""
+    """The status of a rule, its reason, and the next step."""
     rule, outcome = result.rule, result.outcome
     tier = "" if rule.tier == "block" else f" ({rule.tier})"
     next_lines = (f"next: {outcome.next}",) if outcome.next else ()
@@ -258,10 +258,10 @@ _COMMANDS = {"fail": "error", "inconclusive": "warning", "pass": "notice"}
 
 
 def junit(verdict: Verdict) -> str:
-    """One test case a rule: a failed rule that blocks is a failure.
+    """One test case per rule: a failed blocking rule is a failure.
 
-    An inconclusive one is an error: it could not be tested. Rules that warn or inform are skipped
-    with their reason where they did not pass.
+    An inconclusive blocking rule is an error, as it could not be tested. Rules that warn or inform
+    are skipped with their reason if they did not pass.
     """
     cases = "".join(_test_case(result, verdict) for result in verdict.rules)
     blocking = [result for result in verdict.rules if result.rule.tier == "block"]
@@ -310,7 +310,7 @@ def _test_case(result: RuleResult, verdict: Verdict) -> str:
 
 
 def workflow(verdict: Verdict) -> str:
-    """A workflow command a rule, and one for the whole.
+    """One workflow command per rule, and one for the verdict.
 
     A rule that does not block never gives an error.
     """
@@ -343,5 +343,5 @@ def _command(kind: str, title: str, message: str) -> str:
 
 
 def _xml_text(text: str) -> str:
-    """Text with characters that XML can hold."""
+    """The text, limited to characters that XML allows."""
     return "\n".join(make_printable(line) for line in text.split("\n"))

@@ -1,1 +1,1 @@
-"""A ranking followed through its stages: ceilings, losses, the bottleneck."""
+"""Analysis of the stages of a ranking: ceilings, losses, the bottleneck."""

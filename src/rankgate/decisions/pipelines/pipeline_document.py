@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def sentence(result: Pipeline) -> str:
-    """Stages that lower the metric, then the present bottleneck, in sentences."""
+    """Sentences on the stages that lower the metric, then on the present bottleneck."""
     return " ".join([*_lowering_sentences(result), _bottleneck_sentence(result)])
 
 
@@ -100,7 +100,7 @@ _CAUSES = {
 
 
 def stages_document(result: Pipeline) -> Document:
-    """The bottleneck in a sentence, the picture, every table, warnings, notes."""
+    """A sentence on the bottleneck, the chart, every table, warnings, notes."""
     tables = [Table(heading, grid) for heading, grid in grids(result)]
     chart = Chart("rankgate.decisions.pipelines.charts.stage_chart:draw_stages", result)
     columns = ("stage", "metric", "mean", "n")
@@ -180,7 +180,7 @@ def step_grid(result: Pipeline) -> Grid:
 
 
 def ceiling_grid(result: Pipeline) -> Grid:
-    """The ceiling of each stage's candidates in their best order, and the realised share of it."""
+    """The ceiling of each stage's candidates in their best order, and the share that is reached."""
     names = ("stage", "kind", "documents", "value", "ceiling", "realised")
     return CEILINGS.grid(result.ceilings, *names, headers={"value": result.target})
 
@@ -200,7 +200,7 @@ def loss_grid(result: Pipeline) -> Grid:
 
 
 def document_grid(result: Pipeline) -> Grid:
-    """Relevant documents that each stage has, adds and loses, among the first ones."""
+    """The relevant documents that each stage has, adds and loses, among the first documents."""
     cutoffs = result.moves["k"].unique(maintain_order=True).to_list()
     moves_of_stage = {(row["k"], row["stage"]): row for row in _rows(result.moves)}
     rows = []

@@ -237,7 +237,7 @@ def _in_order(pipeline: PipelineFile) -> tuple[Stage, ...]:
 
 
 def _find_circle(remaining: Sequence[Stage]) -> list[str]:
-    """A path from a stage to itself; each stage waits for the next."""
+    """A path from a stage back to itself; each stage waits for the next."""
     inputs = {stage.name: stage.inputs for stage in remaining}
     path = [remaining[0].name]
     while True:

@@ -1,8 +1,8 @@
 """Figures of the stages of a pipeline: latency, changes of lists, and losses by cause.
 
-Latency is that of each stage, and of the pipeline to its end. Changes of lists between stages
-are added and removed documents, and grades of the first ones. The loss of a pipeline is
-measured against the best there is, by cause.
+Latency is that of each stage, and of the pipeline to its end. Changes of lists between stages are
+added and removed documents, and grades of the first documents. The loss of a pipeline is measured
+against the best possible value, by cause.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ def latency_table(stages: Sequence[StageRun]) -> pl.DataFrame:
 
         total(stage) = own(stage) + max over its inputs of total(input)
 
-    for each query: stages in a row add up, and of branches that run at the same time the slowest
-    one counts. Queries that the stage did not answer have no latency.
+    for each query: latencies of consecutive stages add up; of parallel branches the slowest counts.
+    Queries that the stage did not answer have no latency.
 
     Args:
         stages: the stages, inputs first.
@@ -198,12 +198,12 @@ MIX = Columns(
 def count_moves(
     systems: Sequence[ScoredRun], cutoffs: Sequence[int], before: Sequence[int | None]
 ) -> pl.DataFrame:
-    """The number of documents, and of relevant ones, that each stage has, added and removed.
+    """The number of documents, and of relevant documents, that each stage has, adds and removes.
 
     Args:
         systems: the stages, in order.
         cutoffs: the numbers of first documents.
-        before: the index of the stage that each is compared with; None for the first.
+        before: the index of the stage with which each stage is compared; None for the first stage.
 
     Returns:
         ``stage``, ``k``, ``documents``, ``new`` and ``gone`` (against the stage before),
@@ -269,16 +269,17 @@ def count_grades(systems: Sequence[ScoredRun], k: int, labels: Mapping[float, st
 
 
 def stage_kinds(moved: pl.DataFrame, depth: int, count: int) -> tuple[str, ...]:
-    """The kind of each stage: one with a document that the stage before lacks retrieves."""
+    """The kind of each stage: a stage retrieves if it has documents that the stage before lacks."""
     new = moved.filter(pl.col("k") == depth)["new"].fill_null(1).to_list()
     return tuple("retrieves" if new[i] else "reranks" for i in range(count))
 
 
 def parallel_stages(systems: Sequence[ScoredRun], kinds: Sequence[str]) -> set[int]:
-    """The indices of stages that retrieve by themselves, and do not follow the stage above.
+    """The indices of stages that retrieve independently of the stage above.
 
-    The stage below such a one has documents that it lacks and an earlier stage has: it merges
-    both. In a row of stages it could have no document that the stage above took out.
+    The stage below has documents that an independent stage lacks and an earlier stage has, because
+    it merges both. In a sequence of stages no stage could have a document that the stage above
+    removed.
     """
     pairs = [system.lists.select("query_id", "doc_id") for system in systems]
     parallel = set()
@@ -334,11 +335,11 @@ class Bottleneck:
         stage: its name.
         why: `RETRIEVAL`, `DEPTH`, `CUT` or `ORDER`.
         lost: the size of the loss, mean over queries.
-        share: the share of all that is missing.
+        share: the loss as a share of the whole loss.
         next_stage, next_why, next_lost: the second largest loss; None if there is no other.
-        low, high: interval of the difference of both losses, by Student's t; None where there
-            are fewer than two queries, or no second.
-        significant: True if that interval lies above 0.
+        low, high: the interval of the difference of both losses, by Student's t; None with fewer
+            than two queries, or without a second loss.
+        significant: True if this interval is above 0.
     """
 
     stage: str
@@ -360,13 +361,13 @@ def compute_losses(values: pl.DataFrame, names: Sequence[str], path: Sequence[in
                          + Σ_{r<i≤n} [(ceiling_{i−1} − reach_i) + (reach_i − ceiling_i)]
                          + (ceiling_n − value_n)
 
-    with r the last stage that retrieves: what its candidates lack, what each later stage does not
-    look at and takes out, and what the last stage's order leaves on the table. ``reach_i`` is the
-    best that any order of the documents that stage i looks at could reach; without it a stage
-    looks at all candidates.
+    with r the last stage that retrieves. The parts are the documents that its candidates lack, the
+    documents that each later stage ignores and removes, and the imperfect order of the last stage.
+    ``reach_i`` is the best value that any order of the documents that stage i reads can reach;
+    without it a stage reads all candidates.
 
     Args:
-        values: ``best``, ``value0``, ``ceiling0``, …, and ``reach1``, … where it is known.
+        values: ``best``, ``value0``, ``ceiling0``, …, and ``reach1``, … if known.
         names: the names of the stages.
         path: the indices of the stages from r to n.
 
@@ -399,7 +400,7 @@ def compute_losses(values: pl.DataFrame, names: Sequence[str], path: Sequence[in
 
 
 def find_bottleneck(values: pl.DataFrame, lost: pl.DataFrame, level: float) -> Bottleneck | None:
-    """The largest loss, with the significance of its difference to the second.
+    """The largest loss, with the significance of its difference to the second largest loss.
 
     Args:
         values: as for `compute_losses`.

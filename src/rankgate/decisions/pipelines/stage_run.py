@@ -79,7 +79,7 @@ class Reranker(Engine):
         """Return None: the reranker receives every parameter."""
 
     def connect(self) -> Connection:
-        """A process for a command; nothing for a function."""
+        """A connection: a process for a command, or the function."""
         if self.function:
             return _Reranking(self, self.function, None)
         program = Command(
@@ -145,7 +145,7 @@ class _Reranking(Connection):
 
 
 def _append_remaining(reply: Answer, remaining_ids: Sequence[str]) -> Answer:
-    """Documents by the reranker's scores, or in its order; the others follow below."""
+    """Documents by the reranker's scores, or in its order, then the remaining documents."""
     ids, scores = list(reply.doc_ids), reply.scores
     if scores is None:
         scores = [float(len(ids) - index) for index in range(len(ids))]
@@ -176,9 +176,9 @@ class StageRun:
     """A stage with its run.
 
     Attributes:
-        stage: its declaration.
+        stage: the declaration of the stage.
         action: the kind of engine, the fusion method, or the reranker.
-        run: its documents for each query; ``run.queries`` has the columns of `STATES`, with the
+        run: the documents for each query; ``run.queries`` has the columns of `STATES`, with the
             latency of this stage alone.
         path: the file of the run.
         documents: the files that have display fields of its documents.
@@ -220,14 +220,14 @@ def rerank_depth(taken_stage: StageRun) -> int | None:
 
 
 def run_with(name: str, table: pl.DataFrame, states: pl.DataFrame) -> Run:
-    """A run in memory, which may have no documents at all."""
+    """A run in memory, which may have no documents."""
     return Run(name, lambda: iter([table]), queries=states)
 
 
 def split_answered(
     inputs: Sequence[StageRun], queries: Sequence[Query]
 ) -> tuple[list[Query], pl.DataFrame]:
-    """The queries that every input answered, and the states of the others: ``failed``."""
+    """The queries that every input answered, and the states of other queries: ``failed``."""
     failed: dict[str, str] = {}
     for input_stage in inputs:
         rows = input_stage.states.filter(pl.col("state") == "failed")

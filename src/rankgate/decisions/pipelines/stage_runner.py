@@ -1,6 +1,6 @@
 """Take the run of every stage of a pipeline: query engines, fuse, rerank.
 
-The engines of a live pipeline answer the queries, in place of runs that are files.
+In a live pipeline engines answer the queries; no files of runs are needed.
 """
 
 from __future__ import annotations
@@ -59,15 +59,15 @@ _SHORT = 12  # digits of a hash in a file's name
 
 @dataclass(frozen=True)
 class StageRunner:
-    """Takes the runs of a pipeline, each after its inputs.
+    """Makes the runs of a pipeline's stages; each stage runs after its inputs.
 
     Attributes:
-        pipeline: its stages.
+        pipeline: the stages of the pipeline.
         queries: the queries of engines.
-        folder: the folder of runs, whose names depend on all their inputs; an existing run is not
-            taken again.
+        folder: the folder of runs; the name of a run depends on all its inputs, and an existing run
+            is reused.
         again: True to send failed queries again.
-        force: True to take every run again.
+        force: True to make every run again.
     """
 
     pipeline: PipelineFile
@@ -97,7 +97,7 @@ class StageRunner:
         return tuple(taken_stages.values())
 
     def _needs(self, stage: Stage) -> Any:  # noqa: ANN401 - what it is depends on the stage
-        """An engine's configuration, a reranker's function; a mistake shows before any query."""
+        """Load engine configurations and reranker functions, to find mistakes before any query."""
         try:
             if isinstance(stage, EngineStage):
                 engine_path = self.pipeline.folder / stage.engine
@@ -210,7 +210,7 @@ class StageRunner:
         return replace(result.run, cautions=result.cautions)
 
     def _fused(self, stage: FuseStage, inputs: Sequence[StageRun]) -> StageRun:
-        """The lists of several stages merged, without the queries that one of them failed."""
+        """The merged lists of several stages, without queries that failed in one of the stages."""
         complete_queries, failed_states = split_answered(inputs, self.queries)
         ids = pl.Series([query.query_id for query in complete_queries], dtype=pl.String)
         settings = (stage.fuse, stage.parameters, stage.weights, stage.norm, stage.depth)
@@ -277,7 +277,7 @@ class StageRunner:
 
 
 def _read_stored(name: str, path: Path) -> Run:
-    """A run that an earlier call took."""
+    """The run that an earlier call stored."""
     if not path.stat().st_size:  # no query has results
         states = run_companions.read(run_companions.companion_path(path))
         return run_with(name, pl.DataFrame(schema=RUN_SCHEMA), states)

@@ -228,7 +228,7 @@ def _pipeline(
 
 
 def _previous_stages(taken_stages: Sequence[StageRun]) -> list[int | None]:
-    """The index of the stage that each one is compared with: its last input, if it has one."""
+    """The index of the stage with which each stage is compared: its last input, if any."""
     names = [taken_stage.stage.name for taken_stage in taken_stages]
     return [
         names.index(taken_stage.stage.inputs[-1]) if taken_stage.stage.inputs else None
@@ -245,7 +245,7 @@ def _path(kinds: Sequence[str], before: Sequence[int | None]) -> list[int]:
 
 
 def _final_depths(reaches: Sequence[int | None], path: Sequence[int]) -> list[int | None]:
-    """The depth that each stage, or a later one on its path, reaches: no loss at the stage."""
+    """The depth that each stage, or a later stage on its path, reads: no loss at the stage."""
     final, deepest = list(reaches), 0
     for index in reversed(path[1:]):
         depth = reaches[index]
@@ -263,8 +263,8 @@ def _values(
 ) -> pl.DataFrame:
     """``query_id``, ``best``, ``value0``, ``ceiling0``, ``value1``, …; whole rows only.
 
-    A reranker of some of the first documents also has the ceiling of these in its input,
-    ``reach1`` and so on.
+    A reranker of only the first documents also has the ceiling of these documents, ``reach1`` and
+    so on.
     """
     table = best_ranking_values(scorer, aim).rename({"value": "best"})
     for i, system in enumerate(systems):
@@ -324,7 +324,7 @@ def _steps(
     correction: str,
     inputs: Sequence[str],
 ) -> tuple[pl.DataFrame, list[str], str]:
-    """Each stage against the one before, with cautions and the correction of p-values."""
+    """Compare each stage with the stage before, with cautions and corrected p-values."""
     with progress(None):
         comparisons: list[Comparison] = [
             compare_pairs(before, after, rules)[0] for before, after in pairs
@@ -346,7 +346,7 @@ def _steps(
     cautions: dict[str, list[str]] = {}
     for comparison, (_, after) in zip(comparisons, pairs, strict=True):
         for sentence in comparison.warnings:
-            # of a baseline: `uneven_warnings` names its stage; of a run: reported once
+            # warnings of a baseline: `uneven_warnings` names its stage; of a run: reported once
             if not sentence.startswith("judged@") and sentence not in inputs:
                 cautions.setdefault(sentence, []).append(after.name)
     texts = [f"{', '.join(names)}: {sentence}" for sentence, names in cautions.items()]

@@ -1,1 +1,1 @@
-"""Can a published comparison be reproduced: similarity of rankings, and the audit of a table."""
+"""Reproduction of published comparisons: similarity of rankings, and the audit of a table."""

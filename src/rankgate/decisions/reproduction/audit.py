@@ -154,7 +154,7 @@ class _TableNumbers:
     def read(
         cls, table: PublishedTable, metrics: Mapping[int, Metric | None], queries: int | None
     ) -> Self:
-        """Read the cells of a table by the decimal mark that all of them show."""
+        """Read the cells of a table by the decimal mark that the cells show."""
         decimal = decimal_mark(
             (cell for row in table.rows for cell in row[1:]),
             (
@@ -205,7 +205,7 @@ def _query_count(
     number: PrintedNumber | UnreadCell | None,
     queries: int | None,
 ) -> int | UnreadCell | None:
-    """The number of queries of a cell: its own, or that of its row, column or table."""
+    """The number of queries of a cell: from the cell, its row, its column or the table."""
     row, column = cell
     by_row, by_column = counts
     if isinstance(number, PrintedNumber) and number.n:
@@ -231,7 +231,7 @@ def _is_change(system: str, numbers: tuple[PrintedNumber | UnreadCell | None, ..
 def _metrics_by_column(
     table: PublishedTable, columns: Mapping[str, str]
 ) -> dict[int, Metric | None]:
-    """Find the metric of each column after the first; None if it is not known."""
+    """Find the metric of each column after the first; None if unknown."""
     if missing_columns := sorted(set(columns) - set(table.head)):
         problem = f"no column is called {missing_columns[0]!r}; there are {', '.join(table.head)}."
         raise UsageError(problem, code="unknown-column")
@@ -276,10 +276,10 @@ def _cell_rows(
 
 
 def _possible_units(numbers: _TableNumbers, column: int) -> tuple[float, ...]:
-    """The possible units of numbers in a column without a percent sign; the likely one first.
+    """The possible units of numbers in a column without a percent sign; the likely unit first.
 
-    A header with a percent sign decides. Without one, numbers above 1 are percentages; if other
-    numbers are up to 1, or only other columns have numbers above 1, both are tried.
+    A percent sign in the heading decides. Otherwise numbers above 1 are percentages; if other
+    numbers are up to 1, or only other columns have numbers above 1, both units are tried.
     """
     metric, heading = numbers.metrics[column], numbers.table.head[column]
     if metric is None or metric.high != 1:
@@ -319,7 +319,7 @@ def _check_cell(
     scales: tuple[float, ...],
     assumptions: _Assumptions,
 ) -> tuple[float, float, str, str]:
-    """The means that round to a printed number, and whether one is possible in any unit."""
+    """The means that round to a printed number, and True if one is possible in any unit."""
     if metric is not None and metric.high == 1 and number.percent:
         scales = (100.0,)
     results = [
@@ -415,7 +415,7 @@ _RULES = {
 
 
 def _smallest_step(metric: Metric, assumptions: _Assumptions) -> float:
-    """The smallest possible change of a query's value; 0 if it is not known."""
+    """The smallest possible change of a query's value; 0 if unknown."""
     depth = dict(metric.given).get("cutoff")
     if metric.name == "P" and depth:
         return 1.0 / float(depth)
@@ -431,7 +431,7 @@ def _smallest_step(metric: Metric, assumptions: _Assumptions) -> float:
 def _compare_best_two(
     cells: pl.DataFrame, metric: Metric, assumptions: _Assumptions
 ) -> tuple[object, ...]:
-    """The best system of a column against the second."""
+    """Compare the best system of a column with the second best."""
     from rankgate.measurement.stats.mean_intervals import student_quantile
 
     best_row, second_row = (

@@ -1,11 +1,11 @@
-r"""Read the cells of published tables: the number that a cell prints, or why it cannot be read.
+r"""Read the cells of published tables: a printed number, or the reason why it is unreadable.
 
 A cell is markup (LaTeX, HTML, Markdown) around
 
     [n =] number [± number] [%] [(remark)] [marks of significance or of footnotes]
 
-A number may have separators of thousands and a decimal point or comma. ``6,980`` can be both: what
-other cells of the table show decides, and a count of queries is a whole number.
+A number may have separators of thousands and a decimal point or comma. ``6,980`` can be both: other
+cells of the table decide, and a count of queries is a whole number.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class PrintedNumber:
 
     Attributes:
         value: the number, without its percent sign.
-        places: digits after its decimal mark.
+        places: the number of digits after the decimal mark.
         text: the number as it is printed, without marks.
         percent: true if it has a percent sign.
         change: true if it is printed as a change, with a plus sign or an arrow.
@@ -228,12 +228,12 @@ def find_query_count(text: str) -> int | None:
 
 
 def decimal_mark(cells: Iterable[str], means: Iterable[str] = ()) -> Decimal:
-    """The decimal mark of cells; empty if they show none, or both equally often.
+    """The decimal mark of cells; empty if cells show no mark, or both marks equally often.
 
     Args:
-        cells: those of a table.
-        means: those of metrics between 0 and 1, which have no thousands: where no cell decides,
-            the mark of ``45,200`` is decimal there.
+        cells: the cells of a table.
+        means: the cells of metrics between 0 and 1, which have no thousands: if no cell decides,
+            the mark of ``45,200`` is decimal in these cells.
     """
     texts = [match["number"] for cell in cells if (match := _CELL.fullmatch(_numeral_text(cell)))]
     return _most_common(map(_unambiguous_mark, texts)) or _most_common(
@@ -251,7 +251,7 @@ def _most_common(marks: Iterable[str]) -> Decimal:
 
 
 def _unambiguous_mark(number: str) -> str:
-    """The decimal mark of a number that can be read in one way; else empty."""
+    """The decimal mark of a number that can be read in only one way; else empty."""
     mantissa = re.sub(r"[eE].*", "", number)
     marks = re.findall(r"[.,]", mantissa)
     if len(set(marks)) == 2:
@@ -263,7 +263,7 @@ def _unambiguous_mark(number: str) -> str:
 
 
 def _number(text: str, decimal: Decimal, *, count: bool) -> tuple[float, int] | str:
-    """Value and decimal places of a numeral, or why it cannot be read."""
+    """The value and decimal places of a numeral, or the reason why it is unreadable."""
     mantissa, _, power = text.lower().partition("e")
     mantissa = re.sub(r"[ '’_]", "", mantissa)
     marks = re.findall(r"[.,]", mantissa)
@@ -301,7 +301,7 @@ def _strip_markup(raw: str) -> str:
 
 
 def _latex_text(raw: str, *, raised: bool) -> str:
-    """The text that LaTeX prints for a cell; other text as it is.
+    """The text that LaTeX prints for a cell; other text stays unchanged.
 
     Args:
         raw: the cell.

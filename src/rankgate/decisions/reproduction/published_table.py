@@ -42,12 +42,12 @@ _RULE_LINE = re.compile(r"[\s|:\-+]+")
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """A table as it was printed.
+    """A printed table.
 
     Attributes:
         name: the name of its file.
         head: the name of each column.
-        rows: the cells of each system as they are printed, with their markup.
+        rows: the printed cells of each system, with markup.
         lines: the line of each row.
     """
 
@@ -123,7 +123,7 @@ def _is_metric(cells: tuple[str, ...]) -> bool:
 
 
 def metric_of(heading: str) -> Metric | None:
-    """The metric that a heading names; None if it names none."""
+    """The metric that a heading names; None for other headings."""
     name = re.sub(r" #\d+$|[(\[].*|%.*|[x×]\s*100\b.*", "", heading).strip(" ,/")
     name = re.sub(r"@(\d+)[,.\s](\d{3})\b", r"@\1\2", name)
     try:
@@ -214,7 +214,7 @@ def _split(text: str, separator: str) -> list[str]:
 
 
 def _expand_spans(cells: list[str]) -> tuple[str, ...]:
-    """Cells with empty ones after each that spans several columns."""
+    """The cells, with empty cells added after a cell that spans several columns."""
     row: list[str] = []
     for cell in cells:
         span = _SPAN.match(cell)

@@ -284,7 +284,7 @@ def _compare_rankings(
 def kendall_union(first: Sequence[str], second: Sequence[str]) -> float:
     """Kendall's tau of two lists of documents, as indices in their sorted union (KTU).
 
-    The shorter list decides how many are compared. NaN for fewer than two documents.
+    Both lists are cut to the length of the shorter list. NaN for fewer than two documents.
 
     >>> kendall_union(["a", "b", "c"], ["a", "b", "c"])
     1.0
@@ -339,7 +339,7 @@ def _tau_ap(first_scores: Mapping[str, float], second_scores: Mapping[str, float
 def _common_scores(
     first_scores: Mapping[str, float], second_scores: Mapping[str, float]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Both runs' scores of the documents that both have."""
+    """The scores of both runs for their common documents."""
     common_documents = [document for document in first_scores if document in second_scores]
     x, y = (
         np.array([scores[document] for document in common_documents])

@@ -1,8 +1,8 @@
 """Documents and charts of similarities of runs, and documents of audits.
 
-Similarities are rendered of two runs by measure and by depth, of several as a matrix. The
-charts show the similarity of runs, without judgments: of two by depth, of several as a matrix.
-An audit shows impossible numbers, and the systems that a table distinguishes.
+Similarities of two runs are shown by measure and by depth, similarities of several runs as a
+matrix; charts show the same. An audit shows impossible numbers, and the systems that a table
+distinguishes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A day of a launch as a document: the rules, the steps, the error budget, the experiment."""
+"""The document of a day of a launch: the rules, the steps, the error budget, the experiment."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def ramp_document(result: RampVerdict) -> Document:
 
 
 def allowed_sentence(result: RampVerdict) -> str:
-    """The share of units that the treatment may have today, in a sentence."""
+    """A sentence on the share of units that the treatment may have today."""
     treatment = make_printable(result.names[1])
     if result.verdict == "fail":
         return f"Stop: take {treatment} back to 0% of the units."

@@ -1,7 +1,7 @@
 """Steps of a ramp, and the stages before it.
 
-The results of the stages before a ramp come first, with the share of the error budget of each.
-One step of a ramp has its units, its faults, and the outcomes of the rules on KPIs.
+A stage before a ramp has a result and a share of the error budget. A step of a ramp has units,
+faults, and the outcomes of the rules on KPIs.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class EarlierStage:
     Attributes:
         name: gate, replay, interleaving or ramp.
         alpha: the share of the error budget that it may spend.
-        status: pass, fail or inconclusive; None where it is not part of the launch.
+        status: pass, fail or inconclusive; None if the stage is not part of the launch.
         source: the file of its result, or the reason why it is inconclusive.
     """
 
@@ -56,13 +56,13 @@ class EarlierStage:
 def read_earlier_stages(policy: Policy) -> tuple[EarlierStage, ...]:
     """The stages before the ramp, from the files that the policy names.
 
-    Inconclusive are a stage that the policy declares without naming its result, and a result of
-    another policy, of a lower level than the budget asks for, or that is not there yet. The
-    interval of a replay or of interleaving, two-sided, must have a level of 1 − 2 alpha or more: it
-    passes above the margin, and fails below.
+    A stage is inconclusive if the policy declares it without a result, or if its result is missing,
+    is of another policy, or has a lower level than the budget requires. The two-sided interval of a
+    replay or of interleaving must have a level of 1 − 2 alpha or more: the stage passes if the
+    interval is above the margin, and fails if it is below.
 
     Raises:
-        InputError: a file that is not the JSON of such a result.
+        InputError: a file that is not JSON of the stage's result.
     """
     stages = []
     for name in STAGES[:-1]:
@@ -117,9 +117,9 @@ def _compare_with_margin(ends: tuple[float, float] | None, margin: float) -> tup
 
 
 def _preference_interval(values: Mapping[str, Any], policy: Policy) -> tuple[float, float] | None:
-    """The interval of the preference for the treatment; None where the log is not valid.
+    """The interval of the preference for the treatment; None if the log is not valid.
 
-    For methods whose mean credits are equal without a preference the interval is that of credits.
+    For methods with equal mean credits under no preference, this is the interval of credits.
     """
     control, treatment = experiment_of(policy).arms
     unbalanced = values["p_teams"] is not None and values["p_teams"] < 0.001
@@ -137,7 +137,7 @@ def _preference_interval(values: Mapping[str, Any], policy: Policy) -> tuple[flo
 
 
 def _reward_interval(values: Mapping[str, Any], policy: Policy) -> tuple[float, float] | None:  # noqa: ARG001 - as `_preference_interval`
-    """The interval of the relative gain of reward; None where the log has no such estimate."""
+    """The interval of the relative gain of reward; None if the log gives no estimate."""
     for row in values["estimates"]:
         if row["estimator"] == values["estimator"] and values["logged"]:
             if row["delta_low"] is None:
@@ -147,7 +147,7 @@ def _reward_interval(values: Mapping[str, Any], policy: Policy) -> tuple[float, 
 
 
 def _replay_interval(values: Mapping[str, Any], policy: Policy) -> tuple[float, float] | None:  # noqa: ARG001 - as `_preference_interval`
-    """The interval of the relative gain of DCG, which falls for no user who is satisfied sooner."""
+    """The interval of the relative gain of DCG, which cannot fall if users are satisfied sooner."""
     for row in values["measures"]:
         if row["measure"] == "dcg" and row["logged"]:
             return row["delta_low"] / row["logged"], row["delta_high"] / row["logged"]
@@ -169,8 +169,8 @@ class RampStep:
     Attributes:
         place: its position in the ramp, from 0.
         share: the share of the treatment.
-        since: its first day; None for that of the log.
-        until: its last day so far.
+        since: the first day of the step; None for the first day of the log.
+        until: the last day of the step so far.
         values: the keys of the step in the policy.
         last: True if it is the last step of the ramp.
     """
@@ -190,8 +190,8 @@ class StepResult:
     Attributes:
         status: pass, fail or inconclusive.
         why: the reason, in a few words.
-        rules: with their outcomes.
-        experiment: its figures.
+        rules: the rules with their outcomes.
+        experiment: the figures of the experiment.
         units: the units of the treatment.
     """
 
@@ -203,10 +203,10 @@ class StepResult:
 
 
 def experiment_of(policy: Policy) -> PolicyExperiment:
-    """The experiment of a policy that is watched.
+    """The experiment of a watched policy.
 
     Raises:
-        InputError: it has no experiment, or no rules on KPIs.
+        InputError: the policy has no experiment, or no rules on KPIs.
     """
     if not policy.experiment or not kpi_rules(policy):
         missing = "rules on KPIs" if policy.experiment else "an [experiment]"
@@ -221,7 +221,7 @@ def kpi_rules(policy: Policy) -> tuple[Rule, ...]:
 
 
 def measures_of(policy: Policy) -> tuple[Measure, ...]:
-    """The KPIs of these rules, each once."""
+    """The KPIs of these rules, without duplicates."""
     return tuple({rule["kpi"]: measure_of_rule(rule) for rule in kpi_rules(policy)}.values())
 
 
@@ -235,7 +235,7 @@ def decide_step(
         policy: the demands.
         step: the step that has begun.
         alpha: the allowed probability of a false pass of the step.
-        kpi_problems: the reason why the log cannot show it, by KPI.
+        kpi_problems: by KPI, the reason why the log has no figures of the KPI.
     """
     rules = kpi_rules(policy)
     experiment = experiment_of(policy)
@@ -307,7 +307,7 @@ def _is_planned_arm(planned_shares: Mapping[str, float]) -> Any:  # noqa: ANN401
 def _step_status(
     results: Sequence[RuleResult], step: RampStep, units: int, *, invalid: str
 ) -> tuple[Status, str]:
-    """Fail if a blocking rule failed; pass if those that must pass did, after enough days."""
+    """Fail if a blocking rule failed; pass if all required rules passed, after enough days."""
     by_id = {result.rule.id: result for result in results}
     blocking = {name for name, result in by_id.items() if result.rule.tier == "block"}
     failed = sorted(name for name in blocking if by_id[name].outcome.status == "fail")

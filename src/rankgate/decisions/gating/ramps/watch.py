@@ -1,6 +1,6 @@
 """The verb ``watch``: decisions on a running experiment by its policy.
 
-Its result comes first: the verdict on a day of a launch, and the share that the policy allows.
+`RampVerdict` is the result: the verdict on a day of a launch, and the allowed share.
 """
 
 from __future__ import annotations
@@ -295,7 +295,7 @@ def _verdict(
 
 
 def _allowed_share(policy: Policy, verdict: Status, steps: Sequence[RampStep]) -> float:
-    """The share that the treatment may have: the next one, the present one, or 0."""
+    """The share that the treatment may have: the next share, the present share, or 0."""
     treatment_shares = [step["share"] for step in policy.ramp] or [0.5]
     begun_count = len(steps) if policy.ramp else 1  # steps that have begun
     if verdict == "fail":

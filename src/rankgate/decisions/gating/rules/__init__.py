@@ -7,7 +7,7 @@ from rankgate.decisions.gating.rule import RuleKind
 
 
 def _kinds() -> tuple[RuleKind, ...]:
-    """Rules that infer first, then those that count, then those about single queries."""
+    """The rules that infer, then the rules that count, then the rules about single queries."""
     kinds = find_declared(__name__, RuleKind)
     return tuple(sorted(kinds, key=lambda kind: (not kind.statistical, not kind.sliced)))
 

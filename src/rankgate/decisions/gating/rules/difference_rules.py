@@ -70,7 +70,7 @@ def _margin_rule(
 
 
 def decide_noninferiority(rule: Rule, evidence: Evidence) -> Outcome:
-    """Pass where the interval lies above −margin, fail where below, else inconclusive."""
+    """Pass if the interval is above −margin, fail if below, else inconclusive."""
     metric, margin, share = rule["metric"], rule["margin"], rule["relative"]
     if margin is None:
         margin = share * abs(evidence.baseline(metric, rule.slice))
@@ -111,10 +111,10 @@ NONINFERIORITY_RULE = _margin_rule(
 
 
 def decide_equivalence(rule: Rule, evidence: Evidence) -> Outcome:
-    """Pass where the interval lies within ±margin, fail where outside of it, else inconclusive.
+    """Pass if the interval is within ±margin, fail if outside of it, else inconclusive.
 
     Both ends are one-sided at 1 − alpha, which makes the pass that of two one-sided tests
-    (Schuirmann 1987). A fail may come from either side, and each side has half of its alpha.
+    (Schuirmann 1987). A fail can be on either side, so each side has half of its alpha.
     """
     metric, margin, share = rule["metric"], rule["margin"], rule["relative"]
     if margin is None:
@@ -175,7 +175,7 @@ EQUIVALENCE_RULE = _margin_rule(
 
 
 def decide_improvement(rule: Rule, evidence: Evidence) -> Outcome:
-    """Pass where the interval lies above the required gain, fail where below."""
+    """Pass if the interval is above the required gain, fail if below."""
     gain = rule["by"]
     if blind := unmoved_outcome(rule, evidence, gain, passes=False):
         return blind

@@ -1,8 +1,7 @@
 """Rules on judgments: an admitted judge, and the queries and judgments of a saved baseline.
 
-The first demands that the judge that made the judgments was compared with people, and
-admitted. The second demands that the queries and judgments are those that a saved baseline was
-scored by.
+The first rule requires that the judge of these judgments was compared with people, and admitted.
+The second rule requires the same queries and judgments as for the saved baseline.
 """
 
 from __future__ import annotations
@@ -63,14 +62,14 @@ ADMITTED_RULE = RuleKind(
 
 
 def decide_drift(rule: Rule, evidence: Evidence) -> Outcome:
-    """Pass where the baseline was not saved; else compare the drift with its limits."""
+    """Pass if the baseline was not saved; else compare the drift with its limits."""
     if evidence.inputs.drift is None:
         return Outcome("pass", "both systems are scored now, by the same judgments")
     return compare_drift(rule, evidence.inputs.drift)
 
 
 def compare_drift(rule: Rule, drift: Drift) -> Outcome:
-    """Fail where judgments changed, or where too many queries came or went."""
+    """Fail if judgments changed, or if too many queries were added or removed."""
     if not drift.queries and not drift.judgments:
         queries_text = count_noun(drift.then, "query and its", "queries and their")
         return Outcome("pass", f"{queries_text} judgments are as they were saved")

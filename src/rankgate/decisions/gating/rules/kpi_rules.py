@@ -1,6 +1,6 @@
 """Rules on KPIs of an experiment: non-inferiority and improvement.
 
-A KPI of an experiment does not lose more than a margin, or it gets better.
+The rules require that a KPI does not lose more than a margin, or that it improves.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def decide_kpi_noninferiority(rule: Rule, evidence: KpiEvidence) -> Outcome:
-    """Pass where the interval lies above −margin, fail where below, else inconclusive."""
+    """Pass if the interval is above −margin, fail if below, else inconclusive."""
     relative = rule["relative"] is not None
     margin = rule["relative"] if relative else rule["margin"]
     return decide_kpi(rule, evidence, -margin, relative=relative)
@@ -56,7 +56,7 @@ KPI_NONINFERIORITY_RULE = RuleKind(
 
 
 def decide_kpi_improvement(rule: Rule, evidence: KpiEvidence) -> Outcome:
-    """Pass where the interval lies above the required gain, fail where below."""
+    """Pass if the interval is above the required gain, fail if below."""
     return decide_kpi(rule, evidence, rule["relative"], relative=True)
 
 

@@ -1,7 +1,7 @@
 """Rules on single queries: limits of their drops, and assertions about them.
 
-No query, or only a few queries, may drop far. Assertions about single queries are those that a
-behavioural test makes.
+A limit allows no large drop, or only a few. Assertions about single queries are like behavioural
+tests.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def _exception_problem(values: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def _is_exception(exception: object) -> bool:
-    """True if it has a query and a day."""
+    """True if the value has a query and a day."""
     if not isinstance(exception, dict) or set(exception) != {"query", "until"}:
         return False
     try:

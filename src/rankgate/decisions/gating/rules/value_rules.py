@@ -1,6 +1,6 @@
 """Rules on the candidate's value: an absolute floor under it, or a ceiling above it.
 
-A ceiling above the candidate's value is a floor of a metric that is better when lower.
+For a metric that is better when lower, a ceiling has the role of a floor.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def _ceiling_statuses(
 
 
 def _as_floor(rule: Rule) -> Rule:
-    """The same rule as a floor with ``at_most``."""
+    """The ceiling rule as a floor rule with ``at_most``."""
     return replace(rule, kind=FLOOR_RULE.name, values={**rule.values, "at_least": None})
 
 

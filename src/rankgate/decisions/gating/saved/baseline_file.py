@@ -1,4 +1,4 @@
-"""A saved baseline, which is one file that can be committed, and its log of looks.
+"""The file of a saved baseline, which can be committed, and its log of looks.
 
 The log of looks at a saved baseline is append-only.
 """
@@ -43,7 +43,7 @@ class Baseline:
 
 
 def dump_baseline(baseline: Baseline) -> str:
-    """The text of the file: sorted, a query a line, so that a change reads well as a diff."""
+    """The text of the file: sorted, with one query per line, so that diffs are readable."""
     system = baseline.system
     header: dict[str, Json] = {
         "schema_version": SCHEMA_VERSION,
@@ -147,7 +147,7 @@ def _read_system(result: dict[str, Any]) -> ScoredRun:
 
 
 def _read_served(result: dict[str, Any]) -> pl.DataFrame | None:
-    """The lists of users without judgments; None where the file has none."""
+    """The lists of users without judgments; None if the file has none."""
     if "served" not in result:
         return None
     rows = list(result["served"].items())
@@ -158,7 +158,7 @@ def _read_served(result: dict[str, Any]) -> pl.DataFrame | None:
 
 
 def _served_tags(served: pl.DataFrame) -> dict[str, dict[str, str]]:
-    """The tags of users without judgments that have any."""
+    """The tags of users without judgments, for users with tags."""
     rows = served.drop("doc_ids").iter_rows(named=True)
     tags_by_user = {
         row.pop("query_id"): {k: v for k, v in row.items() if v is not None} for row in rows
@@ -173,7 +173,7 @@ LOOK_LISTS = "lists"
 """The key of a look's fingerprints; looks of older versions have none."""
 
 _SAMPLE = 64  # queries with fingerprints in a look
-_BYTES = 4  # of a fingerprint
+_BYTES = 4  # hexadecimal digits of a fingerprint
 
 
 @dataclass(frozen=True)
@@ -181,8 +181,8 @@ class LookNumber:
     """The position of a look among those at the same queries, from 1.
 
     Attributes:
-        look: among all looks at other lists or other queries.
-        candidate: among candidates; one that is looked at again, with more queries, is the same.
+        look: the position among all looks at other lists or other queries.
+        candidate: the position among candidates; a candidate with more queries is still the same.
     """
 
     look: int
@@ -190,16 +190,16 @@ class LookNumber:
 
 
 def look_log_path(baseline: Path) -> Path:
-    """The log of the baseline in that file."""
+    """The path of the log of a baseline."""
     return baseline.with_suffix(".looks.jsonl")
 
 
 def fingerprints(system: ScoredRun) -> dict[str, str]:
-    """Fingerprints of lists by fingerprint of query, of the 64 queries with the lowest ones.
+    """Fingerprints of lists by fingerprint of query, for the 64 lowest fingerprints of queries.
 
-    The sample depends on the queries alone. So of two sets of queries that share some, such as
-    one to which queries were added, the samples share some too, and tell whether the candidate
-    shows the same lists for them.
+    The sample depends on the queries alone. So if two sets have common queries, for example after
+    adding queries, their samples have common queries too, and these show if the candidate has the
+    same lists.
     """
     lists = dict(
         system.lists.sort("query_id", "rank").group_by("query_id").agg(pl.col("doc_id")).iter_rows()
@@ -211,7 +211,7 @@ def fingerprints(system: ScoredRun) -> dict[str, str]:
 
 
 def read_looks(path: Path) -> tuple[JsonObject, ...]:
-    """Every look, in time order; empty without a log; without a line that a crash cut short.
+    """Every look, in time order; empty without a log; a last line cut short by a crash is skipped.
 
     Raises:
         InputError: a line that is not a look, with its number.
@@ -235,10 +235,10 @@ def read_looks(path: Path) -> tuple[JsonObject, ...]:
 
 
 def append_look(path: Path, look: Mapping[str, object]) -> None:
-    """Add a look; it is on disk before this returns.
+    """Add a look, and write it to disk before returning.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the log cannot be written.
     """
     look_values = {name: look[name] for name in (*LOOK_KEYS, LOOK_LISTS) if name in look}
     line = json.dumps(look_values, ensure_ascii=False).encode() + b"\n"
@@ -259,7 +259,7 @@ def number_look(earlier_looks: Sequence[Mapping[str, Any]], candidate: ScoredRun
 
     A look counts if it was at some of the same queries, regardless of later judgments. Looking
     at the same run with the same judgments again counts as the same look. Looks of older versions,
-    without fingerprints, count where the judgments are the same.
+    without fingerprints, count if the judgments are the same.
     """
     candidate_lists = fingerprints(candidate)
     runs: list[tuple[str, str]] = []
@@ -298,7 +298,7 @@ def number_look(earlier_looks: Sequence[Mapping[str, Any]], candidate: ScoredRun
 
 
 def _is_same_candidate(first: Mapping[str, str] | str, second: Mapping[str, str] | str) -> bool:
-    """True if two looks were at one candidate: the same lists for all queries that both sampled."""
+    """True if two looks have the same candidate: equal lists for all queries in both samples."""
     if isinstance(first, str) or isinstance(second, str):
         return first == second
     shared_queries = first.keys() & second.keys()

@@ -1,6 +1,6 @@
 """Save, show and list baselines; measure their noise; log looks at them.
 
-First comes the refusal of a verdict about a system that did not get every query.
+Systems that did not get every query are refused.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def refuse_unfinished(*runs: Run, partly: bool = False) -> None:
 
     Args:
         runs: the runs of both systems.
-        partly: True if some queries may be missing, as the policy decides how to count them.
+        partly: True if some queries may be missing, because the policy has a rule for them.
 
     Raises:
         UsageError: a system that answered no query, or did not get every query.
@@ -240,8 +240,8 @@ def save(
 ) -> SavedBaseline:
     """Score a run and save it as a baseline.
 
-    The metrics that the policy needs, which is the one that a gate finds here, are kept in any
-    case, with those that are named or else the usual ones; likewise the depth.
+    The saved metrics are the named ones, by default the usual ones, and always those of the policy
+    that a gate finds here; the depth is chosen in the same way.
 
     Raises:
         InputError: data that cannot be read.
@@ -283,11 +283,11 @@ def measure_noise(
 ) -> SavedBaseline:
     """Measure the differences of runs of the same system, and record them in a baseline.
 
-    The floor of a metric is the largest difference of means between any two of the runs, the
-    baseline's own among them.
+    The noise floor of a metric is the largest difference of means between any two runs, including
+    the baseline's own.
 
     Raises:
-        InputError, UsageError: as ``save``; runs that were judged otherwise.
+        InputError, UsageError: as ``save``; runs with other judgments.
     """
     saved = find_baseline(name, folder)
     previous_version = FileVersion.read_version(saved.path)
@@ -314,7 +314,7 @@ def find_baseline(name: str, folder: Path = FOLDER) -> SavedBaseline:
 
     Raises:
         UsageError: no such name.
-        InputError: its file is damaged.
+        InputError: the file is damaged.
     """
     given_path = Path(name)
     path = given_path if given_path.is_file() else path_of(name, folder)
@@ -374,7 +374,7 @@ def write_baseline(
     """Write a baseline in one step.
 
     Raises:
-        UsageError: it cannot be written, or another process wrote another version than `before`.
+        UsageError: the file cannot be written, or another process changed it since `before`.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with replace_file(path, before) as stream:

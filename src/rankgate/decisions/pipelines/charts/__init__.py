@@ -1,1 +1,1 @@
-"""The pictures of pipelines."""
+"""The charts of pipelines."""
