@@ -1,1 +1,1 @@
-"""Sweeps: settings of engines, fusions and commands measured point by point, and chosen."""
+"""Sweeps: measure settings of engines, fusions and commands point by point, and choose one."""

@@ -1,8 +1,7 @@
 """Dials of a sweep, the keys of its file, and the importance of each dial.
 
-The keys of a sweep's file come first. Dials are the settings that a sweep changes, and the
-values that it tries. Importance for the quality is given for each dial, and for each pair of
-dials.
+The module declares the keys of a sweep's file. Dials are the settings that a sweep changes, with
+the values to try. The importance for quality is computed for each dial, and for each pair of dials.
 """
 
 from __future__ import annotations
@@ -158,7 +157,7 @@ class Dial:
         name: the name in templates, of a parameter or a key of an engine.
         values: the values that a grid tries; empty for a range without steps.
         low: the least value of a range; None for a list of values.
-        high: the greatest one.
+        high: the greatest value of a range; None for a list of values.
         log: True for a range on a logarithmic scale.
         integer: True if its values are whole numbers.
     """
@@ -236,7 +235,7 @@ def _range_values(value_range: RangeKeys) -> Iterator[int | float]:
 
 
 def is_same_value(first: object, second: object) -> bool:
-    """True if two values are equal, and both or neither are booleans: 1 is 1.0, and not true.
+    """True if two values are equal and both or neither are booleans: 1 equals 1.0, but not true.
 
     >>> is_same_value(1, 1.0), is_same_value(1, True)
     (True, False)
@@ -256,7 +255,7 @@ def grid_points(dials: tuple[Dial, ...]) -> Iterator[Point]:
 
 
 def point_text(point: Point) -> str:
-    """A point in words.
+    """A point as text.
 
     >>> point_text({"k1": 0.9, "form": "or"})
     'k1=0.9 form=or'
@@ -267,7 +266,7 @@ def point_text(point: Point) -> str:
 BINS = 6
 """The number of bins for a range of values that are all different."""
 
-_ROUNDING = 1e-12  # smaller differences of means are rounding
+_ROUNDING = 1e-12  # smaller differences of means are rounding errors
 
 
 @dataclass(frozen=True)
@@ -276,7 +275,7 @@ class Importance:
 
     Attributes:
         dials: one dial, or two for their combined effect beyond both single ones.
-        share: from 0 to 1; None where the means do not differ.
+        share: the share, from 0 to 1; None if the means do not differ.
     """
 
     dials: tuple[str, ...]
@@ -302,10 +301,10 @@ def importances(
     """The importance of each dial, then of pairs of dials, each the largest first.
 
     The share of a dial is the loss of R² of an additive model without it. The share of two dials is
-    the gain of R² by an interaction of them. On a whole grid these are the first and second terms
-    of functional analysis of variance, every value with the same weight. If points are missing, or
-    were proposed by a search, dials overlap, and each share is the part that only this dial
-    explains.
+    the gain of R² by an interaction of them. On a complete grid these are the first and second
+    terms of functional analysis of variance, every value with the same weight. If points are
+    missing, or were proposed by a search, dials overlap, and each share is the part that only this
+    dial explains.
 
     Source: Hutter, Hoos and Leyton-Brown, ICML 2014.
     """
@@ -339,7 +338,7 @@ def importances(
 
 
 def point_levels(dial: Dial, points: Sequence[Point]) -> Levels:
-    """The level of each point: its value, or a part of the range if there are too many values."""
+    """The level of each point: the value, or a part of the range if there are too many values."""
     values = [point[dial.name] for point in points]
     if dial.low is None:
         dial_values = list(dict.fromkeys([*dial.values, *values]))

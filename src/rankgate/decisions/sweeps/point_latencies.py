@@ -1,7 +1,7 @@
 """Latencies of points, and the front of quality against latency.
 
-Points are queried in turn, so that all points have the same conditions. The front holds the
-points that are not known to be dominated by another one.
+Points are queried in turn, so that all points have the same conditions. The front holds the points
+that are not known to be dominated by another point.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 FILE = "latency.json"
 """The file of the latencies in the folder of a sweep."""
 
-_CONNECTIONS = 32  # open at the same time
-_ROUNDS = 8  # blocks of points, if not all can be queried in turn at once
+_CONNECTIONS = 32  # connections that are open at the same time
+_ROUNDS = 8  # blocks of points, if there are too many to query all in turn
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def time_engines(
 def _draw_rounds(
     queries: int, points: int, concurrency: int, rng: np.random.Generator
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Queries, and the points that get them in turn."""
+    """The queries, each with the points that get the query in turn."""
     count = -(-points // max(2, _CONNECTIONS // concurrency))
     rounds = 1 if count == 1 else min(_ROUNDS, queries)
     for query_rows in np.array_split(rng.permutation(queries), rounds):
@@ -93,7 +93,7 @@ def _draw_rounds(
 
 
 def read_timing(folder: Path, key: str) -> Timing | None:
-    """The latencies of an earlier call, if they are of the same points."""
+    """The latencies of an earlier call, if the points are the same."""
     path = folder / FILE
     try:
         content = json.loads(path.read_bytes())
@@ -105,7 +105,7 @@ def read_timing(folder: Path, key: str) -> Timing | None:
 
 
 def write_timing(folder: Path, key: str, timing: Timing) -> None:
-    """Keep latencies for the next call."""
+    """Store latencies for the next call."""
     assert timing.latencies is not None
     content = {
         "points": key,
@@ -117,7 +117,7 @@ def write_timing(folder: Path, key: str, timing: Timing) -> None:
 
 
 _SAMPLES = 1000
-_BLOCK = 1 << 21  # latencies drawn at once
+_BLOCK = 1 << 21  # latencies that are drawn in one step
 
 
 @dataclass(frozen=True)
@@ -126,8 +126,8 @@ class LatencyQuantiles:
 
     Attributes:
         value: (P,) the quantile of each point.
-        low, high: (P,) their intervals; NaN for fewer than two queries.
-        samples: (B, P) the quantiles of resampled queries, the same ones for all points.
+        low, high: (P,) the intervals of the quantiles; NaN for fewer than two queries.
+        samples: (B, P) the quantiles of resampled queries, the same queries for all points.
         queries: the number of queries that all points answered.
     """
 
@@ -166,7 +166,7 @@ class LatencyQuantiles:
 
 
 def front_of(quality: Floats, speed: LatencyQuantiles, level: float) -> list[int]:
-    """The points that no other point is known to be faster than, and at least as good.
+    """The points for which no other point is known to be faster and at least as good.
 
     A point j is faster than i if t_i - t_j > c s, with t the quantiles of latency, s the standard
     deviation of their difference over resampled queries, which both points share, and c the

@@ -45,17 +45,17 @@ _HASH_LETTERS = 16  # letters of a point's hash in names of files
 
 @dataclass(frozen=True)
 class MeasuredPoint:
-    """A point, measured.
+    """A measured point.
 
     Attributes:
         point: a value for each dial.
-        key: a hash of all that its run depends on.
+        key: a hash of all inputs of the point's run.
         state: ``ok``, ``empty``, ``failed`` or ``not_run``.
-        problem: the reason why it failed or was not run.
+        problem: the reason why the point failed or was not run.
         latency: quantiles in milliseconds.
-        file: the file of its run.
-        scores: ``query_id``, ``metric``, ``value``, ``why``; None where it failed.
-        cautions: as of `Counts`.
+        file: the file of the point's run.
+        scores: ``query_id``, ``metric``, ``value``, ``why``; None if the point failed.
+        cautions: as in `Counts`.
     """
 
     point: Point
@@ -70,7 +70,7 @@ class MeasuredPoint:
 
 @dataclass
 class PointMeasurer:
-    """Measures points of a plan; stops where the engine is down.
+    """Measures points of a plan; stops if the engine is down.
 
     Attributes:
         plan: the sweep.
@@ -89,7 +89,7 @@ class PointMeasurer:
     _done: int = 0
 
     def __enter__(self) -> Self:
-        """Undo the set-up that an earlier program left, and lock the folder."""
+        """Undo the set-up that an earlier process left, and lock the folder."""
         self.folder.mkdir(parents=True, exist_ok=True)
         self._journal = Journal.open(self.folder / JOURNAL)
         try:
@@ -104,7 +104,7 @@ class PointMeasurer:
             self._journal.close()
 
     def all(self, points: Sequence[Point]) -> list[MeasuredPoint]:
-        """Measure points, in parallel where no set-up forbids it; in their order.
+        """Measure points, in parallel if they have no set-up; results are in the order of points.
 
         Raises:
             UsageError: a set-up that cannot be undone; a file that cannot be written.
@@ -129,7 +129,7 @@ class PointMeasurer:
         return [measured_of_index[index] for index in range(len(points))]
 
     def time(self, points: Sequence[MeasuredPoint]) -> Timing:
-        """The latencies of points with figures, queried in turn; those of an earlier call if kept.
+        """The latencies of points with figures, queried in turn; stored latencies are reused.
 
         Raises:
             KeyboardInterrupt: the next call measures them again.
@@ -192,7 +192,7 @@ class PointMeasurer:
             raise SweepInterrupted
 
     def _remaining_time(self) -> str:
-        """The remaining time for the other points, in words."""
+        """The remaining time for the other points, as text."""
         if not self._done:
             return ""
         seconds = (time.monotonic() - self._began) / self._done * (self.total - self._done)
@@ -207,10 +207,11 @@ class ValueTable:
 
     Attributes:
         values: the values by metric, ``(n, P)``.
-        left_out: judged queries that no point has.
-        substituted: queries without a value at some points.
-        clustered: queries that are fewer clusters; 0 where each query is its own.
-        problem: the reason why clusters of these sizes decide nothing; empty where they do.
+        left_out: the number of judged queries that no point has.
+        substituted: the number of queries without a value at some points.
+        clustered: the number of queries, if they form fewer clusters; 0 if each query is its own
+            cluster.
+        problem: the reason why clusters of these sizes allow no decision; empty if they allow one.
     """
 
     values: dict[str, Floats]
@@ -226,7 +227,7 @@ def align_values(
     lower: Sequence[str],
     clusters: Mapping[str, str] | None = None,
 ) -> ValueTable:
-    """Values of all points on the queries that at least one of them has, or on their clusters.
+    """The values of all points on the queries that at least one point has, or on their clusters.
 
     Args:
         points: points with values.

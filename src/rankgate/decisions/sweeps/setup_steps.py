@@ -51,7 +51,7 @@ def run_program(
         command: the program and its arguments.
         folder: the working directory.
         timeout: seconds that it may take.
-        watch: called often; an exception of it ends the program.
+        watch: a function that is called often; its exception ends the program.
     """
     arguments = [str(word) for word in command]
     with tempfile.TemporaryFile() as errors:
@@ -83,7 +83,7 @@ def run_program(
 def _wait_for_exit(
     process: subprocess.Popen[bytes], timeout: float, watch: Callable[[], None]
 ) -> int | None:
-    """The exit status; None if its time is over."""
+    """The exit status; None after the time limit."""
     end = time.monotonic() + timeout
     while time.monotonic() < end:
         watch()
@@ -104,7 +104,7 @@ _NOT_FOUND = 404
 
 
 def refuse_step(step: Step, engine: Engine | None) -> None:
-    """Check a step before any step is carried out.
+    """Refuse an invalid step before any step runs.
 
     Raises:
         UsageError: not one action; an invalid request; a path or SQL without an engine.
@@ -206,12 +206,12 @@ JOURNAL = "undo.jsonl"
 
 
 class SetupError(Exception):
-    """A step of a set-up failed, and the point with it."""
+    """A failed step of a set-up, which makes the point fail."""
 
 
 @dataclass(frozen=True)
 class Setup:
-    """The steps that prepare a point, and those that undo it.
+    """The steps that prepare a point, and the steps that undo the set-up.
 
     Attributes:
         steps: the steps in order.
@@ -232,7 +232,7 @@ class Setup:
 
     @property
     def names(self) -> set[str]:
-        """The names in double braces that its steps use."""
+        """The names in double braces that the steps use."""
         return {name for step in (*self.steps, *self.undo) for name in names_in(step)}
 
     def at_point(self, point: Point) -> list[Step]:
@@ -247,7 +247,8 @@ class Setup:
     def applied(self, point: Point, journal: Journal | None) -> Iterator[None]:
         """Set up a point, and undo the set-up at the end.
 
-        The steps to undo are on disk before the first step, so that another program can undo them.
+        The steps to undo are on disk before the first step, so that another process can undo the
+        set-up.
 
         Raises:
             SetupError: a step failed; earlier steps are undone.
@@ -269,7 +270,7 @@ class Setup:
             self._undo_steps(undo, journal)
 
     def finish(self, journal: Journal) -> bool:
-        """Undo the steps that an earlier program left; return True if there were any.
+        """Undo the steps that an earlier process left; return True if there were any.
 
         Raises:
             UsageError: the set-up cannot be undone.

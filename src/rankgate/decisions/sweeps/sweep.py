@@ -1,7 +1,6 @@
 """The result of ``sweep``: every point with its figures, the front, the choice.
 
-The choice of a setting comes first, with an estimate of its gain on queries that it was not
-chosen by.
+`choose` chooses a setting, and estimates its gain on queries that were not used to choose.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class MeanInterval:
     """The mean of a metric, or of a setting's gain over the baseline, with its interval.
 
     Attributes:
-        mean: over queries.
+        mean: the mean over queries.
         low: the lower end of its interval; None where there is too little to make one.
         high: the upper end.
     """
@@ -65,7 +64,7 @@ class Choice:
 
     @property
     def optimism(self) -> float:
-        """The excess of the gain on the choosing queries over the held-out gain."""
+        """The gain on the queries used for choosing, less the held-out gain."""
         return self.same_queries.mean - self.held_out.mean
 
 
@@ -127,7 +126,7 @@ def choose(
 
 
 def _partitions(n: int, folds: int, repeats: int, seed: int) -> Iterator[list[NDArray[np.intp]]]:
-    """Random folds of the queries, drawn again for each repeat."""
+    """Random folds of the queries, with a new draw for each repeat."""
     rng = np.random.default_rng(seed)
     for _ in range(repeats):
         yield np.array_split(rng.permutation(n), folds)
@@ -136,7 +135,7 @@ def _partitions(n: int, folds: int, repeats: int, seed: int) -> Iterator[list[ND
 def _held_out_gains(
     table: Floats, parts: list[NDArray[np.intp]]
 ) -> tuple[Floats, NDArray[np.intp]]:
-    """The gain of each query by the choice of the other folds, and these choices."""
+    """The gain of each query by the setting that the other folds choose, and these settings."""
     sums = np.array([table[fold].sum(axis=0) for fold in parts])
     choices = (sums.sum(axis=0) - sums).argmax(axis=1)
     held_out_gains = np.empty(len(table))
@@ -156,8 +155,8 @@ def _interval(held_out_gains: Floats, error: float, level: float) -> MeanInterva
 
 
 def _gain_of_choosing(delta: Floats, level: float) -> MeanInterval:
-    """The gain with the gate's interval."""
-    if not np.ptp(delta):  # the baseline itself, or equal differences
+    """The mean gain with the gate's interval."""
+    if not np.ptp(delta):  # the chosen setting is the baseline, or differences are equal
         mean = float(delta[0])
         return MeanInterval(mean, mean if mean == 0 else None, mean if mean == 0 else None)
     interval = guarded_interval(delta, level)
@@ -331,7 +330,7 @@ def _notices(result: Sweep) -> list[Notice]:
     return [*notices, *_cautions(result)]
 
 
-_RARE_QUERIES = 100  # below them, losses of .7 in 5 % of the queries are often missed
+_RARE_QUERIES = 100  # with fewer queries, losses of .7 in 5 % of the queries are often missed
 
 
 def _cautions(result: Sweep) -> list[Notice]:

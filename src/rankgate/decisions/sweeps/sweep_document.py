@@ -1,4 +1,4 @@
-"""A sweep: the held-out gain in a sentence, then the choice, points, the front and dials."""
+"""Document of a sweep: a sentence on the held-out gain, then choice, points, front and dials."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MAX_PAIRS = 3
 
 
 def sweep_document(result: Sweep) -> Document:
-    """Headline, lead, pictures, tables, warnings and method."""
+    """The headline, the lead, charts, tables, warnings and the method."""
     points = len(result.points)
     table = result.to_polars()
     tables = [
@@ -142,7 +142,7 @@ def _best_heading(result: Sweep) -> str:
 
 
 def _best_indices(result: Sweep) -> list[int]:
-    """Indices of the best points, the baseline among them."""
+    """The indices of the best points, including the baseline."""
     sign = -1 if result.metric in result.lower else 1
     measured_indices = [index for index, point in enumerate(result.points) if point.state == "ok"]
     measured_indices.sort(
@@ -153,7 +153,7 @@ def _best_indices(result: Sweep) -> list[int]:
 
 
 def _points(result: Sweep, places: list[int], timed: tuple[str, ...] = ("p50", "p95")) -> Grid:
-    """Rows of points; a single quantile of latency, that of the front, has its interval."""
+    """Rows of points; only the latency quantile of the front has an interval."""
     names = [dial.name for dial in result.space]
     if not any(point.latency for point in result.points):
         timed = ()

@@ -65,7 +65,7 @@ class Plan:
         baseline: the present values.
         setup: the steps that prepare each point.
         scorer: judgments, metrics and convention.
-        clusters: the clusters of the queries, by id: their column cluster, or near-copies by their
+        clusters: the clusters of the queries, by id: from the column cluster, or near-copies of
             texts.
     """
 
@@ -198,7 +198,7 @@ def _function_configuration(
 
 
 def _clusters(queries: object, folder: Path) -> dict[str, str]:
-    """The clusters of the queries; none without their file."""
+    """The clusters of the queries; empty without the file of queries."""
     if queries is None:
         return {}
     query_list = queries_of(_resolve_path(queries, folder))
@@ -265,7 +265,7 @@ def _refuse_steps(
 def _baseline(
     toml: TomlFile, target: Target, setup: Setup, dials: Sequence[Dial]
 ) -> dict[str, Any]:
-    """The present values: those of [baseline], then those of the target."""
+    """The present values: from [baseline], else from the target."""
     baseline_table = toml.values.get("baseline", {})
     names = [dial.name for dial in dials]
     if isinstance(baseline_table, Mapping) and (

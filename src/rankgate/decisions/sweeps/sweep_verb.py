@@ -1,6 +1,6 @@
 """The verb ``sweep``: measure settings point by point, and choose one of them.
 
-The points that Optuna's tree-structured Parzen estimator proposes come first.
+`Proposals` has the points that Optuna's tree-structured Parzen estimator proposes.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Proposals:
         dials: the settings to change.
         seed: the seed of the sampler.
         maximise: True if higher values are better.
-        several: True to propose points before the values of others are known.
+        several: True to propose points before the values of earlier points are known.
 
     Raises:
         MissingExtraError: Optuna is not installed.
@@ -162,7 +162,7 @@ def sweep(
 def count_steps(plan: SweepLike, trials: int | None = None) -> int:
     """The number of steps of a sweep, to show progress."""
     sweep_plan = read_plan(plan)
-    timing = 1  # all points again, in turn
+    timing = 1  # timing sends the queries to all points again
     if sweep_plan.settings.search == "grid":
         return len(sweep_plan.points) + timing
     return 1 + (trials or sweep_plan.settings.trials) + timing
@@ -185,7 +185,7 @@ def _run_sweep(plan: Plan, folder: Path) -> Sweep:
 def _measure_proposals(
     plan: Plan, measuring: PointMeasurer, baseline: MeasuredPoint
 ) -> list[MeasuredPoint]:
-    """The points that Optuna proposes, each once, in its order."""
+    """Measure the points that Optuna proposes, without duplicates, in order of proposal."""
     settings, metric = plan.settings, plan.scorer.metrics[0]
     workers = 1 if plan.setup.steps else settings.workers
     proposals = Proposals(
@@ -282,7 +282,7 @@ def _result(plan: Plan, measured: Sequence[MeasuredPoint], timing: Timing, folde
 
 
 def _input_notices(measured: Sequence[MeasuredPoint]) -> tuple[Notice, ...]:
-    """The cautions of the points: the first of each code, with its point."""
+    """The cautions of the points: the first caution of each code, with the name of its point."""
     notices: dict[str, Notice] = {}
     for point in measured:
         for notice in run_notices(point_text(point.point), point.cautions):
@@ -303,7 +303,7 @@ def _cluster_notices(table: ValueTable, metric: str) -> tuple[Notice, ...]:
 
 
 def _choice(settings: Settings, values: Floats, scored_indices: Sequence[int]) -> Choice | None:
-    """The choice among the points with values; None without the baseline and another one."""
+    """The choice among the points with values; None without the baseline and another point."""
     if not scored_indices or scored_indices[0] != 0 or len(scored_indices) < 2:
         return None
     choice = choose(
@@ -332,7 +332,7 @@ def _point(measured: MeasuredPoint, values: dict[str, MeanInterval]) -> SweepPoi
 def _with_latency(
     point: SweepPoint, latencies: Floats, speed: LatencyQuantiles, column: int
 ) -> SweepPoint:
-    """A point with the latencies that were measured in turn with others."""
+    """The point with its latencies from querying points in turn."""
     quantile_shares = [float(name[1:]) / 100 for name in QUANTILES]
     values = np.quantile(latencies, quantile_shares).tolist()
     low, high = speed.low[column], speed.high[column]

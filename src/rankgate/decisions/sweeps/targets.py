@@ -54,11 +54,11 @@ class PointRun:
     """The run of one point, or its failure.
 
     Attributes:
-        run: its rankings; None where it failed.
-        problem: the reason why it failed.
-        latency: quantiles in milliseconds, where the target measures them.
-        file: the file of the run, where there is one.
-        empty: True if every query was answered, and all without results.
+        run: the rankings of the point; None if it failed.
+        problem: the reason why the point failed.
+        latency: quantiles in milliseconds, if the target measures latencies.
+        file: the file of the run, if the run has one.
+        empty: True if every query was answered, but without results.
         unfinished: True if queries were not sent, as the engine may be down.
     """
 
@@ -83,11 +83,11 @@ class Target(ABC):
 
     @abstractmethod
     def refuse(self, dial: Dial, values: tuple[Any, ...], *, elsewhere: bool) -> str:
-        """The problem of a dial or of one of its values; may be empty.
+        """The problem of a dial or of one of its values; empty if there is no problem.
 
         Args:
             dial: the dial.
-            values: the values that the sweep will try, as far as they are known.
+            values: the known values that the sweep will try.
             elsewhere: True if a step of the set-up uses the dial.
         """
 
@@ -125,20 +125,21 @@ class Target(ABC):
         Args:
             point: a value for each dial.
             path: the file of the run, without a suffix.
-            watch: called often; raises `SweepInterrupted` if the sweep is interrupted.
+            watch: a function that is called often; raises `SweepInterrupted` if the sweep is
+                interrupted.
         """
 
     def time(self, points: Sequence[Point], seed: int) -> Timing:  # noqa: ARG002 - not every target has latencies
         """The latencies of points, queried in turn.
 
         Args:
-            points: those with figures.
+            points: the points with figures.
             seed: the seed of the order.
         """
         return Timing()
 
     def answers(self) -> bool:
-        """True if the target answers at all; a check after an unfinished point."""
+        """True if the target answers; a check after an unfinished point."""
         return True
 
 

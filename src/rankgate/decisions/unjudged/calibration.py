@@ -1,7 +1,6 @@
 """Calibration of the estimates: hide judged documents and predict them.
 
-The trials of flip probabilities come first: they hide judgments, predict flips, and check
-them.
+The trials of flip probabilities hide judgments, predict flips, and check the predictions.
 """
 
 from __future__ import annotations
@@ -40,7 +39,9 @@ if TYPE_CHECKING:
 
 KEYS = ["query_id", "doc_id"]
 
-_VARIANTS = tuple(product((False, True), (0.15, 0.3, 0.5)))  # candidate's documents only; share
+_VARIANTS = tuple(
+    product((False, True), (0.15, 0.3, 0.5))
+)  # candidate's documents only; hidden share
 _DRAWS, _QUERIES = 100, 50
 
 
@@ -50,14 +51,14 @@ def run_trials(
     count: int,
     rng: np.random.Generator,
 ) -> tuple[Floats, Floats]:
-    """Run trials: (T,) predicted chances of a flip, and (T,) outcomes, 1 for a flip.
+    """Run trials; return (T,) predicted chances of a flip, and (T,) outcomes, 1 for a flip.
 
-    Each trial takes half of the queries, 50 at most, and the judged documents alone, so that the
-    truth is known; it hides a share of those that the lists show, or of those that only the
-    candidate shows, and checks if the interval's conclusion changes with all judgments.
+    Each trial takes half of the queries, 50 at most, and only judged documents, so that the truth
+    is known; it hides a share of the documents in the lists, or of the documents that only the
+    candidate has, and checks if the interval's conclusion changes with all judgments.
 
     Args:
-        scorer: judgments, one metric, convention; as deep as the metric looks.
+        scorer: judgments, one metric and the convention; lists have the depth of the metric.
         runs: baseline and candidate.
         count: the number of trials; those that hide every judgment are left out.
         rng: the random generator.
@@ -126,7 +127,7 @@ def _trial(
 
 def _scorer_with(scorer: Scorer, judgments: pl.DataFrame) -> Scorer:
     qrels = read_qrels(judgments)
-    # without tags: a trial does not need slices
+    # tags are left out, as a trial needs no slices
     return replace(scorer, qrels=qrels, index=JudgmentIndex.from_judgments(qrels), tags=None)
 
 
@@ -259,7 +260,7 @@ def calibration(
 
 
 def bin_predictions(predicted: Floats, true: Floats) -> pl.DataFrame:
-    """Predictions by tenths, with the share of each that came true.
+    """Predictions in bins of a tenth, with the share of each bin that came true.
 
     Returns:
         the columns of `BINS`.
@@ -285,7 +286,7 @@ def bin_predictions(predicted: Floats, true: Floats) -> pl.DataFrame:
 
 
 def brier(predicted: Floats, true: Floats) -> tuple[float, float]:
-    """The mean squared error of predictions, and that of always predicting the mean.
+    """The mean squared error of predictions, and the error of always predicting the mean.
 
     Brier (1950), Monthly Weather Review 78(1).
     """
@@ -312,7 +313,7 @@ def _predict_hidden(
 
 
 def _hide_grades(system: ScoredRun, hidden_documents: pl.DataFrame) -> ScoredRun:
-    """The judged documents of a list, with the grades of hidden ones removed."""
+    """The judged documents of a list, without the grades of hidden documents."""
     lists = system.lists.filter(pl.col("grade") >= 0).join(
         hidden_documents, on=KEYS, how="left", maintain_order="left"
     )

@@ -1,8 +1,8 @@
-"""Estimates and bounds of differences under the judgments that are missing.
+"""Estimates and bounds of differences under hypothetical grades for missing judgments.
 
-First the figures for each metric, with the draws of hypothetical grades and the corners that
-bound them, and the documents to judge next; then the values of two systems under drawn grades,
-as rules of the gate read them.
+The module computes figures for each metric from drawn grades and from the extreme grades that bound
+them, the documents to judge next, and the values of two systems under drawn grades for rules of the
+gate.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _LEVEL = 0.95
 _CORNERS = 4
-_ROWS, _FEWEST = 5_000_000, 40  # most grades that are drawn; least number of sets
+_ROWS, _FEWEST = 5_000_000, 40  # the largest number of drawn grades; the smallest number of sets
 
 FIGURES = Columns(
     "One row per metric.",
@@ -105,7 +105,7 @@ def estimate_metrics(
     With many holes, fewer than `draws` sets of grades are drawn.
 
     Returns:
-        the columns of `FIGURES`; and those of `SLICES`, by tag and value of the queries.
+        The columns of `FIGURES`, and the columns of `SLICES` by tag and value of the queries.
     """
     measured_values = pair_values(stage.baseline, stage.candidate, "zero")
     row_of_query = {query: i for i, query in enumerate(measured_values.query_ids)}
@@ -162,11 +162,12 @@ class HoleGains:
     """Gains of the candidate by query: as measured, and under sets of grades of the holes.
 
     Attributes:
-        measured: (T,) NaN where undefined.
-        rows: (H,) the places of the queries with holes.
-        supposed: (H, 4 + S) their gains under the corners, then under each drawn set.
-        pooled: (S,) true for sets in which holes are worse than similar judged documents, as
-            documents that no pooled system had.
+        measured: (T,) the measured gains; NaN if undefined.
+        rows: (H,) the indices of the queries with holes.
+        supposed: (H, 4 + S) the gains of these queries under the extreme grades, then under each
+            drawn set.
+        pooled: (S,) true for sets in which holes are worse than similar judged documents, like
+            documents that no pooled system returned.
     """
 
     measured: Floats
@@ -181,13 +182,13 @@ class HoleGains:
         return HoleGains(self.measured[queries], rows, self.supposed[is_selected], self.pooled)
 
     def figures(self, margin: float, sign: float) -> dict[str, Any]:
-        """The columns of `FIGURES` but the first; differences have the metric's own sign."""
+        """The columns of `FIGURES` except the first; differences have the metric's own sign."""
         is_defined = ~np.isnan(self.measured)
         base, n = np.where(is_defined, self.measured, 0.0), max(int(is_defined.sum()), 1)
         sum_without_holes = base.sum() - base[self.rows].sum()
         extremes, drawn_gains = self.supposed[:, :_CORNERS], self.supposed[:, _CORNERS:]
         means = (sum_without_holes + drawn_gains.sum(axis=0)) / n
-        # the spread of each drawn set, from the queries that do not change and those that do
+        # the spread of each drawn set, from unchanged and changed queries
         squares = (base**2).sum() - (base[self.rows] ** 2).sum() + (drawn_gains**2).sum(axis=0)
         status_now = interval_status(base.sum() / n, (base**2).sum(), n, margin)
         flips = np.array(
@@ -220,7 +221,7 @@ def interval_status(mean: float, squares: float, n: int, margin: float) -> str:
     """Position of a one-sided 95 % interval relative to −margin: above, below, or open."""
     from scipy.special import stdtrit
 
-    if n < 2:  # one query has no standard deviation
+    if n < 2:  # a single query has no standard deviation
         return "above" if mean > -margin else "below"
     error = np.sqrt(max(squares - n * mean**2, 0.0) / (n - 1) / n)
     half_width = float(stdtrit(n - 1, _LEVEL)) * error
@@ -239,10 +240,10 @@ def count_grade_sets(draws: int, holes: int) -> int:
 
 
 def extreme_grades(table: pl.DataFrame, top: float) -> Floats:
-    """(N, 4) all against the candidate and all for it, with shared documents bad and best.
+    """(N, 4) grades against and for the candidate, each with shared documents bad and best.
 
-    A document in both lists has one grade in both. Its ranks decide which of the two grades is
-    worse, so both are tried.
+    A document in both lists has the same grade in both. The worse grade for the candidate depends
+    on the ranks, so both extremes are tried.
     """
     in_candidate = table["rank_candidate"].is_not_null().to_numpy()
     in_baseline = table["rank_baseline"].is_not_null().to_numpy()
@@ -260,8 +261,8 @@ def extreme_grades(table: pl.DataFrame, top: float) -> Floats:
 def judge_next(stage: HypotheticalScorer, holes: HoleModel) -> pl.DataFrame:
     """Sort holes by the influence of their grade on the mean difference of the first metric.
 
-    influence = |Δ(best) − Δ(0)| · √(p(1 − p)) / queries, p the estimated probability of
-    relevance: the standard deviation that judging the document takes away.
+    influence = |Δ(best) − Δ(0)| · √(p(1 − p)) / queries, with p the estimated probability of
+    relevance: the standard deviation that judging the document removes.
     """
     table = holes.table
     relevant = holes.chances[:, holes.grades > 0].sum(axis=1)
@@ -281,14 +282,14 @@ def judge_next(stage: HypotheticalScorer, holes: HoleModel) -> pl.DataFrame:
 
 
 def _effects(stage: HypotheticalScorer, holes: HoleModel) -> Floats:
-    """(N,) change of the mean difference if this hole alone has the best grade."""
+    """(N,) the change of the mean difference if only this hole has the best grade."""
     top = best_grade(stage.scorer.qrels)
     table = holes.table
     index_in_query = table.select(pl.int_range(pl.len()).over("query_id").alias("at"))[
         "at"
     ].to_numpy()
     max_holes = int(index_in_query.max()) + 1
-    # a set for each hole of the fullest query, where the i-th hole is best, and one of zeros
+    # a set for each hole of the query with most holes, with the i-th hole best, and a set of zeros
     grades = np.zeros((len(table), max_holes + 1))
     grades[np.arange(len(table)), index_in_query] = top
     queries = table["query_id"].unique(maintain_order=True).to_list()
@@ -313,12 +314,13 @@ class DrawnValues:
     """One metric of both systems, for the queries with unjudged documents.
 
     Attributes:
-        query_ids: those queries, H of them.
+        query_ids: (H,) the queries with unjudged documents.
         holes: (H,) number of unjudged documents of each query.
         baseline, candidate: (H, S) values, each column under one set of drawn grades.
-        extremes: (2, H, 4) values of both under the grades that could move the difference most:
-            all against the candidate and all for it, with shared documents bad and best.
-        pooled: (S,) true for sets in which unjudged documents are worse than similar judged ones.
+        extremes: (2, H, 4) values of both systems under the extreme grades: against and for the
+            candidate, each with shared documents bad and best.
+        pooled: (S,) true for sets in which unjudged documents are worse than similar judged
+            documents.
     """
 
     query_ids: Sequence[str]
@@ -342,8 +344,8 @@ def drawn_values(
 
     Args:
         scorer: judgments, metrics, convention.
-        baseline: a scored system; no run is opened.
-        candidate: another.
+        baseline: a scored system; its run is not read.
+        candidate: another scored system.
         draws: the number of random sets of grades.
         seed: the seed of the random draws.
         selection: the selection of the judged documents.

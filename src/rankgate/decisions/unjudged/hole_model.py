@@ -1,6 +1,6 @@
 """Model of an unjudged document's grade, from judged documents at similar ranks.
 
-Relevance is predicted by logistic regression with query effects, which comes first.
+Relevance is predicted by logistic regression with query effects.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class RelevanceModel:
     """log-odds of relevance = x · coefficients + effect of the query, with a normal posterior.
 
     Attributes:
-        coefficients: (F,) their posterior means.
-        root: (F, F) a root of their posterior covariance, R Rᵀ.
+        coefficients: (F,) the posterior means of the coefficients.
+        root: (F, F) a root R of the coefficients' posterior covariance R Rᵀ.
         effects: (Q,) posterior means of the query effects.
-        sd: (Q,) their standard deviations, the coefficients given.
-        slopes: (Q, F) change of an effect with each coefficient.
+        sd: (Q,) the standard deviations of the query effects, given the coefficients.
+        slopes: (Q, F) the change of an effect with each coefficient.
         spread: the standard deviation of the effects of queries.
     """
 
@@ -52,7 +52,7 @@ class RelevanceModel:
     spread: float
 
     def log_odds(self, features: Floats, query: Places) -> Floats:
-        """(N,) at the posterior means; queries from Q on have no judged document, effect 0."""
+        """(N,) log-odds at the posterior means; queries without judged documents have effect 0."""
         effects = np.concatenate([self.effects, np.zeros(self._more(query))])
         return np.asarray(features @ self.coefficients + effects[query], np.float64)
 
@@ -78,13 +78,13 @@ def fit_relevance(features: Floats, query: Places, relevant: NDArray[np.bool_]) 
     """Fit by Laplace's approximation; the spread of query effects by EM.
 
     Coefficients have normal priors around 0 (`_PRIOR`), query effects a normal law around 0 whose
-    variance is the mean of their squared means and variances. Newton's steps use that the effects
-    are independent given the coefficients. Breslow and Clayton, JASA 88 (1993).
+    variance is the mean of their squared means and variances. Newton's steps use the independence
+    of the effects given the coefficients. Breslow and Clayton, JASA 88 (1993).
 
     Args:
         features: (J, F) the features of the judged documents.
-        query: (J,) the index of each one's query, 0 … Q − 1.
-        relevant: (J,) true if its grade is above 0.
+        query: (J,) the index of each document's query, 0 … Q − 1.
+        relevant: (J,) true if the document's grade is above 0.
     """
     count = int(query.max()) + 1
     prior = np.diag(1 / _COEFFICIENT_PRIOR[: features.shape[1]] ** 2)
@@ -112,7 +112,7 @@ def fit_relevance(features: Floats, query: Places, relevant: NDArray[np.bool_]) 
             effect_sd,
             float(np.clip(np.sqrt((effects**2 + variance).mean()), *_EFFECT_SD_RANGE)),
         )
-        if abs(effect_sd - last_sd) < 1e-3:  # moves no chance visibly
+        if abs(effect_sd - last_sd) < 1e-3:  # changes no probability noticeably
             break
     return RelevanceModel(
         coefficients,
@@ -155,7 +155,7 @@ have. Fitted on TREC-COVID and CAsT 2021, tested on other collections (docs/vali
 
 _SYSTEMS = ("baseline", "candidate")
 _BANDS = (1, 3, 5, 10, 20, 50)
-_GRADE_PRIOR = 5.0  # weight of the grades of all documents in a band of ranks, in judged documents
+_GRADE_PRIOR = 5.0  # weight of all documents' grades in a band, in judged documents
 
 
 @dataclass(frozen=True)
@@ -166,10 +166,11 @@ class HoleModel:
         table: ``query_id``, ``doc_id``, ``rank_baseline``, ``rank_candidate`` (null where the
             list lacks it).
         grades: (G,) the grades that judged documents have.
-        chances: (N, G) the probability of each grade for each of them.
-        shares: (N, G) how many judged documents of its band have each grade, the prior included.
-        features: (N, F) from which their relevance is predicted.
-        query: (N,) the place of its query among the model's; those from Q on have no judged
+        chances: (N, G) the probability of each grade for each unjudged document.
+        shares: (N, G) the number of judged documents of the band with each grade, including the
+            prior.
+        features: (N, F) the features that predict relevance.
+        query: (N,) the index of the document's query in the model; queries from Q on have no judged
             document.
         model: the model of relevance; None if no document is judged.
     """
@@ -188,9 +189,9 @@ class HoleModel:
         """Draw grades of every hole, with the uncertainty of the model.
 
         Each draw has its own parameters: coefficients and query effects from their posterior,
-        shares of grades from theirs, and a departure from what judged documents say, because
-        judgments need not be missing at random (Rubin, Biometrika 1976): the data cannot tell
-        which of `DEPARTURES` is true. The log-odds of relevance of all holes of one kind (in the
+        shares of grades from theirs, and a departure from the model of judged documents, because
+        judgments need not be missing at random (Rubin, Biometrika 1976): the data do not show which
+        of `DEPARTURES` is true. The log-odds of relevance of all holes of one kind (in the
         baseline's list alone, in the candidate's alone, in both) are moved by the same normal
         number.
 
@@ -200,7 +201,7 @@ class HoleModel:
             selection: the departure; "unknown" assumes each in half of the draws.
 
         Returns:
-            (N, S) grades, and (S,) true if the departure is that of "pooled".
+            (N, S) grades, and (S,) true for draws with the departure of "pooled".
         """
         rng = np.random.default_rng(seed)
         is_pooled = (
@@ -236,10 +237,11 @@ class HoleModel:
 def model_holes(baseline: ScoredRun, candidate: ScoredRun) -> HoleModel:
     """Fit the model, and predict the chance of each grade for every hole.
 
-    Its relevance: a logistic regression on the log of its best rank, the lists that have it (both,
-    or one alone) and the log of the ratio of its ranks, with an effect of each query (see
-    `relevance_model.fitted`). Its grade, if relevant: the shares among relevant judged documents
-    of the same band of ranks, shrunk towards those of all bands with the weight of five documents.
+    Relevance is predicted by logistic regression on the log of the document's best rank, the lists
+    that have the document (both, or only one) and the log of the ratio of its ranks, with an effect
+    of each query (see `relevance_model.fitted`). The grade of a relevant document follows the
+    shares among relevant judged documents of the same band of ranks, shrunk towards the shares of
+    all bands with the weight of five documents.
     """
     documents = _join_lists(baseline, candidate)
     judged_documents = documents.filter(pl.col("grade").is_not_null())
@@ -306,7 +308,7 @@ def _list_membership(table: pl.DataFrame) -> Places:
 
 
 def _draw_grade_indices(band_counts: Floats, draws: int, rng: np.random.Generator) -> Places:
-    """(N, S) indices of grades; each draw has its own shares, the same within a band."""
+    """(N, S) indices of grades; each draw has its own shares, equal within a band."""
     distinct_counts, band_of_hole = np.unique(band_counts, axis=0, return_inverse=True)
     weight = rng.standard_gamma(np.maximum(distinct_counts, 1e-9), (draws, *distinct_counts.shape))
     upper_bounds = np.cumsum(weight / weight.sum(axis=2, keepdims=True), axis=2)
@@ -318,7 +320,7 @@ def _draw_grade_indices(band_counts: Floats, draws: int, rng: np.random.Generato
 
 
 def _join_lists(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
-    """The documents of both lists, each once, with its ranks and the band of the best."""
+    """The documents of both lists, without duplicates, with ranks and the band of the best."""
     baseline_lists = baseline.lists.rename({"rank": "rank_baseline"})
     candidate_lists = candidate.lists.rename({"rank": "rank_candidate"})
     joined = baseline_lists.join(
@@ -338,7 +340,7 @@ def _join_lists(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
 def _cell_numbers(
     judged_documents: pl.DataFrame, holes: pl.DataFrame, column: str
 ) -> tuple[Places, Places]:
-    """The cell of each judged document, and of each hole; those of judged documents come first."""
+    """The cell of each judged document, then of each hole."""
     cells = pl.concat([judged_documents.select(column), holes.select(column)]).unique(
         maintain_order=True
     )
@@ -355,7 +357,7 @@ def _cell_numbers(
 def _count_grades(
     cell_of_judged: Places, grade_index: Places, cell_of_hole: Places, grades: int
 ) -> Floats:
-    """(N, G) count of judged documents by hole (those of its cell) and grade."""
+    """(N, G) the number of judged documents in the cell of each hole, by grade."""
     size = int(max(cell_of_judged.max(initial=0), cell_of_hole.max(initial=0))) + 1
     counts = np.bincount(cell_of_judged * grades + grade_index, minlength=size * grades).reshape(
         size, grades

@@ -171,7 +171,7 @@ def holes(
     refuse_baseline_again(baseline, [candidate])
     collection, test = Collection.of(collection), (test or Test()).only("holes", "margin", "seed")
     collection.refuse("holes", *TASK_FIELDS, *SAMPLE_FIELDS)
-    baseline, candidate = (  # which are read twice
+    baseline, candidate = (  # the runs are read twice
         read_rankings(run, "run", collection.doc_field) for run in (baseline, candidate)
     )
     selection = collection.selection or "unknown"
@@ -226,7 +226,7 @@ def _condensed_differences(
     candidate: RunLike | Mapping[str, RunLike],
     labels: list[str],
 ) -> list[float | None]:
-    """The difference with unjudged documents taken out of the lists."""
+    """The difference after removing unjudged documents from the lists."""
     condensed_convention = replace(scorer.how, judged_only=True)
     condensed_scorer = replace(scorer, how=condensed_convention, depth=1)
     systems = [condensed_scorer.scored(run) for run in (baseline, candidate)]

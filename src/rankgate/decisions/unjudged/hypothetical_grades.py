@@ -1,8 +1,8 @@
 """Score systems under hypothetical grades of unjudged documents, many sets at once.
 
-Lists and judgments are brought together once. A set of grades makes a copy of every query with
-unjudged documents: the same rows with other grades. Copies of a query with equal grades are scored
-once, and many copies as one block.
+Lists and judgments are joined once. A set of grades makes a copy of every query with unjudged
+documents: the same rows with other grades. Copies of a query with equal grades are scored once, and
+many copies as one block.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
 
 
-_CELLS = 1 << 20  # judgments in memory at once, of all copies of queries
+_CELLS = 1 << 20  # judgments in memory at one time, over all copies of queries
 _PAIR = ["query_id", "doc_id"]
 
 
@@ -37,8 +37,8 @@ class HypotheticalScorer:
 
     Attributes:
         scorer: judgments, metrics, convention.
-        baseline, candidate: the systems; only their lists are looked at.
-        metrics: those that look no deeper than the lists.
+        baseline, candidate: the systems; only their lists are used.
+        metrics: the metrics whose cutoff is within the lists.
     """
 
     scorer: Scorer
@@ -60,15 +60,15 @@ class HypotheticalScorer:
         return cls(scorer, baseline, candidate, tuple(metrics))
 
     def values(self, table: pl.DataFrame, grades: Floats) -> Floats:
-        """Values of baseline and candidate under sets of grades of unjudged documents.
+        """The values of both systems under sets of grades of unjudged documents.
 
         Args:
-            table: ``query_id`` and ``doc_id`` of these documents, sorted by query.
-            grades: (N, S) their grades in each set.
+            table: ``query_id`` and ``doc_id`` of the unjudged documents, sorted by query.
+            grades: (N, S) the grades of these documents in each set.
 
         Returns:
             (2, M, T, S) the value of each system and metric for each query of the table, in order
-            of first appearance; 0 where it is undefined.
+            of first appearance; 0 if undefined.
         """
         if table.is_empty() or not self.metrics:
             return np.zeros((2, len(self.metrics), 0, grades.shape[1]))
@@ -103,14 +103,15 @@ def _find_distinct(grade_numbers: Ints, starts: Ints, count: int) -> tuple[Ints,
         count: the number of grades.
 
     Returns:
-        (U,) copies, query times S plus set; and (T * S,) the index among those of every copy.
+        (U,) distinct copies, query times S plus set; and (T * S,) the index of the distinct copy
+        for every copy.
     """
     T, S = len(starts) - 1, grade_numbers.shape[1]
     sizes = np.diff(starts)
     index_in_query = np.arange(len(grade_numbers)) - np.repeat(starts[:-1], sizes)
     number_fits = sizes <= int(
         62 / np.log2(max(count, 2))
-    )  # else the number of the grades overflows
+    )  # otherwise the number of the grades overflows
     weight = np.where(
         np.repeat(number_fits, sizes), count ** np.where(index_in_query < 62, index_in_query, 0), 0
     )
@@ -132,7 +133,7 @@ class _PooledJudgments:
 
     Attributes:
         index: all judgments.
-        query_ids: (T,) those queries.
+        query_ids: (T,) the queries with unjudged documents.
         starts: (T + 1,) offsets of the judgments of each query.
         grades: (n,) grades of 0 or more.
         hole_starts: (T + 1,) offsets of the unjudged documents of each query.
@@ -157,12 +158,12 @@ class _PooledJudgments:
 
     @property
     def sizes(self) -> Ints:
-        """(T,) judgments of each query."""
+        """(T,) the number of judgments of each query."""
         return np.diff(self.starts)
 
     @property
     def hole_sizes(self) -> Ints:
-        """(T,) unjudged documents of each query."""
+        """(T,) the number of unjudged documents of each query."""
         return np.diff(self.hole_starts)
 
     def completed(
@@ -181,7 +182,7 @@ class _PooledJudgments:
         numbers = np.append(
             np.searchsorted(levels, self.grades)[row], grade_numbers[hole, set_index[hole_owner]]
         )
-        # copy and grade in one number: sorting it is several times faster than sorting by two keys
+        # copy and grade in one number: one sort key is several times faster than two
         best_first = len(levels) - 1
         key = np.append(owner, hole_owner) * len(levels) + best_first - numbers
         key.sort()
@@ -195,14 +196,14 @@ class _PooledJudgments:
 
 @dataclass(frozen=True, eq=False)
 class _ListedDocuments:
-    """The first documents of a system for those queries; those with a grade, by query and rank.
+    """The judged and unjudged documents among the first of a system, by query and rank.
 
     Attributes:
         retrieved: (T,) number of documents in each list.
         starts: (T + 1,) offsets of the rows of each query.
-        rank: (m,) from 1 on.
-        grade: (m,) the grades of judged documents; NaN for the others.
-        hole: (m,) their rows among the unjudged documents; -1 for judged ones.
+        rank: (m,) the ranks, from 1.
+        grade: (m,) the grades of judged documents; NaN for unjudged documents.
+        hole: (m,) the row of each unjudged document; -1 for judged documents.
     """
 
     retrieved: Ints
@@ -234,7 +235,7 @@ class _ListedDocuments:
     def values(
         self, plan: Plan, index: JudgmentIndex, query: Ints, set_index: Ints, grades: Floats
     ) -> Floats:
-        """(M, U) values of copies of queries; arguments as of `_PooledJudgments.completed`."""
+        """(M, U) values of copies of queries; arguments as in `_PooledJudgments.completed`."""
         aligned = self._copies(query, set_index, grades)
         values_of_copies = np.zeros((len(plan.jobs[0]), len(query)))
         for ranking_rule, jobs in plan.ways.items():
@@ -251,7 +252,7 @@ class _ListedDocuments:
         return values_of_copies
 
     def _copies(self, query: Ints, set_index: Ints, grades: Floats) -> JudgedRanks:
-        """The rows of every copy; their ranks follow the convention already."""
+        """The rows of every copy; ranks already follow the convention."""
         owner, row = _gather_ranges(self.starts, query)
         hole, rank = self.hole[row], self.rank[row]
         retrieved = self.retrieved[query]

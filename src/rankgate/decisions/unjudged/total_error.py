@@ -1,6 +1,6 @@
 """The verb ``total_error``: the error of a difference over queries, raters and snapshots.
 
-Its result comes first: one interval for queries, judgments and snapshots.
+`TotalError` is the result: one interval for queries, judgments and snapshots.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ DRAWS = 100
 
 CORRELATED = 0.3
 """The correlation of biases for which a wider interval is named."""
-_MIN_SHARED_SHARE = 0.05  # of the variance; less widens an interval by less than 3 %
+_MIN_SHARED_SHARE = 0.05  # of the variance; a smaller share widens an interval by less than 3 %
 
 
 def total_error(
@@ -247,10 +247,10 @@ class _DesignCell:
     """Scores of one snapshot of both systems by one set of judgments.
 
     Attributes:
-        base, other: both systems, scored.
-        queries: (T,).
-        values: (2, T, M) of both systems, NaN where undefined; those of queries with unjudged
-            documents are means over drawn grades.
+        base, other: both scored systems.
+        queries: (T,) the queries.
+        values: (2, T, M) the values of both systems, NaN if undefined; for queries with unjudged
+            documents, means over drawn grades.
         drawn: the queries with unjudged documents (H of them) and (H, S) differences under drawn
             grades, by metric.
     """

@@ -1,9 +1,9 @@
 """Documents and charts of ``holes``, chart of calibration, and document of a total error.
 
-The document of holes shows bounds, estimates, and what to judge next; its chart shows how
-unjudged documents could change a difference. The chart of calibration sets predicted against
-measured shares. The document of a total error shows intervals, sources, and the repetitions to
-add first.
+The document of holes shows bounds, estimates, and the documents to judge next; the chart shows the
+possible changes of a difference by unjudged documents. The chart of calibration plots predicted
+against measured shares. The document of a total error shows intervals, sources, and the repetitions
+to add first.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def holes_document(result: HoleAnalysis, count: int = 10) -> Document:
 
 
 def calibration_document(result: Calibration) -> Document:
-    """Predictions by tenths, with the share of each that came true."""
+    """Predictions in bins of a tenth, with the share of each bin that came true."""
     title = (
         f"hidden judgments guessed: {make_printable(result.candidate)} against "
         f"{make_printable(result.baseline)}, {result.metric}, {count_noun(result.queries, 'query')}"
@@ -251,7 +251,7 @@ def _judge_next_grid(result: HoleAnalysis, count: int) -> Grid:
 
 
 def _cell(text: str) -> str:
-    """A cell that a spreadsheet does not evaluate: a space is put before signs of formulas."""
+    """A cell that a spreadsheet does not evaluate: signs of formulas get a space before them."""
     return f" {text}" if text.startswith(_FORMULA) else text
 
 
@@ -381,7 +381,7 @@ def _panel(rows: list[dict[str, Any]], title: str) -> Any:
     )
 
 
-_MIN_SHARE = 0.005  # smaller shares are not shown
+_MIN_SHARE = 0.005  # smaller shares are hidden
 
 
 def total_error_document(result: TotalError) -> Document:

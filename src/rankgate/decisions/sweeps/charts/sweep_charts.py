@@ -148,8 +148,8 @@ def _panel(
 
 
 _SIZE = (480, 340)
-_FRONT_MARGIN_SHARE = 0.08  # of the axes, around the points
-_LOG_RATIO = 20  # times that the slowest point takes more than the fastest, for a logarithmic axis
+_FRONT_MARGIN_SHARE = 0.08  # margin of the axes around the points
+_LOG_RATIO = 20  # ratio of slowest to fastest point from which the axis is logarithmic
 _MAX_NAMES = 10
 
 
@@ -250,7 +250,7 @@ def _names(
     *,
     log: bool,
 ) -> list[Any]:
-    """Names of the chosen setting, of the baseline, then of the front, where there is room."""
+    """The names of the chosen setting, the baseline, and the front, if there is room."""
     from math import log as ln
 
     ordered_rows = sorted(
@@ -291,10 +291,10 @@ def draw_dial_pair(result: Sweep, *, dials: tuple[str, str] | None = None) -> Pi
 
     Args:
         result: the sweep.
-        dials: rows and columns; the two most important ones without it.
+        dials: the dials of rows and columns; by default the two most important dials.
 
     Raises:
-        UsageError: fewer than two dials, an unknown one, no point with figures.
+        UsageError: fewer than two dials, an unknown dial, no point with figures.
     """
     row_dial, column_dial = dials or _important_pair(result)
     rows = _pair_rows(result, row_dial, column_dial)
@@ -334,7 +334,7 @@ def draw_dial_pair(result: Sweep, *, dials: tuple[str, str] | None = None) -> Pi
 
 
 def _important_pair(result: Sweep) -> tuple[str, str]:
-    """The most important dials; the one with more values is the dial of the columns."""
+    """The two most important dials; the dial with more values is in the columns."""
     singles = [
         importance.dials[0] for importance in result.importance if len(importance.dials) == 1
     ]
