@@ -1,1 +1,1 @@
-"""Search engines: one query in, ranked documents out; snapshots of them as runs."""
+"""Search engines, which answer a query with ranked documents, and snapshots of engines as runs."""

@@ -1,4 +1,4 @@
-"""Engines of projects: from a stored definition to an engine, within what the operator allows.
+"""Engines of projects, made from stored definitions within the limits of the operator.
 
 Managers of a project write definitions on pages, so a server reads them with limits: the hosts
 that an engine may connect to, the environment variables that it may name, and the folder of its

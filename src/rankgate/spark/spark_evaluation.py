@@ -172,7 +172,7 @@ def refuse_without_tags(tags: TagsLike | None, slices: Sequence[str]) -> None:
     """Check that slices have tags.
 
     Raises:
-        UsageError: they have none.
+        UsageError: tags are missing.
     """
     if slices and tags is None:
         problem = "slices need tags; give them with --tags FILE or ids:PATTERN."

@@ -234,8 +234,8 @@ def open_rows(
         table: a `SparkTable`, or its source; or input of the local engine, which is sent to the
             cluster.
         number: grade or score.
-        name: the name, if the table has none of its own.
-        columns: columns without a usual name, as of `Collection`.
+        name: the name, if the table does not have a name.
+        columns: the columns without a usual name, as in `Collection`.
 
     Raises:
         InputError: no such file, a column that is missing.

@@ -1,6 +1,6 @@
 """Inputs of advice: the user's answers, facts from judgments and runs, power of the queries.
 
-The power of a set of queries shows what a metric can detect, from differences between runs.
+The power of a set of queries gives the differences that a metric can detect.
 """
 
 from __future__ import annotations
@@ -283,7 +283,7 @@ class MetricPower:
 
 
 def metric_power(metric: str, systems: Sequence[ScoredRun], answers: Answers) -> MetricPower | None:
-    """Compare the runs' differences to the first run with what a gate must detect.
+    """Compare the runs' differences to the first run with the difference that a gate must detect.
 
     The sd is that of a paired comparison; detectable differences are those of the t-test (Cohen
     1988, Sakai 2016), see ``stats.power``; reliability follows Urbano et al. (2013).

@@ -405,7 +405,7 @@ class _SettlingStep:
         return self._draw_batch(level, frame, sample, plan, spending, rows, look_result)
 
     def _for_model(self, plan: Plan, action_name: str, look: int) -> int:
-        """The number of queries that the model judges next; all of them before the last look."""
+        """The number of queries that the model judges next; before the last look, all the rest."""
         if look + 1 == self.terms.looks and self.terms.budget is None:
             return len(self.waiting.queries)
         all_queries_judged = plan.bought.count == plan.stages.queries

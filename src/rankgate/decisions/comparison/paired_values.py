@@ -38,7 +38,7 @@ class PairedValues:
     Attributes:
         query_ids: (T,) the queries.
         metrics: (M,) the metrics, in the baseline's order.
-        baseline, candidate: (T, M), NaN where undefined.
+        baseline, candidate: (T, M) the values; NaN if undefined.
         signs: (M,) 1 if more is better, -1 if less is better.
         excluded: ``query_id``, ``metric``, ``reason``.
         degrees: (M,) degrees of freedom of the error of a column's mean, NaN for columns that allow
@@ -132,7 +132,7 @@ def pair_values(baseline: ScoredRun, candidate: ScoredRun, unequal: str) -> Pair
 
 
 def value_table(runs: Sequence[ScoredRun]) -> tuple[pl.Series, Floats]:
-    """(T,) queries in order, and (T, M, S) values, NaN where a system has none."""
+    """(T,) queries in order, and (T, M, S) values, NaN for missing values."""
     metrics = list(runs[0].metrics)
     rows = pl.concat(
         run.scores.select("query_id", "metric", "value", system=pl.lit(i, pl.Int64))
@@ -227,7 +227,7 @@ SECONDARY = frozenset({"wilcoxon", "sign", "bootstrap"})
 
 @dataclass(frozen=True)
 class PairedFigures:
-    """Figures of paired values; arrays (M,), NaN where they cannot be estimated.
+    """Figures of paired values; arrays (M,), NaN if a figure cannot be estimated.
 
     Attributes:
         n: the number of queries with a value for both systems.

@@ -1,4 +1,4 @@
-"""Document of a pipeline: its bottleneck in words, then the figures of its stages.
+"""Document of a pipeline: a sentence on its bottleneck, then the figures of its stages.
 
 The bottleneck is a sentence. Then follow metrics, steps, ceilings, documents and labels.
 """

@@ -372,7 +372,8 @@ class LivePipeline:
         """The stages with their runs.
 
         Args:
-            refuse: True if failed queries are an error; it always is one if all of them failed.
+            refuse: True if failed queries are an error; if all queries failed, this is always an
+                error.
 
         Raises:
             InputError: a stage that cannot work, or that failed for some queries, with the line.

@@ -1,4 +1,4 @@
-"""The verb ``audit``: check whether the means of a published table are possible."""
+"""The verb ``audit``: check that the means of a published table are possible."""
 
 from __future__ import annotations
 

@@ -301,10 +301,10 @@ def importances(
     """The importance of each dial, then of pairs of dials, each the largest first.
 
     The share of a dial is the loss of R² of an additive model without it. The share of two dials is
-    the gain of R² by an interaction of them. On a complete grid these are the first and second
-    terms of functional analysis of variance, every value with the same weight. If points are
-    missing, or were proposed by a search, dials overlap, and each share is the part that only this
-    dial explains.
+    the gain of R² by their interaction. On a complete grid these are the first and second terms of
+    functional analysis of variance, every value with the same weight. If points are missing, or
+    were proposed by a search, dials overlap, and each share is the part that only this dial
+    explains.
 
     Source: Hutter, Hoos and Leyton-Brown, ICML 2014.
     """

@@ -36,7 +36,7 @@ class Workers:
     _error: BaseException | None = None
 
     def run(self, work: Callable[[], None], threads: int) -> None:
-        """Call ``work`` in threads; all of them have ended when this returns or is interrupted.
+        """Call ``work`` in threads; all threads have ended when this returns or is interrupted.
 
         Raises:
             Exception: the exception of ``work``.

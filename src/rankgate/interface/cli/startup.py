@@ -154,7 +154,7 @@ _OUT_OF_MEMORY_SIGNS = (
 _TAIL_BYTES = 1 << 16  # bytes at the end of standard error that are kept
 _SMALL_LIMIT = (
     4 << 30
-)  # below this limit the stacks and arenas of many threads are a large part of it
+)  # below this limit the stacks and arenas of many threads take a large part of memory
 # Polars' allocator starts background threads and repeats its error if it cannot
 _ALLOCATOR = {"_RJEM_MALLOC_CONF": "background_thread:false"}
 _ONE_THREAD = {

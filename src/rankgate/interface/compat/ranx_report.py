@@ -42,7 +42,7 @@ class Significance:
     seed: int
 
     def p_value(self, first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
-        """The p-value; NaN where all differences are equal."""
+        """The p-value; NaN if all differences are equal."""
         difference = first - second
         if self.method == "randomization":
             return float(

@@ -141,7 +141,7 @@ def _module(name: str) -> ModuleType | None:
 
 
 def _members(name: str, module: ModuleType) -> Iterator[tuple[str, object]]:
-    """The public classes and functions of a module: its ``__all__``, or what it defines."""
+    """The public classes and functions of a module: from its ``__all__``, or its definitions."""
     declared = getattr(module, "__all__", None)
     home = {name, f"_{name}", module.__name__}
     for member in sorted(declared or vars(module)):

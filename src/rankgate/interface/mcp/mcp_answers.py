@@ -127,7 +127,7 @@ def _shorten(value: Json, path: str, page: Page, shortened: dict[str, int]) -> A
 
 
 def _sizes_only(content: JsonObject, page: Page) -> dict[str, Any]:
-    """The answer with sizes only, for results of which not even one row per table fits."""
+    """The answer with sizes only, for results too large for even one row per table."""
     sizes = {name: len(json.dumps(member)) for name, member in content.items()}
     text = (
         f"one row of each table is larger than an answer of {page.largest:,} bytes; ask for less, "

@@ -1,6 +1,6 @@
 """Charts of experiments, and offline against online values as a picture.
 
-Charts of experiments show intervals of metrics, differences day by day, and what a plan shows.
+Charts of experiments show intervals of metrics, differences by day, and detectable differences.
 """
 
 from __future__ import annotations

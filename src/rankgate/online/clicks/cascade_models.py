@@ -308,7 +308,7 @@ def _dbn_chain(estimates: Estimates, searches: PackedSearches) -> Chain:
 
 
 def _fit_ccm(searches: PackedSearches, settings: Settings) -> Estimates:
-    """EM over looks and, after each click, whether the document was relevant."""
+    """EM over looks and, after each click, over the relevance of the document."""
     prior = settings.prior_of(_PRIOR)
     clicks = searches.by_pair(searches.weights * searches.clicked)
     followed_clicks = searches.by_pair(searches.weights * searches.clicked * searches.follows)

@@ -161,7 +161,7 @@ class Fitness:
             clicks, each given the clicks above it; the higher the better.
         perplexity: 2 to the power of the mean surprise in bits of a click or non-click, given the
             list; 1 is perfect, 2 is a coin toss.
-        by_rank: the perplexity at each rank; NaN where nothing was shown.
+        by_rank: the perplexity at each rank; NaN for ranks without shown documents.
     """
 
     log_likelihood: float
@@ -229,7 +229,7 @@ COEC_PRIOR = 1.0
 
 
 def ctr_by_rank(searches: PackedSearches, prior: float = 0.0) -> Floats:
-    """(K,) clicks divided by impressions at each rank; NaN where nothing was shown."""
+    """(K,) clicks divided by impressions at each rank; NaN without impressions."""
     clicks = (searches.weights * searches.clicked).sum(axis=0)
     return smoothed_share(clicks, searches.weights.sum(axis=0), prior)
 

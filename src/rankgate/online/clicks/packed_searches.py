@@ -48,7 +48,7 @@ class PackedSearches:
 
     Attributes:
         pairs: ``query_id``, ``doc_id`` of each pair, in the order of their numbers.
-        pair: (N, K) the pair at each rank; 0 where nothing was shown.
+        pair: (N, K) the pair at each rank; 0 without a shown document.
         shown: (N, K) True if a document was shown at the rank.
         clicked: (N, K) True if the document was clicked.
         weight: (N,) the number of times that the list was shown with these clicks.

@@ -101,8 +101,8 @@ class ProductFit:
 
     Attributes:
         counts: the counts that the fit is from.
-        attractiveness: (P,) a; NaN where a pair was not shown.
-        examination: (C,) e; NaN where a cell was not shown.
+        attractiveness: (P,) a; NaN for pairs that were not shown.
+        examination: (C,) e; NaN for cells without impressions.
         log_likelihood: the log-likelihood of all impressions.
     """
 

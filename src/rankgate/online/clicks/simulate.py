@@ -1,7 +1,7 @@
 """Simulate clicks on lists: for tests, and for plans of experiments with a known truth.
 
-Clicks of a click model are drawn on lists; a check shows whether a simulator that was learned
-from a log behaves as its users do.
+Clicks of a click model are drawn on lists; a check shows if a simulator that was learned from a log
+behaves like the users of the log.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ class Privacy:
 
     @property
     def frequent(self) -> str:
-        """SQL of the queries that are kept, from the table ``staged``; empty if not asked for."""
+        """SQL of the queries that are kept, from the table ``staged``; empty if not requested."""
         if self.queries != "frequent":
             return ""
         return (

@@ -42,7 +42,7 @@ class Effect:
         delta: treatment − control.
         se: the standard error of delta.
         low, high: the interval of delta.
-        relative: delta / |control|; NaN where control is 0.
+        relative: delta / |control|; NaN if control is 0.
         relative_low, relative_high: the interval of relative; an end is infinite if the control is
             not clearly different from 0.
         p_value: the two-sided p-value of the test against no difference.

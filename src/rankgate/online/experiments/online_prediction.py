@@ -37,8 +37,8 @@ class Observations:
 
     Attributes:
         units: the names of the units.
-        metrics: (M,) names; ``offline`` and ``offline_error``: (U, M), NaN where not measured.
-        kpis: (K,) names; ``online`` and ``online_error``: (U, K), NaN where not measured.
+        metrics: (M,) names; ``offline`` and ``offline_error``: (U, M), NaN if not measured.
+        kpis: (K,) names; ``online`` and ``online_error``: (U, K), NaN if not measured.
         differences: True if values are differences of two systems, whose sign has a meaning.
     """
 

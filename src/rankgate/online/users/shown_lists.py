@@ -195,7 +195,7 @@ def _one_list_per_query(base: Database, *, latest: bool) -> pl.DataFrame:
 
 
 def _average_lists(base: Database) -> pl.DataFrame:
-    """Documents of each query by the mean over its searches of 1 / rank, 0 where not shown."""
+    """The documents of each query by mean 1 / rank over its searches, 0 if not shown."""
     return base.rows(
         "SELECT query AS query_id, doc_id, exact_sum(1.0 / rank) / max(searches) AS score FROM "
         "shown_ranks JOIN (SELECT query, count(DISTINCT query_event_id) AS searches FROM "

@@ -53,7 +53,7 @@ class SparkFold:
     Attributes:
         train: the training interactions; ``query_id``, ``doc_id``, ``at`` (microseconds since
             1970, or a bare number in millionths, or null), ``kind`` and ``value``.
-        validation: interactions for choosing settings; None where there is no such part.
+        validation: interactions for choosing settings; None without a validation part.
         test: interactions to predict.
         judgments: ground truth of the test: ``query_id``, ``doc_id`` and ``grade``.
         tuning: ground truth of the validation.
@@ -149,7 +149,7 @@ def split(
     Raises:
         InputError: a log that cannot be read, with file and line; nothing to learn from or to
             predict.
-        UsageError: an unknown word, or times that the way needs and that are not there.
+        UsageError: an unknown option value, or missing times that this kind of split needs.
         MissingExtraError: PySpark is not installed.
     """
     plan, rule = SplitPlan.of(plan), rule or Truth()

@@ -57,7 +57,7 @@ class StartKind:
     baseline: str = ""
 
     def files(self, ci: str) -> dict[str, str]:
-        """Every file with what it is for.
+        """Every file with its purpose.
 
         Args:
             ci: one of `CI_FILES`.
