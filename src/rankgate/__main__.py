@@ -7,12 +7,12 @@ import gc
 import os
 import sys
 
-_NEW_OBJECTS = 100_000  # between two searches for garbage; Python's 700 slows short commands
-_SPIN = "4"  # a thread of NumPy waits busily for 2**4 cycles of the clock, instead of 2**26
+_NEW_OBJECTS = 100_000  # between two garbage collections; the default of 700 slows short commands
+_SPIN = "4"  # a waiting NumPy thread spins for 2**4 clock cycles, instead of 2**26
 
 
 def main() -> None:
-    """Run a command; an interrupt during the import of its modules also ends it quietly."""
+    """Run a command; an interrupt during its imports also ends the process quietly."""
     sys.unraisablehook = _report_unraisable
     gc.set_threshold(_NEW_OBJECTS)  # imports make many objects and no garbage
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", _SPIN)  # before NumPy is imported
@@ -31,16 +31,16 @@ def main() -> None:
 
 
 def _freeze() -> None:
-    """No last search for garbage, as the system takes all memory back.
+    """Freeze all objects, so that no garbage collection runs at exit: the system frees the memory.
 
-    DuckDB reports objects that are left at the end as leaks, so that its own are searched for.
+    DuckDB reports its remaining objects as leaks, so its own objects are still collected.
     """
     if "_duckdb" not in sys.modules:
         gc.freeze()
 
 
 def _report_unraisable(error: sys.UnraisableHookArgs) -> None:
-    """Report what Python cannot raise, but no interrupt, such as a second Ctrl-C."""
+    """Report exceptions that Python cannot raise, except an interrupt such as a second Ctrl-C."""
     if error.exc_type is not KeyboardInterrupt:
         sys.__unraisablehook__(error)
 

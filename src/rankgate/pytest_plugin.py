@@ -1,4 +1,4 @@
-"""The plug-in for pytest, by the name under which pytest loads it; see `rankgate.interface`."""
+"""The pytest plug-in, under the name by which pytest loads it; see `rankgate.interface`."""
 
 from rankgate.interface.pytest_plugin import (
     pytest_addoption,

@@ -1,4 +1,4 @@
-"""ir_measures, computed here: ``from rankgate.compat import ir_measures``."""
+"""The API of ir_measures, computed by rankgate: ``from rankgate.compat import ir_measures``."""
 
 from rankgate.interface.compat import ir_measures
 from rankgate.interface.compat.ir_measures import *  # noqa: F403 - every name of the library
@@ -7,6 +7,6 @@ __all__ = ir_measures.__all__
 
 
 def __getattr__(name: str) -> ir_measures.Measure:
-    """Any other measure, by its name."""
+    """Return any other measure by its name."""
     measure: ir_measures.Measure = getattr(ir_measures, name)
     return measure

@@ -1,4 +1,4 @@
-"""ranx, computed here: ``from rankgate.compat import ranx``."""
+"""The API of ranx, computed by rankgate: ``from rankgate.compat import ranx``."""
 
 from rankgate.interface.compat import ranx
 from rankgate.interface.compat.ranx import *  # noqa: F403 - every name of the library

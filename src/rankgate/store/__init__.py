@@ -1,4 +1,4 @@
-"""The store of judging: every fact in SQLite, or in PostgreSQL by URL; all SQL on it is here.
+"""The store of judging data in SQLite, or in PostgreSQL by URL; all its SQL is in this package.
 
 Raises:
     MissingExtraError: SQLAlchemy is not installed.

@@ -1,7 +1,7 @@
-"""Archive or delete what a project does not need any longer.
+"""Archive or delete data that a project no longer needs.
 
-Deleting takes rows with every row that depends on them, facts too: it is the one way past
-their triggers. Archiving hides and keeps.
+Deleting removes rows and every row that depends on them, including facts. No other operation
+bypasses the triggers that protect facts. Archiving hides data and keeps it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _DETAILS = {assignments, cursors, job_tasks, open_requests, record_values}
 
 
 def dependent_rows(table: sa.Table, condition: sa.ColumnElement[bool]) -> Rows:
-    """The rows of other tables that need these rows by foreign keys; none of the audit log."""
+    """Rows of other tables with foreign keys to these rows; the audit log is left out."""
     rows = {table: condition}
     for other_table in METADATA.sorted_tables:
         if other_table in {table, audit_log}:
@@ -54,7 +54,7 @@ def dependent_rows(table: sa.Table, condition: sa.ColumnElement[bool]) -> Rows:
 
 
 def count_rows(connection: Connection, rows: Rows) -> dict[str, int]:
-    """Count rows by the name of their table, without empty tables and details."""
+    """Count rows by table name; empty tables and detail tables are left out."""
     totals = {
         table.name.replace("_", " "): connection.scalar(
             sa.select(sa.func.count()).select_from(table).where(condition)
@@ -66,17 +66,17 @@ def count_rows(connection: Connection, rows: Rows) -> dict[str, int]:
 
 
 def delete_rows(connection: Connection, rows: Rows) -> None:
-    """Delete rows, those that depend on others first; facts only where `without_triggers`."""
+    """Delete rows after the rows that depend on them; facts need `without_triggers`."""
     for table, condition in reversed(list(rows.items())):
         connection.execute(sa.delete(table).where(condition))
 
 
 @contextmanager
 def without_triggers(connection: Connection, tables: Iterable[sa.Table]) -> Iterator[None]:
-    """Lift the triggers of facts inside this transaction, while no other one can write.
+    """Disable the triggers of facts inside this transaction, while no other transaction can write.
 
-    Both databases undo it with the transaction, so a deletion that fails or is killed leaves the
-    triggers and the rows as they were.
+    Both databases undo this change with the transaction, so a deletion that fails or is killed
+    leaves the triggers and the rows as they were.
     """
     names = [table.name for table in tables]
     if connection.dialect.name == "sqlite":  # only one transaction writes at a time
@@ -91,7 +91,7 @@ def without_triggers(connection: Connection, tables: Iterable[sa.Table]) -> Iter
         connection.exec_driver_sql(f"LOCK TABLE {quoted} IN SHARE ROW EXCLUSIVE MODE")
         lift_statements = [f'ALTER TABLE "{name}" DISABLE TRIGGER USER' for name in names]
         restore = [f'ALTER TABLE "{name}" ENABLE TRIGGER USER' for name in names]
-    with connection.begin_nested():  # an error that the caller catches restores the triggers too
+    with connection.begin_nested():  # an error that the caller catches also restores the triggers
         for statement in lift_statements:
             connection.exec_driver_sql(statement)
         yield
@@ -116,14 +116,14 @@ _MAX_LISTED = 200
 
 @dataclass(frozen=True)
 class Archivable:
-    """Something that can be archived.
+    """An item that can be archived.
 
     Attributes:
-        kind: the kind of ``KINDS``.
+        kind: a kind from ``KINDS``.
         id: the number.
-        name: in the project; of a query its id.
-        created_at: when it was added; None for a query.
-        archived_at: since when it is hidden; None where it is not.
+        name: the name in the project; for a query, its id.
+        created_at: the time when the item was added; None for a query.
+        archived_at: the time when the item was hidden; None if it is visible.
     """
 
     kind: str
@@ -141,7 +141,7 @@ def _columns(kind: str) -> tuple[sa.ColumnElement[Any], ...]:
 
 
 def list_archivables(connection: Connection, project: int) -> list[Archivable]:
-    """Everything of a project that can be archived, by kind, the oldest first.
+    """The items of a project that can be archived, by kind, the oldest first.
 
     For queries, only the first 200 archived queries.
     """
@@ -160,7 +160,7 @@ def get(connection: Connection, project: int, kind: str, number: int) -> Archiva
     """An item of a project.
 
     Raises:
-        UsageError: nothing has this number.
+        UsageError: no item has this number.
     """
     table = KINDS[kind]
     statement = sa.select(*_columns(kind)).where(table.c.project == project, table.c.id == number)
@@ -183,13 +183,13 @@ def dependents(connection: Connection, archivable: Archivable) -> dict[str, int]
 
 
 def delete(connection: Connection, archivable: Archivable) -> dict[str, int]:
-    """Delete an item with what depends on it; its blobs go with ``rankgate store check``.
+    """Delete an item with its dependent rows; ``rankgate store check`` removes its blobs.
 
     Returns:
-        The rows deleted with it, as `dependents`.
+        The number of dependent rows deleted, as in `dependents`.
 
     Raises:
-        UsageError: a model rates tasks that would go.
+        UsageError: a model is rating tasks that would be deleted.
     """
     return _delete(connection, *_row_condition(archivable))
 
@@ -211,7 +211,7 @@ def _delete(
 
 
 def _refuse_busy(connection: Connection, rows: Rows) -> None:
-    """Refuse to delete tasks that a model is rating, or its job."""
+    """Refuse to delete a model's active job, or tasks that a model is rating."""
     job_conditions: list[sa.ColumnElement[bool]] = []
     if job_tasks in rows:
         job_conditions.append(
@@ -251,7 +251,7 @@ def archive_queries(
 
 
 def queries_of_batch(connection: Connection, batch: int) -> list[str]:
-    """The ids of the queries that a batch has tasks of, in the order in which they were added."""
+    """The ids of the queries with tasks in a batch, in the order in which they were added."""
     of_batch = sa.select(tasks.c.query).where(tasks.c.batch == batch)
     statement = sa.select(queries.c.query_id).where(queries.c.id.in_(of_batch))
     return list(connection.scalars(statement.order_by(queries.c.id)))
@@ -273,13 +273,13 @@ def dependents_of_archived_queries(connection: Connection, project: int) -> dict
 
 
 def delete_archived_queries(connection: Connection, project: int) -> dict[str, int]:
-    """Delete all archived queries of a project with what depends on them.
+    """Delete all archived queries of a project with their dependent rows.
 
     Returns:
-        The rows deleted with them, as `dependents_of_archived_queries`.
+        The number of dependent rows deleted, as in `dependents_of_archived_queries`.
 
     Raises:
-        UsageError: a model rates tasks of them.
+        UsageError: a model is rating tasks of these queries.
     """
     return _delete(connection, queries, _archived_queries(project))
 
@@ -290,13 +290,13 @@ def project_dependents(connection: Connection, project: int) -> dict[str, int]:
 
 
 def delete_project(connection: Connection, project: int) -> dict[str, int]:
-    """Delete an archived project with all that it has; its audit log stays.
+    """Delete an archived project with all its data; its audit log stays.
 
     Returns:
-        The rows deleted with it, as `project_dependents`.
+        The number of dependent rows deleted, as in `project_dependents`.
 
     Raises:
-        UsageError: it is not archived; a model rates in it.
+        UsageError: the project is not archived; a model is rating in it.
     """
     rows = dependent_rows(projects, projects.c.id == project)
     with without_triggers(connection, rows):

@@ -1,12 +1,12 @@
-"""Backups, and a hash of every table: the same for both databases.
+"""Write and restore backups, and hash every table, in the same way for both databases.
 
 The same rows have the same hash in SQLite and PostgreSQL. A backup is one state of a store in
 one file, the same for both databases.
 
-It is a ZIP file with ``manifest.json``, a file of JSON lines for each table, and the blobs. It
-is read in one transaction while others write, and restored in one: a store is there whole or
-not at all. Sessions and links to set a password are left out, so that anyone who finds a backup
-cannot use them.
+A backup is a ZIP file with ``manifest.json``, a file of JSON lines for each table, and the blobs.
+One transaction reads the store while other processes write, and one transaction restores it, so a
+restored store is complete or does not exist. Sessions and links to set a password are left out, so
+that anyone who finds a backup cannot use them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ EXCLUDED_TABLES = ("alembic_version", "one_time_secrets", "sessions", "sign_ins"
 
 @dataclass(frozen=True)
 class TableHash:
-    """The content of a table.
+    """The number of rows and the hash of a table.
 
     Attributes:
         rows: the number of rows.
@@ -56,13 +56,13 @@ class TableHash:
 
 
 class RowHasher:
-    """Compute the hash of a table from its rows, one after the other."""
+    """A hash of a table, computed row by row."""
 
     def __init__(self) -> None:
         self._count, self._digest = 0, hashlib.sha256()
 
     def add(self, values: JsonObject) -> None:
-        """Add the next row, as `rows_of` gives it."""
+        """Add the next row, in the form of `rows_of`."""
         self._count += 1
         text = json.dumps(_normalize_numbers(values), sort_keys=True, ensure_ascii=False)
         self._digest.update(text.encode() + b"\n")
@@ -73,7 +73,7 @@ class RowHasher:
 
 
 def hashes(store: Store) -> dict[str, TableHash]:
-    """The hash of each table of one state of a store, by name; blobs are named by their hashes.
+    """The hash of each table in one state of the store, by name; blobs are named by their hashes.
 
     Raises:
         UsageError: the database cannot be reached.
@@ -83,7 +83,7 @@ def hashes(store: Store) -> dict[str, TableHash]:
 
 
 def table_hashes(connection: Connection) -> dict[str, TableHash]:
-    """The hash of each table that a backup has."""
+    """The hash of each table in a backup."""
     hash_of_table = {}
     for table in tables_of(connection):
         hasher = RowHasher()
@@ -94,16 +94,16 @@ def table_hashes(connection: Connection) -> dict[str, TableHash]:
 
 
 def tables_of(connection: Connection) -> list[Table]:
-    """Every table of a backup; tables that others refer to come first."""
+    """Every table of a backup; tables that other tables refer to come first."""
     metadata = sa.MetaData()
     metadata.reflect(connection)
     return [table for table in metadata.sorted_tables if table.name not in EXCLUDED_TABLES]
 
 
 def rows_of(connection: Connection, table: Table) -> Iterator[dict[str, Json]]:
-    """The rows of a table as JSON can hold them, in the order of the primary key.
+    """The rows of a table as JSON values, in the order of the primary key.
 
-    The place of the blobs is left empty, as each store has another one; leases of processes are
+    The location of the blobs is left empty, because each store has its own; leases of processes are
     left out.
     """
     statement = sa.select(table).order_by(*table.primary_key.columns)
@@ -123,7 +123,7 @@ def _json_value(value: Json) -> Json:
 
 
 def _normalize_numbers(value: Json) -> Json:
-    """A value with 2.0 as 2: PostgreSQL keeps numbers in JSON by value, not as written."""
+    """A value with 2.0 as 2: PostgreSQL stores numbers in JSON by value, not as written."""
     if isinstance(value, Mapping):
         return {key: _normalize_numbers(child) for key, child in value.items()}
     if isinstance(value, list | tuple):
@@ -142,7 +142,7 @@ class Backup:
     Attributes:
         path: the file.
         version: the version of the store's schema.
-        created_at: when it was made.
+        created_at: the time of the backup.
         rows: the number of rows of each table.
         blobs: the number of blobs.
         hashes: the hash of each table's rows; empty in backups of older programs.
@@ -201,18 +201,18 @@ def _write_table(connection: Connection, table: Table, out: IO[bytes]) -> TableH
 
 
 def restore(path: str | Path, url: str | None = None, blobs: str | None = None) -> Backup:
-    """Make a store of a backup, in either database, where there is none.
+    """Create a store from a backup, in either database, where no store exists.
 
     Each table is read again and compared with the hash in the backup.
 
     Args:
         path: the file.
         url: the url of the new store.
-        blobs: the location of its blobs; as in `Store.create`.
+        blobs: the location of the blobs, as in `Store.create`.
 
     Raises:
         InputError: the file is not a backup, or is damaged.
-        UsageError: there is a store already; a backup of a newer version; a table of the new store
+        UsageError: a store exists already; the backup has a newer version; a table of the new store
             differs from the backup.
     """
     store_url = address(url)

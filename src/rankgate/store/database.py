@@ -1,7 +1,7 @@
 """Addresses of stores, and connections to SQLite and PostgreSQL.
 
-Addresses are URLs of SQLite and PostgreSQL, shown without passwords. The connections keep what
-they acknowledge.
+Addresses are URLs of SQLite and PostgreSQL, shown without passwords. The connections make every
+acknowledged write durable.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def address(url: str | None) -> URL:
             None is the value of the environment variable.
 
     Raises:
-        UsageError: none is given; one that is not a store's.
+        UsageError: there is no address, or it is not the address of a store.
     """
     location = url or os.environ.get(STORE_VARIABLE, "")
     if not location:
@@ -75,13 +75,13 @@ def _is_file(database: str | None) -> bool:
 def _address_error() -> UsageError:
     return UsageError(
         "this is not the address of a store; write sqlite:///judging.db or "
-        "postgresql://USER@HOST/DATABASE.",  # the address itself may hold a password
+        "postgresql://USER@HOST/DATABASE.",  # the address itself may contain a password
         code="unknown-store",
     )
 
 
 def display_address(url: URL) -> str:
-    """The address for people, without a password."""
+    """The address without its password, for messages."""
     return url.set(query={}).render_as_string(hide_password=True).replace("+psycopg", "")
 
 
@@ -118,10 +118,10 @@ _PRAGMAS = (
 
 
 def make_engine(url: URL) -> Engine:
-    """An engine for an address.
+    """Create a database engine for an address.
 
     Raises:
-        MissingExtraError: the driver of PostgreSQL is not installed.
+        MissingExtraError: the PostgreSQL driver is not installed.
     """
     if file_of(url) is None:
         require("a store in PostgreSQL needs psycopg", "psycopg")
@@ -148,7 +148,7 @@ def _note_use(connection: Any, record: Any) -> None:  # noqa: ARG001 - as SQLAlc
 
 
 def _check_alive(dialect: Dialect, connection: Any, record: Any, proxy: Any) -> None:  # noqa: ARG001
-    """Test a connection that was not used lately; a dead one is replaced by the next."""
+    """Test a connection that was not used recently; the pool replaces a dead connection."""
     if monotonic() - record.info.get("used", monotonic()) < IDLE_SECONDS:
         return
     try:

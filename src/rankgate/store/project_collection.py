@@ -1,4 +1,4 @@
-"""The collection of a project: judgments, runs and tables of its queries and documents by name."""
+"""The collection of a project: judgments, runs, and tables of queries and documents, by name."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NOT_TAGS = ("information_need", "frequency")
 
 
 class ProjectTables(Protocol):
-    """A project that gives its tables by name."""
+    """A project with access to its tables by name."""
 
     @property
     def name(self) -> str:
@@ -41,11 +41,11 @@ class ProjectTables(Protocol):
         """A run by name."""
 
     def rows(self, table: str) -> pl.DataFrame | None:
-        """The rows of one of `TABLES`; None without any."""
+        """The rows of a table of `TABLES`; None if the table is empty."""
 
 
 def unknown_in_project(project: str, kind: str, name: str, names: list[str]) -> UsageError:
-    """The error about a name that a project does not have, with some that it has."""
+    """The error for a name that a project does not have, with some existing names."""
     hint = f"; there are {', '.join(names[:10])}" if names else ""
     return UsageError(
         f"the project {project} has no {kind} {name!r}{hint}.", code=f"unknown-{kind}"
@@ -55,17 +55,17 @@ def unknown_in_project(project: str, kind: str, name: str, names: list[str]) -> 
 def project_collection(
     project: ProjectTables, stated: str | Collection, *, files: bool = False
 ) -> Collection:
-    """The collection of a project, whose texts are names in it.
+    """The collection of a project; texts in it are names of the project's tables.
 
-    Tags that are not stated are those of the project's queries, where the judgments are the
-    project's and it has tags of their queries.
+    Without stated tags, the tags of the project's queries are used, if the judgments belong to the
+    project and their queries have tags.
 
     Args:
         project: the project.
         stated: the name of judgments; or a collection whose texts are names: of judgments, of runs
             (`reference`), ``queries`` (tags, and weights by their frequency) or ``documents``
             (items).
-        files: True if a text that names nothing in the project may be a file.
+        files: True if a text that is not a name in the project may be a file.
 
     Raises:
         UsageError: a name that the project does not have.
@@ -80,11 +80,11 @@ def project_collection(
 def project_table(
     project: ProjectTables, *, files: bool = False
 ) -> Callable[[str, str], Table | str]:
-    """A function that finds the table of a project from the kind of a field and a name.
+    """A function that returns a project's table for the kind of a field and a name.
 
     Args:
         project: the project.
-        files: as of `project_collection`.
+        files: as in `project_collection`.
     """
 
     def table(kind: str, name: str) -> Table | str:
@@ -120,12 +120,12 @@ def _table(project: ProjectTables, kind: str, name: str) -> Table:
         raise UsageError(f"the project {project.name} has no {name}.", code="missing-input")
     if name == "queries":
         return rows
-    fields = rows.drop("query_id", strict=False)  # of one query, where they differ by query
+    fields = rows.drop("query_id", strict=False)  # for one query, if fields differ by query
     return fields.unique("doc_id", keep="first", maintain_order=True)
 
 
 def _tags(project: ProjectTables, qrels: Qrels) -> pl.DataFrame | None:
-    """The tags of judged queries; None where the project has none."""
+    """The tags of judged queries; None if the project has no tags for them."""
     queries = project.rows("queries")
     if queries is None:
         return None

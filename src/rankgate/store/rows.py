@@ -1,7 +1,7 @@
-"""Rows of the store as frozen values or as a table, inserts for both databases, and leases.
+"""Rows as frozen values or tables, inserts for both databases, and leases.
 
-Both databases understand the inserts. A lease lets one of several processes do some work, and
-another process if the first has died.
+The inserts work in both databases. A lease lets only one of several processes do some work, and
+lets another process continue if the first has died.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ CHUNK_ROWS = 5_000
 
 
 def value_fields(kind: Any) -> tuple[str, ...]:
-    """The fields of a frozen value, in order."""
-    field_names: tuple[str, ...] = kind.__match_args__  # quicker than dataclasses.fields
+    """The field names of a frozen dataclass, in order."""
+    field_names: tuple[str, ...] = kind.__match_args__  # faster than dataclasses.fields
     return field_names
 
 
 def columns_of(kind: type, table: Table) -> list[sa.Column[Any]]:
-    """The columns of a table that are fields of a frozen value, in their order."""
+    """The columns of a table that match the fields of a frozen dataclass, in field order."""
     return [table.c[name] for name in value_fields(kind)]
 
 
 def value_of(kind: type[T], row: Row[Any] | JsonObject) -> T:
-    """A frozen value whose fields are columns of a row."""
+    """A frozen value with the fields of a row."""
     columns: Any = row if isinstance(row, Mapping) else row._mapping  # noqa: SLF001 - public there
     return kind(*(columns[name] for name in value_fields(kind)))
 
@@ -52,14 +52,14 @@ def value_of(kind: type[T], row: Row[Any] | JsonObject) -> T:
 def find_by_name(
     connection: Connection, kind: type[T], table: Table, project: int, name: str
 ) -> T | None:
-    """The row of a project that has this name, or None."""
+    """The row of a project with this name, or None."""
     is_named = sa.and_(table.c.project == project, table.c.name == name)
     row = connection.execute(sa.select(table).where(is_named)).first()
     return None if row is None else value_of(kind, row)
 
 
 def get_by_number(connection: Connection, kind: type[T], table: Table, number: int, noun: str) -> T:
-    """The row of a table that has this number.
+    """The row of a table with this number.
 
     Raises:
         UsageError: no row has this number.
@@ -85,15 +85,15 @@ MOMENT = pl.Datetime("us", "UTC")
 
 
 def read_table(connection: Connection, statement: sa.Select[Any], schema: Schema) -> pl.DataFrame:
-    """The rows of a statement as a table, read column by column.
+    """The result of a statement as a table, read column by column.
 
     Args:
         connection: a connection to a store.
         statement: its columns are those of the table, in order.
-        schema: the names and types; moments are `MOMENT`.
+        schema: the names and types; timestamps are `MOMENT`.
     """
-    # the rows of the driver, as those of SQLAlchemy take longer to make; SQLite has moments as
-    # text and booleans as numbers
+    # use the driver's rows, as SQLAlchemy's rows are slower; SQLite returns timestamps as text and
+    # booleans as numbers
     is_sqlite = connection.dialect.name == "sqlite"
     types = {
         name: (_SQLITE_TYPES if is_sqlite else _POSTGRESQL_TYPES).get(dtype, dtype)
@@ -124,12 +124,12 @@ _MOMENT_FORMAT = "%Y-%m-%d %H:%M:%S%.6f"
 
 
 def insert(connection: Connection, table: Table) -> postgresql.Insert | sqlite.Insert:
-    """An insert that can define what a conflict does (``on_conflict_do_nothing``)."""
+    """An insert statement that can handle conflicts (``on_conflict_do_nothing``)."""
     return insert_of(connection.dialect.name, table)
 
 
 def insert_of(dialect: str, table: Table) -> postgresql.Insert | sqlite.Insert:
-    """An insert in a dialect, for statements that are built once."""
+    """An insert statement in a dialect, for statements that are built once."""
     dialect_insert = postgresql.insert if dialect == "postgresql" else sqlite.insert
     return dialect_insert(table)
 
@@ -141,19 +141,19 @@ def new_id(connection: Connection, table: Table, **values: object) -> int:
 
 
 def now() -> datetime:
-    """The moment, in UTC."""
+    """The current time in UTC."""
     return datetime.now(UTC)
 
 
 def has_ended(
     column: sa.ColumnElement[Any], moment: datetime, longest: timedelta = MAX_AHEAD
 ) -> sa.ColumnElement[bool]:
-    """True where a lease or a wait has ended, or ends later than it can: the clock was put back.
+    """True if a lease or a wait has ended, or ends too late because the clock was put back.
 
     Args:
-        column: when it ends.
-        moment: now.
-        longest: the largest length.
+        column: the column with the end.
+        moment: the current time.
+        longest: the longest possible duration.
     """
     return sa.or_(column <= moment, column > moment + longest)
 
@@ -162,7 +162,7 @@ _PAGE_SUFFIXES = (".json", ".csv")
 
 
 def addressable(name: str) -> str:
-    """A name as it can be in the address of a page: without what the address gives a meaning.
+    """A name as the address of a page can contain it, without characters of special meaning.
 
     >>> [addressable(name) for name in ("beir/scifact", "..", "a.json", "gold v2")]
     ['beir-scifact', '--', 'a-json', 'gold v2']
@@ -178,7 +178,7 @@ def refuse_unaddressable(noun: str, name: str) -> None:
     """Check that a name can be in the address of a page.
 
     Raises:
-        UsageError: it cannot.
+        UsageError: the name cannot be in an address.
     """
     if addressable(name) != name:
         raise UsageError(
@@ -205,7 +205,7 @@ PREFIX = "lease:"
 
 
 def acquire(connection: Connection, name: str, owner: str, lease: timedelta) -> bool:
-    """Take or keep a lease; False while another owner has it.
+    """Take or renew a lease; False while another owner has it.
 
     Args:
         connection: a connection to a store, for writing.

@@ -1,6 +1,6 @@
-"""The store: opened by URL, read and written in transactions.
+"""The store: opened by URL, and read and written in transactions.
 
-First come the versions of the store's schema, and the migrations to the newest.
+The module also has the versions of the store's schema, and the migrations to the newest version.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 _FOLDER = Path(__file__).parent / "migrations"
-_LOCK = 7_202_611_221  # of PostgreSQL: one migration at a time
+_LOCK = 7_202_611_221  # the PostgreSQL lock for one migration at a time
 
 
 def list_migrations() -> tuple[Script, ...]:
@@ -50,7 +50,7 @@ def list_migrations() -> tuple[Script, ...]:
 
 
 def newest_version() -> str:
-    """The version of a store that this program makes."""
+    """The store version that this program creates."""
     return list_migrations()[-1].revision
 
 
@@ -63,14 +63,14 @@ def version(connection: Connection) -> str | None:
 
 
 def check_version(connection: Connection, *, older: bool = False) -> None:
-    """Check that a store is of this program's version.
+    """Check that a store has this program's version.
 
     Args:
         connection: a connection to the store.
         older: accept an older version, as for a backup.
 
     Raises:
-        UsageError: there is no store; an older or newer one.
+        UsageError: there is no store, or its version is older or newer.
     """
     current = version(connection)
     store_name = display_address(connection.engine.url)
@@ -97,17 +97,17 @@ def _newer_error(store_name: str, current: str) -> UsageError:
 
 
 def upgrade(engine: Engine, first: Callable[[Connection], None] | None = None) -> tuple[str, ...]:
-    """Bring a store to the newest version, each migration in a transaction.
+    """Migrate a store to the newest version, each migration in its own transaction.
 
     Args:
         engine: the engine of the store; an empty database becomes a store.
-        first: done in the transaction of the first migration, after it.
+        first: a function called after the first migration, in the same transaction.
 
     Returns:
-        The versions that were passed.
+        The versions of the completed migrations.
 
     Raises:
-        UsageError: a store of a newer version.
+        UsageError: the store has a newer version.
     """
     passed: list[str] = []
     for script in list_migrations():
@@ -121,13 +121,13 @@ def upgrade(engine: Engine, first: Callable[[Connection], None] | None = None) -
 
 
 def migrate(connection: Connection, target: str | None = None) -> bool:
-    """Bring a store to a version, by default the newest, in the transaction of a connection.
+    """Migrate a store to a version, by default the newest, in an open transaction.
 
     Returns:
         True if any migration ran.
 
     Raises:
-        UsageError: a store of a newer version; no such version.
+        UsageError: the store has a newer version; the requested version does not exist.
     """
     if connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
@@ -161,7 +161,7 @@ class Store:
     Attributes:
         engine: the engine of the database.
         blobs: the blobs with rows of runs and judgments.
-        writing: held while this process writes to SQLite, so that its threads take turns.
+        writing: the lock that lets one thread at a time write to SQLite.
     """
 
     engine: Engine
@@ -170,15 +170,15 @@ class Store:
 
     @classmethod
     def open(cls, url: str | None = None, *, older: bool = False) -> Self:
-        """Open a store of this program's version.
+        """Open a store with this program's version.
 
         Args:
             url: its address; None is the value of ``RANKGATE_STORE``.
             older: accept an older version, as for a backup before it is upgraded.
 
         Raises:
-            UsageError: there is no store, one of another version, or it cannot be reached.
-            InputError: the file is something else.
+            UsageError: there is no store, it has another version, or it cannot be reached.
+            InputError: the file is not a store.
         """
         store_url = address(url)
         file = file_of(store_url)
@@ -208,7 +208,7 @@ class Store:
 
     @classmethod
     def create(cls, url: str | None = None, blobs: str | None = None) -> Self:
-        """Make a store where there is none, and open it.
+        """Create a store where no store exists, and open it.
 
         Args:
             url: its address.
@@ -216,7 +216,8 @@ class Store:
                 to the file of SQLite. PostgreSQL needs one.
 
         Raises:
-            UsageError: there is one; it cannot be made; PostgreSQL without a place for blobs.
+            UsageError: a store exists already; the store cannot be created; PostgreSQL has no
+                location for blobs.
         """
         store_url = address(url)
         refuse_missing_place(store_url, blobs)
@@ -237,12 +238,12 @@ class Store:
 
     @property
     def url(self) -> URL:
-        """Its address, with the password if it has one."""
+        """The address of the store, including its password."""
         return self.engine.url
 
     @property
     def name(self) -> str:
-        """Its address for people."""
+        """The address of the store for messages."""
         return display_address(self.url)
 
     @contextmanager
@@ -250,7 +251,7 @@ class Store:
         """A transaction that reads one state of the store.
 
         Args:
-            once: only one statement is read, which is one state by itself.
+            once: True for a single statement, which reads one state by itself.
 
         Raises:
             UsageError: the database cannot be reached.
@@ -264,7 +265,7 @@ class Store:
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """A transaction that writes: on disk when the block has ended, or undone.
+        """A write transaction: committed when the block ends, or rolled back.
 
         Raises:
             UsageError: the database cannot be reached or written.
@@ -280,7 +281,7 @@ class Store:
 
     @contextmanager
     def trial(self) -> Iterator[Connection]:
-        """A transaction that writes and is undone at its end, to see what would come of it.
+        """A write transaction that is rolled back at its end, to preview the changes.
 
         Raises:
             UsageError: the database cannot be reached or written.
@@ -305,8 +306,8 @@ class Store:
 
 
 def _make_private(path: Path, mode: int) -> None:
-    """Let only its owner read what an older version made; others who open it leave it as it is."""
-    with suppress(OSError):  # it is not there
+    """Make files of older versions private to their owner; other users leave them unchanged."""
+    with suppress(OSError):  # the file does not exist
         status = path.stat()
         if stat.S_IMODE(status.st_mode) & _OTHERS_MODE and status.st_uid == os.geteuid():
             path.chmod(mode)
@@ -314,7 +315,7 @@ def _make_private(path: Path, mode: int) -> None:
 
 @contextmanager
 def _new_file(file: Path | None) -> Iterator[None]:
-    """A file of SQLite that only its owner may read; if it cannot become a store, nothing is left.
+    """A private SQLite file; it is deleted if it cannot become a store.
 
     Files that SQLite makes next to it have the same permissions.
     """
@@ -339,10 +340,10 @@ def _save_blobs_location(connection: Connection, blobs: str) -> None:
 
 
 def refuse_missing_place(store_url: URL, blobs: str | None) -> None:
-    """Check that a new store has a place, and one for its blobs.
+    """Check that a new store has a location, and a location for its blobs.
 
     Raises:
-        UsageError: it has not.
+        UsageError: a location is missing.
     """
     file = file_of(store_url)
     if file is None and not blobs:
@@ -358,7 +359,7 @@ def refuse_missing_place(store_url: URL, blobs: str | None) -> None:
 
 @contextmanager
 def database_errors(url: URL) -> Iterator[None]:
-    """Turn errors of the database into errors of rankgate."""
+    """Turn database errors into errors of rankgate."""
     try:
         yield
     except DBAPIError as error:

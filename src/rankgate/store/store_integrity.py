@@ -49,7 +49,7 @@ class Finding:
 
 
 def check(store: Store) -> tuple[Finding, ...]:
-    """Find the problems of a store; may be empty.
+    """Find the problems of a store; the list may be empty.
 
     Raises:
         UsageError: the database cannot be reached.
@@ -72,13 +72,13 @@ _REFERENCES = (
     records.c.blob,
     records.c.per_query,
 )
-_MIN_AGE = 3600.0  # seconds: a transaction that is under way may refer to it soon
+_MIN_AGE = 3600.0  # seconds: an open transaction may soon refer to the blob
 
 
 def unused_blobs(store: Store) -> tuple[tuple[str, ...], int]:
-    """Blobs that nothing refers to, and their bytes: of what was removed, or was never finished.
+    """The unreferenced blobs and their bytes, left by deletions or unfinished writes.
 
-    Those of the last hour are left out, as somebody may be adding what refers to them.
+    Blobs of the last hour are left out, because an open transaction may still refer to them.
 
     Raises:
         UsageError: the database cannot be reached.
@@ -97,12 +97,12 @@ def unused_blobs(store: Store) -> tuple[tuple[str, ...], int]:
 def _is_old(store: Store, name: str) -> bool:
     try:
         return store.blobs.age(name) > _MIN_AGE
-    except FileNotFoundError:  # only its row exists
+    except FileNotFoundError:  # only the row of the blob exists
         return True
 
 
 def delete_unused_blobs(store: Store) -> tuple[int, int]:
-    """Delete the blobs that nothing refers to; return their number and bytes.
+    """Delete the unreferenced blobs; return their number and bytes.
 
     Raises:
         UsageError: the database cannot be reached.
@@ -113,7 +113,7 @@ def delete_unused_blobs(store: Store) -> tuple[int, int]:
         statements = (sa.select(column).where(column.in_(names)) for column in _REFERENCES)
         referenced = {name for statement in statements for name in connection.scalars(statement)}
         for name in names:
-            if name not in referenced and _is_old(store, name):  # who adds it now makes it young
+            if name not in referenced and _is_old(store, name):  # adding a blob renews its age
                 connection.execute(sa.delete(blobs).where(blobs.c.sha256 == name))
                 store.blobs.remove(name)
                 deleted += 1
@@ -142,7 +142,7 @@ def _blob_findings(store: Store, connection: Connection) -> Iterator[Finding]:
 
 
 def _document_findings(connection: Connection) -> Iterator[Finding]:
-    """Find documents that something else than rankgate changed after raters saw them."""
+    """Find documents that were changed outside of rankgate after raters saw them."""
     names = ("id", "doc_id", "fields", "url", "image", "sha256")
     statement = sa.select(*(documents.c[name] for name in names))
     for row in connection.execute(statement.execution_options(yield_per=1000)):
@@ -152,7 +152,7 @@ def _document_findings(connection: Connection) -> Iterator[Finding]:
 
 
 def _answer_findings(connection: Connection) -> Iterator[Finding]:
-    """Find tasks whose last answers are not the last ratings of their raters."""
+    """Find tasks whose last answers differ from the last ratings of their raters."""
     key = (ratings.c.task, ratings.c.rater)
     last = (
         sa.select(sa.func.max(ratings.c.id).label("id"))
@@ -199,7 +199,7 @@ COUNTED_TABLES = (
 
 
 def count_rows(store: Store) -> dict[str, int]:
-    """Count rows by table, of one state of the store.
+    """Count rows by table, in one state of the store.
 
     Raises:
         UsageError: the database cannot be reached.
@@ -213,7 +213,7 @@ def count_rows(store: Store) -> dict[str, int]:
 
 
 def count_by_state(store: Store) -> dict[str, dict[str, int]]:
-    """Count alerts, notifications and runs of jobs by state.
+    """Count alerts, notifications and job runs by state.
 
     Raises:
         UsageError: the database cannot be reached.

@@ -1,4 +1,4 @@
-"""One project of a store, as commands and scripts use it: tables by name, results kept by name."""
+"""One project of a store, for commands and scripts: tables by name, and saved results."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ ALL = "all"
 
 
 class ResultLike(Protocol):
-    """A result, as all verbs return it."""
+    """A result, as every verb returns it."""
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values."""
+        """Return plain values."""
         ...
 
 

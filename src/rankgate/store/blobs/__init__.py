@@ -1,1 +1,1 @@
-"""Runs, judgments and results, which the store keeps as blobs."""
+"""Runs, judgments and results that the store keeps as blobs."""

@@ -1,6 +1,6 @@
-"""Blobs by their hash, in a folder or in object storage, and tables as Parquet bytes.
+"""Blobs identified by their hash, in a folder or in object storage, and tables as Parquet bytes.
 
-The same table has the same bytes. Blobs hold the rows of runs and judgments.
+Equal tables have the same bytes. Blobs hold the rows of runs and judgments.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def to_parquet(table: pl.DataFrame) -> bytes:
 
 
 def read_json_blob(blobs: Blobs, name: str) -> dict[str, Any]:
-    """The JSON of a compressed blob.
+    """The JSON value of a compressed blob.
 
     Raises:
         InputError: the blob is missing or damaged.
@@ -49,10 +49,10 @@ def read_json_blob(blobs: Blobs, name: str) -> dict[str, Any]:
 
 
 def from_parquet(content: bytes, source: str, columns: list[str] | None = None) -> pl.DataFrame:
-    """A table from Parquet; all columns by default.
+    """A table from Parquet bytes; all columns by default.
 
     Raises:
-        InputError: it is something else.
+        InputError: the bytes are not Parquet.
     """
     try:
         return pl.read_parquet(io.BytesIO(content), columns=columns)
@@ -67,18 +67,18 @@ PRIVATE_FOLDER = 0o700
 
 
 class Blobs(Protocol):
-    """A place of blobs."""
+    """A storage of blobs."""
 
     @property
     def where(self) -> str:
-        """The place, for people."""
+        """The location of the blobs, for messages."""
         ...
 
     def get(self, sha256: str) -> bytes:
         """The bytes with a hash.
 
         Raises:
-            InputError: they are not there, or damaged.
+            InputError: the blob is missing or damaged.
         """
         ...
 
@@ -95,20 +95,20 @@ class Blobs(Protocol):
         ...
 
     def remove(self, sha256: str) -> None:
-        """Delete a blob that nothing refers to."""
+        """Delete an unreferenced blob."""
         ...
 
 
 def open_blobs(location: str, url: URL) -> Blobs:
-    """The place that a store names.
+    """The blob storage that a store names.
 
     Args:
-        location: a folder, from that of a SQLite file if it is relative; an fsspec URL; empty is a
+        location: a folder, relative to the folder of the SQLite file; an fsspec URL; if empty, a
             folder next to the SQLite file.
         url: the url of the store.
 
     Raises:
-        MissingExtraError: a URL, and fsspec is not installed.
+        MissingExtraError: the location is a URL, and fsspec is not installed.
     """
     if "://" in location:
         return _open_remote(location)
@@ -120,13 +120,13 @@ def open_blobs(location: str, url: URL) -> Blobs:
 
 @dataclass(frozen=True)
 class Folder:
-    """Blobs as files of a folder, ``ab/abcd…``."""
+    """Blobs as files in a folder, ``ab/abcd…``."""
 
     folder: Path
 
     @property
     def where(self) -> str:
-        """The folder."""
+        """The path of the folder."""
         return str(self.folder)
 
     def _path(self, sha256: str) -> Path:
@@ -140,11 +140,11 @@ class Folder:
             raise _missing_error(sha256, self.where) from None
 
     def put(self, content: bytes) -> str:
-        """Store bytes in a complete file or in none; return their hash."""
+        """Store bytes in a complete file, or leave no file; return their hash."""
         name = hashlib.sha256(content).hexdigest()
         path = self._path(name)
         if path.is_file():
-            os.utime(path)  # so that no process deletes a blob in use
+            os.utime(path)  # the new time protects a blob in use from deletion by another process
         else:
             try:
                 self.folder.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
@@ -168,13 +168,13 @@ class Folder:
         return time.time() - self._path(sha256).stat().st_mtime
 
     def remove(self, sha256: str) -> None:
-        """Delete a blob that nothing refers to."""
+        """Delete an unreferenced blob."""
         self._path(sha256).unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)
 class Remote:
-    """Blobs as objects behind a URL of fsspec."""
+    """Blobs as objects under an fsspec URL."""
 
     where: str
     system: Any
@@ -205,40 +205,40 @@ class Remote:
         """Seconds since a blob was written."""
         try:
             modified_at: datetime = self.system.modified(f"{self.path}/{sha256}")
-        except NotImplementedError:  # storage without times keeps the blob
+        except NotImplementedError:  # a blob is kept if the storage has no times
             return 0.0
         zone = modified_at if modified_at.tzinfo else modified_at.replace(tzinfo=UTC)
         return (datetime.now(UTC) - zone).total_seconds()
 
     def remove(self, sha256: str) -> None:
-        """Delete a blob that nothing refers to."""
+        """Delete an unreferenced blob."""
         self.system.rm_file(f"{self.path}/{sha256}")
 
 
 @dataclass(frozen=True)
 class HashOnlyBlobs:
-    """No storage: blobs get their hash and are not kept, for a transaction that is undone."""
+    """A storage that computes hashes and keeps no bytes, for a transaction that is undone."""
 
     where: str = "nowhere"
 
     def get(self, sha256: str) -> bytes:
-        """Raise an error: no blob is kept."""
+        """Raise an error, because no blob is kept."""
         raise _missing_error(sha256, self.where)
 
     def put(self, content: bytes) -> str:
-        """The hash of bytes."""
+        """Return the hash of bytes."""
         return hashlib.sha256(content).hexdigest()
 
     def names(self) -> Iterator[str]:
-        """No names."""
+        """Yield no hashes."""
         yield from ()
 
     def age(self, sha256: str) -> float:  # noqa: ARG002 - as of every place
-        """0, as no blob is kept."""
+        """Return 0, because no blob is kept."""
         return 0.0
 
     def remove(self, sha256: str) -> None:
-        """Do nothing, as no blob is kept."""
+        """Do nothing, because no blob is kept."""
 
 
 def _open_remote(url: str) -> Remote:

@@ -1,6 +1,6 @@
 """Evaluations, verdicts and other results, and the extra data of imported files.
 
-The JSON of a result is a blob. Data of an imported file that only its format has is kept so
+The JSON of a result is a blob. Data that only the format of an imported file can hold is kept, so
 that an export restores it.
 """
 
@@ -33,10 +33,10 @@ class StoredResult:
     Attributes:
         id: the number.
         kind: ``evaluation``, ``comparison``, ``verdict`` or any other kind of result.
-        name: for people.
-        summary: for lists, such as means or the verdict.
+        name: the name that people see.
+        summary: the values shown in lists, such as means or the verdict.
         blob: the hash of its JSON.
-        created_at: when it was added.
+        created_at: the time when the result was added.
         created_by: the user who created it.
     """
 
@@ -59,10 +59,10 @@ def add_result(
     summary: JsonObject | None = None,
     created_by: int | None = None,
 ) -> StoredResult:
-    """Add a result, as its ``to_dict`` gives it.
+    """Add a result from the values of its ``to_dict``.
 
     Raises:
-        InputError: it has no kind.
+        InputError: the result has no kind.
     """
     kind = result.get("kind")
     if not isinstance(kind, str):
@@ -95,7 +95,7 @@ def get_result(connection: Connection, result: int) -> StoredResult:
 def list_results(
     connection: Connection, project: int, kind: str | None = None, *, most: int = 100
 ) -> list[StoredResult]:
-    """The latest results of a project, the last first."""
+    """The latest results of a project, newest first."""
     statement = sa.select(results).where(results.c.project == project)
     if kind is not None:
         statement = statement.where(results.c.kind == kind)
@@ -113,13 +113,13 @@ def read_result(stored: StoredResult, blobs: Blobs) -> dict[str, Json]:
 
 
 _KIND = "import"
-_ENTRIES = "\x1fentries"  # a key that no file has: JSON has no keys but texts
+_ENTRIES = "\x1fentries"  # a key that no file has: JSON keys are always texts
 
 
 def save_extra(
     connection: Connection, blobs: Blobs, project: int, source: str, extra: JsonObject
 ) -> None:
-    """Keep the data that only the format of a file has; once for each file name."""
+    """Keep the data that only the format of a file has, once for each file name."""
     imports = list_results(connection, project, _KIND, most=1_000)
     if all(stored_result.name != source for stored_result in imports):
         result = {"kind": _KIND, "extra": _to_json(dict(extra))}
@@ -127,7 +127,7 @@ def save_extra(
 
 
 def read_extras(connection: Connection, blobs: Blobs, project: int) -> dict[str, Json]:
-    """The kept data of all imports, by format; of several files of a format the first."""
+    """The kept data of all imports by format; if several files have a format, that of the first."""
     extra: dict[str, Json] = {}
     for stored_result in list_results(connection, project, _KIND, most=1_000):
         extra |= _from_json(read_result(stored_result, blobs)["extra"])

@@ -1,7 +1,7 @@
 """Runs, snapshots and resolved judgments of a store.
 
-Runs and snapshots are facts about them as rows, and their rankings as one blob each. Resolved
-judgments are one grade a pair, the rule that made them, and their hash.
+Facts about a run or a snapshot are rows, and its rankings are one blob. Resolved judgments have one
+grade per pair, the rule that made them, and their hash.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ class StoredRun:
         name: unique in the project.
         tag: the tag of a TREC file.
         sha256: the SHA-256 of the canonical table, as `Run.sha256`.
-        rows, queries: the numbers of rows and queries.
-        blob, states: hashes of the rankings and of what is known of each query.
-        ordered: as of `Run`.
-        made_by: engine and parameters of a snapshot.
-        created_at: when it was added.
+        rows, queries: the number of rows, and the number of queries.
+        blob, states: the hash of the rankings, and the hash of the state of each query.
+        ordered: as in `Run`.
+        made_by: the engine and parameters of a snapshot.
+        created_at: the time when the run was added.
         created_by: the user who created it.
     """
 
@@ -81,20 +81,20 @@ def add_run(
     made_by: JsonObject | None = None,
     created_by: int | None = None,
 ) -> StoredRun:
-    """Add a run; the same run under the same name is added once.
+    """Add a run; the same run under the same name is added only once.
 
     Args:
         connection: a connection to a store, for writing.
         blobs: the blobs of the store.
         project: the number of the project.
-        run: its rows are read.
-        name: in the project; by default the run's.
-        made_by: engine and parameters.
+        run: the run to add.
+        name: the name in the project; by default the name of the run.
+        made_by: the engine and parameters of a snapshot.
         created_by: a user.
 
     Raises:
-        UsageError: the name is another run's.
-        InputError, DuplicateError: rows that are not a run.
+        UsageError: another run has this name.
+        InputError, DuplicateError: the rows are not a valid run.
     """
     run_name = name or run.name
     existing = find_run(connection, project, run_name)
@@ -154,10 +154,10 @@ def read_stored_run(connection: Connection, blobs: Blobs, project: int, name: st
 
 
 def rankings(stored: StoredRun, blobs: Blobs) -> Run:
-    """A run with its rankings, read when they are needed.
+    """A run whose rankings are read when they are first needed.
 
     Raises:
-        InputError: its blob is missing or damaged, when it is read.
+        InputError: the blob is missing or damaged; raised when the rankings are read.
     """
 
     def pieces() -> Iterator[pl.DataFrame]:
@@ -175,7 +175,7 @@ def rankings(stored: StoredRun, blobs: Blobs) -> Run:
 
 
 def read_columns(stored: StoredRun, blobs: Blobs, columns: list[str]) -> pl.DataFrame:
-    """Some columns of a run's rows, which are not kept.
+    """Read some columns of a run's rows, without caching them.
 
     Raises:
         InputError: its blob is missing or damaged.
@@ -196,8 +196,8 @@ class StoredJudgments:
         scale: lowest, highest, labels; empty if unknown.
         unjudged: queries without judgments.
         made_by: rule and parameters.
-        last_rating: the number of the last rating that the store had then.
-        created_at: when they were made.
+        last_rating: the number of the last rating in the store at that time.
+        created_at: the time when the judgments were added.
         created_by: the user who created it.
     """
 
@@ -223,18 +223,19 @@ def add_judgments(
     name: str = "",
     created_by: int | None = None,
 ) -> StoredJudgments:
-    """Add judgments; the same judgments under the same name are added once.
+    """Add judgments; the same judgments under the same name are added only once.
 
     Args:
         connection: a connection to a store, for writing.
         blobs: the blobs for the grades.
         project: the number.
         qrels: the judgments.
-        name: the name; by default their own, without characters that an address cannot contain.
+        name: the name; by default that of the judgments, without characters that an address cannot
+            contain.
         created_by: a user.
 
     Raises:
-        UsageError: the name is that of other judgments, or cannot be in an address.
+        UsageError: other judgments have this name, or the name cannot be in an address.
     """
     if name:
         refuse_unaddressable("judgments", name)
@@ -288,7 +289,7 @@ def read_judgments(connection: Connection, blobs: Blobs, project: int, name: str
     """Judgments with their grades.
 
     Raises:
-        UsageError: there are none of this name.
+        UsageError: no judgments have this name.
         InputError: their blob is missing or damaged.
     """
     stored = find_judgments(connection, project, name)

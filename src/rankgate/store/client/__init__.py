@@ -1,4 +1,4 @@
-"""The client of a server's REST API, and a project of a server used as one of a store."""
+"""The client of a server's REST API, and a server's project with the interface of a stored one."""
 
 from rankgate.store.client.client import Client
 

@@ -1,4 +1,4 @@
-"""One project of a server, as commands use a project of a store."""
+"""A project of a server, with the same methods as a project of a store."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ ALL = "all"
 
 
 class ResultLike(Protocol):
-    """A result, as all verbs return it."""
+    """A result, as every verb returns it."""
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values."""
+        """Return plain values."""
         ...
 
 

@@ -1,1 +1,1 @@
-"""The material of judging: projects, queries, documents."""
+"""The data to judge: projects, queries and documents."""

@@ -1,7 +1,7 @@
-"""Search engines of a project: what answers its queries, by name.
+"""The search engines of a project, by name; they answer its queries.
 
-A definition holds the kind of engine and its settings as a file of the engine has them. Secrets are
-in it by the names of environment variables only.
+A definition holds the kind of engine and its settings, in the form of an engine file. Secrets are
+not stored: the settings only name environment variables.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class ProjectEngine:
     Attributes:
         name: unique in the project.
         kind: the kind of engine, such as ``opensearch``.
-        settings: the keys of its kind that have a value, as ``[engine]`` of a file has them.
+        settings: the keys with a value, as in the table ``[engine]`` of an engine file.
     """
 
     name: str
@@ -47,7 +47,7 @@ class ProjectEngine:
 
     @classmethod
     def from_json(cls, name: str, definition: Mapping[str, Any]) -> Self:
-        """The definition as it is stored."""
+        """Create an engine from its stored definition."""
         return cls(name, str(definition["kind"]), dict(definition["settings"]))
 
 
@@ -82,10 +82,10 @@ def get_engine(connection: Connection, project: int, name: str) -> ProjectEngine
 
 
 def save_engine(connection: Connection, project: int, engine: ProjectEngine) -> None:
-    """Add an engine to a project, or replace the one of the same name.
+    """Add an engine to a project, or replace the engine of the same name.
 
     Raises:
-        UsageError: the name is not a valid one.
+        UsageError: the name is not valid.
     """
     if not _NAME.fullmatch(engine.name):
         raise UsageError(
@@ -111,6 +111,6 @@ def delete_engine(connection: Connection, project: int, name: str) -> None:
 
 
 def _lock_definitions(connection: Connection, project: int) -> dict[str, JsonObject]:
-    """The definitions by name, which no other transaction changes until this one ends."""
+    """Lock and return the definitions by name, until the transaction ends."""
     projects.lock(connection, project)
     return dict(projects.get(connection, project).settings.get("engines", {}))

@@ -1,4 +1,4 @@
-"""Projects with their scale and their guidelines."""
+"""Projects with their grade scales and guidelines."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _IS_NOT_DELETED = sa.not_(projects.c.name.startswith(_DELETED_PREFIX))
 
 
 class ProjectSettings(TypedDict, total=False):
-    """The settings of a project that pages and scheduled jobs read."""
+    """The settings of a project that pages and scheduled jobs use."""
 
     metric: str
     alerts: str
@@ -54,14 +54,14 @@ class ProjectSettings(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Project:
-    """A project.
+    """A project of a store.
 
     Attributes:
         id: the number.
-        name: as in URLs and on the command line.
-        title, description: for people.
+        name: the name in URLs and on the command line.
+        title, description: texts shown on pages.
         settings: the settings of the pages, as JSON.
-        created_at, archived_at: moments.
+        created_at, archived_at: the time when the project was created, and archived.
     """
 
     id: int
@@ -80,8 +80,8 @@ class Grade:
     Attributes:
         grade: the number.
         label: its name.
-        colour: the colour of its button, ``#rrggbb``; empty is the page's choice.
-        description: when to give it.
+        colour: the colour of its button, ``#rrggbb``; if empty, the page chooses a colour.
+        description: the cases for which raters give this grade.
     """
 
     grade: float
@@ -92,7 +92,7 @@ class Grade:
 
 @dataclass(frozen=True)
 class Guideline:
-    """One version of a project's guideline; it never changes."""
+    """One version of a project's guideline; a version never changes."""
 
     version: str
     text: str
@@ -116,7 +116,7 @@ def add(
         name: lower case letters, digits and - . _
         title: for people.
         description: for people.
-        scale: the grades; without it any number is a grade until there is a scale.
+        scale: the grades; without a scale, any number is a valid grade.
         settings: the settings of the pages.
 
     Raises:
@@ -171,10 +171,10 @@ def get(connection: Connection, project: int) -> Project:
 
 
 def refuse_archived(connection: Connection, project: int) -> None:
-    """Check that a project takes changes.
+    """Check that a project accepts changes.
 
     Raises:
-        UsageError: it is archived.
+        UsageError: the project is archived.
     """
     row = get(connection, project)
     if row.archived_at is not None:
@@ -193,7 +193,7 @@ def lock(connection: Connection, project: int) -> None:
 def list_projects(
     connection: Connection, user: int | None = None, *, archived: bool = False
 ) -> list[Project]:
-    """Projects by name, all or those in which a user has a role; archived ones apart."""
+    """Projects by name, all or those in which a user has a role; archived or active ones."""
     hidden = projects.c.archived_at.is_not(None)
     statement = sa.select(projects).where(_IS_NOT_DELETED, hidden if archived else sa.not_(hidden))
     statement = statement.order_by(projects.c.name)
@@ -204,7 +204,7 @@ def list_projects(
 
 
 def change(connection: Connection, project: int, **values: object) -> Project:
-    """Change title, description, settings or archived_at."""
+    """Change the title, description, settings or archived_at of a project."""
     columns = {"title", "description", "settings", "archived_at"}
     assert set(values) <= columns
     connection.execute(sa.update(projects).where(projects.c.id == project).values(**values))
@@ -212,13 +212,13 @@ def change(connection: Connection, project: int, **values: object) -> Project:
 
 
 def change_settings(connection: Connection, project: int, settings: ProjectSettings) -> None:
-    """Change some settings, without losing others that are changed at the same time."""
+    """Change some settings, and keep other settings that are changed at the same time."""
     lock(connection, project)
     change(connection, project, settings=get(connection, project).settings | settings)
 
 
 def clear_name(connection: Connection, project: int) -> None:
-    """Clear the name of a deleted project's row, so that the name is free again."""
+    """Clear the name in a deleted project's row, so that the name can be used again."""
     values = {"name": f"{_DELETED_PREFIX}{project}", "title": "", "description": "", "settings": {}}
     connection.execute(sa.update(projects).where(projects.c.id == project).values(**values))
 
@@ -239,12 +239,12 @@ def scale(connection: Connection, project: int) -> Scale | None:
 
 
 def set_scale(connection: Connection, project: int, scale: Scale | Iterable[Grade]) -> None:
-    """Give a project its scale; grades stay as they are once there is a rating.
+    """Set the scale of a project; its grades cannot change once ratings exist.
 
     Labels, colours and descriptions may change at any time.
 
     Raises:
-        UsageError: other grades, and there are ratings; no list of grades.
+        UsageError: the grades differ and ratings exist; the scale does not list its grades.
     """
     if isinstance(scale, Scale):
         labels = dict(scale.labels)
@@ -283,7 +283,7 @@ def add_guideline(
     """Add a version of the guideline, which becomes the current one.
 
     Raises:
-        UsageError: there is this version already.
+        UsageError: this version exists already.
     """
     if guideline(connection, project, version) is not None:
         raise taken_error("guideline", version)

@@ -1,7 +1,7 @@
 """Queries with their tags, and documents as raters see them.
 
-A query has text, information need, frequency, and any other field as a tag. Documents are kept
-as they were when they were added, with a hash of their content.
+A query has a text, an information need, a frequency, and any other field as a tag. Documents are
+kept unchanged, with a hash of their content.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Query:
 
 
 def add_queries(connection: Connection, project: int, table: pl.DataFrame) -> int:
-    """Add queries, or give existing ones the fields of the table.
+    """Add queries, or add the fields of the table to existing queries.
 
     Args:
         connection: a connection to a store, for writing.
@@ -138,8 +138,8 @@ def list_queries(
     Args:
         connection: a connection to a store.
         project: the number of the project.
-        after: the number of the last one seen, to turn pages.
-        most: the largest number; all by default.
+        after: the number of the last query on the page before.
+        most: the largest number of queries; all by default.
         archived: list archived queries too.
     """
     statement = sa.select(queries).where(queries.c.project == project, queries.c.id > after)
@@ -179,7 +179,7 @@ def count_queries(connection: Connection, project: int) -> int:
 
 
 def queries_table(connection: Connection, project: int) -> pl.DataFrame | None:
-    """Queries that are not archived as a table of strings, tags as columns; None without any."""
+    """Active queries as a table of strings, with tags as columns; None if there are no queries."""
     rows = []
     for query in list_queries(connection, project):
         frequency = None if query.frequency is None else f"{query.frequency:g}"
@@ -194,7 +194,7 @@ def queries_table(connection: Connection, project: int) -> pl.DataFrame | None:
 
 
 def string_table(rows: list[dict[str, str | None]], ids: tuple[str, ...]) -> pl.DataFrame | None:
-    """Rows as a table of strings, without columns that hold nothing; None without rows."""
+    """Rows as a table of strings, without empty columns; None without rows."""
     if not rows:
         return None
     names = dict.fromkeys(name for row in rows for name in row)
@@ -214,12 +214,12 @@ _DOCUMENT_COLUMNS = ("query_id", "doc_id", "url", "image")
 
 @dataclass(frozen=True)
 class Document:
-    """A document.
+    """A document with the fields that raters see.
 
     Attributes:
         id: the number in the store.
         doc_id: the id.
-        of_query: the query whose fields these are, where they differ by query; or empty.
+        of_query: the query that the fields belong to, if they differ by query; otherwise empty.
         fields: the fields for raters, by name.
         url, image: links, if any.
         sha256: the SHA-256 of the fields and links, or None.
@@ -235,7 +235,7 @@ class Document:
 
 
 def add_documents(connection: Connection, project: int, table: pl.DataFrame) -> int:
-    """Add documents; existing ones without fields get them.
+    """Add documents, and fields to existing documents without fields.
 
     Args:
         connection: a connection to a store, for writing.
@@ -246,7 +246,7 @@ def add_documents(connection: Connection, project: int, table: pl.DataFrame) -> 
         The number of rows.
 
     Raises:
-        InputError: a document exists with other fields, which raters may have seen.
+        InputError: a document exists with other fields that raters may have seen.
     """
     moment = now()
     rows = [
@@ -294,11 +294,11 @@ def add_documents(connection: Connection, project: int, table: pl.DataFrame) -> 
 
 
 def add_new_documents(connection: Connection, project: int, table: pl.DataFrame) -> int:
-    """Add documents, and fields to those without any; others keep theirs, as raters saw them.
+    """Add documents, and fields to documents without fields; other documents stay unchanged.
 
     Args:
-        connection: of a store, to write.
-        project: which project.
+        connection: a connection to a store, for writing.
+        project: the number of the project.
         table: ``doc_id`` and fields.
 
     Returns:
@@ -323,7 +323,7 @@ def _content(row: Mapping[str, Any]) -> dict[str, Any]:
 def _documents_by_key(
     connection: Connection, project: int, doc_ids: list[str] | None = None
 ) -> dict[tuple[str, str], Document]:
-    """The documents of a project, or those with some ids."""
+    """The documents of a project by key, all or those with some ids."""
     statement = sa.select(documents).where(documents.c.project == project)
     if doc_ids is not None:
         statement = statement.where(documents.c.doc_id.in_(doc_ids))
@@ -343,7 +343,7 @@ def ensure_documents(
 ) -> dict[tuple[str, str], int]:
     """The numbers of documents by query and document; missing ones are added without fields.
 
-    The fields for a query come before those for every query.
+    Fields for one query take precedence over fields for every query.
     """
     pair_list = list(dict.fromkeys(pairs))
     pairs_table = pl.DataFrame(pair_list, dict.fromkeys(_PAIR, pl.String), orient="row")
@@ -352,7 +352,7 @@ def ensure_documents(
 
 
 def number_documents(connection: Connection, project: int, pairs: pl.DataFrame) -> pl.Series:
-    """The number of the document of each pair, as of `ensure_documents`.
+    """The number of each pair's document, as in `ensure_documents`.
 
     Args:
         connection: a connection to a store, for writing.
@@ -375,7 +375,7 @@ def number_documents(connection: Connection, project: int, pairs: pl.DataFrame) 
 
 
 def _find_numbers(connection: Connection, project: int, pairs: pl.DataFrame) -> pl.Series:
-    """The number of the document of each pair; null where there is none."""
+    """The number of each pair's document; null if the document is missing."""
     numbers = _numbers_by_key(connection, project)
     of_every_query = numbers.filter(pl.col("query_id") == "").select("doc_id", bare="number")
     return (
@@ -409,7 +409,7 @@ def documents_of_pairs(
 ) -> dict[tuple[str, str], Document]:
     """The document of each pair of query and document; missing ones are left out.
 
-    The fields for a query come before those for every query.
+    Fields for one query take precedence over fields for every query.
     """
     pair_list = list(dict.fromkeys(pairs))
     doc_ids = list(dict.fromkeys(doc_id for _, doc_id in pair_list))
@@ -435,7 +435,7 @@ def count_documents(connection: Connection, project: int) -> int:
 
 
 def field_names(connection: Connection, project: int, limit: int = 1_000) -> list[str]:
-    """The names of fields that the first documents of a project have."""
+    """The names of the fields in the first documents of a project."""
     statement = sa.select(documents.c.fields).where(documents.c.project == project)
     field_sets = connection.scalars(statement.order_by(documents.c.id).limit(limit))
     return list(dict.fromkeys(name for document_fields in field_sets for name in document_fields))

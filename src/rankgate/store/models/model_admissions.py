@@ -1,7 +1,7 @@
 """Admissions of models, rules for new runs, and the ratings that count.
 
-Admissions are by evidence, and the last one counts. A rule for new runs of a project lets a model
-rate their documents to a depth. Judgments are made of people's ratings, and those of admitted
+An admission rests on evidence, and the last admission counts. A rule for new runs lets a model rate
+their documents down to a depth. Judgments are made from the ratings of people and of admitted
 models.
 """
 
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Admission:
-    """An admission of a model in a project, or its end.
+    """An admission of a model in a project, or the end of an admission.
 
     Attributes:
         id: the number.
         rater: the model.
         verdict: ``pass``, ``fail``, ``inconclusive``; ``withdrawn`` by a manager.
         result: the number of the result that holds the evidence.
-        last_rating: the number of the last rating that the store had then.
-        at: when.
+        last_rating: the number of the last rating in the store at that time.
+        at: the time of the decision.
         user: the user who decided.
     """
 
@@ -62,7 +62,7 @@ def record_admission(
     result: int | None = None,
     user: int | None = None,
 ) -> Admission:
-    """Add an admission, or its end."""
+    """Record an admission, or the end of an admission."""
     last = sa.select(sa.func.max(ratings_table.c.id)).where(ratings_table.c.project == project)
     number = new_id(
         connection,
@@ -96,12 +96,12 @@ def admitted_raters(connection: Connection, project: int) -> frozenset[int]:
 
 @dataclass(frozen=True)
 class ModelRule:
-    """The rule of a project.
+    """The rule for new runs of a project.
 
     Attributes:
         project: its number.
-        settings: the endpoint, how the model is asked, limits of each run, and the depth.
-        after_run: the number of the last run that was looked at.
+        settings: the endpoint, the request settings, the limits for each run, and the depth.
+        after_run: the number of the last run that was checked.
     """
 
     project: int
@@ -119,7 +119,7 @@ def rule_of_project(connection: Connection, project: int) -> ModelRule | None:
 def save_rule(
     connection: Connection, project: int, settings: JsonObject, user: int | None = None
 ) -> None:
-    """Give a project a rule for the runs that come from now on."""
+    """Save the rule of a project for all later runs."""
     last = connection.scalar(sa.select(sa.func.max(runs.c.id)).where(runs.c.project == project))
     values = {
         "settings": dict(settings),
@@ -137,7 +137,7 @@ def remove(connection: Connection, project: int) -> None:
 
 
 def find_due_rules(connection: Connection) -> list[tuple[ModelRule, list[int]]]:
-    """Rules with the numbers of runs that came since they were looked at."""
+    """The rules with new runs, and the numbers of these runs."""
     statement = (
         sa.select(model_rules, runs.c.id.label("run"))
         .join(
@@ -172,7 +172,7 @@ def read_counting_ratings(
     name: str = "ratings",
     models: Models = "fill",
 ) -> Ratings:
-    """The ratings that judgments are made of; models count once they are admitted.
+    """The ratings that judgments are made from: those of people and of admitted models.
 
     Args:
         connection: a connection to a store.
@@ -182,7 +182,7 @@ def read_counting_ratings(
         models: the weight of admitted models.
 
     Raises:
-        InputError: no ratings that count.
+        InputError: the project has no ratings that count.
     """
     people: Ratings | None = None
     model_ratings: Ratings | None = None
@@ -210,6 +210,6 @@ def read_counting_ratings(
 
 
 def _graded_pairs(table: pl.DataFrame) -> pl.DataFrame:
-    """The pairs to which some rater's last rating is a grade."""
+    """The pairs for which the last rating of at least one rater is a grade."""
     last_rows = table.unique([*_PAIR, "rater"], keep="last", maintain_order=True)
     return last_rows.filter(pl.col("grade").is_not_null()).select(_PAIR).unique()

@@ -1,4 +1,4 @@
-"""Answers of models, with the hash of their request, which identifies them."""
+"""Answers of models, identified by the hash of their request."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ class ModelAnswer:
 
     Attributes:
         id: the number.
-        job, rater, task: their numbers; the rater is the model.
-        request: the hash of what was asked, and of the scale.
+        job, rater, task: the numbers of the job, the rater (the model) and the task.
+        request: the hash of the request and the scale.
         rating_id: the id of the rating; None if the model did not answer.
         answered: True if the model answered, readable or not.
-        grade: None where there is none.
-        reason: why there is none.
+        grade: the grade; None if the answer has no grade.
+        reason: the reason for a missing grade.
         comment: the model's explanation.
-        confidence: from 0 to 1, where the model gives one.
-        input_tokens, output_tokens, cost, attempts, seconds: what it took.
-        answer: as it came, cut.
-        at: when.
+        confidence: from 0 to 1, if the model states it.
+        input_tokens, output_tokens, cost, attempts, seconds: the usage of the request.
+        answer: the unchanged text, shortened.
+        at: the time of the answer.
     """
 
     id: int
@@ -72,20 +72,20 @@ def record_answer(
     guideline: str = "",
     **more: Any,
 ) -> str | None:
-    """Record an answer, and the rating that it is, in one transaction.
+    """Record an answer and its rating in one transaction.
 
-    A request that failed is recorded for what it cost, and is not a rating.
+    A failed request is recorded with its cost, and adds no rating.
 
     Args:
         connection: a connection to a store, for writing.
         job: the job of the model.
         task: the number of the task.
-        request: the hash.
+        request: the hash of the request.
         answered: True if the model answered.
         grade: on the scale, or None.
-        reason: why there is none.
+        reason: the reason for a missing grade.
         comment: the model's explanation.
-        confidence: from 0 to 1, if it gave one.
+        confidence: from 0 to 1, if the model stated it.
         guideline: the name of the prompt, kept with the rating.
         more: ``input_tokens``, ``output_tokens``, ``cost``, ``attempts``, ``seconds``, ``answer``.
 
@@ -166,7 +166,7 @@ def requests_by_task(connection: Connection, job: Job) -> dict[int, str]:
 
 
 def last_grades(connection: Connection, job: Job) -> list[tuple[float | None, str | None]]:
-    """The grade, or the reason why there is none, of each task that the model answered."""
+    """The grade, or the reason for a missing grade, of each task that the model answered."""
     columns = model_answers.c
     last = (
         sa.select(sa.func.max(columns.id))
@@ -180,7 +180,7 @@ def last_grades(connection: Connection, job: Job) -> list[tuple[float | None, st
 
 @dataclass(frozen=True)
 class Totals:
-    """Totals of a model in a project: tasks with a grade and without, requests, tokens, cost."""
+    """Totals of a model in a project: tasks with and without a grade, requests, tokens, cost."""
 
     graded: int = 0
     without_grade: int = 0
@@ -191,7 +191,7 @@ class Totals:
 
 
 def totals(connection: Connection, project: int) -> dict[int, Totals]:
-    """The totals of each model in a project, by its number."""
+    """The totals of each model in a project, by the model's number."""
     columns = model_answers.c
     usage_sums = (
         sa.select(
@@ -231,7 +231,7 @@ def totals(connection: Connection, project: int) -> dict[int, Totals]:
 
 @dataclass(frozen=True)
 class AskedPair:
-    """A query and a document with the answer of a model, as a page lists them."""
+    """A query and a document with a model's answer, for a page."""
 
     query_id: str
     query: str | None
@@ -250,7 +250,7 @@ class AskedPair:
 def answers_of_rater(
     connection: Connection, project: int, rater: int, *, before: int | None = None, most: int = 50
 ) -> list[AskedPair]:
-    """The answers of a model, the last first, with the ids of query and document."""
+    """The answers of a model, newest first, with the ids of query and document."""
     condition = sa.and_(model_answers.c.project == project, model_answers.c.rater == rater)
     condition = condition if before is None else sa.and_(condition, model_answers.c.id < before)
     statement = (
@@ -272,7 +272,7 @@ def answers_of_rater(
 
 @dataclass(frozen=True)
 class TaskTexts:
-    """A task with its texts, as a model is asked about it."""
+    """A task with the texts that are sent to a model."""
 
     task: int
     query_id: str
@@ -284,13 +284,13 @@ class TaskTexts:
 def read_task_texts(
     connection: Connection, numbers: list[int], fields: list[str]
 ) -> list[TaskTexts]:
-    """Tasks with their texts, in order of their numbers.
+    """Tasks with their texts, in the order of their numbers.
 
     Args:
         connection: a connection to a store.
         numbers: the numbers of some hundreds of tasks.
-        fields: the fields of documents, in order; all where none of them is there, as on the rating
-            page.
+        fields: the fields of documents, in order; if a document has no such field, all fields, as
+            on the rating page.
     """
     statement = (
         sa.select(

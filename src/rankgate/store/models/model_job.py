@@ -1,4 +1,4 @@
-"""A job of a model, as a value."""
+"""A job of a model, as a frozen value."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ class Job:
 
     Attributes:
         id: the number.
-        project: in which project.
-        rater: the model.
-        name: the name of the job, for people.
+        project: the number of the project.
+        rater: the number of the model.
+        name: the name of the job that people see.
         state: ``waiting``, ``running``, ``cancelling``; ``done``, ``cancelled``, ``stopped`` by a
             limit, ``failed``.
         endpoint: the server's name of the endpoint; None for jobs of the command line.
         settings: the settings of requests, the limits, and the answers for review; without keys.
-        total: tasks.
-        problem: why it was stopped or failed.
-        owner: the process that works on it: host and number.
-        until: the end of the lease of that process.
-        created_at, created_by, started_at, ended_at: when, and by whom.
+        total: the number of tasks.
+        problem: the reason why the job stopped or failed.
+        owner: the process that runs the job: host and process number.
+        until: the end of this process's lease.
+        created_at, created_by, started_at, ended_at: the times, and the user who created the job.
     """
 
     id: int

@@ -1,7 +1,7 @@
-"""Jobs of models, and their requests until the answer is kept.
+"""Jobs of models, and requests without a saved answer.
 
-Requests to models are held from before they are sent until their answer is kept. Jobs record
-which tasks a model rates, how far it is, and which process works on it.
+A request to a model is recorded before it is sent, and deleted when its answer is saved. A job
+records the tasks that a model rates, its progress, and the process that runs it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def add_request(
     tokens: tuple[int, int],
     cost: float | None,
 ) -> None:
-    """Record a request before it is sent, with the most that it can take."""
+    """Record a request before it is sent, with its largest possible usage."""
     values = {
         "job": job,
         "task": task,
@@ -54,13 +54,13 @@ def add_request(
 
 
 def delete_requests(connection: Connection, job: int, task: int) -> None:
-    """Delete the requests of a task, as its outcome is kept or they took nothing."""
+    """Delete a task's requests, because their outcome is saved or they cost nothing."""
     is_task_request = sa.and_(open_requests.c.job == job, open_requests.c.task == task)
     connection.execute(sa.delete(open_requests).where(is_task_request))
 
 
 def count_unread(connection: Connection, job: Job) -> None:
-    """Record the requests whose process ended as answers that were not read: they may have cost."""
+    """Record the unread requests of a dead process as answers, because they may have cost money."""
     is_job_request = open_requests.c.job == job.id
     rows = connection.execute(
         sa.select(open_requests).where(is_job_request).order_by(open_requests.c.id)
@@ -96,8 +96,8 @@ class JobProgress:
         done: tasks with an answer.
         requests: the number of requests sent.
         input_tokens, output_tokens: the number of tokens of these requests.
-        cost: the cost of these requests, as far as prices are known.
-        failed: requests that got no answer.
+        cost: the cost of the requests with known prices.
+        failed: the number of requests without an answer.
     """
 
     done: int
@@ -119,7 +119,7 @@ def add(
     settings: JsonObject | None = None,
     created_by: int | None = None,
 ) -> Job:
-    """Add a job that waits; arguments as the fields of `Job`.
+    """Add a waiting job; the arguments are the fields of `Job`.
 
     Raises:
         UsageError: the model has a job under way in this project.
@@ -161,7 +161,7 @@ def get(connection: Connection, job: int) -> Job:
 
 
 def list_jobs(connection: Connection, project: int, rater: int | None = None) -> list[Job]:
-    """The jobs of a project, or of one model in it, the last first."""
+    """The jobs of a project, or of one model in a project, newest first."""
     statement = sa.select(model_jobs).where(model_jobs.c.project == project)
     if rater is not None:
         statement = statement.where(model_jobs.c.rater == rater)
@@ -208,7 +208,7 @@ def progress(connection: Connection, job: Job) -> JobProgress:
 def update_job(
     connection: Connection, job: int, settings: JsonObject, tasks: Collection[int] = ()
 ) -> None:
-    """Give a job other settings, and tasks that came since."""
+    """Change the settings of a job, and add new tasks."""
     statement = insert(connection, job_tasks).on_conflict_do_nothing()
     rows = [{"job": job, "task": task} for task in tasks]
     for begin in range(0, len(rows), CHUNK_ROWS):
@@ -219,23 +219,23 @@ def update_job(
 
 
 def cancel(connection: Connection, job: int) -> Job:
-    """Ask the process that works on a job to end it; its answers stay."""
+    """Cancel a job, so that its process ends; saved answers stay."""
     is_job = model_jobs.c.id == job
     cancel_waiting = sa.update(model_jobs).where(is_job, model_jobs.c.state == "waiting")
     connection.execute(cancel_waiting.values(state="cancelled", ended_at=now()))
     cancel_running = sa.update(model_jobs).where(is_job, model_jobs.c.state == "running")
     connection.execute(cancel_running.values(state="cancelling"))
     job_row = get(connection, job)
-    if job_row.state == "cancelling" and is_free(job_row):  # no process will end it
+    if job_row.state == "cancelling" and is_free(job_row):  # no process will end the job
         end(connection, job, "cancelled")
     return get(connection, job)
 
 
 def resume(connection: Connection, job: int) -> Job:
-    """Let a job that ended wait for a process again.
+    """Set an ended job to waiting again.
 
     Raises:
-        UsageError: it is under way, or done; another job of the model is under way.
+        UsageError: the job is active or done; another job of the model is active.
     """
     job_row = get(connection, job)
     if job_row.state in UNDER_WAY and not is_free(job_row):
@@ -254,7 +254,7 @@ def resume(connection: Connection, job: int) -> Job:
 
 
 def claim(connection: Connection, job: int, owner: str) -> bool:
-    """Take a job that waits, or whose process died; False if another process has it."""
+    """Claim a job that waits or whose process died; False if another process has the job."""
     row = connection.execute(
         sa.select(model_jobs).where(model_jobs.c.id == job).with_for_update()
     ).first()
@@ -273,7 +273,7 @@ def claim(connection: Connection, job: int, owner: str) -> bool:
 
 
 def renew_lease(connection: Connection, job: int, owner: str) -> bool:
-    """Keep a job; False if it is cancelled, or another process has it."""
+    """Renew the lease of a job; False if the job is cancelled or another process has it."""
     is_owned = sa.and_(model_jobs.c.id == job, model_jobs.c.owner == owner)
     update_result = connection.execute(
         sa.update(model_jobs)
@@ -284,14 +284,14 @@ def renew_lease(connection: Connection, job: int, owner: str) -> bool:
 
 
 def end(connection: Connection, job: int, state: str, problem: str = "") -> None:
-    """Record the end of a job and its reason; requests without a kept answer are counted."""
+    """Record the end of a job and its reason; requests without a saved answer are counted."""
     count_unread(connection, get(connection, job))
     values = {"state": state, "problem": problem, "until": None, "ended_at": now()}
     connection.execute(sa.update(model_jobs).where(model_jobs.c.id == job).values(values))
 
 
 def is_free(job: Job) -> bool:
-    """True if no living process has a job: no process took it, or it gives no sign of life."""
+    """True if no live process runs a job: it was never claimed, or its lease has ended."""
     if job.until is None or not timedelta(0) <= job.until - now() <= MAX_AHEAD:
         return True
     host, _, number = job.owner.rpartition(":")
@@ -308,12 +308,12 @@ def is_free(job: Job) -> bool:
 
 
 def this_process() -> str:
-    """The owner of jobs that this process works on."""
+    """The name of this process as the owner of jobs."""
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
 def waiting_jobs(connection: Connection) -> Iterator[Job]:
-    """Jobs of the server that wait for a process, or whose process died, the oldest first."""
+    """Jobs of the server that wait or whose process died, the oldest first."""
     statement = sa.select(model_jobs).where(
         model_jobs.c.state.in_(UNDER_WAY), model_jobs.c.endpoint.is_not(None)
     )

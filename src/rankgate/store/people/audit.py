@@ -22,14 +22,14 @@ class Entry:
     """An entry of the audit log: one action.
 
     Attributes:
-        id: its number; later is larger.
-        at: when.
-        user: who, if a user.
-        actor: the name of who did it then, such as ``command line``.
+        id: the number; later entries have larger numbers.
+        at: the time of the action.
+        user: the user who acted; None for a program.
+        actor: the name of the user or program at that time, such as ``command line``.
         action: the action, such as ``user.add``.
-        project: the project, if there is one.
-        subject: to what.
-        details: more of it; never a secret.
+        project: the project, if the action belongs to one.
+        subject: the object of the action.
+        details: further data, without secrets.
     """
 
     id: int
@@ -44,7 +44,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Actor:
-    """The actor of an action: a user, or a program on somebody's behalf."""
+    """The user or program that performs an action."""
 
     name: str
     user: int | None = None
@@ -83,13 +83,13 @@ def entries(
     before: int | None = None,
     most: int = 100,
 ) -> list[Entry]:
-    """The latest entries, the last first.
+    """The latest entries, newest first.
 
     Args:
         connection: a connection to a store.
         project: the number of one project; all by default.
-        before: only entries with smaller numbers, to turn pages.
-        most: the largest number.
+        before: only entries with smaller numbers, for the next page.
+        most: the largest number of entries.
     """
     statement = sa.select(audit_log).order_by(audit_log.c.id.desc()).limit(most)
     if project is not None:

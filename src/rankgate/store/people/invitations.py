@@ -1,4 +1,4 @@
-"""Invitations: links by which somebody becomes a user, once."""
+"""Invitations: links that let a person become a user once."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ LIFETIME = timedelta(days=7)
 
 @dataclass(frozen=True)
 class Invitation:
-    """An invitation link that is not used yet.
+    """An unused invitation link.
 
     Attributes:
         id: the number.
-        project, role: the project and the role in it; None for no right in any project.
-        admin: True if they become an admin of the store.
-        name: the user's name; empty is that they choose one.
-        created_by: who invites them.
-        created_at, expires_at, used_at: moments.
+        project, role: the project and the role in it; None if the user gets no role.
+        admin: True if the user becomes an admin of the store.
+        name: the user's name; if empty, the user chooses it.
+        created_by: the user who sends the invitation.
+        created_at, expires_at, used_at: the times of creation, expiry and use.
     """
 
     id: int
@@ -56,13 +56,13 @@ def invite(
     created_by: int | None = None,
     lifetime: timedelta = LIFETIME,
 ) -> tuple[Invitation, str]:
-    """Make an invitation.
+    """Create an invitation.
 
     Returns:
-        The invitation, and the secret of its link, which is not kept.
+        The invitation, and the secret of its link, which is not stored.
 
     Raises:
-        UsageError: a role without a project, or no such role.
+        UsageError: a role has no project, or does not exist.
     """
     if (project is None) != (role is None) or (role is not None and role not in ROLES):
         problem = f"name a project and a role in it: {', '.join(ROLES)}."
@@ -85,7 +85,7 @@ def invite(
 
 
 def find(connection: Connection, secret: str) -> Invitation | None:
-    """The invitation of a link; None if it was used, revoked, or is too old."""
+    """The invitation of a link; None if it was used, revoked or has expired."""
     row = connection.execute(
         sa.select(invitations).where(
             invitations.c.secret_hash == secret_hash(secret),
@@ -116,10 +116,10 @@ def accept(
 
 
 def apply_invitation(connection: Connection, invitation: Invitation | None, user: User) -> None:
-    """Give a user the role of an invitation, which is then used; a higher role stays.
+    """Give a user the role of an invitation, and mark it as used; a higher role stays.
 
     Raises:
-        UsageError: the invitation is not valid, or somebody else used it at the same moment.
+        UsageError: the invitation is not valid, or another user used it at the same time.
     """
     if invitation is None:
         raise _invalid_error()

@@ -1,7 +1,7 @@
-"""Secrets that work once and for a short time: links to set a password, sign-ins under way.
+"""Short-lived secrets that work once: links to set a password, and sign-ins in progress.
 
-Only hashes are stored, and a secret is deleted when it is used. A secret for one purpose is of no
-use for another.
+Only hashes are stored, and a secret is deleted when it is used. A secret works for one purpose
+only.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PREFIXES: dict[Purpose, str] = {"password": "rgp", "sign-in": "rgf"}
 def issue(
     connection: Connection, user: int, purpose: Purpose, lifetime: timedelta
 ) -> tuple[str, datetime]:
-    """Make a secret, which is not kept, and the moment at which it expires.
+    """Create a secret, which is not stored, and return it with its expiry time.
 
     Expired secrets, of any user, are deleted.
     """
@@ -50,7 +50,7 @@ def issue(
 
 
 def count_since(connection: Connection, user: int, purpose: Purpose, moment: datetime) -> int:
-    """The number of unused secrets of a user that were made since a moment."""
+    """The number of a user's unused secrets created since a given time."""
     is_recent = sa.and_(
         one_time_secrets.c.user == user,
         one_time_secrets.c.purpose == purpose,
@@ -60,7 +60,7 @@ def count_since(connection: Connection, user: int, purpose: Purpose, moment: dat
 
 
 def find(connection: Connection, secret: str, purpose: Purpose) -> User | None:
-    """The user of a secret; None if it was used, has expired, or its user is disabled."""
+    """The user of a secret; None if it was used or has expired, or if its user is disabled."""
     statement = (
         sa.select(users)
         .join(one_time_secrets, one_time_secrets.c.user == users.c.id)
@@ -71,7 +71,7 @@ def find(connection: Connection, secret: str, purpose: Purpose) -> User | None:
 
 
 def use(connection: Connection, secret: str, purpose: Purpose) -> User | None:
-    """The user of a secret, as `find`; it works for one of two requests at the same moment."""
+    """Use a secret and return its user, as `find`; of two simultaneous calls only one succeeds."""
     user = find(connection, secret, purpose)
     statement = sa.delete(one_time_secrets).where(_is_valid(secret, purpose))
     return user if connection.execute(statement).rowcount else None

@@ -1,8 +1,8 @@
 """Second factors: codes of an app (TOTP, RFC 6238), and recovery codes that work once.
 
-A code is accepted for its 30 seconds and those before and after it, and only once: the step of
-the last code is stored, and an earlier one or the same is refused. Recovery codes are stored as
-hashes; the secret of an app must be stored as it is, to compute its codes.
+A code is accepted once, during its own 30 seconds and the 30 seconds before and after. The step of
+the last code is stored, and codes of this step or earlier steps are refused. Recovery codes are
+stored as hashes; the secret of an app must be stored as it is, to compute its codes.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _totp(secret: str) -> TOTP:
 
 
 def has_second_factor(connection: Connection, user: int) -> bool:
-    """True if a user confirmed a second factor, so that sign-in by password asks for it."""
+    """True if a user confirmed a second factor, which sign-in by password then requires."""
     is_confirmed = second_factors.c.confirmed_at.is_not(None)
     statement = sa.select(sa.exists().where(second_factors.c.user == user, is_confirmed))
     return bool(connection.scalar(statement))
@@ -57,10 +57,10 @@ def users_with_second_factor(connection: Connection) -> set[int]:
 
 
 def begin(connection: Connection, user: int) -> str:
-    """The secret of a new second factor, which counts when it is confirmed.
+    """The secret of a new second factor, which is active after its confirmation.
 
     Raises:
-        UsageError: the user has one.
+        UsageError: the user already has a second factor.
     """
     require("second factors need PyOTP", "pyotp")
     from pyotp import random_base32
@@ -76,7 +76,7 @@ def begin(connection: Connection, user: int) -> str:
 
 
 def app_link(secret: str, name: str, issuer: str) -> str:
-    """The link ``otpauth://…`` by which an app takes a secret."""
+    """The link ``otpauth://…`` that transfers a secret to an app."""
     return _totp(secret).provisioning_uri(name=name, issuer_name=issuer)
 
 
@@ -86,7 +86,7 @@ def confirm(
     """Confirm a second factor by a code of the app.
 
     Returns:
-        New recovery codes, which are not kept; None if the code is wrong.
+        New recovery codes, stored only as hashes; None if the code is wrong.
     """
     if has_second_factor(connection, user) or not _use_app_code(connection, user, code, moment):
         return None
@@ -98,16 +98,16 @@ def confirm(
 def use_code(
     connection: Connection, user: int, code: str, moment: datetime | None = None
 ) -> Literal["app", "recovery code"] | None:
-    """Use a code of a confirmed second factor; it does not work again.
+    """Use a code of a confirmed second factor; the code does not work again.
 
     Args:
         connection: a connection to a store, for writing.
-        user: whose.
+        user: the number of the user.
         code: six digits of the app, or a recovery code; blanks and hyphens do not matter.
         moment: now by default.
 
     Returns:
-        The kind of the code; None if it is wrong, was used, or there is no second factor.
+        The kind of the code; None if it is wrong, was used, or the user has no second factor.
     """
     if not has_second_factor(connection, user):
         return None
@@ -122,7 +122,7 @@ def use_code(
 def _use_app_code(
     connection: Connection, user: int, code: str, moment: datetime | None = None
 ) -> bool:
-    """True for a code of the app that is right and was not used; it is used then."""
+    """Use a code of the app; True if it is right and was not used before."""
     is_own = second_factors.c.user == user
     secret = connection.scalar(sa.select(second_factors.c.secret).where(is_own))
     if secret is None:
@@ -142,7 +142,7 @@ def _use_app_code(
 
 
 def renew_recovery_codes(connection: Connection, user: int) -> list[str]:
-    """New recovery codes instead of all earlier ones; only their hashes are kept."""
+    """Replace all recovery codes by new ones, and store only their hashes."""
     connection.execute(sa.delete(recovery_codes).where(recovery_codes.c.user == user))
     codes = [
         "-".join("".join(secrets.choice(_ALPHABET) for _ in range(_GROUP)) for _ in range(_GROUPS))
@@ -154,7 +154,7 @@ def renew_recovery_codes(connection: Connection, user: int) -> list[str]:
 
 
 def count_recovery_codes(connection: Connection, user: int) -> int:
-    """The number of recovery codes that were not used."""
+    """The number of unused recovery codes."""
     statement = sa.select(sa.func.count()).where(recovery_codes.c.user == user)
     return connection.scalar(statement) or 0
 
@@ -163,7 +163,7 @@ def remove(connection: Connection, user: User) -> None:
     """Remove the second factor of a user with its recovery codes.
 
     Raises:
-        UsageError: they have none.
+        UsageError: the user has no second factor.
     """
     if not has_second_factor(connection, user.id):
         raise UsageError(f"{user.name} has no second factor.", code="no-second-factor")

@@ -1,8 +1,8 @@
-"""Secrets, sessions and API tokens, and the user that one of them identifies.
+"""Secrets, sessions and API tokens, and the user identified by a session or token.
 
 - Secrets: passwords by argon2, and random secrets that are kept as hashes.
 - Sessions of people who are signed in, and attempts to sign in.
-- API tokens: a secret that is shown once, with scopes and an end.
+- API tokens: a secret that is shown once, with scopes and an expiry time.
 - The user of a session or token: identified in one statement, as every request needs it.
 """
 
@@ -55,7 +55,7 @@ def password_hash(password: str) -> str:
     """The argon2id hash of a password.
 
     Raises:
-        UsageError: shorter than ten characters, or absurdly long.
+        UsageError: the password is shorter than ten characters, or far too long.
     """
     if not SHORTEST <= len(password) <= LONGEST:
         raise UsageError(f"a password has {SHORTEST} characters or more.", code="weak-password")
@@ -63,7 +63,7 @@ def password_hash(password: str) -> str:
 
 
 def verify_password(hashed: str | None, password: str) -> bool:
-    """True if a password matches a hash; without a hash it takes the same time."""
+    """True if a password matches a hash; without a hash the check takes the same time."""
     from argon2.exceptions import InvalidHashError, VerificationError
 
     if len(password) > LONGEST:
@@ -75,7 +75,7 @@ def verify_password(hashed: str | None, password: str) -> bool:
 
 
 def renewed_hash(hashed: str, password: str) -> str | None:
-    """A new hash of a password where its hash has outdated parameters; otherwise None."""
+    """A new hash of a password if the parameters of its hash are outdated; otherwise None."""
     return _hasher().hash(password) if _hasher().check_needs_rehash(hashed) else None
 
 
@@ -85,7 +85,7 @@ def new_secret(prefix: str) -> str:
 
 
 def secret_hash(secret: str) -> str:
-    """The kept hash of a random secret; it has 256 bits, so one round of SHA-256 is enough."""
+    """The stored hash of a random secret; one round of SHA-256 is enough for 256 random bits."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
@@ -98,14 +98,14 @@ LIFETIME = timedelta(hours=12)
 
 @dataclass(frozen=True)
 class Session:
-    """Somebody who is signed in.
+    """A session of a signed-in user.
 
     Attributes:
         id: the number.
-        user: who.
-        csrf: the word that every form of this session sends back.
-        created_at, seen_at, expires_at: moments.
-        address, browser: from where it began, and the name that the browser gave itself.
+        user: the number of the user.
+        csrf: the token that every form of this session sends back.
+        created_at, seen_at, expires_at: the times of creation, last use and expiry.
+        address, browser: the IP address at sign-in, and the user agent of the browser.
     """
 
     id: int
@@ -126,7 +126,7 @@ def begin_session(
     address: str = "",
     browser: str = "",
 ) -> tuple[Session, str]:
-    """Begin a session with a new secret, for the cookie; it is not kept.
+    """Begin a session, and return its new secret for the cookie; only a hash is stored.
 
     Sessions of the user that have expired are deleted.
     """
@@ -150,26 +150,26 @@ def begin_session(
 
 
 def extend_session(connection: Connection, session: int, lifetime: timedelta = LIFETIME) -> None:
-    """Extend a session; call it every few minutes, not with every request."""
+    """Extend a session; call this function every few minutes, not for every request."""
     moment = now()
     values = {"seen_at": moment, "expires_at": moment + lifetime}
     connection.execute(sa.update(sessions).where(sessions.c.id == session).values(**values))
 
 
 def end_session(connection: Connection, session: int) -> None:
-    """Sign out."""
+    """Delete a session."""
     connection.execute(sa.delete(sessions).where(sessions.c.id == session))
 
 
 def list_sessions(connection: Connection, user: int) -> list[Session]:
-    """The sessions of a user that have not expired, the last used one first."""
+    """The unexpired sessions of a user, the last used first."""
     is_active = sa.and_(sessions.c.user == user, sessions.c.expires_at > now())
     statement = sa.select(sessions).where(is_active).order_by(sessions.c.seen_at.desc())
     return [value_of(Session, row) for row in connection.execute(statement)]
 
 
 def end_sessions(connection: Connection, user: int, *, except_for: int | None = None) -> int:
-    """Sign a user out everywhere, or everywhere but in one session; return how many ended."""
+    """End all sessions of a user, or all but one; return the number of ended sessions."""
     statement = sa.delete(sessions).where(sessions.c.user == user)
     if except_for is not None:
         statement = statement.where(sessions.c.id != except_for)
@@ -177,7 +177,7 @@ def end_sessions(connection: Connection, user: int, *, except_for: int | None = 
 
 
 def use_once(connection: Connection, word: str) -> bool:
-    """Record a one-time word; True if it was used before, within a day."""
+    """Record a one-time token; True if it was used before, within a day."""
     name = f"once {secret_hash(word)}"
     if connection.scalar(sa.select(sign_ins.c.id).where(sign_ins.c.name == name)) is not None:
         return True
@@ -190,22 +190,22 @@ def begin_attempt(
 ) -> int | None:
     """Record a sign-in attempt before the password is checked; it counts as failed until then.
 
-    Attempts for one name are counted by address, so that others cannot lock its owner out. Those
-    of more than a day ago are forgotten.
+    Attempts for one name are counted by address, so that other people cannot lock out its owner.
+    Attempts of more than a day ago are deleted.
 
     Args:
         connection: a connection to a store, for writing.
-        name: who signs in.
-        address: from where.
+        name: the name at sign-in.
+        address: the IP address.
         tries: the number of failed attempts for the name from this address that are allowed, after
             the last success.
         from_one: the number of failed attempts for any name from this address that are allowed.
-        since: in this time.
+        since: the length of the period in which failed attempts count.
 
     Returns:
         The number of the attempt; None if too many failed.
     """
-    if connection.dialect.name == "postgresql":  # SQLite lets one write at a time by itself
+    if connection.dialect.name == "postgresql":  # SQLite itself allows only one write at a time
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_ATTEMPTS)))
     moment, login = now(), name.strip().lower()
     connection.execute(sa.delete(sign_ins).where(sign_ins.c.at < moment - timedelta(days=1)))
@@ -228,7 +228,7 @@ def begin_attempt(
 
 
 def mark_success(connection: Connection, attempt: int) -> None:
-    """Record that the password of an attempt was right."""
+    """Record that the password of an attempt was correct."""
     connection.execute(sa.update(sign_ins).where(sign_ins.c.id == attempt).values(good=True))
 
 
@@ -243,10 +243,11 @@ class Token:
     Attributes:
         id: the number.
         user: the number of its user.
-        project: the only project that it is for, if any.
+        project: the only project that the token can access; None for all.
         name: the purpose of the token.
         scopes: the scopes, from ``SCOPES``.
-        created_at, expires_at, revoked_at, used_at: moments.
+        created_at, expires_at, revoked_at, used_at: the times of creation, expiry, revocation and
+            last use.
     """
 
     id: int
@@ -269,10 +270,10 @@ def issue_token(
     project: int | None = None,
     expires_at: datetime | None = None,
 ) -> tuple[Token, str]:
-    """Make a token.
+    """Create a token.
 
     Returns:
-        The token, and its secret, which is not kept.
+        The token, and its secret, which is not stored.
 
     Raises:
         UsageError: no such scope.
@@ -312,7 +313,7 @@ def list_tokens(connection: Connection, user: int | None = None) -> list[Token]:
 
 
 def revoke_token(connection: Connection, token: int) -> Token:
-    """End a token.
+    """Revoke a token.
 
     Raises:
         UsageError: no such token.
@@ -339,14 +340,14 @@ _NOW: sa.BindParameter[Any] = sa.bindparam("now", type_=Moment)
 
 @dataclass(frozen=True)
 class SignedIn:
-    """The holder of a valid secret.
+    """The user of a valid session or token.
 
     Attributes:
-        owner: their session, or their token.
-        user: who.
-        project: the project of that name, or None.
-        role: in the project: ``admin`` for admins of the store, or None.
-        rater: the number of the rater that they are, once they have rated.
+        owner: the session or the token.
+        user: the user.
+        project: the requested project, or None.
+        role: the role in the project: ``admin`` for admins of the store, or None.
+        rater: the number of the user's rater; None if the user has not rated.
     """
 
     owner: Session | Token

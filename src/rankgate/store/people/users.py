@@ -40,15 +40,15 @@ _NAME = re.compile(r"[\w.@+-]{1,100}")
 
 @dataclass(frozen=True)
 class User:
-    """Somebody who signs in.
+    """A user who can sign in.
 
     Attributes:
         id: the number.
         name: the name at sign-in, in lower case.
         display: the name on pages.
-        admin: True if they may do everything in the store.
-        disabled: True if they may not sign in.
-        created_at: when they were added.
+        admin: True if the user has all rights in the store.
+        disabled: True if the user cannot sign in.
+        created_at: the time when the user was added.
     """
 
     id: int
@@ -73,13 +73,13 @@ def add(
 
     Args:
         connection: a connection to a store, for writing.
-        name: to sign in with; it is kept in lower case.
-        hashed: the password, as `secrets.password_hash` made it before the transaction; None for
-            one who signs in elsewhere, or not yet.
+        name: the name at sign-in; stored in lower case.
+        hashed: the password's hash, computed by `secrets.password_hash` before the transaction;
+            None if the user signs in elsewhere, or has no password yet.
         display: the name on pages.
-        admin: True if they may do everything.
-        issuer: who vouches for them, by OpenID Connect.
-        subject: whom the issuer knows them as.
+        admin: True if the user gets all rights.
+        issuer: the OpenID Connect provider of the user.
+        subject: the user's id at this provider.
 
     Raises:
         UsageError: the name is taken, or is not a valid name.
@@ -124,15 +124,15 @@ def get(connection: Connection, user: int) -> User | None:
 
 
 def by_identity(connection: Connection, issuer: str, subject: str) -> User | None:
-    """A user by the identity of OpenID Connect."""
+    """A user by their OpenID Connect identity."""
     return _find_user(connection, sa.and_(users.c.issuer == issuer, users.c.subject == subject))
 
 
 def link(connection: Connection, user: int, issuer: str, subject: str) -> None:
-    """Let a user sign in by an identity of OpenID Connect.
+    """Link a user to an OpenID Connect identity, for sign-in.
 
     Raises:
-        UsageError: they have another identity.
+        UsageError: the user has another identity.
     """
     is_unlinked = sa.and_(users.c.id == user, users.c.issuer.is_(None), users.c.subject.is_(None))
     update = sa.update(users).where(is_unlinked).values(issuer=issuer, subject=subject)
@@ -154,9 +154,10 @@ def _find_user(connection: Connection, condition: sa.ColumnElement[bool]) -> Use
 
 
 def password_of(connection: Connection, name: str) -> str | None:
-    """The password's hash of a user who may sign in; None without one.
+    """The password hash of a user who may sign in; None without a password.
 
-    Verify it with `secrets.fits` outside of a transaction: that takes long on purpose.
+    Verify the hash with `sign_in.verify_password` outside of a transaction: verification is slow on
+    purpose.
     """
     login = sa.and_(users.c.name == name.strip().lower(), users.c.disabled.is_(False))
     return connection.scalar(sa.select(users.c.password_hash).where(login))
@@ -175,7 +176,7 @@ def set_password(connection: Connection, user: int, hashed: str) -> None:
 
 
 def _sign_out(connection: Connection, user: int) -> None:
-    """End the sessions of a user, sign-ins under way, and links that set a password."""
+    """End a user's sessions, sign-ins in progress, and links to set a password."""
     for table in (sessions, one_time_secrets):
         connection.execute(sa.delete(table).where(table.c.user == user))
 
@@ -187,10 +188,10 @@ def renew_hash(connection: Connection, before: str, hashed: str) -> None:
 
 
 def set_admin(connection: Connection, user: int, *, admin: bool) -> None:
-    """Let a user do everything, or not; the last admin stays one.
+    """Grant or remove admin rights; the last admin keeps them.
 
     Raises:
-        UsageError: no such user; they are the only admin.
+        UsageError: no such user; the user is the only admin.
     """
     if not admin:
         _refuse_last_admin(connection, user)
@@ -198,10 +199,10 @@ def set_admin(connection: Connection, user: int, *, admin: bool) -> None:
 
 
 def disable(connection: Connection, user: int, *, disabled: bool = True) -> None:
-    """Disable a user, which ends their sessions, links and tokens, or enable them again.
+    """Disable a user and end their sessions, links and tokens, or enable the user again.
 
     Raises:
-        UsageError: no such user; they are the only admin.
+        UsageError: no such user; the user is the only admin.
     """
     if disabled:
         _refuse_last_admin(connection, user)
@@ -210,13 +211,13 @@ def disable(connection: Connection, user: int, *, disabled: bool = True) -> None
 
 
 def remove(connection: Connection, user: int) -> str:
-    """Remove a user with name, password and roles; ratings stay under a pseudonym.
+    """Remove a user's name, password and roles; ratings stay under a pseudonym.
 
     Returns:
         The pseudonym.
 
     Raises:
-        UsageError: no such user; they are the only admin.
+        UsageError: no such user; the user is the only admin.
     """
     _refuse_last_admin(connection, user)
     _end(connection, user)
@@ -311,13 +312,13 @@ PERSON, MODEL = "person", "model"
 
 @dataclass(frozen=True)
 class Rater:
-    """Somebody, or a model, that rates.
+    """A person or a model that rates.
 
     Attributes:
         id: the number.
         kind: ``person`` or ``model``.
-        name: as in ratings.
-        user: the user, if they sign in.
+        name: the name in ratings.
+        user: the number of the user, if the rater is one.
         identity: the identity of a model: model, prompt and settings.
     """
 
@@ -329,10 +330,10 @@ class Rater:
 
 
 def rater_of_user(connection: Connection, user: int) -> Rater:
-    """The rater of a user, added if there is none.
+    """The rater of a user; a missing rater is added.
 
-    Ratings under the user's name that were imported become theirs: who adds users decides who they
-    are.
+    Imported ratings under the user's name become the user's ratings: the admin who adds a user
+    confirms the identity.
 
     Raises:
         UsageError: no such user; the name is that of another user's rater.
@@ -361,7 +362,7 @@ def ensure(
     kind: str = PERSON,
     identity: JsonObject | None = None,
 ) -> Rater:
-    """A rater by name, added if there is none.
+    """A rater by name; a missing rater is added.
 
     Raises:
         UsageError: a model of this name with another identity: a changed model, prompt or setting
