@@ -1,7 +1,7 @@
-"""Rules of a batch: who rates it, who is qualified, what comes again, and when it stops.
+"""Rules of a batch: its raters, the qualification, repeated pairs, and the end of the batch.
 
-They are settings of the batch. A batch that stops is paused: raters get no new tasks of it, and
-answers under way are still recorded.
+The rules are settings of the batch. A stopped batch is paused: raters get no new tasks from it, and
+answers in progress are still recorded.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ class BatchRules:
     """The rules of a batch.
 
     Attributes:
-        raters: the numbers of the raters who may rate it; empty is all.
-        qualification: the number of the batch that must be passed first.
-        share: of the known grades of that batch that must be right.
-        again_share: the share of pairs that come again to the same rater.
-        again_hours: after so many hours.
-        again_of: the number of the batch whose pairs come again in this one.
-        stop_ratings: after so many ratings it stops.
-        stop_hours: after so many hours of work.
-        stop_at: from this moment on.
-        stop_agreed: True if it stops when no pair is open or disputed.
-        stopped: why it stopped, in words; empty while it goes on.
+        raters: the numbers of the raters who may rate the batch; empty means all.
+        qualification: the number of the batch that raters must pass first.
+        share: the share of known grades in that batch that a rater must match.
+        again_share: the share of pairs that the same rater gets a second time.
+        again_hours: the number of hours before a pair is repeated.
+        again_of: the number of the batch whose pairs this batch repeats.
+        stop_ratings: the number of ratings after which the batch stops.
+        stop_hours: the hours of work after which the batch stops.
+        stop_at: the time at which the batch stops.
+        stop_agreed: True if the batch stops when no pair is open or disputed.
+        stopped: the reason why the batch stopped; empty while it continues.
     """
 
     raters: tuple[int, ...] = ()
@@ -75,7 +75,7 @@ _DEFAULT_RULES = BatchRules()
 
 
 def rules_of(settings: Mapping[str, Any]) -> BatchRules:
-    """The rules among the settings of a batch."""
+    """The rules in the settings of a batch."""
     values = dict(settings.get("rules") or {})
     if values.get("stop_at"):
         values["stop_at"] = datetime.fromisoformat(values["stop_at"])
@@ -84,7 +84,7 @@ def rules_of(settings: Mapping[str, Any]) -> BatchRules:
 
 
 def set_rules(connection: Connection, batch: Batch, rules: BatchRules) -> Batch:
-    """Keep rules among the settings of a batch."""
+    """Save rules in the settings of a batch."""
     values = {
         name: value for name, value in vars(rules).items() if value != getattr(_DEFAULT_RULES, name)
     }
@@ -99,12 +99,12 @@ def set_rules(connection: Connection, batch: Batch, rules: BatchRules) -> Batch:
 
 @dataclass(frozen=True)
 class OpenBatches:
-    """The open batches of a project as they are for one rater.
+    """The open batches of a project, for one rater.
 
     Attributes:
-        barred: batches of which the rater gets no task.
-        reserved: batches of which the rater gets only what is kept for them.
-        failed: qualifications that the rater answered whole, and did not pass.
+        barred: batches from which the rater gets no tasks.
+        reserved: batches from which the rater gets only the tasks reserved for them.
+        failed: qualifications that the rater completed and did not pass.
     """
 
     barred: frozenset[int] = frozenset()
@@ -118,11 +118,11 @@ class Qualification:
 
     Attributes:
         batch: the number of the batch.
-        name: of the batch.
+        name: the name of the batch.
         questions: the number of known grades.
-        answered: of them by the rater.
-        right: of them with the known grade.
-        share: that must be right.
+        answered: the number of these that the rater answered.
+        right: the number of these answered with the known grade.
+        share: the required share of right answers.
     """
 
     batch: int
@@ -134,7 +134,7 @@ class Qualification:
 
     @property
     def passed(self) -> bool:
-        """True if all are answered, and enough are right."""
+        """True if all questions are answered, and enough answers are right."""
         return self.answered >= self.questions > 0 and self.right >= self.share * self.questions
 
 
@@ -154,12 +154,12 @@ def prepare(
 ) -> OpenBatches:
     """Apply the rules of a project's open batches before a rater gets a task.
 
-    Batches that are over are paused, and pairs that come again are kept for the rater.
+    Finished batches are paused, and repeated pairs are reserved for the rater.
 
     Args:
-        connection: of a store, to write.
-        project: whose batches.
-        rater: who asks.
+        connection: a connection to a store, for writing.
+        project: the number of the project.
+        rater: the number of the rater.
         moment: the time, for tests.
     """
     asked_at = moment or now()
@@ -214,7 +214,7 @@ def qualification(
 def _stop_reason(
     connection: Connection, project: int, batch: int, rules: BatchRules, moment: datetime
 ) -> str:
-    """Why a batch is over; empty if it is not."""
+    """The reason why a batch must stop; empty if it continues."""
     if rules.stop_at is not None and moment >= rules.stop_at:
         return f"the date {rules.stop_at:%Y-%m-%d %H:%M} UTC is reached"
     if rules.stop_ratings is not None or rules.stop_hours is not None:
@@ -231,7 +231,7 @@ def _stop_reason(
 
 
 def _work(connection: Connection, batch: int) -> tuple[int, float]:
-    """The answers to the tasks of a batch, and the seconds of every rating of it."""
+    """The number of answers in a batch, and the seconds of all its ratings."""
     of_batch = sa.select(tasks.c.id).where(tasks.c.batch == batch)
     answered = sa.select(sa.func.count()).where(
         assignments.c.task.in_(of_batch), assignments.c.state == "answered"
@@ -249,9 +249,10 @@ def _stop(connection: Connection, batch: int, rules: BatchRules, reason: str) ->
 
 
 def _again_batch(connection: Connection, batch: int, name: str) -> int:
-    """The number of the batch in which pairs of another come again; made when it is needed.
+    """The number of the batch that repeats pairs of another batch; a missing batch is created.
 
-    Its ratings are marked as those of a training: they do not count, and correct nothing.
+    Its ratings are marked as training ratings: they do not count, and do not correct earlier
+    ratings.
     """
     original = batches_of.get_batch(connection, batch)
     again_name = f"{name} (again)"
@@ -288,7 +289,7 @@ def _keep_again(
     rules: BatchRules,
     moment: datetime,
 ) -> None:
-    """Keep pairs that a rater rated some time ago for them to rate once more."""
+    """Reserve pairs for a rater who rated them some time ago."""
     again_task = tasks.alias()
     own_assignments = assignments.alias()
     kept_subjects = (
@@ -342,7 +343,7 @@ def _keep_again(
 def count_reserved(
     connection: Connection, rater: int, batch_numbers: Sequence[int]
 ) -> dict[int, int]:
-    """Count the tasks of batches that are kept for a rater, or were answered by them."""
+    """Count the tasks of batches that are reserved for a rater or answered by the rater."""
     statement = (
         sa.select(tasks.c.batch, sa.func.count())
         .join(assignments, assignments.c.task == tasks.c.id)
@@ -354,7 +355,7 @@ def count_reserved(
 
 @dataclass(frozen=True)
 class SelfAgreement:
-    """The agreement of a rater with themselves: pairs, the same grade, and the mean distance."""
+    """A rater's agreement with their own earlier grades: pairs, equal grades, mean distance."""
 
     rater: str
     pairs: int
@@ -363,7 +364,7 @@ class SelfAgreement:
 
 
 def self_agreement(connection: Connection, project: int) -> list[SelfAgreement]:
-    """How often raters gave a pair that came again the grade of the first time."""
+    """The agreement of each rater's grades on repeated pairs."""
     first_task, first = tasks.alias(), assignments.alias()
     original: dict[int, int] = {
         batch.id: rules.again_of

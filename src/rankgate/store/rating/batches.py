@@ -1,4 +1,4 @@
-"""Batches: pairs to rate, with the number of raters and the order."""
+"""Batches of pairs to rate, with the number of raters per pair and the order."""
 
 from __future__ import annotations
 
@@ -55,19 +55,19 @@ class Batch:
         id: the number.
         project: the number of its project.
         name: unique in the project.
-        kind: ``rating``; ``training``, with feedback, asked first and of all raters;
-            ``documents`` or ``lists``, side by side.
+        kind: ``rating``; ``training``, with feedback, which all raters do first; ``documents`` or
+            ``lists``, shown side by side.
         strategy: the number of people who grade a pair: 1, 2, 3, or until two ``agree``.
-        most: after so many answers without a result a task is disputed.
+        most: the number of answers without a result after which a task is disputed.
         priority: batches with a higher one come first.
-        deadline: when it should be done; sooner is first.
+        deadline: the time by which the batch should be done; earlier deadlines come first.
         state: ``open``, ``paused``, ``closed``.
         blind: True if systems and ranks are hidden.
-        by_query: True if a rater stays with a query until it is done.
+        by_query: True if a rater completes a query before the next one.
         seed: the seed of the order.
-        guideline: the version that raters follow; None is the current one.
+        guideline: the version that raters follow; None means the current version.
         settings: the settings of the pages.
-        created_at: when it was made.
+        created_at: the time when the batch was created.
         created_by: the user who created it.
     """
 
@@ -91,7 +91,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Gold:
-    """A known answer: a hidden question, or one of a training with its reason."""
+    """A known answer: that of a hidden question, or that of a training with its reason."""
 
     grade: float
     why: str = ""
@@ -114,10 +114,10 @@ def add_batch(
     settings: JsonObject | None = None,
     created_by: int | None = None,
 ) -> Batch:
-    """Add a batch without tasks; arguments as the fields of `Batch`.
+    """Add a batch without tasks; the arguments are the fields of `Batch`.
 
     Raises:
-        UsageError: the name is taken; no such kind or strategy.
+        UsageError: the name is taken; the kind or strategy does not exist.
     """
     for option, choice, choices in (("kind", kind, KINDS), ("strategy", strategy, STRATEGIES)):
         if choice not in choices:
@@ -181,7 +181,7 @@ def list_batches(connection: Connection, project: int) -> list[Batch]:
 
 
 def change_batch(connection: Connection, batch: int, **values: object) -> Batch:
-    """Change priority, deadline, state, strategy, most, blind or settings."""
+    """Change the priority, deadline, state, strategy, most, blind or settings of a batch."""
     columns = {"priority", "deadline", "state", "strategy", "most", "blind", "settings"}
     assert set(values) <= columns
     if values:
@@ -195,13 +195,14 @@ def add_pairs(
     pairs: pl.DataFrame,
     gold: Mapping[tuple[str, str], Gold] | None = None,
 ) -> int:
-    """Add tasks: documents to grade. Pairs that the batch has are left as they are.
+    """Add tasks with documents to grade; pairs that the batch already has stay unchanged.
 
     Args:
         connection: a connection to a store, for writing.
-        batch: the number of its batch.
+        batch: the number of the batch.
         pairs: ``query_id`` and ``doc_id``, with their fields in the pool.
-        gold: pairs whose grade is known, mixed among the others; also those not in ``pairs``.
+        gold: pairs with a known grade, mixed with the other pairs; they may be missing in
+            ``pairs``.
 
     Returns:
         The number of new tasks.
@@ -235,7 +236,7 @@ def add_pairs(
 
 
 def task_of_pair(connection: Connection, batch: int, query_id: str, doc_id: str) -> int:
-    """The number of the task of a pair in a batch that has it."""
+    """The number of the task for a pair that is in a batch."""
     statement = (
         sa.select(tasks.c.id)
         .join(queries, queries.c.id == tasks.c.query)
@@ -247,7 +248,7 @@ def task_of_pair(connection: Connection, batch: int, query_id: str, doc_id: str)
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a preference: a document, or the list of a run."""
+    """One of the two alternatives of a preference: a document, or the list of a run."""
 
     document: str | None = None
     run: int | None = field(default=None)
@@ -256,12 +257,12 @@ class Side:
 def add_preferences(
     connection: Connection, batch: Batch, sides: Sequence[tuple[str, Side, Side]]
 ) -> int:
-    """Add tasks: choose the better of two documents, or lists of runs, for a query.
+    """Add tasks that ask for the better of two documents, or of two lists of runs, for a query.
 
     Args:
         connection: a connection to a store, for writing.
         batch: a batch of kind ``documents`` or ``lists``.
-        sides: query and two sides each.
+        sides: for each task, the query and the two alternatives.
 
     Returns:
         The number of new tasks.
@@ -315,7 +316,7 @@ def task_position(seed: int, query: str, subject: str, *, by_query: bool) -> int
 
 
 def start_position(rater: int) -> int:
-    """The start of a rater in the order of every batch, so that raters meet late."""
+    """The start of a rater in the order of every batch, so that raters rarely meet early."""
     return _hash(0, "rater", str(rater)) >> QUERY_BITS << QUERY_BITS
 
 

@@ -1,7 +1,7 @@
-"""Fill tasks with ratings from other sources, and import ratings of a file.
+"""Complete tasks with ratings from other sources, and import ratings from files.
 
-A pair that is already rated answers its task, so that it is not rated again. A file that is
-imported twice adds its ratings once.
+A pair that is already rated answers its task, so that it is not rated again. Importing a file twice
+adds its ratings once.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _CHUNK_TASKS = 500
 
 
 def fill(connection: Connection, numbers: Collection[int]) -> None:
-    """Answer tasks with the last rating of each rater, and settle these tasks.
+    """Answer tasks with the last rating of each rater, and update the state of these tasks.
 
     Args:
         connection: a connection to a store, for writing.
@@ -82,13 +82,13 @@ def add_ratings(
 ) -> int:
     """Add ratings; their ids are hashes of their content, so that a rating is added once.
 
-    A rating by a person of a pair that has a task also answers this task. Ratings of the rater
+    A person's rating also answers the task of its pair, if there is a task. Ratings of the rater
     ``FINAL`` are final decisions.
 
     Args:
         connection: a connection to a store, for writing.
         project: the number of the project.
-        table: the ratings, corrections as later rows.
+        table: the ratings; corrections are later rows.
         source: the origin of the ratings.
         models: the raters that are models.
 
@@ -137,7 +137,7 @@ _KEY = (*_PAIR, "rater")
 def _numbered(
     connection: Connection, project: int, rating_rows: pl.DataFrame, models: Collection[str]
 ) -> pl.DataFrame:
-    """Ratings by numbers; queries, documents and raters that are new are added."""
+    """Ratings with numbers instead of names; new queries, documents and raters are added."""
     query_numbers = queries_documents.ensure_queries(
         connection, project, rating_rows["query_id"].unique(maintain_order=True)
     )

@@ -1,4 +1,4 @@
-"""The next task of a rater: chosen in one query, and locked for them."""
+"""The next task of a rater, chosen in one query and locked for the rater."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ _FREE = f"""b.reserved = 0 AND x.batch = b.id AND x.state = 'open' AND {_ROOM} A
     AND NOT EXISTS (SELECT 1 FROM assignments mine WHERE mine.task = x.id AND mine.rater = :rater
         AND mine.state IN ('answered', 'later'))"""
 
-# In turn: what the rater has on the screen; from where they are, in the order of the batch; from
-# its beginning; what they put off. A batch is begun by sixteen at its start, by the next sixteen at
-# 62 % of it, and so on round the golden ratio (40503 of 65536; a place has 62 bits). Inner limits
-# keep both databases from looking into more batches than it takes.
+# Order of choice: the task on the rater's screen; tasks from the rater's position in the order of
+# the batch; tasks from its beginning; postponed tasks. Sixteen raters begin a batch at its start,
+# the next sixteen at 62 % of it, and so on by the golden ratio (40503 of 65536; a position has 62
+# bits). Inner limits keep both databases from reading more batches than needed.
 _NEXT = f"""
 SELECT task FROM (
     SELECT COALESCE(
@@ -107,7 +107,7 @@ ON CONFLICT (batch, rater) DO UPDATE SET place = excluded.place
 
 @cache
 def _statement(sql: str, *moments: str) -> TextClause:
-    """A statement; parsing its names takes longer than running it."""
+    """Build and cache a statement, because compiling its names takes longer than running it."""
     lists = (name for name in ("barred", "reserved") if f":{name}" in sql)
     return sa.text(sql).bindparams(
         *(sa.bindparam(name, type_=Moment) for name in moments),
@@ -126,19 +126,19 @@ def take(
     lease: timedelta = LEASE,
     moment: datetime | None = None,
 ) -> int | None:
-    """The next task of a rater, kept for them until the lease ends; None when all is done.
+    """The next task of a rater, kept for them until the lease ends; None when all are done.
 
-    The task on the rater's screen comes again. All raters use one seeded order. If one grade is
-    enough they begin at different positions, so that they meet late; otherwise sixteen begin at the
-    same position, so that pairs are complete early.
+    The task on the rater's screen is returned again. All raters use one seeded order. If one grade
+    per pair is enough, raters begin at different positions, so that they rarely meet; otherwise
+    sixteen raters begin at the same position, so that pairs are completed early.
 
     Args:
         connection: a connection to a store, for writing.
         project: the project of the tasks.
-        rater: for whom.
+        rater: the number of the rater.
         batch: the number of one batch; all by default.
         barred: the numbers of batches from which no task is given.
-        reserved: the numbers of batches; of them a rater gets only the tasks kept for them.
+        reserved: the numbers of batches from which the rater gets only reserved tasks.
         lease: the duration of the lock of the task.
         moment: the time, for tests.
 
@@ -161,15 +161,15 @@ def take(
     without_locks = sql.replace("[lock]", "")
     postgres = connection.dialect.name == "postgresql"
     unlocked = sql.replace("[lock]", "FOR UPDATE OF x SKIP LOCKED") if postgres else without_locks
-    for _ in range(_TRIES):  # another rater may take it between the two statements
+    for _ in range(_TRIES):  # another rater may take the task between the two statements
         task = connection.scalar(_statement(unlocked, "now"), values)
-        if task is None and postgres:  # tasks that other raters are writing may still have room
+        if task is None and postgres:  # locked tasks may need more answers
             task = connection.scalar(_statement(without_locks, "now"), values)
             if task is not None:
                 connection.execute(_LOCKED, {"number": task})
         if task is None:
             return None
-        begin = moment or now()  # its row is locked, or the lease is the rater's already
+        begin = moment or now()  # its row is locked, or the rater already has the lease
         if _claim_task(connection, task, rater, begin, begin + lease):
             connection.execute(_statement(_MOVE), {"task": task, "rater": rater})
             return int(task)
@@ -184,9 +184,9 @@ def claim(
     lease: timedelta = LEASE,
     moment: datetime | None = None,
 ) -> bool:
-    """Keep a task for a rater, or keep it longer; False if others have it, or it is done."""
+    """Keep a task for a rater, or extend its lease; False if it is done or taken by others."""
     begin = moment or now()
-    if connection.dialect.name == "postgresql":  # after waiting, the locks of the first are visible
+    if connection.dialect.name == "postgresql":  # after a wait, earlier locks are visible
         connection.execute(_LOCKED, {"number": task})
     return _claim_task(connection, task, rater, begin, begin + lease)
 
@@ -202,12 +202,12 @@ def _claim_task(
 def assign(
     connection: Connection, batch: int, rater: int, *, moment: datetime | None = None
 ) -> int:
-    """Keep the open tasks of a batch for one rater, in place of those who had them before.
+    """Reserve the open tasks of a batch for one rater, in place of earlier reservations.
 
-    Others who see one of the tasks at the moment may still answer it.
+    Other raters with one of the tasks on their screen may still answer it.
 
     Returns:
-        The number of tasks that the rater was not assigned before.
+        The number of newly assigned tasks.
     """
     begin = moment or now()
     is_reserved = sa.and_(
@@ -235,20 +235,20 @@ def assign(
 
 
 def give(connection: Connection, task: int, rater: int) -> None:
-    """Give a task to a rater who chose it themselves, whoever else has it or has answered it."""
+    """Give a task to a rater who chose it, even if other raters have it or have answered it."""
     moment = now()
     row = {"task": task, "rater": rater, "state": "locked", "until": moment + LEASE, "at": moment}
     connection.execute(insert(connection, assignments).on_conflict_do_nothing(), row)
 
 
 def release(connection: Connection, task: int, rater: int) -> None:
-    """Release a task that a rater does not want now."""
+    """Release a task that a rater does not want to answer now."""
     is_assignment = sa.and_(assignments.c.task == task, assignments.c.rater == rater)
     connection.execute(sa.delete(assignments).where(is_assignment, assignments.c.state == "locked"))
 
 
 def postpone(connection: Connection, task: int, rater: int) -> None:
-    """Ask a rater for a task again when all others are done."""
+    """Postpone a task until the rater has finished all other tasks."""
     statement = insert(connection, assignments).values(
         task=task, rater=rater, state="later", until=None, at=now()
     )

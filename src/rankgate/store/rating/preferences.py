@@ -1,4 +1,4 @@
-"""Preferences between two documents, or two lists; rows are only added, like ratings."""
+"""Preferences between two documents or two lists; like ratings, rows are only added."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _CONTENT = ("task", "rater", "left", "right", "choice", "reason", "comment", "se
 
 @dataclass(frozen=True)
 class Preference:
-    """One preference as the store has it; fields as of a `Rating`.
+    """One stored preference; further fields as in `Rating`.
 
     Attributes:
-        left, right: the subject on each side, as the task names it (``d12``, ``r3``).
+        left, right: the code of the subject on each side, as in the task (``d12``, ``r3``).
         choice: the side that is better.
     """
 
@@ -76,26 +76,27 @@ def prefer(
     guideline: str | None = None,
     at: datetime | None = None,
 ) -> tuple[Preference, bool]:
-    """Record a preference; the next one of a rater for the task corrects the one before.
+    """Record a preference; a rater's later preference for the task corrects the earlier one.
 
     Args:
         connection: a connection to a store, for writing.
         task: a task in a batch of kind ``documents`` or ``lists``.
-        rater: who.
-        preference_id: made by the client, and the same in every retry.
+        rater: the number of the rater.
+        preference_id: an id made by the client, the same in every retry.
         choice: the better side.
-        swapped: True if the second one was shown on the left.
-        reason: why the rater cannot tell; needed with ``none``.
+        swapped: True if the second subject was shown on the left.
+        reason: the reason why the rater cannot choose; required with ``none``.
         comment: any further remark.
         seconds: the duration of the answer.
-        guideline: the version that they followed.
-        at: when, by the client's clock; by default now.
+        guideline: the version that the rater followed.
+        at: the time by the client's clock; by default now.
 
     Returns:
         The preference, and True if it is new.
 
     Raises:
-        UsageError: the id was used for another preference; no such task; no reason.
+        UsageError: the id was used for another preference; the task does not exist; the reason is
+            missing.
     """
     if choice == "none" and not reason:
         raise UsageError("give a choice, or a reason for not choosing.", code="missing-grade")
@@ -167,10 +168,10 @@ def _stored_preference(connection: Connection, values: dict[str, object]) -> Pre
 
 
 def withdraw(connection: Connection, task: int, rater: int, *, preference_id: str) -> bool:
-    """Withdraw a rater's preference; the task is theirs again. False if it was withdrawn before.
+    """Withdraw a preference and give its task back to the rater; False if already withdrawn.
 
     Raises:
-        UsageError: they have not answered it; the id was used for another preference.
+        UsageError: the rater has not answered the task; the id was used for another preference.
     """
     require_answered(connection, task, rater, preferences.c.preference_id == preference_id)
     _, new = prefer(
@@ -182,7 +183,7 @@ def withdraw(connection: Connection, task: int, rater: int, *, preference_id: st
 def preferences_of_rater(
     connection: Connection, project: int, rater: int, *, most: int = 50
 ) -> list[Preference]:
-    """The preferences of a rater in a project, the last first."""
+    """The preferences of a rater in a project, newest first."""
     condition = sa.and_(preferences.c.project == project, preferences.c.rater == rater)
     statement = (
         sa.select(preferences).where(condition).order_by(preferences.c.id.desc()).limit(most)
@@ -199,7 +200,7 @@ def preferences_table(connection: Connection, batch: int) -> pl.DataFrame:
 
     Returns:
         ``task``, ``query_id``, ``first`` and ``second`` (documents or runs), ``better`` (``first``,
-        ``second``, ``equal`` or ``none``), ``on_left`` (which of them was shown on the left),
+        ``second``, ``equal`` or ``none``), ``on_left`` (the subject shown on the left),
         ``rater``, ``reason``, ``comment``, ``seconds``, ``at``.
     """
     document_tables = [documents.alias(), documents.alias()]

@@ -59,7 +59,7 @@ def _latest_of_table(
     choice: sa.ColumnElement[Any],
     *more: sa.ColumnElement[bool],
 ) -> sa.Select[Any]:
-    """The last answers of a rater in one table."""
+    """The latest answers of a rater in one table."""
     columns = table.c
     answers = (
         sa.select(
@@ -105,19 +105,19 @@ _LATEST = (
 
 
 def latest_answers(connection: Connection, project: int, rater: int, limit: int) -> list[Answer]:
-    """The answers of a rater in a project, the last first, without final words."""
+    """The answers of a rater in a project, newest first, without final decisions."""
     rows = connection.execute(_LATEST, {"project": project, "rater": rater, "most": limit})
     return [Answer(*row) for row in rows]
 
 
 @dataclass(frozen=True)
 class AnsweredTasks:
-    """The tasks of a project or a batch that a rater has answered, at some moment.
+    """The tasks of a project or a batch that a rater had answered at some time.
 
     Attributes:
         answered: the number of answers.
-        still_open: those of them that are open.
-        rating, preference: the numbers of the last ones that the store had then.
+        still_open: the number of these tasks that are open.
+        rating, preference: the numbers of the last rating and preference in the store at that time.
     """
 
     answered: int
@@ -129,7 +129,7 @@ class AnsweredTasks:
 def count_answered(
     connection: Connection, project: int, rater: int, batch: int | None = None
 ) -> AnsweredTasks:
-    """Count the tasks that a rater has answered; it takes as long as they are many."""
+    """Count the tasks that a rater has answered; the time grows with their number."""
     last_numbers = (
         connection.scalar(sa.select(sa.func.max(table.c.id)).where(table.c.project == project)) or 0
         for table in (ratings_table, preferences)
@@ -138,7 +138,7 @@ def count_answered(
 
 
 def has_many_answers(connection: Connection, rater: int, limit: int) -> bool:
-    """True if a rater has answered so many tasks, of any project."""
+    """True if a rater has answered very many tasks in any project."""
     answers = sa.select(sa.literal(1)).where(
         assignments.c.rater == rater, assignments.c.state == "answered"
     )
@@ -153,10 +153,10 @@ def count_since(
     earlier_count: AnsweredTasks,
     batch: int | None = None,
 ) -> tuple[int, int]:
-    """Count the tasks that a rater has answered, and those of them that are open.
+    """Update the counts of a rater's answered tasks, and of those still open.
 
-    Both are an earlier count and the answers since; of the open ones, those that were done by the
-    answers of others since then still count.
+    Later answers are added to an earlier count. Tasks that other raters have completed since then
+    still count as open.
     """
     values = {"project": project, "rater": rater, "batch": batch}
     numbers = {"rating": earlier_count.rating, "preference": earlier_count.preference}
@@ -171,7 +171,7 @@ def count_since(
 
 
 def _changes_in_table(table: sa.Table, name_of_number: str, *, in_batch: bool) -> sa.Select[Any]:
-    """The tasks of later answers that are answered now, less those that were before."""
+    """Count the tasks newly answered since earlier counts, minus tasks no longer answered."""
     rater: sa.BindParameter[int] = sa.bindparam("rater")
     last_number: sa.BindParameter[int] = sa.bindparam(name_of_number)
     earlier_rows = table.alias()
@@ -214,7 +214,7 @@ def _changes_in_table(table: sa.Table, name_of_number: str, *, in_batch: bool) -
 
 
 def _opinions(table: sa.FromClause) -> list[sa.ColumnElement[bool]]:
-    """The condition of rows that are not final answers."""
+    """The condition for rows that are not final decisions."""
     return [table.c.final.is_(False)] if "final" in table.c else []
 
 
@@ -228,7 +228,7 @@ _ALL_CHANGES, _BATCH_CHANGES = (
 
 
 def efforts(connection: Connection, project: int) -> pl.DataFrame:
-    """Every answer of a project without withdrawals, final words and trainings.
+    """Every answer of a project without withdrawals, final decisions and trainings.
 
     Returns:
         ``rater``, their ``kind``, ``graded`` (true for a grade or a choice), ``seconds``, ``at``.
@@ -281,7 +281,7 @@ def _is_kept(reason: sa.Column[Any]) -> sa.ColumnElement[bool]:
 
 @dataclass(frozen=True)
 class TaskFilter:
-    """A filter of tasks: by batch, state, query (id or text), and rater with an answer."""
+    """A filter of tasks by batch, state, query (id or text), and a rater who answered."""
 
     batch: int | None = None
     state: str | None = None
@@ -291,7 +291,7 @@ class TaskFilter:
 
 @dataclass(frozen=True)
 class RaterGrade:
-    """The grade that a rater gave a pair; None where it could not be graded."""
+    """The grade that a rater gave a pair; None if the rater could not tell."""
 
     rater: str
     grade: float | None
@@ -303,11 +303,11 @@ class Pair:
 
     Attributes:
         task: the number.
-        batch: its batch's name.
+        batch: the name of the batch.
         query_id, text, doc_id: the ids and text of the pair.
         state: ``open``, ``done``, ``disputed``.
-        gold: the known grade, if it is a hidden question.
-        answers: those of all who answered.
+        gold: the known grade, if the task is a hidden question.
+        answers: the answers of all raters.
     """
 
     task: int
@@ -323,14 +323,14 @@ class Pair:
 def list_pairs(
     connection: Connection, project: int, task_filter: TaskFilter, *, after: int = 0, most: int = 50
 ) -> list[Pair]:
-    """Tasks after a number, in the order of their numbers: ratings of others move no page.
+    """Tasks after a number, in the order of their numbers, so that new ratings do not move pages.
 
     Args:
         connection: a connection to a store.
-        project: its number.
+        project: the number of the project.
         task_filter: the condition of the tasks.
         after: the number of the last task seen.
-        most: the largest number.
+        most: the largest number of tasks.
     """
     statement = (
         sa.select(
@@ -392,16 +392,16 @@ def _answers(connection: Connection, numbers: list[int]) -> dict[int, list[Rater
 def withdraw_answers(
     connection: Connection, project: int, rater: int, task_filter: TaskFilter, *, most: int = 10_000
 ) -> int:
-    """Withdraw a rater's answers, so that the tasks come again; return their number.
+    """Withdraw a rater's answers, so that the tasks are asked again; return their number.
 
-    The ratings stay in the store; each withdrawal is a rating after them.
+    The ratings stay in the store; each withdrawal is a later rating.
 
     Args:
         connection: a connection to a store, for writing.
         project: the project of the tasks.
         rater: the rater of the answers.
         task_filter: the condition of the tasks.
-        most: the largest number.
+        most: the largest number of answers.
     """
     rater_filter = TaskFilter(task_filter.batch, task_filter.state, task_filter.query, rater)
     statement = sa.select(tasks.c.id).where(

@@ -1,4 +1,4 @@
-"""Single ratings: facts that are only added, each with an id that its client made."""
+"""Single ratings: immutable facts, each with an id made by its client."""
 
 from __future__ import annotations
 
@@ -75,20 +75,20 @@ _CONTENT = (
 
 @dataclass(frozen=True)
 class Rating:
-    """One rating as the store has it.
+    """One stored rating.
 
     Attributes:
         id: the number, in the order in which ratings were recorded.
-        rating_id: the id that its client made.
-        project, task, query, document, rater: numbers; a rating may be of no task.
-        grade: None where the rater could not tell.
-        reason: why not.
+        rating_id: the id made by the client.
+        project, task, query, document, rater: numbers; the task may be None.
+        grade: the grade; None if the rater could not tell.
+        reason: the reason for a missing grade.
         comment, seconds, guideline: further data of the rating.
-        at: when it was given; None where it is not known.
-        recorded_at: when the store got it.
-        corrects: the ``rating_id`` of the rater's rating before, if there is one.
-        final: True for the final word on a disagreement.
-        training: True if it was given in a training, and does not count.
+        at: the time of the rating; None if unknown.
+        recorded_at: the time when the store recorded the rating.
+        corrects: the ``rating_id`` of the rater's previous rating, if any.
+        final: True for the final decision on a disagreement.
+        training: True if the rating belongs to a training and does not count.
         source: the source of an import; empty for a rating given here.
     """
 
@@ -117,8 +117,8 @@ class RatingResult:
     """The result of recording a rating.
 
     Attributes:
-        rating: as it is in the store.
-        new: False where the same rating had been recorded before.
+        rating: the rating as stored.
+        new: False if the same rating had been recorded before.
         state: the state of the task afterwards; None without a task.
     """
 
@@ -199,10 +199,10 @@ def rate(
 
 
 def withdraw(connection: Connection, task: int, rater: int, *, rating_id: str) -> RatingResult:
-    """Withdraw a rater's rating of a task; the task is theirs again.
+    """Withdraw a rater's rating, and give its task back to the rater.
 
     Raises:
-        UsageError: they have not rated it; the id was used for another rating.
+        UsageError: the rater has not rated the task; the id was used for another rating.
     """
     require_answered(connection, task, rater, ratings.c.rating_id == rating_id)
     return rate(connection, task, rater, rating_id=rating_id, grade=None, reason=WITHDRAWN)
@@ -220,10 +220,10 @@ def add(
     reason: str | None = None,
     **more: Any,
 ) -> RatingResult:
-    """Record a rating of a pair that is not a task; ``more`` are other fields of `Rating`.
+    """Record a rating of a pair without a task; ``more`` are other fields of `Rating`.
 
     Raises:
-        UsageError: as `rate`.
+        UsageError: as in `rate`.
     """
     _refuse_wrong(connection, project, grade, reason)
     values = {
@@ -263,7 +263,7 @@ def _refuse_wrong(
 
 @cache
 def _insert_statement(dialect: str) -> sa.Executable:
-    """Insert a rating that corrects the rater's last one, if there is one."""
+    """A statement that inserts a rating as a correction of the rater's last rating, if any."""
     parameters = {
         name: sa.bindparam(f"new_{name}", type_=ratings.c[name].type) for name in _INSERTED_COLUMNS
     }
@@ -281,7 +281,7 @@ def _insert_statement(dialect: str) -> sa.Executable:
 
 
 def _add(connection: Connection, values: Mapping[str, object]) -> RatingResult:
-    """Insert a rating, or find the same."""
+    """Insert a rating, or return the identical stored rating."""
     new = {"recorded_at": now(), "source": "", **values}
     bound_values = {f"new_{name}": new[name] for name in _INSERTED_COLUMNS}
     recorded = connection.execute(_insert_statement(connection.dialect.name), bound_values).first()
@@ -335,7 +335,7 @@ def _answer(
 def ratings_of_rater(
     connection: Connection, project: int, rater: int, *, before: int | None = None, most: int = 50
 ) -> list[Rating]:
-    """The ratings of a rater in a project, the last first; the page before a number."""
+    """The ratings of a rater in a project, newest first; the page before a number."""
     condition = sa.and_(ratings.c.project == project, ratings.c.rater == rater)
     condition = condition if before is None else sa.and_(condition, ratings.c.id < before)
     statement = sa.select(ratings).where(condition).order_by(ratings.c.id.desc()).limit(most)
@@ -359,19 +359,19 @@ def read_ratings(
 ) -> Ratings:
     """The ratings of a project as a table, in the order in which they were recorded.
 
-    Corrections are later rows, as everywhere in rankgate; ratings of trainings are left out. The
-    final word on a disagreement is a rating of the rater ``FINAL``, for the rule adjudicated.
+    Corrections are later rows; ratings of trainings are left out. The final decision on a
+    disagreement is a rating of the rater ``FINAL``, for the rule ``adjudicated``.
 
     Args:
         connection: a connection to a store.
-        project: its number.
+        project: the number of the project.
         batch: the number of one batch; all by default.
         kind: people or models only (``person``, ``model``).
         only: the numbers of the raters; all by default.
         name: the name of the table.
 
     Raises:
-        InputError: no ratings.
+        InputError: there are no ratings.
     """
     statement = (
         sa.select(
@@ -424,7 +424,7 @@ _SCHEMA = pl.Schema(
 
 
 def graded_pairs(connection: Connection, project: int) -> pl.DataFrame:
-    """The pairs of a project that have a grade: ``query_id`` and ``doc_id``."""
+    """The graded pairs of a project: ``query_id`` and ``doc_id``."""
     graded_pairs_table = (
         sa.select(ratings.c.query, ratings.c.document)
         .where(
@@ -444,14 +444,14 @@ def graded_pairs(connection: Connection, project: int) -> pl.DataFrame:
 
 
 def ratings_state(connection: Connection, project: int) -> tuple[int, int]:
-    """The count and the last number of a project's ratings: the same while these are the same."""
+    """The count and the last number of a project's ratings, which change with every new rating."""
     numbers = sa.select(sa.func.count(), sa.func.coalesce(sa.func.max(ratings.c.id), 0))
     count, last_number = connection.execute(numbers.where(ratings.c.project == project)).one()
     return int(count), int(last_number)
 
 
 def has_grades(connection: Connection, project: int) -> bool:
-    """True if a project has grades that count: others than those of trainings."""
+    """True if a project has grades outside of trainings."""
     has_grade = sa.exists().where(
         ratings.c.project == project, ratings.c.training.is_(False), ratings.c.grade.is_not(None)
     )
@@ -459,7 +459,7 @@ def has_grades(connection: Connection, project: int) -> bool:
 
 
 def new_rating_id() -> str:
-    """An id for a rating that is given here."""
+    """A new id for a rating given in rankgate."""
     return str(uuid4())
 
 

@@ -1,7 +1,7 @@
-"""Lock tasks that are being answered, and settle them: done or disputed.
+"""Lock tasks during an answer, and set their state: open, done or disputed.
 
-A task that is being answered is locked until the transaction ends, with what its answer needs.
-Tasks settle by counts of answers and the strategy of the batch.
+A task is locked, together with the data for its answer, until the transaction ends. The state of a
+task follows from its answers and the strategy of the batch.
 """
 
 from __future__ import annotations
@@ -69,14 +69,15 @@ class LockedTask:
     """A task whose row is locked.
 
     Attributes:
-        id, project, query, document: numbers; lists of runs have no document.
+        id, project, query, document: numbers; a task on lists of runs has no document.
         subject: a description of the rated pair.
-        state: before the answer.
+        state: the state before the answer.
         gold: the known grade, if there is one.
-        gold_why: its reason.
+        gold_why: the reason for the known grade.
         kind: the kind of its batch.
-        batch_state: ``open``, ``paused`` or ``closed``, as where it or the query is archived.
-        guideline: the version that its raters follow, if there is one.
+        batch_state: ``open``, ``paused`` or ``closed``; also ``closed`` if the batch or the query
+            is archived.
+        guideline: the version that raters follow, if any.
     """
 
     id: int
@@ -105,12 +106,12 @@ def lock_task(connection: Connection, task: int) -> LockedTask:
 
 
 def refuse_unassigned(connection: Connection, task: LockedTask, rater: int) -> None:
-    """Refuse an answer of a rater who was not given the task, or whose batch or query is closed.
+    """Refuse an answer to a closed batch or query, or by a rater who was not given the task.
 
-    A rater whose lease has ended may still answer: what was rated without a connection is kept.
+    A rater whose lease has ended may still answer, so that offline ratings are kept.
 
     Raises:
-        UsageError: the task is not theirs; the batch or the query is closed.
+        UsageError: the task was not given to the rater; the batch or the query is closed.
     """
     if task.batch_state == "closed":
         problem = "the batch or the query of this task is closed; nothing more is rated in it."
@@ -122,12 +123,12 @@ def refuse_unassigned(connection: Connection, task: LockedTask, rater: int) -> N
 
 
 def is_assigned(connection: Connection, task: int, rater: int) -> bool:
-    """True if a rater was given a task, whether or not they answered it since."""
+    """True if a rater was given a task, even if the rater has not answered it since."""
     has_assignment = sa.exists().where(assignments.c.task == task, assignments.c.rater == rater)
     return bool(connection.scalar(sa.select(has_assignment)))
 
 
-# statements are built once: that takes longer than running them
+# statements are built once, because building takes longer than running
 _NUMBER: sa.BindParameter[int] = sa.bindparam("number")
 _LAST_FINAL = (
     sa.select(ratings.c.grade)
@@ -181,12 +182,12 @@ def settle(connection: Connection, task: int) -> str:
     everybody = row.gold is not None or row.kind == "training"
     if everybody:
         state = "open"
-    elif row.final is not None:  # somebody had the final word, and did not take it back
+    elif row.final is not None:  # a final decision was recorded, and not withdrawn
         state = "done"
     else:
         state = state_of(grades, len(people_answers), row.strategy, row.most)
         if state == "disputed" and row.kind in {"documents", "lists"}:
-            state = "done"  # of preferences a difference is the result
+            state = "done"  # for preferences, a difference is a valid result
         if models:
             asks_people = bool(row.most) and row.state != "closed"
             state = with_models(state, grades, models, asked=asks_people)
@@ -198,14 +199,14 @@ def settle(connection: Connection, task: int) -> str:
 def with_models(
     state: str, grades: Sequence[float | str], models: Sequence[Any], *, asked: bool
 ) -> str:
-    """The state of a task that models rated too.
+    """The state of a task that models rated, too.
 
     Args:
         state: the state by people's answers.
         grades: the grades that people gave.
-        models: with ``grade``, ``doubt``, and ``distance``, from which on a difference is a
-            disagreement (None: never).
-        asked: True if people rate it; otherwise a grade that the model does not doubt is enough.
+        models: the ratings of models, with ``grade``, ``doubt``, and ``distance``: the smallest
+            difference that is a disagreement (None: never).
+        asked: True if people rate the task; otherwise a grade without doubt by a model is enough.
     """
     if state == "open":
         doubt = any(model.doubt for model in models)
@@ -226,10 +227,10 @@ def with_models(
 def require_answered(
     connection: Connection, task: int, rater: int, is_same_answer: sa.ColumnElement[bool]
 ) -> None:
-    """Check that a rater has an answer to a task that can be withdrawn.
+    """Check that a rater has an answer that can be withdrawn.
 
     Raises:
-        UsageError: there is none, and none of the same id that was withdrawn before.
+        UsageError: the rater has no answer, and no withdrawn answer with the same id.
     """
     is_assignment = sa.and_(assignments.c.task == task, assignments.c.rater == rater)
     state = connection.scalar(sa.select(assignments.c.state).where(is_assignment))
@@ -241,10 +242,10 @@ def state_of(grades: Sequence[float | str], answers: int, strategy: str, max_ans
     """The state of a task by people's answers.
 
     Args:
-        grades: those given, or the sides preferred.
-        answers: the number of answers, with those who cannot tell.
+        grades: the grades, or the preferred sides.
+        answers: the number of answers, including answers without a grade.
         strategy: the strategy of the batch.
-        max_answers: after so many answers without a result a task is disputed.
+        max_answers: the number of answers without a result after which a task is disputed.
 
     >>> state_of([2], 1, "1", 5), state_of([2, 0], 2, "2", 5), state_of([2, 0, 2], 3, "agree", 5)
     ('done', 'disputed', 'done')

@@ -1,6 +1,6 @@
-"""Tasks with their texts and numbers, the progress of batches, and disputes.
+"""Tasks with their texts and counts, the progress of batches, and disputes.
 
-Numbers are those of the tasks of a batch, by pair, and those that a rater answered.
+Counts cover the tasks of a batch, and the tasks that a rater answered.
 """
 
 from __future__ import annotations
@@ -63,19 +63,19 @@ _PARTS = tuple(
 
 @dataclass(frozen=True)
 class Task:
-    """A task: one thing to rate.
+    """One thing to rate.
 
     Attributes:
         id: the number.
         batch: the number of its batch.
-        query: for which query.
-        document: the document to grade; with ``other_document`` the first of two.
-        other_document: the second of two.
-        run, other_run: whose lists are compared.
+        query: the query of the task.
+        document: the document to grade, or the first of two documents to compare.
+        other_document: the second of two documents.
+        run, other_run: the runs whose lists are compared.
         gold: the known grade, which raters must not see; None if unknown.
-        gold_why: its reason, for the feedback of a training.
+        gold_why: the reason for the known grade, for feedback in a training.
         state: ``open``, ``done``, ``disputed``.
-        grades, answers: the number of people who gave a grade, or any answer.
+        grades, answers: the number of people who gave a grade, and who answered at all.
         pool: the data of the pool: why, best_rank and others; hidden while a batch is blind.
     """
 
@@ -110,7 +110,7 @@ class Progress:
 
     @property
     def total(self) -> int:
-        """All tasks."""
+        """The number of all tasks."""
         return self.open + self.done + self.disputed
 
 
@@ -154,7 +154,7 @@ NO_PROGRESS = Progress(0, 0, 0, 0)
 
 
 def sum_progress(progress_parts: Iterable[Progress]) -> Progress:
-    """The progress of several batches together."""
+    """Sum the progress of several batches."""
     counts = [vars(progress_part).values() for progress_part in progress_parts]
     return Progress(*map(sum, zip(*counts, strict=True))) if counts else NO_PROGRESS
 
@@ -162,7 +162,7 @@ def sum_progress(progress_parts: Iterable[Progress]) -> Progress:
 def progress_by_batch(
     connection: Connection, project: int, batch: int | None = None
 ) -> dict[int, Progress]:
-    """The progress of each batch of a project that has tasks which count, or of one batch."""
+    """The progress of one batch, or of each batch of a project with tasks that count."""
     counts: dict[int, Counter[str]] = {}
     is_counted = _counted_condition(project, batch)
     statement = (
@@ -174,7 +174,7 @@ def progress_by_batch(
     for number, state, count in connection.execute(statement):
         counts.setdefault(number, Counter())[state] = count
     locked_tasks = sa.select(assignments.c.task).where(
-        assignments.c.rater.in_(sa.select(raters.c.id)),  # with them the index begins
+        assignments.c.rater.in_(sa.select(raters.c.id)),  # the index begins with this column
         assignments.c.state == "locked",
         assignments.c.until > _now(),
     )
@@ -250,14 +250,14 @@ _OF_RATER = (
 def count_answered(
     connection: Connection, project: int, rater: int, batch: int | None = None
 ) -> tuple[int, int]:
-    """Count the tasks of a project that a rater has answered, and those of them that are open."""
+    """Count the tasks of a project that a rater has answered, and those among them still open."""
     statement = _OF_RATER if batch is None else _OF_RATER.where(tasks.c.batch == batch)
     row = connection.execute(statement, {"project": project, "rater": rater}).one()
     return int(row[0]), int(row[1])
 
 
 def count_open(connection: Connection, project: int) -> dict[int, int]:
-    """Count the open tasks of each open batch, hidden questions and trainings too."""
+    """Count the open tasks of each open batch, including hidden questions and trainings."""
     statement = (
         sa.select(tasks.c.batch, sa.func.count())
         .join(batches, batches.c.id == tasks.c.batch)
@@ -271,7 +271,7 @@ def count_open(connection: Connection, project: int) -> dict[int, int]:
 
 
 def waiting_pairs(connection: Connection, project: int) -> pl.DataFrame:
-    """The pairs that raters are asked for: ``query_id`` and ``doc_id`` of open tasks."""
+    """The pairs of open tasks that raters still have to grade: ``query_id`` and ``doc_id``."""
     statement = (
         sa.select(queries.c.query_id, documents.c.doc_id)
         .select_from(tasks)
@@ -299,7 +299,7 @@ def count_done(connection: Connection, project: int, batch: int | None = None) -
 
 @dataclass(frozen=True)
 class DisputedAnswer:
-    """The last answer of a rater to a disputed task; ``kind`` is that of the rater."""
+    """The last answer of a rater to a disputed task; ``kind`` is the kind of the rater."""
 
     rater: str
     kind: str
@@ -317,7 +317,7 @@ class Dispute:
     Attributes:
         task: the number.
         query_id, doc_id: the pair.
-        answers: one of each rater.
+        answers: the last answer of each rater.
     """
 
     task: int
@@ -334,13 +334,13 @@ def disputes(
     after: int = 0,
     most: int = 50,
 ) -> list[Dispute]:
-    """Tasks that wait for a final word (`ratings.rate` with ``final``), by number.
+    """Tasks that need a final decision (`ratings.rate` with ``final``), by number.
 
     Args:
         connection: a connection to a store.
-        project: its number.
+        project: the number of the project.
         batch: the number of one batch; all by default.
-        after: the number of the last task seen, to turn pages.
+        after: the number of the last task on the page before.
         most: the largest number of tasks.
     """
     condition = sa.and_(tasks.c.project == project, tasks.c.state == "disputed", tasks.c.id > after)
@@ -383,9 +383,9 @@ def _answers(connection: Connection, task: int) -> list[DisputedAnswer]:
 
 
 def gold_answers(connection: Connection, project: int) -> list[tuple[str, float, float | None]]:
-    """People's answers to tasks with a known grade: rater, known grade, their grade.
+    """People's answers to tasks with a known grade: rater, known grade, the rater's grade.
 
-    Answers of trainings count too: a training is where raters are admitted.
+    Answers of trainings also count, because trainings admit raters.
     """
     rows = connection.execute(
         sa.select(raters.c.name, tasks.c.gold, assignments.c.grade)
@@ -404,7 +404,7 @@ def gold_answers(connection: Connection, project: int) -> list[tuple[str, float,
 def tasks_of_query(
     connection: Connection, batch: int, query: int, rater: int, limit: int = 50
 ) -> list[int]:
-    """The open tasks of one query that a rater has not answered, in the order of the batch."""
+    """The open tasks of a query that a rater has not answered, in the order of the batch."""
     answered_tasks = sa.select(assignments.c.task).where(
         assignments.c.rater == rater, assignments.c.state == "answered"
     )
@@ -419,7 +419,7 @@ def tasks_of_query(
 
 
 def tasks_of_batch(connection: Connection, batch: int) -> list[int]:
-    """The numbers of a batch's tasks of single documents, without archived queries."""
+    """The numbers of a batch's single-document tasks, without archived queries."""
     condition = sa.and_(
         tasks.c.batch == batch,
         tasks.c.document.is_not(None),
@@ -430,7 +430,7 @@ def tasks_of_batch(connection: Connection, batch: int) -> list[int]:
 
 
 def tasks_by_pair(connection: Connection, project: int) -> dict[tuple[str, str], int]:
-    """The first task of each query and document that people or models rate, by their ids."""
+    """The first task for each query and document that people or models rate, by ids."""
     statement = (
         sa.select(queries.c.query_id, documents.c.doc_id, tasks.c.id)
         .join(queries, queries.c.id == tasks.c.query)
@@ -457,7 +457,7 @@ def tasks_answered_by(connection: Connection, project: int, rater: int) -> set[i
 
 
 def tasks_by_numbers(connection: Connection, project: int) -> pl.DataFrame:
-    """The first task of each query and document, by their numbers; known grades are left out.
+    """The first task for each query and document, by numbers; known grades are left out.
 
     Returns:
         ``query``, ``document`` and ``task``.

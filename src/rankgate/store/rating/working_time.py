@@ -1,4 +1,4 @@
-"""The working time of raters: seconds of each answer, cut where somebody was idle."""
+"""The working time of raters: the seconds of each answer, without idle time."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _SCHEMA = pl.Schema(
 
 
 def work_state(connection: Connection, project: int) -> tuple[int, ...]:
-    """Counts and last numbers of a project's answers: its work is the same while these are."""
+    """Counts and last numbers of a project's answers, which change when the work changes."""
     return tuple(
         number
         for table in (ratings, preferences)
@@ -57,13 +57,13 @@ def work_state(connection: Connection, project: int) -> tuple[int, ...]:
 def work_by_week(connection: Connection, project: int) -> pl.DataFrame:
     """The work of people in a project, by week: a row for each rater and week.
 
-    Every answer counts, also corrections, trainings and pairs that came again; what is taken back
-    and final words do not.
+    Every answer counts, including corrections, trainings and repeated pairs. Withdrawals and final
+    decisions do not count.
 
     Returns:
         ``week`` (its Monday), ``rater``, ``answers``, ``without_grade``, ``hours`` (with idle
         time cut), ``idle`` (answers that were cut), ``unknown`` (answers without a time),
-        ``known`` (answers to known grades) and ``right`` (of them).
+        ``known`` (answers to questions with known grades) and ``right`` (how many of these match).
     """
     rating_statement = (
         sa.select(

@@ -1,7 +1,7 @@
-"""Alerts that fired, and their notifications.
+"""Fired alerts and their notifications.
 
-There is one unresolved alert for each key. Notifications record what is to be sent, what was
-sent, and what failed.
+Each key has at most one unresolved alert. Notifications record messages that are waiting, were
+sent, or failed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Alert:
-    """An alert.
+    """An alert of a project.
 
     Attributes:
         id: the number.
@@ -39,14 +39,14 @@ class Alert:
         key: the identity of alerts: rule, metric, system, slice.
         rule: its name in the project's rules.
         message: one sentence.
-        record: the number of the record that fired it last, if one did.
-        metric, system, slice: the series, if it is of one.
-        first_at, last_at: when it fired first and last.
-        count: the number of times it fired.
+        record: the number of the record that fired the alert last, if any.
+        metric, system, slice: the series of the alert, if any.
+        first_at, last_at: the times when the alert first and last fired.
+        count: the number of times the alert fired.
         state: ``open``, ``acknowledged`` or ``resolved``.
-        acknowledged_at, acknowledged_by: when, and by which user.
-        resolved_at: when it was over.
-        evidence: the figures that fired it last.
+        acknowledged_at, acknowledged_by: the time and the user of the acknowledgement.
+        resolved_at: the time when the alert was resolved.
+        evidence: the figures that fired the alert last.
     """
 
     id: int
@@ -95,20 +95,20 @@ def fire_alert(
     evidence: JsonObject | None = None,
     at: datetime | None = None,
 ) -> FiredAlert:
-    """Fire an alert: a new one, or once more the unresolved one with its key.
+    """Fire a new alert, or repeat the unresolved alert with the same key.
 
     Args:
         connection: a connection to a store, for writing.
         project: the number of the project.
-        key: the identity of alerts.
-        rule: its name.
+        key: the identity of the alert.
+        rule: the name of the rule.
         message: one sentence.
-        record: the record that fired it.
+        record: the record that fired the alert.
         metric: the metric of the series, with system and slice.
         system: the system of the series.
         slice: the slice of the series.
         evidence: the figures.
-        at: when; by default now.
+        at: the time; by default now.
     """
     moment = at or now()
     earlier_alert = find_unresolved(connection, project, key)
@@ -162,7 +162,7 @@ def get_alert(connection: Connection, project: int, alert: int) -> Alert:
 
 
 def alert_by_number(connection: Connection, alert: int) -> Alert:
-    """An alert of any project by number, for who sends messages.
+    """An alert of any project by number, for the process that sends messages.
 
     Raises:
         UsageError: no such alert or notification.
@@ -173,7 +173,7 @@ def alert_by_number(connection: Connection, alert: int) -> Alert:
 def list_alerts(
     connection: Connection, project: int, *, state: str | None = None, most: int = 100
 ) -> list[Alert]:
-    """The latest alerts of a project, the last first."""
+    """The latest alerts of a project, newest first."""
     statement = sa.select(alerts).where(alerts.c.project == project)
     if state is not None:
         statement = statement.where(alerts.c.state == state)
@@ -212,7 +212,7 @@ def resolve_alert(connection: Connection, project: int, alert: int) -> Alert:
     return get_alert(connection, project, alert)
 
 
-_MAX_QUIET = timedelta(days=1, hours=1)  # quiet hours on the day when the clock is put back
+_MAX_QUIET = timedelta(days=1, hours=1)  # on the day when the clock is put back
 
 
 @dataclass(frozen=True)
@@ -225,10 +225,10 @@ class Notification:
         event: the event, such as ``fired`` or ``resolved``.
         channel: the name of a channel in the project's settings.
         state: ``waiting``, ``sent`` or ``failed`` after the last try.
-        tries: the number of tries.
-        next_try_at: not before; None is now.
+        tries: the number of attempts.
+        next_try_at: the earliest time of the next attempt; None means now.
         error: the error of the last try.
-        created_at, sent_at: moments.
+        created_at, sent_at: the times of creation and sending.
     """
 
     id: int
@@ -246,7 +246,7 @@ class Notification:
 def add_notification(
     connection: Connection, alert: int, event: str, channel: str, *, not_before: datetime | None
 ) -> Notification:
-    """Add a notification that waits to be sent."""
+    """Add a notification with the state ``waiting``."""
     number = new_id(
         connection,
         notifications,
@@ -271,7 +271,7 @@ def get_notification(connection: Connection, notification: int) -> Notification:
 def find_due(
     connection: Connection, moment: datetime, *, project: int | None = None, most: int = 100
 ) -> list[Notification]:
-    """Notifications that wait and may be sent at a moment, the oldest first."""
+    """Waiting notifications that may be sent at a given time, the oldest first."""
     statement = sa.select(notifications).where(
         notifications.c.state == "waiting",
         sa.or_(
@@ -289,14 +289,14 @@ def find_due(
 def claim_notifications(
     connection: Connection, moment: datetime, lease: timedelta, *, project: int | None = None
 ) -> list[Notification]:
-    """Take the notifications that are due, so that no other process sends them.
+    """Claim the notifications that are due, so that no other process sends them.
 
     Args:
         connection: a connection to a store, for writing.
-        moment: now.
-        lease: the duration of their lock; if its process dies, a notification is sent again after
-            it.
-        project: only of this one.
+        moment: the current time.
+        lease: the duration of the lock; if the process dies, another process sends the notification
+            after this time.
+        project: only notifications of this project.
     """
     due_notifications = find_due(connection, moment, project=project)
     claimed = []
@@ -333,8 +333,8 @@ def mark_failed(
     Args:
         connection: a connection to a store, for writing.
         notification: the number of the notification.
-        error: why.
-        next_try_at: when it is tried again; None is never.
+        error: the reason.
+        next_try_at: the time of the next attempt; None means never.
     """
     table = notifications
     values = {

@@ -1,4 +1,4 @@
-"""Annotations of a history, and comments of people.
+"""Annotations of a history, and comments by users and programs.
 
 Annotations are deploys, changed judgments, incidents and notes. Comments are on queries,
 documents, records, comparisons and alerts.
@@ -27,15 +27,15 @@ class Annotation:
 
     Attributes:
         id: the number.
-        annotation_id: made by the client, and the same in every retry.
-        at: when it happened.
+        annotation_id: an id made by the client, the same in every retry.
+        at: the time of the event.
         kind: ``deploy``, ``judgments``, ``incident`` or ``note``.
         text: the text of the comment.
-        metric: only for this metric; None is for all.
-        revision: the revision of git, of a deploy.
-        recorded_at: when it was written down.
-        user: who wrote it, if a user.
-        actor: the name of who wrote it.
+        metric: the metric that the annotation is about; None means all metrics.
+        revision: the git revision of a deploy.
+        recorded_at: the time when the annotation was recorded.
+        user: the user who wrote the annotation; None for a program.
+        actor: the name of the author.
     """
 
     id: int
@@ -66,7 +66,7 @@ def add_annotation(
     """Add an annotation; the same ``annotation_id`` is added once.
 
     Raises:
-        UsageError: no such kind.
+        UsageError: the kind does not exist.
     """
     if kind not in ANNOTATIONS:
         problem = f"no kind of annotation {kind!r}; choose {', '.join(ANNOTATIONS)}."
@@ -112,7 +112,7 @@ def withdraw_annotation(
     user: int | None = None,
     actor: str = "",
 ) -> None:
-    """Withdraw an annotation: it is no longer shown; the row stays.
+    """Withdraw an annotation: it is hidden, and its row stays.
 
     Raises:
         UsageError: no such annotation or comment.
@@ -142,14 +142,14 @@ def list_annotations(
     until: datetime | None = None,
     metric: str | None = None,
 ) -> list[Annotation]:
-    """The annotations of a project by their moment, without withdrawn ones.
+    """The annotations of a project in the order of time, without withdrawn annotations.
 
     Args:
         connection: a connection to a store.
         project: the number of the project.
         since: from this moment on.
         until: before this moment.
-        metric: those of this metric, and those for all metrics.
+        metric: only annotations for this metric or for all metrics.
     """
     withdrawn_ids = sa.select(annotation_facts.c.withdraws).where(
         annotation_facts.c.withdraws.is_not(None)
@@ -191,14 +191,14 @@ class Comment:
 
     Attributes:
         id: the number.
-        comment_id: made by the client, and the same in every retry.
+        comment_id: an id made by the client, the same in every retry.
         subject_kind: ``query``, ``document``, ``record``, ``comparison`` or ``alert``.
-        subject: the subject's id, such as that of the query or the number of the record.
+        subject: the id of the subject, such as the query's id or the record's number.
         text: the comment.
-        at: when.
-        user: who, if a user.
+        at: the time of the comment.
+        user: the user who wrote the comment; None for a program.
         actor: the author's name at that time.
-        withdrawn: True if it was withdrawn; its text is empty then.
+        withdrawn: True if the comment was withdrawn; its text is then empty.
     """
 
     id: int
@@ -226,7 +226,7 @@ def add_comment(
     """Add a comment; the same ``comment_id`` is added once.
 
     Raises:
-        UsageError: nothing of this kind is commented on.
+        UsageError: this kind of subject has no comments.
     """
     if subject_kind not in SUBJECTS:
         problem = f"no comments on {subject_kind!r}; choose {', '.join(SUBJECTS)}."
@@ -265,7 +265,7 @@ def get_comment(connection: Connection, project: int, comment: int) -> Comment:
 def withdraw_comment(
     connection: Connection, project: int, comment: int, *, user: int | None = None, actor: str = ""
 ) -> Comment:
-    """Withdraw a comment: it is still listed, without its text.
+    """Withdraw a comment: it stays in the list, without its text.
 
     Raises:
         UsageError: no such annotation or comment.
@@ -306,7 +306,7 @@ def list_comments(
 
 
 def count_comments(connection: Connection, project: int, subject_kind: str) -> dict[str, int]:
-    """Count the comments on each subject of a kind, without withdrawn ones."""
+    """Count the comments on each subject of a kind, without withdrawn comments."""
     withdrawn_ids = sa.select(comments.c.withdraws).where(comments.c.withdraws.is_not(None))
     statement = (
         sa.select(comments.c.subject, sa.func.count().label("n"))

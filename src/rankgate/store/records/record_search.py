@@ -1,4 +1,4 @@
-"""Find records: by kind, system, branch, label, verdict, words and time, a page at a time."""
+"""Find records by kind, system, branch, label, verdict, words and time, page by page."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _MIN_HASH_LETTERS = 6
 
 @dataclass(frozen=True)
 class RecordFilter:
-    """A filter of records; None accepts any.
+    """A filter of records; None accepts any value.
 
     Attributes:
-        kinds: the kinds of their results.
-        system, branch, verdict: exactly this.
-        label: ``name=value``, or a name alone for any value.
-        words: in the name, system, branch or revision, or the first letters of the hash.
-        since: evaluated at this moment or later.
-        until: evaluated before this moment.
-        judged: only those with a verdict.
+        kinds: the kinds of results.
+        system, branch, verdict: the exact value.
+        label: ``name=value``, or only a name for any value.
+        words: words in the name, system, branch or revision, or the first letters of the hash.
+        since: only evaluations at this time or later.
+        until: only evaluations before this time.
+        judged: only records with a verdict.
     """
 
     kinds: Sequence[str] = ()
@@ -54,17 +54,17 @@ def find_records(
     before: int | None = None,
     most: int = 50,
 ) -> list[Record]:
-    """The latest records that fit by their evaluation, the last first.
+    """The latest records that match a filter, by evaluation time, newest first.
 
     Args:
         connection: a connection to a store.
         project: the number of the project.
         record_filter: the filter.
-        before: only what comes after this record in the list, to turn pages.
-        most: the largest number.
+        before: the last record on the page before; only records after it in the list are returned.
+        most: the largest number of records.
 
     Raises:
-        UsageError: there is no record ``before``.
+        UsageError: the record ``before`` does not exist.
     """
     time, number = records.c.evaluated_at, records.c.id
     statement = sa.select(records).where(_conditions(project, record_filter))
@@ -87,7 +87,7 @@ def count_matches(connection: Connection, project: int, record_filter: RecordFil
 
 
 def count_choices(connection: Connection, project: int) -> Mapping[str, Mapping[str, int]]:
-    """The kinds, systems, branches and verdicts that a project's records have, with counts."""
+    """The kinds, systems, branches and verdicts of a project's records, with counts."""
     columns = {name: records.c[name] for name in ("kind", "system", "branch", "verdict")}
     in_project = records.c.project == project
     counts: dict[str, dict[str, int]] = {}

@@ -1,4 +1,4 @@
-"""Records of a store: a new record with its figures, and the records that are kept."""
+"""Records of a store: new records with their figures, and stored records."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class Value:
     """One figure of a record.
 
     Attributes:
-        metric: its name with all parameters, or that of a KPI.
-        system: whose, of the result's systems or variants.
-        value: null where it is undefined.
-        low, high: its interval.
-        n: queries, or units of a KPI.
-        slice: the queries; empty is all.
-        higher_is_better: the direction.
+        metric: the name of the metric with all parameters, or the name of a KPI.
+        system: the system or variant of the result.
+        value: the value; null if undefined.
+        low, high: the confidence interval.
+        n: the number of queries, or of units of a KPI.
+        slice: the slice of queries; empty means all queries.
+        higher_is_better: the direction of the metric.
     """
 
     metric: str
@@ -62,22 +62,22 @@ class NewRecord:
     """An evaluation to be recorded.
 
     Attributes:
-        result: its JSON, as ``to_dict`` gives it.
-        evaluated_at: when it was measured.
-        name: for people, such as a file or a job.
+        result: the result as JSON values, from its ``to_dict``.
+        evaluated_at: the time of the evaluation.
+        name: the name that people see, such as a file or a job.
         system: the system that the record is about; the candidate of a comparison.
         revision, branch: the revision and branch in git; a revision of changed files ends in ``+``.
-        labels: any words by name.
+        labels: any texts by name.
         qrels_sha256, queries_sha256: the hashes of the judgments, and of the ids of their queries.
-        convention, convention_hash: name and hash.
+        convention, convention_hash: the name and hash of the convention.
         inputs: further inputs: ``runs`` has the SHA-256 of each system's run, ``qrels`` names the
-            judgments, ``settings`` are any others.
-        summary: for lists.
-        verdict: ``pass``, ``fail``, ``inconclusive`` of a gate.
+            judgments, ``settings`` has all other inputs.
+        summary: the values shown in lists.
+        verdict: the verdict of a gate: ``pass``, ``fail`` or ``inconclusive``.
         values: all figures.
         per_query: ``system``, ``query_id``, and a column for each metric.
-        dated: True if the moment is a part of the content, so that the same result at another
-            moment is another record.
+        dated: True if the time is part of the content, so that the same result at another time is
+            another record.
     """
 
     result: Mapping[str, Any]
@@ -100,19 +100,19 @@ class NewRecord:
 
     @property
     def kind(self) -> str:
-        """The kind of its result."""
+        """The kind of the result."""
         return str(self.result["kind"])
 
     @cached_property
     def content(self) -> bytes:
-        """Its result as JSON."""
+        """The result as JSON."""
         return json.dumps(
             dict(self.result), ensure_ascii=False, allow_nan=False, separators=(",", ":")
         ).encode()
 
     @cached_property
     def sha256(self) -> str:
-        """The hash of its content: result, system, revision, branch, labels, inputs, moment."""
+        """The hash of the content: result, system, revision, branch, labels, inputs, time."""
         digest = hashlib.sha256(self.content)
         details = [
             self.system,
@@ -133,7 +133,7 @@ class NewRecord:
         return digest.hexdigest()
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values, without the values per query."""
+        """Return plain values, without the values per query."""
         return {
             "schema_version": 1,
             "sha256": self.sha256,
@@ -151,7 +151,7 @@ class NewRecord:
     def from_dict(
         cls, values: Mapping[str, Any], per_query: pl.DataFrame | None, source: str
     ) -> NewRecord:
-        """From ``to_dict``, and the values per query.
+        """Create a record from the values of ``to_dict`` and the values per query.
 
         Args:
             values: the values of ``to_dict``.
@@ -159,7 +159,7 @@ class NewRecord:
             source: the origin of the record.
 
         Raises:
-            InputError: these are not the values of a record.
+            InputError: the values are not those of a record.
         """
         try:
             texts: dict[str, Any] = {name: _text(values[name]) for name in _TEXTS}
@@ -225,19 +225,19 @@ def _column_bytes(table: pl.DataFrame) -> Iterator[bytes]:
 
 @dataclass(frozen=True)
 class Record:
-    """A recorded evaluation without its values.
+    """A recorded evaluation without its figures.
 
     Attributes:
         id: the number.
         project: the number of its project.
         sha256: the SHA-256 of its content; unique in the project.
-        recorded_at, evaluated_at: moments.
+        recorded_at, evaluated_at: the times of recording and evaluation.
         kind: the kind of its result, such as ``evaluation``, ``comparison``, ``verdict``.
         name, system, revision, branch, labels, qrels_sha256, queries_sha256, convention,
-            convention_hash, inputs, summary, verdict: as of `NewRecord`.
+            convention_hash, inputs, summary, verdict: as in `NewRecord`.
         blob: the hash of the result's JSON.
-        per_query: the hash of its values per query, if it has any.
-        recorded_by: a user.
+        per_query: the hash of the values per query, if any.
+        recorded_by: the user who recorded the evaluation.
     """
 
     id: int
@@ -265,11 +265,11 @@ class Record:
 
 @dataclass(frozen=True)
 class AddedRecord:
-    """An added record, new or known.
+    """The record of an added evaluation, and whether it is new.
 
     Attributes:
         record: the record.
-        new: False if its content was recorded before.
+        new: False if the same content was recorded before.
     """
 
     record: Record
@@ -284,7 +284,7 @@ def add(
     *,
     recorded_by: int | None = None,
 ) -> AddedRecord:
-    """Record an evaluation; the same content is recorded once.
+    """Record an evaluation; equal content is recorded only once.
 
     Args:
         connection: a connection to a store, for writing.
@@ -345,10 +345,10 @@ def by_hash(connection: Connection, project: int, sha256: str) -> Record | None:
 
 
 def find_record(connection: Connection, project: int, reference: str) -> Record:
-    """The record of a project by its number, or by the first letters of its hash.
+    """A record of a project by its number, or by the first letters of its hash.
 
     Raises:
-        UsageError: no such record, or several.
+        UsageError: no record matches, or several records match.
     """
     if reference.isdecimal() and len(reference) < _HASH_LETTERS:
         condition = records.c.id == int(reference)
@@ -375,17 +375,17 @@ def list_records(
     before: int | None = None,
     most: int = 100,
 ) -> list[Record]:
-    """The latest records of a project by their evaluation, the last first.
+    """The latest records of a project by evaluation time, newest first.
 
     Args:
         connection: a connection to a store.
         project: the number of the project.
-        kind: only of this kind of result.
-        system: only of this system.
-        branch: only of this branch.
-        since: evaluated at this moment or later.
-        before: only what comes after this record in the list, to turn pages.
-        most: the largest number.
+        kind: only records of this kind of result.
+        system: only records of this system.
+        branch: only records of this branch.
+        since: only evaluations at this time or later.
+        before: the last record on the page before; only records after it in the list are returned.
+        most: the largest number of records.
     """
     time, number = records.c.evaluated_at, records.c.id
     statement = sa.select(records).where(records.c.project == project)
@@ -423,7 +423,7 @@ def count_records(connection: Connection, project: int) -> int:
 
 
 def read_values(connection: Connection, record: int) -> tuple[Value, ...]:
-    """The figures of a record, all queries before slices."""
+    """The figures of a record: those for all queries first, then those of slices."""
     statement = sa.select(record_values).where(record_values.c.record == record)
     order = (record_values.c.slice, record_values.c.system, record_values.c.metric)
     return tuple(value_of(Value, row) for row in connection.execute(statement.order_by(*order)))
@@ -439,10 +439,10 @@ def read_result(record: Record, blobs: Blobs) -> dict[str, Json]:
 
 
 def read_per_query(record: Record | Point, blobs: Blobs) -> pl.DataFrame | None:
-    """Values per query: ``system``, ``query_id``, a column for each metric; None without any.
+    """Values per query: ``system``, ``query_id``, a column for each metric; None if there are none.
 
     Args:
-        record: a record, or a point of one.
+        record: a record, or a point of a record.
         blobs: the blobs of the store.
 
     Raises:

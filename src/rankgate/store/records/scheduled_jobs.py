@@ -1,6 +1,6 @@
-"""Scheduled jobs, which run by the clock, and their runs.
+"""Scheduled jobs and their runs.
 
-A run is due once, taken by one process, tried again, and logged.
+Each run is due once, executed by one process, retried after failures, and logged.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class Job:
         project: the number of its project.
         name: unique in the project.
         kind: the kind of work, such as ``snapshot``, ``evaluation``, ``kpi``.
-        schedule: when, in five fields of cron.
+        schedule: the five fields of a cron schedule.
         timezone: the time zone of the schedule.
-        settings: all else.
-        enabled: True if it runs.
-        created_at, changed_at: moments.
-        changed_by: a user.
+        settings: all other settings.
+        enabled: True if the job runs on its schedule.
+        created_at, changed_at: the times of creation and of the last change.
+        changed_by: the user who changed the job last.
     """
 
     id: int
@@ -108,7 +108,7 @@ def get_job(connection: Connection, project: int, name: str) -> Job:
 
 
 def job_by_number(connection: Connection, job: int) -> Job:
-    """A job of any project by number, for who runs it.
+    """A job of any project by number, for the process that runs it.
 
     Raises:
         UsageError: no such job or run.
@@ -139,16 +139,16 @@ class JobRun:
     Attributes:
         id: the number.
         job: the number of its job.
-        due_at: when it was due; a job has one run for each such moment.
+        due_at: the time when the run was due; a job has one run for each such time.
         state: ``waiting``, ``running``, ``done``, ``failed``, ``missed``.
-        tries: the number of times it was begun.
-        next_try_at: not before; None is now.
-        started_at, finished_at: the times of the last try.
-        owner: the process that runs it.
-        until: the end of the process's lease without a sign of life.
-        log: lines of the last try.
-        error: the error of the last try.
-        record: the number of the record that it made.
+        tries: the number of attempts.
+        next_try_at: the earliest time of the next attempt; None means now.
+        started_at, finished_at: the start and end of the last attempt.
+        owner: the process that executes the run.
+        until: the end of the process's lease.
+        log: the log of the last attempt.
+        error: the error of the last attempt.
+        record: the number of the record created by the run.
     """
 
     id: int
@@ -167,20 +167,20 @@ class JobRun:
 
     @property
     def under_way(self) -> bool:
-        """True if it waits or runs."""
+        """True if the run is waiting or running."""
         return self.state in _UNDER_WAY
 
 
 def plan_run(
     connection: Connection, job: int, due_at: datetime, *, state: str = "waiting"
 ) -> JobRun:
-    """Add the run of a job that is due at a moment; there is one for each moment.
+    """Add the run of a job for a time at which it is due, once for each time.
 
     Args:
         connection: a connection to a store, for writing.
-        job: the number.
-        due_at: when.
-        state: ``waiting``, or ``missed`` where it is not made up for.
+        job: the number of the job.
+        due_at: the time when the run is due.
+        state: ``waiting``, or ``missed`` if the run will not be executed later.
     """
     statement = insert(connection, runs).values(job=job, due_at=due_at, state=state)
     connection.execute(statement.on_conflict_do_nothing(index_elements=["job", "due_at"]))
@@ -189,18 +189,18 @@ def plan_run(
 
 
 def has_waiting_run(connection: Connection, moment: datetime) -> bool:
-    """True if a run waits that may begin at a moment."""
+    """True if a waiting run may begin at a given time."""
     is_ready = sa.or_(runs.c.next_try_at.is_(None), has_ended(runs.c.next_try_at, moment))
     statement = sa.select(runs.c.id).where(runs.c.state == "waiting", is_ready).limit(1)
     return connection.scalar(statement) is not None
 
 
 def cancel_run(connection: Connection, run: int, error: str) -> bool:
-    """End a run that waits or is under way; the process that has it stops. False if it had ended.
+    """End a waiting or running run; its process stops. False if the run had already ended.
 
     Args:
-        connection: of a store, to write.
-        run: the number.
+        connection: a connection to a store, for writing.
+        run: the number of the run.
         error: the reason.
     """
     is_open = sa.and_(runs.c.id == run, runs.c.state.in_(_UNDER_WAY))
@@ -218,7 +218,7 @@ def cancel_run(connection: Connection, run: int, error: str) -> bool:
 def take_run(
     connection: Connection, owner: str, *, lease: timedelta, moment: datetime | None = None
 ) -> JobRun | None:
-    """Begin the next run that waits, or whose process gave no sign of life; None without any."""
+    """Begin the next run that waits or whose process died; None if there is no such run."""
     begin_time = moment or now()
     is_waiting = sa.and_(
         runs.c.state == "waiting",
@@ -248,7 +248,7 @@ def take_run(
 
 
 def begin_run(connection: Connection, run: int, owner: str, *, lease: timedelta) -> JobRun:
-    """Begin a run by number, as a command does; its number of tries grows."""
+    """Begin a run by number, as a command does; its number of attempts grows by 1."""
     begin_time = now()
     values = {
         "state": "running",
@@ -276,7 +276,7 @@ def renew_lease(
 def mark_done(
     connection: Connection, run: int, owner: str, *, log: str, record: int | None = None
 ) -> None:
-    """Record that a run has ended well."""
+    """Record that a run has succeeded."""
     values = {"state": "done", "finished_at": now(), "until": None, "log": log, "record": record}
     _end(connection, run, owner, values)
 
@@ -290,7 +290,7 @@ def mark_failed(
     error: str,
     next_try_at: datetime | None,
 ) -> None:
-    """Record a failed try; it is tried again at a moment, or never."""
+    """Record a failed attempt and the time of the next one, if any."""
     state = "failed" if next_try_at is None else "waiting"
     values = {
         "state": state,
@@ -318,7 +318,7 @@ def get_job_run(connection: Connection, run: int) -> JobRun:
 
 
 def last_run(connection: Connection, job: int, *, until: datetime | None = None) -> JobRun | None:
-    """The run of a job that was due last, by a moment if one is named; None without any."""
+    """The run of a job that was due last, optionally up to a given time; None without runs."""
     statement = sa.select(runs).where(runs.c.job == job).order_by(runs.c.due_at.desc()).limit(1)
     rows = connection.execute(
         statement if until is None else statement.where(runs.c.due_at <= until)
@@ -327,13 +327,13 @@ def last_run(connection: Connection, job: int, *, until: datetime | None = None)
 
 
 def list_runs(connection: Connection, job: int, *, most: int = 100) -> list[JobRun]:
-    """The latest runs of a job, the last first."""
+    """The latest runs of a job, newest first."""
     statement = sa.select(runs).where(runs.c.job == job).order_by(runs.c.due_at.desc()).limit(most)
     return [value_of(JobRun, row) for row in connection.execute(statement)]
 
 
 def runs_of_project(connection: Connection, project: int, *, most: int = 100) -> list[JobRun]:
-    """The latest runs of all jobs of a project, the last first."""
+    """The latest runs of all jobs of a project, newest first."""
     statement = (
         sa.select(runs)
         .join(scheduled_jobs, scheduled_jobs.c.id == runs.c.job)

@@ -1,4 +1,4 @@
-"""Series of recorded figures, and their names."""
+"""Series of recorded figures, and the names of the series."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Point:
-    """One figure of a series, with the facts that make it comparable.
+    """One figure of a series, with the data that decide whether points are comparable.
 
     Attributes:
         record: the number of its record.
         sha256: the hash of the record's content.
-        evaluated_at: when it was measured.
+        evaluated_at: the time of the evaluation.
         kind, name, revision, branch, labels, qrels_sha256, queries_sha256, convention,
             convention_hash, verdict, per_query: the convention, verdict and values of its record.
-        metric, system, slice, value, low, high, n, higher_is_better: as of `Value`.
+        metric, system, slice, value, low, high, n, higher_is_better: as in `Value`.
     """
 
     record: int
@@ -55,12 +55,12 @@ class Point:
 
 @dataclass(frozen=True)
 class SeriesName:
-    """A series that a project has.
+    """The name of a series, with its number of points and its dates.
 
     Attributes:
-        metric, system, slice: the series.
+        metric, system, slice: the identity of the series.
         points: the number of points.
-        first_at, last_at: the first and the last time.
+        first_at, last_at: the times of the first and the last point.
     """
 
     metric: str
@@ -101,17 +101,17 @@ def list_points(
     until: datetime | None = None,
     record: int | None = None,
 ) -> list[Point]:
-    """Figures of a project in the order of their evaluation, then of recording.
+    """The figures of a project, ordered by evaluation time, then by recording.
 
     Args:
         connection: a connection to a store.
         project: the number of the project.
-        metric: only this one.
-        system: only this one.
-        slice: only that; empty is of all queries, None is every slice.
-        branch: only this one.
-        since: evaluated at this moment or later.
-        until: evaluated before this moment.
+        metric: only this metric.
+        system: only this system.
+        slice: only this slice; empty means all queries, None means every slice.
+        branch: only this branch.
+        since: only evaluations at this time or later.
+        until: only evaluations before this time.
         record: only figures of the record with this number.
     """
     figures = [column for column in record_values.c if column.name != "record"]

@@ -1,4 +1,4 @@
-"""Types of columns that are the same in SQLite and PostgreSQL."""
+"""Column types that are the same in SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -30,47 +30,47 @@ OBJECT = sa.JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "post
 
 
 class Moment(sa.types.TypeDecorator[datetime]):
-    """A moment in UTC to the microsecond, with the same order in both databases."""
+    """A timestamp in UTC to the microsecond, with the same order in both databases."""
 
     impl = sa.DateTime
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
-        """Return the moment as UTC without its zone."""
+        """Return the timestamp as UTC without its zone."""
         return None if value is None else value.astimezone(UTC).replace(tzinfo=None)
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
-        """Return the moment with its zone."""
+        """Return the timestamp with its zone."""
         return None if value is None else value.replace(tzinfo=UTC)
 
 
 def row_id() -> sa.Column[int]:
-    """The number of a row."""
+    """A column with the number of a row."""
     return sa.Column("id", NUMBER, primary_key=True, autoincrement=True)
 
 
 def reference(name: str, target: str, *, null: bool = False, key: bool = False) -> sa.Column[int]:
-    """The number of a row of another table."""
+    """A column with the number of a row in another table."""
     return sa.Column(name, NUMBER, sa.ForeignKey(target), nullable=null, primary_key=key)
 
 
 def text(name: str, default: str | None = None) -> sa.Column[str]:
-    """A column of text that is not null, with an optional default."""
+    """A text column that is not null, with an optional default."""
     return sa.Column(name, sa.Text, nullable=False, server_default=default)
 
 
 def optional_text(name: str) -> sa.Column[str]:
-    """A column of text or null."""
+    """A text column that may be null."""
     return sa.Column(name, sa.Text)
 
 
 def moment(name: str, *, null: bool = False) -> sa.Column[datetime]:
-    """A moment in UTC."""
+    """A column of timestamps in UTC."""
     return sa.Column(name, Moment, nullable=null)
 
 
 def json_column(name: str, default: str = "{}") -> sa.Column[Any]:
-    """A value as JSON."""
+    """A column of JSON values."""
     return sa.Column(name, OBJECT, nullable=False, server_default=default)
 
 
@@ -82,7 +82,7 @@ def boolean(name: str, *, default: bool = False) -> sa.Column[bool]:
 
 
 def number(name: str, default: int = 0) -> sa.Column[int]:
-    """A whole number, 0 by default."""
+    """A column of whole numbers, 0 by default."""
     return sa.Column(name, NUMBER, nullable=False, server_default=str(default))
 
 
@@ -94,6 +94,6 @@ def index_of_some(table: str, column: str) -> sa.Index:
 
 
 def one_of(name: str, column: str, *choices: str) -> sa.CheckConstraint:
-    """A constraint: the column holds one of some words."""
+    """A constraint that a column holds one of some values."""
     quoted = ", ".join(f"'{choice}'" for choice in choices)
     return sa.CheckConstraint(f"{column} IN ({quoted})", name=name)

@@ -1,7 +1,7 @@
 """Tables of language models as raters, and of runs, judgments and results.
 
-Models have jobs, answers, admissions, and rules for new runs. Runs, judgments and results have
-facts about them, and the hashes of their blobs.
+Models have jobs, answers, admissions, and rules for new runs. Rows of runs, judgments and results
+hold their properties and the hashes of their blobs.
 """
 
 from __future__ import annotations

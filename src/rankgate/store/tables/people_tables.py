@@ -1,4 +1,4 @@
-"""Tables of users, their rights, and the audit log."""
+"""Tables of users, user rights, and the audit log."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Tables of what is judged, of ratings and preferences, and of rating work.
+"""Tables of the data to judge, of ratings and preferences, and of rating tasks.
 
-The material of judging: queries, documents, scales, guidelines. Facts that are only added to:
-ratings and preferences. Work: batches of tasks, and the assignment of tasks.
+The data to judge are queries, documents, scales and guidelines. Ratings and preferences are facts:
+their rows are only added. Rating work consists of batches of tasks and the assignment of tasks.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ raters = sa.Table(
 
 
 def _fact() -> tuple[sa.Column[object] | sa.Index, ...]:
-    """The columns that all answers of raters have."""
+    """The columns shared by all answers of raters."""
     return (
         reference("project", "projects.id"),
         reference("task", "tasks.id", null=True),
