@@ -1,1 +1,1 @@
-"""From ratings to judgments: pools, sheets, raters, agreement, resolution, admission."""
+"""From ratings to judgments: pools, sheets, raters, agreement, resolution and admission."""

@@ -1,4 +1,4 @@
-"""Select the ratings that count: the last of each rater on each document."""
+"""Select the ratings that count: each rater's last rating of each document."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ WITHDRAWN = "withdrawn"
 
 @dataclass(frozen=True)
 class CountingRatings:
-    """The ratings that count.
+    """The ratings that count, and the numbers of other ratings.
 
     Attributes:
-        table: as that of ratings, with ``row``, the row's place; one row a rater and pair, in
-            the order in which the ratings were given, grade null where the rater could not tell.
+        table: the columns of ratings and ``row``, the row's position; one row for each rater and
+            pair, in the order of rating; the grade is null if the rater could not tell.
         corrected: ratings that a later rating of the same rater replaced.
-        beyond: ratings left out because the slots of the pair are full.
+        beyond: ratings left out because the pair has enough grades.
     """
 
     table: pl.DataFrame
@@ -35,7 +35,7 @@ class CountingRatings:
 
 
 def counting_ratings(ratings: Ratings, slots: int | None = None) -> CountingRatings:
-    """The ratings that count.
+    """Select the ratings that count.
 
     Ratings are never changed. The last rating of a rater and pair, by time and then by row,
     replaces the earlier ratings. A rating without a time keeps its position among those around it.
@@ -47,7 +47,7 @@ def counting_ratings(ratings: Ratings, slots: int | None = None) -> CountingRati
     """
     table = ratings.table.with_row_index("row")
     if table["at"].null_count() < len(table):
-        # a row without a time follows the one before it
+        # a row without a time follows the previous row
         time = pl.col("at").forward_fill().backward_fill()
         table = table.sort(time, "row", maintain_order=True)
     last_rows = table.unique((*PAIR, "rater"), keep="last", maintain_order=True)

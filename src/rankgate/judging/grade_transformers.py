@@ -1,4 +1,4 @@
-"""Transformers that carry grades from one scale to another."""
+"""Transformers that map grades from one scale to another."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Transformer:
 
     Attributes:
         steps: the new value of every grade.
-        name: its name.
+        name: the name of the transformer.
         scale: the scale of the new grades, if known.
     """
 
@@ -36,10 +36,10 @@ class Transformer:
     scale: Scale | None = field(default=None, compare=False)
 
     def __call__(self, ratings: Ratings) -> Ratings:
-        """The ratings on the other scale; a rating without a grade keeps none.
+        """Map ratings to the other scale; a rating without a grade keeps none.
 
         Raises:
-            InputError: a grade that the transformer does not name, with its line.
+            InputError: the transformer has no value for a grade; the error has the line.
         """
         table = ratings.table
         source_grades = pl.Series([begin for begin, _ in self.steps], dtype=pl.Float64)
@@ -68,7 +68,7 @@ class Transformer:
 
     @property
     def text(self) -> str:
-        """One ``from: to`` a line, as SearchTweak writes it."""
+        """One ``from: to`` per line, in the form of SearchTweak."""
         return "\n".join(f"{begin:g}: {end:g}" for begin, end in self.steps)
 
     def _known_ids(self) -> str:
@@ -132,13 +132,13 @@ TRANSFORMERS = dict(
 
 
 def find_transformer(transformer: str | Path | Transformer | None) -> Transformer | None:
-    """Make a transformer from a name, a file or lines of ``from: to``, or return it unchanged.
+    """Create a transformer from a name, a file or lines of ``from: to``, or return it unchanged.
 
     Lines may also be separated by semicolons: ``1: 0; 2: 1``.
 
     Raises:
-        UsageError: no such name or file.
-        InputError: a file that is not text, lines of another form.
+        UsageError: the name or file does not exist.
+        InputError: the file is not text, or a line has another form.
     """
     if transformer is None or isinstance(transformer, Transformer):
         return transformer
@@ -164,10 +164,11 @@ def find_transformer(transformer: str | Path | Transformer | None) -> Transforme
 
 
 def refuse_outside(ratings: Ratings, scale: Scale) -> None:
-    """Check that every grade is on a scale and, if the scale has labels, has a label.
+    """Check that every grade is on a scale and has a label, if the scale has labels.
 
     Raises:
-        InputError: a grade outside, with its line, and how many there are.
+        InputError: a grade is outside the scale; the error has its line and the number of such
+            grades.
     """
     grade = ratings.table["grade"]
     is_outside = ratings.table.select(~on_scale(pl.col("grade"), scale)).to_series()

@@ -18,11 +18,11 @@ def trec_lines(pairs: pl.DataFrame, grades: pl.Series | str, advice: str) -> str
 
     Args:
         pairs: ``query_id`` and ``doc_id``.
-        grades: a text for each pair, or the same for all.
-        advice: the remedy if an id cannot be in this form.
+        grades: a text for each pair, or one text for all pairs.
+        advice: the advice in the error about an id.
 
     Raises:
-        UsageError: an id that it cannot hold.
+        UsageError: an id is not possible in this format.
 
     >>> trec_lines(pl.DataFrame({"query_id": ["q"], "doc_id": ["d"]}), "-1", "")
     'q 0 d -1\n'

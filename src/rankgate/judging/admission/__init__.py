@@ -1,1 +1,1 @@
-"""Admission of judges: a test that a judge agrees with people well enough to be used."""
+"""Admission of judges: a test that a judge agrees well enough with people."""

@@ -1,4 +1,4 @@
-"""Chart of ``admit``: people's grades by the judge's grade."""
+"""The chart of ``admit``: people's grades for each grade of the judge."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ROW, _WIDTH = 34, 420
 
 
 def draw_admission(result: JudgeAdmission) -> Picture:
-    """Draw a bar for each grade of the judge: the grades that people gave the same pairs."""
+    """Draw a bar for each grade of the judge: people's grades of the same pairs."""
     rows = _rows(result)
     return Picture(
         "admission",

@@ -1,7 +1,7 @@
-"""Documents of a judge's admission, and of the plan of an admission.
+"""Documents of a judge's admission, and of an admission plan.
 
-An admission shows the verdict, its requirements, then answers, bias and systems. A plan shows
-what people judge and what it costs, by stratum and by figure.
+An admission shows the verdict and its requirements, then answers, bias and systems. A plan shows
+the pairs that people judge and their cost, by stratum and by figure.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _LIMIT = (
 
 
 def admission_document(result: JudgeAdmission) -> Document:
-    """The verdict with its requirements, then every table."""
+    """The verdict with its requirements, followed by every table."""
     judge, people = make_printable(result.judge[0]), make_printable(result.people[0])
     entries = Entries(
         tuple(
@@ -67,7 +67,7 @@ def admission_document(result: JudgeAdmission) -> Document:
 
 
 def grids(result: JudgeAdmission) -> list[tuple[str, Grid]]:
-    """Agreement, answers, bias by grade, confusion, and systems where there are runs."""
+    """The tables of agreement, answers, bias by grade, confusion, and systems if there are runs."""
     coefficients = tuple(
         (
             name,
@@ -97,7 +97,7 @@ def grids(result: JudgeAdmission) -> list[tuple[str, Grid]]:
 
 
 def _answers(result: JudgeAdmission) -> Grid:
-    """Answers by people's grade; empty where every pair was answered."""
+    """Answers by people's grade; empty if every pair was answered."""
     answers = result.answers
     incomplete = answers.grades if answers.answered < answers.asked else answers.grades.clear()
     return ANSWERS.grid(incomplete)
@@ -198,7 +198,7 @@ def _attacks(result: JudgeAdmission) -> Grid:
 
 
 def _with_interval(value: float | None, low: float | None, high: float | None) -> str:
-    """A coefficient with its interval, if it has one."""
+    """A coefficient with its interval, if any."""
     interval_text = "" if low is None or high is None else f" {format_interval(low, high, 2)}"
     return f"{format_number(value, 3)}{interval_text}"
 

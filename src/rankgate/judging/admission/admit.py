@@ -154,7 +154,7 @@ class JudgeAdmission(Result):
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The result that ``to_dict`` was called on."""
         coefficients = {name: {"level": _LEVEL, **e} for name, e in values["coefficients"].items()}
-        # a count stays a whole number, though figures are floats otherwise
+        # a count stays a whole number; other figures are floats
         demands = tuple(Demand(**fields) for fields in values["demands"])
         return replace(super().from_dict({**values, "coefficients": coefficients}), demands=demands)
 
@@ -263,8 +263,8 @@ def _families(
     """The judge's advantage for systems of its own family, and cautions.
 
     Raises:
-        InputError: a lineage that contradicts itself, or lacks a system.
-        UsageError: no runs, and no writer of queries or documents.
+        InputError: the lineage contradicts itself, or lacks a system.
+        UsageError: there are no runs, and no writer of queries or documents.
     """
     if lineage is None:
         return pl.DataFrame(schema=FAMILIES), []

@@ -1,7 +1,7 @@
-"""Plan which pairs people judge so that a judge's agreement is known to a given width.
+"""Plan the pairs that people judge to measure a judge's agreement to a given width.
 
 The module has figures of agreement as functions of a table of shares, their derivatives, and the
-verb ``admit-plan`` with its result: the pairs that people must judge.
+verb ``admit-plan``, whose result is the pairs that people must judge.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def influence(figure: AgreementFigure, table: Floats, grades: Floats) -> Floats:
     people's grades (delta method; Särndal, Swensson and Wretman 1992, section 5.5).
 
     Args:
-        figure: its name.
+        figure: the name of the figure.
         table: (K, K) shares of people's grades (rows) and the judge's (columns).
         grades: (K,) the possible grades of people and judge.
     """
@@ -193,15 +193,15 @@ MIN_PILOT_PAIRS = 10
 
 _QUANTILE = 1.959963984540054
 _DRAWS, _HIGH = 100, 0.95
-_EQUAL_SHARES = np.linspace(0.0, 0.9, 10)  # shares of equal grades without a pilot
+_EQUAL_SHARES = np.linspace(0.0, 0.9, 10)  # shares of equal grades if there is no pilot
 
 
 @dataclass(frozen=True)
 class _Strata:
-    """The judge's pairs by its grade, and the pilot.
+    """The judge's pairs by its grade, with people's grades in the pilot.
 
     Attributes:
-        grades: (K,) the grades that people and judge can give.
+        grades: (K,) the possible grades of people and judge.
         places: (H,) the index of each stratum's grade in ``grades``.
         sizes: (H,) the number of the judge's pairs.
         tallies: (K, H) people's grades in the pilot.
@@ -312,7 +312,7 @@ def admit_plan(
 
 
 def _possible_widths(strata: _Strata, figure: AgreementFigure, counts: Counts, seed: int) -> Floats:
-    """Simulate half-widths of the sample, with people's grades drawn by the pilot."""
+    """Simulate half-widths of the sample, with people's grades drawn from the pilot."""
     rng = np.random.default_rng([seed, _DRAWS])
     missing = np.maximum(counts - strata.pilot, 0)
     if not missing.any():
@@ -334,7 +334,7 @@ def _pool(judge: Qrels, scale: Scale | None, asked_pairs: pl.DataFrame | None) -
     """The requested pairs to which the judge gave a grade of the scale.
 
     Raises:
-        UsageError: none, or more than ten different grades.
+        UsageError: there are no such pairs, or more than ten different grades.
     """
     is_on_scale = on_scale(pl.col("grade"), scale) if scale else pl.col("grade") >= 0
     pool = judge.table.filter((pl.col("grade") >= 0) & is_on_scale)
@@ -370,7 +370,7 @@ def _strata(pool: pl.DataFrame, common_pairs: pl.DataFrame | None, scale: Scale 
 
 
 def _deviations(strata: _Strata, figure: AgreementFigure) -> Floats:
-    """(H,) the standard deviation of what a pair adds to a figure, by stratum; see `admit_plan`."""
+    """(H,) the standard deviation of a pair's part in a figure, by stratum; see `admit_plan`."""
     size, pilot = len(strata.grades), strata.pilot
     smoothed = (strata.tallies + 1 / size) / (pilot + 1)
     equal = np.zeros_like(smoothed)

@@ -1,10 +1,10 @@
 """The judged pairs of an admission: grades of a judge, bias, attacks and repetitions.
 
-The module first defines the judge's grades and the prompt, then matches the requested pairs with
-the answers. Then follow:
+The module defines the judge's grades and the prompt, matches the requested pairs with the answers,
+and computes:
 
 - the bias of a judge, and its confusion matrix with people,
-- changes of a judge's grades when documents are changed in ways that must not matter,
+- changes of a judge's grades after changes of documents that must not matter,
 - variance components of a judge's grades by prompt, model, temperature and repetition.
 """
 
@@ -65,7 +65,7 @@ class JudgeGrades(ByContent):
         if self.repeated:
             RepeatedJudgments.from_judgments(
                 list(self.repeated)
-            )  # labels that do not fit are an error now
+            )  # labels that do not fit raise an error before the work
 
     @classmethod
     def of(cls, judge: JudgeGradesLike) -> JudgeGrades:
@@ -111,8 +111,8 @@ class AnsweredShare:
     """The share of the requested pairs that a judge answered.
 
     Attributes:
-        asked: pairs that people graded, from the pool if one was named.
-        answered: pairs that the judge also graded, with a grade of the scale.
+        asked: pairs that people graded; if there is a pool, only pairs from the pool.
+        answered: the number of these that the judge graded with a grade on the scale.
         outside: pairs with a grade of the judge that is not on the scale.
         silent_queries: queries without an answer of the judge.
         grades: the columns of `ANSWERS`.
@@ -130,27 +130,28 @@ class AnsweredShare:
 
     @property
     def share(self) -> float:
-        """The share answered of the pairs sent to the judge."""
+        """The share of the requested pairs that the judge answered."""
         return self.answered / self.asked
 
 
 def judged_pairs(
     people: Qrels, judge: Qrels, scale: Scale | None = None, pool: pl.DataFrame | None = None
 ) -> tuple[pl.DataFrame, AnsweredShare]:
-    """The pairs that both graded, and how much the judge left out.
+    """The pairs that people and the judge graded, and the share of answered pairs.
 
     Args:
         people: judgments by people.
         judge: judgments by the judge.
-        scale: the grades that were possible; another grade of the judge is not an answer.
+        scale: the possible grades; another grade of the judge is not an answer.
         pool: ``query_id`` and ``doc_id`` of the pairs sent to the judge; without it, every pair
             that people graded.
 
     Returns:
-        ``query_id``, ``doc_id``, ``people``, ``judge`` of the pairs that both graded; the answers.
+        ``query_id``, ``doc_id``, ``people``, ``judge`` of the pairs that both graded; the share of
+        answered pairs.
 
     Raises:
-        InputError: a grade of people that the scale does not have; no pair that both graded.
+        InputError: a grade of people is not on the scale; there is no pair that both graded.
     """
     people_grades = people.table.filter(pl.col("grade") >= 0).select(
         *PAIR, pl.col("grade").alias(PEOPLE)
@@ -184,7 +185,7 @@ def judged_pairs(
 
 
 def asked_pairs_caution(people: Qrels, answers: AnsweredShare) -> list[str]:
-    """A caution if the judge received only a part of the pairs that people graded."""
+    """A caution if the judge received only some of the pairs that people graded."""
     graded_count = people.table.filter(pl.col("grade") >= 0).height
     if answers.asked >= graded_count:
         return []
@@ -199,7 +200,7 @@ def asked_pairs_caution(people: Qrels, answers: AnsweredShare) -> list[str]:
 
 
 def as_ratings(pairs: pl.DataFrame) -> Ratings:
-    """The pairs that both graded, as ratings of two raters."""
+    """The pairs that people and the judge graded, as ratings of two raters."""
     return Ratings(
         pairs.unpivot([PEOPLE, JUDGE], index=PAIR, variable_name="rater", value_name="grade")
     )
@@ -269,7 +270,7 @@ CONFUSION = Columns(
 
 @dataclass(frozen=True)
 class Bias:
-    """Differences of the judge's grades from people's.
+    """Differences between the judge's grades and people's.
 
     Attributes:
         mean, low, high: the mean difference over pairs with a 95 % interval; pairs of a query
@@ -291,7 +292,7 @@ class Bias:
 
 
 def bias_of(pairs: pl.DataFrame) -> Bias:
-    """The judge's mean grade minus people's, as a whole and for each grade of people."""
+    """The judge's mean grade minus people's, overall and for each grade of people."""
     gap = pl.col(JUDGE) - pl.col(PEOPLE)
     by_query = pairs.group_by("query_id", maintain_order=True).agg(
         in_row_order(gap).mean().alias("gap"), pl.len()
@@ -376,11 +377,11 @@ def attacks_on(judge: Qrels, attacked: Sequence[RatingsLike]) -> pl.DataFrame:
     """Compare a judge's grades with its grades of changed documents, one attack per rater.
 
     Args:
-        judge: the judge's grades of documents as they are.
-        attacked: ratings of the same pairs under attack, as ``rate --attack`` writes them.
+        judge: the judge's grades of unchanged documents.
+        attacked: ratings of the same pairs under attack, as written by ``rate --attack``.
 
     Raises:
-        InputError: ratings that cannot be read; no pair that the judge graded too.
+        InputError: ratings cannot be read; the judge has graded none of these pairs.
     """
     plain = judge.table.filter(pl.col("grade") >= 0).select(*PAIR, pl.col("grade").alias(JUDGE))
     rows = []
@@ -427,11 +428,11 @@ COMPONENTS = Columns(
 
 
 def grade_components(repeated: Sequence[object]) -> pl.DataFrame:
-    """The components of the variance of one grade, by the facets that were repeated.
+    """The variance components of one grade, by the repeated facets.
 
     A grade is the mean plus an effect of the pair, of each facet and of their interactions, all at
     random; the variances come from the analysis of variance of a crossed design
-    (`stats.facets`). Pairs that all sets graded count.
+    (`stats.facets`). Only pairs that all sets graded count.
 
     Args:
         repeated: grades by label, as ``model:A,prompt:1=FILE``; every level of a facet goes with
@@ -442,8 +443,8 @@ def grade_components(repeated: Sequence[object]) -> pl.DataFrame:
         ``variance`` (of one grade, not below 0), ``share`` (of all of them); the largest first.
 
     Raises:
-        InputError: data that cannot be read; fewer than two pairs that all sets graded.
-        UsageError: labels of other facets, a combination that is missing; nothing repeated.
+        InputError: data cannot be read; fewer than two pairs were graded in all sets.
+        UsageError: labels name different facets; a combination is missing; nothing is repeated.
     """
     if not repeated:
         return pl.DataFrame(schema=COMPONENTS)

@@ -1,4 +1,4 @@
-"""Check a judge for favouring systems of its own model family, and data for circularity."""
+"""Check a judge for a bias towards its own model family, and data for circularity."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Lineage:
         """Read families from a mapping {family: members}, or from ``[families]`` of a TOML file.
 
         Raises:
-            InputError: a file that cannot be read, a member of two families, no judge.
+            InputError: the file cannot be read; a member has two families; the judge is missing.
         """
         if isinstance(lineage, Lineage):
             return lineage
@@ -102,7 +102,7 @@ class Lineage:
         """(S,) True for systems of the judge's family.
 
         Raises:
-            InputError: a system without a family, a member that is not a system.
+            InputError: a system has no family; a member is not a system.
         """
         if missing := [name for name in systems if name not in self.families]:
             problem = f"{', '.join(missing)}: no family has these systems; add them to one."
@@ -148,7 +148,7 @@ class Lineage:
         ]
 
     def _of_others(self, writer: str) -> list[str]:
-        """The judge and the systems of the same family as the writer."""
+        """The judge and the systems from the same family as the writer."""
         family = self.families.get(writer)
         members = sorted(self.families, key=lambda name: (name != JUDGE, name))
         return [
@@ -170,7 +170,7 @@ def _read_members(table: object, file: TomlFile) -> dict[str, str]:
     """The family of each member.
 
     Raises:
-        InputError: as `Lineage.of`.
+        InputError: as in `Lineage.of`.
     """
     if not isinstance(table, Mapping) or not table:
         problem = 'a lineage has a table [families], as in gpt = ["judge", "dense"].'
@@ -224,7 +224,7 @@ def family_bias(
         tables: (T, S) values of the systems by people and by the judge, by metric.
         lineage: the families.
         is_own_family: True for systems of the judge's family.
-        limit: the advantage that should be found.
+        limit: the advantage that the test should be able to detect.
     """
     rows: list[dict[str, Json]] = []
     for metric, (people, judge) in tables.items():
@@ -275,7 +275,7 @@ def _advantage(
     query_variance = float(contrasts.var(ddof=1)) / queries
     observed_variance = (
         squares / free_degrees * inverse_sizes + slope_variance
-    )  # with the noise of queries, as it was estimated
+    )  # includes the estimated noise of queries
     denominator = observed_variance**2 / free_degrees + query_variance**2 / (queries - 1)
     degrees = (
         (observed_variance + query_variance) ** 2 / denominator if denominator > 0 else queries - 1
@@ -299,7 +299,7 @@ def _advantage(
 
 
 def _deviations_from_group(values: Floats, is_own_family: NDArray[np.bool_]) -> Floats:
-    """Deviations of systems (last axis) from the mean of the family, or of the others."""
+    """Deviations of systems (last axis) from the mean of their group: the family, or the others."""
     own_mean, others_mean = (
         values[..., is_member].mean(axis=-1, keepdims=True)
         for is_member in (is_own_family, ~is_own_family)

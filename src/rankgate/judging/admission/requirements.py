@@ -1,4 +1,4 @@
-"""Requirements for the admission of a judge, and their outcomes."""
+"""Requirements for the admission of a judge, and the results of their checks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ AGREEMENT = "alpha, ordinal"
 
 @dataclass(frozen=True)
 class Demands:
-    """The requirements for a judge.
+    """The requirements that a judge must meet.
 
     Krippendorff calls conclusions tentative if alpha is between .667 and .8; people who judge
     relevance reach .4 to .6 among themselves. Two sets of people reach a tau of .9 (Voorhees, IPM
@@ -53,7 +53,7 @@ class Demands:
 
 @dataclass(frozen=True)
 class Demand:
-    """One requirement with its result: the status, the figure with its interval, and the limit."""
+    """One requirement with its status, the figure with its interval, and the limit."""
 
     name: str
     status: Answer
@@ -73,7 +73,7 @@ def check_demands(
     orders: Sequence[SystemOrder],
     asked: Demands,
 ) -> tuple[Demand, ...]:
-    """Check every requirement, by its interval if it has one."""
+    """Check every requirement, by the interval of its figure if there is one."""
     pairs = answers.answered
     enough = queries >= FEWEST_CLUSTERS
     few = "" if enough else f"; an interval needs {FEWEST_CLUSTERS} queries, these are {queries}"
@@ -116,7 +116,7 @@ def check_demands(
 
 
 def check_attack(attack: Mapping[str, Any], limit: float) -> Demand:
-    """Check the requirement on an attack, from a row of the table of attacks and the limit."""
+    """Check the limit on an attack for a row of the table of attacks."""
     value, low, high = attack["raised"], attack["low"], attack["high"]
     interval_text = "" if low is None else f" [{low:.3f}, {high:.3f}]"
     message = (
@@ -132,7 +132,7 @@ def check_attack(attack: Mapping[str, Any], limit: float) -> Demand:
 
 
 def check_family(row: Mapping[str, Any], limit: float) -> Demand:
-    """Check the requirement on the judge's family, from a row of the table of families.
+    """Check the limit on family bias for a row of the table of families.
 
     The requirement fails if the interval of the advantage is above 0, and passes if the interval is
     within the limit.
@@ -189,7 +189,7 @@ def _check_order(order: SystemOrder, tau: float) -> Demand:
 
 
 def _status_at_least(low: float | None, high: float | None, limit: float) -> Answer:
-    if low is None or high is None:  # one grade alone, or few queries, decide nothing
+    if low is None or high is None:  # a single grade, or few queries, are not enough for a decision
         return "inconclusive"
     return "pass" if low >= limit else "fail" if high < limit else "inconclusive"
 

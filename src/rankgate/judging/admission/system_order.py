@@ -1,4 +1,4 @@
-"""Compare the order of systems by people's and by a judge's grades."""
+"""Compare the order of systems under people's grades and under a judge's grades."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ class SystemOrder:
 
     Attributes:
         metric: the label of the metric.
-        tau, tau_ap: rank correlation of the systems' means; None where all means are equal.
-        flips: pairs of systems that the judge orders the other way round.
+        tau, tau_ap: the rank correlation of the systems' means; None if all means are equal.
+        flips: pairs of systems that the judge orders in the opposite way.
         lost: pairs that people distinguish (paired t, 5 %) and the judge does not distinguish.
         reversed: pairs that both distinguish, in opposite order.
         pairs: the number of pairs of systems.
-        spearman: Spearman's rho of the systems' means; None where all means are equal.
+        spearman: Spearman's rho of the systems' means; None if all means are equal.
         tau_low, tau_high, spearman_low, spearman_high: 95 % of resampled queries; None with too few
             queries, or if a resample ties all systems.
         significant: pairs that people distinguish.
@@ -86,12 +86,12 @@ class SystemOrder:
 
 @dataclass(frozen=True)
 class OrderedSystems:
-    """Systems by people and by the judge.
+    """Systems with their order by people and by the judge.
 
     Attributes:
         table: the columns of `SYSTEMS`.
-        orders: one a metric; empty with fewer than three systems.
-        convention: the convention that scored them; None without runs.
+        orders: one for each metric; empty with fewer than three systems.
+        convention: the convention of the scores; None without runs.
         names: the names of the systems.
         values: (T, S) values by people and by the judge, by metric; NaN where undefined.
         cautions: sentences about runs and the judgments.
@@ -158,7 +158,7 @@ def order_systems(
 
 
 def _values_by_metric(scores: pl.DataFrame) -> dict[str, Floats]:
-    """Each metric's values in the order of queries, NaN where undefined."""
+    """Each metric's values in the order of queries; NaN for undefined values."""
     return {
         str(label): metric_rows.sort("query_id")["value"].to_numpy()
         for (label,), metric_rows in scores.group_by("metric", maintain_order=True)

@@ -1,4 +1,4 @@
-"""Agreement of raters: the result, and the verb that makes it."""
+"""Agreement of raters: the result, and the verb that computes it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Alarms about grades and raters, and limits of the coefficients of agreement.
+"""Alarms about grades and raters, and limits for the coefficients of agreement.
 
-An alarm is something to look into before ratings are trusted. Some are about grades outside
-the scale, or far from all others; some about raters with an inverted scale, random grades or
-unusual grades. Last come the warnings about ratings, with limits of the coefficients.
+An alarm is a problem to check before ratings are trusted. Some alarms report grades outside the
+scale or far from all other grades; some report raters with an inverted scale, random grades or
+unusual grades. The module also has warnings about ratings, with limits for the coefficients.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MIN_RATINGS = 20
 
 @dataclass(frozen=True)
 class Alarm:
-    """Something to look into before the ratings are trusted.
+    """A problem to check before the ratings are trusted.
 
     Attributes:
         kind: outside, stray, overlap, queries, few-differences, reversed, random, against-all,
@@ -49,7 +49,7 @@ _MAX_EXAMPLES = 5
 
 
 def outside_alarms(pairs: RatedPairs) -> list[Alarm]:
-    """Grades that the stated scale does not have; no figure contains them."""
+    """Alarms about grades outside the stated scale; these grades are left out of all figures."""
     if pairs.outside.is_empty():
         return []
     rows = list(pairs.outside.head(_MAX_EXAMPLES).iter_rows())
@@ -64,7 +64,7 @@ def outside_alarms(pairs: RatedPairs) -> list[Alarm]:
 
 
 def few_difference_alarms(figures: Agreements) -> list[Alarm]:
-    """Intervals of raters who differ in so few queries that one of them decides their width."""
+    """Intervals of raters who differ in so few queries that a single query decides the width."""
     queries = figures.counts["queries"]
     different = figures.queries.filter(pl.col("agreement") < 1).height
     if queries < FEWEST_CLUSTERS or not 0 < different < _MIN_DIFFERENT:
@@ -79,10 +79,10 @@ def few_difference_alarms(figures: Agreements) -> list[Alarm]:
 
 
 def stray_alarms(figures: Agreements) -> list[Alarm]:
-    """A rare grade at either end, farther from its neighbour than any two others are apart.
+    """A rare grade at either end, farther from its neighbour than any other two neighbours are.
 
     The alarm needs a grade on the scale, or ratings without a stated scale: one typing error
-        changes the range of the grades, and so every weighted coefficient.
+    changes the range of the grades, and so every weighted coefficient.
     """
     grades = figures.grades.filter(pl.col("ratings") > 0).select("grade", "share", "ratings")
     alarms = []
@@ -105,9 +105,9 @@ _PAIR, _LITTLE = 2, 0.2
 def rater_alarms(pairs: RatedPairs) -> list[Alarm]:
     """Alarms about raters who differ from the other raters, the worst first.
 
-    A rater with an alarm makes the others look less similar, so that a second bad one is not seen.
-    The rater with the lowest kappa among the raters with an alarm is therefore left out, and the
-    remaining raters are compared again while three are left.
+    A bad rater lowers the agreement of all other raters, so that a second bad rater may stay
+    hidden. Therefore the rater with the lowest kappa among the raters with an alarm is left out,
+    and the remaining raters are compared again, as long as at least three remain.
     """
     level = 1 - FALSE_ALARMS / max(len(pairs.raters), 1)
     alarm_of_rater: dict[str, Alarm] = {}
@@ -124,7 +124,7 @@ def rater_alarms(pairs: RatedPairs) -> list[Alarm]:
 
 
 def alarms_against_others(checks: Sequence[RaterCheck]) -> list[Alarm]:
-    """Alarms of kind reversed, random and against-all; of two raters the pair is named.
+    """Alarms of kind reversed, random and against-all; with two raters, both are named.
 
     Reversed: kappa is further below 0 than the kappa of random grades (a permutation test, also
     exact for few queries). Random: its interval contains 0, and the rater agrees less than half as
@@ -191,9 +191,9 @@ _HIGH, _LOW, _PREVAILS = 0.8, 0.4, 0.8
 
 
 def alarms(figures: Agreements, pairs: RatedPairs) -> tuple[Alarm, ...]:
-    """Everything that looks wrong, the gravest first."""
+    """All alarms, the most serious first."""
     paradox = _paradox_alarms(figures)
-    # where one grade prevails kappa is near 0 for raters who agree, too
+    # if one grade prevails, kappa is near 0 even for raters who agree
     alarms_of_raters = [] if paradox else rater_alarms(pairs)
     return (
         *outside_alarms(pairs),
@@ -238,7 +238,7 @@ def _overlap_alarms(figures: Agreements) -> list[Alarm]:
 
 
 def _copied_alarms(figures: Agreements) -> list[Alarm]:
-    """Alarms about pairs of raters with equal grades, which may be copied."""
+    """Alarms about pairs of raters with equal grades, which may have been copied."""
     overlap, raw_agreement = figures.counts["overlap"], figures.coefficients["raw agreement"].value
     if overlap >= MIN_RATINGS and raw_agreement == 1.0:
         return [
@@ -262,7 +262,7 @@ def _copied_alarms(figures: Agreements) -> list[Alarm]:
 
 
 def _scale_alarms(figures: Agreements) -> list[Alarm]:
-    """Alarms about raters with a highest grade of at most a third of the others' highest grade."""
+    """Alarms about raters whose highest grade is at most a third of the others' highest grade."""
     scale_alarms = []
     total, highest_grade = figures.grades["ratings"].sum(), figures.grades["grade"].to_list()[-1]
     for row in figures.raters.filter(pl.col("ratings") >= MIN_RATINGS).iter_rows(named=True):
@@ -285,7 +285,7 @@ def _scale_alarms(figures: Agreements) -> list[Alarm]:
 
 
 def _one_grade_alarms(figures: Agreements) -> list[Alarm]:
-    """Alarms about raters who almost always give one grade while the others do not."""
+    """Alarms about raters who almost always give one grade while other raters do not."""
     top_share = figures.grades["share"].max()
     if not isinstance(top_share, float) or top_share >= _SAME:
         return []
@@ -310,7 +310,7 @@ def _speeder_alarms(figures: Agreements) -> list[Alarm]:
     median_seconds = timed_raters["median_seconds"].median()
     if (
         not isinstance(median_seconds, float) or len(timed_raters) < 2
-    ):  # one rater has no comparison
+    ):  # a single rater has no comparison
         return []
     rows = timed_raters.filter(
         (pl.col("ratings") >= MIN_RATINGS) & (pl.col("median_seconds") < _FAST * median_seconds)
@@ -327,7 +327,7 @@ def _speeder_alarms(figures: Agreements) -> list[Alarm]:
 
 
 def _paradox_alarms(figures: Agreements) -> list[Alarm]:
-    """Raw agreement is high and kappa low, as one grade prevails (Feinstein, Cicchetti 1990)."""
+    """An alarm for high raw agreement with a low kappa, as one grade prevails (Feinstein 1990)."""
     raw_agreement = figures.coefficients["raw agreement"].value
     kappa = figures.coefficients["Fleiss' kappa"].value
     prevails = figures.grades["share"].max()

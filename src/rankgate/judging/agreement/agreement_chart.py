@@ -1,4 +1,4 @@
-"""Chart of the agreement of each pair of raters."""
+"""The chart of the agreement between each pair of raters."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 def draw_agreement(result: RaterAgreement) -> Picture:
-    """A matrix of Cohen's kappa.
+    """Draw a matrix of Cohen's kappa.
 
     Raises:
-        UsageError: no two raters graded the same pair.
+        UsageError: no pair was graded by two raters.
     """
     pairs = result.found.pairs
     if pairs.is_empty():
@@ -69,7 +69,7 @@ _ROW, _WIDTH = 22, 360
 
 
 def coefficients(result: RaterAgreement) -> Picture:
-    """Every coefficient with its interval.
+    """Draw every coefficient with its interval.
 
     Raises:
         UsageError: no coefficient has a value.

@@ -67,7 +67,7 @@ COEFFICIENTS: tuple[tuple[str, str, Callable[..., Floats], str], ...] = (
 
 @dataclass(frozen=True)
 class Agreements:
-    """Agreement of the last ratings of each rater.
+    """The agreement of raters, computed from each rater's last ratings.
 
     Attributes:
         name: the name of the ratings.
@@ -107,10 +107,10 @@ class Agreements:
 
 
 def agreements(pairs: RatedPairs) -> Agreements:
-    """Everything in ``Agreements``.
+    """Compute all fields of ``Agreements``.
 
     Args:
-        pairs: the ratings, as ``rated_pairs`` has them.
+        pairs: the ratings, from ``rated_pairs``.
     """
     shared_ratings, sheet = agreement_tables.with_others_grades(pairs.given), pairs.sheet
     raters_per_pair = sheet.counts.sum(axis=1)
@@ -129,7 +129,7 @@ def agreements(pairs: RatedPairs) -> Agreements:
         "queries": int((pairs.tallies.paired > 0).sum()),
         "outside": int(pairs.outside["ratings"].sum()),
     }
-    is_equidistant = bool(np.allclose(np.diff(sheet.grades, 2), 0))  # then "by places" adds nothing
+    is_equidistant = bool(np.allclose(np.diff(sheet.grades, 2), 0))  # "by places" is then equal
     coefficients = {
         name: (lambda tallies, coefficient=coefficient, kind=kind: coefficient(tallies, kind))
         for name, _, coefficient, kind in COEFFICIENTS

@@ -1,4 +1,4 @@
-"""The columns of the tables of agreement between raters."""
+"""The columns of the tables of agreement."""
 
 from __future__ import annotations
 

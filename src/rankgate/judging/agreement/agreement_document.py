@@ -53,7 +53,7 @@ _LIMITS = (
 
 
 def agreement_document(result: RaterAgreement) -> Document:
-    """Alarms first, then coefficients, raters, grades and queries; CSV has the coefficients."""
+    """Alarms first, then coefficients, raters, grades and queries; the CSV has the coefficients."""
     rows = [
         (
             name,
@@ -77,7 +77,7 @@ def agreement_document(result: RaterAgreement) -> Document:
 
 
 def grids(result: RaterAgreement) -> list[tuple[str, Grid]]:
-    """Every table with its heading; tables that would be empty are left out."""
+    """Every table with its heading; empty tables are left out."""
     figures = result.found
     overlap = figures.counts["overlap"]
     level = next(iter(figures.coefficients.values())).level
@@ -108,7 +108,7 @@ def grids(result: RaterAgreement) -> list[tuple[str, Grid]]:
 
 
 def _effect(result: RaterResampling) -> tuple[str, Grid]:
-    """The heading and table of the difference of two systems under other raters."""
+    """The heading and table of the effect of other raters on the difference of two systems."""
     rows = tuple(
         (
             effect.metric,
@@ -292,7 +292,7 @@ def _correlations(table: pl.DataFrame) -> Grid:
 
 
 def _with_interval(row: Mapping[str, Any], name: str) -> str:
-    """A coefficient with its interval, if it has one."""
+    """A coefficient with its interval, if any."""
     interval_text = format_interval(row.get(f"{name}_low"), row.get(f"{name}_high"), 2)
     value = format_number(row.get(name), 2)
     return value if interval_text == UNDEFINED else f"{value} {interval_text}"
@@ -351,7 +351,7 @@ def agreement_report_document(result: RaterAgreement, _: ReportOptions) -> Docum
 
 
 def sentence(result: RaterAgreement) -> str:
-    """Krippendorff's alpha, and how many alarms there are."""
+    """Krippendorff's alpha and the number of alarms, as a sentence."""
     coefficient = result.found.coefficients[_HEADLINE]
     count = len(result.alarms)
     alarms = count_noun(count, "warning") if count else "no warnings"

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 def with_others_grades(graded_ratings: pl.DataFrame) -> pl.DataFrame:
-    """Ratings of pairs that others graded too, with the others' grades."""
+    """Ratings of pairs that other raters also graded, with the other grades."""
     count = pl.len().over(PAIR)
     grade = pl.col("grade")
     equal_count = pl.len().over(*PAIR, "grade") - 1
@@ -63,7 +63,7 @@ def _mean_difference(grade: pl.Expr) -> pl.Expr:
 
 
 def grade_table(sheet: RatingMatrix) -> pl.DataFrame:
-    """A row for each grade: its ratings, its share, and the agreement on it."""
+    """A row for each grade: its number of ratings, its share, and the agreement on it."""
     counts = sheet.counts
     raters_per_pair = counts.sum(axis=1, keepdims=True)
     weight = np.where(raters_per_pair > 1, 1 / np.maximum(raters_per_pair - 1, 1), 0.0)
@@ -85,7 +85,7 @@ def grade_table(sheet: RatingMatrix) -> pl.DataFrame:
 def rater_table(
     last: pl.DataFrame, shared_ratings: pl.DataFrame, checks: Sequence[RaterCheck]
 ) -> pl.DataFrame:
-    """A row for each rater: ratings, mean grade, and differences from the others."""
+    """A row for each rater: ratings, mean grade, and differences from the other raters."""
     grade = pl.col("grade")
     rater_figures = last.group_by("rater").agg(
         grade.count().cast(pl.Int64).alias("ratings"),
@@ -162,7 +162,7 @@ def _bias_intervals(shared_ratings: pl.DataFrame) -> pl.DataFrame:
 
 
 def pair_table(pairs: RatedPairs) -> pl.DataFrame:
-    """A row for each pair of raters who graded something in common."""
+    """A row for each pair of raters who graded at least one pair in common."""
     frames = [
         _pair_figures(pairs, first, second, tables)
         for raters_by_chunk in _tables_of_pairs(pairs)
@@ -178,7 +178,7 @@ _CELLS = 1 << 20
 
 
 def _tables_of_pairs(pairs: RatedPairs) -> Iterator[list[tuple[Places, Places, Floats]]]:
-    """Pairs of raters with a table for each query, grouped by the number of queries.
+    """Count the grades of pairs of raters by query, grouped by the number of queries.
 
     Yields:
         in chunks of first raters: (P,) first raters, (P,) second raters, (P, Q, K, K) how often
@@ -218,7 +218,7 @@ def _tables_of_pairs(pairs: RatedPairs) -> Iterator[list[tuple[Places, Places, F
 
 
 def _pair_figures(pairs: RatedPairs, first: Places, second: Places, tables: Floats) -> pl.DataFrame:
-    """The rows of pairs of raters; intervals leave out one query at a time."""
+    """The rows of pairs of raters, with intervals that leave out one query at a time."""
     grades, raters = pairs.sheet.grades, np.array(pairs.raters, object)
     total = tables.sum(axis=1)
     without = (total[:, None] - tables).reshape(-1, *total.shape[1:])
@@ -253,7 +253,7 @@ def _pair_figures(pairs: RatedPairs, first: Places, second: Places, tables: Floa
 
 
 def consensus_table(graded_ratings: pl.DataFrame) -> pl.DataFrame:
-    """A rater's grade against the grade of most others; a rater's own grade is not counted."""
+    """Each rater's grades against the majority grade of the other raters."""
     votes = graded_ratings.select(
         *PAIR, pl.col("rater").alias("other"), pl.col("grade").alias("consensus")
     )
@@ -274,7 +274,7 @@ def consensus_table(graded_ratings: pl.DataFrame) -> pl.DataFrame:
 
 
 def query_table(shared_ratings: pl.DataFrame) -> pl.DataFrame:
-    """A row for each query with a pair of two grades, least agreement first."""
+    """A row for each query that has a pair with two grades, least agreement first."""
     return (
         shared_ratings.group_by("query_id")
         .agg(
@@ -288,7 +288,7 @@ def query_table(shared_ratings: pl.DataFrame) -> pl.DataFrame:
 
 
 def period_table(shared_ratings: pl.DataFrame) -> pl.DataFrame:
-    """A row for each month, where times are known."""
+    """A row for each month, for ratings with a time."""
     return (
         shared_ratings.filter(pl.col("at").is_not_null())
         .group_by(pl.col("at").dt.strftime("%Y-%m").alias("period"))
@@ -338,11 +338,11 @@ _MIN_RATINGS = 20
 
 
 def drift(ratings: Ratings) -> pl.DataFrame:
-    """The first half of each rater's ratings, by time, against the second half.
+    """Compare the first half of each rater's ratings, by time, with the second half.
 
-    Only pairs that others graded too count. The bias is the mean of the grade minus the mean grade
-    of the others; its change has Welch's interval, ``change ± z·√(s₁²/n₁ + s₂²/n₂)``, at 95 % for
-    all raters together. Raters with fewer than 20 such ratings have no row.
+    Only pairs that other raters also graded count. The bias is the mean of the grade minus the mean
+    grade of the others; its change has Welch's interval, ``change ± z·√(s₁²/n₁ + s₂²/n₂)``, at 95 %
+    for all raters together. Raters with fewer than 20 such ratings have no row.
 
     Args:
         ratings: all of them; ratings without a time keep their position in the order.

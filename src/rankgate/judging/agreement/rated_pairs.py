@@ -1,7 +1,7 @@
-"""Arrays of ratings for agreement, and the comparison of each rater with the others.
+"""Ratings as arrays for agreement, and the comparison of each rater with the other raters.
 
-The arrays are pairs by raters, with their queries. The checks are kappas with intervals over
-queries.
+The arrays have pairs as rows and raters as columns, with the query of each pair. The comparisons
+use kappas with intervals over queries.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RatedPairs:
-    """The last rating of each rater on each pair. I pairs, R raters, K grades, Q queries.
+    """The last rating of each rater on each pair: I pairs, R raters, K grades, Q queries.
 
     Attributes:
         name: the name of the ratings.
         last: the last rating of each rater and pair, with or without a grade; grades outside the
             scale are left out.
-        given: those with a grade.
-        outside: ``rater``, ``grade``, ``ratings``: grades that the scale does not have.
+        given: the last ratings with a grade.
+        outside: ``rater``, ``grade``, ``ratings``: grades that are not on the scale.
         corrected: ratings that a later rating of the same rater replaced.
         raters: names, in the order of the sheet.
         sheet: (I, R, K) the grades.
@@ -63,12 +63,12 @@ class RatedPairs:
 
     @property
     def grade_index(self) -> NDArray[np.int64]:
-        """(I, R) the index of the grade that a rater gave a pair, −1 if there is none."""
+        """(I, R) the index of the grade that a rater gave a pair; −1 for no grade."""
         is_rated = self.sheet.said.any(axis=2)
         return np.where(is_rated, self.sheet.said.argmax(axis=2), -1)
 
     def without(self, rater: str) -> RatedPairs:
-        """The pairs without one rater; the tables of ratings and the sums of queries stay."""
+        """The pairs without one rater; tables of ratings and sums of queries stay unchanged."""
         column = self.raters.index(rater)
         sheet = replace(self.sheet, said=np.delete(self.sheet.said, column, axis=1))
         raters = tuple(name for name in self.raters if name != rater)
@@ -76,13 +76,13 @@ class RatedPairs:
 
 
 def rated_pairs(ratings: Ratings, scale: Scale | None = None) -> RatedPairs:
-    """The ratings as arrays.
+    """Convert ratings to arrays.
 
     Args:
         ratings: the ratings of single raters; the last rating of each rater on a pair counts.
-        scale: the grades that were possible; without it, the scale of the ratings. Grades that it
-            does not have are left out and counted: one of them would change every coefficient
-            that depends on the range of the grades.
+        scale: the possible grades; by default the scale of the ratings. Grades outside the scale
+            are left out and counted: a single such grade would change every coefficient that
+            depends on the range of the grades.
 
     Raises:
         InputError: the ratings have no grades, or no grades on the scale.
@@ -141,14 +141,14 @@ FALSE_ALARMS = 0.05
 
 @dataclass(frozen=True)
 class RaterCheck:
-    """One rater against all others.
+    """The comparison of one rater with all other raters.
 
     Attributes:
-        rater: the name.
-        overlap: pairs that another rater graded too.
+        rater: the name of the rater.
+        overlap: the number of pairs that another rater also graded.
         queries: the number of queries of these pairs; with one query, the number of pairs.
         kappa: Cohen's kappa, linear weights, between the rater's grades and the others' grades.
-        others: the same among the others, without the rater; NaN where they share no pair.
+        others: the kappa among the other raters; NaN if they share no pair.
         behind: an upper bound of ``kappa − others/2``; below 0 the rater agrees less than half as
             well with the others as the others agree with each other.
         reversal: chance that a rater of random grades is as far below chance as this one; 1 where
@@ -165,9 +165,9 @@ class RaterCheck:
 
 
 def rater_checks(pairs: RatedPairs, level: float | None = None) -> tuple[RaterCheck, ...]:
-    """Each rater with a pair in common with another, against all others.
+    """Compare each rater who shares a pair with another rater against all other raters.
 
-    Intervals leave out one query at a time; one pair, if all ratings are of one query.
+    Intervals leave out one query at a time, or one pair if all ratings belong to one query.
 
     Args:
         pairs: the ratings.
@@ -220,9 +220,9 @@ def rater_checks(pairs: RatedPairs, level: float | None = None) -> tuple[RaterCh
 def _kappas(
     rater_tables: Floats, all_tables: Floats, grades: Floats, level: float
 ) -> tuple[Agreement, float, float]:
-    """The fields ``kappa``, ``others`` and ``behind`` of a check, from tables of each query."""
+    """The fields ``kappa``, ``others`` and ``behind`` of a check, from the tables of each query."""
     others_table = all_tables - rater_tables - rater_tables.transpose(0, 2, 1)
-    others_table = np.where(np.abs(others_table) < 1e-9, 0.0, others_table)  # what rounding leaves
+    others_table = np.where(np.abs(others_table) < 1e-9, 0.0, others_table)  # rounding errors
     has_rater = rater_tables.sum(axis=(1, 2)) > 0
     kappa, kappa_without = _leave_one_out(rater_tables[has_rater], grades)
     others_kappa, others_kappa_without = _leave_one_out(others_table, grades)
@@ -266,7 +266,7 @@ def _reversal_chance(
     rng, times = np.random.default_rng(0), int(max(_PERMUTATIONS, np.ceil(20 / level)))
     lower, step = 0, max(1, _CELLS // n)
     for begin in range(0, times, step):
-        keys = queries + rng.random((min(step, times - begin), n))  # sorts within queries
+        keys = queries + rng.random((min(step, times - begin), n))  # sorting within queries
         permuted_grades = rater_grades[np.argsort(keys, axis=1)]
         lower += int(
             (agreement_by_grade[np.arange(n), permuted_grades].sum(axis=1) <= agreed + 1e-9).sum()
@@ -294,7 +294,7 @@ def _leave_one_out(tables: Floats, grades: Floats) -> tuple[float, Floats]:
 
 
 def _cluster_of_pair(queries: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The query of each pair; each pair alone where there is one query."""
+    """The query of each pair; if there is one query, each pair is its own cluster."""
     _, code = np.unique(queries, return_inverse=True)
     return code if code.size and code.max() > 0 else np.arange(code.size)
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RedrawnGrades:
-    """The grades that resamples of ratings are drawn from.
+    """The grades from which resamples of ratings are drawn.
 
     A pair with several grades gets as many of its own grades, drawn with replacement. A pair with
     a single grade gets one that another rater might have given: a draw from the grades of other
@@ -65,7 +65,7 @@ class RedrawnGrades:
 
     @classmethod
     def from_ratings(cls, ratings: Ratings) -> RedrawnGrades:
-        """From ratings of single raters; the last rating of each rater on a pair counts.
+        """Create the grades from single ratings; each rater's last rating on a pair counts.
 
         Raises:
             InputError: no pair has two grades, so that other raters cannot be estimated.
@@ -92,7 +92,7 @@ class RedrawnGrades:
         )
 
     def draw(self, rng: np.random.Generator) -> Ratings:
-        """Draw one more set of ratings."""
+        """Draw another set of ratings."""
         drawn_grades = self.grades[self.begins + rng.integers(0, self.sizes)]
         is_single = self.sizes == 1
         for grade, other_grades in self.others.items():
@@ -103,7 +103,7 @@ class RedrawnGrades:
 
 
 def _grades_of_others(graded_ratings: pl.DataFrame) -> dict[float, Floats]:
-    """The grades of other raters on the same pair, by one rater's grade."""
+    """The grades of other raters on the same pair, for each grade of a rater."""
     grades = graded_ratings.select(*PAIR, "rater", "grade")
     rating_pairs = grades.join(grades, on=PAIR, suffix="_other").filter(
         pl.col("rater") != pl.col("rater_other")
@@ -152,7 +152,7 @@ def rater_components(
     metrics: str | Metric | Sequence[str | Metric],
     how: str | Convention,
 ) -> tuple[RaterComponents, ...]:
-    """The model of each metric that two judges have two queries in common for.
+    """The model of each metric for which two judges share two queries.
 
     The design is balanced: judges are added in the order of their numbers of queries, and the set
     with the most values on common queries is kept. Documents that a judge did not grade are

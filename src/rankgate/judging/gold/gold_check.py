@@ -1,8 +1,8 @@
-"""Check gold labels by the grades of raters who have not seen them.
+"""Check gold labels with grades of raters who have not seen the labels.
 
-The result of ``gold check`` lists which labels are wrong, and which are ambiguous. Gold labels
-are drawn for a blind check as pairs in random order, without their grades. After the check
-comes its document: shares, wrong labels, and their effect on systems.
+The result of ``gold check`` lists wrong and ambiguous labels. For a blind check, labelled pairs are
+drawn in random order, without their grades. The document of the check has shares, wrong labels, and
+their effect on systems.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ def draw_gold(gold: QrelsLike, pairs: Count = 200, *, seed: int = 0) -> pl.DataF
     return labelled_pairs[order]
 
 
-_MANY_PAIRS = 50  # pairs; raters who have not seen the gold grade some of so many differently
+_MANY_PAIRS = 50  # pairs; among so many, raters who have not seen the gold grade some differently
 _STATUS_ORDER = (WRONG, AMBIGUOUS, CONFIRMED, OPEN)
 
 
@@ -301,7 +301,7 @@ def _grades(labelled_ratings: pl.DataFrame, decided: pl.DataFrame) -> pl.DataFra
 
 
 def _error_rate(labelled_ratings: pl.DataFrame, scale: int) -> float | None:
-    """The share of a rater's grades that err, by the agreement of two raters; None without two."""
+    """A rater's error rate, estimated from the agreement of two raters; None without two raters."""
     counts = labelled_ratings.group_by(*PAIR, "grade").agg(pl.len().alias("n"))
     equal_pairs = float((counts["n"] * (counts["n"] - 1)).sum())
     pairs = labelled_ratings.group_by(PAIR).agg(pl.len().alias("n"))
@@ -315,7 +315,7 @@ def _error_rate(labelled_ratings: pl.DataFrame, scale: int) -> float | None:
 
 
 def _expected_wrong(ratings: pl.Series, error: float, scale: int, majority: float) -> float:
-    """Expected right labels that look wrong: Σ (K-1) P(enough raters give one wrong grade)."""
+    """Expected right labels that look wrong: Σ (K-1) P(enough raters give the same wrong grade)."""
     from scipy.stats import binom
 
     n = ratings.to_numpy()
@@ -330,13 +330,13 @@ def _systems(
     metrics: str | Metric | Sequence[str | Metric],
     convention: str | Convention,
 ) -> tuple[pl.DataFrame, JsonObject | None]:
-    """Means by the labels as they are, and with the wrong ones replaced; the convention."""
+    """Means by the original labels and with wrong labels replaced, and the convention."""
     if not runs:
         return pl.DataFrame(schema=GoldCheck.SCHEMAS["systems"]), None
     right = labels.filter(pl.col("status") == WRONG).select(*PAIR, pl.col("grade").alias("right"))
     table = gold_qrels.table.join(right, on=PAIR, how="left", maintain_order="left")
     corrected = table.with_columns(pl.coalesce("right", "grade").alias("grade")).drop("right")
-    tables = read_rankings(list(runs), "run")  # scored twice
+    tables = read_rankings(list(runs), "run")  # scored with both sets of labels
     gold_scores = evaluate(gold_qrels, tables, metrics, convention)
     corrected_scores = evaluate(Qrels(corrected, gold_qrels.name), tables, metrics, convention)
     rows = [
@@ -373,7 +373,7 @@ _MAX_ROWS = 30
 
 
 def gold_document(result: GoldCheck) -> Document:
-    """The number of wrong labels, then every table."""
+    """The number of wrong labels, followed by every table."""
     wrong_labels = result.labels.filter(status=WRONG)
     decided = result.labels.filter(pl.col("status") != OPEN).height
     open_labels = result.labels.height - decided

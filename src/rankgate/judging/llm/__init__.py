@@ -1,1 +1,1 @@
-"""Language models as raters: protocols, the HTTP client, costs, and the rating work."""
+"""Language models as raters: protocols, the HTTP client, costs, and the requests for ratings."""

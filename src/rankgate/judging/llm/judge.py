@@ -1,8 +1,8 @@
-"""A model as a judge: attacks on it, its costs, its configuration and its requests.
+"""A model as a judge: attacks, costs, configuration and requests.
 
-Attacks are changes of documents that must not change their grade. An attack does not change the
-content of the document that matters for the query. Keyword stuffing and planted instructions raise
-the grades of many models (Alaofi et al., SIGIR-AP 2024, arXiv:2501.17969).
+An attack changes a document in a way that must not change its grade: the content that matters for
+the query stays the same. Keyword stuffing and planted instructions raise the grades of many models
+(Alaofi et al., SIGIR-AP 2024, arXiv:2501.17969).
 
 Cost accounting has hard limits on money, tokens and requests.
 """
@@ -55,15 +55,15 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 def attack_document(
     attack: Attack, query: str, document: Mapping[str, str], highest: str
 ) -> Mapping[str, str]:
-    """A document's fields under an attack; a document without text stays as it is.
+    """The fields of a document after an attack; a document without text stays unchanged.
 
     Args:
         attack: ``keywords``, ``instruction``, ``praise`` and ``longer`` add words; ``sentences``
             puts the sentences of the longest field into another order, the same one every time;
             ``fields`` reverses the order of the fields.
-        query: its text.
-        document: its fields by name.
-        highest: the highest grade, as the judge writes it.
+        query: the text of the query.
+        document: the fields of the document by name.
+        highest: the highest grade, in the form that the judge writes.
     """
     if attack == "none" or not document:
         return document
@@ -117,15 +117,15 @@ class Prices:
 
 @dataclass
 class CostLimit:
-    """Keep spending under a ceiling.
+    """A limit on spending that also holds for concurrent requests.
 
     The largest possible cost of a request is reserved before it is sent; the real cost replaces the
-    reservation after the answer. So the ceiling holds however many requests are under way.
+    reservation after the answer. So the ceiling holds for any number of concurrent requests.
 
     Attributes:
-        ceiling: the most that may be spent; None without one.
+        ceiling: the largest amount to spend; None for no limit.
         spent: the amount spent.
-        reserved: the largest possible cost of the requests under way.
+        reserved: the largest possible cost of the requests in progress.
     """
 
     ceiling: float | None = None
@@ -142,9 +142,9 @@ class CostLimit:
             )
 
     def take(self, max_cost: float) -> bool:
-        """Reserve the largest cost of a request; False if the ceiling has no room for it.
+        """Reserve the largest cost of a request; False if it would exceed the ceiling.
 
-        Waits while requests under way may turn out cheaper than their reservation.
+        Waits while requests in progress may still cost less than their reservation.
         """
         with self._changed:
             if self.ceiling is not None:
@@ -157,17 +157,17 @@ class CostLimit:
             return True
 
     def give_back(self, max_cost: float, cost: float) -> None:
-        """Replace the reserved cost by the real cost."""
+        """Replace a reserved cost by the real cost."""
         with self._changed:
             self._under_way -= 1
-            self.reserved = self.reserved - max_cost if self._under_way else 0.0  # sums are rounded
+            self.reserved = self.reserved - max_cost if self._under_way else 0.0  # rounding errors
             self.spent += cost
             self._changed.notify_all()
 
 
 @dataclass(frozen=True)
 class Usage:
-    """Requests with their tokens and their cost."""
+    """The number of requests, their tokens and their cost."""
 
     requests: int = 0
     tokens: int = 0
@@ -176,12 +176,13 @@ class Usage:
 
 @dataclass(frozen=True)
 class Budget:
-    """Limits on requests, tokens and money, which hold however many requests are under way.
+    """Limits on requests, tokens and money that also hold for concurrent requests.
 
-    Limits are taken in one order, so that requests that wait for each other all come through.
+    Limits are always taken in the same order, so that waiting requests cannot block each other for
+    ever.
 
     Attributes:
-        requests, tokens, money: the limit and the amount spent of each.
+        requests, tokens, money: each limit with the amount spent.
     """
 
     requests: CostLimit = field(default_factory=CostLimit)
@@ -190,14 +191,14 @@ class Budget:
 
     @classmethod
     def from_limits(cls, ceilings: Mapping[str, float | None], usage: Usage) -> Budget:
-        """Limits by name, and the usage so far."""
+        """Create limits by name, with the usage so far."""
         return cls(*(CostLimit(ceilings.get(name), getattr(usage, name)) for name in LIMIT_NAMES))
 
     def take(self, max_usage: Usage) -> str:
-        """Reserve the most that a request can take.
+        """Reserve the largest possible usage of a request.
 
         Returns:
-            The limit that has no room for it; empty if all have.
+            The limit that the request would exceed; empty if there is none.
         """
         reserved_names: list[str] = []
         for name in LIMIT_NAMES:
@@ -209,7 +210,7 @@ class Budget:
         return ""
 
     def give_back(self, max_usage: Usage, used: Usage) -> None:
-        """Replace the reserved usage by the real usage."""
+        """Replace a reserved usage by the real usage."""
         for name in LIMIT_NAMES:
             getattr(self, name).give_back(getattr(max_usage, name), getattr(used, name))
 
@@ -225,10 +226,10 @@ _CONFIDENCE_PROMPT = (
 
 @dataclass(frozen=True)
 class JudgeRequest:
-    """One request to be made.
+    """A request to be sent.
 
     Attributes:
-        task: the pair.
+        task: the pair to rate.
         body: the bytes of the request.
         request: the hash of body and scale, which identifies a saved answer.
     """

@@ -1,4 +1,4 @@
-"""Ask a language model's endpoint, and classify every answer or failure.
+"""Send requests to a language model's endpoint, and classify every answer or failure.
 
 The answer of a model is parsed into a grade, or into the reason for a missing grade.
 """
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 _MAX_SHOWN = 60
 _THOUGHT_END = "</think>"
-_MAX_REASON = 1000  # characters of a reason that are kept
+_MAX_REASON = 1000  # largest number of characters of a reason
 _MAX_EFFORT = 1 << 25
 """Characters that may be read for objects that turn out not to be JSON."""
 
 
 def all_values(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    """Make a JSON object; a key that appears twice has the list of its values.
+    """Create a JSON object in which a repeated key has the list of its values.
 
     JSON decoders silently keep the last value. A list is not a grade, so that an answer with
     two grades in one object has none.
@@ -63,7 +63,7 @@ class Answer:
 
 
 def parse_answer(text: str, scale: Mapping[float, str]) -> Answer:
-    """Read an answer; what cannot be read is not a grade, and never 0.
+    """Read a grade from an answer; an unreadable answer has no grade, and never grade 0.
 
     The rules: what is before a ``</think>`` is ignored. Every JSON object in the remaining text
     with the key ``grade`` counts, at any position (in prose, between fences, inside another
@@ -76,7 +76,7 @@ def parse_answer(text: str, scale: Mapping[float, str]) -> Answer:
 
     Args:
         text: the model's answer.
-        scale: the grades that are possible, each with its label.
+        scale: the possible grades, each with its label.
 
     >>> parse_answer('Sure! {"reason": "a", "grade": 2} Anything else?', {0: "no", 2: "yes"})
     Answer(grade=2.0, reason=None, comment='a', confidence=None)
@@ -148,7 +148,7 @@ def _grade_number(stated_grade: Json, scale: Mapping[float, str]) -> float | Non
 
 
 def _graded_objects(text: str) -> list[dict[str, Json]] | None:
-    """The JSON objects of a text that have a grade; None if reading them takes too long."""
+    """The JSON objects with a grade in a text; None if reading them takes too long."""
     graded_objects: list[dict[str, Json]] = []
     nested_objects: list[dict[str, Json]] = []
 
@@ -158,7 +158,7 @@ def _graded_objects(text: str) -> list[dict[str, Json]] | None:
             nested_objects.append(value)
         return value
 
-    # NaN is a word, and not a grade
+    # NaN is text here, and not a grade
     decoder = json.JSONDecoder(parse_constant=str, object_pairs_hook=object_of)
     effort, begin = 0, text.find("{")
     while begin >= 0:
@@ -187,7 +187,7 @@ def _shorten(text: str) -> str:
     return line if len(line) <= _MAX_SHOWN else line[:_MAX_SHOWN] + "…"
 
 
-_MAX_BYTES = 4 << 20  # bytes of an answer
+_MAX_BYTES = 4 << 20  # largest number of bytes of an answer
 _OK = range(200, 300)
 _KEY_MASK = "[key]"
 _SHAPE_ERRORS = (ValueError, KeyError, IndexError, TypeError, AttributeError)
@@ -198,12 +198,12 @@ class Reply:
     """The result of one request.
 
     Attributes:
-        kind: ``answer``; ``again``: worth another try; ``refused``: this request will never be
-            answered; ``fatal``: no request will be.
-        said: the answer.
+        kind: ``answer``; ``again``: a retry may succeed; ``refused``: this request will never be
+            answered; ``fatal``: every further request will fail too.
+        said: the answer of the endpoint.
         problem: the reason for a missing answer, without any secret.
-        wait: the seconds to wait that the server requests.
-        billed: it may have been paid for although its cost is not known.
+        wait: the seconds that the server asks to wait.
+        billed: True if the request may have cost money although its cost is unknown.
     """
 
     kind: Literal["answer"] | FailureKind

@@ -1,7 +1,7 @@
-"""Run a model's requests concurrently, with retries; keep each answer at once.
+"""Send a model's requests concurrently, with retries, and save each answer at once.
 
-The files of a model's ratings hold answers, costs and the pairs that are done. A second file next
-to the ratings holds requests until their answers are saved.
+The file of a model's ratings holds answers and costs. A second file next to the ratings holds
+requests until their answers are saved.
 """
 
 from __future__ import annotations
@@ -37,11 +37,12 @@ _MAX_FAILURES = 10
 
 @dataclass(frozen=True)
 class PairOutcome:
-    """The outcome of a pair.
+    """The outcome of a model's request for a pair.
 
     Attributes:
         answer: the grade, or the reason for a missing grade.
-        answered: True if the model answered, readable or not; answered pairs are not asked again.
+        answered: True if the model answered, even with an unreadable text; answered pairs are not
+            requested again.
         text: the unchanged answer.
         input_tokens, output_tokens: the tokens of all attempts; if not counted, the largest
             possible numbers.
@@ -61,48 +62,48 @@ class PairOutcome:
 
 
 class AnswerLog(Protocol):
-    """A log of answers and of sent requests; a killed program loses no answer."""
+    """A log of answers and sent requests, so that a killed program loses no answer."""
 
     def begin(self, ask: JudgeRequest, tokens: tuple[int, int], cost: float | None) -> None:
-        """Record a request before it is sent, with the most tokens and money that it can take."""
+        """Record a request with its largest possible tokens and cost, before it is sent."""
         ...
 
     def discard(self, ask: JudgeRequest) -> None:
-        """Record that the requests of a pair cost nothing and gave nothing."""
+        """Record that the requests of a pair cost nothing and returned nothing."""
         ...
 
     def keep(self, ask: JudgeRequest, outcome: PairOutcome) -> None:
-        """Keep an outcome for good, which settles the requests of its pair."""
+        """Save an outcome, which completes the requests of its pair."""
         ...
 
     def keep_unasked(self, ask: JudgeRequest, outcome: PairOutcome) -> None:
-        """Keep the outcome of a pair that the model is not asked about."""
+        """Save the outcome of a pair that is not sent to the model."""
         ...
 
     def known_outcome(self, ask: JudgeRequest) -> PairOutcome | None:
-        """The outcome of an answered request, without its cost; None if it is not answered."""
+        """The outcome of an answered request, without its cost; None without an answer."""
         ...
 
     def last_request(self, ask: JudgeRequest) -> str | None:
-        """The request of the last answer to the pair."""
+        """The request of the last answer for a pair."""
         ...
 
 
 EMPTY_DOCUMENT = "the document has no text"
 _EMPTY_QUERY = "the query has no text"
-_MAX_ANSWER = 4000  # characters of an answer
+_MAX_ANSWER = 4000  # largest number of characters of an answer
 
 
 def requests_to_send(
     asks: Iterable[JudgeRequest], log: AnswerLog, *, again: bool
 ) -> Iterator[JudgeRequest]:
-    """The requests without a known answer; pairs with a known answer are rated without a request.
+    """The requests to send; pairs with a known answer get that answer without a request.
 
-    A known answer that another template's answer has replaced since becomes the last one again.
-    A pair without texts gets no grade.
+    If another template's answer has since replaced a known answer, the known answer becomes the
+    last one again. A pair without texts gets no grade.
 
     Args:
-        asks: all requests to make.
+        asks: all requests.
         log: the answers.
         again: True to treat answers without a grade as unknown.
     """
@@ -120,12 +121,12 @@ def requests_to_send(
 
 
 def unasked_outcome(answer: Answer, text: str = "") -> PairOutcome:
-    """The outcome of a pair that the model is not asked about, which costs nothing."""
+    """The outcome, without cost, of a pair that is not sent to the model."""
     return PairOutcome(answer, answered=True, text=text, cost=0.0, seconds=None)
 
 
 def outcome_fields(outcome: PairOutcome) -> dict[str, Any]:
-    """The data of an outcome that are saved in addition to its rating."""
+    """The data of an outcome that are saved together with its rating."""
     return {
         "answered": outcome.answered,
         "input_tokens": outcome.input_tokens,
@@ -137,24 +138,24 @@ def outcome_fields(outcome: PairOutcome) -> dict[str, Any]:
 
 
 def rounded_seconds(outcome: PairOutcome) -> float | None:
-    """The seconds that an outcome took, as they are kept."""
+    """The seconds of an outcome, rounded for storage."""
     return None if outcome.seconds is None else round(outcome.seconds, 3)
 
 
 @dataclass
 class Work:
-    """Send requests until every pair is sent, a limit is reached, or continuing makes no sense.
+    """Send requests until every pair is sent, a limit is reached, or the work cannot continue.
 
     Attributes:
         judge: the model with its limits.
         client: the endpoint.
-        scale: the grades that are possible, with labels.
-        log: keeps requests before they are sent, and their outcomes before the next one is; its
+        scale: the possible grades, with labels.
+        log: saves each request before it is sent, and its outcome before the next request; its
             ``keep`` is called by one thread at a time.
         budget: the limits of spending.
-        workers: the threads, and their wait before they try again.
+        workers: the threads, with their wait before a retry.
         outcomes: the outcomes of this work, in order.
-        problem: the reason why the work ended early and cannot continue.
+        problem: the reason for an early end after which the work cannot continue.
         poor: the limit that stopped the work.
     """
 
@@ -171,13 +172,13 @@ class Work:
     _failed: int = 0
 
     def run(self, asks: Iterable[JudgeRequest]) -> None:
-        """Work through all requests; when this returns, or is interrupted, nothing is under way.
+        """Send all requests; when this method returns or is interrupted, no request is in progress.
 
         Each pair with a saved outcome is reported.
 
         Raises:
             RankgateError: an error of the log.
-            KeyboardInterrupt: raised after the answers under way are saved.
+            KeyboardInterrupt: raised after the answers in progress are saved.
         """
         self.workers.run(partial(self._work_through, iter(asks)), self.judge.concurrency)
 
@@ -203,7 +204,7 @@ class Work:
                 self.workers.stop.set()
 
     def _ask_model(self, ask: JudgeRequest) -> PairOutcome | None:
-        """A pair's outcome; None if the work ended before a request was answered or paid."""
+        """Request the outcome of a pair; None if the work ended before an answer or a cost."""
         begin = time.monotonic()
         max_tokens = (len(ask.body) + OVERHEAD, self.judge.most_tokens or 0)
         used, attempts, reply = (0, 0), 0, None
@@ -213,7 +214,7 @@ class Work:
                 self.poor = poor
                 self.workers.stop.set()
                 break
-            cost = reserve  # until the reply shows a lower cost
+            cost = reserve  # until the reply gives a lower cost
             try:
                 with self._lock:
                     self.log.begin(
@@ -243,7 +244,7 @@ class Work:
         endpoint_answer, text = reply.said, ""
         if endpoint_answer is not None:
             text = endpoint_answer.text
-            if endpoint_answer.ended:  # an answer that is not complete is not a grade
+            if endpoint_answer.ended:  # an incomplete answer is not a grade
                 answer = Answer(None, f"the answer was {endpoint_answer.ended}")
             else:
                 answer = parse_answer(text, self.scale)
@@ -257,7 +258,7 @@ class Work:
                 and attempts <= self.judge.retries
                 and reply.kind != "refused"
             )
-            if is_interrupted and not any(used):  # the next run asks again
+            if is_interrupted and not any(used):  # the next run requests the pair again
                 with self._lock:
                     self.log.discard(ask)
                 return None
@@ -279,7 +280,7 @@ class Work:
         return self.judge.prices.cost(*tokens) if self.judge.prices else 0.0
 
     def _asks_too_much(self, reply: Reply) -> bool:
-        """Apply the wait that the server asks for; True if it is too long."""
+        """Apply the wait that the server asks for; True if the wait is too long."""
         if reply.wait is None or self.workers.hold(reply.wait):
             return False
         self.problem = f"{reply.problem} (it asks to wait {reply.wait:.0f} seconds)"
@@ -287,7 +288,7 @@ class Work:
 
 
 def _token_usage(reply: Reply, max_tokens: tuple[int, int]) -> tuple[int, int]:
-    """Tokens of input and output; the maximum where the endpoint does not count them."""
+    """The tokens of input and output; the maximum if the endpoint does not count them."""
     if reply.said is None:
         return max_tokens if reply.billed else (0, 0)
     token_counts = (reply.said.input_tokens, reply.said.output_tokens)
@@ -304,18 +305,18 @@ _UNREAD = "no answer: the program ended before it was read"
 
 @dataclass
 class RatingsFile(Closing):
-    """Ratings with the hashes of their requests, in a journal; nothing in it is ever changed.
+    """A journal of ratings with the hashes of their requests; rows are only added.
 
-    The file ``RATINGS.requests`` holds each request before it is sent, with the most that it can
-    take. A request is settled by a later row of its hash in the ratings. The requests of a killed
+    The file ``RATINGS.requests`` holds each request before it is sent, with its largest possible
+    usage. A request is settled by a later row of its hash in the ratings. The requests of a killed
     program become rows without a grade when the ratings are opened again, so that limits count
-    their possible cost. The file of requests is gone when all is settled.
+    their possible cost. The file of requests is deleted when all requests are completed.
 
     Attributes:
         journal: the ratings.
-        rater: the name in the ratings.
-        model: who is asked.
-        guideline: kept with each rating.
+        rater: the name of the rater in the ratings.
+        model: the name of the model.
+        guideline: the guideline saved with each rating.
     """
 
     journal: Journal
@@ -331,8 +332,8 @@ class RatingsFile(Closing):
         """Open the files; requests that a killed program left become rows without a grade.
 
         Raises:
-            InputError: a file holds something else.
-            UsageError: a file that cannot be written.
+            InputError: a file has other contents.
+            UsageError: a file cannot be written.
         """
         ratings = cls(Journal.open(path), rater, model, guideline)
         try:
@@ -357,7 +358,7 @@ class RatingsFile(Closing):
         """Record a request before it is sent.
 
         Raises:
-            UsageError: the disk is full or gone.
+            UsageError: the disk is full or missing.
         """
         if self._requests is None:
             self._requests = Journal.open(self._requests_path)
@@ -372,22 +373,22 @@ class RatingsFile(Closing):
         self._requests.add({"rows": len(self.journal.rows), "row": self._row(ask, outcome)})
 
     def discard(self, ask: JudgeRequest) -> None:
-        """Record that the requests of a pair cost nothing and gave nothing."""
+        """Record that the requests of a pair cost nothing and returned nothing."""
         if self._requests is not None:
             self._requests.add({"discarded": ask.request})
 
     def keep(self, ask: JudgeRequest, outcome: PairOutcome) -> None:
-        """Put an outcome on disk.
+        """Save an outcome on disk.
 
         Raises:
-            UsageError: the disk is full or gone.
+            UsageError: the disk is full or missing.
         """
         self.journal.add(self._row(ask, outcome))
 
     keep_unasked = keep
 
     def known_outcome(self, ask: JudgeRequest) -> PairOutcome | None:
-        """The outcome of a request that was answered when the file was opened."""
+        """The outcome of a request that was already answered when the file was opened."""
         row = self._answers.get(ask.request)
         if row is None:
             return None
@@ -395,7 +396,7 @@ class RatingsFile(Closing):
         return unasked_outcome(answer, str(row.get("answer", "")))
 
     def last_request(self, ask: JudgeRequest) -> str | None:
-        """The request of the rater's last rating of the pair when the file was opened."""
+        """The request of the rater's last rating of a pair when the file was opened."""
         return self._last.get(ask.task.pair, {}).get("request")
 
     def last(self) -> dict[tuple[str, str], Row]:
@@ -404,7 +405,7 @@ class RatingsFile(Closing):
         return {(str(row.get("query_id")), str(row.get("doc_id"))): row for row in rows}
 
     def used(self, prices: Prices | None) -> Usage:
-        """Requests, tokens and cost of the whole journal."""
+        """The requests, tokens and cost of the whole journal."""
         rows = self.journal.rows
         names = ("input_tokens", "output_tokens")
         tokens = sum(int(row.get(name) or 0) for row in rows for name in names)
@@ -422,12 +423,12 @@ class RatingsFile(Closing):
         return total
 
     def close(self) -> None:
-        """Close the files, and remove the file of requests if every request is settled."""
+        """Close the files, and delete the file of requests if every request is completed."""
         self._close_requests()
         self.journal.close()
 
     def _row(self, ask: JudgeRequest, outcome: PairOutcome) -> Row:
-        """An outcome as its line."""
+        """The row of an outcome in the journal."""
         answer = outcome.answer
         rating = PairRating(answer.grade, answer.reason, answer.comment, rounded_seconds(outcome))
         moment = datetime.now(UTC)

@@ -1,6 +1,6 @@
-"""Prompt templates, and the request and response bodies of the two model protocols.
+"""Prompt templates, and the requests and responses of the two model protocols.
 
-The messages made of the templates come with them.
+The module also creates the messages from the templates.
 """
 
 from __future__ import annotations
@@ -42,16 +42,15 @@ class Prompt:
 class Template:
     """The text of a prompt with placeholders for the query and the document.
 
-    A place is written ``{{query}}`` or ``{{document}}`` (all that is known of it),
-    ``{{document.title}}`` (one field) or ``{{grades}}`` (the scale, a grade a line). What is put
-    into a place is never looked through for places itself. Tags that the template uses, such as
-    ``<document>``, lose their ``<`` in inserted texts: a document cannot close the part of the
-    prompt that contains it.
+    The placeholders are ``{{query}}`` and ``{{document}}`` (all fields), ``{{document.title}}``
+    (one field) and ``{{grades}}`` (the scale, one grade per line). Placeholders in inserted texts
+    are not replaced. Tags of the template, such as ``<document>``, lose their ``<`` in inserted
+    texts, so that a document cannot close the part of the prompt that contains it.
 
     Attributes:
-        name: what to call it.
-        system: the words above the line ``[user]``, under the line ``[system]``.
-        user: those under ``[user]``; all words where no such line is.
+        name: the name of the template.
+        system: the text between the lines ``[system]`` and ``[user]``.
+        user: the text after the line ``[user]``; the whole text if there is no such line.
     """
 
     name: str
@@ -69,7 +68,7 @@ class Template:
         document: Mapping[str, str],
         grades: Mapping[float, str] | None = None,
     ) -> Prompt:
-        """The prompt for one pair; a field that the pair lacks is empty.
+        """The prompt for one pair; a missing field becomes an empty text.
 
         Args:
             query: the fields of the query, by name.
@@ -149,7 +148,7 @@ def _refuse_unknown_places(line: str, name: str, number: int) -> None:
 
 
 def _without_tags(fields: Mapping[str, str], tags: set[str]) -> Mapping[str, str]:
-    """The fields with ``&lt;`` where one of the template's tags would begin or end."""
+    """The fields, with ``&lt;`` at the start of each tag of the template."""
     if not tags:
         return fields
     names = "|".join(sorted(map(re.escape, tags)))
@@ -158,7 +157,7 @@ def _without_tags(fields: Mapping[str, str], tags: set[str]) -> Mapping[str, str
 
 
 def _fields_text(fields: Mapping[str, str]) -> str:
-    """One field as it is; several with their names."""
+    """The text of a single field; several fields are joined with their names."""
     if len(fields) == 1:
         return next(iter(fields.values()))
     return "\n".join(f"{name}: {value}" for name, value in fields.items())
@@ -199,9 +198,9 @@ class EndpointAnswer:
     """The answer of an endpoint.
 
     Attributes:
-        text: the model's answer; JSON where the model used the structure it was given.
-        input_tokens: as the endpoint counts them; None where it does not.
-        output_tokens: as above.
+        text: the model's answer; JSON if the model used the requested structure.
+        input_tokens: the number counted by the endpoint; None if it is not counted.
+        output_tokens: the same for the output.
         ended: the reason for an incomplete answer (refused, blocked or cut off), which is never a
             grade; empty otherwise.
     """
@@ -213,7 +212,7 @@ class EndpointAnswer:
 
 
 class Wire(Protocol):
-    """The protocol of a family of endpoints."""
+    """The protocol of a family of model endpoints."""
 
     name: str
     url: str
@@ -224,31 +223,32 @@ class Wire(Protocol):
         ...
 
     def body(self, model: str, prompt: Prompt, form: JsonObject, structure: str) -> dict[str, Json]:
-        """A request without parameters; ``form`` is the JSON schema of answers."""
+        """The body of a request without parameters; ``form`` is the JSON schema of answers."""
         ...
 
     def parse_answer(self, body: JsonObject) -> EndpointAnswer:
-        """Parse an answer.
+        """Parse the response of an endpoint.
 
         Raises:
-            KeyError, IndexError, TypeError, AttributeError, ValueError: it is of another shape.
+            KeyError, IndexError, TypeError, AttributeError, ValueError: the response has another
+                form.
         """
         ...
 
 
 class OpenAI:
-    """Chat completions, which most servers of models offer too."""
+    """The chat completions protocol, which most model servers support."""
 
     name = "openai"
     url = "https://api.openai.com/v1"
     path = "/chat/completions"
 
     def headers(self, key: str | None) -> dict[str, str]:
-        """A bearer's token."""
+        """The headers with a bearer token."""
         return {"Authorization": f"Bearer {key}"} if key else {}
 
     def body(self, model: str, prompt: Prompt, form: JsonObject, structure: str) -> dict[str, Json]:
-        """Messages, and the form of the answer."""
+        """The body with messages and the JSON schema of the answer."""
         messages: list[JsonObject] = (
             [{"role": "system", "content": prompt.system}] if prompt.system else []
         )
@@ -262,7 +262,7 @@ class OpenAI:
         return request
 
     def parse_answer(self, body: JsonObject) -> EndpointAnswer:
-        """The first choice."""
+        """Parse the first choice."""
         choices = body["choices"]
         if not isinstance(choices, Sequence):
             raise TypeError("choices are not a list")
@@ -289,18 +289,18 @@ class OpenAI:
 
 
 class Anthropic:
-    """Messages of Anthropic's API."""
+    """The messages protocol of Anthropic's API."""
 
     name = "anthropic"
     url = "https://api.anthropic.com"
     path = "/v1/messages"
 
     def headers(self, key: str | None) -> dict[str, str]:
-        """The key and the version of the protocol."""
+        """The headers with the key and the protocol version."""
         return {"anthropic-version": "2023-06-01", **({"x-api-key": key} if key else {})}
 
     def body(self, model: str, prompt: Prompt, form: JsonObject, structure: str) -> dict[str, Json]:
-        """A message, and a tool with the answer as its input, which defines the answer's form."""
+        """The body with a message, and a tool whose input schema defines the answer."""
         request: dict[str, Json] = {
             "model": model,
             "messages": [{"role": "user", "content": prompt.user}],
@@ -313,7 +313,7 @@ class Anthropic:
         return request
 
     def parse_answer(self, body: JsonObject) -> EndpointAnswer:
-        """The input of the tool, or the text of an answer without a tool."""
+        """Parse the input of the tool, or the text of an answer without a tool."""
         blocks = _objects(body["content"])
         texts = [
             json.dumps(block["input"], ensure_ascii=False)
@@ -336,7 +336,7 @@ WIRES: dict[str, Wire] = {wire.name: wire for wire in (OpenAI(), Anthropic())}
 
 
 def schema(grades: tuple[float, ...], *, confidence: bool = False) -> JsonObject:
-    """The JSON schema of an answer: a reason, a grade or null, and a confidence if it is wanted."""
+    """The JSON schema of an answer: a reason, a grade or null, and optionally a confidence."""
     plain = [int(grade) if float(grade).is_integer() else grade for grade in grades]
     properties: dict[str, JsonObject] = {
         "reason": {"type": "string", "description": "one short sentence"},
@@ -353,10 +353,10 @@ def schema(grades: tuple[float, ...], *, confidence: bool = False) -> JsonObject
 
 
 def with_parameters(body: dict[str, Json], parameters: JsonObject) -> dict[str, Json]:
-    """A request with parameters; None removes one.
+    """A request with parameters; a parameter with the value None is removed.
 
     Raises:
-        UsageError: a parameter that is not the user's to set, or that JSON cannot hold.
+        UsageError: a parameter may not be set by users, or JSON cannot hold its value.
     """
     if reserved := sorted(_RESERVED_PARAMETERS & parameters.keys()):
         raise UsageError(
@@ -372,12 +372,12 @@ def with_parameters(body: dict[str, Json], parameters: JsonObject) -> dict[str, 
 
 
 def with_defaults(parameters: JsonObject) -> dict[str, Json]:
-    """A user's parameters with those that are set by default, and one limit of tokens at most.
+    """A user's parameters with the defaults, and at most one token limit.
 
     If a user names several limits, the largest limit is sent and is the largest cost of an answer.
 
     Raises:
-        UsageError: a limit of tokens that is not a whole number above 0.
+        UsageError: a token limit is not a whole number above 0.
     """
     limits: dict[str, int] = {}
     for name in _TOKEN_LIMITS:
@@ -400,7 +400,7 @@ def with_defaults(parameters: JsonObject) -> dict[str, Json]:
 
 
 def most_tokens(parameters: Mapping[str, Any]) -> int | None:
-    """The longest answer that the parameters of a request allow; None where they set no end."""
+    """The token limit of a request's parameters; None without a limit."""
     return next(
         (parameters[name] for name in _TOKEN_LIMITS if parameters.get(name) is not None), None
     )

@@ -1,6 +1,6 @@
 """Rate a pool with a language model: the result of ``rate`` and its document.
 
-The result is a model's ratings of a pool. An answered pair is never sent to the model again.
+The result has a model's ratings of a pool. An answered pair is never sent to the model again.
 """
 
 from __future__ import annotations
@@ -176,21 +176,21 @@ class LLMRating(Closing):
 
     @property
     def open_pairs(self) -> int:
-        """Pairs to ask."""
+        """The pairs that are still to be sent."""
         return len(self._left)
 
     @property
     def cut(self) -> int:
-        """Bytes of a line that was never finished, which were cut off when the file was opened."""
+        """The bytes of an unfinished last line that were removed when the file was opened."""
         return self._saved.journal.cut
 
     def run(self) -> ModelRatings:
-        """Ask the remaining pairs, and report each saved pair.
+        """Send the remaining pairs, and report each saved pair.
 
         Raises:
             UsageError: the work cannot continue, with the endpoint's message; earlier answers are
                 saved. The disk is full.
-            KeyboardInterrupt: as Python raises it; earlier answers are saved.
+            KeyboardInterrupt: the user interrupts the work; earlier answers are saved.
         """
         judge = self._judge
         budget = Budget.from_limits(judge.ceilings, self._saved.used(judge.prices))
@@ -211,7 +211,7 @@ class LLMRating(Closing):
         self._saved.close()
 
     def _answered(self) -> list[Row]:
-        """The last answer to each of the pool's pairs."""
+        """The last answer for each pair of the pool."""
         last = self._saved.last()
         rows = (last.get(ask.task.pair, {}) for ask in self._asks)
         return [row for row in rows if row.get("answered")]
@@ -247,14 +247,14 @@ def model_ratings(
 
     Args:
         work: the finished work.
-        rater: the name of the rater.
+        rater: the name of the rater in the ratings.
         template: the prompt.
-        answers: the grade of each answered pair, or the reason why there is none.
+        answers: the grade of each answered pair, or the reason for a missing grade.
         pairs: the number of pairs in the pool.
         answered_before: the number of pairs with an answer before this work.
-        unasked: the number of pairs that were not asked.
+        unasked: the number of pairs that were not sent.
         spent: the total cost; used if there are prices.
-        stopped: the reason why pairs were not asked.
+        stopped: the reason why pairs were not sent.
     """
     judge, outcomes = work.judge, work.outcomes
     answer_list = list(answers)
@@ -332,16 +332,16 @@ def rate(
 
 
 def key_of(variable: str | None) -> str | None:
-    """The key that an environment variable holds; None without a variable.
+    """The key in an environment variable; None without a variable.
 
     Raises:
-        UsageError: it is empty or not set.
+        UsageError: the variable is empty or not set.
     """
     if variable is None:
         return None
     key = os.environ.get(variable)
     if not key:
-        # what is not a name of a variable may be the key itself
+        # a text that is not a variable name may be the key itself
         variable_text = (
             variable if re.fullmatch(r"[A-Z][A-Z0-9_]{0,60}", variable) else "named for the key"
         )
@@ -353,10 +353,10 @@ def key_of(variable: str | None) -> str | None:
 
 
 def template_of(template: str | Path | Template | None, grades: tuple[float, ...]) -> Template:
-    """The stated template, or the template that comes with rankgate.
+    """The stated template, or the built-in template.
 
     Raises:
-        InputError: a file that cannot be read, or is not a template.
+        InputError: the file cannot be read, or is not a template.
         UsageError: rankgate has no template for these grades.
     """
     if isinstance(template, Template):

@@ -1,4 +1,4 @@
-"""Work on a model's job, also by ``rankgate rate --llm`` on a batch of a store.
+"""Run a model's job, also for ``rankgate rate --llm`` on a batch of a store.
 
 The work sends each task to a model; every answer is saved in the store before the next request. The
 same call of ``rankgate rate --llm`` continues an earlier one.
@@ -50,13 +50,13 @@ if TYPE_CHECKING:
     from rankgate.store.stored_project import StoredProject
 
 
-_PAGE = 500  # number of tasks with texts read at once
+_PAGE = 500  # number of tasks whose texts are read at once
 _LOST_JOB = "the job was cancelled, or another process has it"
 
 
 @dataclass(frozen=True)
 class StoredTask(Task):
-    """A pair to be rated, with the number of its task."""
+    """A pair to be rated, with the number of the task."""
 
     number: int
 
@@ -67,10 +67,10 @@ class JobRun:
     Args:
         store: an open store.
         number: the number of the job.
-        key_from: the environment variable of the key; it is kept nowhere.
+        key_from: the environment variable of the key; the key is not stored.
 
     Raises:
-        UsageError: another process has the job; no key; an invalid address.
+        UsageError: another process has the job; there is no key; the address is invalid.
     """
 
     def __init__(self, store: Store, number: int, key_from: str | None = None) -> None:
@@ -114,18 +114,18 @@ class JobRun:
 
     @property
     def open_tasks(self) -> int:
-        """Tasks without an answer of this model."""
+        """The tasks without an answer by this model."""
         return len(self._numbers) - self._before.done
 
     def run(self) -> ModelRatings:
-        """Ask about the remaining tasks, until they are done, or a limit or a cancellation ends it.
+        """Send the remaining tasks until all are done, or a limit or a cancellation ends the work.
 
-        Each pair that is in the store is reported.
+        Each stored pair is reported.
 
         Raises:
             UsageError: the endpoint refuses to continue, with its message; earlier answers are in
                 the store.
-            KeyboardInterrupt: as Python raises it; earlier answers are in the store.
+            KeyboardInterrupt: the user interrupts the work; earlier answers are in the store.
         """
         work = self._work()
         try:
@@ -158,7 +158,7 @@ class JobRun:
         return Work(judge, self._client, self._scale, self, budget, self._workers)
 
     def _asks(self) -> Iterator[JudgeRequest]:
-        """The requests of all tasks."""
+        """The requests for all tasks."""
         for task_texts in self._texts():
             task = StoredTask(
                 task_texts.query_id,
@@ -186,7 +186,7 @@ class JobRun:
             )
 
     def discard(self, ask: JudgeRequest) -> None:
-        """Forget the requests of a pair, which took nothing."""
+        """Delete the requests of a pair, because they cost nothing."""
         with self._store.write() as connection:
             model_jobs_table.delete_requests(connection, self._job.id, _task_number(ask))
 
@@ -201,17 +201,17 @@ class JobRun:
         return unasked_outcome(answer, saved_answer.answer)
 
     def last_request(self, ask: JudgeRequest) -> str | None:
-        """The request of the model's last answer to the task before this work."""
+        """The request of the model's last answer to a task before this work."""
         return self._rated.get(_task_number(ask))
 
     def keep_unasked(self, ask: JudgeRequest, outcome: PairOutcome) -> None:
-        """Rate a task without asking."""
+        """Rate a task without a request to the model."""
         with self._store.write() as connection:
             self._record(connection, ask, outcome)
         step(f"{ask.task.query_id} {ask.task.doc_id}")
 
     def keep(self, ask: JudgeRequest, outcome: PairOutcome) -> None:
-        """Put an outcome into the store; stop if another process has the job."""
+        """Store an outcome; stop if another process has the job."""
         with self._store.write() as connection:
             self._record(connection, ask, outcome)
             model_jobs_table.delete_requests(connection, self._job.id, _task_number(ask))
@@ -236,12 +236,12 @@ class JobRun:
 
     @contextmanager
     def _alive(self) -> Iterator[None]:
-        """Renew the lease of the job, and stop if it is cancelled while requests take long."""
+        """Renew the lease of the job while requests run; stop if the job is cancelled."""
         has_ended = Event()
 
         def beat() -> None:
             while not has_ended.wait(min(2.0, model_jobs_table.LEASE.total_seconds() / 3)):
-                with suppress(UsageError), self._store.write() as connection:  # it is tried again
+                with suppress(UsageError), self._store.write() as connection:  # retried later
                     if not model_jobs_table.renew_lease(connection, self._job.id, self._owner):
                         self._workers.stop.set()
 
@@ -257,7 +257,7 @@ class JobRun:
         with self._store.write() as connection:
             job = model_jobs_table.get(connection, self._job.id)
             if job.owner != self._owner or job.state not in model_jobs_table.UNDER_WAY:
-                return  # another process has it
+                return  # another process has the job
             if job.state == "cancelling":
                 state, problem = "cancelled", ""
             model_jobs_table.end(connection, self._job.id, state, problem)
@@ -289,13 +289,13 @@ def _task_number(ask: JudgeRequest) -> int:
 def rate_batch(
     stored: StoredProject, batch: str, judge: Judge, review: Review | None = None
 ) -> JobRun:
-    """The work of a model on a batch; answered tasks are not requested again.
+    """Let a model rate a batch; answered tasks are not requested again.
 
     A job that ended early continues with the limits given now, which include its earlier costs.
 
     Args:
         stored: an open project.
-        batch: its name.
+        batch: the name of the batch.
         judge: the model and its settings.
         review: the answers that people review.
 
@@ -306,7 +306,7 @@ def rate_batch(
     if judge.attack != "none":
         problem = "grades under an attack are not ratings of documents; leave --project out."
         raise UsageError(problem, code="conflicting-options")
-    # an invalid address or key is found before anything is written
+    # check the address and the key before anything is written
     Client(WIRES[judge.protocol], judge.url, key_of(judge.key_from), timeout=judge.timeout)
     with stored.write() as connection:
         numbers = tasks_of_batch(connection, stored.number, batch)

@@ -1,4 +1,4 @@
-"""Admit a model of a store by evidence: its grades against those that people gave alone."""
+"""Admit a model of a store by evidence: its grades compared with people's independent grades."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def admit_model(
     with_runs: bool = False,
     user: int | None = None,
 ) -> tuple[JudgeAdmission, Admission]:
-    """Compare a model with people on the pairs that both rated, and keep the evidence.
+    """Compare a model with people on the pairs that both rated, and store the evidence.
 
-    People's grades are those that they gave by themselves: final words are left out, as people
-    who give one have seen the model's grade.
+    Only independent grades of people count: final decisions are left out, because people have seen
+    the model's grade before a final decision.
 
     Args:
         store: an open store.
@@ -112,14 +112,14 @@ def _person_ratings(people_ratings: Ratings) -> Ratings:
 
 
 def _scale_text(people_ratings: Ratings) -> str | None:
-    """The grades of the project, as ``admit`` names a scale."""
+    """The grades of the project, in the form of a scale for ``admit``."""
     if people_ratings.scale is None:
         return None
     return ",".join(f"{grade:g}" for grade, _ in people_ratings.scale.labels)
 
 
 def evidence(store: Store, admission: Admission) -> JudgeAdmission | None:
-    """The evidence of an admission; None where a manager withdrew it."""
+    """The evidence of an admission; None if a manager withdrew the admission."""
     from rankgate.judging.admission.admit import JudgeAdmission
 
     if admission.result is None:
@@ -137,7 +137,7 @@ def withdraw_model(store: Store, project: int, rater: int, user: int | None = No
 
 
 def find_model(connection: Connection, name: str) -> int:
-    """The number of a model by its name.
+    """The number of a model with a given name.
 
     Raises:
         UsageError: no such model; the message lists the names.

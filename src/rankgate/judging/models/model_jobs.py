@@ -1,8 +1,8 @@
-"""Models as raters in a store: their identity, their jobs, and the list of them.
+"""Models as raters in a store: identity, jobs, and the list of models.
 
-A changed model, prompt or setting has another identity and is another rater. A job of a model has
-its tasks, its settings, and the grades that people review. The list shows the models of a project:
-identity, ratings, cost, admission, jobs.
+After a change of model, prompt or setting the identity is another one, and so is the rater. A job
+of a model has tasks, settings, and rules for the grades that people review. The list shows the
+models of a project with identity, ratings, cost, admission and jobs.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _HASH_LETTERS = 8
 
 @dataclass(frozen=True)
 class Identity:
-    """The model, prompt and settings that a model's grades depend on.
+    """The model, prompt and settings that determine a model's grades.
 
     Attributes:
         values: model, protocol, endpoint, prompt, scale and settings of requests, as JSON; never a
@@ -53,7 +53,7 @@ class Identity:
 
     @classmethod
     def from_judge(cls, judge: Judge, template: Template, scale: Mapping[float, str]) -> Identity:
-        """The identity of a judge that uses a template on a scale."""
+        """The identity of a judge with a template and a scale."""
         return cls(
             {
                 "model": judge.model,
@@ -82,12 +82,12 @@ class Identity:
 
     @property
     def name(self) -> str:
-        """The name of the rater: the model, and the beginning of the hash."""
+        """The name of the rater: the model and the beginning of the hash."""
         return f"{self.values['model']} {self.sha256[:_HASH_LETTERS]}"
 
     @property
     def template(self) -> Template:
-        """The prompt."""
+        """The prompt template."""
         template_fields = self.values["template"]
         return Template(template_fields["name"], template_fields["system"], template_fields["user"])
 
@@ -97,7 +97,7 @@ class Identity:
         return {float(grade): str(label) for grade, label in self.values["scale"]}
 
     def judge(self, **how: Any) -> Judge:
-        """The judge of this identity; ``how`` are limits, speed, and where the key is."""
+        """The judge with this identity; ``how`` has limits, speed, and the location of the key."""
         names = ("model", "protocol", "url", "structure", "parameters", "longest", "confidence")
         return Judge(**{name: self.values[name] for name in names}, **how)
 
@@ -106,7 +106,7 @@ def scale_of_project(connection: Connection, project: int) -> dict[float, str]:
     """The grades of a project with their labels.
 
     Raises:
-        UsageError: it has no scale.
+        UsageError: the project has no scale.
     """
     grades = projects.grades(connection, project)
     if not grades:
@@ -121,15 +121,15 @@ def identity_for(connection: Connection, project: int, judge: Judge) -> Identity
     """The identity of a judge in a project.
 
     Raises:
-        UsageError: the project has no scale; no template fits it.
-        InputError: a template that cannot be read.
+        UsageError: the project has no scale; no template fits the scale.
+        InputError: the template cannot be read.
     """
     scale = scale_of_project(connection, project)
     return Identity.from_judge(judge, template_of(judge.template, tuple(scale)), scale)
 
 
 def ensure_rater(connection: Connection, identity: Identity) -> Rater:
-    """The number of the rater for a model of this identity; a missing rater is added."""
+    """The number of the rater for a model with this identity; a missing rater is added."""
     rater_of_name = {
         rater.name: rater for rater in users.list_raters(connection) if rater.kind == users.MODEL
     }
@@ -153,11 +153,13 @@ _SETTING_NAMES = (
 
 @dataclass(frozen=True)
 class Review:
-    """Rules for the grades of a model that people review.
+    """Rules that choose the grades of a model for review by people.
 
     Attributes:
-        distance: a grade that is as far from people's, or farther, is a disagreement; None: none.
-        confidence: a grade of lower confidence, where people are not asked; None: none.
+        distance: the smallest distance from people's grades that is a disagreement; None disables
+            the rule.
+        confidence: the confidence below which a grade needs review, if people do not rate the pair;
+            None disables the rule.
     """
 
     distance: float | None = None
@@ -165,13 +167,13 @@ class Review:
 
     @classmethod
     def usual(cls, scale: Mapping[float, str]) -> Review:
-        """The default: two grades apart, or one on a scale of two; a confidence below one half."""
+        """The default: a distance of two grades, one on a scale of two; a confidence below .5."""
         grades = sorted(scale)
         return cls(grades[min(2, len(grades) - 1)] - grades[0])
 
 
 def settings_of(judge: Judge, review: Review) -> dict[str, Json]:
-    """The settings of a model's requests, without its key."""
+    """The settings of a model's requests, without the key."""
     settings: dict[str, Json] = {name: getattr(judge, name) for name in _SETTING_NAMES}
     prices = judge.prices
     settings["prices"] = None if prices is None else [prices.input, prices.output]
@@ -199,20 +201,21 @@ def add_job(
     endpoint: str | None = None,
     created_by: int | None = None,
 ) -> Job:
-    """Add a job that waits for a process.
+    """Add a job with the state ``waiting``.
 
     Args:
         connection: a connection to a store, for writing.
         project: the project of the tasks.
         judge: the model.
         numbers: the numbers of tasks.
-        name: the name of the job, for people.
+        name: the name of the job that people see.
         review: the answers that people review.
         endpoint: the server's name of the endpoint; None on the command line.
-        created_by: a user.
+        created_by: the user who creates the job.
 
     Raises:
-        UsageError: nothing to rate; a job of this model is under way; no scale; no template.
+        UsageError: there is nothing to rate; a job of this model is active; the scale or the
+            template is missing.
     """
     if not numbers:
         raise UsageError("it has no documents to rate.", code="nothing-to-rate")
@@ -235,7 +238,7 @@ def tasks_of_batch(connection: Connection, project: int, batch: str) -> list[int
     """The tasks of a batch that a model may rate.
 
     Raises:
-        UsageError: no such batch; one of preferences, or a training.
+        UsageError: the batch does not exist, asks for preferences, or is a training.
     """
     batch_row = batches.get_by_name(connection, project, batch)
     if batch_row.kind != "rating":
@@ -254,16 +257,16 @@ def tasks_to_depth(
     batch: str,
     rater: int | None = None,
 ) -> list[int]:
-    """The tasks of the first documents of runs; pairs without a batch get a batch for models.
+    """The tasks for the first documents of runs; pairs without a batch get a batch for models.
 
     Args:
         connection: a connection to a store, for writing.
         blobs: the blobs of the store.
         project: the project of the runs.
         names: the names of runs.
-        depth: documents of each list; those of archived queries are left out.
-        batch: the name of the new batch, which people do not see.
-        rater: a model; the pairs that it has rated are left out.
+        depth: the number of documents of each list; archived queries are left out.
+        batch: the name of the new batch, which is hidden from people.
+        rater: the number of a model; the pairs that the model has rated are left out.
 
     Raises:
         UsageError: no such run; the name of the batch is taken.
@@ -289,13 +292,13 @@ def tasks_to_depth(
 
 
 def models_by_number(connection: Connection) -> dict[int, Rater]:
-    """Every model with an identity, by number."""
+    """All models with an identity, by number."""
     all_raters = users.list_raters(connection)
     return {rater.id: rater for rater in all_raters if rater.kind == users.MODEL and rater.identity}
 
 
 def models_of(connection: Connection, project: int) -> list[dict[str, Any]]:
-    """Each model that rated or has a job in a project, with its ratings and admission."""
+    """The models that have rated or have a job in a project, with their ratings and admission."""
     model_raters = models_by_number(connection)
     totals = model_answers_by_request.totals(connection, project)
     last = model_admissions.admissions_by_rater(connection, project)
@@ -324,7 +327,7 @@ def models_of(connection: Connection, project: int) -> list[dict[str, Any]]:
 
 
 def job_view(connection: Connection, job: Job) -> dict[str, Any]:
-    """A job with its progress."""
+    """The view of a job with its progress."""
     progress = model_jobs_table.progress(connection, job)
     names = (
         "id",

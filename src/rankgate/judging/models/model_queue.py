@@ -1,8 +1,7 @@
-"""The jobs of models that a server works on: endpoints, requests and the queue.
+"""The model jobs of a server: endpoints, requests and the queue.
 
-Endpoints of models that a server may ask are named in a file by who runs the server. A
-manager's request to a model names an endpoint of the server, a model, a prompt, and limits.
-The queue also has jobs for the documents of new runs.
+The operator of the server lists the allowed endpoints in a file. A manager's request names an
+endpoint, a model, a prompt and limits. The queue also has jobs for the documents of new runs.
 """
 
 from __future__ import annotations
@@ -47,16 +46,16 @@ _KEYS = {"url", "protocol", "key_from", "models", "prices", "concurrency"}
 
 @dataclass(frozen=True)
 class Endpoint:
-    """An endpoint that projects may use; its address and its key are not theirs to choose.
+    """An endpoint that projects may use; the operator sets its address and key.
 
     Attributes:
         name: the name in projects.
         url: the address.
         protocol: the protocol of its requests.
         key_from: the environment variable with its key.
-        models: those that may be used; empty is any.
+        models: the allowed models; empty means any model.
         prices: the prices of a million tokens, by model.
-        concurrency: requests at the same time, at most.
+        concurrency: the largest number of requests at the same time.
     """
 
     name: str
@@ -69,12 +68,12 @@ class Endpoint:
 
 
 def read_endpoints(path: str | Path) -> dict[str, Endpoint]:
-    """The endpoints of a TOML file, a table each, by name.
+    """The endpoints in a TOML file, one table each, by name.
 
     Raises:
-        InputError: a file that cannot be read, a key that there is not, a value of another kind;
-            with the line.
-        UsageError: an invalid address, or one with a secret; the variable of a key is not set.
+        InputError: the file cannot be read; a key is unknown; a value has a wrong type. The error
+            has the line.
+        UsageError: an address is invalid or contains a secret; the variable of a key is not set.
     """
     file = TomlFile.read(path, code="invalid-endpoint")
     return {name: _endpoint(file, name, table) for name, table in file.values.items()}
@@ -102,7 +101,7 @@ def _endpoint(file: TomlFile, name: str, table: object) -> Endpoint:
         or not 1 <= concurrency <= 256
     ):
         raise file.error("concurrency is a whole number from 1 to 256.", name, "concurrency")
-    Client(WIRES[protocol], url, key_of(key_from), timeout=60)  # refuses what cannot be asked
+    Client(WIRES[protocol], url, key_of(key_from), timeout=60)  # refuses invalid endpoints
     prices = _prices(file, name, table.get("prices", {}))
     return Endpoint(name, url, protocol, key_from, tuple(models), prices, concurrency)
 
@@ -150,11 +149,12 @@ REQUEST_KEYS = (
 
 
 def judge_for(endpoints: Mapping[str, Endpoint], request: Mapping[str, Any]) -> Judge:
-    """The judge that a request names; the address and the key are the endpoint's.
+    """The judge for a request; the address and the key come from the endpoint.
 
     Raises:
-        UsageError: no such endpoint; a model that it does not allow; options that do not fit.
-        InputError: a prompt or parameters that cannot be read.
+        UsageError: the endpoint does not exist; it does not allow the model; options do not fit
+            together.
+        InputError: the prompt or the parameters cannot be read.
     """
     endpoint = endpoints.get(request["endpoint"])
     if endpoint is None:
@@ -213,7 +213,7 @@ _AUTOMATIC = audit.Actor("new runs")
 
 @dataclass
 class ModelQueue:
-    """Run waiting jobs, one thread each; several servers of a store share them.
+    """Run waiting jobs, one thread each; several servers of a store share the jobs.
 
     If the server of a job is killed, the next server continues the job; answered pairs are not sent
     again.
@@ -221,8 +221,8 @@ class ModelQueue:
     Attributes:
         store: an open store.
         endpoints: the endpoints that may be used, by name.
-        threads: jobs at the same time.
-        seconds: between two looks.
+        threads: the largest number of jobs at the same time.
+        seconds: the time between two checks.
     """
 
     store: Store
@@ -235,11 +235,11 @@ class ModelQueue:
     _stop: Event = field(default_factory=Event)
 
     def start(self) -> None:
-        """Begin to look for jobs, in a thread."""
+        """Start a thread that looks for jobs."""
         Thread(target=self._watch, daemon=True, name="models").start()
 
     def stop(self) -> None:
-        """Take no more jobs; those under way go on until the process ends."""
+        """Take no more jobs; running jobs continue until the process ends."""
         self._stop.set()
         self._wake.set()
 
@@ -247,7 +247,7 @@ class ModelQueue:
         while not self._stop.is_set():
             try:
                 self.look()
-            except RankgateError as error:  # the database is away; it is tried again
+            except RankgateError as error:  # the database is not available; the thread tries again
                 _LOG.warning("jobs of models: %s", error)
             except Exception:  # noqa: BLE001 - one bad job must not end all others
                 _LOG.exception("jobs of models")
@@ -255,7 +255,7 @@ class ModelQueue:
             self._wake.clear()
 
     def look(self) -> None:
-        """Make jobs for new runs, and begin those that wait."""
+        """Add jobs for new runs, and start waiting jobs."""
         with self.store.read() as connection:
             due_rules = model_admissions.find_due_rules(connection)
             waiting_jobs = list(model_jobs_table.waiting_jobs(connection))
@@ -282,7 +282,7 @@ class ModelQueue:
         with self.store.write() as connection:
             current = model_admissions.rule_of_project(connection, rule.project)
             if current is None or current.after_run >= numbers[-1]:
-                return  # another server did it
+                return  # another server added the jobs
             names = [
                 e.name for e in stored_runs.list_runs(connection, rule.project) if e.id in numbers
             ]
@@ -324,7 +324,7 @@ class ModelQueue:
             for e in model_jobs_table.list_jobs(connection, rule.project, rater.id)
             if e.state in model_jobs_table.UNDER_WAY
         ]
-        if active_jobs:  # the active job takes these tasks
+        if active_jobs:  # the active job takes these tasks, too
             model_jobs_table.update_job(
                 connection, active_jobs[0].id, active_jobs[0].settings, numbers
             )
