@@ -1,8 +1,7 @@
 """The command ``rate``: a person at the terminal, or a language model, rates a pool.
 
-First come the options that make a language model the rater. The keyboard reads single key
-presses at a terminal, and distinguishes pasted text from keys; the key loop of the terminal
-rater follows, then ``rankgate rate``.
+Options make a language model the rater. At a terminal, `Keyboard` reads single key presses and
+distinguishes pasted text from keys, and a key loop rates pair after pair.
 """
 
 from __future__ import annotations
@@ -91,7 +90,7 @@ _NAMES = tuple(name for name in fields_of(Judge) if name != "model")
 
 
 def add_judge_options(function: Command) -> Command:
-    """Add all these options; the command gets their ``judge``, None without ``--llm``."""
+    """Add the options of a language model; the command gets ``judge``, None without ``--llm``."""
 
     @functools.wraps(function)
     def with_judge(*args: Any, llm: str | None, **arguments: Any) -> object:
@@ -137,7 +136,7 @@ _PASTE_ON, _PASTE_OFF = b"\x1b[?2004h", b"\x1b[?2004l"
 _BEGIN, _END = "\x1b[200~", "\x1b[201~"
 _PAGE_DOWN = "\x1b[6~"
 _SEQUENCE = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|O.|.)?", re.DOTALL)
-_SEQUENCE_SECONDS = 0.05  # seconds within which a terminal sends the rest of a sequence
+_SEQUENCE_SECONDS = 0.05  # seconds within which a terminal sends a complete key sequence
 
 
 @dataclass(frozen=True)
@@ -149,11 +148,11 @@ class Key:
 
 @dataclass(frozen=True)
 class PastedText:
-    """Text that arrived at once: pasted, as keys are never pressed that fast.
+    """Text that was pasted: its characters arrive faster than keys are pressed.
 
     Attributes:
         text: the characters.
-        marked: True if the terminal marks it as pasted.
+        marked: True if the terminal marks the text as pasted.
     """
 
     text: str
@@ -161,7 +160,7 @@ class PastedText:
 
 
 class Keyboard:
-    """Standard input, key by key; as a context manager it sets the terminal up and back.
+    """Standard input, key by key; a context manager that sets up and restores the terminal.
 
     Terminals mark pasted text (bracketed paste, as in xterm and most others). Without these marks,
     several characters at once are taken as pasted text. From other input, such as a pipe,
@@ -174,11 +173,11 @@ class Keyboard:
 
     @property
     def terminal(self) -> bool:
-        """True if keys are read from a terminal that gives them at once."""
+        """True if a terminal sends each key at once."""
         return self._before is not None
 
     def __enter__(self) -> Self:
-        """Make the terminal send each key when it is pressed, and mark pasted text."""
+        """Make the terminal send each key at once, and mark pasted text."""
         try:
             import termios
         except ImportError:
@@ -188,7 +187,7 @@ class Keyboard:
         self._before = termios.tcgetattr(self._handle)
         settings = termios.tcgetattr(self._handle)
         settings[3] &= ~(termios.ICANON | termios.ECHO)
-        # at once, and without throwing away what was typed already
+        # at once, keeping characters that were already typed
         termios.tcsetattr(self._handle, termios.TCSANOW, settings)
         self._send(_PASTE_ON)
         return self
@@ -199,7 +198,7 @@ class Keyboard:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Set the terminal back."""
+        """Restore the terminal."""
         if self._handle is None or self._before is None:
             return
         import termios
@@ -209,7 +208,7 @@ class Keyboard:
         self._before = None
 
     def read(self) -> Key | PastedText:
-        """The next key, or text that was pasted."""
+        """Read the next key, or pasted text."""
         if self._handle is None or not self.terminal:
             return Key(sys.stdin.read(1))
         while True:
@@ -223,7 +222,7 @@ class Keyboard:
                     text += self._chunk()
                 if text in {ESCAPE, _PAGE_DOWN}:
                     return Key(ESCAPE if text == ESCAPE else MORE)
-                text = _SEQUENCE.sub("", text)  # arrow keys are not used here
+                text = _SEQUENCE.sub("", text)  # arrow keys have no meaning here
                 if not text:
                     continue
             return Key(text) if len(text) == 1 else PastedText(text, marked=False)
@@ -246,11 +245,11 @@ class Keyboard:
         return bool(select.select([self._handle], [], [], _SEQUENCE_SECONDS)[0])
 
     def _send(self, sequence: bytes) -> None:
-        """Write to the terminal itself, as standard error may go elsewhere."""
+        """Write to the terminal itself, because standard error may be redirected."""
         assert self._handle is not None
         try:
             os.write(self._handle, sequence)
-        except OSError:  # opened for reading only: pasted text is then recognised by its speed
+        except OSError:  # the terminal is read-only: pasted text is then recognised by its speed
             return
 
 
@@ -260,7 +259,7 @@ _PASTED_MESSAGE = "pasted text is not a grade; nothing was rated"
 
 
 def rate_by_keys(work: Rating | StoreRating | RemoteRating) -> None:
-    """Show pairs and take keys until all are rated, or the rater quits."""
+    """Show pairs and read keys until all pairs are rated, or the rater quits."""
     needs_display, page = True, 0
     with Keyboard() as keyboard:
         while (screen := work.screen) is not None:
@@ -284,7 +283,7 @@ def rate_by_keys(work: Rating | StoreRating | RemoteRating) -> None:
 
 
 def _handle_key(work: Rating | StoreRating | RemoteRating, key: str, keyboard: Keyboard) -> bool:
-    """Handle a key that is not a grade; True if there is another pair to show."""
+    """Handle a key that is not a grade; True if the screen must show another pair."""
     if key == "c":
         click.echo("why? (Enter: no reason, Esc: cancel) ", err=True, nl=False)
         reason = _read_line(keyboard)
@@ -306,7 +305,7 @@ def _handle_key(work: Rating | StoreRating | RemoteRating, key: str, keyboard: K
 
 
 def _read_line(keyboard: Keyboard) -> str | None:
-    """Read a line until Enter; None if Esc cancelled it."""
+    """Read a line until Enter; None if Esc cancels the input."""
     if not keyboard.terminal:
         line = sys.stdin.readline()
         return None if ESCAPE in line else line
@@ -436,7 +435,7 @@ def _rate_in_store(project: StoredProject | RemoteProject, batch: str, rater: st
 
 
 def _run_model_in_store(project: StoredProject | RemoteProject, batch: str, judge: Judge) -> int:
-    """Have a model rate a batch of a store; return the exit code."""
+    """Let a model rate a batch of a store; return the exit code."""
     from rankgate.judging.models.job_run import rate_batch
     from rankgate.store.stored_project import StoredProject
 
@@ -454,7 +453,7 @@ def _run_model_in_store(project: StoredProject | RemoteProject, batch: str, judg
 
 
 def _run_model(work: LLMRating) -> int:
-    """Have the model rate; return the exit code."""
+    """Let a model rate a pool; return the exit code."""
     if work.cut:
         click.echo(_CUT_MESSAGE, err=True)
     with TerminalProgress(work.open_pairs):

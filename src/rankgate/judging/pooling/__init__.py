@@ -1,1 +1,1 @@
-"""Pools of documents to judge, samples of pools, and the documents that pools miss."""
+"""Pools of documents to judge, samples of pools, and documents missing from pools."""

@@ -1,6 +1,6 @@
-"""Pool the top documents of several systems: ordered, sampled, in batches.
+"""Pool the top documents of several systems: ordered, sampled and split into batches.
 
-Each candidate of the pool has a reason; the pools of several runs are made of the candidates.
+Each candidate document of the pool has a reason.
 """
 
 from __future__ import annotations
@@ -41,11 +41,12 @@ class PoolOrder:
     """An order of a pool's documents.
 
     Attributes:
-        name: its name.
+        name: the name of the order.
         title: the order, in words.
         source: the publication.
-        place: from the lists, the pool of `pool_lists`, the systems in order, known grades and the
-            smallest relevant grade to the pool with a column ``key``, the smaller the earlier.
+        place: a function of the lists, the pool from `pool_lists`, the systems in order, known
+            grades and the smallest relevant grade; it returns the pool with a column ``key``, in
+            which smaller values come first.
     """
 
     name: str
@@ -55,16 +56,17 @@ class PoolOrder:
 
 
 def pool_lists(ranks: pl.DataFrame, systems: Sequence[str]) -> pl.DataFrame:
-    """The documents of all lists, each once a query.
+    """The documents of all lists, each once per query.
 
     Args:
         ranks: the columns of `scoring.ranked.RANKS`, cut at the depth of the pool.
-        systems: all systems, also those that found nothing.
+        systems: all systems, including systems without results.
 
     Returns:
-        ``query_id``, ``doc_id``, ``best_rank``, ``systems`` (how many have it), ``disagreement``
-        and ``why``, by query and document. The disagreement is the standard deviation, over all
-        systems, of 1/log₂(rank + 1), which is 0 where a system lacks the document.
+        ``query_id``, ``doc_id``, ``best_rank``, ``systems`` (the number of systems with the
+        document), ``disagreement`` and ``why``, by query and document. The disagreement is the
+        standard deviation, over all systems, of 1/log₂(rank + 1), which is 0 where a system lacks
+        the document.
     """
     worth = 1 / (pl.col("rank") + 1).cast(pl.Float64).log(2)
     count = max(len(systems), 1)
@@ -98,7 +100,7 @@ def pool_lists(ranks: pl.DataFrame, systems: Sequence[str]) -> pl.DataFrame:
 def _by_rank(
     _ranks: pl.DataFrame, pool: pl.DataFrame, _systems: Sequence[str], _known: Known, _rel: float
 ) -> pl.DataFrame:
-    """Best rank first; of equal ranks the document that more systems have."""
+    """The best rank first; for equal ranks, the document of more systems first."""
     return pool.with_columns(
         (pl.col("best_rank") - pl.col("systems") / (pl.col("systems").max() + 1)).alias("key")
     )
@@ -134,12 +136,12 @@ def _move_to_front(
 def move_to_front_order(
     lists: Sequence[Sequence[str]], grades: Mapping[str, float | None], rel: float = 1
 ) -> list[str]:
-    """The documents of one query in the order of move-to-front pooling.
+    """The documents of one query, in the order of move-to-front pooling.
 
-    The system of the highest priority gives its next document; it keeps its priority as long as
-    its documents are relevant, and loses 1 for each that is not. With equal priorities, the system
-    that is named first has the turn. A document without a grade counts as not relevant, so the
-    order improves with every batch of ratings.
+    The system with the highest priority contributes its next document. Its priority falls by 1 for
+    each document that is not relevant. Between equal priorities, the system named first comes
+    first. A document without a grade counts as not relevant, so the order improves with every batch
+    of ratings.
 
     Source: Cormack, Palmer and Clarke, SIGIR 1998, doi:10.1145/290941.291009 (local form).
 
@@ -183,14 +185,14 @@ comparison."""
 
 
 def sort_by_key(pool: pl.DataFrame) -> pl.DataFrame:
-    """Sorted by ``key``: the first of every query, then the second, ties by query and document."""
+    """Sort by ``key``: first documents of all queries, then second ones; ties by query and id."""
     return pool.sort("key", *PAIR, nulls_last=True).drop("key")
 
 
 def shuffle_batches(pool: pl.DataFrame, seed: int) -> pl.DataFrame:
-    """Batches as they are; in each the queries, and the documents of a query, in random order.
+    """Keep the batches, with random orders of the queries and of each query's documents.
 
-    The documents of a query stay together, as a rater has to think into each query.
+    The documents of a query stay together, because a rater has to understand each query.
     """
     rng = np.random.default_rng(seed)
     sorted_pool = pool.sort("batch", *PAIR)
@@ -261,7 +263,7 @@ class Pool(Result):
 
 
 def order_facts() -> tuple[tuple[str, str], ...]:
-    """Each order with the documents that come first."""
+    """The name, title and source of each order."""
     orders = [(order.name, order.title) for order in ORDERS.values()]
     return (*orders, ("influence", "what could move the difference of the first two runs most"))
 
@@ -390,7 +392,7 @@ def _known_grades(qrels: Qrels | None) -> dict[tuple[str, str], float]:
 
 
 def _judged_documents(sample: pl.DataFrame, qrels: Qrels | None) -> pl.DataFrame:
-    """The documents of the pool that have a grade; −1 is not a grade."""
+    """The graded documents of the pool; −1 is not a grade."""
     if qrels is None:
         return sample.select(_PAIR).clear()
     graded_rows = qrels.table.filter(pl.col("grade") >= 0)
@@ -406,7 +408,7 @@ def _by_influence(
     how: str | Convention,
 ) -> pl.DataFrame:
     """The holes of the first two runs by influence, then the other documents by rank."""
-    if qrels is None or len(systems) < 2:  # a comparison is of two
+    if qrels is None or len(systems) < 2:  # a comparison needs two runs
         raise UsageError(
             "the order influence needs the judgments so far and two runs, the baseline first; "
             "give --qrels, or another order.",

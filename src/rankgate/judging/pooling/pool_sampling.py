@@ -1,8 +1,8 @@
-"""Sample pools and queries, and make judgments of a sample.
+"""Sample pools and queries, and create judgments from a sample.
 
-Sampling comes with inclusion probabilities. The design of a pool defines the sampling of documents
-and queries, and the order of judging. Judgments of a sample have inclusion probabilities, and −1
-for the other documents of the pool.
+Samples have inclusion probabilities. The design of a pool defines the sampling of documents and
+queries, and the order of judging. Judgments from a sample have inclusion probabilities, and the
+grade −1 for the other documents of the pool.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _TRAFFIC_SHARES = {"head": 1 / 3, "torso": 2 / 3, "tail": 1.0}
 
 
 def parse_strata(text: str) -> tuple[tuple[int, float], ...]:
-    """Strata of ranks from ``10:1,50:0.3``: all of the first ten ranks, 30 % of the next forty.
+    """Read strata of ranks from ``10:1,50:0.3``: the first ten ranks, then 30 % of the next forty.
 
     Raises:
-        UsageError: words of another form, ranks that do not rise, a rate outside (0, 1].
+        UsageError: the text has another form; ranks do not rise; a rate is outside (0, 1].
 
     >>> parse_strata("10:1,50:0.3")
     ((10, 1.0), (50, 0.3))
@@ -67,13 +67,13 @@ def sample_pool(
     """A stratified random sample of a pool, drawn query by query without replacement.
 
     From the N documents of a stratum, n = max(1, round(rate · N)) are drawn. The probability of
-    each, n/N, is recorded as ``inclusion``. Estimates weigh a document by its inverse (Horvitz and
-    Thompson 1952); infAP and its like also need the pool's documents that were not drawn, graded −1
-    (Yilmaz, Kanoulas and Aslam, SIGIR 2008).
+    each, n/N, is recorded as ``inclusion``. Estimates weigh a document by the inverse of this
+    probability (Horvitz and Thompson 1952); infAP and similar estimators also need the pool's
+    documents that were not drawn, graded −1 (Yilmaz, Kanoulas and Aslam, SIGIR 2008).
 
     Args:
-        pool: with ``best_rank``; documents beyond the last stratum are in neither part.
-        strata: the last rank of each with its rate.
+        pool: a pool with ``best_rank``; documents beyond the last stratum are in neither result.
+        strata: the last rank of each stratum with its rate.
         seed: the seed of the random draws.
 
     Returns:
@@ -112,24 +112,24 @@ def sample_queries(
     sizes: dict[str, float] | None = None,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """A sample of queries.
+    """Draw a sample of queries.
 
     Args:
-        queries: all of them.
-        count: the number to draw.
-        kind: ``random``: each with the same probability; ``stratified``: as many of the head, the
-            torso and the tail, which have a third of the traffic each; ``pps``: with probabilities
+        queries: all queries.
+        count: the number of queries to draw.
+        kind: ``random``: each with the same probability; ``stratified``: equal numbers from head,
+            torso and tail, each with a third of the traffic; ``pps``: with probabilities
             proportional to size, by a systematic draw through the queries in random order (Madow
             1949).
-        sizes: the frequency of each query; needed by all but ``random``.
+        sizes: the frequency of each query; not needed for ``random``.
         seed: the seed of the random draws.
 
     Returns:
         ``query_id``, ``query_inclusion`` (the probability of being drawn), ``query_stratum``
-        (null but for ``stratified``), by query.
+        (null except for ``stratified``), by query.
 
     Raises:
-        UsageError: more than there are, sizes that are missing or not above 0.
+        UsageError: there are fewer queries; sizes are missing or not above 0.
     """
     names = sorted(queries)
     if not 0 < count <= len(names):
@@ -180,7 +180,7 @@ def _sample_equally(
 def _sample_by_size(
     size: Floats, count: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.bool_], Floats]:
-    """Queries too large for their share are certain; the others share the remaining count."""
+    """Draw queries with probabilities in proportion to size, at most 1."""
     chance = np.zeros(size.size)
     is_certain = np.zeros(size.size, np.bool_)
     while True:
@@ -196,7 +196,7 @@ def _sample_by_size(
         is_certain |= is_too_large
     other_queries = rng.permutation(np.flatnonzero(~is_certain))
     cumulative_chance = np.cumsum(chance[other_queries])
-    cumulative_chance[-1:] = remaining_count  # a whole number, regardless of rounding
+    cumulative_chance[-1:] = remaining_count  # round to a whole number in spite of rounding errors
     steps = np.floor(np.concatenate([[0.0], cumulative_chance]) + rng.random())
     is_drawn = is_certain.copy()
     is_drawn[other_queries[np.diff(steps) > 0]] = True
@@ -229,7 +229,7 @@ def _sample_by_stratum(
 
 
 def _share_count(count: int, capacities: list[int]) -> list[int]:
-    """The count distributed one by one to the strata that have room left."""
+    """Distribute the count one by one to the strata that have room left."""
     counts = [0] * len(capacities)
     while count:
         for i, capacity in enumerate(capacities):
@@ -295,7 +295,7 @@ class PoolDesign:
                 code="unknown-choice",
             )
         if self.strata:
-            parse_strata(self.strata)  # strata that cannot be are an error now
+            parse_strata(self.strata)  # invalid strata are an error before the work
         if self.queries is None and (self.query_sampling != "random" or self.sizes is not None):
             raise UsageError(
                 "a way to sample queries, or their sizes, needs the number of queries; give "
@@ -342,10 +342,10 @@ _SAMPLE_COLUMNS = ("stratum", "inclusion")
 
 
 def add_inclusion(qrels: Qrels, sample: pl.DataFrame, rest: Qrels | None = None) -> Qrels:
-    """Judgments as estimates from a sample need them.
+    """Add inclusion probabilities to judgments, for estimates from a sample.
 
     Args:
-        qrels: grades of drawn documents.
+        qrels: the grades of drawn documents.
         sample: ``query_id``, ``doc_id``, ``stratum`` and ``inclusion`` of the documents drawn.
         rest: the pool's documents that were not drawn, graded −1.
 
@@ -354,8 +354,7 @@ def add_inclusion(qrels: Qrels, sample: pl.DataFrame, rest: Qrels | None = None)
         without a grade and the rest, graded −1, which have neither.
 
     Raises:
-        InputError: a graded document that is not in the sample, or that is in the rest; a rest
-            with grades.
+        InputError: a graded document is not in the sample, or is in the rest; the rest has grades.
     """
     outside_sample = qrels.table.join(sample, on=PAIR, how="anti")
     if len(outside_sample):

@@ -1,7 +1,7 @@
-"""Documents of pools, and of reusability.
+"""Documents of pools and of reusability.
 
-A pool's documents are CSV, unsampled judgments and a summary. Reusability shows the loss of
-each run outside the pool.
+A pool has a CSV, judgments of undrawn documents and a summary. Reusability shows the loss of each
+run left out of the pool.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def undrawn_judgments(result: Pool) -> str:
     """The pool's documents that were not drawn, graded −1, as estimates from samples need them.
 
     Raises:
-        UsageError: an id that TREC's form cannot hold.
+        UsageError: an id is not possible in TREC's format.
     """
     return trec_lines(result.rest, "-1", "the other rows are in --format json")
 
@@ -109,7 +109,7 @@ _NOTE = (
 
 
 def reusability_document(result: Reusability) -> Document:
-    """One table a metric; CSV has every run and metric."""
+    """One table per metric; the CSV has every run and metric."""
     title = (
         f"leaving each run out of the pool of depth {result.depth}, judgments "
         f"{make_printable(result.qrels)}, convention {result.convention['name']} "

@@ -1,4 +1,4 @@
-"""The leave-one-run-out analysis: the loss of a system that was not pooled."""
+"""Leave-one-run-out analysis: the loss of a system that was not pooled."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from rankgate.measurement.scoring import Convention
 
 _MIN_RUNS = 2
-_NO_DOCUMENT = "\x00"  # an id that no run has
+_NO_DOCUMENT = "\x00"  # an id that is in no run
 
 
 LOSSES = Columns(
@@ -203,13 +203,13 @@ def reusability(
 
 
 def _unique_documents(ranks: pl.DataFrame, qrels: Qrels) -> pl.DataFrame:
-    """Judged documents that one run alone has, with the run."""
+    """Judged documents that only one run has, with the name of the run."""
     unique_ranks = ranks.filter(pl.len().over(PAIR) == 1)
     return unique_ranks.join(qrels.table, on=PAIR).filter(pl.col("grade") >= 0)
 
 
 def _without_documents(qrels: Qrels, run_documents: pl.DataFrame) -> Qrels:
-    """The judgments without some; a query that would lose all keeps one of no document."""
+    """The judgments without some documents; an empty query keeps one without a document."""
     remaining = qrels.table.join(run_documents, on=PAIR, how="anti")
     lost_rows = qrels.table.join(remaining, on="query_id", how="anti")
     placeholder_rows = lost_rows.unique("query_id", maintain_order=True).with_columns(
@@ -220,7 +220,7 @@ def _without_documents(qrels: Qrels, run_documents: pl.DataFrame) -> Qrels:
 
 
 def _emptied_notices(name: str, qrels: Qrels, remaining: Qrels, rel: float) -> list[Notice]:
-    """The notice that queries lose all their relevant documents without a run."""
+    """The notice about queries that lose all their relevant documents without a run."""
     relevant = pl.col("grade") >= rel
     count = qrels.table.filter(relevant)["query_id"].n_unique()
     lost_count = count - remaining.table.filter(relevant)["query_id"].n_unique()
@@ -246,7 +246,7 @@ def _score_runs(
 def _means_of_same_queries(
     all_scores: Mapping[str, RunScores], scores_without: Mapping[str, RunScores], label: str
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Means by run with all judgments and without some, over queries that both have a value of."""
+    """Means by run with all judgments and without some, over queries with a value in both cases."""
     values, without = {}, {}
     for name, scores in all_scores.items():
         scores_after = scores_without[name]

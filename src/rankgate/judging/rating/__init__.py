@@ -1,1 +1,1 @@
-"""A rater at work: pairs with their texts, and a journal of ratings."""
+"""The work of a rater: pairs with their texts, and a journal of ratings."""

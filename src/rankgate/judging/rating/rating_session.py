@@ -1,7 +1,7 @@
 """A rating session at the terminal: its queue, its journal and its screen.
 
-A session is a queue of pairs, and a journal of ratings. While a rater works on a pool, every
-rating is on disk before the next pair is shown. The screen shows one pair to rate.
+A session has a queue of pairs and a journal of ratings. Every rating is on disk before the screen
+shows the next pair.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Session:
     """The rated and the remaining pairs of one rater.
 
     Attributes:
-        journal: the journal of every rating, on disk before the method returns.
+        journal: the journal; each rating is on disk before the method returns.
         rater: the name of the rater.
         grades: the possible grades, lowest first.
         guideline: the version that the rater follows.
@@ -82,7 +82,7 @@ class Session:
 
     @property
     def current(self) -> Task | None:
-        """The pair to rate now; None when all are rated."""
+        """The pair to rate now; None when all pairs are rated."""
         return self.left[0] if self.left else None
 
     def rate(self, grade: float) -> None:
@@ -99,17 +99,17 @@ class Session:
         self._keep(grade, None)
 
     def cannot_tell(self, reason: str = "") -> None:
-        """Record that the current pair cannot be graded, with a reason."""
+        """Record that the rater cannot grade the current pair, with a reason."""
         reason_text = reason.strip()
         self._keep(None, CANNOT_TELL if reason_text in {"", WITHDRAWN} else reason_text)
 
     def skip(self) -> None:
-        """Move the current pair to the end; nothing is written."""
+        """Move the current pair to the end, without writing anything."""
         self.left.rotate(-1)
         self._shown = self.clock()
 
     def undo(self) -> bool:
-        """Take the last rating back, and show its pair again; False if there is none."""
+        """Take back the last rating and show its pair again; False if there is no rating."""
         if not self.given:
             return False
         task = self.given[-1]
@@ -148,7 +148,7 @@ class PairRating:
 def rating_row(
     task: Task, rater: str, rating: PairRating, *, at: datetime, guideline: str = ""
 ) -> dict[str, Json]:
-    """A rating as its line in a journal."""
+    """The line of a rating in a journal."""
     moment = at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     return {
         "query_id": task.query_id,
@@ -164,10 +164,10 @@ def rating_row(
 
 
 def grades_of(scale: Scale) -> tuple[float, ...]:
-    """All grades of a small scale: the grades with labels, or the whole numbers of a range.
+    """All grades of a small scale: the labelled grades, or the whole numbers of a range.
 
     Raises:
-        UsageError: more than ten, or a range between fractions.
+        UsageError: the scale has more than ten grades, or a range with fractional ends.
 
     >>> from rankgate.data.qrels import parse_scale
     >>> grades_of(parse_scale("0..3")), grades_of(parse_scale("0,1,10,100"))
@@ -184,7 +184,7 @@ def grades_of(scale: Scale) -> tuple[float, ...]:
 
 
 def grade_keys(grades: Sequence[float]) -> dict[str, float]:
-    """The key of each grade: its own digit, 0 for 10; of other grades 1, 2, 3, ... in order.
+    """The key of each grade: its own digit, 0 for 10; for other grades 1, 2, 3, ... in order.
 
     >>> grade_keys((0, 1, 2)), grade_keys((0, 1, 10, 100))
     ({'0': 0, '1': 1, '2': 2}, {'1': 0, '2': 1, '3': 10, '4': 100})
@@ -203,8 +203,8 @@ class Screen:
 
     Attributes:
         query_id, doc_id: the ids of the pair.
-        query, document: their texts by name.
-        done, total: pairs rated, and in all.
+        query, document: the texts of each by name.
+        done, total: the number of rated pairs, and of all pairs.
         grades: the key of each grade, with the grade and its label.
     """
 
@@ -286,12 +286,12 @@ class Rating(Session, Closing):
 
     @property
     def counted_pairs(self) -> int:
-        """Pairs with a rating that counts."""
+        """The number of pairs with a rating that counts."""
         return len(self.given)
 
     @property
     def cut(self) -> int:
-        """Bytes of a line that was never finished, which were cut off when the file was opened."""
+        """The bytes of an unfinished last line that were removed when the file was opened."""
         return self.journal.cut
 
     def close(self) -> None:
@@ -300,10 +300,10 @@ class Rating(Session, Closing):
 
 
 def select_batch(table: pl.DataFrame, batch: int | None) -> pl.DataFrame:
-    """The rows of one batch; all without it.
+    """The rows of one batch; without a batch all rows.
 
     Raises:
-        UsageError: there is no such batch.
+        UsageError: the batch does not exist.
     """
     if batch is None:
         return table
@@ -321,18 +321,18 @@ _PAGE_CHARACTERS = 1500
 
 
 def count_pages(screen: Screen) -> int:
-    """Count the parts that the longest field of the document takes."""
+    """Count the pages needed for the longest field of the document."""
     longest = max((len(" ".join(text.split())) for text in screen.document.values()), default=0)
     return max(1, -(-longest // _PAGE_CHARACTERS))
 
 
 def render(result: Screen, width: int = WIDTH, page: int = 0) -> str:
-    """The query, one part of the document, and the keys.
+    """Render the query, one page of the document, and the keys.
 
     Args:
         result: the view of the rater.
-        width: columns.
-        page: the part of the document's long fields, from 0; after the last one comes the first.
+        width: the number of columns.
+        page: the page of the document's long fields, from 0; after the last page comes the first.
     """
     parts = count_pages(result)
     page %= parts
@@ -353,7 +353,7 @@ def render(result: Screen, width: int = WIDTH, page: int = 0) -> str:
 
 
 def _field(name: str, text: str, width: int, page: int = 0) -> list[str]:
-    """One part of a field; a field with fewer parts stays at its last part."""
+    """One page of a field; a shorter field stays at its last page."""
     full_text = " ".join(text.split())
     begin = min(page, max(0, (len(full_text) - 1) // _PAGE_CHARACTERS)) * _PAGE_CHARACTERS
     excerpt = full_text[begin : begin + _PAGE_CHARACTERS]

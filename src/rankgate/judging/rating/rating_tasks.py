@@ -1,4 +1,4 @@
-"""Rating tasks: pairs of query and document with their texts, also from a pool."""
+"""Rating tasks: pairs of query and document with their texts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rankgate.judging.pooling.pool import Pool
 
 @dataclass(frozen=True)
 class Task:
-    """One pair to be rated.
+    """One pair to rate.
 
     Attributes:
         query_id: the query of the pair.
@@ -36,7 +36,7 @@ class Task:
 
     @property
     def pair(self) -> tuple[str, str]:
-        """Query and document."""
+        """The ids of query and document."""
         return self.query_id, self.doc_id
 
 
@@ -46,17 +46,16 @@ def tasks_from_tables(
     documents: pl.DataFrame | None = None,
     label: str = "documents",
 ) -> list[Task]:
-    """The pairs of a pool with the texts that there are.
+    """The pairs of a pool with the available texts.
 
     Args:
         pool: ``query_id`` and ``doc_id``, in order.
         queries: ``query_id`` and texts.
-        documents: ``doc_id`` and fields, or those of each query with ``query_id`` too.
+        documents: ``doc_id`` and fields; also ``query_id`` if the fields differ by query.
         label: the name of the documents in errors.
 
     Raises:
-        InputError: texts are given, and one of a document of the pool is missing; or appears
-            twice.
+        InputError: the text of a document of the pool is missing, or appears twice.
     """
     query_texts = _texts_by_key(queries, ["query_id"], "queries")
     key_columns = (
@@ -101,7 +100,7 @@ def _texts_by_key(
 
 
 def check_word(query_id: str, doc_id: str) -> str:
-    """A check word for this pair, so that an id that a program changed is noticed.
+    """A check word for a pair, which detects ids changed by a program.
 
     >>> check_word("1", "a")
     'caaa8be88bd'
@@ -117,7 +116,7 @@ def pool_table(pool: PoolLike) -> pl.DataFrame:
     """``query_id``, ``doc_id`` and ``batch`` of a pool.
 
     Raises:
-        InputError: a file that is not a pool, with its line; an empty one.
+        InputError: the file is not a pool (the error has the line), or is empty.
     """
     table = read_pool(pool.table if isinstance(pool, Pool) else pool)
     if table.is_empty():
@@ -131,7 +130,7 @@ def read_tasks(
     queries: str | Path | pl.DataFrame | None = None,
     documents: str | Path | pl.DataFrame | None = None,
 ) -> list[Task]:
-    """The pairs of a table with their texts.
+    """The pairs of a pool table with their texts.
 
     Args:
         table: the table of ``pool_of``.
@@ -139,7 +138,7 @@ def read_tasks(
         documents: fields of the documents: doc_id, title and others, in any format.
 
     Raises:
-        InputError: files that hold no such texts, or lack a document.
+        InputError: a file has no such texts, or lacks a document.
     """
     label = "documents" if is_frame(documents) else str(documents)
     return tasks_from_tables(
@@ -151,7 +150,7 @@ def read_tasks(
 
 
 def read_texts(source: str | Path | pl.DataFrame, kind: str) -> pl.DataFrame:
-    """The texts of queries, or the fields of documents, of a file or frame.
+    """The texts of queries, or the fields of documents, from a file or frame.
 
     Args:
         source: the source of the documents, in any format.

@@ -1,6 +1,6 @@
 """Compute metric values from the ratings of single raters.
 
-The values are the result of ``eval`` on ratings, computed as a tool does.
+The values are the result of ``eval`` on ratings, computed by the rules of a tool.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class RatedPart:
 
     @property
     def changes(self) -> list[dict[str, Any]]:
-        """The change of each run after the first against it: ``run``, ``metric``, ``per_cent``."""
+        """The change of each further run from the first run: ``run``, ``metric``, ``per_cent``."""
         first, *other_runs = self.evaluation.runs
         return [
             {
@@ -64,7 +64,7 @@ class RatedPart:
         ]
 
     def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         return {
             "made_by": dict(self.made_by),
             "scale": self.scale,
@@ -74,7 +74,7 @@ class RatedPart:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The part that ``to_dict`` was called on."""
+        """Create the part from the values of ``to_dict``."""
         return cls(values["scale"], values["made_by"], Scores.from_dict(values))
 
 
@@ -95,13 +95,13 @@ class RatedEvaluation(Result):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """The notices of all parts."""
+        """The warnings of all parts."""
         return tuple(
             notice for rated_part in self.parts for notice in rated_part.evaluation.notices
         )
 
     def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         return {
             **self.head(),
             "parts": [rated_part.to_dict(per_query=per_query) for rated_part in self.parts],
@@ -109,14 +109,14 @@ class RatedEvaluation(Result):
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The result that ``to_dict`` was called on."""
+        """Create the result from the values of ``to_dict``."""
         return cls(tuple(RatedPart.from_dict(fields) for fields in values["parts"]))
 
 
 def percent_change(value: float, baseline: float) -> int | None:
-    """SearchTweak's change in whole per cent, halves away from 0.
+    """SearchTweak's change in whole per cent, with halves rounded away from 0.
 
-    None for a share of no values: the baseline is 0, or one of them undefined.
+    None if the baseline is 0 or a value is undefined.
     """
     if not baseline or not math.isfinite(value) or not math.isfinite(baseline):
         return None
@@ -126,10 +126,10 @@ def percent_change(value: float, baseline: float) -> int | None:
 
 @dataclass(frozen=True)
 class ToolRule:
-    """The rule that a tool uses to make judgments from ratings for one metric.
+    """The rule by which a tool makes judgments from ratings for one metric.
 
     Attributes:
-        scale: the scale of the metric; None is the ratings' own.
+        scale: the scale of the metric; None means the scale of the ratings.
         rule: the rule that makes one grade of several, as in ``resolve``.
     """
 
@@ -138,9 +138,9 @@ class ToolRule:
 
 
 def _searchtweak(label: str, metric: Metric) -> ToolRule:
-    """Binary metrics by majority, null where it ties; graded ones by the mean.
+    """Binary metrics by majority, with null for ties; graded metrics by the mean.
 
-    Each grade is carried to the metric's scale first (app/Services/Scorers; CONVENTIONS 2.2).
+    Each grade is first mapped to the metric's scale (app/Services/Scorers; CONVENTIONS 2.2).
     """
     if metric.name in {"P", "AP", "RR"}:
         return ToolRule("binary", "majority")
@@ -148,7 +148,7 @@ def _searchtweak(label: str, metric: Metric) -> ToolRule:
 
 
 def _quepid(_label: str, _metric: Metric) -> ToolRule:
-    """The least of the three highest grades (app/services/ratings_manager.rb)."""
+    """The lowest of the three highest grades (app/services/ratings_manager.rb)."""
     return ToolRule(None, "top-three")
 
 
@@ -177,7 +177,7 @@ def score_ratings(
 
 
 def holds_ratings(source: QrelsLike | RatingsLike, how: str | Convention) -> bool:
-    """True if judgments are made of single ratings first, by the convention's tool.
+    """True if the input has ratings from which the convention's tool makes judgments first.
 
     Raises:
         InputError: the source cannot be read.
@@ -217,8 +217,9 @@ def from_ratings(
         bounds: as of ``evaluate``.
 
     Raises:
-        InputError: data that cannot be read; a grade that is not on the scale; no judgment.
-        UsageError: no such way; a scale that is not known, so that nothing can be carried.
+        InputError: data cannot be read; a grade is not on the scale; there are no judgments.
+        UsageError: the convention has no such rule; the scale is unknown, so grades cannot be
+            mapped.
     """
     rules = chosen_convention(how)
     if rules.name not in TOOL_RULES:
@@ -251,7 +252,7 @@ def from_ratings(
 def _scale_transformer(
     target: str | None, scale: Scale | None, all_ratings: Ratings
 ) -> Transformer | None:
-    """The transformer of grades to the metric's scale; None if they are on it."""
+    """The transformer of grades to the metric's scale; None if the scales are equal."""
     if target is None:
         return None
     scale_bounds = (scale.lowest, scale.highest) if scale else None

@@ -1,7 +1,6 @@
 """Combine several ratings into judgments: the result of ``resolve``.
 
-Rules combine several ratings into one grade. The result holds the judgments made of ratings,
-by a rule that is recorded in them.
+A rule combines several ratings into one grade. The result has the judgments, which record the rule.
 """
 
 from __future__ import annotations
@@ -45,10 +44,10 @@ DIFFER = "raters differ"
 
 @dataclass(frozen=True)
 class ResolveRule(Declared):
-    """A rule that makes one grade of several ratings.
+    """A rule that combines several ratings into one grade.
 
     Attributes:
-        name: its name.
+        name: the name of the rule.
         title: a description, in a sentence.
         source: the publication.
         resolve: from the last ratings with a grade (``query_id``, ``doc_id``, ``rater``, ``grade``,
@@ -61,7 +60,7 @@ class ResolveRule(Declared):
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
-        """The keyword-only arguments of its function, by name."""
+        """The keyword-only arguments of the rule's function, by name."""
         return parameters_of(self.resolve)
 
 
@@ -106,7 +105,7 @@ def _top_three(table: pl.DataFrame, *, rounded: bool = False) -> pl.DataFrame:
         .then(pl.col("grade").mean())
         .otherwise(pl.col("grade").top_k(three).min())
     )
-    # halves go up, as Ruby rounds
+    # halves are rounded up, as in Ruby
     return _aggregate(table, (grade + 0.5).floor() if rounded else grade)
 
 
@@ -132,9 +131,9 @@ def _latest(table: pl.DataFrame, *, order: Literal["time", "file"] = "time") -> 
 
 
 def _refuse_unordered(table: pl.DataFrame) -> None:
-    """Refuse last grades without times: the order of rows changes when files are joined."""
+    """Refuse last grades without times, because row order changes when files are joined."""
     times = pl.col("at")
-    unclear = (  # rows that may be the last, with more than one grade
+    unclear = (  # pairs with more than one grade in rows that may be the last
         table.filter((times.is_null().any() | (times == times.max())).over(PAIR))
         .group_by(PAIR, maintain_order=True)
         .agg(pl.col("grade").n_unique().alias("grades"))
@@ -280,7 +279,7 @@ _JUDGED = Columns(
     DOC_ID,
     Column("grade", pl.Float64, "the grade that the rule made", "grade"),
 )
-_RATE_DIFFERENCE = 0.1  # a difference of rates of strata that rounding does not explain
+_RATE_DIFFERENCE = 0.1  # a difference between rates of strata that is larger than rounding
 
 
 @dataclass(frozen=True)
@@ -459,7 +458,7 @@ def resolve_ratings(
 
 
 def _judges(graded_ratings: pl.DataFrame) -> list[str]:
-    """Raters with their guideline, which for a model is the name and hash of its prompt."""
+    """Raters with their guideline; for a model, the name and hash of its prompt."""
     rows = (
         graded_ratings.select("rater", "guideline").unique().sort("rater", "guideline").iter_rows()
     )

@@ -1,7 +1,7 @@
-"""Documents of a resolution, and of values by single ratings.
+"""Documents of a resolution, and of values from single ratings.
 
-A resolution shows counts, rule and unresolved pairs. Values by single ratings show the rule of
-each part, and its values.
+A resolution shows counts, the rule and unresolved pairs. Values from single ratings show the rule
+and the values of each part.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ _MAX_EXAMPLES = 5
 
 
 def trec(result: ResolvedJudgments) -> str:
-    """The judgments in TREC's form.
+    """The judgments in TREC's format.
 
     Raises:
-        UsageError: an id that it cannot hold.
+        UsageError: an id is not possible in this format.
     """
     table = result.to_polars()
     return trec_lines(table, column_texts(table["grade"], _grade), "add --format csv")
 
 
 def origin_json(result: ResolvedJudgments) -> str:
-    """JSON on the origin of the judgments, for a file next to them."""
+    """The origin of the judgments as JSON, for a file next to the judgments."""
     fields = {
         "schema_version": result.schema_version,
         "ratings": result.name,
@@ -53,14 +53,14 @@ def origin_json(result: ResolvedJudgments) -> str:
         "unresolved": None,
     }
     hash_field = {"sha256": result.qrels.sha256} if result.qrels else {}
-    # texts in JSON have no line breaks: this is the field, and no part of a text
+    # JSON texts have no line breaks, so this matches the field and not a text
     return write_results.to_json(fields | hash_field).replace(
         '\n  "unresolved": null', f'\n  "unresolved": {rows_as_json(result.unresolved, 2)}'
     )
 
 
 def _rows(result: ResolvedJudgments) -> PlainRows:
-    """The judgments, with the columns of a sample if they are sampled."""
+    """The judgments, including the columns of a sample."""
     table = result.to_polars()
     sample = (name for name in ("stratum", "inclusion") if name in table.columns)
     header = ("query_id", "doc_id", "grade", *sample)
@@ -94,7 +94,7 @@ def resolution_summary(result: ResolvedJudgments) -> list[str]:
 
 
 def as_pool(result: ResolvedJudgments) -> str:
-    """The pairs without a judgment as a pool that can be rated again (CSV)."""
+    """The pairs without a judgment as a pool for further rating (CSV)."""
     rows = result.unresolved.select("query_id", "doc_id", "why").rows()
     return csv_form.guarded_csv(("query", "document", "why"), rows)
 
@@ -122,7 +122,7 @@ def _origin_sentence(result: ResolvedJudgments) -> str:
 
 
 def _count_lines(result: ResolvedJudgments) -> list[str]:
-    """Counts of ratings that did not count, and of pairs that stay open."""
+    """Counts of unused ratings and of unresolved pairs."""
     counts, lines = result.counts, []
     for name, description in (
         ("corrected", "replaced by a later one of the same rater"),
@@ -145,7 +145,7 @@ def _count_lines(result: ResolvedJudgments) -> list[str]:
 
 
 def _grade(grade: float | None) -> str:
-    """Every digit of a fraction; whole numbers without a point."""
+    """A grade with all digits of a fraction; whole numbers without a point."""
     if grade is None:
         return ""
     return f"{grade:.0f}" if grade.is_integer() else repr(grade)
@@ -173,7 +173,7 @@ def rated_document(result: RatedEvaluation, *, per_query: bool = False) -> Docum
 
 
 def _changes(rated_part: RatedPart) -> list[str]:
-    """The change of each further run from the first, in whole per cent, a paragraph a run."""
+    """The change of each further run from the first, in whole per cent, one paragraph per run."""
     values: dict[str, list[str]] = {}
     for change in rated_part.changes:
         change_text = UNDEFINED if change["per_cent"] is None else f"{change['per_cent']:+d} %"

@@ -1,4 +1,4 @@
-"""From ratings to judgments: at most one grade per query and document, by a stated rule."""
+"""Resolve ratings: at most one grade per query and document, by a stated rule."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Rating sheets: created, filled by people, read again."""
+"""Rating sheets: created, filled in by people, and read back."""

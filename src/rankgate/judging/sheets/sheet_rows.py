@@ -1,4 +1,4 @@
-"""Write and read the rows of rating sheets; detect every kind of damage."""
+"""Write and read the rows of rating sheets, and detect damage."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def make_sheet(
     guideline: str = "",
     other_ratings: Mapping[tuple[str, str], tuple[str, str]] | None = None,
 ) -> tuple[list[str], list[list[str]]]:
-    """The header and the rows of one rater's sheet; spreadsheets read no cell as a formula.
+    """The header and rows of one rater's sheet, without cells that spreadsheets read as formulas.
 
-    Systems and ranks are not in it. ``check`` fits the ids of its row, so
-    that ids which a spreadsheet program changed are noticed. `other_ratings` are the grades and
-    comments of other raters by pair, for an adjudicator; without it the sheet is blind.
+    The sheet has no systems and ranks. The column ``check`` detects ids that a spreadsheet program
+    changed. `other_ratings` has the grades and comments of other raters by pair, for an
+    adjudicator; without `other_ratings` the sheet is blind.
     """
     query_names = _field_names(task.query for task in tasks)
     document_names = _field_names(task.document for task in tasks)
@@ -95,13 +95,13 @@ def read_filled_sheets(
     rater: str | None = None,
     pool: pl.DataFrame | None = None,
 ) -> tuple[Ratings, tuple[Note, ...]]:
-    """The ratings in filled-in sheets, and their empty cells; damaged cells are errors.
+    """Read the ratings and the empty cells of filled sheets; damaged cells are errors.
 
     Args:
-        sheets: their cells.
-        scale: the possible grades; by default the scale that the sheets name.
-        rater: the rater, if the sheets do not name one.
-        pool: the pairs that were to be rated; other pairs are refused.
+        sheets: the cells of each sheet.
+        scale: the possible grades; by default the scale named in the sheets.
+        rater: the rater, if the sheets name no rater.
+        pool: the pairs to rate; other pairs are errors.
 
     Raises:
         InputError: a missing column, ids that a program changed, a document that is not in the
@@ -190,7 +190,7 @@ def _refuse_columns(sheet: Cells) -> None:
 
 
 def _scale(sheets: Sequence[Cells]) -> Scale | None:
-    """The scale that the sheets name, all the same."""
+    """The scale named in all sheets, which must be the same."""
     first: tuple[str, str] | None = None
     for sheet_cells in sheets:
         for row in sheet_cells.rows:
@@ -210,7 +210,7 @@ def _scale(sheets: Sequence[Cells]) -> Scale | None:
 
 @dataclass(frozen=True)
 class _Reader:
-    """One row, read cell by cell."""
+    """A reader of one row, cell by cell."""
 
     sheet: Cells
     row: CsvRow

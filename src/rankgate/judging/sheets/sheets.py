@@ -1,9 +1,8 @@
 """Create rating sheets from a pool, and collect the ratings of filled sheets.
 
-The sheet of an adjudicator has other raters' grades and comments. Documents are assigned to
-raters with a stated overlap and random orders; the document of the sheets has the number of
-documents of each rater. The result of ``collect`` holds the ratings from filled sheets; its
-documents are JSONL, CSV and a summary.
+Documents are assigned to raters in random orders, with a stated overlap. The sheet of an
+adjudicator has other raters' grades and comments. The result of ``collect`` has the ratings from
+filled sheets, and is written as JSONL, CSV and a summary.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ if TYPE_CHECKING:
 
 
 def other_ratings_by_pair(ratings: Ratings, rater: str) -> dict[tuple[str, str], tuple[str, str]]:
-    """Grades and comments of all others by pair, lowest grade first, without names.
+    """All other raters' grades and comments by pair, lowest grade first, without names.
 
     A rating without a grade is shown as ``cannot tell``; its reason counts as a comment.
     """
@@ -81,20 +80,20 @@ def assign_documents(
     overlap: float = 0.0,
     seed: int = 0,
 ) -> dict[str, pl.DataFrame]:
-    """The part of the pool that each rater gets.
+    """Assign parts of a pool to raters.
 
-    Documents go in random order to the rater with the fewest documents, so that loads differ by one
-    at most and every two raters share documents.
+    Documents go in random order to the rater with the fewest documents, so that numbers of
+    documents differ by at most one and any two raters share documents.
 
     Args:
         pool: ``query_id``, ``doc_id``, ``batch``.
-        raters: their names.
+        raters: the names of the raters.
         per_document: the number of raters of each document.
         overlap: the share of documents that one more rater gets, to measure agreement.
-        seed: the seed of who gets what, and of each rater's own order.
+        seed: the seed of the assignment and of each rater's order.
 
     Raises:
-        UsageError: raters that are named twice, or too few of them.
+        UsageError: a rater is named twice; there are too few raters.
     """
     names = list(raters)
     if not names or len({*names}) < len(names) or "" in names:
@@ -125,7 +124,7 @@ def assign_documents(
 
 
 def count_doubled(parts: dict[str, pl.DataFrame]) -> int:
-    """Count the documents that two raters or more have."""
+    """Count the documents assigned to two or more raters."""
     pairs = pl.concat([rater_pool.select("query_id", "doc_id") for rater_pool in parts.values()])
     return int((pairs.group_by("query_id", "doc_id").len()["len"] > 1).sum())
 
@@ -277,7 +276,7 @@ def _grade_choices(scale: str) -> list[str]:
 
 
 def sheets_document(result: Sheets) -> Document:
-    """A row for each rater; CSV has every row of every sheet."""
+    """A row for each rater; the CSV has every row of every sheet."""
     rows = tuple((name, f"{len(rows):,}") for name, (_, rows) in result.tables.items())
     title = f"{count_noun(len(result), 'rating sheet')}, scale {result.scale}, seed {result.seed}"
     sheet_rows = [
@@ -397,12 +396,12 @@ def _pair(row: JsonObject) -> tuple[object, ...]:
 
 
 def lines_of_json(result: CollectedRatings) -> str:
-    """The ratings as a file of ratings: an object a line."""
+    """The ratings as JSON lines, one object per line."""
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in result.rows)
 
 
 def collected_document(result: CollectedRatings) -> Document:
-    """The number of ratings, and empty rows; CSV has the ratings."""
+    """The number of ratings and of empty rows; the CSV has the ratings."""
     first, *more = collected_summary(result)
     table = result.table.drop("at", "seconds")
     return made(
@@ -411,7 +410,7 @@ def collected_document(result: CollectedRatings) -> Document:
 
 
 def collected_summary(result: CollectedRatings, added: int | None = None) -> list[str]:
-    """Summarize the ratings, those added to a file, and empty rows."""
+    """Summarize the ratings, the ratings added to a file, and empty rows."""
     table = result.table
     graded = len(table) - table["grade"].null_count()
     unsure = len(table) - graded

@@ -1,1 +1,1 @@
-"""Judging with a store: files brought in and out, batches, ratings and judgments."""
+"""Judging with a store: import, export, batches, ratings and judgments."""

@@ -1,6 +1,6 @@
-"""Bring files of any format into a project of a store, and out of it.
+"""Import files of any format into a project of a store, and export them.
 
-A file is read, mapped, and added in one transaction. Import and export report the loss.
+A file is read, mapped, and added in one transaction. Import and export report lost data.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ STORE_PARTS = ("qrels", "ratings", "queries", "documents", "runs")
 
 @dataclass(frozen=True)
 class ImportedFile:
-    """A file that was read.
+    """A file read for import.
 
     Attributes:
         contents: the data for a store.
-        label: the file.
-        form: the name of its format.
-        reason: the reason for this format.
+        label: the name of the file in messages.
+        form: the name of the format.
+        reason: the reason for choosing this format.
         losses: columns that were not named.
     """
 
@@ -66,19 +66,19 @@ def read_incoming(
     transform: str | Path | Transformer | None = None,
     final: str | None = None,
 ) -> ImportedFile:
-    """Read a file for a store, without judgments that follow from its ratings.
+    """Read a file for import, without judgments that follow from its ratings.
 
     Args:
         source: a path; ``NAME:PATH`` names the format.
         from_: the name of the format; by default it is detected from the file.
-        columns: the columns of a sheet with unusual names, as of `column_map`.
+        columns: the columns of a sheet with unusual names, as in `column_map`.
         transform: the mapping of grades to the project's scale, as in `find_transformer`.
         final: the rater, or the column of grades, with the final grades.
 
     Raises:
-        InputError: a file that cannot be read, or holds nothing for a store; a grade that the
-            transformer does not map.
-        UsageError: no such format, column or transformer.
+        InputError: the file cannot be read, or has no data for a store; the transformer does not
+            map a grade.
+        UsageError: the format, column or transformer does not exist.
     """
     opened_file, file_format = registry.open_input(map_columns(source, columns), from_)
     reason = "it was named"
@@ -105,7 +105,7 @@ def read_incoming(
 
 
 def _transform_grades(contents: FileContents, transformer: Transformer | None) -> FileContents:
-    """Grades of ratings or judgments on the project's scale."""
+    """The grades of ratings or judgments, mapped to the project's scale."""
     if transformer is None:
         return contents
     if contents.ratings is not None:
@@ -136,7 +136,7 @@ def _mark_final(all_ratings: Ratings, rater: str) -> Ratings:
 
 
 def _unnamed_columns(source: str | Path, columns: ColumnsLike | None) -> tuple[Loss, ...]:
-    """Columns of a sheet of several raters that are left behind."""
+    """The columns of a sheet of several raters that are not imported."""
     column_map = ColumnMap.read(columns)
     if column_map is None or not column_map.has_raters:
         return ()
@@ -153,20 +153,20 @@ def add_contents(
     created_by: int | None = None,
     target: str = "store",
 ) -> Conversion:
-    """Add the contents of a file to a project. The same file twice changes nothing.
+    """Add the contents of a file to a project; repeating the import changes nothing.
 
     Args:
         connection: a connection to a store, for writing.
         blobs: the blobs of the store.
-        project: its number.
-        incoming: the file.
-        batch: a batch for the pairs without a rating; it is created if it does not exist.
-        created_by: a user.
+        project: the number of the project.
+        incoming: the file that was read.
+        batch: the batch for pairs without a rating; a missing batch is created.
+        created_by: the user who imports the file.
         target: the name of the store in the report.
 
     Raises:
-        InputError: grades that are not on the project's scale.
-        UsageError: a run or judgments of this name are there already.
+        InputError: grades are not on the project's scale.
+        UsageError: a run or judgments of this name exist already.
     """
     contents = incoming.contents
     name = Path(incoming.label).name
@@ -198,7 +198,7 @@ def project_for(connection: Connection, name: str, contents: FileContents) -> in
     project = projects.add(connection, name)
     holder = contents.ratings or contents.qrels
     if holder is not None and holder.scale is not None:
-        with suppress(UsageError):  # a range without a list of grades
+        with suppress(UsageError):  # a range has no list of grades
             projects.set_scale(connection, project.id, holder.scale)
     return project.id
 
@@ -206,7 +206,7 @@ def project_for(connection: Connection, name: str, contents: FileContents) -> in
 def _add_unrated_pairs(
     connection: Connection, project: int, name: str, contents: FileContents
 ) -> int:
-    """Add the unrated pairs to a batch; return the number of new ones."""
+    """Add unrated pairs to a batch; return the number of new pairs."""
     pair = ["query_id", "doc_id"]
     tables = [unrated_pairs(contents)]
     for extra in contents.extra.values():
@@ -229,7 +229,7 @@ def _add_parts(
     incoming: ImportedFile,
     created_by: int | None,
 ) -> tuple[dict[str, int], int]:
-    """Add the contents; return the rows of each part, and the number of known ratings."""
+    """Add all contents; return the rows of each part, and the number of ratings already known."""
     contents = incoming.contents
     rows: dict[str, int] = {}
     repeated_count = 0
@@ -310,16 +310,16 @@ def contents_in(
     judgments_name: str | None = None,
     run_names: tuple[str, ...] = (),
 ) -> FileContents:
-    """The contents of a project in the form of a file's contents.
+    """The contents of a project, in the form of file contents.
 
     Args:
         store: an open store.
         project: its name.
-        judgments_name: resolved judgments to put in, instead of ratings.
-        run_names: runs to put in.
+        judgments_name: resolved judgments to include, instead of ratings.
+        run_names: runs to include.
 
     Raises:
-        UsageError: there is no such thing.
+        UsageError: the project, the judgments or a run does not exist.
     """
     with store.read() as connection:
         number = projects.get_by_name(connection, project).id

@@ -1,4 +1,4 @@
-"""Lists of queries that people type, paste from a spreadsheet, or draw from a log of searches."""
+"""Lists of queries that people type, paste from a spreadsheet, or draw from a search log."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ _ALIASES = {
 
 @dataclass(frozen=True)
 class QueryList:
-    """Queries as they are understood.
+    """A parsed list of queries.
 
     Attributes:
         table: ``text`` and any of query_id, frequency, information_need, and tags.
-        columns: what each column of a table became; empty for a list of texts.
-        repeated: the number of texts that appeared before, and count once.
+        columns: the field for each column of a table; empty for a list of texts.
+        repeated: the number of repeated texts, which count once.
     """
 
     table: pl.DataFrame
@@ -55,10 +55,10 @@ class QueryList:
 
 
 def parse_query_list(text: str) -> QueryList:
-    """Parse typed queries, one per line, or a pasted table with column names in its first line.
+    """Parse typed queries, one per line, or a pasted table with column names in the first line.
 
     Raises:
-        InputError: no queries; a table without a column of texts; a line that does not fit.
+        InputError: there are no queries; a table has no column of texts; a line does not fit.
     """
     plain_text = text.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     lines = plain_text.split("\n")
@@ -70,12 +70,12 @@ def parse_query_list(text: str) -> QueryList:
         return _read_texts(lines)
     try:
         return _read_table(lines, first, separator)
-    except csv.Error as error:  # a cell of more than 128 KB
+    except csv.Error as error:  # a cell larger than 128 KB
         raise _error(f"it cannot be read as a table: {error}.") from None
 
 
 def _table_separator(lines: Sequence[str]) -> str | None:
-    """The separator of a table; None for texts, which may hold commas."""
+    """The separator of a table; None for plain texts, which may contain commas."""
     names = {name for aliases in _ALIASES.values() for name in aliases}
     for separator in _SEPARATORS:
         header = [_column_name(cell) for cell in _cells(lines[0], separator)]
@@ -87,7 +87,7 @@ def _table_separator(lines: Sequence[str]) -> str | None:
 def _cells(line: str, separator: str) -> list[str]:
     try:
         return next(csv.reader([line], delimiter=separator), [])
-    except csv.Error:  # a cell of more than 128 KB
+    except csv.Error:  # a cell larger than 128 KB
         return []
 
 
@@ -116,7 +116,7 @@ def _read_texts(lines: Sequence[str]) -> QueryList:
 
 
 def _check_text(text: str, line: int) -> None:
-    """Refuse texts that are not queries: code, and texts that are too long or have no letter."""
+    """Refuse texts that are not queries: code, very long texts, and texts without a letter."""
     if len(text) > _LONGEST:
         raise _error(f"the query has more than {_LONGEST:,} characters.", line)
     if text[0] in "{[<" and text[-1] in "}]>,":
@@ -164,7 +164,7 @@ def _read_table(lines: Sequence[str], first: int, separator: str) -> QueryList:
 
 
 def _match_columns(names: Sequence[str]) -> dict[str, str]:
-    """The field of each column with a usual name; one column a field."""
+    """The field of each column with a known name; each field has one column."""
     return {
         name: field
         for field, aliases in _ALIASES.items()
@@ -206,16 +206,16 @@ def _read_number(name: str, value: str, line: int) -> float:
 def draw_from_log(
     path: Path, count: int, sampling: QuerySampling = "stratified", seed: int = 0
 ) -> QueryList:
-    """Queries that are drawn from a log of searches, with how often each is asked.
+    """Draw queries from a search log, with the frequency of each query.
 
     Args:
         path: a table with a column of search queries: CSV, TSV, JSONL or Parquet.
         count: the number of queries; all if the log has fewer.
-        sampling: as of `sample_queries`.
-        seed: of the drawing.
+        sampling: as in `sample_queries`.
+        seed: the seed of the random draws.
 
     Raises:
-        InputError: not a table; no column of queries.
+        InputError: the file is not a table, or has no column of queries.
     """
     counts = Counter(_read_searches(path))
     if not counts:
@@ -240,7 +240,7 @@ def draw_from_log(
 
 
 def _read_searches(path: Path) -> Iterator[str]:
-    """The text of each search, without blanks around it."""
+    """The text of each search, without surrounding blanks."""
     try:
         table = _read_log(path)
         columns = {

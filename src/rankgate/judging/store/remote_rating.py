@@ -1,4 +1,4 @@
-"""A rater at the terminal on a batch of a server, by its REST API."""
+"""A rater at the terminal who works on a batch of a server, over its REST API."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class RemoteRating(Closing):
 
     @property
     def screen(self) -> Screen | None:
-        """The pair to rate now; None when there is nothing left for this rater."""
+        """The pair to rate now; None when no pair remains for this rater."""
         task = self._state["task"]
         if task is None:
             return None
@@ -78,7 +78,7 @@ class RemoteRating(Closing):
         self._send("ratings", rating_id=str(uuid4()), grade=grade, seconds=self._seconds)
 
     def cannot_tell(self, reason: str = "") -> None:
-        """Record that the current pair cannot be graded, with a reason."""
+        """Record that the rater cannot grade the current pair, with a reason."""
         reason_text = reason.strip() or CANNOT_TELL
         self._send("ratings", rating_id=str(uuid4()), reason=reason_text, seconds=self._seconds)
 
@@ -87,7 +87,7 @@ class RemoteRating(Closing):
         self._show(self._client.post("ratings/later", task=self._task["id"], batch=self._batch))
 
     def undo(self) -> bool:
-        """Take the last rating of this session back, and show its pair again."""
+        """Take back the last rating of this session, and show its pair again."""
         if not self._given:
             return False
         withdrawal = {"task": self._given.pop(), "rating_id": str(uuid4()), "batch": self._batch}
@@ -105,4 +105,4 @@ class RemoteRating(Closing):
         self._show(state)
 
     def close(self) -> None:
-        """Do nothing: the server releases the pair after a while."""
+        """Do nothing, because the server releases the pair after a while."""

@@ -1,7 +1,6 @@
-"""Upgrade and check a store, hash its tables, and drill the restoring of a backup.
+"""Upgrade and check a store, hash its tables, and test the restoring of a backup.
 
-A store is upgraded to this program's version. The check of a store is a result. After the
-hashes and the drill come the documents of checks and lists of a store.
+The module also has the documents of checks and lists of a store.
 """
 
 from __future__ import annotations
@@ -35,10 +34,10 @@ def upgrade_store(url: str | None) -> tuple[str, tuple[str, ...]]:
     """Bring a store to the newest version.
 
     Returns:
-        The address of the store without a password, and the versions passed through.
+        The address of the store without a password, and the versions of the completed migrations.
 
     Raises:
-        UsageError: the store does not exist, or has a newer version.
+        UsageError: the store does not exist, or its version is newer.
     """
     store_url = address(url)
     file = file_of(store_url)
@@ -100,7 +99,7 @@ def check_store(store: Store) -> StoreCheck:
 
 
 def clean_store(store: Store) -> str:
-    """Delete the blobs that nothing refers to; report it in one line.
+    """Delete the unreferenced blobs; report the deletion in one line.
 
     Raises:
         UsageError: the database cannot be reached.
@@ -159,10 +158,10 @@ def drill(
         url: the url of the store that is backed up first, if no backup is given.
         path: a backup.
         into: the URL of the new store; by default a temporary SQLite file, deleted at the end.
-        blobs: its place for blobs, as of `Store.create`.
+        blobs: the location of its blobs, as in `Store.create`.
 
     Raises:
-        InputError: the file is not a backup, or is damaged; a blob of the store is.
+        InputError: the file is not a backup; the file or a blob of the store is damaged.
         UsageError: a table differs from the backup (``restore-differs``); a store cannot be opened.
     """
     with TemporaryDirectory() as folder:
@@ -194,7 +193,7 @@ _MAX_ROWS = 50
 
 
 def checked(result: StoreCheck) -> Document:
-    """Document of a store check: each finding with its row."""
+    """The document of a store check: each finding with its row."""
     header = ("code", "subject", "problem")
     rows = [(finding.code, finding.subject, finding.problem) for finding in result.findings]
     count = len(rows)
@@ -209,7 +208,7 @@ def checked(result: StoreCheck) -> Document:
 
 
 def listed(result: StoreListing) -> Document:
-    """Document of a listing: a row for each user, token or project."""
+    """The document of a list: a row for each user, token or project."""
     header = tuple(result.rows[0]) if result.rows else ()
     rows = [tuple(row.values()) for row in result.rows]
     grid_rows = tuple(
@@ -222,7 +221,7 @@ def listed(result: StoreListing) -> Document:
 
 
 def hashed(result: StoreHashes) -> Document:
-    """Document of hashes: each table with its hash."""
+    """The document of hashes: each table with its hash."""
     header = ("table", "rows", "sha256")
     rows = [(content.table, content.rows, content.sha256) for content in result.tables]
     grid_rows = tuple((name, f"{count:,}", f"{digest[:16]}…") for name, count, digest in rows)

@@ -1,6 +1,6 @@
-"""Users, tokens and projects of a store, and lists of them as a result.
+"""Users, tokens and projects of a store, and results that list them.
 
-Every change is in the audit log.
+Every change is recorded in the audit log.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def add_project(
     """Make a project.
 
     Raises:
-        UsageError: the name is taken; no such scale.
+        UsageError: the name is taken; the scale does not exist.
     """
     grades = None
     if scale is not None:
@@ -112,7 +112,7 @@ def add_user(store: Store, name: str, password: str | None, *, admin: bool = Fal
 
 
 def set_password(store: Store, name: str, password: str) -> None:
-    """Set the password of a user; their sessions end, and links to set it.
+    """Set the password of a user; the user's sessions and password links end.
 
     Raises:
         UsageError: no such user; a weak password.
@@ -191,7 +191,7 @@ def add_token(
     project: str | None = None,
     days: int | None = None,
 ) -> str:
-    """Make an API token; its secret, which is not kept.
+    """Create an API token, and return its secret, which is not stored.
 
     Raises:
         UsageError: no such user, project or scope.
@@ -215,10 +215,10 @@ def add_token(
 
 
 def revoke_token(store: Store, token: int) -> None:
-    """End a token.
+    """Revoke a token.
 
     Raises:
-        UsageError: there is none of this number.
+        UsageError: no token has this number.
     """
     with store.write() as connection:
         sign_in.revoke_token(connection, token)

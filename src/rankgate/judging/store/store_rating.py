@@ -1,4 +1,4 @@
-"""A rater at the terminal on a batch of a store: tasks as the web page gives them."""
+"""A rater at the terminal who works on a batch of a store, with the tasks of the web page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class StoreRating(Closing):
-    """Rate the tasks of a batch, one after another; a rating is in the store when it is given.
+    """Rate the tasks of a batch one after another; each rating is stored at once.
 
     Args:
         project: an open project.
@@ -75,7 +75,7 @@ class StoreRating(Closing):
 
     @property
     def screen(self) -> Screen | None:
-        """The pair to rate now; None when there is nothing left for this rater."""
+        """The pair to rate now; None when no pair remains for this rater."""
         task = self._task
         if task is None or task.document is None:
             return None
@@ -100,7 +100,7 @@ class StoreRating(Closing):
         self._keep(grade, None)
 
     def cannot_tell(self, reason: str = "") -> None:
-        """Record that the current pair cannot be graded, with a reason."""
+        """Record that the rater cannot grade the current pair, with a reason."""
         self._keep(None, reason.strip() or CANNOT_TELL)
 
     def _keep(self, grade: float | None, reason: str | None) -> None:
@@ -127,7 +127,7 @@ class StoreRating(Closing):
         self._take()
 
     def undo(self) -> bool:
-        """Take the last rating of this session back, and show its pair again."""
+        """Take back the last rating of this session, and show its pair again."""
         if not self._given:
             return False
         task = self._given.pop()
