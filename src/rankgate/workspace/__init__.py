@@ -1,1 +1,1 @@
-"""Results over time: reports, records, alerts, schedules, and the server of a store."""
+"""Results over time: reports, records, alerts, schedules, and the web server of a store."""

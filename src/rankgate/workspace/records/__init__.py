@@ -1,1 +1,1 @@
-"""Evaluations recorded over time: record, history, change-points."""
+"""Evaluations recorded over time: records, their history and change-points."""

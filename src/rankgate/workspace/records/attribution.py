@@ -1,6 +1,6 @@
 """Attribute the change between two recorded evaluations to its causes.
 
-The result of ``attribute`` holds the causes of a changed value: system, judgments or queries.
+The result of ``attribute`` has the causes of a changed value: system, judgments or queries.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def attribute(
 
 
 def attribute_points(storage: RecordStorage, earlier: Point, later: Point) -> Attribution:
-    """Say what the difference between two figures of one metric came from, as `attribute`."""
+    """Attribute the difference between two figures of one metric to its causes, as `attribute`."""
     rows, warnings = _attribute_rows(storage, earlier, later)
     assert earlier.value is not None
     assert later.value is not None
@@ -160,7 +160,7 @@ def attribute_points(storage: RecordStorage, earlier: Point, later: Point) -> At
 
 
 def _find_points(points: Sequence[Point], record_key: str, metric: str | None) -> list[Point]:
-    """The points of a record; of several records of one date those of the last."""
+    """The points of a record; if several records have the same date, those of the last."""
     if record_key.isdecimal() and len(record_key) < 8:
         matches = [point for point in points if point.record == int(record_key)]
     else:
@@ -178,10 +178,10 @@ def _find_points(points: Sequence[Point], record_key: str, metric: str | None) -
 
 
 def pair_points(old: Sequence[Point], new: Sequence[Point]) -> tuple[Point, Point]:
-    """The points of both records of the same system and metric.
+    """The points of both records for the same system and metric.
 
     Raises:
-        UsageError: they share none, or those of several systems.
+        UsageError: the records share no points, or share points of several systems.
     """
     new_points = {(point.system, point.metric): point for point in new}
     pairs = [
@@ -213,7 +213,7 @@ def _attribute_rows(
             _make_row(cause, "unknown" if is_unknown else "no", None if is_unknown else 0.0, reason)
             for cause in CAUSES
         ], ()
-    if len(evidence) == 1:  # nothing else changed, so it is all of it
+    if len(evidence) == 1:  # the only change, so the whole difference
         parts: Mapping[str, float] = {
             next(iter(evidence)): (after.value or 0.0) - (before.value or 0.0)
         }
@@ -246,7 +246,7 @@ def _make_row(cause: str, changed: str, effect: float | None, evidence: str) -> 
 def _shapley_effects(
     inputs: tuple[EvaluationInputs, EvaluationInputs], causes: tuple[str, ...], metric: str
 ) -> Mapping[str, float]:
-    """The mean effect of each cause over all orders in which they may come."""
+    """The mean effect of each cause over all possible orders of the causes."""
     run_causes = [cause for cause in causes if cause in RUN_CAUSES]
     if len(run_causes) > 1:
         problem = f"the rankings show {' and '.join(run_causes)} only together."

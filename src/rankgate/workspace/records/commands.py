@@ -107,7 +107,7 @@ def record_command(
 
 
 def _read_provenance(revision: str | None, branch: str | None) -> Provenance:
-    """The provenance from options; git and the build supply the rest."""
+    """The provenance from options; git and the build environment fill in the rest."""
     if revision is not None and branch is not None:
         return Provenance(revision, branch)
     current = provenance()

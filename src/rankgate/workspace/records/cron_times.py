@@ -1,8 +1,7 @@
-"""Moments as people write them, and the moments at which a job is due.
+"""Parse and format times for people, and compute the times at which a job is due.
 
-Moments are read as people write them, and shown as the clock of a time zone shows them. The
-moments at which a job is due come from five fields of cron in a time zone, with daylight
-saving.
+Times are read in usual notations and shown in the local time of a time zone. The due times of a job
+come from five cron fields in a time zone, with daylight saving.
 
 APScheduler reads the fields and counts the days, on a clock without daylight saving. This
 module converts times of a zone's clock to moments (APScheduler's own trigger loses the days on
@@ -32,10 +31,10 @@ if TYPE_CHECKING:
 
 
 def parse_moment(date_or_text: str | date) -> datetime:
-    """A moment in UTC; one without a zone is in UTC already.
+    """A time in UTC; a text without a zone is in UTC.
 
     Raises:
-        UsageError: it is not one.
+        UsageError: the text is not a time.
 
     >>> parse_moment("2026-03-01").isoformat()
     '2026-03-01T00:00:00+00:00'
@@ -47,12 +46,12 @@ def parse_moment(date_or_text: str | date) -> datetime:
 
 
 def clock_time(moment: datetime, zone: ZoneInfo) -> datetime:
-    """The time that a zone's clock shows at a moment, without the zone."""
+    """The local time of a zone at a moment, without the zone."""
     return moment.astimezone(zone).replace(tzinfo=None, fold=0)
 
 
 def first_moment_of(clock: datetime, zone: ZoneInfo) -> datetime:
-    """The first moment at which a zone's clock shows a time, or has passed it.
+    """The first moment at which a zone's local time reaches or passes a given time.
 
     >>> first_moment_of(datetime(2026, 3, 29, 2, 30), ZoneInfo("Europe/Warsaw")).isoformat()
     '2026-03-29T01:00:00+00:00'
@@ -60,7 +59,7 @@ def first_moment_of(clock: datetime, zone: ZoneInfo) -> datetime:
     moment = clock.replace(tzinfo=zone, fold=0).astimezone(UTC)
     if clock_time(moment, zone) == clock:
         return moment
-    # the clock skips this time, by at most the difference of the two
+    # the clock skips this time, by at most the difference of the two offsets
     before = clock.replace(tzinfo=zone, fold=1).astimezone(UTC)
     seconds = range(int((moment - before).total_seconds()))
     passed_seconds = bisect_left(
@@ -84,12 +83,12 @@ _DAY = timedelta(days=1)
 
 @dataclass(frozen=True)
 class Schedule:
-    """The moments of a schedule in a time zone.
+    """The due times of a schedule in a time zone.
 
     Attributes:
-        fields: the fields of cron, on a clock without daylight saving.
+        fields: the cron fields, on a clock without daylight saving.
         zone: the time zone.
-        hourly: True if it runs in every hour, and so by elapsed time.
+        hourly: True if the schedule runs in every hour, and so by elapsed time.
     """
 
     fields: CronTrigger
@@ -97,11 +96,11 @@ class Schedule:
     hourly: bool
 
     def next_after(self, moment: datetime) -> datetime | None:
-        """The first moment of the schedule after a moment, or None."""
+        """The first due time after a moment, or None."""
         start = clock_time(moment, self.zone)
         if not self.hourly:
             return next((due_at for due_at in self._first_shown(start) if due_at > moment), None)
-        # where the clock is put back within a day, it shows some of the times before again
+        # if the clock is put back within a day, some earlier local times appear again
         shifted_start = clock_time(moment + _DAY, self.zone) - _DAY
         starts = {start, min(start, shifted_start)}
         candidates = (
@@ -111,18 +110,18 @@ class Schedule:
         return min((due_at for due_at in candidates if due_at is not None), default=None)
 
     def _first_shown(self, start: datetime) -> Iterator[datetime]:
-        """The moments of the clock's times after a start, each once."""
+        """The moments of the scheduled local times after a start, each local time once."""
         return (first_moment_of(clock, self.zone) for clock in self._clocks(start))
 
     def _clock_moments(self, start: datetime) -> Iterator[datetime]:
-        """The moments at which the clock shows the times after a start, twice or not at all."""
+        """The moments of scheduled local times after a start; a time has two, one or none."""
         for clock in self._clocks(start):
             moments = (clock.replace(tzinfo=self.zone, fold=fold) for fold in (0, 1))
             times = dict.fromkeys(moment.astimezone(UTC) for moment in moments)
             yield from (moment for moment in times if clock_time(moment, self.zone) == clock)
 
     def _clocks(self, start: datetime) -> Iterator[datetime]:
-        """The times after a start that the fields name."""
+        """The scheduled local times after a start."""
         clock = start
         while True:
             after = clock.replace(tzinfo=UTC) + timedelta(microseconds=1)
@@ -134,11 +133,11 @@ class Schedule:
 
 
 def parse_schedule(schedule: str, timezone: str) -> Schedule:
-    """The moments of a schedule.
+    """Parse a schedule.
 
     Args:
-        schedule: minute, hour, day of the month, month, day of the week, as cron has them:
-            Sunday is 0 and 7.
+        schedule: minute, hour, day of the month, month, day of the week, as in cron: Sunday is 0
+            and 7.
         timezone: a name such as ``Europe/Warsaw``.
 
     Raises:
@@ -168,7 +167,7 @@ def _invalid_schedule(text: str, problem: str) -> UsageError:
 
 
 def last_due(schedule: str, timezone: str, after: datetime, until: datetime) -> datetime | None:
-    """The last moment of a schedule after one moment, and not after another; None without any."""
+    """The last due time after one moment and up to another; None if there is none."""
     moments = parse_schedule(schedule, timezone)
     starts = (max(after, until - recent) for recent in _LOOKBACKS)
     for start in dict.fromkeys((*starts, after)):
@@ -182,5 +181,5 @@ def last_due(schedule: str, timezone: str, after: datetime, until: datetime) -> 
 
 
 def next_due(schedule: str, timezone: str, after: datetime) -> datetime | None:
-    """The first moment of a schedule after a moment; None if there is never one."""
+    """The first due time after a moment; None if the schedule is never due."""
     return parse_schedule(schedule, timezone).next_after(after)

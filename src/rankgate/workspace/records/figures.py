@@ -1,6 +1,6 @@
-"""The figures of each kind of result, as they are recorded, with values per query.
+"""The recorded figures of each kind of result, with values per query.
 
-After the figures as values come those of each kind of result, then the table of all kinds:
+The figures depend on the kind of result:
 
 - evaluations,
 - comparisons, and a gate's verdict,
@@ -45,19 +45,19 @@ _KEYS = ("system", "query_id")
 
 @dataclass(frozen=True)
 class Figures:
-    """The figures of a result that are recorded.
+    """The recorded figures of a result.
 
     Attributes:
-        values: its figures.
-        system: the system that it is about.
+        values: the figures.
+        system: the system of the result.
         per_query: ``system``, ``query_id``, and a column for each metric.
         qrels: the name of the judgments.
-        qrels_sha256: their hash, if the result has it.
-        convention: name, hash and axes; empty without one.
+        qrels_sha256: the hash of the judgments, if the result has it.
+        convention: the name, hash and axes of the convention; empty without a convention.
         runs: the SHA-256 of each system's run, if the result has it.
         verdict: the verdict of a gate.
-        summary: for lists.
-        at: the moment that the result itself is of.
+        summary: the values shown in lists.
+        at: the time that the result itself states.
     """
 
     values: tuple[Value, ...] = ()
@@ -73,7 +73,7 @@ class Figures:
 
     @property
     def queries_sha256(self) -> str:
-        """The hash of the ids of the queries that have values; empty without any."""
+        """The hash of the ids of queries with values; empty without queries."""
         if self.per_query is None or self.per_query.is_empty():
             return ""
         return hash_table(self.per_query.select(pl.col("query_id").unique().sort()))
@@ -84,7 +84,7 @@ def compute_means(per_query: pl.DataFrame, lower: Collection[str] = ()) -> list[
 
     Args:
         per_query: ``system``, ``query_id``, and a column for each metric.
-        lower: metrics that are better when lower.
+        lower: metrics for which lower values are better.
     """
     means = []
     for (system,), rows in per_query.group_by("system", maintain_order=True):
@@ -108,7 +108,7 @@ def compute_means(per_query: pl.DataFrame, lower: Collection[str] = ()) -> list[
 def mean_with_interval(
     values: NDArray[np.float64],
 ) -> tuple[float | None, float | None, float | None]:
-    """A mean with Student's 95 % interval; None where there are too few values."""
+    """A mean with Student's 95 % interval; None for too few values."""
     from rankgate.measurement.stats.mean_intervals import t_interval
 
     if not len(values):
@@ -120,7 +120,7 @@ def mean_with_interval(
 
 
 def evaluation_figures(result: Scores) -> Figures:
-    """Means of every run with intervals, slices, and values per query where they are known."""
+    """Means of every run with intervals, slices, and values per query if known."""
     tables = [_values_of_run(run, result.metrics) for run in result.runs if len(run.query_ids)]
     per_query = pl.concat(tables) if tables else None
     intervals = (
@@ -163,7 +163,7 @@ def evaluation_figures(result: Scores) -> Figures:
 
 
 def _values_of_run(run: RunScores, metrics: tuple[str, ...]) -> pl.DataFrame:
-    """Values per query of a run, a column for each metric; metrics of all lists have no values."""
+    """Values per query of a run, one column per metric; metrics of all lists have no values."""
     count = len(run.query_ids)
     missing_values = np.full(count, np.nan)
     columns = {name: run.values.get(name, missing_values) for name in metrics if name in run.means}
@@ -173,12 +173,12 @@ def _values_of_run(run: RunScores, metrics: tuple[str, ...]) -> pl.DataFrame:
 
 
 def _mean_value(run: RunScores, metric: str, interval: Value | None, *, higher: bool) -> Value:
-    """The mean by the convention, with the interval of the values."""
+    """The mean of the convention, with the interval of the values."""
     mean = _without_nan(run.means[metric])
     if interval is None or interval.value is None or mean is None:
         return Value(metric, run.run, mean, n=run.counts.queries, higher_is_better=higher)
     if not math.isclose(mean, interval.value, rel_tol=1e-9, abs_tol=1e-12):
-        interval = replace(interval, low=None, high=None)  # the mean is not the one of the values
+        interval = replace(interval, low=None, high=None)  # not the mean of the values
     return replace(interval, value=mean, higher_is_better=higher)
 
 
@@ -187,12 +187,12 @@ def _without_nan(value: float) -> float | None:
 
 
 def comparison_figures(result: Comparisons) -> Figures:
-    """Means of the baseline and of every candidate, slices, and values per query."""
+    """Means of the baseline and every candidate, slices, and values per query."""
     return _figures_of_comparisons(result.comparisons)
 
 
 def verdict_figures(result: Verdict) -> Figures:
-    """The figures of the verdict's comparison, and the verdict."""
+    """The figures of a verdict's comparison, and the verdict."""
     digests = dict(result.hashes)
     role_names = zip(("baseline", "candidate"), result.names, strict=True)
     runs = {name: str(digests[key]) for key, name in role_names if digests.get(key)}
@@ -247,7 +247,7 @@ def _figures_of_comparisons(comparisons: Sequence[Comparison]) -> Figures:
 
 
 def _values_of_system(comparison: Comparison, role: str) -> pl.DataFrame:
-    """``system``, ``query_id``, and a column for each metric, for one of the two systems."""
+    """``system``, ``query_id``, and a column for each metric, for the baseline or the candidate."""
     name = getattr(comparison, role).name
     values = comparison.queries.select("query_id", "metric", role).pivot(
         "metric", index="query_id", values=role
@@ -272,7 +272,7 @@ def _slice_values(comparison: Comparison, *, baseline: bool) -> list[Value]:
 
 
 def scorecard_figures(result: Scorecard) -> Figures:
-    """Every figure of every system with its interval, and slices; there are no values per user."""
+    """Every figure of every system with its interval, and slices, without values per user."""
     higher_is_better = {}
     values = []
     for row in result.figures.iter_rows(named=True):
@@ -314,7 +314,7 @@ _LOWER_IS_BETTER = ("latency_ms", "failed", "zero_results")
 
 
 def snapshot_figures(result: Snapshot) -> Figures:
-    """Mean latency, the share of queries that failed, and of those without results."""
+    """Mean latency, the share of failed queries, and the share of queries without results."""
     queries = result.queries.filter(pl.col("state") != "not_run")
     state = pl.col("state")
     per_query = queries.select(
@@ -349,7 +349,7 @@ LOG_SYSTEM = "users"
 
 
 def kpi_figures(result: KpiTable) -> Figures:
-    """Every KPI, in total and by slice; days are not slices, but points of a series."""
+    """Every KPI in total and by slice; days are not slices, but points of a series."""
     values = tuple(
         Value(
             row["kpi"],
@@ -367,7 +367,7 @@ def kpi_figures(result: KpiTable) -> Figures:
 
 
 def split_by_day(result: KpiTable) -> list[KpiTable]:
-    """A table for each day, so that each is a point of a series; the table itself without days."""
+    """Split a table by day, so that each day is a point of a series; keep a table without days."""
     daily_values = result.values.filter(pl.col("by") == "day")
     days = daily_values["slice"].drop_nulls().unique().sort()
     if not len(days):
@@ -386,7 +386,7 @@ def split_by_day(result: KpiTable) -> list[KpiTable]:
 
 
 def experiment_figures(result: Experiment) -> Figures:
-    """The figure of each arm by each metric."""
+    """The figure of each arm for each metric."""
     values: dict[tuple[str, str], Value] = {}
     for row in result.metrics.iter_rows(named=True):
         higher_is_better = row["better"] != "down"
@@ -423,6 +423,6 @@ _FIGURES_OF: dict[str, Callable[[Any], Figures]] = {
 
 
 def figures_of(result: Result) -> Figures:
-    """The figures of a result; a kind that has none is recorded without figures."""
+    """The figures of a result; a kind without figures is recorded without them."""
     make_figures = _FIGURES_OF.get(result.kind)
     return Figures() if make_figures is None else make_figures(result)

@@ -1,6 +1,6 @@
-"""Follow a metric over time: the result of ``history``.
+"""Follow a metric over time; the module has the result of ``history``.
 
-A followed metric has comparable segments, change-points, breaks and annotations.
+A history has comparable segments, change-points, breaks and annotations.
 """
 
 from __future__ import annotations
@@ -295,17 +295,17 @@ def make_history(
     bridge: Callable[[Point, Point], BreakParts] | None = None,
     looked: MutableMapping[Hashable, CachedChanges] | None = None,
 ) -> History:
-    """The history of points of one metric and slice.
+    """The history of the points of one metric and slice.
 
     Args:
-        points: in the order of their evaluation; of two of one moment the later one counts.
+        points: the points in the order of evaluation; for equal times, the later point counts.
         annotations: annotations of events.
-        per_query: gives the values per query of a point's record.
-        name: the name of the place.
-        rate: as of `history`.
-        bridge: gives the parts of a break between two points.
-        looked: earlier results, which are used and renewed: only the new evaluations of a longer
-            series are looked at.
+        per_query: a function that returns the values per query of a point's record.
+        name: the name of the source.
+        rate: as in `history`.
+        bridge: a function that returns the parts of a break between two points.
+        looked: a cache of earlier results, which is updated: only the new evaluations of a longer
+            series are computed.
     """
     rows: list[dict[str, Json]] = []
     breaks: list[dict[str, Json]] = []
@@ -343,7 +343,7 @@ def make_history(
 
 
 def _points_by_system(points: Sequence[Point]) -> list[list[Point]]:
-    """The points of each system; of those of one moment the one that was recorded last."""
+    """The points of each system; for equal times, the point recorded last."""
     points_by_system: dict[str, dict[datetime, Point]] = {}
     for point in points:
         if point.value is not None:
@@ -352,7 +352,7 @@ def _points_by_system(points: Sequence[Point]) -> list[list[Point]]:
 
 
 def split_comparable(points: Sequence[PointOrRecord]) -> list[list[PointOrRecord]]:
-    """Points or records, the oldest first, cut where one is not comparable with the one before."""
+    """Split points or records, the oldest first, into segments that are comparable."""
     segments = [[points[0]]]
     for before, after in pairwise(points):
         if find_differences(before, after):
@@ -362,7 +362,7 @@ def split_comparable(points: Sequence[PointOrRecord]) -> list[list[PointOrRecord
 
 
 def find_differences(before: Point | Record, after: Point | Record) -> tuple[str, ...]:
-    """The inputs that make two points incomparable; empty if they are comparable."""
+    """The inputs that make two points incomparable; empty if the points are comparable."""
     differences = tuple(
         input_name
         for input_name, name in _COMPARED_FIELDS
@@ -372,7 +372,7 @@ def find_differences(before: Point | Record, after: Point | Record) -> tuple[str
 
 
 def point_row(point: Point, segment: int) -> dict[str, Json]:
-    """The row of a point in a series; half of an interval is left out.
+    """The row of a point in a series; an interval with only one end is left out.
 
     Args:
         point: the point.
@@ -442,7 +442,7 @@ def _find_changes(
     rate: float,
     change_cache: MutableMapping[Hashable, CachedChanges] | None,
 ) -> tuple[Change, ...]:
-    """The change-points of a segment; those of an unchanged beginning come from the cache."""
+    """The change-points of a segment; an unchanged beginning uses the cache."""
     if change_cache is None:
         return change_points(values, rate=rate)
     first = segment[0]
@@ -461,7 +461,7 @@ def _value_matrix(
     per_query: Callable[[Point], pl.DataFrame | None],
     cache: dict[str, pl.DataFrame | None],
 ) -> Floats:
-    """A row of values per query for each point, or the means where some have no such values."""
+    """A row of values per query for each point, or the means if a point has no values per query."""
     means = np.array([point.value for point in segment], np.float64)
     if len(segment) == 1 or any(point.per_query is None or point.slice for point in segment):
         return means
@@ -480,10 +480,10 @@ def _value_matrix(
 
 
 def _align_tables(tables: Sequence[pl.DataFrame]) -> Floats:
-    """A row for each table, a column for each query that has a value in any; NaN without one."""
+    """A matrix with a row for each table and a column for each query; NaN for missing values."""
     ids = tables[0]["query_id"]
     has_same_queries = all(table["query_id"].equals(ids) for table in tables[1:])
-    if not has_same_queries:  # mostly they are
+    if not has_same_queries:  # usually true
         ids = pl.concat([table["query_id"] for table in tables]).unique(maintain_order=True)
         order = ids.to_frame()
         tables = [

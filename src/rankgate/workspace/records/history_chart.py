@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 _SIZE = {"width": 560, "height": 260}
-_MAX_BANDS = 3  # systems with intervals to draw
+_MAX_BANDS = 3  # largest number of systems drawn with intervals
 _DASHES = {"break": [5, 3], "annotation": [2, 2]}
 
 
 def draw_history(result: History) -> Picture:
-    """Values over time: bands are intervals, gaps breaks, triangles changes."""
+    """Draw values over time: bands are intervals, gaps are breaks, triangles are changes."""
     if result.series.is_empty():
         raise UsageError("there are no values to draw.", code="nothing-to-draw")
     alt = load_altair()
@@ -90,7 +90,7 @@ def _vertical_lines(result: History) -> list[Any]:
         if kind_marks:
             base = alt.Chart(inline_data(kind_marks)).encode(x="at:T")
             layers.append(base.mark_rule(color=GREY, strokeDash=dashes))
-            below = kind == "break"  # so that the words of both are read
+            below = kind == "break"  # so that both texts are readable
             labels = base.mark_text(
                 color=INK,
                 angle=270,

@@ -1,7 +1,7 @@
-"""The git revision and branch of an evaluation, and the labels of its judges.
+"""The git revision and branch of an evaluation, and the labels of the judges.
 
-Revision and branch come from git or a build server. Judges of judgments are labelled so that a
-changed model or prompt is another judge.
+Revision and branch come from git or a build server. The label of a judge changes with its model or
+prompt.
 """
 
 from __future__ import annotations
@@ -69,18 +69,18 @@ class Provenance:
 def provenance(
     folder: str | Path = ".", environment: Mapping[str, str] | None = None
 ) -> Provenance:
-    """The commit and branch of a folder; without git those that a build server names.
+    """The commit and branch of a folder, from git or from a build server.
 
     Args:
-        folder: inside of the repository.
-        environment: variables; by default those of the process.
+        folder: a folder in the repository.
+        environment: the environment variables; by default those of the process.
     """
     variables = os.environ if environment is None else environment
     revision = _run_git(folder, "rev-parse", "HEAD")
     branch = _first_set(variables, _BRANCH_VARIABLES)
     if not revision:
         return Provenance(_first_set(variables, _REVISION_VARIABLES), branch)
-    if not branch:  # a build server checks out a commit, and git does not know its branch
+    if not branch:  # a build server checks out a commit, so git does not know the branch
         branch = _run_git(folder, "symbolic-ref", "--quiet", "--short", "HEAD")
     is_changed = bool(_run_git(folder, "status", "--porcelain", "--untracked-files=no"))
     return Provenance(revision, branch, is_changed)
@@ -91,7 +91,7 @@ def _first_set(variables: Mapping[str, str], names: tuple[str, ...]) -> str:
 
 
 def _run_git(folder: str | Path, *arguments: str) -> str:
-    """The output of a git command; empty if it fails or git is not installed."""
+    """The output of a git command; empty if the command fails or git is not installed."""
     command = ["git", "-C", str(folder), *arguments]
     try:
         process = subprocess.run(
@@ -102,15 +102,15 @@ def _run_git(folder: str | Path, *arguments: str) -> str:
     return process.stdout.strip() if process.returncode == 0 else ""
 
 
-_MAX_JUDGES = 3  # judges that are named; more are counted, with a hash of their names
+_MAX_JUDGES = 3  # most judges named; more are counted, with a hash of the names
 
 
 def judge_label(judged: Qrels | None) -> dict[str, str]:
-    """The label ``judge`` of judgments; empty if it is not recorded who made them.
+    """The label ``judge`` of judgments; empty if the judges are not recorded.
 
     Args:
         judged: judgments that `resolve` made, or that were read from a file that it wrote. Its
-            ``FILE.meta.json`` counts only if the file has the same judgments still.
+            ``FILE.meta.json`` counts only if the file still has the same judgments.
     """
     if judged is None:
         return {}

@@ -1,7 +1,7 @@
-"""Record results: figures, values per query, provenance, and what they were made of.
+"""Record results with figures, values per query, provenance and inputs.
 
-The recorded evaluations are the result of ``record``. A command that has ``--record`` records
-its result with its inputs. Annotations of a history record what happened, and when.
+The result of ``record`` lists the recorded evaluations. A command with ``--record`` records its
+result with its inputs. Annotations record events of a history and their times.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def record_to(
     runs: Mapping[str, RunLike] | None = None,
     keep: bool = True,
 ) -> Recorded:
-    """Record results in an open storage; arguments as of `record`."""
+    """Record results in an open storage; the arguments are those of `record`."""
     sources = [results] if isinstance(results, Result | Mapping | str | Path) else list(results)
     daily_results = [result for source in sources for result in _split_by_day(_read_result(source))]
     judgments, runs_by_system = _read_evaluation_inputs(qrels, runs or {})
@@ -220,10 +220,10 @@ def _list_warnings(new_records: Sequence[NewRecord]) -> tuple[str, ...]:
 
 
 def _read_result(content: Result | JsonObject | str | Path) -> Result:
-    """A result as it is, or from its JSON.
+    """Return a result unchanged, or read it from JSON.
 
     Raises:
-        InputError: it is not a result.
+        InputError: the source is not a result.
     """
     if isinstance(content, Result):
         return content
@@ -305,7 +305,7 @@ def _make_record(
 
 
 def _rename_system(figures: Figures, system: str) -> Figures:
-    """Rename the system of figures, as its run has another name each time."""
+    """Rename the system of the figures, because its run has a different name each time."""
     import polars as pl
 
     before = figures.system
@@ -329,14 +329,14 @@ SYSTEM_VARIABLE = "RANKGATE_SYSTEM"
 
 
 def record_command_result(result: Result, parameters: Mapping[str, Any]) -> Recorded:
-    """Record the result of a command with the files that it read.
+    """Record the result of a command with the files that the command read.
 
     Args:
         result: the result to record.
-        parameters: those of the command.
+        parameters: the parameters of the command.
 
     Raises:
-        UsageError: no place is named; it cannot be written.
+        UsageError: no storage is named; the storage cannot be written.
     """
     label_texts = [text for text in os.environ.get(LABELS_VARIABLE, "").split(",") if text]
     names = _list_systems(result)
@@ -356,7 +356,7 @@ def record_command_result(result: Result, parameters: Mapping[str, Any]) -> Reco
 
 
 def _list_systems(result: Result) -> list[str]:
-    """The names of the systems, in the order of the runs that the command reads."""
+    """The names of the systems, in the order of the command's runs."""
     if result.kind == "evaluation":
         return [run.run for run in getattr(result, "runs", ())]
     if result.kind == "comparison":
@@ -373,7 +373,7 @@ def _list_systems(result: Result) -> list[str]:
 def _read_command_inputs(
     parameters: Mapping[str, Any], names: Sequence[str]
 ) -> tuple[Any, dict[str, Any]]:
-    """Judgments and runs that the command read, if they can be read again by themselves."""
+    """The judgments and runs that a command read, if they can be read again."""
     run_names: list[str] = []
     for name in ("baseline", "candidate", "candidates", "runs"):
         value = parameters.get(name)

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from rankgate.workspace.records.record import Recorded
 
 
-_RECORD_LENGTH = 12  # of a revision next to a new record
+_RECORD_LENGTH = 12  # number of characters of a revision next to a new record
 
 
 def recorded_document(result: Recorded) -> Document:
-    """The number of new records, and a row for each."""
+    """The number of new records, with a row for each."""
     table = result.records
     new_count, repeated_count = int(table["new"].sum()), int((~table["new"]).sum())
     count_texts = [f"{new_count} recorded"] if new_count or not repeated_count else []
@@ -76,11 +76,11 @@ def _short_revision(revision: str, length: int) -> str:
 
 
 _MAX_EVALUATIONS = 30
-_HISTORY_LENGTH = 10  # of a revision in the history
+_HISTORY_LENGTH = 10  # number of characters of a revision in the history
 
 
 def history_document(result: History) -> Document:
-    """The latest values, the changes and breaks with their reasons, and the latest evaluations."""
+    """The latest values, the changes and breaks with reasons, and the latest evaluations."""
     table = result.series
     dated_entries = [
         *map(change_entry, result.changes.iter_rows(named=True)),
@@ -116,7 +116,7 @@ def history_document(result: History) -> Document:
 
 
 def _latest_grid(result: History) -> Grid:
-    """A row for each system: its first and last value."""
+    """A row for each system with its first and last value."""
     rows = []
     for system in result.systems:
         system_rows = result.series.filter(pl.col("system") == system)
@@ -166,7 +166,7 @@ def _interval_text(row: dict[str, Json]) -> str:
 
 
 def change_entry(row: dict[str, Any]) -> tuple[str, str, tuple[str, ...]]:
-    """When a change-point is, its label, and its lines of text."""
+    """The time of a change-point, its label, and its lines of text."""
     direction = "better" if row["gain"] > 0 else "worse"
     revision = (
         f", revision {_short_revision(row['revision'], _HISTORY_LENGTH)}" if row["revision"] else ""
@@ -186,7 +186,7 @@ def change_entry(row: dict[str, Any]) -> tuple[str, str, tuple[str, ...]]:
 
 
 def break_entry(row: dict[str, Any]) -> tuple[str, str, tuple[str, ...]]:
-    """When a break is, its label, and its lines of text."""
+    """The time of a break, its label, and its lines of text."""
     lines = [
         (
             f"{make_printable(row['system'])}: other {row['reasons']}; {row['before']:.4f} "
@@ -222,7 +222,7 @@ _ANSWERS = {
 
 
 def attribution_document(result: Attribution) -> Document:
-    """The main cause, and a row for each cause."""
+    """The main cause, with a row for each cause."""
     rows = tuple(
         (
             row["cause"],
@@ -246,7 +246,7 @@ _MARKS = {"fail": "alert", "pass": "ok", "inconclusive": "unknown"}
 
 
 def alert_check_document(result: AlertCheck) -> Document:
-    """A row for each rule on each series, with its state."""
+    """A row for each rule and series, with its state."""
     column_names = ("rule", "metric", "system", "slice", "state", "change", "reason")
     rows = [
         (

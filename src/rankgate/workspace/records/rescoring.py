@@ -1,7 +1,8 @@
-"""Rescore recorded evaluations: by the judgments around a break, or by mixed inputs.
+"""Rescore recorded evaluations with the judgments around a break, or with mixed inputs.
 
-The parts of a break come from the same run by the judgments before and after it. The inputs of
-recorded evaluations follow, with their differences, and mixtures of both.
+The parts of a break come from the scores of the same run with the judgments before and after the
+break. The module also reads the inputs of recorded evaluations, compares them, and mixes the inputs
+of two evaluations.
 """
 
 from __future__ import annotations
@@ -31,14 +32,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BreakParts:
-    """The parts of a difference across a break; they add up to it.
+    """The parts of a difference across a break; their sum is the difference.
 
     Attributes:
-        judgments: the run before it by the new judgments and convention, less by the old.
-        queries: the queries of the new mean, if they differ from those that the run answers.
-        rest: the new run less the run before, both by the new judgments.
+        judgments: the score of the run before the break with the new judgments and convention,
+            minus its score with the old ones.
+        queries: the effect of the queries of the new mean, if they differ from the queries of the
+            run.
+        rest: the score of the new run minus that of the run before, both with the new judgments.
         low, high: the 95 % interval of ``rest`` over queries.
-        why: the reason why the parts are not known; empty if they are.
+        why: the reason why the parts are unknown; empty if they are known.
     """
 
     judgments: float | None = None
@@ -131,7 +134,7 @@ RUN_CAUSES = frozenset({"system", "ids", "corpus"})
 
 @dataclass(frozen=True)
 class EvaluationInputs:
-    """The inputs of an evaluation.
+    """The inputs of a recorded evaluation.
 
     Attributes:
         point: the point of the evaluation.
@@ -146,7 +149,7 @@ class EvaluationInputs:
 
 
 def read_inputs(storage: RecordStorage, point: Point) -> EvaluationInputs:
-    """The inputs of a point's record."""
+    """The inputs of the record of a point."""
     digest = str(storage.details(point)["inputs"].get("runs", {}).get(point.system, ""))
     return EvaluationInputs(
         point,
@@ -157,7 +160,7 @@ def read_inputs(storage: RecordStorage, point: Point) -> EvaluationInputs:
 
 
 def find_evidence(old: EvaluationInputs, new: EvaluationInputs) -> Mapping[str, str]:
-    """The evidence for a change of each cause; an empty text if it did not change."""
+    """The evidence for a change of each cause; an empty text for an unchanged cause."""
     evidence: dict[str, str] = {}
     if not old.run_sha256 or old.run_sha256 != new.run_sha256:
         evidence |= _run_evidence(old, new)
@@ -203,7 +206,7 @@ def _run_evidence(old: EvaluationInputs, new: EvaluationInputs) -> Mapping[str, 
 
 
 def _shared_share(old: EvaluationInputs, new: EvaluationInputs) -> float:
-    """The share of the documents of the shorter run that both have; NaN where one is not kept."""
+    """The share of the shorter run's documents that both runs have; NaN if a run is not stored."""
     if old.run is None or new.run is None:
         return math.nan
     old_documents, new_documents = (set(run.table["doc_id"].unique()) for run in (old.run, new.run))
@@ -252,10 +255,10 @@ def _judgment_evidence(old: EvaluationInputs, new: EvaluationInputs) -> Mapping[
 def mix_inputs(
     old: EvaluationInputs, new: EvaluationInputs, new_causes: frozenset[str]
 ) -> tuple[Run, Qrels, Convention]:
-    """Run, judgments and convention with the new side of some causes, and the old of the others.
+    """The run, judgments and convention, new for some causes and old for the others.
 
     Raises:
-        UsageError: one that is needed is not kept.
+        UsageError: a required input is not stored.
     """
     run_inputs = new if new_causes & RUN_CAUSES else old
     if run_inputs.run is None:

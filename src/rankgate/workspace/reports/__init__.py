@@ -1,1 +1,1 @@
-"""One page from any result or folder of results, and every kind of picture."""
+"""Reports from one or more results, and all kinds of charts."""

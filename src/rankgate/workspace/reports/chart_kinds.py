@@ -1,4 +1,4 @@
-"""Kinds of charts: name, title and required result."""
+"""Kinds of charts with name, title and required result."""
 
 from __future__ import annotations
 
@@ -15,15 +15,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ChartKind:
-    """A kind of picture; the result's class defines how it is drawn (`Result.charts`).
+    """A kind of chart; the class of the result draws it (`Result.charts`).
 
     Attributes:
-        name: as ``rankgate plot`` takes it.
+        name: the name for ``rankgate plot``.
         title: a description, in a few words.
-        needs: the result that it is drawn from, by its name in
-            `rankgate.workspace.reports.chart_results`.
-        in_text: True if it can be drawn with characters too, by the function ``text`` of the
-            chart's module.
+        needs: the name of the required result in `rankgate.workspace.reports.chart_results`.
+        in_text: True if the chart can also be drawn with characters, by the function ``text`` of
+            its module.
     """
 
     name: str
@@ -32,33 +31,33 @@ class ChartKind:
     in_text: bool = False
 
     def draw(self, result: Result) -> Picture:
-        """Draw the picture.
+        """Draw the chart.
 
         Raises:
-            UsageError: a result that gives no picture.
+            UsageError: the result cannot be drawn.
             MissingExtraError: Altair is not installed.
         """
         return result.plot(self.name)
 
     def text(self, result: Result, width: int) -> str:
-        """The picture as bars of characters.
+        """The chart as bars of characters.
 
         Raises:
             UsageError: the kind has no such form.
         """
         self.refuse_text()
         module, _, function = result.charts[self.name].partition(":")
-        # beside draw_deltas is text_deltas
+        # the text version of draw_deltas is text_deltas
         chart_text: str = load_name(f"{module}:{function.replace('draw', 'text', 1)}")(
             result, width
         )
         return chart_text
 
     def refuse_text(self) -> None:
-        """Check that the kind has a form for the terminal.
+        """Check that the kind of chart has a version for the terminal.
 
         Raises:
-            UsageError: it has none.
+            UsageError: the kind has no such version.
         """
         if not self.in_text:
             raise UsageError(
@@ -125,7 +124,7 @@ RESULT_CHART_KINDS = tuple(
 
 
 def find_chart_kind(name: str) -> ChartKind:
-    """The kind of that name.
+    """The kind of chart with a given name.
 
     Raises:
         UsageError: no such name.

@@ -1,6 +1,6 @@
 """Compute the result that a chart needs, and plot it.
 
-The verb ``plot`` makes a picture straight from judgments and runs.
+The verb ``plot`` draws a chart directly from judgments and runs.
 """
 
 from __future__ import annotations
@@ -65,14 +65,14 @@ class ChartRequest:
 
     Attributes:
         collection: judgments, or a `Collection`; for agreement, ratings.
-        runs: runs, in the order that the kind has for them; of admission, the judge's grades.
-        metrics: names; empty is what the kind takes by default.
+        runs: the runs, in the order required by the kind; for admission, the judge's grades.
+        metrics: the names of metrics; empty for the default of the kind.
         convention: the convention of the metrics.
         cutoffs: the cutoffs of metrics without a cutoff.
         query: the id of the query of an explanation.
-        depth: the depth of the lists; None is the default of the kind.
+        depth: the depth of the lists; None for the default of the kind.
         unequal: the treatment of queries that only one system ran: refuse, zero or drop.
-        labels: the names of grades, besides those that the judgments bring.
+        labels: the names of grades, in addition to those of the judgments.
     """
 
     collection: Any
@@ -87,10 +87,10 @@ class ChartRequest:
 
     @property
     def single_metric(self) -> str:
-        """The metric of a kind that takes one.
+        """The metric of a chart with a single metric.
 
         Raises:
-            UsageError: several are named.
+            UsageError: several metrics are named.
         """
         if len(self.metrics) > 1:
             raise UsageError(
@@ -101,7 +101,7 @@ class ChartRequest:
 
     @property
     def only(self) -> Any:  # noqa: ANN401 - a run
-        """The run of a kind that takes one."""
+        """The run of a chart with a single run."""
         self.need(1, 1, "shows one run")
         return self.runs[0]
 
@@ -109,7 +109,7 @@ class ChartRequest:
         """Check the number of runs.
 
         Raises:
-            UsageError: too few, or too many.
+            UsageError: there are too few or too many runs.
         """
         count = len(self.runs)
         if count < minimum or (maximum is not None and count > maximum):
@@ -120,11 +120,12 @@ class ChartRequest:
 
 
 def compute_result(needs: str, request: ChartRequest) -> Any:  # noqa: ANN401 - each need has its type
-    """Make the result of that name.
+    """Compute the result with a given name.
 
     Raises:
-        InputError: data that cannot be read, with file and line.
-        UsageError: too few runs or too many, unknown names, no query where one is needed.
+        InputError: data cannot be read; the error has file and line.
+        UsageError: there are too few or too many runs; a name is unknown; a required query is
+            missing.
     """
     path = request.collection
     if isinstance(path, str | Path) and are_result_paths((str(path),)):
@@ -139,7 +140,7 @@ def _read_saved(path: str) -> Result:
     """The result in a file.
 
     Raises:
-        UsageError: a folder with several.
+        UsageError: a folder has several results.
     """
     parts, _ = read_results((path,))
     if len(parts) > 1:
@@ -148,7 +149,7 @@ def _read_saved(path: str) -> Result:
 
 
 def metrics_at_cutoffs(metrics: Sequence[str], cutoffs: Sequence[int]) -> tuple[str, ...]:
-    """Each metric at each cutoff; a metric that has a cutoff keeps it.
+    """Each metric at each cutoff; a metric with its own cutoff keeps it.
 
     >>> metrics_at_cutoffs(["P", "nDCG@7"], [1, 5])
     ('P@1', 'P@5', 'nDCG@7')

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
 
 class _CutoffsType(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
-    """Cutoffs with commas between them."""
+    """The type of an option with cutoffs, separated by commas."""
 
     name = "list"
 
@@ -166,7 +166,7 @@ def plot_command(
     only_judgments = collection.stated().keys() <= {"judgments"}
     source = (
         collection.judgments if only_judgments else collection
-    )  # which may be a result, or ratings
+    )  # the file may be a result or ratings
     with TerminalProgress(len(arguments["runs"]) + 1):
         request = ChartRequest(
             source, labels=parse_labels(labels), unequal=test.unequal, **arguments
@@ -192,7 +192,7 @@ _PartsAndRemarks = tuple[list[ReportPart], tuple[str, ...]]
 
 
 class _ReportCommand(SectionedCommand):
-    """A command that keeps its arguments, which the page shows."""
+    """A command that saves its arguments to show them on the page."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta[_ARGUMENTS_KEY] = tuple(args)
@@ -200,7 +200,7 @@ class _ReportCommand(SectionedCommand):
 
 
 def _split_sources(function: Command) -> Command:
-    """Pass SOURCE... as QRELS and RUN... unless they are results."""
+    """Split SOURCE... into QRELS and RUN... unless the sources are results."""
 
     @functools.wraps(function)
     def with_runs(*args: Any, sources: tuple[str, ...], **options: Any) -> object:
@@ -336,7 +336,7 @@ def _gather_parts(
 
 
 def _refuse_options(ctx: click.Context) -> None:
-    """Refuse options about the scoring of runs, as results are scored already."""
+    """Refuse scoring options, because results are already scored."""
     for param in ctx.command.params:
         name = param.name or ""
         is_given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE

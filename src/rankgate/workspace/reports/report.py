@@ -1,8 +1,8 @@
-"""A report: one page from the documents of one or more results.
+"""A report: one page with the documents of one or more results.
 
-First come the blocks that plug-ins add (tables, charts and sentences about a result), then the
-texts of queries and documents that a report shows. The report puts the verdict first, then the
-results and their inputs. An installed browser prints a page as PDF.
+A report has the verdict first, then the results and their inputs. Plug-ins can add blocks with
+tables, charts and sentences about a result. A report can show texts of queries and documents. An
+installed browser prints a page as PDF.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ REPORT_BLOCKS = Registry(ReportBlock, "report block", (), "rankgate.report_block
 
 
 def make_added_sections(result: Result, names: Sequence[str]) -> Iterator[Section]:
-    """The sections that blocks make of one result.
+    """The sections that plug-in blocks add for one result.
 
     Raises:
-        UsageError: there is no such block, or it fails.
+        UsageError: the block does not exist, or fails.
     """
     for name in names:
         block = REPORT_BLOCKS.find(name)
@@ -80,7 +80,7 @@ def make_added_sections(result: Result, names: Sequence[str]) -> Iterator[Sectio
             blocks = nonempty_blocks(tuple(block.blocks(result)))
         except RankgateError:
             raise
-        except Exception as error:  # any failure is the plug-in's
+        except Exception as error:  # every failure here is an error of the plug-in
             raise UsageError(
                 f"the report block {name!r} fails ({type(error).__name__}: {error}); fix it, or "
                 f"leave out --add {name}.",
@@ -91,10 +91,10 @@ def make_added_sections(result: Result, names: Sequence[str]) -> Iterator[Sectio
 
 
 def refuse_unused_blocks(results: Sequence[Result], names: Sequence[str]) -> None:
-    """Check that each block is about one of the results.
+    """Check that each block fits one of the results.
 
     Raises:
-        UsageError: there is no such block, or none of the results is of its kind.
+        UsageError: the block does not exist, or no result has its kind.
     """
     kinds = {result.kind for result in results}
     for name in names:
@@ -112,11 +112,11 @@ _COLUMN_NAMES = ("query_id", "doc_id", "text")
 
 
 def read_query_texts(path: str | None) -> dict[str, str]:
-    """Texts of queries by id; empty without a file.
+    """The texts of queries by id; empty without a file.
 
     Raises:
         InputError: the file cannot be read.
-        UsageError: it has no texts.
+        UsageError: the file has no texts.
     """
     if path is None:
         return {}
@@ -130,18 +130,18 @@ def read_query_texts(path: str | None) -> dict[str, str]:
 
 
 def read_document_texts(path: str | None, lists: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """The fields of the documents of some lists, in one text each.
+    """The fields of the documents in some lists, joined to one text for each document.
 
     Args:
-        path: a file with fields of documents; none gives no texts.
-        lists: ``query_id`` and ``doc_id`` of what is shown.
+        path: a file with fields of documents; None gives no texts.
+        lists: ``query_id`` and ``doc_id`` of the documents in the report.
 
     Returns:
         ``query_id`` (null: for every query), ``doc_id``, ``text``.
 
     Raises:
         InputError: the file cannot be read.
-        UsageError: it has no fields.
+        UsageError: the file has no fields.
     """
     if path is None:
         return pl.DataFrame(schema=dict.fromkeys(_COLUMN_NAMES, pl.String))
@@ -172,7 +172,7 @@ def read_document_texts(path: str | None, lists: Sequence[pl.DataFrame]) -> pl.D
 
 @dataclass(frozen=True)
 class ReportPart:
-    """A result of a report.
+    """A result in a report.
 
     Attributes:
         name: the name of its file; empty if it was not in a file.
@@ -186,10 +186,10 @@ class ReportPart:
 
 
 def write(result: Result, path: str | Path, **options: Any) -> Path:
-    """Write the report of one result in the form that the file's suffix names; return the path.
+    """Write the report of one result in the format of the file's suffix; return the path.
 
     Raises:
-        UsageError: another suffix, or a place where nothing can be written.
+        UsageError: the suffix is unknown, or the file cannot be written.
     """
     form = find_form(path, FORMS)
     if form == "json":
@@ -209,7 +209,7 @@ def write(result: Result, path: str | Path, **options: Any) -> Path:
 
 
 def link_query_texts(options: ReportOptions) -> Links:
-    """The texts of queries that stand with their ids on a page."""
+    """The texts of queries that a page shows next to their ids."""
     return Links(query_text=lambda query_id: options.queries.get(query_id, ""))
 
 
@@ -222,13 +222,13 @@ def compose(
     left_out: Sequence[str] = (),
     remarks: Sequence[str] = (),
 ) -> Document:
-    """One document of several results.
+    """Compose one document from several results.
 
     Args:
         parts: the results, in any order.
-        options: texts of queries and documents, and how many queries are shown.
-        title: the title of the report; without it that of the first result.
-        command: the command line that makes the report again.
+        options: the texts of queries and documents, and the number of queries to show.
+        title: the title of the report; by default that of the first result.
+        command: the command line that creates the report again.
         left_out: files of a folder that are not results.
         remarks: the parts that were not computed, with the reason.
     """
@@ -267,12 +267,12 @@ def _has_titles(document: Document) -> bool:
 
 
 def _report_title(result: Result, document: Document) -> str:
-    """The title of a document with sections; else the short heading of the result."""
+    """The title of a document with sections; otherwise the short heading of the result."""
     return document.title if _has_titles(document) and document.title else result.heading
 
 
 def _report_lead(documents: Sequence[Document]) -> tuple[str, ...]:
-    """The lead and subject of a single result; of several results their main sentences."""
+    """The lead and subject of a single result; for several results, their main sentences."""
     first_document, *other_documents = documents
     if not other_documents:
         return (
@@ -284,7 +284,7 @@ def _report_lead(documents: Sequence[Document]) -> tuple[str, ...]:
 
 
 def _sections(result: Result, document: Document, position: int | None) -> Iterator[Section]:
-    """The sections of a result; one that has no headings is its own section."""
+    """The sections of a result; a document without headings is one section."""
     if _has_titles(document):
         yield from document.sections
         return
@@ -375,14 +375,14 @@ _TIMEOUT = 120
 
 
 def print_pdf(page: str, browser: str | None = None) -> bytes:
-    """Print a page.
+    """Print a page as PDF.
 
-    The browser gets its own folder, which is removed, and no network: the page requests nothing,
-    and no name is resolved.
+    The browser uses a temporary folder and has no network access: the page requests nothing, and no
+    name is resolved.
 
     Args:
-        page: HTML.
-        browser: the program; without it the first of `BROWSERS` that is installed.
+        page: the HTML of the page.
+        browser: the program; by default the first installed one of `BROWSERS`.
 
     Raises:
         UsageError: no browser is installed, or it printed nothing; with instructions to install
@@ -444,5 +444,5 @@ def _find_browser(browser: str | None) -> str:
 
 
 def _is_superuser() -> bool:
-    """True for the superuser, for whom Chromium's sandbox does not start."""
+    """True for the superuser, because Chromium's sandbox does not start for that user."""
     return hasattr(os, "geteuid") and os.geteuid() == 0

@@ -1,7 +1,7 @@
-"""Read or gather the results that a report shows.
+"""Read or compute the results that a report shows.
 
-Results are read from JSON files or folders. The results of a report on a change are gathered
-from judgments and runs.
+Results are read from JSON files or folders. For a report on a change, results are computed from
+judgments and runs.
 """
 
 from __future__ import annotations
@@ -48,21 +48,21 @@ _DAMAGE_ERRORS = (KeyError, TypeError, ValueError, AttributeError, LookupError)
 
 
 def are_result_paths(paths: Sequence[str]) -> bool:
-    """True if all of these paths are results or folders."""
+    """True if all paths are results or folders."""
     return all(Path(path).is_dir() or _is_result(Path(path)) for path in paths)
 
 
 def read_results(paths: Sequence[str]) -> tuple[list[ReportPart], list[str]]:
-    """Read results.
+    """Read results from files and folders.
 
     Args:
-        paths: files, or folders whose JSON files are looked at.
+        paths: the paths of files, or of folders with JSON files.
 
     Returns:
         The results, and the names of files in folders that are not results.
 
     Raises:
-        InputError: a file that cannot be read, or was damaged.
+        InputError: a file cannot be read or is damaged.
         UsageError: there is no result.
     """
     files: list[Path] = []
@@ -91,7 +91,7 @@ def _is_result(path: Path) -> bool:
 
 
 def _has_known_kind(path: Path) -> bool:
-    """True if the result in a file is of a known kind; a damaged file is an error later."""
+    """True if the result in a file has a known kind; a damaged file raises an error later."""
     try:
         raw = path.read_bytes()
         return is_baseline(raw[:_HEAD_BYTES]) or bool(result_class(json.loads(raw).get("kind", "")))
@@ -121,14 +121,14 @@ def _read_part(path: Path) -> ReportPart:
 
 
 def read_result(values: Mapping[str, Any], label: str) -> Result:
-    """The result that was written as these values.
+    """Read a result from the values of its ``to_dict``.
 
     Args:
         values: the values of its ``to_dict``.
         label: the name of the file in errors.
 
     Raises:
-        InputError: an unknown kind, another version, or something is missing.
+        InputError: the kind is unknown, the version differs, or a value is missing.
     """
     try:
         cls: type[Result] = result_class(values.get("kind", ""))
@@ -172,21 +172,21 @@ def gather_results(
         collection: judgments, or a `Collection`, as ``evaluate`` takes them.
         baseline: a run.
         candidates: a run, a list of runs, or ``{name: run}``.
-        metrics: names or metrics; without any those of the policy, else those of ``evaluate``.
-        convention: the rules that the numbers follow; a policy's own holds for its verdict.
+        metrics: names or metrics; by default those of the policy, otherwise those of ``evaluate``.
+        convention: the convention of the numbers; a policy's own convention applies to its verdict.
         policy: the policy for the first candidate; None for no verdict.
         test: the test of the comparison.
         depth: the depth to which lists are compared.
 
     Raises:
-        InputError: data that cannot be read, with file and line.
-        UsageError: unknown names, query sets that differ, a file without texts.
+        InputError: data cannot be read; the error has file and line.
+        UsageError: a name is unknown; query sets differ; a file has no texts.
     """
     chosen_metrics = metrics or (policy.metrics if policy else ()) or DEFAULT_METRICS
     collection = Collection.of(collection)
     named_runs = list(candidates_of.iterate_candidates(candidates, collection.doc_field))
     refuse_baseline_again(baseline, [run for _, run in named_runs])
-    # each once, as standard input can be read only once
+    # read each input once, because standard input can be read only once
     collection = replace(collection, judgments=collection.qrels(subtopics=True), grades={})
     baseline = collection.run(baseline)
     runs = [collection.run(run, name) for name, run in named_runs]
@@ -200,7 +200,7 @@ def gather_results(
         step("deciding")
         with progress(None):
             verdict = gate(collection, baseline, runs[0], policy, log=False)
-    # the comparison is its own part: a verdict's page without it
+    # the comparison is a separate part, so the verdict's page omits it
     parts: list[Result] = [replace(verdict, comparison=None)] if verdict is not None else []
     parts.append(compared)
     rankings = _ranking_metrics(chosen_metrics, convention)
@@ -219,7 +219,7 @@ def gather_results(
                     holes(judged_collection, baseline, run, rankings, convention, depth=depth)
                 )
             except UsageError as error:
-                if error.code != "missing-cutoff":  # no metric keeps to lists of this depth
+                if error.code != "missing-cutoff":  # no metric is limited to lists of this depth
                     raise
     remarks = (
         []
@@ -235,7 +235,7 @@ def gather_results(
 def _ranking_metrics(
     metrics: str | Metric | Sequence[str | Metric], convention: str | Convention
 ) -> list[Metric | str]:
-    """The metrics that are not of lists as a whole, nor of tasks."""
+    """The metrics of single lists; metrics of all lists and metrics of tasks are left out."""
     labelled_metrics = find_metrics(metrics, chosen_convention(convention))
     return [label for label, metric in labelled_metrics if metric.view == RANKING]
 

@@ -1,1 +1,1 @@
-"""Alerts: rules over the recorded history, and the messages that they send."""
+"""Alerts: rules over the recorded history, and the messages of alerts."""

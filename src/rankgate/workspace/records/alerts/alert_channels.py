@@ -1,8 +1,8 @@
-"""Send messages about alerts: by e-mail, or to a webhook.
+"""Send messages about alerts, by e-mail or to a webhook.
 
-A message is JSON for webhooks, and text for people. E-mail goes through the server that the
-environment names. A webhook may reach public addresses and networks that the server's owner
-allows; its message is signed, goes to a checked address, and follows redirects nowhere.
+A message is JSON for webhooks and text for people. The environment names the mail server. A webhook
+may reach public addresses and the networks that the server's owner allows. Its message is signed
+and goes to a checked address; redirects are not followed.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Message:
-    """A message about an alert, as a channel sends it.
+    """A message about an alert, in the form for a channel.
 
     Attributes:
-        number: the number of the notification; the same in every try.
+        number: the number of the notification, the same in every attempt.
         event: ``fired``, ``resolved`` or ``test``.
-        project: the name.
-        alert: None in a test.
-        link: the page of the alerts; empty where no server is known.
+        project: the name of the project.
+        alert: the alert; None in a test.
+        link: the address of the page of alerts; empty if no server is known.
     """
 
     number: int
@@ -54,7 +54,7 @@ class Message:
 
     @property
     def title(self) -> str:
-        """The title, in one line."""
+        """The title of the message on one line."""
         if self.alert is None:
             return f"[{self.project}] test of rankgate's alerts"
         label = {"fired": "ALERT", "resolved": "over"}.get(self.event, self.event)
@@ -106,15 +106,15 @@ _TIMEOUT = 20.0
 
 @dataclass(frozen=True)
 class MailServer:
-    """The mail server that sends messages.
+    """The mail server for messages.
 
     Attributes:
-        host: the server.
-        sender: the address that messages come from.
+        host: the host name of the server.
+        sender: the sender's address of messages.
         tls: ``starttls``, ``tls`` from the first byte, or ``none``, for this machine only.
         port: the port; by default that of ``tls``: 587, 465, 25.
-        user, password: to sign in; empty is without.
-        authorities: a file of certificates that are trusted; None is those of the system.
+        user, password: the name and password for sign-in; empty for no sign-in.
+        authorities: a file of trusted certificates; None means those of the system.
     """
 
     host: str
@@ -127,13 +127,13 @@ class MailServer:
 
 
 def read_mail_server() -> MailServer:
-    """The mail server that the environment variables name.
+    """The mail server named by environment variables.
 
     The variables are ``RANKGATE_SMTP_HOST`` and, with the same beginning, ``FROM``, ``TLS``,
     ``PORT``, ``USER``, ``PASSWORD`` and ``CA``.
 
     Raises:
-        UsageError: no server is named; an invalid value; ``none`` for another machine.
+        UsageError: no server is named; a value is invalid; ``none`` is set for another machine.
     """
     settings = {
         name: os.environ.get(f"RANKGATE_SMTP_{name}", "")
@@ -164,12 +164,12 @@ def send_mail(channel: Channel, message: Message, server: MailServer | None = No
     """Send a message by e-mail.
 
     Args:
-        channel: with addresses.
+        channel: the channel with the addresses.
         message: the message.
-        server: the server; by default that of the environment.
+        server: the mail server; by default that of the environment.
 
     Raises:
-        UsageError: no server is named, or it does not take the message.
+        UsageError: no server is named, or the server refuses the message.
     """
     name = f"rankgate-{message.number}"
     send_text(channel.values["to"], message.title, message.text, name=name, server=server)
@@ -186,14 +186,14 @@ def send_text(
     """Send a text by e-mail.
 
     Args:
-        recipients: addresses.
-        title: the subject, in one line.
+        recipients: the e-mail addresses.
+        title: the subject on one line.
         text: the message.
         name: a part of the message's id.
-        server: the server; by default that of the environment.
+        server: the mail server; by default that of the environment.
 
     Raises:
-        UsageError: no server is named, or it does not take the message.
+        UsageError: no server is named, or the server refuses the message.
     """
     smtp_server = server or read_mail_server()
     mail = EmailMessage()
@@ -237,7 +237,7 @@ _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 @dataclass(frozen=True)
 class Networks:
-    """Networks that are allowed in addition to public addresses."""
+    """Networks allowed in addition to public addresses."""
 
     allowed: tuple[Network, ...] = ()
 
@@ -251,10 +251,10 @@ class Networks:
 
 
 def read_allowed_networks() -> Networks:
-    """The networks that the environment names.
+    """The networks listed in the environment.
 
     Raises:
-        UsageError: a text that is not a network.
+        UsageError: a text is not a network.
     """
     network_texts = os.environ.get(NETWORKS_VARIABLE, "").replace(",", " ").split()
     try:
@@ -265,14 +265,14 @@ def read_allowed_networks() -> Networks:
 
 
 def resolve_address(host: str, port: int, networks: Networks) -> str:
-    """The address to connect to; each address of the name must be allowed.
+    """The address to connect to; every address of the host name must be allowed.
 
-    The name is resolved here, once, and the connection is made to this very address: a name that
-    points elsewhere a moment later changes nothing.
+    The name is resolved once, and the connection uses exactly this address, so that a later change
+    of the name has no effect.
 
     Raises:
-        UsageError: the name is unknown (``unknown-host``); it is, or also is, an address that a
-            webhook may not reach (``private-address``).
+        UsageError: the name is unknown (``unknown-host``); one of its addresses is not allowed for
+            webhooks (``private-address``).
     """
     try:
         address_infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -291,7 +291,7 @@ def resolve_address(host: str, port: int, networks: Networks) -> str:
 
 
 def list_equivalent_addresses(address: Address) -> list[Address]:
-    """An address, and the IPv4 addresses that an IPv6 address stands for."""
+    """An address, and the IPv4 addresses that an IPv6 address represents."""
     addresses: list[Address] = [address]
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped is not None:
@@ -310,7 +310,7 @@ _CONNECT, _READ = 5.0, 10.0
 
 
 def signature(key: str, moment: int, body: bytes) -> str:
-    """The header ``X-Rankgate-Signature``: HMAC-SHA256 of the moment, a dot, and the body."""
+    """The header ``X-Rankgate-Signature``: HMAC-SHA256 of the timestamp, a dot, and the body."""
     digest = hmac.new(key.encode(), b"%d." % moment + body, hashlib.sha256).hexdigest()
     return f"t={moment},v1={digest}"
 
@@ -322,17 +322,17 @@ def post_webhook(
     *,
     allow_http: bool = False,
 ) -> None:
-    """Post a message.
+    """Post a message to a webhook.
 
     Args:
-        channel: a webhook.
+        channel: the channel of the webhook.
         message: the message.
-        networks: the private networks that it may reach; by default those of the environment.
-        allow_http: send over plain HTTP also to other machines.
+        networks: the allowed private networks; by default those of the environment.
+        allow_http: True to allow plain HTTP also to other machines.
 
     Raises:
-        UsageError: the key is not set, the address is not allowed or does not answer, or answers
-            with another status than 200 to 299.
+        UsageError: the key is not set; the address is not allowed or does not answer; the status of
+            the answer is not 200 to 299.
     """
     import urllib3
 
@@ -361,7 +361,7 @@ def post_webhook(
                 preload_content=False,
             )
             status = answer.status
-            answer.close()  # the body does not matter, and may be long
+            answer.close()  # the body is not needed, and may be long
         except urllib3.exceptions.HTTPError as error:
             problem = f"the webhook {channel.name!r} does not answer ({type(error).__name__})."
             raise UsageError(problem, code="webhook-failed") from None
@@ -382,7 +382,7 @@ def _signature_headers(channel: Channel, body: bytes) -> dict[str, str]:
 
 
 def _connection_pool(url: str, networks: Networks, *, allow_http: bool) -> HTTPConnectionPool:
-    """Connections to the checked address, with the name of the host in TLS and its certificate."""
+    """Connections to the checked address, with the host name for TLS and its certificate."""
     import urllib3
 
     parts = urlsplit(url)

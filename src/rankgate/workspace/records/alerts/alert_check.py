@@ -1,7 +1,7 @@
 """Check alert rules against the history, and manage rules and alerts.
 
-The check decides which alerts fire, persist or are resolved. Managing sets the rules of a
-project, and lists and acknowledges its alerts; every change is in the audit log.
+The check fires, keeps or resolves alerts. Other functions set the rules of a project, and list and
+acknowledge its alerts; every change is recorded in the audit log.
 """
 
 from __future__ import annotations
@@ -90,18 +90,18 @@ class AlertCheck(Result):
 
 
 def check_alerts(store: Store, project: str, moment: datetime | None = None) -> AlertCheck:
-    """Check the rules of a project; store fired and resolved alerts with their messages.
+    """Check the rules of a project, and store fired and resolved alerts with their messages.
 
     Messages wait in the store; `rankgate.workspace.records.alerts.alert_queue` sends them.
 
     Args:
         store: an open store.
-        project: the name.
+        project: the name of the project.
         moment: the time of the check; by default now.
 
     Raises:
         UsageError: no such project.
-        InputError: its rules cannot be read.
+        InputError: the rules cannot be read.
     """
     checked_at = moment or now()
     with store.read() as connection:
@@ -109,7 +109,7 @@ def check_alerts(store: Store, project: str, moment: datetime | None = None) -> 
         rules = read_rules(stored_project.settings.get("alerts", ""), f"alerts of {project}")
         reader = _SeriesReader(store, connection, stored_project.id, checked_at)
         outcomes = [outcome for rule in rules.rules for outcome in reader.outcomes_of_rule(rule)]
-    with store.write() as connection:  # short, as no other process writes meanwhile
+    with store.write() as connection:  # a short transaction, because it blocks other writers
         projects.lock(connection, stored_project.id)
         projects.refuse_archived(connection, stored_project.id)
         notes = _AlertWriter(connection, stored_project.id, rules, checked_at)
@@ -120,12 +120,12 @@ def check_alerts(store: Store, project: str, moment: datetime | None = None) -> 
 
 @dataclass(frozen=True)
 class _SeriesOutcome:
-    """The outcome of a rule on one series.
+    """The outcome of a rule for one series.
 
     Attributes:
         rule: the rule.
         system: the system of the series.
-        record: its last one; None where it has no points.
+        record: the last record of the series; None if there are no points.
         outcome: the outcome of the rule.
     """
 
@@ -136,13 +136,13 @@ class _SeriesOutcome:
 
     @property
     def key(self) -> str:
-        """The key by which two alerts are the same."""
+        """The key of the alert; equal keys mean the same alert."""
         return "|".join((self.rule.id, self.rule["metric"], self.system, self.rule.slice or ""))
 
 
 @dataclass(frozen=True)
 class _SeriesReader:
-    """Reads the series of a project in one transaction."""
+    """A reader of the series of a project, in one transaction."""
 
     store: Store
     connection: Connection
@@ -159,7 +159,7 @@ class _SeriesReader:
             slice=rule.slice or "",
             branch=rule["branch"],
         )
-        points.sort(key=lambda point: point.system)  # stable: the oldest first in each system
+        points.sort(key=lambda point: point.system)  # stable sort: the oldest first in each system
         points_by_system = [
             (name, list(rows)) for name, rows in groupby(points, lambda point: point.system)
         ]
@@ -180,7 +180,7 @@ class _SeriesReader:
 
 @dataclass(frozen=True)
 class _AlertWriter:
-    """Stores fired and resolved alerts in a transaction that writes."""
+    """A writer of fired and resolved alerts, in one transaction."""
 
     connection: Connection
     project: int
@@ -188,7 +188,7 @@ class _AlertWriter:
     moment: datetime
 
     def state(self, series_outcome: _SeriesOutcome) -> RuleState:
-        """The state of a rule on a series, after the alert is stored."""
+        """The state of a rule for a series, after the alert is stored."""
         alert = alerts.find_unresolved(self.connection, self.project, series_outcome.key)
         change: ChangeKind = ""
         rule, outcome = series_outcome.rule, series_outcome.outcome
@@ -212,7 +212,7 @@ class _AlertWriter:
     def _fire(
         self, series_outcome: _SeriesOutcome, alert: Alert | None
     ) -> tuple[Alert, ChangeKind]:
-        if alert is not None and alert.record == series_outcome.record:  # the same record again
+        if alert is not None and alert.record == series_outcome.record:  # the same record as before
             return alert, ""
         rule, outcome = series_outcome.rule, series_outcome.outcome
         subject = " of ".join(filter(None, (rule["metric"], series_outcome.system)))
@@ -246,14 +246,14 @@ class _AlertWriter:
         return firing.alert, "fired" if firing.new else "again"
 
     def _announce(self, rule: Rule, alert: Alert, event: str) -> None:
-        """Queue messages; those of blocking rules do not wait for the end of quiet hours."""
+        """Queue messages; quiet hours do not delay messages of blocking rules."""
         quiet = self.rules.quiet if rule.tier != "block" else None
         until = quiet.ends_after(self.moment) if quiet else None
         for name in rule["channels"] or self.rules.channels:
             alerts.add_notification(self.connection, alert.id, event, name, not_before=until)
 
     def resolve_others(self, keys: set[str]) -> None:
-        """Resolve alerts whose rule or series no longer exists; no message is sent."""
+        """Resolve alerts of deleted rules or series, without a message."""
         for state in ("open", "acknowledged"):
             for alert in alerts.list_alerts(
                 self.connection, self.project, state=state, most=10_000
@@ -263,7 +263,7 @@ class _AlertWriter:
 
 
 def read_rules_text(store: Store, project: str) -> str:
-    """The text of a project's rules; empty without any.
+    """The text of a project's rules; empty if there are no rules.
 
     Raises:
         UsageError: no such project.
@@ -273,13 +273,13 @@ def read_rules_text(store: Store, project: str) -> str:
 
 
 def set_rules_from_file(store: Store, project: str, file: Path) -> AlertRules:
-    """Replace the rules of a project by those of a file.
+    """Replace the rules of a project by the rules of a file.
 
     Raises:
         UsageError: no such project.
-        InputError: the file cannot be read; with the line.
+        InputError: the file cannot be read; the error has the line.
     """
-    TomlFile.read(file, code=ALERTS_CODE)  # an error names the file
+    TomlFile.read(file, code=ALERTS_CODE)  # errors name the file
     text = file.read_text(encoding="utf-8-sig")
     with store.write() as connection:
         project_id = projects.get_by_name(connection, project).id
@@ -297,7 +297,7 @@ def set_rules(
     """Replace the rules of a project.
 
     Raises:
-        InputError: they cannot be read; with the line.
+        InputError: the rules cannot be read; the error has the line.
     """
     rules = read_rules(text, source)
     projects.change_settings(connection, project, {"alerts": text})
@@ -312,7 +312,7 @@ def set_rules(
 
 
 def acknowledge(store: Store, project: str, number: int) -> str:
-    """Acknowledge an alert; return its state and message.
+    """Acknowledge an alert, and return its state and message.
 
     Raises:
         UsageError: no such project or alert.
@@ -328,7 +328,7 @@ def acknowledge(store: Store, project: str, number: int) -> str:
 
 
 def list_alerts(store: Store, project: str, state: str | None = None) -> StoreListing:
-    """The latest alerts of a project, the last first.
+    """The latest alerts of a project, newest first.
 
     Raises:
         UsageError: no such project.

@@ -1,7 +1,7 @@
-"""The kinds of alerts, and how to declare one.
+"""The kinds of alerts, and the declaration of a new kind.
 
-A kind has parameters, and a way in which it looks at a series. A new kind is one object in
-this module, or an entry point of a package. The kinds here watch that:
+A kind has parameters and a function that checks a series. A new kind is one object in this module,
+or an entry point of a package. These kinds require that:
 
 - a figure stays above, or below, a fixed value (absolute),
 - a figure does not change for the worse, by a change-point (change),
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WatchedSeries:
-    """A series as a rule looks at it.
+    """A series with the data that a rule checks.
 
     Attributes:
         points: the points of one metric, system and slice, the oldest first.
         moment: the moment of the check.
-        per_query: gives the values per query of a point's record, or None.
+        per_query: a function that returns the values per query of a point's record, or None.
     """
 
     points: Sequence[Point]
@@ -48,16 +48,16 @@ class WatchedSeries:
 
 @dataclass(frozen=True)
 class AlertKind(Declared):
-    """A kind of alert: everything that the check uses is declared here.
+    """A kind of alert; the check uses only the declared values.
 
     Attributes:
-        name: the name in rules.
+        name: the name used in rules.
         title: the requirement, in a sentence.
-        takes: its own parameters, in addition to those that every rule has.
-        decide: a rule and a series to its outcome: an alert is open while it fails, and closed
-            when it passes.
-        one_of: parameters; exactly one must be given.
-        any_of: parameters; one or more must be given.
+        takes: the parameters of this kind, in addition to those of every rule.
+        decide: a function from a rule and a series to the outcome; an alert is open while the rule
+            fails, and closed when the rule passes.
+        one_of: parameters of which exactly one must be set.
+        any_of: parameters of which one or more must be set.
     """
 
     takes: tuple[Parameter, ...]
@@ -67,11 +67,11 @@ class AlertKind(Declared):
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
-        """Its own parameters by name."""
+        """The kind's own parameters by name."""
         return {parameter.name: parameter for parameter in self.takes}
 
     def problem(self, values: JsonObject) -> str | None:
-        """The problem with values that are valid one by one, or None."""
+        """The problem with values that are individually valid, or None."""
         given_names = {name for name, value in values.items() if value is not None}
         if self.one_of and len(given_names.intersection(self.one_of)) != 1:
             return f"give {' or '.join(self.one_of)}, one of them."
@@ -81,12 +81,12 @@ class AlertKind(Declared):
 
 
 def format_figure(value: float) -> str:
-    """A figure of a series, in sentences."""
+    """A figure of a series, formatted for sentences."""
     return f"{value:.4f}" if abs(value) < 100 else f"{value:,.1f}"
 
 
 def decide_absolute(rule: Rule, series: WatchedSeries) -> Outcome:
-    """Fail where the last points lie beyond a bound; pass where the last one does not."""
+    """Fail if the last points are beyond a bound; pass if the last point is within the bounds."""
     points = [point for point in series.points if point.value is not None]
     count = int(rule["points"])
     if not points:
@@ -104,10 +104,10 @@ def decide_absolute(rule: Rule, series: WatchedSeries) -> Outcome:
 
 
 def _find_violation(rule: Rule, point: Point) -> str:
-    """The bound that a point violates, as text; empty if it violates none."""
+    """The violated bound of a point as text; empty if the point violates no bound."""
     value = point.value or 0.0
     low = high = value
-    if rule["certain"]:  # the interval as a whole
+    if rule["certain"]:  # the whole interval must violate the bound
         low = value if point.low is None else point.low
         high = value if point.high is None else point.high
     lower_bound, upper_bound = rule["at_least"], rule["at_most"]
@@ -134,11 +134,11 @@ ABSOLUTE = AlertKind(
 )
 
 
-_MAX_EVALUATIONS = 100  # evaluations that are looked at, as each has a table of values per query
+_MAX_EVALUATIONS = 100  # most evaluations checked, as each has values per query
 
 
 def decide_change(rule: Rule, series: WatchedSeries) -> Outcome:
-    """Fail where the last change-point among comparable evaluations is a loss, and not too old.
+    """Fail if the last change-point among comparable evaluations is a recent loss.
 
     Change-points are those of `rankgate history`, with its rate of false alarms.
     """
@@ -200,7 +200,7 @@ CHANGE = AlertKind(
 
 
 def decide_relative(rule: Rule, series: WatchedSeries) -> Outcome:
-    """Compare the last point with the median of those before it that are comparable.
+    """Compare the last point with the median of earlier comparable points.
 
     The loss is reference - value, or value - reference where lower is better. Points before the
     last change of judgments, queries or convention are not comparable.
@@ -265,7 +265,7 @@ RELATIVE = AlertKind(
 
 
 def decide_stale(rule: Rule, series: WatchedSeries) -> Outcome:
-    """Fail where the last evaluation is older than so many days, or there is none."""
+    """Fail if the last evaluation is older than the limit in days, or if there is no evaluation."""
     if not series.points:
         return Outcome("fail", "there is no evaluation at all")
     days = (series.moment - series.points[-1].evaluated_at).total_seconds() / 86_400
@@ -292,7 +292,7 @@ STALE = AlertKind(
 
 
 def decide_verdict(rule: Rule, series: WatchedSeries) -> Outcome:
-    """Fail where the last recorded verdict is a failure, or inconclusive if that counts too."""
+    """Fail if the last recorded verdict is a failure; optionally also if it is inconclusive."""
     verdicts = [point.verdict for point in series.points if point.verdict]
     if not verdicts:
         return Outcome("inconclusive", "there is no verdict yet")

@@ -1,4 +1,4 @@
-"""Send the messages that wait; a failed one is tried again, later each time."""
+"""Send waiting messages; failed messages are retried after increasing delays."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RETRY_DELAYS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 24
 
 @dataclass(frozen=True)
 class DeliveryCounts:
-    """Counts of messages that were sent, will be tried again, and have failed for good."""
+    """The numbers of messages that were sent, will be retried, and have failed permanently."""
 
     sent: int = 0
     later: int = 0
@@ -37,10 +37,10 @@ class DeliveryCounts:
 
 
 def send(channel: Channel, message: Message, *, allow_http: bool = False) -> None:
-    """Send a message by its channel; a webhook over plain HTTP only where that is allowed.
+    """Send a message through its channel; plain HTTP for webhooks must be allowed.
 
     Raises:
-        UsageError: it could not be sent.
+        UsageError: the message could not be sent.
     """
     if channel.kind == "webhook":
         alert_channels.post_webhook(channel, message, allow_http=allow_http)
@@ -56,13 +56,13 @@ def deliver(
     allow_http: bool = False,
     moment: datetime | None = None,
 ) -> DeliveryCounts:
-    """Send the messages that are due; no transaction is open during a request to a server.
+    """Send the messages that are due, without an open transaction during requests.
 
     Args:
         store: an open store.
-        project: only of this one.
+        project: only messages of this project.
         link: the address of the server, for links in messages.
-        allow_http: webhooks may be sent over plain HTTP.
+        allow_http: True to allow plain HTTP for webhooks.
         moment: the time of the delivery; by default now.
 
     Raises:
@@ -127,10 +127,10 @@ def _mark_failed(
 
 
 def test_channel(store: Store, project: str, name: str, *, allow_http: bool) -> None:
-    """Send a test by a channel of a project; by a webhook over HTTP only where that is allowed.
+    """Send a test message through a channel of a project; plain HTTP must be allowed.
 
     Raises:
-        UsageError: no such project or channel; it could not be sent.
+        UsageError: no such project or channel; the message could not be sent.
         InputError: the rules of the project cannot be read.
     """
     with store.read() as connection:

@@ -1,4 +1,4 @@
-"""Rules of alerts and channels of messages, read from TOML; errors name the line."""
+"""Alert rules and message channels, read from TOML; errors name the line."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ _ADDRESS_PATTERN = re.compile(r"[^\s@<>,;:\"]+@[^\s@<>,;:\"]+\.[^\s@<>,;:\"]+")
 
 @dataclass(frozen=True)
 class Channel:
-    """A channel that messages are sent by.
+    """A channel for messages.
 
     Attributes:
-        name: unique.
+        name: the unique name.
         kind: ``webhook`` or ``email``.
-        values: its parameters.
+        values: the parameters of the channel.
     """
 
     name: str
@@ -76,14 +76,14 @@ class Channel:
 
 @dataclass(frozen=True)
 class QuietHours:
-    """Hours of every day in which messages wait; they may pass midnight."""
+    """Daily hours in which messages wait; they may include midnight."""
 
     start: time
     end: time
     zone: ZoneInfo
 
     def ends_after(self, moment: datetime) -> datetime | None:
-        """The end of the quiet hours that a moment lies in; None outside of them."""
+        """The end of the quiet hours that include a given time; None outside of quiet hours."""
         local_time = moment.astimezone(self.zone)
         clock = local_time.time()
         if self.start <= self.end:
@@ -101,10 +101,10 @@ class AlertRules:
     """The rules, channels and quiet hours of a project's alerts.
 
     Attributes:
-        rules: the rules in order; ``values`` of each has ``metric``, ``system``, ``branch`` and
-            ``channels``.
+        rules: the rules in order; the ``values`` of each rule include ``metric``, ``system``,
+            ``branch`` and ``channels``.
         channels: the channels by name.
-        quiet: hours in which messages wait.
+        quiet: the hours in which messages wait.
     """
 
     rules: tuple[Rule, ...] = ()
@@ -113,10 +113,11 @@ class AlertRules:
 
 
 def read_rules(text: str, source: str = "alerts") -> AlertRules:
-    """Read the rules in a text; an empty text has none.
+    """Read the rules in a text; an empty text has no rules.
 
     Raises:
-        InputError: not TOML, an unknown key, an invalid value; with its line.
+        InputError: the text is not TOML; a key is unknown; a value is invalid. The error has the
+            line.
     """
     file = TomlFile.parse(text, source, code=ALERTS_CODE)
     file.check_keys(file.values, ("alerts", "channels", "rules"))
@@ -163,7 +164,7 @@ def _read_channels(file: TomlFile) -> dict[str, Channel]:
 
 
 def _find_channel_problem(values: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The invalid key and its problem, or None."""
+    """The invalid key of a channel and its problem, or None."""
     if "url" in values:
         if not re.match(r"https?://[^/\s@]+(/\S*)?$", values["url"]):
             return "url", "url is an address such as https://hooks.example.org/rankgate."

@@ -1,1 +1,1 @@
-"""Scheduled jobs: commands of rankgate that run by the clock, and record what they find."""
+"""Scheduled jobs: rankgate commands that run on a schedule and record their results."""

@@ -1,17 +1,17 @@
-"""The kinds of scheduled jobs, and how to declare one.
+"""The kinds of scheduled jobs, and the declaration of a new kind.
 
-A kind has parameters, and commands that it runs. A new kind is a file in this folder, or an
-entry point of a package. The kinds here:
+A kind has parameters and commands. A new kind is an object in this module, or an entry point of a
+package. The kinds are:
 
 - snapshot: send every query to a search engine, and evaluate the results,
 - evaluate: evaluate runs of the project again,
 - gate: check a run of the project against a policy,
 - kpi: compute KPIs of a log,
-- alerts: check the rules of alerts, and send the messages,
-- engine-snapshot: send the project's queries to an engine of it, keep and evaluate the run,
+- alerts: check the alert rules, and send the messages,
+- engine-snapshot: send the project's queries to one of its engines, store and evaluate the run,
 - engine-gate: the same, and check the run against a baseline,
-- pool: make a batch of what runs rank first,
-- judgments: make judgments of the ratings,
+- pool: create a batch of the documents that runs rank first,
+- judgments: create judgments from the ratings,
 - compare: compare two runs of the project.
 """
 
@@ -30,17 +30,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class JobKind(Declared):
-    """A kind of job: everything that a run uses is declared here.
+    """A kind of job; a run uses only the declared values.
 
     Attributes:
-        name: the name in jobs.
+        name: the name used in jobs.
         title: a description, in a sentence.
-        takes: its parameters.
-        commands: the name of the project and the values to commands of rankgate, each as its words.
-        files: the parameters that name files, which lie in the folder of jobs.
-        good: exit codes of the last command that are not failures.
-        system: the parameter that names the system in the history, where runs have other names
-            each time; empty is by the names of runs.
+        takes: the parameters.
+        commands: a function from the project's name and the values to rankgate commands, each a
+            list of words.
+        files: the parameters that name files in the folder of jobs.
+        good: the exit codes of the last command that are not failures.
+        system: the parameter with the system's name in the history, if run names differ each time;
+            empty to use the names of runs.
     """
 
     takes: tuple[Parameter, ...]
@@ -51,17 +52,17 @@ class JobKind(Declared):
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
-        """Its own parameters by name."""
+        """The kind's own parameters by name."""
         return {parameter.name: parameter for parameter in self.takes}
 
 
 def repeat_option(name: str, values: Iterable[object]) -> list[str]:
-    """One option for each value, as ``--name=value``."""
+    """One option ``--name=value`` for each value."""
     return [f"--{name}={value}" for value in values]
 
 
 def set_options(**values: object) -> list[str]:
-    """The options that have a value, as ``--name=value``."""
+    """The options with a value, as ``--name=value``."""
     return [
         f"--{name.replace('_', '-')}={value}"
         for name, value in values.items()
@@ -72,7 +73,7 @@ def set_options(**values: object) -> list[str]:
 def _project_command(
     verb: str, project: str, options: Iterable[str], *operands: str
 ) -> list[list[str]]:
-    """One command of names in the project; what follows ``--`` cannot be an option."""
+    """A command on names in the project; words after ``--`` cannot be options."""
     return [[verb, f"--project={project}", *options, "--", *operands]]
 
 
@@ -85,7 +86,7 @@ GATE_CODES = frozenset({0, 1, 3})
 
 
 def snapshot_commands(project: str, values: Mapping[str, Any]) -> list[list[str]]:  # noqa: ARG001
-    """``rankgate snapshot``, then ``rankgate eval`` of the run if there are judgments."""
+    """``rankgate snapshot``, then ``rankgate eval`` of the run if the project has judgments."""
     run = values["output"]
     record = [] if values["judgments"] else ["--record"]
     command_lines = [
@@ -121,7 +122,7 @@ SNAPSHOT_JOB = JobKind(
 
 
 def evaluate_commands(project: str, values: Mapping[str, Any]) -> list[list[str]]:
-    """``rankgate eval`` of names in the project, recorded."""
+    """``rankgate eval`` on names in the project, recorded."""
     options = ["--record", *repeat_option("metric", values["metrics"])]
     return _project_command("eval", project, options, values["judgments"], *values["runs"])
 
@@ -146,7 +147,7 @@ EVALUATE_JOB = JobKind(
 
 
 def gate_commands(project: str, values: Mapping[str, Any]) -> list[list[str]]:
-    """``rankgate gate`` of names in the project, recorded."""
+    """``rankgate gate`` on names in the project, recorded."""
     options = ["--record", *set_options(policy=values["policy"])]
     names = (values["judgments"], values["baseline"], values["candidate"])
     return _project_command("gate", project, options, *names)
@@ -198,18 +199,18 @@ ALERTS_JOB = JobKind(
     "alerts",
     (),
     alert_commands,
-    good=frozenset({0, 1}),  # an alert is a result
+    good=frozenset({0, 1}),  # an alert is a result, not a failure
     title="check the rules of alerts, and send the messages",
 )
 
 
 def engine_commands(project: str, values: JsonObject) -> list[list[str]]:
-    """``rankgate snapshot`` of an engine of the project, then ``rankgate eval`` of its run."""
+    """``rankgate snapshot`` with an engine of the project, then ``rankgate eval`` of its run."""
     return _ask_engine(project, values, f"{values['engine']}-{now():%Y%m%d-%H%M%S}")
 
 
 def _ask_engine(project: str, values: Mapping[str, Any], run: str) -> list[list[str]]:
-    """The commands that make a run, and evaluate it if there are judgments."""
+    """The commands that create a run, and evaluate it if there are judgments."""
     options = set_options(save_as=run, depth=values["depth"], rate=values["rate"])
     command_lines = _project_command("snapshot", project, options, values["engine"], "queries")
     if values["judgments"]:
@@ -257,7 +258,7 @@ ENGINE_GATE_JOB = JobKind(
 
 
 def pool_commands(project: str, values: Mapping[str, Any]) -> list[list[str]]:
-    """``rankgate pool`` of runs of the project, kept as a batch."""
+    """``rankgate pool`` on runs of the project, stored as a batch."""
     options = set_options(
         save_as=values["batch"],
         depth=values["depth"],
@@ -282,7 +283,7 @@ POOL_JOB = JobKind(
 
 
 def judgment_commands(project: str, values: JsonObject) -> list[list[str]]:
-    """``rankgate resolve`` of all ratings of the project."""
+    """``rankgate resolve`` on all ratings of the project."""
     options = set_options(save_as=values["judgments"], rule=values["rule"])
     return _project_command("resolve", project, options, "all")
 
@@ -299,7 +300,7 @@ JUDGMENTS_JOB = JobKind(
 
 
 def compare_commands(project: str, values: Mapping[str, Any]) -> list[list[str]]:
-    """``rankgate compare`` of two runs of the project, recorded."""
+    """``rankgate compare`` on two runs of the project, recorded."""
     options = ["--record", *repeat_option("metric", values["metrics"])]
     names = (values["judgments"], values["baseline"], values["candidate"])
     return _project_command("compare", project, options, *names)

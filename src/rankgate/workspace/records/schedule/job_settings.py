@@ -1,6 +1,6 @@
-"""Jobs of a project: read from TOML, checked, and saved in the store.
+"""Read the jobs of a project from TOML, check them, and store them.
 
-Commands set and list them from the command line.
+Functions of this module also list jobs and runs for the command line.
 """
 
 from __future__ import annotations
@@ -61,10 +61,10 @@ _NAME_PATTERN = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 
 @dataclass(frozen=True)
 class NewJob:
-    """A job before it is stored.
+    """A job that is not stored yet.
 
     Attributes:
-        name, kind, schedule, timezone, enabled: as of `rankgate.store.records.scheduled_jobs.Job`.
+        name, kind, schedule, timezone, enabled: as in `rankgate.store.records.scheduled_jobs.Job`.
         settings: ``retries``, ``timeout``, ``missed``, and ``values`` of the kind's parameters.
     """
 
@@ -80,7 +80,8 @@ def read_jobs(text: str, source: str = "jobs") -> tuple[NewJob, ...]:
     """Read the jobs in a text.
 
     Raises:
-        InputError: not TOML, an unknown key, an invalid value; with its line.
+        InputError: the text is not TOML; a key is unknown; a value is invalid. The error has the
+            line.
     """
     file = TomlFile.parse(text, source, code=JOBS_CODE)
     file.check_keys(file.values, ("jobs",))
@@ -96,10 +97,10 @@ def read_jobs(text: str, source: str = "jobs") -> tuple[NewJob, ...]:
 
 
 def make_job(values: JsonObject) -> NewJob:
-    """The job with these values, which a form sends; None is a value that is not there.
+    """Create a job from the values of a form; None is a missing value.
 
     Raises:
-        InputError: an unknown key, an invalid value.
+        InputError: a key is unknown, or a value is invalid.
     """
     table = {name: value for name, value in values.items() if value is not None}
     return _read_job(TomlFile({"jobs": [table]}, "job", {}, code=JOBS_CODE), table, "0")
@@ -132,7 +133,7 @@ def _read_job(file: TomlFile, table: JsonObject, position: str) -> NewJob:
     for name, value in values.items():
         problem = _find_value_problem(value, file=name in kind.files)
         if name == "output" and not problem and not str(value).endswith(".run"):
-            problem = "is a file that ends in .run."  # nothing else is written over
+            problem = "is a file that ends in .run."  # no other file is overwritten
         if problem:
             raise file.error(f"{name} {problem}", *key, name)
     settings = {name: common_settings[name] for name in ("retries", "timeout", "missed")}
@@ -148,7 +149,7 @@ def _read_job(file: TomlFile, table: JsonObject, position: str) -> NewJob:
 
 
 def _find_value_problem(value: object, *, file: bool) -> str:
-    """The problem of a value: of another type, like an option, or outside of the folder."""
+    """The problem of a value: a wrong type, a text like an option, a path outside the folder."""
     for text in value if isinstance(value, list | tuple) else (value,):
         if text is None or isinstance(text, int | float):
             continue
@@ -173,10 +174,10 @@ def set_jobs(
 
     Args:
         connection: a connection to a store, for writing.
-        project: the number.
+        project: the number of the project.
         new_jobs: the jobs.
         actor: the user who changes them.
-        others: True if jobs of other names are disabled.
+        others: True to disable the project's other jobs.
     """
     for job in new_jobs:
         scheduled_jobs.save_job(
@@ -208,13 +209,13 @@ def set_jobs(
 
 
 def set_jobs_from_file(store: Store, project: str, file: Path) -> tuple[str, ...]:
-    """Replace the jobs of a project by those of a file; return their names.
+    """Replace the jobs of a project by the jobs of a file; return their names.
 
     Raises:
         UsageError: no such project.
-        InputError: the file cannot be read; with the line.
+        InputError: the file cannot be read; the error has the line.
     """
-    TomlFile.read(file, code=JOBS_CODE)  # an error names the file
+    TomlFile.read(file, code=JOBS_CODE)  # errors name the file
     new_jobs = read_jobs(file.read_text(encoding="utf-8-sig"), str(file))
     with store.write() as connection:
         project_id = projects.get_by_name(connection, project).id
@@ -224,7 +225,7 @@ def set_jobs_from_file(store: Store, project: str, file: Path) -> tuple[str, ...
 
 
 def list_jobs(store: Store, project: str) -> StoreListing:
-    """The jobs of a project with their last run and the next one.
+    """The jobs of a project with their last run and next due time.
 
     Raises:
         UsageError: no such project.

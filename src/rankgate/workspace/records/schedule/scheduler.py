@@ -1,7 +1,7 @@
-"""Run scheduled work of a server: jobs, checks of alerts, messages.
+"""Run the scheduled work of a server: jobs, checks of alerts, and messages.
 
-A job runs commands of rankgate in processes of their own, with a log, a limit and retries. The
-scheduler works in one of the server's processes.
+A job runs rankgate commands in separate processes, with a log, a time limit and retries. The
+scheduler runs in one of the server's processes.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ _WAKE = 1.0
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """The result of a run's commands: the log, and the error; may be empty."""
+    """The result of a run's commands: the log, and the error (may be empty)."""
 
     log: str
     error: str
 
 
 def run_job_now(store: Store, project: str, name: str, folder: Path | None) -> JobRun:
-    """Run a job at once, as cron or a person asks for it; it is not tried again.
+    """Run a job at once for cron or a person, without retries.
 
     Raises:
         UsageError: no such project or job.
@@ -84,18 +84,18 @@ def execute_run(
     stop: threading.Event | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> JobRun:
-    """Run the commands of a run that this process has taken, and store the result.
+    """Run the commands of a run that this process has claimed, and store the result.
 
     Args:
         store: an open store.
         job: the job of the run.
-        run: the run that `rankgate.store.records.scheduled_jobs` gave to this process.
-        folder: with a folder for each project, by its name, in which the job's files are; nothing
-            outside of that is read or written. None is without files.
-        retry: True if it is tried again after a failure.
-        stop: set when this process ends: the commands also end, and the run waits for another
+        run: the run that this process has claimed.
+        folder: the folder with one sub-folder per project, named after the project. Jobs read and
+            write files only in the sub-folder of their project. None means no files.
+        retry: True to retry after a failure.
+        stop: set when this process ends; the commands then end too, and the run waits for another
             server.
-        environment: further variables of its commands.
+        environment: further environment variables for the commands.
     """
     owner, started_at = run.owner, now()
     with store.read() as connection:
@@ -132,7 +132,7 @@ def _next_try(job: Job, run: JobRun) -> datetime | None:
 
 
 def _find_record(store: Store, job: Job, started_at: datetime) -> int | None:
-    """The record that the job made: by its label, since it began."""
+    """The record that the job's run created, found by its label and the start of the run."""
     with store.read() as connection:
         latest_records = records.list_records(connection, job.project, most=50)
     record_ids = [
@@ -145,7 +145,7 @@ def _find_record(store: Store, job: Job, started_at: datetime) -> int | None:
 
 @dataclass(frozen=True)
 class _RunWorker:
-    """The commands of one run; ``folder`` is that of the project."""
+    """A worker for the commands of one run; ``folder`` is that of the project."""
 
     store: Store
     job: Job
@@ -156,7 +156,7 @@ class _RunWorker:
     environment: Mapping[str, str]
 
     def run_commands(self) -> RunOutcome:
-        """Run each command after the one before it has ended well."""
+        """Run each command after the previous command has succeeded."""
         kind = JOBS.find(self.job.kind)
         values = dict(self.job.settings.get("values", {}))
         file_names = {name: values[name] for name in kind.files if values.get(name) is not None}
@@ -178,7 +178,7 @@ class _RunWorker:
             return RunOutcome(_read_tail(log), "")
 
     def _files(self, file_names: dict[str, str]) -> dict[str, str]:
-        """The paths of files, which must be in the project's folder, wherever links lead."""
+        """The paths of files, which must be in the project's folder after resolving links."""
         if not file_names:
             return {}
         if self.folder is None or not self.folder.is_dir():
@@ -194,7 +194,7 @@ class _RunWorker:
     def _command(
         self, arguments: list[str], log: IO[bytes], limit: float, accepted_codes: frozenset[int]
     ) -> str:
-        """Run a command; return the problem with how it ended; may be empty."""
+        """Run a command; return its problem, or an empty text."""
         kind = JOBS.find(self.job.kind)
         system = self.job.settings.get("values", {}).get(kind.system)
         environ = os.environ | {
@@ -240,7 +240,7 @@ class _RunWorker:
 
 
 def _read_tail(log: IO[bytes]) -> str:
-    """The end of a log; the commands go on writing at its end."""
+    """Read the end of a log while the commands may still write to it."""
     size = os.fstat(log.fileno()).st_size
     content = os.pread(log.fileno(), _MOST, max(0, size - _MOST))
     return content.decode(errors="replace").replace("\0", "")
@@ -258,18 +258,18 @@ _CHECK_INTERVAL = timedelta(minutes=5)
 
 @dataclass
 class Scheduler:
-    """Checks every few seconds what is due; several servers of a store take turns by a lease.
+    """A loop that runs due work every few seconds; servers of a store take turns by a lease.
 
-    It waits by the monotonic clock, so that it goes on when the machine's clock is put back. A time
-    that the clock then shows again is not due again.
+    The loop waits by the monotonic clock, so that it continues when the machine's clock is put
+    back. A local time that is then repeated is not due again.
 
     Attributes:
         store: an open store.
-        folder: the folder of the jobs' files, with a folder for each project; None is without.
+        folder: the folder of the jobs' files, with one sub-folder per project; None means no files.
         link: the address of the server, for links in messages.
-        seconds: between two checks.
-        threads: jobs at the same time.
-        environment: further variables of the commands of jobs.
+        seconds: the time between two checks.
+        threads: the largest number of jobs at the same time.
+        environment: further environment variables for the commands of jobs.
     """
 
     store: Store
@@ -287,11 +287,11 @@ class Scheduler:
     _stop: threading.Event = field(default_factory=threading.Event)
 
     def start(self) -> None:
-        """Begin to check, in a thread."""
+        """Start a thread that checks for due work."""
         threading.Thread(target=self._watch, daemon=True, name="schedule").start()
 
     def stop(self) -> None:
-        """Stop checking, end the running commands, and let another process continue."""
+        """Stop checking, end the running commands, and release the work for another process."""
         self._stop.set()
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
@@ -306,20 +306,20 @@ class Scheduler:
                     continue
                 next_look = time.monotonic() + self.seconds
                 self.look()
-            except RankgateError as error:  # the database is away; it is tried again
+            except RankgateError as error:  # the database is not available; the loop tries again
                 _SCHEDULE_LOG.warning("schedule: %s", error)
             except Exception:  # noqa: BLE001 - one bad job must not end all others
                 _SCHEDULE_LOG.exception("schedule")
 
     def _has_waiting_run(self) -> bool:
-        """True if somebody started a job, and this process can take it."""
+        """True if a user started a job that this process can run."""
         self._busy = [future for future in self._busy if not future.done()]
         with self.store.read() as connection:
             is_waiting = scheduled_jobs.has_waiting_run(connection, now())
         return is_waiting and len(self._busy) < self.threads
 
     def look(self, moment: datetime | None = None) -> bool:
-        """Plan, begin, check and send what is due; False while another process has the lease."""
+        """Plan, start, check and send all due work; False while another process has the lease."""
         current_time = moment or now()
         with self._turn:
             with self.store.write() as connection:
@@ -350,7 +350,7 @@ class Scheduler:
             since = changed_at if last_run is None else max(changed_at, last_run.due_at)
             try:
                 due_at = last_due(job.schedule, job.timezone, since, moment)
-            except RankgateError as error:  # a plug-in is gone, or a time zone
+            except RankgateError as error:  # a plug-in or a time zone is missing
                 _SCHEDULE_LOG.warning("job %s: %s", job.name, error)
                 continue
             if due_at is not None:
@@ -402,12 +402,12 @@ class Scheduler:
         return run
 
     def wait(self) -> None:
-        """Wait for the jobs that are under way."""
+        """Wait for the running jobs."""
         for future in self._busy:
             future.result()
 
     def _check(self, moment: datetime) -> None:
-        """Check the alerts of projects with new records or rules, and of all after a while."""
+        """Check the alerts of projects with new records or rules, and regularly of all projects."""
         with self.store.read() as connection:
             record_counts = [
                 (project, records.count_records(connection, project.id))
@@ -426,5 +426,5 @@ class Scheduler:
             self._checked[project.id] = (count, rules, moment)
             try:
                 check_alerts(self.store, project.name, moment)
-            except RankgateError as error:  # rules of a plug-in that is gone
+            except RankgateError as error:  # rules of a missing plug-in
                 _SCHEDULE_LOG.warning("alerts of %s: %s", project.name, error)

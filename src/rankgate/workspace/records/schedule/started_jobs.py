@@ -1,7 +1,7 @@
-"""Jobs that people start by a button: one run at a time, started once, whoever presses.
+"""Jobs that users start by a button: one run at a time, for all users.
 
-Such a job is kept as all jobs are, without a schedule: it is disabled, so that only a button
-starts it.
+Such a job is stored like other jobs, without a schedule. The job is disabled, so that only the
+button starts it.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _STEP_LINE = re.compile(r"^step (\d+) of (\d+)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class StartedRun:
-    """A run that a button started, or the one that was there before.
+    """A run started by a button, or the run that already existed.
 
     Attributes:
         run: the run.
-        new: False if another press started it.
+        new: False if the run already existed.
     """
 
     run: JobRun
@@ -42,12 +42,12 @@ class StartedRun:
 
 
 def is_started_by_hand(job: Job) -> bool:
-    """True if only a button starts a job."""
+    """True if only a button can start a job."""
     return job.name.startswith(_PREFIX)
 
 
 def find_step_job(connection: Connection, project: int, step: str) -> Job | None:
-    """The job of a step; None before it was started."""
+    """The job of a step; None if the step was never started."""
     jobs = scheduled_jobs.list_jobs(connection, project)
     return next((job for job in jobs if job.name == f"{_PREFIX}{step}"), None)
 
@@ -62,19 +62,19 @@ def start_step(
     last_run_seen: int | None,
     user: int | None = None,
 ) -> StartedRun:
-    """Start a step, unless it is under way, or somebody else started it since it was looked at.
+    """Start a step, unless it is running or was started since the sender last saw it.
 
     Args:
-        connection: of a store, to write.
-        project: the number.
-        step: its name.
-        kind: of its job.
-        values: of the kind's parameters; None is left out.
-        last_run_seen: the number of the last run that the sender saw; None is without any.
-        user: who starts it.
+        connection: a connection to a store, for writing.
+        project: the number of the project.
+        step: the name of the step.
+        kind: the kind of its job.
+        values: the values of the kind's parameters; None values are left out.
+        last_run_seen: the number of the last run that the sender saw; None if there was no run.
+        user: the user who starts the step.
 
     Raises:
-        InputError: a value that does not fit.
+        InputError: a value does not fit.
     """
     new_job = make_job(
         {

@@ -1,1 +1,1 @@
-"""Storage of records: a folder of a repository, a store, or a server."""
+"""Storages of records: a folder of a repository, a store, or a server."""

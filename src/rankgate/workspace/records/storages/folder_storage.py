@@ -1,9 +1,10 @@
-"""Records as files of a folder, such as ``history/`` of a repository: merges never conflict.
+"""Records as files in a folder, such as ``history/`` in a repository; merges never conflict.
 
 Each record is a file of JSON named by its date and the hash of its content; its values per query
 are in a file of Parquet of the same name. Nothing is ever changed, so two branches only add files.
-A record states how many of its second there were before it: of one moment, the later one counts.
-Annotations are files too; judgments and runs that are kept are in ``inputs/`` by their hash.
+A record states the number of earlier records of the same second: for equal times, the later record
+counts. Annotations are files too; stored judgments and runs are in ``inputs/``, named by their
+hash.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class FolderStorage:
         """Open a folder of records.
 
         Raises:
-            UsageError: there is a file of the name.
+            UsageError: the path is a file.
         """
         path = Path(folder)
         if path.exists() and not path.is_dir():
@@ -63,7 +64,7 @@ class FolderStorage:
 
     @property
     def name(self) -> str:
-        """The folder."""
+        """The path of the folder."""
         return str(self.folder)
 
     def record(self, record: NewRecord) -> tuple[str, bool]:
@@ -80,7 +81,7 @@ class FolderStorage:
         return stem, True
 
     def keep(self, qrels: Qrels | None, runs: Sequence[Run]) -> None:
-        """Write judgments and runs by their hash, unless they are there."""
+        """Write missing judgments and runs, named by their hash."""
         inputs: list[Qrels | Run] = [*runs, *([] if qrels is None else [qrels])]
         for kept_input in inputs:
             name = f"{_INPUTS}/{kept_input.sha256}.parquet"
@@ -107,7 +108,7 @@ class FolderStorage:
 
     @cached_property
     def _records(self) -> list[tuple[Path, dict[str, Any]]]:
-        """Every record by its moment; those of one moment in the order of recording."""
+        """Every record in the order of time; for equal times, in the order of recording."""
         if not self.folder.is_dir():
             problem = f"{self.folder}: there is no folder; record an evaluation first."
             raise UsageError(problem, code="no-history")
@@ -120,7 +121,7 @@ class FolderStorage:
     def points(
         self, metric: str | None, system: str | None, slice_name: str, since: datetime | None
     ) -> list[Point]:
-        """The figures of a metric in the order of their evaluation."""
+        """The figures of a metric in the order of evaluation."""
         return list(self._points(metric, system, slice_name, since))
 
     def _points(
@@ -151,7 +152,7 @@ class FolderStorage:
         metric: str | None,  # noqa: ARG002 - as of all places
         since: datetime | None,
     ) -> list[Annotation]:
-        """The annotations of the folder, which are about all metrics."""
+        """The annotations of the folder, which apply to all metrics."""
         matches = []
         for number, path in enumerate(sorted((self.folder / _NOTES).glob("*.json"))):
             fields = _read_json(path)
@@ -174,13 +175,13 @@ class FolderStorage:
         return matches
 
     def per_query(self, point: Point) -> pl.DataFrame | None:
-        """The values per query of a point's record."""
+        """The values per query of the record of a point."""
         if point.per_query is None:
             return None
         return self._table(point.per_query)
 
     def details(self, point: Point) -> dict[str, Any]:
-        """``inputs`` and the ``convention`` with its axes of a point's record."""
+        """The ``inputs`` of a point's record, and its ``convention`` with the axes."""
         inputs = dict(self._records[point.record][1]["inputs"])
         return {"inputs": inputs, "convention": inputs.get("convention")}
 
@@ -205,7 +206,7 @@ class FolderStorage:
         return from_parquet(path.read_bytes(), str(path))
 
     def close(self) -> None:
-        """Do nothing: a folder needs no closing."""
+        """Do nothing, because a folder needs no closing."""
 
     def _write(self, name: str, content: bytes) -> None:
         path = self.folder / name

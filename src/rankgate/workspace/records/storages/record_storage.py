@@ -1,4 +1,4 @@
-"""The interface of a storage of records, and the storage that an address names."""
+"""The interface of a storage of records, and a function that opens a storage by address."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class RecordStorage(Protocol):
 
     @property
     def name(self) -> str:
-        """The storage's name, for people."""
+        """The name of the storage for messages."""
         ...
 
     def record(self, record: NewRecord) -> tuple[str, bool]:
@@ -36,7 +36,7 @@ class RecordStorage(Protocol):
         ...
 
     def keep(self, qrels: Qrels | None, runs: Sequence[Run]) -> None:
-        """Keep judgments and runs, so that runs can be scored by later judgments."""
+        """Store judgments and runs, so that later judgments can rescore the runs."""
         ...
 
     def annotate(self, at: datetime, kind: str, text: str, *, revision: str) -> None:
@@ -46,19 +46,19 @@ class RecordStorage(Protocol):
     def points(
         self, metric: str | None, system: str | None, slice_name: str, since: datetime | None
     ) -> list[Point]:
-        """The figures of a metric in the order of their evaluation."""
+        """The figures of a metric in the order of evaluation."""
         ...
 
     def annotations(self, metric: str | None, since: datetime | None) -> list[Annotation]:
-        """The annotations of a metric, and those of all metrics."""
+        """The annotations of a metric, and those that apply to all metrics."""
         ...
 
     def per_query(self, point: Point) -> pl.DataFrame | None:
-        """The values per query of a point's record."""
+        """The values per query of the record of a point."""
         ...
 
     def details(self, point: Point) -> dict[str, Any]:
-        """``inputs`` and the ``convention`` with its axes of a point's record."""
+        """The ``inputs`` of a point's record, and its ``convention`` with the axes."""
         ...
 
     def run(self, sha256: str) -> Run | None:
@@ -77,15 +77,15 @@ class RecordStorage(Protocol):
 def open_storage(
     folder: str | None = None, store: str | None = None, project: str | None = None
 ) -> RecordStorage:
-    """The storage that arguments or environment variables name.
+    """Open the storage named by arguments or environment variables.
 
     Args:
-        folder: a folder.
-        store: a store's URL, or that of a server.
-        project: a project in it.
+        folder: the path of a folder.
+        store: the URL of a store or of a server.
+        project: the name of a project in the store.
 
     Raises:
-        UsageError: none is named, or more than one.
+        UsageError: no storage is named, or more than one.
     """
     if folder is not None and (store is not None or project is not None):
         problem = "a folder and a store are two places; name one."

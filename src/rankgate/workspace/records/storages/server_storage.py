@@ -41,7 +41,7 @@ class ServerStorage:
 
     @classmethod
     def at(cls, url: str, project: str) -> Self:
-        """Connect to a server with the token that ``RANKGATE_TOKEN`` holds.
+        """Connect to a server with the token in ``RANKGATE_TOKEN``.
 
         Raises:
             UsageError: there is no token.
@@ -78,7 +78,7 @@ class ServerStorage:
     def points(
         self, metric: str | None, system: str | None, slice_name: str, since: datetime | None
     ) -> list[Point]:
-        """The figures of a metric in the order of their evaluation."""
+        """The figures of a metric in the order of evaluation."""
         parameters = {
             "metric": metric,
             "system": system,
@@ -92,7 +92,7 @@ class ServerStorage:
         ]
 
     def annotations(self, metric: str | None, since: datetime | None) -> list[Annotation]:
-        """The annotations of a metric, and those of all metrics."""
+        """The annotations of a metric, and those that apply to all metrics."""
         parameters = {"metric": metric, "since": None if since is None else since.isoformat()}
         moments = ("at", "recorded_at")
         return [
@@ -103,13 +103,13 @@ class ServerStorage:
         ]
 
     def per_query(self, point: Point) -> pl.DataFrame | None:
-        """The values per query of a point's record."""
+        """The values per query of the record of a point."""
         if point.per_query is None:
             return None
         return self.client.table(f"recorded/{point.record}/file")
 
     def details(self, point: Point) -> dict[str, Any]:
-        """``inputs`` and the ``convention`` with its axes of a point's record."""
+        """The ``inputs`` of a point's record, and its ``convention`` with the axes."""
         inputs = dict(self.client.get(f"recorded/{point.record}")["record"]["inputs"])
         return {"inputs": inputs, "convention": inputs.get("convention")}
 

@@ -39,7 +39,7 @@ class StoreStorage:
 
     @classmethod
     def open(cls, store: str | None, project: str) -> Self:
-        """Open a store, and a project in it.
+        """Open a store and one of its projects.
 
         Raises:
             UsageError: there is no such store or project.
@@ -48,7 +48,7 @@ class StoreStorage:
 
     @property
     def name(self) -> str:
-        """The store and the project."""
+        """The names of the store and the project."""
         return f"{self.project.place} project {self.project.name}"
 
     def record(self, record: NewRecord) -> tuple[str, bool]:
@@ -59,7 +59,7 @@ class StoreStorage:
         return str(addition.record.id), addition.new
 
     def keep(self, qrels: Qrels | None, runs: Sequence[Run]) -> None:
-        """Save judgments and runs under free names, unless they are there."""
+        """Save missing judgments and runs under free names."""
         with self.project.write() as connection:
             save_inputs_in(connection, self.project, qrels, runs)
 
@@ -79,7 +79,7 @@ class StoreStorage:
     def points(
         self, metric: str | None, system: str | None, slice_name: str, since: datetime | None
     ) -> list[Point]:
-        """The figures of a metric in the order of their evaluation."""
+        """The figures of a metric in the order of evaluation."""
         with self.project.store.read() as connection:
             return series.list_points(
                 connection,
@@ -91,20 +91,20 @@ class StoreStorage:
             )
 
     def annotations(self, metric: str | None, since: datetime | None) -> list[Annotation]:
-        """The annotations of a metric, and those of all metrics."""
+        """The annotations of a metric, and those that apply to all metrics."""
         with self.project.store.read() as connection:
             return noted.list_annotations(
                 connection, self.project.number, metric=metric, since=since
             )
 
     def per_query(self, point: Point) -> pl.DataFrame | None:
-        """The values per query of a point's record."""
+        """The values per query of the record of a point."""
         store = self.project.store
         with store.read() as connection:
             return records.read_per_query(records.get(connection, point.record), store.blobs)
 
     def details(self, point: Point) -> dict[str, Any]:
-        """``inputs`` and the ``convention`` with its axes of a point's record."""
+        """The ``inputs`` of a point's record, and its ``convention`` with the axes."""
         with self.project.store.read() as connection:
             inputs = dict(records.get(connection, point.record).inputs)
         return {"inputs": inputs, "convention": inputs.get("convention")}
@@ -140,7 +140,7 @@ _HASH_LENGTH = 8
 def save_inputs_in(
     connection: Connection, project: StoredProject, qrels: Qrels | None, new_runs: Sequence[Run]
 ) -> None:
-    """Save judgments and runs of a project; a taken name gets the first letters of the hash."""
+    """Save judgments and runs of a project; a name in use gets the first letters of the hash."""
     number, blobs = project.number, project.store.blobs
     if qrels is not None:
         stored_judgments = judgments.list_judgments(connection, number, archived=True)
