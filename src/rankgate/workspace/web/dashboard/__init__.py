@@ -1,1 +1,1 @@
-"""Pages of recorded results: overview, records, queries, trends, comments."""
+"""Pages of recorded results: overview, records, queries, trends and comments."""

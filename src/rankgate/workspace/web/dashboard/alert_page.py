@@ -1,4 +1,4 @@
-"""The page of an alert: its figures, and the two evaluations around the fall that it reports."""
+"""The page of an alert: its figures, and the two evaluations around the reported fall."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def alert_page(request: WebRequest) -> PageReply:
-    """An alert with its figures, and for managers its messages."""
+    """The page of an alert with its figures, and with its messages for managers."""
     with request.store.read() as connection:
         alert = alerts.get_alert(connection, request.project.id, request.path["alert"])
         data = alert_row(connection, alert) | {"evidence": OpenObject(alert.evidence)}
@@ -44,7 +44,7 @@ def alert_page(request: WebRequest) -> PageReply:
 def _find_cause(
     connection: Connection, request: WebRequest, alert: Alert
 ) -> dict[str, PageValue] | None:
-    """The evaluations before and after the fall, with the addresses of pages that show it."""
+    """The evaluations before and after the fall, with the addresses of their pages."""
     pair = find_alert_pair(connection, request, alert)
     if pair is None:
         return None

@@ -1,4 +1,4 @@
-"""Pages on changes between two recorded evaluations: all queries, and the lists of one query."""
+"""Pages on the change between two recorded evaluations: all queries, or one query's lists."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _COLUMNS = ("query_id", "text", "before", "after", "change", "judged_before", "j
 
 
 def change_page(request: WebRequest) -> PageReply:
-    """The metrics of two evaluations, the cause of their change, and the queries that fell."""
+    """The page with the metrics of two evaluations, the cause of the change, and fallen queries."""
     start = max(request.values["start"] or 0, 0)
     with request.store.read() as connection:
         pair = read_pair(connection, request)
@@ -130,7 +130,7 @@ def change_page(request: WebRequest) -> PageReply:
 def _list_evaluations(
     connection: Connection, request: WebRequest, pair: EvaluationPair
 ) -> list[dict[str, PageValue]]:
-    """The latest evaluations with the metric, and those of the page, the last first."""
+    """The latest evaluations with the metric, and those of the page, newest first."""
     latest = series.list_points(connection, request.project.id, pair.metric)[-_MAX_CHOICES:]
     points = sorted((*pair.metric_points, *latest), key=lambda point: point.evaluated_at)
     return [
@@ -145,7 +145,7 @@ def _list_evaluations(
 
 
 def query_change_page(request: WebRequest) -> PageReply:
-    """Both lists of a query side by side, with the grade and move of each document."""
+    """The page with both lists of a query, and the grade and move of each document."""
     query_id = request.values["query"]
     with request.store.read() as connection:
         pair = read_pair(connection, request)
@@ -223,7 +223,7 @@ def _missing_state(
     query_ids: Collection[str],
     documents: list[pl.DataFrame],
 ) -> dict[str, PageValue]:
-    """The unjudged documents of queries, and their batch."""
+    """The unjudged documents of queries, and the batch for them."""
     tables = [table.filter(pl.col("query_id").is_in(list(query_ids))) for table in documents]
     pairs = missing_pairs(connection, request, tables)
     waiting = tasks.waiting_pairs(connection, request.project.id)
@@ -241,7 +241,7 @@ def _missing_state(
 def _ranked_lists(
     connection: Connection, request: WebRequest, pair: EvaluationPair, query_id: str
 ) -> tuple[tuple[RankedDocuments, RankedDocuments], str, dict[str, str]]:
-    """The list of each evaluation's system, why one is missing, and where values are explained."""
+    """Each evaluation's list, the reason for a missing list, and the links to explanations."""
     sides: list[RankedDocuments] = []
     missing_texts, explained = [], {}
     for name, record, point in zip(
@@ -259,14 +259,14 @@ def _ranked_lists(
 
 
 def _query_values(changes: pl.DataFrame | None, query_id: str) -> dict[str, float | None]:
-    """The value of a query before and after, and its change; None where one lacks it."""
+    """The value of a query before and after, and its change; None if a value is missing."""
     rows = [] if changes is None else changes.filter(pl.col("query_id") == query_id).to_dicts()
     columns = {"before": "baseline", "after": "candidate", "change": "delta"}
     return {name: rows[0][column] if rows else None for name, column in columns.items()}
 
 
 def _neighbours(fallen: list[str], query_id: str) -> dict[str, str]:
-    """The query before and after this one among those that fell."""
+    """The previous and the next query among the fallen queries."""
     next_queries = dict(pairwise(fallen))
     previous_queries = {second: first for first, second in next_queries.items()}
     neighbours = {"previous": previous_queries.get(query_id), "next": next_queries.get(query_id)}
@@ -274,7 +274,7 @@ def _neighbours(fallen: list[str], query_id: str) -> dict[str, str]:
 
 
 def _hidden_fields(request: WebRequest, pair: EvaluationPair) -> dict[str, str]:
-    """The fields of the form that asks for missing documents."""
+    """The hidden fields of the form that requests missing documents."""
     return {
         "project": request.project.name,
         "before": pair.earlier.sha256,
@@ -307,7 +307,7 @@ def _query_page_address(request: WebRequest, pair: EvaluationPair, query_id: str
 
 
 def _live_address(request: WebRequest, text: str) -> str:
-    """The address where a manager sends a query to the engines; empty for others."""
+    """The address where managers send the query to the engines; empty for other users."""
     if not text or not _can_manage(request):
         return ""
     return f"{request.config.base}{request.project_path('live')}?{urlencode({'text': text})}"

@@ -1,4 +1,4 @@
-"""Comments on queries, records and comparisons: shown, added, taken back."""
+"""Comments on queries, records and comparisons: show, add and withdraw."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _RATER_SUBJECTS = frozenset({"query", "document"})
 def list_comments(
     connection: Connection, request: WebRequest, kind: str, subject: str
 ) -> list[dict[str, Any]]:
-    """The comments on something, the oldest first, and which of them the reader may take back."""
+    """The comments on a subject, the oldest first, marked if the reader may withdraw them."""
     stored_comments = record_notes.list_comments(connection, request.project.id, kind, subject)
     return [
         {
@@ -44,13 +44,13 @@ def list_comments(
 
 
 def _may_withdraw(request: WebRequest, comment: record_notes.Comment) -> bool:
-    """True if the reader wrote it, or manages the project."""
+    """True if the reader wrote the comment or manages the project."""
     is_author = comment.user is not None and comment.user == request.user.id
     return not comment.withdrawn and (is_author or request.role in {"admin", "manager"})
 
 
 def _is_visible(request: WebRequest, comment: record_notes.Comment) -> bool:
-    """True unless a rater would read comments of others about results."""
+    """False if raters would read other people's comments about results."""
     is_author = comment.user is not None and comment.user == request.user.id
     is_discussion = comment.subject.startswith(record_notes.DISCUSSION_PREFIX)
     is_open_to_raters = comment.subject_kind in _RATER_SUBJECTS and not is_discussion
@@ -58,7 +58,7 @@ def _is_visible(request: WebRequest, comment: record_notes.Comment) -> bool:
 
 
 def page(request: WebRequest) -> PageReply:
-    """The comments on something, or the latest of the project."""
+    """The page of the comments on a subject, or of the latest comments of the project."""
     fields = request.values
     with request.store.read() as connection:
         if fields["kind"] and fields["subject"]:
@@ -96,7 +96,7 @@ def add(request: WebRequest) -> ActionReply:
     """Add a comment.
 
     Raises:
-        Refused: the pair is disputed; its raters discuss it on another page.
+        Refused: the pair is disputed; raters discuss disputed pairs on another page.
     """
     fields = request.values
     if fields["subject"].startswith(record_notes.DISCUSSION_PREFIX):
@@ -121,16 +121,16 @@ def add(request: WebRequest) -> ActionReply:
 
 
 def _client_comment_id(request: WebRequest) -> str:
-    """The client's own id, which no other project or user can have used."""
+    """The client's own id, made unique for the project and the user."""
     client_id = request.values["comment_id"]
     return f"{request.project.id}-{request.user.id}-{client_id}" if client_id else ""
 
 
 def withdraw(request: WebRequest) -> ActionReply:
-    """Withdraw a comment; allowed for its author and managers.
+    """Withdraw a comment; only its author and managers may.
 
     Raises:
-        Refused: somebody else's.
+        Refused: another user wrote the comment.
     """
     with request.store.write() as connection:
         comment = record_notes.get_comment(connection, request.project.id, request.path["comment"])
@@ -157,7 +157,7 @@ def withdraw(request: WebRequest) -> ActionReply:
 
 
 def _subject_path(request: WebRequest, kind: str, subject: str) -> str:
-    """The page of the subject of comments; raters, who see no results, stay on the comments."""
+    """The page of the subject of comments; raters see no results and stay on the comments."""
     compared = subject if kind == "comparison" else request.values.get("comparison") or ""
     pair = _PAIR_PATTERN.fullmatch(compared)
     if request.role != "rater" and pair is not None:

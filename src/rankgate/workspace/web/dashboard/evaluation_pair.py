@@ -1,4 +1,4 @@
-"""Two recorded evaluations: the changes of their metrics, and of each query's value.
+"""The changes between two recorded evaluations: metrics, and values of each query.
 
 The pair behind an alert is the pair at the last change-point of its series. Without a change-point,
 it is the last evaluation before the level changed and the evaluation that fired the alert.
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EvaluationPair:
-    """Two recorded evaluations, and the figures that both have.
+    """Two recorded evaluations, with the figures that both have.
 
     Attributes:
         earlier, later: the records.
-        points: the figures of both, by metric, the requested one first.
+        points: the figures of both records by metric, the requested metric first.
     """
 
     earlier: Record
@@ -55,12 +55,12 @@ class EvaluationPair:
 
     @property
     def metric_points(self) -> tuple[Point, Point]:
-        """The figures of the requested metric."""
+        """The figures of the requested metric in both evaluations."""
         return self.points[self.metric]
 
     @property
     def subject(self) -> str:
-        """The pair as the subject of comments."""
+        """The pair as a subject of comments."""
         return f"{self.earlier.sha256}..{self.later.sha256}"
 
 
@@ -70,12 +70,12 @@ class MetricChange:
 
     Attributes:
         metric: the metric.
-        before, after: its values.
-        change: the mean difference of queries with a value in both; without values by query the
-            difference of the two values.
-        low, high: the interval of the mean difference; None without values by query.
+        before, after: the values of the metric.
+        change: the mean difference over queries with a value in both evaluations; without values
+            per query, the difference of the two values.
+        low, high: the interval of the mean difference; None without values per query.
         n: the number of these queries.
-        better: True for a gain, False for a loss; None where the interval has 0, or is missing.
+        better: True for a gain, False for a loss; None if the interval contains 0 or is missing.
     """
 
     metric: str
@@ -89,11 +89,11 @@ class MetricChange:
 
 
 def read_pair(connection: Connection, request: WebRequest) -> EvaluationPair:
-    """The evaluations that a request names, with the metric and the system that it chooses.
+    """Read the evaluations, the metric and the system that a request names.
 
     Raises:
         Refused: the project has no such record.
-        UsageError: the two share no metric.
+        UsageError: the evaluations share no metric.
     """
     fields = request.values
     earlier, later = (
@@ -136,7 +136,7 @@ def read_pair(connection: Connection, request: WebRequest) -> EvaluationPair:
 def _choose_system(
     points: Sequence[Point], other_points: Sequence[Point], system_name: str | None
 ) -> str:
-    """The named system, or the last system that both have, or the last system."""
+    """The named system, or the last system of both records, or the last system."""
     systems = list(dict.fromkeys(point.system for point in points))
     other_systems = {point.system for point in other_points}
     shared_systems = [system for system in systems if system in other_systems]
@@ -148,7 +148,7 @@ def _choose_system(
 def find_alert_pair(
     connection: Connection, request: WebRequest, alert: Alert
 ) -> tuple[Point, Point] | None:
-    """The evaluations before and after the fall that an alert reports; None without a series."""
+    """The evaluations before and after the fall reported by an alert; None without a series."""
     if alert.metric is None:
         return None
     points = [
@@ -180,19 +180,19 @@ def find_alert_pair(
 
 
 def _fall_begin(request: WebRequest, points: list[Point], kind: str) -> datetime:
-    """The first evaluation of the fall that a rule of a kind reports at the last point."""
+    """The first evaluation of the fall that a rule reports at the last point."""
     level = find_level(points)
     changes = read_history(request, points).changes.filter(pl.col("gain") < 0)
     moments = [datetime.fromisoformat(time) for time in changes["at"].to_list()]
     if level is not None and level.clear and kind != "change":
         moments = [moment for moment in moments if moment >= level.since] or [level.since]
-    elif kind == "relative":  # it compares with evaluations just before
+    elif kind == "relative":  # this rule compares with the evaluations just before
         moments = []
     return moments[-1] if moments else points[-1].evaluated_at
 
 
 def metric_changes(request: WebRequest, pair: EvaluationPair) -> list[MetricChange]:
-    """The change of each metric that both evaluations have, the chosen one first."""
+    """The change of each metric of both evaluations, the requested metric first."""
     return [_metric_change(request, *points) for points in pair.points.values()]
 
 
@@ -220,7 +220,7 @@ def _metric_change(request: WebRequest, earlier: Point, later: Point) -> MetricC
 
 
 def query_changes(request: WebRequest, earlier: Point, later: Point) -> pl.DataFrame | None:
-    """``baseline``, ``candidate`` and ``delta`` of each query of both; None without values."""
+    """``baseline``, ``candidate`` and ``delta`` of each query in both; None without values."""
     sides = [
         read_side_values(request, point, point.system, point.metric) for point in (earlier, later)
     ]
@@ -230,7 +230,7 @@ def query_changes(request: WebRequest, earlier: Point, later: Point) -> pl.DataF
 
 
 def sort_worst_first(changes: pl.DataFrame, point: Point) -> pl.DataFrame:
-    """The queries of `query_changes` whose value changed, the largest loss first."""
+    """The queries with a changed value from `query_changes`, the largest loss first."""
     sign = 1 if point.higher_is_better else -1
     return changes.filter(pl.col("delta") != 0).sort(pl.col("delta") * sign, "query_id")
 
@@ -248,12 +248,12 @@ _CAUSES = {
 
 @dataclass(frozen=True)
 class Causes:
-    """The causes of a change.
+    """The causes of a change between two evaluations.
 
     Attributes:
         answer: the main cause, as a sentence.
         rows: ``cause``, ``changed``, ``part`` and ``sentence`` of each cause.
-        problem: the reason why the causes are not known; empty if they are.
+        problem: the reason why the causes are unknown; empty if they are known.
     """
 
     answer: str
@@ -262,7 +262,7 @@ class Causes:
 
 
 def find_causes(request: WebRequest, pair: EvaluationPair) -> Causes:
-    """The parts of a change that come from system, judge, judgments and queries."""
+    """The parts of a change due to system, judge, judgments and queries."""
     earlier, later = pair.metric_points
     key = f"causes {earlier.sha256} {later.sha256} {later.metric} {earlier.system} {later.system}"
 

@@ -1,7 +1,7 @@
-"""Live comparison: two engines of the project answer a typed query side by side, rated in place.
+"""Live comparison: two engines of the project answer a typed query, with ratings in place.
 
-A rating is the answer of the sender to a task, as on the rating page. Its batch is paused, so that
-no one else is asked for what somebody typed.
+A rating is the sender's answer to a task, as on the rating page. The batch of these tasks is
+paused, so that other raters do not get typed queries.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _MAX_TASKS = 1_000
 
 
 class _NoAnswer(Exception):  # noqa: N818 - a problem of an engine, which is not kept
-    """An answer that has a problem."""
+    """A failed answer with its problem."""
 
     def __init__(self, answer: LiveAnswer) -> None:
         super().__init__(answer.problem)
@@ -64,14 +64,14 @@ class _NoAnswer(Exception):  # noqa: N818 - a problem of an engine, which is not
 
 @dataclass(frozen=True)
 class _TypedQuery:
-    """A typed query: its id, whether the project has it, and grades by document.
+    """A typed query with its id and the known grades by document.
 
     Attributes:
         query_id: the id of the project's query with this text, or an id made from the text.
-        stored: True if the project has it.
-        judged: grades by the latest judgments.
-        people_grades: the latest grade by people; the sender's grade if it exists.
-        own_grades: grades of the sender.
+        stored: True if the project has the query.
+        judged: the grades in the latest judgments.
+        people_grades: the latest grade by any person; the sender's grade if there is one.
+        own_grades: the grades of the sender.
     """
 
     query_id: str
@@ -81,12 +81,12 @@ class _TypedQuery:
     own_grades: Mapping[str, float]
 
     def grade(self, doc_id: str) -> float | None:
-        """The grade of a document: judged, else rated; None without one."""
+        """The grade of a document from judgments or ratings; None if ungraded."""
         return self.judged.get(doc_id, self.people_grades.get(doc_id))
 
 
 def live_page(request: WebRequest) -> PageReply:
-    """The answers of two engines to a typed query, or only the form."""
+    """The page with the answers of two engines to a typed query, or with only the form."""
     fields = request.values
     text = (fields["text"] or "").strip()
     with request.store.read() as connection:
@@ -130,7 +130,7 @@ def live_page(request: WebRequest) -> PageReply:
 
 
 def _choose_engines(request: WebRequest, names: list[str]) -> dict[str, str]:
-    """The chosen engine of each side; the first two by default."""
+    """The engine chosen for each side; the first two by default."""
     defaults = (*names[:2], *names[:1] * 2, "", "")
     return {
         side: request.values[side] or default
@@ -141,7 +141,7 @@ def _choose_engines(request: WebRequest, names: list[str]) -> dict[str, str]:
 def _ask_engines(
     request: WebRequest, engine_by_side: Mapping[str, str], text: str
 ) -> dict[str, LiveAnswer]:
-    """The answers of both sides, which are queried at the same time."""
+    """The answers of both engines, which are queried at the same time."""
     with ThreadPoolExecutor(len(SIDES)) as pool:
         futures = {
             side: pool.submit(
@@ -157,12 +157,12 @@ def _ask_engines(
 
 
 def _read_answer(request: WebRequest, name: str, parameters: str | None, text: str) -> LiveAnswer:
-    """The answer of an engine with some parameters; a problem of it is in the answer."""
+    """The answer of an engine with some parameters; the answer includes any problem."""
     try:
         with request.store.read() as connection:
             definition = project_engines.get_engine(connection, request.project.id, name)
         configuration = configure_engine(request, definition)
-        if parameters:  # limits of the server are checked with them, too
+        if parameters:  # limits of the server are also checked with the parameters
             values = configuration.with_parameters(parameters.split()).engine.parameters
             settings = {**definition.settings, "parameters": values}
             configuration = configure_engine(request, replace(definition, settings=settings))
@@ -241,7 +241,7 @@ def _rank(answer: LiveAnswer, query: _TypedQuery) -> RankedDocuments:
 
 
 def _with_fields(document: LiveDocument, stored: Document | None) -> Document:
-    """A document with the fields of the answer; those of the store where the answer has none."""
+    """A document with the fields of the answer, or of the store if the answer has no fields."""
     if stored is not None and not set(document.fields) - {EXPLANATION}:
         return replace(stored, fields={**stored.fields, **document.fields})
     return Document(
@@ -253,7 +253,7 @@ def rate_live(request: WebRequest) -> ActionReply:
     """Record the sender's grade of a document for a typed query.
 
     Raises:
-        Refused: neither of the engines answered with this document.
+        Refused: no engine returned this document.
     """
     fields = request.values
     text = fields["text"].strip()

@@ -1,8 +1,7 @@
-"""The metric of the overview: its choice, its chart, and the queries that moved most.
+"""The main metric of the overview: its choice, its chart, and the queries that moved most.
 
-The metric is the one that the project names, else the first of the last gate or of the last
-evaluation. The queries come from the last gate or comparison, or from two evaluations if these are
-later.
+The project may name the metric; otherwise it is the first metric of the last gate or of the last
+evaluation. The queries come from the last gate or comparison, or from two later evaluations.
 """
 
 from __future__ import annotations
@@ -70,11 +69,11 @@ class Decision:
 
     Attributes:
         record: the record.
-        sentence: for people, as gates and comparisons print it; empty without one.
-        reason: of the first rule that decided a gate; empty without one.
-        metrics: of the gate's rules or the comparison, in their order.
-        names: of the baseline and the candidate; empty where they are not known.
-        rules: of a gate, each with its figures.
+        sentence: the sentence that the gate or comparison prints; may be empty.
+        reason: the reason of the first rule that decided the gate; may be empty.
+        metrics: the metrics of the gate's rules or of the comparison, in order.
+        names: the names of baseline and candidate; empty if unknown.
+        rules: the rules of a gate with their figures.
     """
 
     record: Record
@@ -86,7 +85,7 @@ class Decision:
 
 
 def read_decision(request: WebRequest, record: Record) -> Decision:
-    """The gate or the comparison of a record; only the record where its result is unknown."""
+    """The gate or comparison of a record; if its result is unknown, only the record."""
     result = read_result(request, record)
     if isinstance(result, Comparisons):
         return Decision(
@@ -118,11 +117,11 @@ def choose_series(
     decision: Decision | None,
     points_by_series: PointsBySeries,
 ) -> tuple[str, str] | None:
-    """The metric and the system that the overview shows; None without any series.
+    """The metric and system shown on the overview; None if there are no series.
 
     Args:
-        request: the request.
-        latest: the latest records, the last first.
+        request: the request of the page.
+        latest: the latest records, newest first.
         decision: the last gate or comparison.
         points_by_series: the points of each series that is still evaluated, by metric and system.
     """
@@ -147,7 +146,7 @@ def choose_series(
 
 
 def _last_evaluated_metrics(request: WebRequest, latest: Sequence[Record]) -> list[str]:
-    """The metrics of the last evaluation, in its order."""
+    """The metrics of the last evaluation, in order."""
     for record in latest:
         if record.kind == "evaluation":
             values = read_query_values(request, record)
@@ -157,14 +156,14 @@ def _last_evaluated_metrics(request: WebRequest, latest: Sequence[Record]) -> li
 
 
 def read_points(connection: Connection, project: int, metric: str, system: str) -> list[Point]:
-    """The latest points of a series with a value; with equal times, the point recorded last."""
+    """The latest points with a value in a series; for equal times, the point recorded last."""
     points = series.list_points(connection, project, metric, system=system)
     point_of_moment = {point.evaluated_at: point for point in points if point.value is not None}
     return list(point_of_moment.values())[-_MAX_POINTS:]
 
 
 def draw_metric(connection: Connection, request: WebRequest, points: Sequence[Point]) -> str:
-    """The chart of a series: intervals, breaks, annotations and alerts; empty without points."""
+    """Draw a series with intervals, breaks, annotations and alerts; empty without points."""
     if not points:
         return ""
     segments = split_comparable(points)
@@ -196,7 +195,7 @@ def draw_metric(connection: Connection, request: WebRequest, points: Sequence[Po
 def _alert_marks(
     connection: Connection, project: int, points: Sequence[Point]
 ) -> Iterator[TimelineMark]:
-    """The alerts of a series, each at the evaluation before it."""
+    """The marks of a series' alerts, each at the evaluation before the alert."""
     last = points[-1]
     for alert in alerts.list_alerts(connection, project, most=_MAX_ALERTS):
         if alert.metric != last.metric or alert.slice or alert.system not in {"", last.system}:
@@ -208,7 +207,7 @@ def _alert_marks(
 
 @dataclass(frozen=True)
 class MovedQuery:
-    """A query whose value changed."""
+    """A query with a changed value."""
 
     query_id: str
     baseline: float
@@ -220,15 +219,15 @@ class MovedQuery:
 
 @dataclass(frozen=True)
 class QueryMoves:
-    """The queries that moved most between two systems, or two evaluations of one.
+    """The queries that moved most between two systems, or two evaluations of a system.
 
     Attributes:
         metric: the metric of the values.
-        baseline, candidate: names of the two sides; for two evaluations, their days.
+        baseline, candidate: the names of the two sides; for two evaluations, their dates.
         record: the hash of the record with the values of the candidate.
         moved: the number of queries whose values differ.
         count: the number of queries with a value on both sides.
-        queries: the worst first.
+        queries: the queries, the largest loss first.
         addresses: the page of each query.
         comparison: the page that compares the two evaluations; empty for two systems of one record.
     """
@@ -259,9 +258,9 @@ def find_moves(
     points: Sequence[Point],
     decision: Decision | None,
 ) -> QueryMoves | None:
-    """The queries that moved most, of the later of the last decision and the last evaluation.
+    """The queries that moved most in the last decision or evaluation, whichever is later.
 
-    None without two sides with values by query.
+    None if there are not two sides with values per query.
     """
     is_decided_last = decision is not None and (
         not points or decision.record.evaluated_at >= points[-1].evaluated_at
@@ -275,9 +274,9 @@ def find_moves(
 def _evaluated_moves(
     connection: Connection, request: WebRequest, points: Sequence[Point]
 ) -> QueryMoves | None:
-    """The moves between the last evaluation and one before it that is comparable.
+    """The moves between the last evaluation and an earlier comparable evaluation.
 
-    The one before is of the time before the level of the series changed, if it did.
+    If the level of the series changed, the earlier evaluation precedes this change.
     """
     if not points:
         return None
@@ -331,7 +330,7 @@ def _decided_moves(
 def read_side_values(
     request: WebRequest, record: Record | Point, system: str, metric: str
 ) -> pl.DataFrame | None:
-    """The values of a system in a record: ``query_id`` and ``value``; None without any."""
+    """A system's values in a record: ``query_id`` and ``value``; None if there are none."""
     values = read_query_values(request, record)
     if values is None or metric not in values.metrics:
         return None

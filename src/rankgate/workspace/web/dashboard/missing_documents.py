@@ -1,4 +1,4 @@
-"""The ungraded documents of two evaluations' lists, and their batch."""
+"""The ungraded documents in the lists of two evaluations, and the batch for them."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _PRIORITY = 1
 def first_documents(
     connection: Connection, request: WebRequest, pair: EvaluationPair, query_ids: Collection[str]
 ) -> list[pl.DataFrame]:
-    """The first documents of both evaluations' runs: ``query_id``, ``doc_id`` and ``judged``.
+    """The first documents of both runs: ``query_id``, ``doc_id`` and ``judged``.
 
-    A run that the store does not have is left out.
+    A run that is not in the store is left out.
     """
     tables = []
     for record, point in zip((pair.earlier, pair.later), pair.metric_points, strict=True):
@@ -66,7 +66,7 @@ def first_documents(
 
 
 def judged_shares(tables: Sequence[pl.DataFrame]) -> list[dict[str, float]]:
-    """The share of judged documents by query, of each table of `first_documents`."""
+    """The share of judged documents by query, for each table of `first_documents`."""
     return [
         dict(table.group_by("query_id").agg(pl.col("judged").mean()).iter_rows())
         for table in tables
@@ -76,7 +76,7 @@ def judged_shares(tables: Sequence[pl.DataFrame]) -> list[dict[str, float]]:
 def missing_pairs(
     connection: Connection, request: WebRequest, tables: Sequence[pl.DataFrame]
 ) -> pl.DataFrame:
-    """The unjudged pairs of lists without later ratings."""
+    """The unjudged pairs without later ratings."""
     unjudged = pl.concat([table.filter(~pl.col("judged")).select(_PAIR) for table in tables])
     rated = read_graded_pairs(connection, request)
     return unjudged.unique(maintain_order=True).join(
@@ -85,7 +85,7 @@ def missing_pairs(
 
 
 def fallen_queries(request: WebRequest, pair: EvaluationPair) -> list[str]:
-    """The queries whose value of the chosen metric is worse in the later evaluation."""
+    """The queries with a worse value of the chosen metric in the later evaluation."""
     table = query_changes(request, *pair.metric_points)
     if table is None:
         return []
@@ -97,8 +97,8 @@ def fallen_queries(request: WebRequest, pair: EvaluationPair) -> list[str]:
 def add_missing_batch(request: WebRequest) -> ActionReply:
     """Ask raters for the missing grades of a query, or of all queries that fell.
 
-    The batch of two evaluations has each document once, however often the button is pressed.
-    Documents that wait in another open batch are not asked for again.
+    The batch of two evaluations has each document once, even if the button is pressed again.
+    Documents in another open batch are not added.
     """
     fields = request.values
     with request.store.write() as connection:
@@ -138,7 +138,7 @@ def add_missing_batch(request: WebRequest) -> ActionReply:
 
 
 def find_batch(connection: Connection, request: WebRequest, pair: EvaluationPair) -> Batch | None:
-    """The batch for the missing documents of two evaluations; None without one."""
+    """The batch for the missing documents of two evaluations; None if it does not exist."""
     name = _batch_name(pair)
     project_batches = batches.list_batches(connection, request.project.id)
     return next((batch for batch in project_batches if batch.name == name), None)
@@ -151,7 +151,7 @@ def _batch_name(pair: EvaluationPair) -> str:
 
 
 def list_rater_names(request: WebRequest) -> list[str]:
-    """The names of users who may rate in the project."""
+    """The names of the users who may rate in the project."""
     with request.store.read() as connection:
         members = users.members(connection, request.project.id)
     return [user.name for user, role in members if role in RATING_ROLES]

@@ -1,6 +1,6 @@
-"""The next steps of a project: problems that need attention, the next step, and the first step.
+"""Next steps of a project: urgent problems, the step to take now, and the first step.
 
-Every step is a sentence with a link that its reader may follow.
+Every step is a sentence with a link that the reader is allowed to open.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _MAX_ALERTS = 3
 
 @dataclass(frozen=True)
 class Step:
-    """Something to do, or to look at.
+    """An action for the reader, or a problem to look at.
 
     Attributes:
         kind: ``alert``, ``job``, ``disputes``, ``unjudged``, ``verdict``, ``queries``, or ``first``
-            where nothing is recorded yet.
+            for a project without records.
         text: a sentence on the state.
         label: the text of the link to the action.
-        path: the path of its page below the server's; empty where the reader may not do it.
+        path: the path of its page below the server's; empty if the reader has no permission.
     """
 
     kind: str
@@ -57,14 +57,14 @@ def list_attention(
     judged: Mapping[str, float],
     disputed: int,
 ) -> list[Step]:
-    """What needs attention, the most urgent first.
+    """The problems that need attention, the most urgent first.
 
     Args:
-        connection: of the store.
-        request: the request.
-        open_alerts: alerts that are not resolved.
+        connection: a connection to the store.
+        request: the request of the page.
+        open_alerts: the unresolved alerts.
         judged: the share of judged documents of the last run, by depth.
-        disputed: pairs that wait for a final word.
+        disputed: the number of pairs that need a final decision.
     """
     steps = [*_failed_jobs(connection, request), *_alert_steps(request, open_alerts)]
     if disputed:
@@ -114,7 +114,7 @@ def choose_next_step(
     decision: Decision | None,
     moves: QueryMoves | None,
 ) -> Step | None:
-    """The one step to take next; None if no action is needed."""
+    """The next step; None if no action is needed."""
     urgent = next((step for step in attention if step.kind in {"job", "alert"}), None)
     if urgent is not None:
         return urgent
@@ -137,7 +137,7 @@ def choose_next_step(
 
 
 def _judge_next_path(connection: Connection, request: WebRequest, decision: Decision | None) -> str:
-    """The page of what to judge next, of the two runs of a decision where the store has them."""
+    """The page of the next pairs to judge, for the two runs of a decision if they are stored."""
     path = request.project_path("next")
     names = decision.names if decision else ()
     runs = [stored_runs.find_run(connection, request.project.id, name) for name in names]
@@ -153,8 +153,8 @@ def find_first_step(
     """The first step of a project without records.
 
     Args:
-        connection: of the store.
-        request: the request.
+        connection: a connection to the store.
+        request: the request of the page.
         project_state: ``batches``, ``runs`` and ``progress`` of the project.
     """
     runs, batches, progress = (project_state[name] for name in ("runs", "batches", "progress"))

@@ -1,7 +1,7 @@
 """The overview of a project, and the list of projects with their state.
 
-The overview begins with what needs attention and the next step; then come the metric as a chart,
-the last verdict, the queries that moved most, other metrics, and the work of raters.
+The overview begins with urgent problems and the next step; then follow the chart of the metric, the
+last verdict, the queries that moved most, other metrics, and the work of raters.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ _MAX_LATEST = 8
 
 @dataclass(frozen=True)
 class _LineGroup:
-    """Small lines of series with values of one kind, drawn on one scale.
+    """Small lines of series with the same kind of values, drawn on one scale.
 
     Attributes:
-        name: of the kind.
+        name: the name of the kind of values.
         low, high: the values at the edges of every line.
-        lines: of the series.
+        lines: the lines of the series.
     """
 
     name: str
@@ -79,16 +79,16 @@ class _LineGroup:
 
 @dataclass(frozen=True)
 class _Quality:
-    """The quality of a project, of its latest records.
+    """The quality of a project, computed from its latest records.
 
     Attributes:
         data: the JSON of the page.
-        decision: the last gate, or the last comparison without one.
-        main: the line of the series of the overview's metric; None without any series.
-        drawing: its chart.
+        decision: the last gate; without a gate, the last comparison.
+        main: the line of the overview's metric; None without series.
+        drawing: the chart of the metric.
         moves: the queries that moved most.
         groups: all other series.
-        open_alerts: alerts that are not resolved.
+        open_alerts: the unresolved alerts.
     """
 
     data: dict[str, Any]
@@ -101,10 +101,10 @@ class _Quality:
 
 
 def overview_page(request: WebRequest) -> PageReply:
-    """What needs attention, the metric, the last verdict, queries; then the work of raters."""
+    """The overview page: urgent problems, the metric, the last verdict, queries, and rater work."""
     project_page = project_pages.project_overview(request)
     with request.store.read() as connection:
-        metric = request.project.settings.get("metric", "")  # a new one is shown at once
+        metric = request.project.settings.get("metric", "")  # a new alert is shown at once
         quality = request.cached(f"quality {metric}", lambda: _read_quality(connection, request))
         judgment_state = quality.data["judgments"] or {}
         attention = list_attention(
@@ -206,7 +206,7 @@ def _read_quality(connection: Connection, request: WebRequest) -> _Quality:
 
 
 def _find_decision(connection: Connection, request: WebRequest) -> Decision | None:
-    """The last gate; without one the last comparison."""
+    """The last gate; without a gate, the last comparison."""
     project = request.project.id
     record = next(iter(_list_gates(connection, project, most=1)), None) or next(
         iter(records.list_records(connection, project, kind=Comparisons.kind, most=1)), None
@@ -220,7 +220,7 @@ def _list_gates(connection: Connection, project: int, *, most: int) -> list[Reco
 
 
 def _recent_points(connection: Connection, project: int) -> dict[tuple[str, str], list[Point]]:
-    """The points of series that are still evaluated, longest series first."""
+    """The points of recently evaluated series, the longest series first."""
     latest = records.list_records(connection, project, most=_MAX_RECORDS)
     if not latest:
         return {}
@@ -257,7 +257,7 @@ def _make_line(
 
 
 def _line_order(line: TrendLine) -> tuple[bool, int]:
-    """Lines with open alerts come first, then losses, gains, and others."""
+    """The sort key of lines: open alerts first, then losses, gains, and the rest."""
     return not line.alert, ("fail", "pass", "").index(line.verdict)
 
 
@@ -269,7 +269,7 @@ def _group_lines(
     lines: Mapping[tuple[str, str], TrendLine],
     open_alerts: Sequence[Alert],
 ) -> tuple[_LineGroup, ...]:
-    """The lines of each kind of values on one scale: shares from 0 to 1, or one metric."""
+    """The lines grouped by kind of values: shares from 0 to 1, or one metric."""
     names = sorted(points_by_series, key=lambda name: _line_order(lines[name]))[:_MAX_LINES]
     names_by_kind: dict[str, list[tuple[str, str]]] = {}
     values_by_kind: dict[str, list[float]] = {}
@@ -304,7 +304,7 @@ def _trend_data(line: TrendLine) -> dict[str, PageValue]:
 
 
 def _metric_data(main: TrendLine | None, points: Sequence[Point]) -> dict[str, PageValue] | None:
-    """The metric of the overview with its last value and interval."""
+    """The metric of the overview, with its last value and interval."""
     if main is None or not points:
         return None
     last = points[-1]
@@ -321,7 +321,7 @@ def _metric_data(main: TrendLine | None, points: Sequence[Point]) -> dict[str, P
 def _judgment_state(
     connection: Connection, request: WebRequest, latest: list[Record]
 ) -> dict[str, PageValue] | None:
-    """The age of the latest judgments, and the share that they cover of the last run."""
+    """The age of the latest judgments, and their coverage of the last run."""
     stored_judgments = stored_runs.list_judgments(connection, request.project.id)
     newest = stored_judgments[-1] if stored_judgments else None
     coverage = next(
@@ -344,9 +344,9 @@ def _judgment_state(
 
 
 def _run_coverage(request: WebRequest, record: Record) -> dict[str, PageValue] | None:
-    """Shares of judged documents by depth, over all queries of the run that was evaluated.
+    """Shares of judged documents by depth, over all queries of the evaluated run.
 
-    The record has the shares of the queries with judgments; in others no document is judged.
+    The record has the shares for queries with judgments; other queries have no judged documents.
     """
     if record.kind != "evaluation":
         return None
@@ -371,7 +371,7 @@ _HIDDEN_FROM_RATERS = dict.fromkeys(("verdict", "gated_at", "evaluated_at", "rec
 
 
 def projects_page(request: WebRequest) -> PageReply:
-    """The projects of the user, each with its last verdict and its open alerts."""
+    """The page of the user's projects, each with its last verdict and open alerts."""
     list_page = project_pages.list_projects(request)
     with request.store.read() as connection:
         rows = [

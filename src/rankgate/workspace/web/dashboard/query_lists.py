@@ -1,4 +1,4 @@
-"""Both lists of a query, and the steps of its value, from a record and the store."""
+"""Both lists of a query, and the computation of its value, from a record and the store."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ class QueryLists:
 
     Attributes:
         query: the query.
-        systems: names, the baseline first.
-        ranked: of each system.
+        systems: the names of the systems, the baseline first.
+        ranked: the ranked documents of each system.
         explained: the systems whose values can be explained.
         missing: the reason for missing lists or explanations; empty if there are lists.
     """
@@ -69,12 +69,12 @@ class QueryLists:
 
     @property
     def documents(self) -> set[str]:
-        """Every document in a list."""
+        """The ids of all documents in the lists."""
         return {doc for ranked in self.ranked for doc, _ in ranked.values()}
 
     @property
     def data(self) -> list[dict[str, PageValue]]:
-        """The lists as rows of JSON: system, rank, document, grade, ranks gained."""
+        """The lists as JSON rows: system, rank, document, grade, ranks gained."""
         rows: list[dict[str, PageValue]] = []
         for position, (system, ranked) in enumerate(zip(self.systems, self.ranked, strict=True)):
             other_ranks = self._places(position)
@@ -91,13 +91,13 @@ class QueryLists:
         return rows
 
     def _places(self, position: int) -> dict[str, int]:
-        """The ranks of documents in the other list, if it exists."""
+        """The ranks of documents in the other list, if there are two lists."""
         if len(self.ranked) < PAIR_SIZE:
             return {}
         return {doc: rank for rank, (doc, _) in self.ranked[1 - min(position, 1)].items()}
 
     def html(self, texts: Mapping[str, str]) -> str:
-        """The first two lists side by side."""
+        """The first two lists side by side, as HTML."""
         if not self.ranked:
             return ""
         lists = [
@@ -134,7 +134,7 @@ class QueryLists:
 def find_query_lists(
     connection: Connection, request: WebRequest, record: Record, query: str
 ) -> QueryLists:
-    """The lists of a query in a record: from the record, or from the runs that the store has."""
+    """The lists of a query in a record, from the record or from stored runs."""
     names = list_systems(request, record)
     run_tables = [read_run(connection, request, record, name) for name in names]
     grades_table = read_judgments(connection, request, record)
@@ -163,10 +163,10 @@ def explain_value(
     metric: str,
     system: str,
 ) -> Explanation | None:
-    """The computation of the value of a metric for a query.
+    """The steps by which a metric's value for a query is computed.
 
     Returns:
-        None if run, judgments or convention are not in the store.
+        None if the run, the judgments or the convention is not in the store.
 
     Raises:
         UsageError: the metric is unknown, or the query has no judgments.
@@ -190,13 +190,13 @@ def explain_value(
 def explanation_address(
     request: WebRequest, query: str, metric: str, record: Record, system: str
 ) -> str:
-    """The address of the page that shows step by step how a value is computed."""
+    """The address of the page that shows the computation of a value step by step."""
     parameters = {"query": query, "metric": metric, "record": record.sha256, "system": system}
     return f"{request.config.base}{request.project_path('explain')}?{urlencode(parameters)}"
 
 
 def list_systems(request: WebRequest, record: Record) -> tuple[str, ...]:
-    """The systems of a record, of a comparison the baseline first."""
+    """The systems of a record; for a comparison, the baseline first."""
     result = read_result(request, record)
     if isinstance(result, Verdict):
         return result.names
@@ -220,7 +220,7 @@ def read_run(
 def read_judgments(
     connection: Connection, request: WebRequest, record: Record
 ) -> pl.DataFrame | None:
-    """The judgments of a record; None if the store does not have them."""
+    """The judgments of a record; None if they are not in the store."""
     for stored_judgments in stored_runs.list_judgments(
         connection, request.project.id, archived=True
     ):
@@ -230,7 +230,7 @@ def read_judgments(
 
 
 def _find_convention(request: WebRequest, record: Record) -> Convention | None:
-    """The convention of a record, if its axes are known."""
+    """The convention of a record, if its axes are stored."""
     preset = CONVENTIONS.get(record.convention)
     if preset is not None and preset.hash == record.convention_hash:
         return preset
@@ -245,7 +245,7 @@ def _find_convention(request: WebRequest, record: Record) -> Convention | None:
 def _lists_from_record(
     request: WebRequest, record: Record, query: str, names: Sequence[str]
 ) -> list[RankedDocuments]:
-    """The lists that a comparison itself has."""
+    """The lists stored in a comparison's record."""
     result = read_result(request, record)
     if not isinstance(result, Comparisons) or len(names) != PAIR_SIZE:
         return []
@@ -265,7 +265,7 @@ def _lists_from_record(
 def rank_documents(
     run: pl.DataFrame, grades_table: pl.DataFrame | None, query: str
 ) -> RankedDocuments:
-    """The first documents of a stored run, equal scores by document as trec_eval has them."""
+    """The first documents of a stored run; ties by document id, as in trec_eval."""
     query_rows = run.filter(pl.col("query_id") == query)
     query_rows = query_rows.sort("score", "doc_id", descending=[True, True]).head(LIST_DEPTH)
     grade_of_document: dict[str, float] = {}
@@ -279,7 +279,7 @@ def rank_documents(
 
 
 def _find_missing_reason(stored_systems: Sequence[str], grades_table: pl.DataFrame | None) -> str:
-    """The reason why there are no lists, or no explanation of a value; empty if there are."""
+    """The reason for missing lists or explanations; empty if nothing is missing."""
     if not stored_systems:
         return "The runs of this record are not in the store; add them to see lists and steps."
     if grades_table is None:

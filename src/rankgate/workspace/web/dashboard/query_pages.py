@@ -1,4 +1,4 @@
-"""One query: its values over the records, both lists, how a value was computed, judgments."""
+"""Pages of queries: values over the records, both lists, computations and judgments."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _MAX_RECORDS = 60
 
 
 def query_page(request: WebRequest) -> PageReply:
-    """The page of a query: values, lists, judgments, comments."""
+    """The page of a query with values, lists, judgments and comments."""
     query = request.values["query"]
     with request.store.read() as connection:
         latest = _records_with_values(connection, request)
@@ -125,7 +125,7 @@ def query_page(request: WebRequest) -> PageReply:
 
 
 def explanation_page(request: WebRequest) -> PageReply:
-    """The computation of the value of a metric for a query, step by step.
+    """The page with the computation of a metric's value for a query, step by step.
 
     Raises:
         Refused: the store lacks the run, the judgments or the convention.
@@ -176,7 +176,7 @@ def _records_with_values(connection: Connection, request: WebRequest) -> list[Re
 
 
 def _last_record_of(request: WebRequest, latest: Sequence[Record], query: str) -> Record | None:
-    """The latest record that has values of the query."""
+    """The latest record with values of the query."""
     values_by_record = ((record, read_query_values(request, record)) for record in latest)
     return next(
         (record for record, values in values_by_record if values and query in values.rows), None
@@ -202,7 +202,7 @@ def _query_data(
 
 @dataclass(frozen=True)
 class _QueryValue:
-    """The value of a query in a record."""
+    """The value of a query in a record, for one metric and system."""
 
     record: str
     evaluated_at: datetime
@@ -213,7 +213,7 @@ class _QueryValue:
 
 
 def _query_value_rows(request: WebRequest, record: Record, query: str) -> list[_QueryValue]:
-    """The values of a query in a record, one a metric and system."""
+    """The values of a query in a record, one per metric and system."""
     values = read_query_values(request, record)
     if values is None:
         return []
@@ -225,7 +225,7 @@ def _query_value_rows(request: WebRequest, record: Record, query: str) -> list[_
 
 @dataclass(frozen=True)
 class _JudgedDocument:
-    """A document with its grade by some judgments."""
+    """A document with its grade in some judgments."""
 
     judgments: str
     doc_id: str
@@ -235,7 +235,7 @@ class _JudgedDocument:
 def _judgment_rows(
     connection: Connection, request: WebRequest, query: str
 ) -> list[_JudgedDocument]:
-    """The grades of the query's documents by the latest judgments."""
+    """The grades of the query's documents in the latest judgments."""
     stored_judgments = stored_runs.list_judgments(connection, request.project.id)
     if not stored_judgments:
         return []
@@ -248,7 +248,7 @@ def _judgment_rows(
 
 
 def _document_line(view: Mapping[str, Any]) -> str:
-    """The first fields of a document in a line."""
+    """The first fields of a document on one line."""
     texts = ["".join(text for text, _ in field["segments"]) for field in view["fields"][:2]]
     return " · ".join(texts)[:_LINE_LENGTH]
 
@@ -257,7 +257,7 @@ _LINE_LENGTH = 200
 
 
 def _trend_lines(rows: list[_QueryValue], latest: Sequence[Record]) -> list[TrendLine]:
-    """The values of each system over time, as small lines; gaps where they are not comparable."""
+    """The values of each system over time, as small lines with gaps between incomparable values."""
     lines = []
     for system in dict.fromkeys(row.system for row in rows):
         values = {row.record: row.value for row in rows if row.system == system}
@@ -276,7 +276,7 @@ def _trend_lines(rows: list[_QueryValue], latest: Sequence[Record]) -> list[Tren
 
 
 def queries_page(request: WebRequest) -> PageReply:
-    """The queries of the project and of its latest record that are not archived, with values."""
+    """The page of active queries of the project and its latest record, with values."""
     fields = request.values
     search_text = (fields["words"] or "").lower()
     with request.store.read() as connection:
@@ -334,7 +334,7 @@ _PAGE_SIZE = 100
 
 @dataclass(frozen=True)
 class _QueryRow:
-    """A query in the list, with its values by metric and the number of its comments."""
+    """A query in the list, with its values by metric and its number of comments."""
 
     query_id: str
     text: str
@@ -346,11 +346,11 @@ class _QueryRow:
 def _query_rows(
     values: QueryValues | None, text_of_query: Mapping[str, str | None], counts: Mapping[str, int]
 ) -> list[_QueryRow]:
-    """A row for each query and system, those with the lowest values first."""
+    """A row for each query and system, lowest values first."""
     rows: list[_QueryRow] = []
     if values is not None and values.metrics:
         metrics = values.metrics
-        system = values.table["system"][-1]  # of a comparison the candidate, which comes last
+        system = values.table["system"][-1]  # the candidate of a comparison, which comes last
         system_rows = values.table.filter(pl.col("system") == system)
         for row in system_rows.sort(metrics[0], "query_id", nulls_last=True).iter_rows(named=True):
             figures = {name: row[name] for name in metrics}

@@ -1,8 +1,8 @@
-"""Pages of records: the list, a record, and the evidence for its verdict.
+"""Pages of records: the list, single records, and the evidence for verdicts.
 
-The evidence for each rule of a verdict is a section of its page. The list of records has
-filters, search, pages, and addresses that can be shared. A record is its result as a page,
-with the files of its tables, charts and values.
+The page of a verdict has a section with the evidence for each rule. The list of records has
+filters, search, pages, and addresses that can be shared. The page of a record shows its result,
+with files of its tables, charts and values.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _TEXT_COLUMNS = frozenset({0, 1, 2, 3, 4})
 
 
 def evidence_section(verdict: Verdict) -> Section:
-    """Every figure behind every rule: difference, interval, margin, detectable difference."""
+    """The figures behind each rule: difference, interval, margin, detectable difference."""
     rows = []
     for rule_result in verdict.rules:
         rule, outcome = rule_result.rule, rule_result.outcome
@@ -139,7 +139,7 @@ ONLINE_GROUPS = ("experiments", "kpis")
 
 
 def records_page(request: WebRequest) -> PageReply:
-    """The records that fit, the latest first."""
+    """The page of records that match the filters, newest first."""
     fields = request.values
     record_filter = _make_filter(fields)
     page_size = min(max(fields["most"] or DEFAULT_RECORDS, 1), _MAX_RECORDS)
@@ -192,7 +192,7 @@ def _make_filter(fields: Mapping[str, Any]) -> RecordFilter:
 
 
 def _kind_group(kind: str) -> str:
-    """The group of a kind, or the group itself; empty for a kind without a group."""
+    """The group of a kind; a group is returned unchanged; empty for a kind without a group."""
     groups = ((name.lower(), group_kinds) for name, group_kinds in KIND_GROUPS)
     return next((name for name, kinds in groups if kind == name or kind in kinds), "")
 
@@ -206,7 +206,7 @@ def _query_string(parameters: Mapping[str, str]) -> str:
 
 
 def _make_tabs(kinds: Mapping[str, int], current_kind: str | None) -> list[dict[str, PageValue]]:
-    """The groups and other kinds that there are, with how many records each has."""
+    """The groups and other kinds of existing records, with their numbers of records."""
     grouped_kinds = {kind for _, group_kinds in KIND_GROUPS for kind in group_kinds}
     tabs = [
         (name.lower(), name, sum(kinds.get(kind, 0) for kind in group_kinds))
@@ -237,7 +237,7 @@ _MAX_QUERIES = 200
 
 @dataclass(frozen=True)
 class _RecordContent:
-    """The content of a record's page, which never changes.
+    """The content of a record's page, which is constant.
 
     Attributes:
         document: the document of the result.
@@ -249,7 +249,7 @@ class _RecordContent:
 
 
 def record_page(request: WebRequest) -> PageReply:
-    """The record, its result, and its comments."""
+    """The page of a record with its result and comments."""
     with request.store.read() as connection:
         record = find_record(connection, request)
         values = records.read_values(connection, record.id)
@@ -282,7 +282,7 @@ def _make_record_content(
     if result is None:
         return None
     project = request.project.id
-    counts = (  # the texts are on the page
+    counts = (  # the texts are already on the page
         queries_documents.count_queries(connection, project),
         queries_documents.count_documents(connection, project),
     )
@@ -298,13 +298,13 @@ def _make_record_content(
 
 
 def _query_texts(connection: Connection, request: WebRequest) -> dict[str, str]:
-    """The texts of all queries of the project, also of archived ones."""
+    """The texts of all queries of the project, including archived queries."""
     queries = queries_documents.list_queries(connection, request.project.id, archived=True)
     return {query.query_id: query.text for query in queries if query.text}
 
 
 def _make_links(request: WebRequest, record: Record, texts: Mapping[str, str]) -> page.Links:
-    """The addresses of a record's tables, charts and queries, and the texts of these."""
+    """The addresses of a record's tables, charts and queries, and the texts of the queries."""
     address = record_address(request, record)
     query = partial(query_address, request, record=record)
     query_ids = _linked_queries(request, record)
@@ -319,7 +319,7 @@ def _make_links(request: WebRequest, record: Record, texts: Mapping[str, str]) -
 def _listed_titles(
     connection: Connection, request: WebRequest, result: Result
 ) -> pl.DataFrame | None:
-    """The titles of the documents in the lists of a comparison, as reports take them."""
+    """The titles of the documents in a comparison's lists, in the form for reports."""
     if not isinstance(result, Comparisons):
         return None
     tables = [comparison.lists.select("query_id", "doc_id") for comparison in result.comparisons]
@@ -352,7 +352,7 @@ def _make_document(
 
 
 def _value_tables(table: pl.DataFrame, texts: dict[str, str]) -> list[DocumentTable]:
-    """The queries of each system with the lowest values of the first metric."""
+    """For each system, a table of the queries with the lowest values of the first metric."""
     metrics = [name for name in table.columns if name not in {"system", "query_id"}]
     tables = []
     for (system,), values in table.group_by("system", maintain_order=True):
@@ -376,7 +376,7 @@ def _value_tables(table: pl.DataFrame, texts: dict[str, str]) -> list[DocumentTa
 
 
 def _linked_queries(request: WebRequest, record: Record) -> frozenset[str]:
-    """The queries that have a page with values of this record."""
+    """The queries with values in this record and with a page."""
     values = read_query_values(request, record)
     if values is not None:
         return frozenset(values.rows)
@@ -404,7 +404,7 @@ def _find_document(request: WebRequest) -> tuple[Record, Document]:
 
 
 def table_page(request: WebRequest) -> PageReply:
-    """One table of a record."""
+    """The page of one table of a record."""
     record, document = _find_document(request)
     document_table = dict(page.anchored_tables(document)).get(request.path["table"])
     if document_table is None:
@@ -436,12 +436,12 @@ def table_page(request: WebRequest) -> PageReply:
 
 
 def chart_svg(request: WebRequest) -> FileReply:
-    """One chart of a record as SVG."""
+    """A chart of a record as SVG."""
     return FileReply(_draw_picture(request).svg().encode(), "image/svg+xml", fresh=True)
 
 
 def chart_png(request: WebRequest) -> FileReply:
-    """One chart of a record as PNG."""
+    """A chart of a record as PNG."""
     return FileReply(_draw_picture(request).png(), "image/png", fresh=True)
 
 
@@ -459,7 +459,7 @@ def _draw_picture(request: WebRequest) -> Any:
 
 
 def query_values_page(request: WebRequest) -> PageReply:
-    """Every value per query of a record."""
+    """The page of all values per query of a record."""
     start = max(request.values["after"] or 0, 0)
     with request.store.read() as connection:
         record = find_record(connection, request)

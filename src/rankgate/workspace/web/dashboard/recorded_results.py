@@ -1,7 +1,6 @@
 """Stored runs and judgments as tables, and records with their results.
 
-Tables of runs and judgments that the store has are read once. A record's result is looked up
-by hash, and read once.
+Tables of stored runs and judgments, and results of records, are read once and cached by hash.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 def read_judgments_table(
     connection: Connection, request: WebRequest, stored_judgments: StoredJudgments
 ) -> pl.DataFrame:
-    """The rows of judgments."""
+    """The rows of stored judgments."""
     return request.cache.get(
         ("judgments", stored_judgments.blob),
         lambda: (
@@ -55,7 +54,7 @@ _KIND_LABELS = {
 
 
 def find_record(connection: Connection, request: WebRequest, name: str | None = None) -> Record:
-    """The record that the path names by the first letters of its hash, or by its number.
+    """The record named in the path, by the first letters of its hash or by its number.
 
     Raises:
         Refused: the project has no such record.
@@ -67,7 +66,7 @@ def find_record(connection: Connection, request: WebRequest, name: str | None = 
 
 
 def read_result(request: WebRequest, record: Record) -> Result | None:
-    """The result of a record; None if this version does not know its kind or its form."""
+    """The result of a record; None if this version cannot read its kind or format."""
 
     def make_value() -> Result | None:
         values = records.read_result(record, request.store.blobs)
@@ -85,7 +84,7 @@ class QueryValues:
 
     Attributes:
         table: ``system``, ``query_id``, and a column for each metric.
-        rows: the numbers of each query's rows.
+        rows: the row numbers of each query.
     """
 
     table: pl.DataFrame
@@ -93,18 +92,18 @@ class QueryValues:
 
     @property
     def metrics(self) -> list[str]:
-        """The metrics that there are."""
+        """The names of the metrics."""
         return [name for name in self.table.columns if name not in {"system", "query_id"}]
 
     def values_of_query(self, query: str) -> Iterator[tuple[str, str, float | None]]:
-        """System, metric and value of a query."""
+        """The system, metric and value of each value of a query."""
         for row_number in self.rows.get(query, ()):
             row = self.table.row(row_number, named=True)
             yield from ((row["system"], metric, row[metric]) for metric in self.metrics)
 
 
 def read_query_values(request: WebRequest, record: Record | Point) -> QueryValues | None:
-    """The values per query of a record, or of a point's, or None."""
+    """The values per query of a record, or of the record of a point; None if there are none."""
     if record.per_query is None:
         return None
 
@@ -120,7 +119,7 @@ def read_query_values(request: WebRequest, record: Record | Point) -> QueryValue
 
 
 def record_view(record: Record) -> dict[str, PageValue]:
-    """A record in lists and on top of its page."""
+    """The data of a record for lists and for the top of its page."""
     names = (
         "id",
         "sha256",
@@ -145,17 +144,17 @@ def record_view(record: Record) -> dict[str, PageValue]:
 
 
 def record_title(record: Record) -> str:
-    """The name of a record for people: its name, its system, or its hash."""
+    """The display name of a record: its name, its system, or its hash."""
     return record.name or record.system or record.sha256[:_HASH_LENGTH]
 
 
 def kind_label(kind: str) -> str:
-    """A kind of result for people."""
+    """The display name of a kind of result."""
     return _KIND_LABELS.get(kind, kind.replace("_", " ").capitalize())
 
 
 def record_address(request: WebRequest, record: Record | Point) -> str:
-    """The address of a record's page, by its whole hash, so that it opens after years."""
+    """The permanent address of a record's page, with the full hash."""
     return f"{request.config.base}{request.project_path('records', record.sha256)}"
 
 
@@ -178,10 +177,10 @@ def pair_address(
     system: str = "",
     query: str = "",
 ) -> str:
-    """The address of the page on two evaluations, or on a query's lists in them.
+    """The address of the page on two evaluations, or on the lists of one query in them.
 
     Args:
-        request: the request.
+        request: the request of the page.
         earlier: the hash of the earlier record.
         later: the hash of the later record.
         metric: the chosen metric.

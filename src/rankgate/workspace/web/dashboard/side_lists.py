@@ -1,4 +1,4 @@
-"""Two lists of a query side by side: ranks, moves, grades, and texts with marked words."""
+"""Two lists of a query side by side: ranks, moves, grades, and texts with highlighted words."""
 
 from __future__ import annotations
 
@@ -23,17 +23,18 @@ _SHADES = 4
 
 @dataclass(frozen=True)
 class ListRow:
-    """A document of one of two lists.
+    """A document in one of two lists.
 
     Attributes:
-        rank: in this list.
-        doc_id: the document.
-        grade: None if it is unjudged.
-        shade: of the grade, from 0 to 4; ``x`` if it is unjudged.
-        moved: ranks that it gained from the first list to the second; None if one lacks it.
-        title, text: the first two fields, with the words of the query marked.
-        url: where the document is; None if it is not known.
-        explanation: the engine's own explanation of its score; empty without one.
+        rank: the rank in this list.
+        doc_id: the id of the document.
+        grade: the grade; None if unjudged.
+        shade: the shade of the grade, from 0 to 4; ``x`` if unjudged.
+        moved: the ranks gained from the first list to the second; None if the document is in one
+            list only.
+        title, text: the first two fields, with highlighted words of the query.
+        url: the address of the document; None if unknown.
+        explanation: the engine's explanation of the score; may be empty.
     """
 
     rank: int
@@ -52,7 +53,7 @@ class SideLists:
     """Two lists of a query.
 
     Attributes:
-        first, second: their rows, the best rank first.
+        first, second: the rows of each list, the best rank first.
     """
 
     first: tuple[ListRow, ...]
@@ -60,7 +61,7 @@ class SideLists:
 
     @property
     def unjudged(self) -> int:
-        """The number of documents without a grade in one of the lists."""
+        """The number of documents without a grade in the lists."""
         rows = (*self.first, *self.second)
         return len({row.doc_id for row in rows if row.grade is None})
 
@@ -72,13 +73,13 @@ def make_side_lists(
     settings: ProjectSettings,
     top: float,
 ) -> SideLists:
-    """The rows of two lists.
+    """Create the rows of two lists.
 
     Args:
-        ranked: document and grade by rank, of each list.
-        documents: their fields, by id.
-        query_text: the words that are marked.
-        settings: of the project.
+        ranked: for each list, documents and grades by rank.
+        documents: the fields of the documents by id.
+        query_text: the query, whose words are highlighted.
+        settings: the settings of the project.
         top: the highest grade of the scale.
     """
     query_words = read_query_words(query_text, settings.get("language") or "")
@@ -131,7 +132,7 @@ def grade_shade(grade: float | None, top: float) -> str:
 
 
 def format_explanation(value: Json) -> str:
-    """An engine's explanation as text: words as they are, objects as JSON in lines."""
+    """An engine's explanation as text: strings unchanged, objects as indented JSON."""
     if value is None or isinstance(value, str):
         return (value or "").strip()
     return json.dumps(value, indent=1, ensure_ascii=False)

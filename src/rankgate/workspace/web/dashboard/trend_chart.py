@@ -1,7 +1,7 @@
-"""A series as SVG made by the server: intervals, breaks, change-points, annotations.
+"""A series as SVG: intervals, breaks, change-points, annotations.
 
-Texts above the drawing are in rows without overlap. Every point leads to its record. Colours
-are attributes, which the style of pages makes dark.
+Texts above the drawing are placed in rows without overlap. Every point links to its record. Colours
+are attributes, so that the style sheet of pages can change them for the dark mode.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class Label:
     """The position of a text.
 
     Attributes:
-        row: from 0, the row next to the drawing.
-        left, right: the ends of the words.
-        anchor: ``start`` or ``end``, the end that is at the line of the words.
-        free: True if the line can reach the row without crossing words of lower rows.
+        row: the number of the row; 0 is the row next to the drawing.
+        left, right: the left and right end of the text.
+        anchor: ``start`` or ``end``: the end of the text at its vertical line.
+        free: True if the line reaches the row without crossing texts of lower rows.
     """
 
     row: int
@@ -46,13 +46,13 @@ class Label:
 
 
 def place_labels(marks: Sequence[tuple[float, str]], edge: float) -> list[Label]:
-    """A label for each mark, in the lowest row with room for it, from the right to the left.
+    """The position of each mark's text, in the lowest free row, placed from right to left.
 
-    So a line mostly rises between the words of lower rows. Words that would leave the drawing end
-    at their line.
+    So a line mostly rises between the texts of lower rows. A text that would leave the drawing ends
+    at its line.
 
     Args:
-        marks: where the line is, and the words.
+        marks: the position of each line, and its text.
         edge: the right end of the drawing.
     """
     labels: dict[int, Label] = {}
@@ -91,15 +91,15 @@ _MAX_LABEL_LENGTH = 26
 
 @dataclass(frozen=True)
 class ChartPoint:
-    """One point.
+    """A point of the chart.
 
     Attributes:
-        at: when.
-        value, low, high: the figure and its interval.
+        at: the time of the point.
+        value, low, high: the value and its interval.
         link: the address of its record.
         words: the text for tooltips and screen readers.
-        run: the same for points that may be compared, and are joined by a line.
-        colour: of its system.
+        run: a key that is equal for comparable points, which are joined by a line.
+        colour: the colour of the system.
     """
 
     at: datetime
@@ -114,7 +114,7 @@ class ChartPoint:
 
 @dataclass(frozen=True)
 class TimelineMark:
-    """A moment that matters: ``break``, ``change``, ``alert``, or the kind of an annotation."""
+    """A mark in time: ``break``, ``change``, ``alert``, or the kind of an annotation."""
 
     at: datetime
     kind: str
@@ -122,11 +122,11 @@ class TimelineMark:
 
 
 def draw_trend(history: History, address_of: Callable[[str], str]) -> str:
-    """The drawing; empty without points.
+    """The drawing of a history; empty without points.
 
     Args:
         history: the series of one metric.
-        address_of: gives the address of a record by its hash.
+        address_of: a function that returns the address of a record by its hash.
     """
     dots = _chart_points(history, address_of)
     marks = _timeline_marks(history, many=len(history.systems) > 1)
@@ -142,10 +142,10 @@ def draw_points(
     """The drawing of points with marks; empty without points.
 
     Args:
-        dots: in the order of time.
+        dots: the points in the order of time.
         marks: the marks; marks outside the time of the points are left out.
         title: the text for screen readers.
-        size: width and height; rows of texts make it higher.
+        size: the width and height; rows of texts increase the height.
     """
     return "".join(_TrendDrawing(dots, marks, size).parts(title)) if dots else ""
 
@@ -165,12 +165,12 @@ def _chart_points(history: History, address_of: Callable[[str], str]) -> list[Ch
 
 
 def make_point(row: Mapping[str, Any], link: str, colour: str) -> ChartPoint:
-    """The point of an evaluation.
+    """The chart point of an evaluation.
 
     Args:
-        row: of the series of a history.
-        link: the address of its record.
-        colour: of its system.
+        row: the row of a history's series.
+        link: the address of the record.
+        colour: the colour of the system.
     """
     interval_text = "" if row["low"] is None else f" [{row['low']:.4g}, {row['high']:.4g}]"
     return ChartPoint(
@@ -206,7 +206,7 @@ def _shorten(text: str) -> str:
 
 
 class _TrendDrawing:
-    """The scales of a drawing, and its parts from back to front."""
+    """The scales and elements of a drawing, from back to front."""
 
     def __init__(
         self, dots: Sequence[ChartPoint], moments: Sequence[TimelineMark], size: tuple[int, int]
@@ -234,7 +234,7 @@ class _TrendDrawing:
         self.high = base_height + _ROW_HEIGHT * max(0, rows - 2)
 
     def x(self, moment: datetime) -> float:
-        """The horizontal position of a moment."""
+        """The horizontal position of a time."""
         share = (moment - self.first) / (self.last - self.first)
         return _LEFT + (self.wide - _LEFT - _RIGHT) * share
 
@@ -244,7 +244,7 @@ class _TrendDrawing:
         return self.high - _BOTTOM - (self.high - self.top - _BOTTOM) * (value - low) / (high - low)
 
     def parts(self, title: str) -> Iterator[str]:
-        """The SVG in pieces."""
+        """The parts of the SVG."""
         yield (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.wide} {self.high}" '
             f'width="{self.wide}" height="{self.high}" role="group" '
@@ -283,14 +283,14 @@ class _TrendDrawing:
         return list(dots_by_run.values())
 
     def _bands(self) -> Iterator[str]:
-        """The intervals of points that may be compared."""
+        """The intervals of comparable points."""
         for run in self._runs():
             intervals = [
                 (self.x(dot.at), self.y(dot.low), self.y(dot.high))
                 for dot in run
                 if dot.low is not None and dot.high is not None
             ]
-            if len(intervals) < 2:  # a single interval is a line
+            if len(intervals) < 2:  # a single interval is drawn as a line
                 for x, low, high in intervals:
                     yield (
                         f'<path stroke="{run[0].colour}" opacity=".4" '
@@ -302,7 +302,7 @@ class _TrendDrawing:
             yield f'<path fill="{run[0].colour}" fill-opacity=".15" d="M{upper}L{lower}Z"/>'
 
     def _marks(self) -> Iterator[str]:
-        """Breaks, changes and annotations, each with a line up to its words."""
+        """Breaks, changes and annotations, each with a line up to its text."""
         for mark, label in zip(self.shown, self.labels, strict=True):
             x, y = self.x(mark.at), self.top - 14 - _ROW_HEIGHT * label.row
             shade = RED if mark.kind in {"change", "alert"} else GREY

@@ -1,7 +1,7 @@
-"""Pages of trends: every series, and one over time with what changed it.
+"""Pages of trends: all series, and one series over time with the reasons for its changes.
 
-First come the level before the last value of a series, with which the value is compared, and
-small lines of values over time, drawn by a template without a style.
+The module also computes the earlier level with which the last value of a series is compared, and
+the small lines of values over time.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ class Level:
 
     Attributes:
         value: the median of the evaluations.
-        count: of how many.
-        clear: True if it is outside the interval of the last value.
-        since: the first evaluation after it.
+        count: the number of evaluations.
+        clear: True if the level is outside the interval of the last value.
+        since: the first evaluation after the level.
     """
 
     value: float
@@ -65,20 +65,21 @@ class Level:
 
     @property
     def description(self) -> str:
-        """The level in words, with its dates."""
+        """A description of the level with its dates."""
         basis = "the evaluation" if self.count == 1 else f"the median of {self.count} evaluations"
         end = "outside" if self.clear else "not outside"
         return f"against {self.value:.4g}, {basis} before {self.since:%Y-%m-%d}; {end} the interval"
 
 
 def find_level(points: Sequence[Point]) -> Level | None:
-    """The level before the last value, by at most `MAX_EVALUATIONS` comparable evaluations.
+    """The level before the last value, from at most `MAX_EVALUATIONS` comparable evaluations.
 
-    None without any.
+    None if there are no earlier evaluations.
 
-    Evaluations inside the interval of the last value are its own level, back to the first one that
-    is outside. If the median of the earlier values is also outside, it is the level, so that a fall
-    is shown for longer than one night. Otherwise the level is the median of the latest values.
+    Evaluations inside the interval of the last value, back to the first evaluation outside of it,
+    belong to the level of the last value. If the median of the values before them is also outside,
+    this median is the earlier level, so that a fall stays visible for more than one night.
+    Otherwise the level is the median of the latest values.
     """
     valued_points = [point for point in points if point.value is not None]
     if not valued_points:
@@ -118,8 +119,8 @@ class TrendLine:
     """A series as a small line.
 
     Attributes:
-        name: of the series.
-        path: of the line, in the units of the drawing; a gap where values are not comparable.
+        name: the name of the series.
+        path: the SVG path of the line, with gaps between incomparable values.
         last: the position of the last point; None without points.
         value: the last value.
         before: the value before it.
@@ -127,8 +128,8 @@ class TrendLine:
         metric, system: those of the series.
         better: True if higher values are better.
         level: the level that the last value is compared with, instead of the value before it.
-        alert: True if an alert of it is open.
-        n: the number of queries of the last value; 0 if it is not known.
+        alert: True if the series has an open alert.
+        n: the number of queries of the last value; 0 if unknown.
     """
 
     name: str
@@ -146,13 +147,13 @@ class TrendLine:
 
     @property
     def change(self) -> float | None:
-        """The change from the level before, or the value before, to the last value."""
+        """The change to the last value from the earlier level, or from the value before."""
         before = self.level.value if self.level else self.before
         return None if self.value is None or before is None else self.value - before
 
     @property
     def verdict(self) -> str:
-        """``pass`` or ``fail`` for a gain or a loss beyond the interval, else empty."""
+        """``pass`` or ``fail`` for a gain or a loss beyond the interval, otherwise empty."""
         if self.level is None or not self.level.clear or not self.change:
             return ""
         return "pass" if (self.change > 0) == self.better else "fail"
@@ -166,13 +167,13 @@ class TrendLine:
         alert: bool = False,
         scale: tuple[float, float] | None = None,
     ) -> TrendLine:
-        """The line of a recorded series, compared with its level.
+        """The line of a recorded series, compared with its earlier level.
 
         Args:
-            name: of the series.
-            points: the oldest first.
-            alert: True if an alert of it is open.
-            scale: as of `from_series`.
+            name: the name of the series.
+            points: the points, the oldest first.
+            alert: True if the series has an open alert.
+            scale: as in `from_series`.
         """
         valued_points = [point for point in points if point.value is not None]
         segments = split_comparable(valued_points) if valued_points else []
@@ -205,8 +206,8 @@ class TrendLine:
         """The line of a series.
 
         Args:
-            name: of the series.
-            segments: parts that are not joined, the oldest point first.
+            name: the name of the series.
+            segments: the parts that are not joined, each with the oldest point first.
             scale: the values at the lower and the upper edge; by default those of the series.
         """
         valued_segments = [
@@ -244,7 +245,7 @@ class TrendLine:
 
 
 def _segment_path(positions: Sequence[tuple[float, float]]) -> str:
-    """The path of a segment; of a single point a short stroke, so that it is seen."""
+    """The path of a segment; a single point is a short stroke, so that it is visible."""
     path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in positions)
     return f"{path}h0.1" if len(positions) == 1 else path
 
@@ -254,12 +255,12 @@ _MAX_RECORDS = 60
 
 
 def trends_page(request: WebRequest) -> PageReply:
-    """One series over time, or all series if none is named."""
+    """The page of one series over time, or of all series if the request names no series."""
     return _series_page(request) if request.values["metric"] else _all_series_page(request)
 
 
 def _all_series_page(request: WebRequest) -> PageReply:
-    """Every series with its last value and a small line."""
+    """The page of all series, with last values and small lines."""
     with request.store.read() as connection:
         rows, lines = request.cached("series", lambda: _series_rows(connection, request.project.id))
         events = noted.list_annotations(connection, request.project.id)
@@ -288,7 +289,7 @@ def _all_series_page(request: WebRequest) -> PageReply:
 def _series_rows(
     connection: Connection, project: int
 ) -> tuple[list[dict[str, PageValue]], list[TrendLine]]:
-    """The figures of each series, and its line."""
+    """The figures and the line of each series."""
     latest = records.list_records(connection, project, most=_MAX_RECORDS)
     since = latest[-1].evaluated_at if latest else None
     points_by_series: dict[tuple[str, str, str], list[Point]] = {}
@@ -323,7 +324,7 @@ def _annotation_rows(events: list[Annotation]) -> list[dict[str, PageValue]]:
 
 
 def _series_page(request: WebRequest) -> PageReply:
-    """A series: drawing, changes, breaks with their parts, annotations, evaluations."""
+    """The page of a series: drawing, changes, breaks with parts, annotations, evaluations."""
     with request.store.read() as connection:
         points, events = _read_series(connection, request)
         names = series.list_series(connection, request.project.id)
@@ -362,7 +363,7 @@ def _read_series(
     """The requested points, and the annotations.
 
     Raises:
-        Refused: no series.
+        Refused: the series does not exist.
     """
     fields, project = request.values, request.project.id
     points = series.list_points(
@@ -386,7 +387,7 @@ def _read_series(
 def _make_history(
     request: WebRequest, points: list[Point], events: list[Annotation]
 ) -> tuple[History, tuple[Hashable, ...]]:
-    """The history of points, and its key in the cache."""
+    """The history of points, and its cache key."""
     key = (
         request.project.id,
         points[0].metric,
@@ -401,7 +402,7 @@ def _make_history(
         values = read_query_values(request, point)
         return None if values is None else values.table
 
-    # the change-points of the series, by its segments
+    # the cached change-points of the series, by segment
     change_cache: dict[Hashable, CachedChanges] = request.cache.get(("changes", *key[:3]), dict)
     history = request.cache.get(
         ("history", *key),
@@ -418,12 +419,12 @@ def _make_history(
 
 
 def read_history(request: WebRequest, points: list[Point]) -> History:
-    """The history of the points of one system, with its change-points and without annotations."""
+    """The history of one system's points, with change-points and without annotations."""
     return _make_history(request, points, [])[0]
 
 
 def _draw_history(request: WebRequest, history: History) -> tuple[str, str]:
-    """The drawing with links from points to records, and the other parts of the document."""
+    """The drawing with links from points to records, and the remaining document."""
     drawing = trend_chart.draw_trend(
         history, lambda sha256: f"{request.config.base}{request.project_path('records', sha256)}"
     )
@@ -437,7 +438,7 @@ def _draw_history(request: WebRequest, history: History) -> tuple[str, str]:
 
 
 def _list_steps(request: WebRequest, history: History) -> list[dict[str, PageValue]]:
-    """The changes and breaks of a history, each with the page that compares its two sides."""
+    """The changes and breaks of a history, each with the page that compares both sides."""
     steps = [
         (*entry(row), row["system"], row["record"])
         for entry, table in ((change_entry, history.changes), (break_entry, history.breaks))
@@ -464,7 +465,7 @@ def _list_steps(request: WebRequest, history: History) -> list[dict[str, PageVal
 
 
 def _is_on_page(block: Block) -> bool:
-    """True if the page itself shows a block: the drawing, and tables with links."""
+    """True if the page already shows a block: the drawing, or a table with links."""
     page_headings = ("Evaluations", "Annotations", "Changes and breaks")
     return isinstance(block, Chart) or (
         isinstance(block, Entries | Table) and block.heading.startswith(page_headings)
@@ -478,10 +479,10 @@ def _requested_history(request: WebRequest) -> History:
 
 
 def trend_svg(request: WebRequest) -> FileReply:
-    """The picture of a series as SVG."""
+    """The drawing of a series as SVG."""
     return FileReply(_requested_history(request).plot().svg().encode(), "image/svg+xml")
 
 
 def trend_png(request: WebRequest) -> FileReply:
-    """The picture of a series as PNG."""
+    """The drawing of a series as PNG."""
     return FileReply(_requested_history(request).plot().png(), "image/png")
