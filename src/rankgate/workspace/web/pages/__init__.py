@@ -1,1 +1,1 @@
-"""Handlers of the server: each takes a request and gives a reply."""
+"""Handlers of the server: functions from a request to a reply."""

@@ -1,8 +1,8 @@
-"""Pages of signing in, the account of a user, and the users of the server.
+"""Pages for sign-in, the account of a user, and the users of the server.
 
-People sign in and out, and accept an invitation; or they sign in at the provider of OpenID
-Connect: begin there, and come back. The account holds password, sessions and API tokens; second
-factors and lost passwords have modules of their own. The list of users is for the server's admins.
+Users sign in with a password or at an OpenID Connect provider, sign out, and accept invitations.
+The account page has password, sessions and API tokens; second factors and lost passwords have
+separate modules. The list of users is for admins of the server.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _CODE_TIME = timedelta(minutes=10)
 
 
 def sign_in_page(request: WebRequest) -> PageReply:
-    """The form to sign in."""
+    """The sign-in form."""
     data = {
         "next": own_path(request.values["next"]),
         "provider": _provider_name(request),
@@ -77,10 +77,10 @@ def sign_in_page(request: WebRequest) -> PageReply:
 
 
 def mails_links(config: ServerConfig) -> bool:
-    """True if links to set a password are sent by e-mail.
+    """True if the server sends links to set a password by e-mail.
 
-    The operator configured the mail server and the public address of this server; an address from a
-    request could lead to another site.
+    The operator must have configured the mail server and the public address of this server, because
+    an address taken from a request could lead to another site.
     """
     if not config.link:
         return False
@@ -92,7 +92,7 @@ def mails_links(config: ServerConfig) -> bool:
 
 
 def choose_language(request: WebRequest) -> ActionReply:
-    """Show the pages of raters in a language, in this browser."""
+    """Set the language of the rater pages in this browser."""
     language = request.values["language"]
     return ActionReply(
         own_path(request.values["next"]), {"language": language}, cookies={LANGUAGE: language}
@@ -100,9 +100,9 @@ def choose_language(request: WebRequest) -> ActionReply:
 
 
 def sign_in_with_password(request: WebRequest) -> ActionReply:
-    """Sign in with a new session, so that one that was planted is of no use.
+    """Sign in with a new session, so that an attacker's planted session is useless.
 
-    If the user has a second factor, the page for the code follows and no session begins.
+    If the user has a second factor, no session begins yet, and the page for the code follows.
     """
     name, password = request.values["name"], request.values["password"]
     hashed = _verify_password(request, name, password)
@@ -123,7 +123,7 @@ def sign_in_with_password(request: WebRequest) -> ActionReply:
 
 
 def _verify_password(request: WebRequest, name: str, password: str) -> str | None:
-    """The hash of a password that is right; None if it is wrong.
+    """The hash of a correct password; None if the password is wrong.
 
     The attempt is counted before the hash is computed, so that parallel attempts also count.
 
@@ -143,7 +143,7 @@ def _verify_password(request: WebRequest, name: str, password: str) -> str | Non
 
 
 def begin_attempt(connection: Connection, name: str, address: str) -> int:
-    """Record an attempt, which counts as failed until it succeeds; return its number.
+    """Record a sign-in attempt, which counts as failed until it succeeds; return its number.
 
     Raises:
         Refused: too many attempts failed.
@@ -175,13 +175,13 @@ def _new_session(request: WebRequest, connection: Connection, user: User) -> str
 
 
 def own_path(path: str | None) -> str:
-    """A path of our own to go on to; any other becomes the list of projects."""
+    """A path of this server to continue to; any other path becomes the list of projects."""
     is_inside = path and path.startswith("/") and not path.startswith(("//", "/\\"))
     return path if path and is_inside and path.isprintable() and "\\" not in path else "/projects"
 
 
 def sign_out(request: WebRequest) -> ActionReply:
-    """End the session."""
+    """Sign out and end the session."""
     with request.store.write() as connection:
         if request.who.session is not None:
             sessions.end_session(connection, request.who.session.id)
@@ -189,7 +189,7 @@ def sign_out(request: WebRequest) -> ActionReply:
 
 
 def invitation_page(request: WebRequest) -> PageReply:
-    """The form for becoming a user, or for joining a project."""
+    """The form to become a user, or to join a project."""
     with request.store.read() as connection:
         pending_invitation = invitations.find(connection, request.path["secret"])
         user_names = (
@@ -217,12 +217,12 @@ def invitation_page(request: WebRequest) -> PageReply:
 
 
 def _provider_name(request: WebRequest) -> str | None:
-    """The name of the OpenID Connect provider on its button."""
+    """The name of the OpenID Connect provider on the sign-in button."""
     return None if request.config.oidc is None else request.config.oidc.name
 
 
 def accept_invitation(request: WebRequest) -> ActionReply:
-    """Become a user, and sign in; a signed-in user joins as themselves."""
+    """Create the invited user and sign in; a signed-in user joins with the current account."""
     fields, secret = request.values, request.path["secret"]
     if request.who.user is not None:
         return _join_project(request, request.who.user)
@@ -251,7 +251,7 @@ def _join_project(request: WebRequest, user: User) -> ActionReply:
 
 
 def change_password(request: WebRequest) -> ActionReply:
-    """Change the password; end every other session and, on request, API tokens."""
+    """Change the password, and end all other sessions and, on request, API tokens."""
     user = request.user
     require_password(request, request.values["before"])
     hashed = secrets.password_hash(request.values["password"])
@@ -268,14 +268,14 @@ def require_password(request: WebRequest, password: str) -> None:
     """Check the password of the signed-in user.
 
     Raises:
-        Refused: it is wrong, or too many attempts failed.
+        Refused: the password is wrong, or too many attempts failed.
     """
     if _verify_password(request, request.user.name, password) is None:
         raise RequestRefused(403, "wrong-password", "The password is wrong.")
 
 
 def asset_reply(request: WebRequest) -> FileReply:
-    """A file that pages load."""
+    """A static file for pages."""
     asset_file = read_assets().get(request.path["name"])
     if asset_file is None:
         raise not_found("file")
@@ -292,7 +292,7 @@ def _oidc_settings(request: WebRequest) -> OidcSettings:
 
 
 def _find_provider(request: WebRequest, settings: OidcSettings) -> Provider:
-    """The provider of the server, with the description and keys that it read."""
+    """The provider of the server, with its cached description and keys."""
     require("sign-in by OpenID Connect needs Authlib and joserfc", "authlib", "joserfc")
     from rankgate.workspace.web.oidc.oidc_provider import Provider
 
@@ -304,7 +304,7 @@ def _redirect_address(request: WebRequest) -> str:
 
 
 def begin_oidc(request: WebRequest) -> RedirectReply:
-    """Go to the provider."""
+    """Redirect the browser to the provider."""
     settings = _oidc_settings(request)
     address, pending_state = _find_provider(request, settings).begin(_redirect_address(request))
     pending_state |= {
@@ -317,7 +317,7 @@ def begin_oidc(request: WebRequest) -> RedirectReply:
 
 
 def oidc_callback(request: WebRequest) -> ActionReply:
-    """Come back from the provider, and sign in with a new session."""
+    """Handle the return from the provider, and sign in with a new session."""
     settings, fields = _oidc_settings(request), request.values
     pending_state = oidc_users.open_cookie(settings, request.cookies.get(oidc_users.COOKIE, ""))
     if pending_state is None or not hmac.compare_digest(
@@ -357,7 +357,7 @@ def _claimed_email(claims: object) -> str:
 
 
 def account_page(request: WebRequest) -> PageReply:
-    """The signed-in user, with their tokens; with their sessions for a session, not for a token."""
+    """The account page: the user and tokens; sessions only if the request has a session."""
     user = request.user
     with request.store.read() as connection:
         user_tokens = sign_in.list_tokens(connection, user.id)
@@ -401,7 +401,7 @@ _SYSTEMS = {"Android": "Android", "iPhone": "iPhone", "iPad": "iPad", "Windows":
 
 
 def browser_title(browser: str) -> str:
-    """A browser and its system in words, or the beginning of the name that it gave itself.
+    """The name of a browser and its system, or the start of its user agent.
 
     >>> browser_title("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0")
     'Firefox on Linux'
@@ -414,7 +414,7 @@ def browser_title(browser: str) -> str:
 
 
 def end_session(request: WebRequest) -> ActionReply:
-    """End a session of the user; the current one is a sign-out."""
+    """End a session of the user; ending the current session is a sign-out."""
     with request.store.write() as connection:
         user_sessions = sign_in.list_sessions(connection, request.user.id)
         if request.path["session"] not in {session.id for session in user_sessions}:
@@ -425,9 +425,9 @@ def end_session(request: WebRequest) -> ActionReply:
 
 
 def end_other_sessions(request: WebRequest) -> ActionReply:
-    """End every session of the user but the current one."""
+    """End all sessions of the user except the current session."""
     current_session = request.who.session
-    assert current_session is not None  # no token may
+    assert current_session is not None  # tokens may not use this route
     with request.store.write() as connection:
         count = sign_in.end_sessions(connection, request.user.id, except_for=current_session.id)
         request.record(connection, "session.end", request.user.name, sessions=count)
@@ -440,7 +440,7 @@ def _token_view(token: Token) -> dict[str, PageValue]:
 
 
 def issue_token(request: WebRequest) -> PageReply:
-    """Make a token; its secret is shown once."""
+    """Create a token; its secret is shown once."""
     fields = request.values
     scopes = [scope for scope in sign_in.SCOPES if fields[scope]] or ["read"]
     with request.store.write() as connection:
@@ -461,7 +461,7 @@ def issue_token(request: WebRequest) -> PageReply:
 
 
 def _find_project(connection: Connection, user: User, name: str) -> int:
-    """The number of a project in which a user has a role; other projects are hidden."""
+    """The number of a project in which the user has a role; other projects are hidden."""
     user_projects = projects.list_projects(connection, None if user.admin else user.id)
     numbers = [project.id for project in user_projects if project.name == name]
     if not numbers:
@@ -470,7 +470,7 @@ def _find_project(connection: Connection, user: User, name: str) -> int:
 
 
 def revoke_token(request: WebRequest) -> ActionReply:
-    """End a token."""
+    """Revoke a token."""
     with request.store.write() as connection:
         token_ids = {token.id for token in sign_in.list_tokens(connection, request.user.id)}
         if request.path["token"] not in token_ids:
@@ -481,7 +481,7 @@ def revoke_token(request: WebRequest) -> ActionReply:
 
 
 def users_page(request: WebRequest) -> PageReply:
-    """Every user."""
+    """The page of all users."""
     with request.store.read() as connection:
         all_users = users.list_users(connection)
         secured_users = second_factors.users_with_second_factor(connection)
@@ -501,7 +501,7 @@ def users_page(request: WebRequest) -> PageReply:
 
 
 def change_user(request: WebRequest) -> ActionReply:
-    """Change whether a user may sign in, and is an admin."""
+    """Change whether a user may sign in and is an admin."""
     fields = request.values
     with request.store.write() as connection:
         user = find_path_user(connection, request)
@@ -515,7 +515,7 @@ def change_user(request: WebRequest) -> ActionReply:
 
 
 def remove_user(request: WebRequest) -> ActionReply:
-    """Remove a user: name, password and roles go, ratings stay under a pseudonym."""
+    """Remove a user's name, password and roles; ratings stay under a pseudonym."""
     with request.store.write() as connection:
         user = find_path_user(connection, request)
         if request.values["confirm"] != user.name:
@@ -526,10 +526,10 @@ def remove_user(request: WebRequest) -> ActionReply:
 
 
 def find_path_user(connection: Connection, request: WebRequest) -> User:
-    """The user whose number is in the path.
+    """The user with the number in the path.
 
     Raises:
-        UsageError: there is none.
+        UsageError: the user does not exist.
     """
     user = users.get(connection, request.path["user"])
     if user is None:

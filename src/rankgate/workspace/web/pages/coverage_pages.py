@@ -1,7 +1,7 @@
-"""Pages of coverage, the next pairs to judge, and the agreement of raters.
+"""Pages for coverage, the next pairs to judge, and the agreement of raters.
 
-The coverage of runs by judgments comes with the answers of raters to hidden questions. The next
-pairs to judge are the pairs that could change an open verdict or a difference of two runs. The
+One page has the coverage of runs by judgments and the answers of raters to hidden questions. The
+next pairs to judge are the pairs that could change an open verdict or a difference of two runs. The
 agreement of raters has figures with intervals, alarms, confusion and drift.
 """
 
@@ -53,14 +53,14 @@ _MAX_RUNS = 50
 def page_of_runs(
     request: WebRequest, project_runs: Sequence[StoredRun]
 ) -> tuple[Sequence[StoredRun], int | None]:
-    """The runs of a page, and where the next page begins; None on the last one."""
+    """The runs of a page, and the start of the next page; None for the last page."""
     start = max(request.values["after"] or 0, 0)
     end = start + _MAX_RUNS
     return project_runs[start:end], end if end < len(project_runs) else None
 
 
 def coverage_page(request: WebRequest) -> PageReply:
-    """The share of each run's first documents with a grade, and answers to known grades."""
+    """The page with the graded share of each run's first documents, and answers to known grades."""
     project = request.project.id
     with request.store.read() as connection:
         project_runs, next_start = page_of_runs(request, stored_runs.list_runs(connection, project))
@@ -86,7 +86,7 @@ def coverage_page(request: WebRequest) -> PageReply:
 
 
 def read_graded_pairs(connection: Connection, request: WebRequest) -> pl.DataFrame:
-    """The graded pairs of the project, which stay the same until somebody rates."""
+    """The graded pairs of the project, cached until a new rating."""
     project = request.project.id
     key = ("graded pairs", project, ratings.ratings_state(connection, project))
     return request.cache.get(key, lambda: ratings.graded_pairs(connection, project))
@@ -129,7 +129,7 @@ def _coverage_rows(
 def _judged_counts(
     numbers: Sequence[int], table: pl.DataFrame, graded: pl.DataFrame
 ) -> pl.DataFrame:
-    """For each run its queries, and by depth its first documents and the judged ones of them."""
+    """Count each run's queries and, by depth, its first documents and those judged."""
     run_numbers = pl.DataFrame({"run": numbers}, {"run": pl.Int32})
     queries = table.group_by("run").agg(pl.col("query_id").n_unique())
     rank = pl.col("score").rank("ordinal", descending=True).over("run", "query_id")
@@ -144,7 +144,7 @@ def _judged_counts(
         )
     ]
     by_run = top.join(graded, on=_PAIR, how="left").group_by("run").agg(counts)
-    for counted in (queries, by_run):  # a run without rows has no counts
+    for counted in (queries, by_run):  # a run without rows is missing in the counts
         run_numbers = run_numbers.join(counted, on="run", how="left", maintain_order="left")
     return run_numbers.fill_null(0)
 
@@ -152,7 +152,7 @@ def _judged_counts(
 def _rater_accuracy(
     gold_answers: list[tuple[str, float, float | None]],
 ) -> list[dict[str, PageValue]]:
-    """The known grades that each rater found, and the mean distance of their grades from them."""
+    """The number of known grades that each rater found, and the mean distance from them."""
     answers_by_rater: dict[str, list[tuple[float, float | None]]] = defaultdict(list)
     for rater, gold, grade in gold_answers:
         answers_by_rater[rater].append((gold, grade))
@@ -177,7 +177,7 @@ _MAX_VERDICTS = 10
 
 
 def next_batch_page(request: WebRequest) -> PageReply:
-    """Open verdicts of the gate, and the pairs that could change one, most influential first."""
+    """The page of open verdicts of the gate, and of the pairs that could change one."""
     fields = request.values
     project = request.project.id
     with request.store.read() as connection:
@@ -242,7 +242,7 @@ def _with_texts(request: WebRequest, pairs: list[dict[str, Any]]) -> list[dict[s
 def _verdict_view(
     stored_verdict: StoredResult, verdict: dict[str, Any], run_names: list[str]
 ) -> dict[str, PageValue]:
-    """A verdict, with the metric of the rule that decides it."""
+    """A verdict with the metric of its deciding rule."""
     rules = verdict["rules"]
     open_rules = [rule for rule in rules if rule["status"] != "pass" and rule["metric"]]
     metric = next(
@@ -268,10 +268,10 @@ def _pool_pairs(
     metric: str | None,
     depth: int | None = None,
 ) -> pl.DataFrame:
-    """Ungraded pairs of runs, in order; those of ``first`` come first.
+    """The ungraded pairs of runs in order; pairs of ``first`` come first.
 
     Raises:
-        InputError: there is no run.
+        InputError: the project has no runs.
     """
     project, blobs = request.project.id, request.store.blobs
     with request.store.read() as connection:
@@ -292,7 +292,7 @@ def _pool_pairs(
 
 
 def _list_rankings(connection: Connection, request: WebRequest, first: Sequence[str]) -> list[Run]:
-    """The runs of the project, those that are named first; only these where two are named."""
+    """The runs of the project, the named runs first; if two are named, only these."""
     stored_runs = {run.name: run for run in runs.list_runs(connection, request.project.id)}
     if not stored_runs:
         raise InputError("there is no run in the project; add one.", code="missing-input")
@@ -305,7 +305,7 @@ def _list_rankings(connection: Connection, request: WebRequest, first: Sequence[
 
 
 def add_next_batch(request: WebRequest) -> ActionReply:
-    """A batch of ungraded documents that runs rank first, the most influential first."""
+    """Add a batch of ungraded documents that runs rank first, the most influential first."""
     fields = request.values
     chosen_runs = (fields["first"], fields["second"])
     pairs = _pool_pairs(
@@ -330,7 +330,7 @@ def add_next_batch(request: WebRequest) -> ActionReply:
 
 
 def agreement_page(request: WebRequest) -> PageReply:
-    """The agreement of raters: the document of ``rankgate agree`` with alarms, confusion, drift."""
+    """The page of the agreement of raters: the document of ``rankgate agree``."""
     batch = request.values["batch"]
     with request.store.read() as connection:
         rating_batches = [
@@ -380,10 +380,10 @@ def _compute_agreement(
 
 
 def read_people_ratings(request: WebRequest, batch: int | None = None) -> Ratings:
-    """The ratings without final words, which are not the opinion of a rater.
+    """The ratings without final decisions, which are not the opinion of a rater.
 
     Raises:
-        InputError: no ratings.
+        InputError: there are no ratings.
     """
     with request.store.read() as connection:
         all_ratings = ratings.read_ratings(
@@ -396,7 +396,7 @@ def read_people_ratings(request: WebRequest, batch: int | None = None) -> Rating
 
 
 def _confusion_rows(table: pl.DataFrame) -> list[dict[str, PageValue]]:
-    """The counts of each rater's grades, with a row for each consensus grade of the others."""
+    """The counts of each rater's grades, one row per consensus grade of the other raters."""
     grades = sorted({*table["consensus"], *table["grade"]})
     counts = {(rater, consensus, grade): n for rater, consensus, grade, n in table.iter_rows()}
     return [

@@ -1,7 +1,7 @@
-"""The card of a document: the fields that raters see, with position, label and kind.
+"""The card of a document: the visible fields, with position, label and kind.
 
-The card of a project is a text of a line for each field. Images of documents come from sites
-that the project names, from a prefix for relative addresses, or are within the document.
+The card of a project is a text with one line for each field. Images of documents come from sites
+that the project names, from a prefix for relative addresses, or from the document itself.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ class CardField:
     """A field on the card.
 
     Attributes:
-        field: its name in documents.
-        position: one of `PLACES`.
-        kind: one of `KINDS`.
-        label: as raters see it; empty is the name of the field.
+        field: the name of the field in documents.
+        position: a position of `PLACES`.
+        kind: a kind of `KINDS`.
+        label: the label for raters; if empty, the name of the field.
     """
 
     field: str
@@ -54,10 +54,11 @@ class CardField:
 
 
 def parse_card(text: str) -> list[CardField]:
-    """The card of a text.
+    """Parse the text of a card.
 
     Raises:
-        InputError: a line of another form, a word that is neither place nor kind, a field twice.
+        InputError: a line has another form; a word is not a position or a kind; a field appears
+            twice.
 
     >>> parse_card("price = badge: Price in euros")[0].label
     'Price in euros'
@@ -90,7 +91,7 @@ def _parse_line(line: str) -> CardField:
 
 
 def format_card(card: Sequence[CardField]) -> str:
-    """The text of a card, as `parse_card` reads it."""
+    """The text of a card, in the form for `parse_card`."""
     lines = []
     for card_field in card:
         line_words = [
@@ -107,21 +108,21 @@ def format_card(card: Sequence[CardField]) -> str:
 
 
 def card_of(settings: ProjectSettings) -> list[CardField]:
-    """The card of a project; empty without one."""
+    """The card of a project; empty if there is none."""
     return [CardField(**card_field) for card_field in settings.get("card") or ()]
 
 
 def card_settings(card: Sequence[CardField]) -> list[dict[str, str]]:
-    """The card as the settings of a project keep it."""
+    """The card in the form of the project's settings."""
     return [dict(vars(card_field)) for card_field in card]
 
 
 def choose_fields(settings: ProjectSettings, names: Sequence[str]) -> list[CardField]:
-    """The fields of a document that are shown, in order: by the card, by the list, or all.
+    """The fields of a document to show, in order: by the card, by the list of fields, or all.
 
     Args:
-        settings: of the project.
-        names: of the fields that the document has.
+        settings: the settings of the project.
+        names: the names of the document's fields.
     """
     on_card = [card_field for card_field in card_of(settings) if card_field.field in names]
     if on_card:
@@ -134,7 +135,7 @@ def choose_fields(settings: ProjectSettings, names: Sequence[str]) -> list[CardF
 
 
 def origin_of(address: str) -> str | None:
-    """Scheme, host and port of an address of the web; None of any other.
+    """The scheme, host and port of a web address; None for any other address.
 
     >>> origin_of("https://img.example.org:8443/a.png"), origin_of("data:image/png;base64,AA")
     ('https://img.example.org:8443', None)
@@ -151,7 +152,7 @@ def origin_of(address: str) -> str | None:
 
 
 def safe_link(address: str | None) -> str | None:
-    """An address of the web that may be linked; None for scripts, files and all else.
+    """A web address that may be linked; None for scripts, files and other addresses.
 
     >>> safe_link("javascript:alert(1)"), safe_link("https://example.org/a")
     (None, 'https://example.org/a')
@@ -162,36 +163,37 @@ def safe_link(address: str | None) -> str | None:
 
 
 def image_origins(settings: ProjectSettings) -> tuple[str, ...]:
-    """The origins from which a project shows images; by default none, so nothing is loaded."""
+    """The origins from which a project shows images; empty by default, so no image is loaded."""
     addresses = [*(settings.get("images") or ()), settings.get("image_prefix") or ""]
     origins = (origin_of(address) for address in addresses)
     return tuple(dict.fromkeys(origin for origin in origins if origin))
 
 
 def image_sources(settings: ProjectSettings) -> tuple[str, ...]:
-    """What a page of documents may load images from: the origins, and the documents themselves."""
+    """Image sources allowed on a page of documents: the origins, and the documents."""
     return (*image_origins(settings), *(("data:",) if shows_own_images(settings) else ()))
 
 
 def shows_own_images(settings: ProjectSettings) -> bool:
-    """True if images within documents are shown: where a field of the card is not plain text."""
+    """True if images within documents are shown, because a field of the card is not plain text."""
     return any(card_field.kind != "text" for card_field in card_of(settings))
 
 
 @dataclass(frozen=True)
 class ImageAddress:
-    """The address of an image, and whether the page shows it or only links to it."""
+    """The address of an image, shown on the page or only linked."""
 
     address: str
     is_shown: bool
 
 
 def image_address(address: str | None, settings: ProjectSettings) -> ImageAddress | None:
-    """The address of an image as a page may use it; None if it may neither be shown nor linked.
+    """The address of an image for a page; None if the image may neither be shown nor linked.
 
     Args:
-        address: as the document has it: of the web, relative to the prefix, or ``data:``.
-        settings: of the project.
+        address: the address in the document: a web address, a path relative to the prefix, or
+            ``data:``.
+        settings: the settings of the project.
     """
     address = (address or "").strip()
     if address.startswith("data:"):
@@ -208,7 +210,7 @@ def image_address(address: str | None, settings: ProjectSettings) -> ImageAddres
 
 
 def _join_prefix(address: str, settings: ProjectSettings) -> str | None:
-    """A relative address after the prefix of the project; None if it leads elsewhere."""
+    """A relative address joined to the project's prefix; None if the result leaves the prefix."""
     prefix = settings.get("image_prefix")
     if not prefix or not address or len(address) > _MAX_ADDRESS or not address.isprintable():
         return None

@@ -1,8 +1,8 @@
-"""Formatted fields of documents: HTML and Markdown without anything that runs or loads.
+"""HTML and Markdown fields of documents, without scripts and without loading other files.
 
-nh3 keeps a list of tags and attributes, without scripts, styles, forms and event handlers.
-The output is well formed. Then headings are put below the headings of the page, images that the
-page may not load become text, and the words of the query are marked between the tags.
+nh3 keeps only allowed tags and attributes, without scripts, styles, forms and event handlers. The
+output is well formed. Then heading levels are lowered below those of the page, images that the page
+may not load become text, and the words of the query are highlighted.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ ImageOf = Callable[[str], "ImageAddress | None"]
 
 
 def render_html(text: str, query_words: QueryWords, image_of: ImageOf) -> str:
-    """HTML of a document, safe for a page, with the words of the query marked.
+    """Render the HTML of a document safely, with highlighted words of the query.
 
     Args:
-        text: as the document has it.
-        query_words: to mark.
-        image_of: decides about images by their addresses.
+        text: the text of the document.
+        query_words: the words to highlight.
+        image_of: a function that decides about images by their addresses.
 
     >>> render_html("<h1 onclick=x>A <b>bike</b></h1><script>x</script>", QueryWords(), len)
     '<h2>A <b>bike</b></h2>'
@@ -102,12 +102,12 @@ def render_html(text: str, query_words: QueryWords, image_of: ImageOf) -> str:
 
 
 def render_markdown(text: str, query_words: QueryWords, image_of: ImageOf) -> str:
-    """Markdown of a document as HTML, safe for a page, with the words of the query marked."""
+    """Render the Markdown of a document as safe HTML, with highlighted words of the query."""
     return render_html(_parser().render(text), query_words, image_of)
 
 
 def plain_text(rendered: str) -> str:
-    """The text of HTML that `render_html` made, on one line."""
+    """The text of HTML from `render_html`, on one line."""
     without_tags = _PIECES.sub(lambda tag: "" if tag[0] in _INLINE else " ", rendered)
     return _SPACES.sub(" ", html.unescape(without_tags)).strip()
 
@@ -117,22 +117,22 @@ _INLINE = frozenset({"<mark>", "</mark>", "<b>", "</b>", "<em>", "</em>", "<i>",
 
 
 def mark_plain(rendered: str, query_words: QueryWords) -> Segments:
-    """The text of rendered HTML in marked segments, for lists."""
+    """The text of rendered HTML in segments with highlights, for lists."""
     return mark_words(plain_text(rendered), query_words)
 
 
 def _filter_attribute(tag: str, name: str, value: str) -> str | None:
-    """The value of an attribute; links lead to the web only."""
+    """The allowed value of an attribute; links may lead only to the web."""
     if tag == "a" and name == "href":
         return value if value.lower().startswith(("http://", "https://")) else None
     return value
 
 
 class _TagWriter:
-    """Writes tags in order, with headings at levels below those of the page.
+    """A writer of tags in order, with heading levels below those of the page.
 
     Args:
-        image_of: decides about images by their addresses.
+        image_of: a function that decides about images by their addresses.
     """
 
     def __init__(self, image_of: ImageOf) -> None:
@@ -141,7 +141,7 @@ class _TagWriter:
 
     def write(self, tag: str) -> str:
         match = _TAG.fullmatch(tag)
-        if match is None:  # nh3 writes no other; text in any case
+        if match is None:  # nh3 writes no other tag; if it does, keep the text
             return html.escape(tag)
         slash, name, attributes = match.groups()
         if name == "img":
@@ -151,7 +151,7 @@ class _TagWriter:
         return f"<{slash}div{attributes}>" if name in _SECTIONS else tag
 
     def _level(self, level: int, *, is_end: bool) -> int:
-        """The level of a heading: at most one below the last, so that none is left out."""
+        """The level of a heading, at most one below the previous one: no level is skipped."""
         if not is_end:
             while self._levels and self._levels[-1] >= level:
                 self._levels.pop()

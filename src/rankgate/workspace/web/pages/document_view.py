@@ -1,4 +1,4 @@
-"""A document as people see it: the fields of its card, its images, the words of a query marked."""
+"""A document for display: the fields of its card, images, and highlighted words of a query."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _BRIEF_FIELDS = 2
 def document_view(
     document: Document, query_words: QueryWords, settings: ProjectSettings
 ) -> dict[str, PageValue]:
-    """The fields of a document that the project shows, with the query's words marked."""
+    """The displayed fields of a document, with highlighted words of the query."""
     card_fields = choose_fields(settings, list(document.fields))
     image = image_address(document.image, settings)
     return {
@@ -89,7 +89,7 @@ def _field_view(
 
 
 def brief_view(view: dict[str, Any]) -> dict[str, PageValue]:
-    """The view of a document in a list: its title and the beginning of the next field."""
+    """A document for a list: its title and the beginning of the next field."""
     text_fields = [field for field in view["fields"] if field["kind"] != "image"]
     fields = [
         {"name": field["name"], "segments": _cut_segments(field["segments"], BRIEF_LENGTH)}
@@ -99,7 +99,7 @@ def brief_view(view: dict[str, Any]) -> dict[str, PageValue]:
 
 
 def _cut_segments(segments: Segments, length: int) -> Segments:
-    """The beginning of marked text."""
+    """The beginning of highlighted text."""
     shortened: Segments = []
     for text, mark in segments:
         shortened.append((text[:length], mark))
@@ -110,7 +110,7 @@ def _cut_segments(segments: Segments, length: int) -> Segments:
 
 
 def document_title(document: Document, settings: ProjectSettings) -> str:
-    """The title of a document, cut: its field of that place, or the first; empty without fields."""
+    """The shortened title of a document: its title field or its first field, or empty."""
     fields = [
         card_field
         for card_field in choose_fields(settings, list(document.fields))
@@ -127,7 +127,7 @@ def document_title(document: Document, settings: ProjectSettings) -> str:
 def read_titles(
     connection: Connection, request: WebRequest, pairs: Iterable[tuple[str, str]]
 ) -> dict[tuple[str, str], str]:
-    """The title of each pair's document by query and document; missing titles are left out."""
+    """The titles of documents by query and document; missing titles are left out."""
     documents_by_pair = queries_documents.documents_of_pairs(connection, request.project.id, pairs)
     titles = {
         pair: document_title(document, request.project.settings)

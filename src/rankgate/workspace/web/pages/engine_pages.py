@@ -45,7 +45,7 @@ _LONG_SETTINGS = frozenset({"sql", "dsn"})
 
 
 def engine_fields(kind: EngineKind) -> tuple[Field, ...]:
-    """The fields of the form of a kind of engine: a name, the declared settings, and a query."""
+    """The form fields for a kind of engine: a name, the declared settings, and a query."""
     settings = {setting.name: setting for setting in dataclass_fields(kind.declaration)}
     return (
         Field("name", "Name", required=True, most=63, help="Such as shop, or shop-new."),
@@ -88,7 +88,7 @@ def _engine_field(parameter: Parameter, metadata: Mapping[str, object]) -> Field
 
 
 def folded_settings(kind: EngineKind) -> list[str]:
-    """The settings of a kind that most engines leave as they are."""
+    """The settings of a kind that most users leave unchanged."""
     return [
         name
         for name, parameter in kind.parameters.items()
@@ -97,7 +97,7 @@ def folded_settings(kind: EngineKind) -> list[str]:
 
 
 def engines_page(request: WebRequest) -> PageReply:
-    """The engines of the project, and the form of one of them or of a kind."""
+    """The page of the project's engines, with the form of one engine or of a kind."""
     with request.store.read() as connection:
         engines = project_engines.list_engines(connection, request.project.id)
         runs = stored_runs.list_runs(connection, request.project.id)
@@ -126,7 +126,7 @@ def engines_page(request: WebRequest) -> PageReply:
 
 
 def _access(request: WebRequest) -> dict[str, list[str]]:
-    """What the server allows, for people who fill in the form."""
+    """The engine access that the server allows, as text for the form."""
     engines = request.config.engines
     return {"hosts": sorted(engines.hosts), "secrets": sorted(engines.secrets)}
 
@@ -134,7 +134,7 @@ def _access(request: WebRequest) -> dict[str, list[str]]:
 def _form_values(
     request: WebRequest, kind: EngineKind, edited_engine: ProjectEngine | None
 ) -> dict[str, PageValue]:
-    """What the form of an engine shows at first."""
+    """The initial values of an engine's form."""
     form_values: dict[str, PageValue] = {}
     if edited_engine is not None:
         form_values = {
@@ -156,7 +156,7 @@ def _form_values(
 
 
 def _engine_view(request: WebRequest, engine: ProjectEngine) -> dict[str, PageValue]:
-    """An engine, with the reason why it cannot be used, if any."""
+    """An engine with the reason why it cannot be used, if any."""
     try:
         configure_engine(request, engine)
         problem = ""
@@ -172,13 +172,13 @@ def _engine_view(request: WebRequest, engine: ProjectEngine) -> dict[str, PageVa
 
 
 def _digest(engine: ProjectEngine) -> str:
-    """A text that changes with the engine."""
+    """A hash of an engine's definition."""
     text = json.dumps([engine.kind, engine.settings], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def save_handler(kind: EngineKind) -> Callable[[WebRequest], Reply]:
-    """The function that saves an engine of a kind, or only tries it with a query."""
+    """A handler that saves an engine of a kind, or only tries it with a query."""
 
     def save(request: WebRequest) -> Reply:
         definition = _read_definition(request, kind)
@@ -201,10 +201,10 @@ def save_handler(kind: EngineKind) -> Callable[[WebRequest], Reply]:
 
 
 def _read_definition(request: WebRequest, kind: EngineKind) -> ProjectEngine:
-    """The engine that a form describes; values that are the default are left out.
+    """The engine described by a form; default values are left out.
 
     Raises:
-        Refused: a value that does not fit, next to its field.
+        Refused: a value does not fit; the error is shown next to its field.
     """
     settings: dict[str, Json] = {}
     for name, parameter in kind.parameters.items():
@@ -220,10 +220,10 @@ def _read_definition(request: WebRequest, kind: EngineKind) -> ProjectEngine:
 
 
 def _check_definition(request: WebRequest, definition: ProjectEngine) -> Configuration:
-    """The engine of a definition.
+    """The configured engine of a definition.
 
     Raises:
-        Refused: settings that do not work together, or that the server does not allow.
+        Refused: settings do not work together, or the server does not allow them.
     """
     try:
         return configure_engine(request, definition)
@@ -233,7 +233,7 @@ def _check_definition(request: WebRequest, definition: ProjectEngine) -> Configu
 
 
 def _field_of_error(definition: ProjectEngine, error: RankgateError) -> str:
-    """The field next to which an error is shown: the first setting that the error names."""
+    """The field for showing an error: the first setting named in the error."""
     names = ENGINES.find(definition.kind).parameters
     tokens = [word.strip(".,:;") for word in error.problem.split()]
     if error.code == "host-not-allowed":
@@ -253,10 +253,10 @@ def _field_of_error(definition: ProjectEngine, error: RankgateError) -> str:
 def _refuse_overwriting(
     engines: list[ProjectEngine], definition: ProjectEngine, state_digest: str
 ) -> None:
-    """Refuse to replace an engine that the sender has not seen in this state.
+    """Refuse to replace an engine that has changed since the sender saw it.
 
     Raises:
-        Refused: the name is taken; somebody changed the engine meanwhile (409).
+        Refused: the name is taken; another user has changed the engine (409).
     """
     stored_engine = next((engine for engine in engines if engine.name == definition.name), None)
     if (
@@ -275,7 +275,7 @@ def _refuse_overwriting(
 
 
 def try_engine(request: WebRequest) -> PageReply:
-    """The answer of an engine of the project to one query."""
+    """Show the answer of an engine of the project to one query."""
     configuration = live_engine(request, request.path["engine"])
     return _answer_page(request, configuration, request.values["query"])
 
@@ -293,7 +293,7 @@ def _answer_page(request: WebRequest, configuration: Configuration, query: str) 
 
 
 def _missing_fields(engine: Engine, answer: Mapping[str, Any]) -> list[str]:
-    """The display fields that none of the documents has."""
+    """The display fields that are missing in all documents."""
     documents = answer["documents"]
     return [
         name

@@ -1,7 +1,7 @@
-"""Pages that import and export files of a project, and make its batches.
+"""Pages that import and export files of a project, and create and change its batches.
 
-Imports and exports have a report of the losses. Batches are made of a pool with the
-texts of its queries and documents, and changed.
+Imports and exports report lost data. A batch is created from a pool with the texts of its queries
+and documents.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _SHEETS = frozenset({"csv", "tsv", "jsonl", "parquet", "arrow"})
 
 
 def material_page(request: WebRequest) -> PageReply:
-    """The contents of the project, and forms to add to it."""
+    """The page with the contents of the project, and forms to add data."""
     project = request.project.id
     with request.store.read() as connection:
         data = {
@@ -72,7 +72,7 @@ def material_page(request: WebRequest) -> PageReply:
 
 
 def add_file(request: WebRequest) -> Reply:
-    """Add the contents of a file; or only report what would come of it."""
+    """Add the contents of a file, or only report the effect."""
     fields, upload = request.values, request.values["file"]
     with upload_file(upload, request.config.largest_unpacked) as path:
         if fields["preview"]:
@@ -93,10 +93,10 @@ def _read_upload(request: WebRequest, path: Path) -> ImportedFile:
 
 
 def parse_grade_mapping(text: str | None) -> Transformer | None:
-    """A mapping of grades by name or by its lines; never a file of the server.
+    """Parse a mapping of grades from a name or lines; files of the server are never read.
 
     Raises:
-        InputError: lines of another form.
+        InputError: a line has another form.
     """
     if text is None:
         return None
@@ -118,7 +118,7 @@ def _import_contents(
 
 
 def _trial_report(request: WebRequest, path: Path) -> dict[str, PageValue]:
-    """The report on a trial import: its result or its problem, and the columns of a sheet."""
+    """The report on a trial import: its result or problem, and the columns of a sheet."""
     fields = request.values
     columns = list_columns(fields["file"], fields["columns"], fields["final"])
     data: dict[str, PageValue] = {
@@ -149,7 +149,7 @@ def _trial_report(request: WebRequest, path: Path) -> dict[str, PageValue]:
 
 
 def _import_report(conversion: Conversion, incoming: ImportedFile) -> dict[str, PageValue]:
-    """The contents that were imported, seen and lost."""
+    """The imported, recognised and lost contents of a file."""
     return {
         "format": conversion.from_format,
         "holds": _part_counts(conversion, incoming),
@@ -159,7 +159,7 @@ def _import_report(conversion: Conversion, incoming: ImportedFile) -> dict[str, 
 
 
 def _part_counts(conversion: Conversion, incoming: ImportedFile) -> dict[str, int]:
-    """The size of each part: judgments and others by rows, runs by their number."""
+    """The size of each part: numbers of rows, and for runs the number of runs."""
     rows = {
         "judgments" if content_kind == "qrels" else content_kind: n
         for content_kind, n in conversion.rows.items()
@@ -172,7 +172,7 @@ def _note_view(note: Note) -> PageData:
 
 
 def _rating_counts(contents: FileContents) -> dict[str, PageValue]:
-    """Counts of ratings by rater, and of grades."""
+    """Counts of ratings by rater and by grade."""
     judged = contents.ratings or contents.qrels
     if judged is None:
         return {"raters": [], "grades": []}
@@ -188,7 +188,7 @@ def _rating_counts(contents: FileContents) -> dict[str, PageValue]:
 
 
 def export_page(request: WebRequest) -> PageReply:
-    """The preview of an export: the data of a part that a format keeps and loses."""
+    """The preview of an export: the data of a part that a format keeps or loses."""
     form = request.values["format"]
     choice = ExportChoice.parse(request.values["what"])
     with request.store.read() as connection:
@@ -223,7 +223,7 @@ def export_page(request: WebRequest) -> PageReply:
 
 @dataclass(frozen=True)
 class ExportChoice:
-    """The part of contents to write, and the name of judgments or a run."""
+    """The part of the contents to export, and the name of judgments or a run."""
 
     words: str
     part: str
@@ -248,7 +248,7 @@ class ExportChoice:
 
 
 def export_file(request: WebRequest) -> FileReply:
-    """A part of the project in a format; ratings and judgments with texts."""
+    """Export a part of the project in a format; ratings and judgments include texts."""
     fields = request.values
     return _file_reply(request, fields["format"] or "csv", ExportChoice.parse(fields["what"]))
 
@@ -260,7 +260,7 @@ def judgments_file(request: WebRequest) -> FileReply:
 
 
 def ratings_file(request: WebRequest) -> FileReply:
-    """Every rating, one row each, as a file in any format that holds ratings."""
+    """Every rating as a row of a file, in any format for ratings."""
     return _file_reply(request, request.values["format"] or "csv", ExportChoice.parse("ratings"))
 
 
@@ -281,7 +281,7 @@ def _file_suffix(form: str) -> str:
 def _write_contents(
     request: WebRequest, form: str, choice: ExportChoice
 ) -> tuple[bytes, Conversion]:
-    """The bytes of a file, and its losses."""
+    """The bytes of an exported file, and the lost data."""
     content_kind, name = choice.part, choice.name
     if content_kind not in registry.find_format(form).holds:
         problem = f"{form} holds no {PART_LABELS[content_kind]}; choose another format."
@@ -302,7 +302,7 @@ def _write_contents(
 
 
 def list_formats(content_kind: str) -> list[str]:
-    """The formats that can be written and hold a part."""
+    """The writable formats for a part."""
     return [
         file_format.name
         for file_format in registry.FORMATS
@@ -311,7 +311,7 @@ def list_formats(content_kind: str) -> list[str]:
 
 
 def add_batch(request: WebRequest) -> ActionReply:
-    """A batch of a pool, with the texts of its queries and documents."""
+    """Add a batch from a pool, with the texts of its queries and documents."""
     fields = request.values
     tables: dict[str, pl.DataFrame] = {}
     size_limit = request.config.largest_unpacked
@@ -355,7 +355,7 @@ def _read_gold(upload: Upload, size_limit: float) -> dict[tuple[str, str], store
 
 
 def change_batch(request: WebRequest) -> ActionReply:
-    """Pause, close or open a batch; another priority, deadline or number of raters."""
+    """Pause, close or open a batch, or change its priority, deadline or number of raters."""
     with request.store.write() as connection:
         batch = stored.get_batch(connection, request.path["batch"])
         if batch.project != request.project.id:

@@ -1,7 +1,7 @@
-"""Mark the words of a query in texts: exact words, their forms, and scripts without spaces.
+"""Highlight the words of a query in texts: exact words, word forms, and scripts without spaces.
 
-Letters are compared without case and accents. For scripts that write words without spaces, parts of
-the query's runs of letters are searched. Time grows with the length of a text alone.
+Letters are compared without case and accents. For scripts without spaces, parts of the query's
+letter sequences are searched. The time depends only on the length of the text.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Segments = list[tuple[str, bool]]
 
 
 class Stemmer(Protocol):
-    """A stemmer of a language, as snowballstemmer makes it."""
+    """A stemmer of a language from snowballstemmer."""
 
     def stemWord(self, word: str) -> str:  # noqa: N802 - its name
         """The stem of a word."""
@@ -93,14 +93,15 @@ _SCRIPTS = (
 
 @dataclass(frozen=True)
 class QueryWords:
-    """The words of a query, as they are looked for.
+    """The words of a query in the forms used for matching.
 
     Attributes:
-        exact_words: without case and accents.
+        exact_words: the words without case and accents.
         stems: the stems of the words, with the code of their language.
-        runs: whole runs of letters of scripts without spaces.
-        parts: the parts of such runs.
-        language: the code of the language of the project; empty is that of the script.
+        runs: whole letter sequences of scripts without spaces.
+        parts: the parts of such sequences.
+        language: the code of the project's language; if empty, the language follows from the
+            script.
     """
 
     exact_words: frozenset[str] = frozenset()
@@ -110,7 +111,7 @@ class QueryWords:
     language: str = ""
 
     def __bool__(self) -> bool:
-        """Return True if there is anything to look for."""
+        """Return True if there are words to search."""
         return bool(self.exact_words or self.runs)
 
 
@@ -118,8 +119,9 @@ def read_query_words(query: str, language: str = "") -> QueryWords:
     """The words of a query.
 
     Args:
-        query: its text.
-        language: the code of its language; empty is that of the script, English for Latin letters.
+        query: the text of the query.
+        language: the code of the query's language; if empty, the language follows from the script
+            (English for Latin letters).
     """
     exact_words, runs, parts = set(), [], set()
     for match in _word_pattern().finditer(query):
@@ -142,7 +144,7 @@ def mark_words(text: str, query_words: QueryWords | AbstractSet[str]) -> Segment
 
     Args:
         text: any text without markup.
-        query_words: of `read_query_words`; or words, of which only these forms are marked.
+        query_words: the words from `read_query_words`, or a set of words that are matched exactly.
 
     >>> mark_words("A Red bike, redder", {"red"})
     [('A ', False), ('Red', True), (' bike, redder', False)]
@@ -173,7 +175,7 @@ def mark_words(text: str, query_words: QueryWords | AbstractSet[str]) -> Segment
 def _mark_parts(
     is_marked: bytearray, match: re.Match[str], query_words: QueryWords, length: int
 ) -> None:
-    """Mark the parts that a run of letters shares with the query."""
+    """Mark the parts that a letter sequence shares with the query."""
     folded, positions = [], []
     for position, letter in enumerate(match.group(), match.start()):
         folded_letter = _fold(letter)
@@ -210,7 +212,7 @@ _LAST = 0x10000
 
 @cache
 def _word_pattern() -> re.Pattern[str]:
-    """Words, and runs of letters of scripts without spaces, each a group of its own."""
+    """A pattern for words and letter sequences of scripts without spaces, one group each."""
     marks = re.escape("".join(chr(n) for n in range(_LAST) if category(chr(n))[0] == "M"))
     groups = "|".join(f"(?P<{name}>[{letters}]+)" for name, (letters, _) in _RUNS.items())
     without_spaces = "".join(letters for letters, _ in _RUNS.values())
@@ -219,7 +221,7 @@ def _word_pattern() -> re.Pattern[str]:
 
 @lru_cache(maxsize=20_000)
 def _fold(text: str) -> str:
-    """A text without case and accents; vowels of scripts that write them as marks stay."""
+    """A text without case and accents; vowel marks that scripts need are kept."""
     folded = "".join(sign for sign in normalize("NFKD", text.casefold()) if not _is_accent(sign))
     return normalize("NFC", folded)
 
@@ -244,7 +246,7 @@ def _stem(word: str, language: str) -> tuple[str, str] | None:
 
 
 def _language_of(word: str, language: str) -> str | None:
-    """The language of word forms: the language of the project, if it fits."""
+    """The language for word forms: the project's language, if it fits the script."""
     letter = word[0]
     if not letter.isalpha():
         return None

@@ -1,4 +1,4 @@
-"""Engines of a project that answer one query on a page, within limits of the server."""
+"""Engines of a project that answer a single query for a page, within limits of the server."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _free_places = Semaphore(_AT_ONCE)
 
 @dataclass(frozen=True)
 class LiveDocument:
-    """A document of an answer: its score where the engine gives one, and its fields as texts."""
+    """A document of an answer: its score, if the engine has scores, and its fields as texts."""
 
     doc_id: str
     score: float | None
@@ -60,9 +60,9 @@ class LiveAnswer:
     """The answer of an engine to one query.
 
     Attributes:
-        documents: the first ones.
-        seconds: that it took.
-        total: documents that match, as the engine reports.
+        documents: the first documents.
+        seconds: the duration of the request.
+        total: the number of matching documents reported by the engine.
         problem: the reason for a missing answer; empty if there is an answer.
     """
 
@@ -72,7 +72,7 @@ class LiveAnswer:
     problem: str = ""
 
     def to_dict(self) -> dict[str, Json]:
-        """As JSON."""
+        """Return JSON values."""
         return {
             "documents": [vars(document) for document in self.documents],
             "seconds": self.seconds,
@@ -86,7 +86,7 @@ def live_engine(request: WebRequest, name: str) -> Configuration:
 
     Raises:
         UsageError: no such engine; a host, a secret, a program or a file that is not allowed.
-        InputError: a setting that does not fit any more.
+        InputError: a setting is no longer valid.
     """
     with request.store.read() as connection:
         definition = project_engines.get_engine(connection, request.project.id, name)
@@ -94,20 +94,20 @@ def live_engine(request: WebRequest, name: str) -> Configuration:
 
 
 def configure_engine(request: WebRequest, definition: ProjectEngine) -> Configuration:
-    """The engine of a definition of the project, within the limits of the server."""
+    """Configure an engine from its definition in the project, within the limits of the server."""
     return read_project_engine(definition, request.project.name, request.config.engines)
 
 
 def ask_engine(configuration: Configuration, text: str, depth: int = LIVE_DEPTH) -> LiveAnswer:
-    """The answer of an engine to a text; its faults are the problem of the answer.
+    """The answer of an engine to a text; failures become the problem of the answer.
 
     Args:
-        configuration: as `live_engine` returns it.
+        configuration: the configured engine from `live_engine`.
         text: the query.
         depth: the number of documents.
 
     Raises:
-        Refused: too many engines are being asked at the moment (503).
+        Refused: too many requests to engines are in progress (503).
     """
     engine = replace(
         configuration.engine, depth=depth, timeout=min(configuration.engine.timeout, LIVE_SECONDS)
@@ -124,7 +124,7 @@ def ask_engine(configuration: Configuration, text: str, depth: int = LIVE_DEPTH)
         _free_places.release()
         raise
     try:
-        # the engine has its own limit; this one is for names and connections that take long
+        # the engine has its own limit; this limit is for slow name resolution and connections
         reply = future.result(LIVE_SECONDS + 1)
     except FutureTimeoutError:
         reply = Failure("again", f"no answer within {LIVE_SECONDS:g} seconds")
@@ -163,7 +163,7 @@ def _documents(answer: Answer) -> tuple[LiveDocument, ...]:
 
 
 def _field_text(name: str, value: Json) -> str:
-    """A field of a document as text, cut; objects and lists as JSON."""
+    """A field of a document as shortened text; objects and lists as JSON."""
     text = (
         json.dumps(value, indent=1, ensure_ascii=False)
         if isinstance(value, dict | list)

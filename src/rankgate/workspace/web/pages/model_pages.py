@@ -1,4 +1,4 @@
-"""Language models as raters: who rates, jobs with their progress, admission by evidence."""
+"""Language models as raters: model list, jobs with progress, and admission by evidence."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _MAX_ANSWERS = 50
 
 
 def models_page(request: WebRequest) -> PageReply:
-    """The models of a project, their jobs, and forms to start one."""
+    """The page of the project's models and jobs, with forms to start a job."""
     project = request.project.id
     with request.store.read() as connection:
         rule = model_admissions.rule_of_project(connection, project)
@@ -78,7 +78,7 @@ def _job_view(connection: Connection, job: Job) -> dict[str, PageValue]:
 
 
 def start_job(request: WebRequest) -> ActionReply:
-    """A job on a batch, or on the first documents of runs."""
+    """Start a job on a batch, or on the first documents of runs."""
     fields = request.values
     judge = judge_for(request.config.models, fields)
     names = [text.strip() for text in (fields["runs"] or "").split(",") if text.strip()]
@@ -120,21 +120,21 @@ def start_job(request: WebRequest) -> ActionReply:
 
 
 def set_rule(request: WebRequest) -> ActionReply:
-    """Rate what new runs rank first, to a depth."""
+    """Set the rule that a model rates the first documents of new runs, to a depth."""
     judge = judge_for(request.config.models, request.values)
     settings = {name: request.values[name] for name in REQUEST_KEYS}
     settings["depth"] = settings["depth"] or 10
     with request.store.write() as connection:
         identity_for(
             connection, request.project.id, judge
-        )  # it has a scale, and a prompt that fits
+        )  # checks that the project has a scale and a matching prompt
         model_admissions.save_rule(connection, request.project.id, settings, request.user.id)
         request.record(connection, "model.rule", judge.model, depth=settings["depth"])
     return ActionReply(request.project_path("models"), {"depth": settings["depth"]})
 
 
 def end_rule(request: WebRequest) -> ActionReply:
-    """Leave new runs to people."""
+    """End the rule, so that people rate new runs."""
     with request.store.write() as connection:
         model_admissions.remove(connection, request.project.id)
         request.record(connection, "model.rule", "none")
@@ -142,7 +142,7 @@ def end_rule(request: WebRequest) -> ActionReply:
 
 
 def model_page(request: WebRequest) -> PageReply:
-    """A model: its identity, its answers, and its admission with the evidence."""
+    """The page of a model: identity, answers, and admission with the evidence."""
     project, number = request.project.id, request.path["rater"]
     with request.store.read() as connection:
         models_by_rater = {model["rater"]: model for model in models_of(connection, project)}
@@ -172,7 +172,7 @@ def model_page(request: WebRequest) -> PageReply:
 
 
 def admit_rater(request: WebRequest) -> ActionReply:
-    """Compare a model with people; it counts if it passes."""
+    """Compare a model with people; its ratings count if it passes."""
     fields, number = request.values, request.path["rater"]
     demands = Demands(**{name: fields[name] for name in DEMANDS})
     _refuse_unknown(request)
@@ -199,7 +199,7 @@ def admit_rater(request: WebRequest) -> ActionReply:
 
 
 def withdraw_admission(request: WebRequest) -> ActionReply:
-    """Let the ratings of a model not count any more."""
+    """Stop counting the ratings of a model."""
     _refuse_unknown(request)
     withdraw_model(request.store, request.project.id, request.path["rater"], request.user.id)
     with request.store.write() as connection:
@@ -225,7 +225,7 @@ def _find_job(connection: Connection, request: WebRequest) -> Job:
 
 
 def job_page(request: WebRequest) -> PageReply:
-    """The progress of a job."""
+    """The page with the progress of a job."""
     with request.store.read() as connection:
         data = {
             "project": request.project.name,
@@ -235,7 +235,7 @@ def job_page(request: WebRequest) -> PageReply:
 
 
 def cancel_job(request: WebRequest) -> ActionReply:
-    """End a job; its answers are kept."""
+    """Cancel a job; its answers are kept."""
     with request.store.write() as connection:
         model_job = model_jobs_table.cancel(connection, _find_job(connection, request).id)
         request.record(connection, "model.cancel", str(model_job.id))
@@ -246,7 +246,7 @@ def cancel_job(request: WebRequest) -> ActionReply:
 
 
 def resume_job(request: WebRequest) -> ActionReply:
-    """Continue a job that ended early, with new limits; the amount spent so far counts."""
+    """Continue a job that ended early, with new limits that include the amount already spent."""
     with request.store.write() as connection:
         model_job = _find_job(connection, request)
         if model_job.endpoint not in request.config.models:

@@ -1,4 +1,4 @@
-"""Pages of lost passwords: a link from an admin, or by e-mail, sets a new password."""
+"""Pages for lost passwords: a link from an admin, or by e-mail, sets a new password."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _ADDRESS = re.compile(r"[^@]+@[^@]+")
 
 
 def make_link(request: WebRequest) -> PageReply:
-    """A link by which a user sets a new password, shown once to an admin."""
+    """Create a link with which a user sets a new password; an admin sees the link once."""
     with request.store.write() as connection:
         user = find_path_user(connection, request)
         if user.disabled:
@@ -56,10 +56,10 @@ def lost_password_page(request: WebRequest) -> PageReply:
 
 
 def ask_for_link(request: WebRequest) -> PageReply:
-    """Send a link to a user whose name is an e-mail address.
+    """Send a password link to a user whose name is an e-mail address.
 
     The reply is the same for every name, and is made before the store is queried, so that neither
-    its text nor its time reveals if the user exists.
+    its text nor its duration reveals whether the user exists.
     """
     if not mails_links(request.config):
         raise not_found()
@@ -76,7 +76,7 @@ def _senders() -> ThreadPoolExecutor:
 
 
 def _mail_link(store: Store, name: str, server_link: str) -> None:
-    """Send a link, if there is a user of this name who has a password and an address."""
+    """Send a link if the named user exists and has a password and an e-mail address."""
     try:
         with store.write() as connection:
             user = _user_by_address(connection, name)
@@ -97,9 +97,9 @@ def _mail_link(store: Store, name: str, server_link: str) -> None:
 
 
 def _user_by_address(connection: Connection, name: str) -> User | None:
-    """The user to whom a link may be sent.
+    """The user who may receive a link at an address.
 
-    Who signs in by a provider only has no password, and gets none past the provider.
+    A user who signs in only by a provider has no password, and cannot set one.
     """
     if not _ADDRESS.fullmatch(name) or users.password_of(connection, name) is None:
         return None
@@ -110,13 +110,13 @@ def _user_by_address(connection: Connection, name: str) -> User | None:
 
 
 def password_page(request: WebRequest) -> PageReply:
-    """The form to set a new password by a link."""
+    """The form to set a new password with a link."""
     return PageReply("password.html", {"name": _find_user(request).name})
 
 
 def set_password(request: WebRequest) -> ActionReply:
-    """Set the password by a link, which works once; all sessions of the user end."""
-    _find_user(request)  # before the hash is computed, which takes long
+    """Set the password with a link, which works once; all sessions of the user end."""
+    _find_user(request)  # checked before the slow computation of the hash
     hashed = sign_in.password_hash(request.values["password"])
     with request.store.write() as connection:
         user = one_time_secrets.use(connection, request.path["secret"], "password")

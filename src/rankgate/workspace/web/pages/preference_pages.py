@@ -1,4 +1,4 @@
-"""Preferences: batches that ask which of two documents or lists is better, and the results."""
+"""Preferences: batches that ask for the better of two documents or lists, and the results."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Sides = list[tuple[str, Side, Side]]
 
 
 def add_comparison(request: WebRequest) -> ActionReply:
-    """A batch of pairs: lists of two runs, differing documents, or pairs of a file."""
+    """Add a batch of pairs: lists of two runs, differing documents, or pairs from a file."""
     fields = request.values
     project = request.project.id
     names = [fields["first"], fields["second"]]
@@ -127,9 +127,9 @@ def _read_pairs(path: Path) -> Sides:
 
 
 def _pairs_of_runs(request: WebRequest, two_runs: list[StoredRun], kind: str) -> tuple[Sides, int]:
-    """For each query in both runs, both lists or the documents at the first difference.
+    """For each query of both runs, both lists or the documents at the first difference.
 
-    Queries with the same lists are left out, and counted.
+    Queries with equal lists are left out and counted.
     """
     top_documents = [_top_documents(read_run_table(request, run)) for run in two_runs]
     sides: Sides = []
@@ -159,7 +159,7 @@ def _top_documents(table: pl.DataFrame) -> dict[str, list[str]]:
 
 
 def preferences_page(request: WebRequest) -> PageReply:
-    """The preferences of raters, batch by batch."""
+    """The page of raters' preferences, batch by batch."""
     with request.store.read() as connection:
         comparison_batches = [
             batch
@@ -229,7 +229,7 @@ def _count_votes(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _compute_outcome(votes: pl.DataFrame) -> dict[str, PageValue]:
-    """The pairs whose majority prefers each side, with an interval and a sign test over pairs."""
+    """The pairs whose majority prefers each side, with an interval and a sign test."""
     margin = votes["margin"].to_numpy().astype(np.float64)
     wins, losses = int((margin > 0).sum()), int((margin < 0).sum())
     decided_count = wins + losses
@@ -254,7 +254,7 @@ def _compute_outcome(votes: pl.DataFrame) -> dict[str, PageValue]:
 
 
 def _left_share(table: pl.DataFrame) -> dict[str, PageValue]:
-    """The share of choices on the left: far from a half, raters look at the position."""
+    """The share of choices of the left side; far from a half, the position influences raters."""
     choices = table.filter(pl.col("better").is_in(["first", "second"]))
     if choices.is_empty():
         return {"share": None, "low": None, "high": None, "choices": 0}
@@ -269,7 +269,7 @@ def _left_share(table: pl.DataFrame) -> dict[str, PageValue]:
 
 
 def _rater_rows(table: pl.DataFrame) -> list[dict[str, PageValue]]:
-    """The choices of each rater, and their pace."""
+    """The choices and the pace of each rater."""
     better = pl.col("better")
     return (
         table.group_by("rater")
@@ -287,7 +287,7 @@ def _rater_rows(table: pl.DataFrame) -> list[dict[str, PageValue]]:
 
 
 def preferences_file(request: WebRequest) -> FileReply:
-    """Every preference of a batch, one row each, as CSV."""
+    """Every preference of a batch as a CSV row."""
     with request.store.read() as connection:
         batch = batches.get_batch(connection, request.path["batch"])
         if batch.project != request.project.id or batch.kind not in COMPARISON_KINDS:

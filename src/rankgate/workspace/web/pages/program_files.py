@@ -1,4 +1,4 @@
-"""Recorded evaluations and tables of a project, for programs.
+"""Recorded evaluations and tables of a project for programs.
 
 Programs add recorded evaluations, and read their figures and files.
 """
@@ -68,7 +68,7 @@ def add_record(request: WebRequest) -> ActionReply:
 
 
 def save_input(request: WebRequest) -> ActionReply:
-    """Keep the judgments or a run of an evaluation."""
+    """Store the judgments or a run of an evaluation."""
     rows = read_parquet(request.values["table"], "table", request.config.largest_unpacked)
     name, kind = request.values["name"], request.values["kind"]
     try:
@@ -86,7 +86,7 @@ def save_input(request: WebRequest) -> ActionReply:
 
 
 def add_annotation(request: WebRequest) -> ActionReply:
-    """Write an annotation of a moment."""
+    """Add an annotation of a moment."""
     fields = request.values
     client_id = fields["annotation_id"]
     with request.store.write() as connection:
@@ -109,7 +109,7 @@ def add_annotation(request: WebRequest) -> ActionReply:
 
 
 def _trend_path(request: WebRequest, metric: str | None) -> str:
-    """The page on which a note is shown."""
+    """The address of the page that shows an annotation."""
     query_string = f"?{urlencode({'metric': metric}, quote_via=quote)}" if metric else ""
     return f"{request.project_path('trends')}{query_string}"
 
@@ -128,7 +128,7 @@ def withdraw_annotation(request: WebRequest) -> ActionReply:
 
 
 def points_file(request: WebRequest) -> FileReply:
-    """The figures of a metric, or of all."""
+    """The figures of a metric, or of all metrics."""
     fields = request.values
     with request.store.read() as connection:
         series_points = series.list_points(
@@ -143,7 +143,7 @@ def points_file(request: WebRequest) -> FileReply:
 
 
 def annotations_file(request: WebRequest) -> FileReply:
-    """The annotations of a metric, and those of all metrics."""
+    """The annotations of a metric, and those that apply to all metrics."""
     fields = request.values
     with request.store.read() as connection:
         project_annotations = noted.list_annotations(
@@ -158,7 +158,7 @@ def record_file(request: WebRequest) -> FileReply:
 
 
 def per_query_file(request: WebRequest) -> FileReply:
-    """A record's values per query."""
+    """The values per query of a record."""
     record = _find_record(request)
     if record.per_query is None:
         raise not_found("values per query")
@@ -167,7 +167,7 @@ def per_query_file(request: WebRequest) -> FileReply:
 
 
 def input_file(request: WebRequest) -> FileReply:
-    """Kept judgments or a kept run."""
+    """Stored judgments or a stored run."""
     storage, digest = StoreStorage(request.stored_project), str(request.path["sha256"])
     kind = request.path["kind"]
     kept_input = {"judgments": storage.qrels, "run": storage.run}.get(str(kind), lambda _: None)(
@@ -199,7 +199,7 @@ _MATERIAL_READERS = {
 
 
 def contents_file(request: WebRequest) -> FileReply:
-    """The scale, and the contents by name; raters see the batches alone."""
+    """The scale and the names of all contents; raters get only the batches."""
     project = request.project.id
     with request.store.read() as connection:
         scale = projects.scale(connection, project)
@@ -242,7 +242,7 @@ def _scale_view(scale: Scale) -> dict[str, PageValue]:
 
 
 def table_file(request: WebRequest) -> FileReply:
-    """The rows of a run, judgments, states of a run's queries, ratings, queries or documents."""
+    """The rows of a run, judgments, query states of a run, ratings, queries or documents."""
     kind, name = request.path["kind"], request.values["name"] or ""
     project, blobs = request.project.id, request.store.blobs
     with request.store.read() as connection:
@@ -280,7 +280,7 @@ def _read_ratings(connection: Connection, request: WebRequest, name: str) -> pl.
 
 
 def add_judgments(request: WebRequest) -> ActionReply:
-    """Save judgments that a program made."""
+    """Store judgments created by a program."""
     metadata = _parse_object(request.values["about"])
     rows = read_parquet(request.values["table"], "table", request.config.largest_unpacked)
     scale = metadata.get("scale")
@@ -313,7 +313,7 @@ def add_judgments(request: WebRequest) -> ActionReply:
 
 
 def add_result(request: WebRequest) -> ActionReply:
-    """Save a result that a program made."""
+    """Store a result created by a program."""
     result = _parse_object(request.values["result"].content)
     with request.store.write() as connection:
         stored_result = stored_results.add_result(

@@ -1,8 +1,8 @@
-"""Pages of projects: the list, progress, people, and archiving or deleting.
+"""Pages of projects: list, progress and people, and pages to archive or delete.
 
-Projects have a list, a page for a new one, and the progress of one. The people of a project
-are members with roles, and invitations. Parts that a project does not need any longer are archived,
-or deleted after a page that lists the deleted data.
+There are pages for the list of projects, a new project, and the progress of a project. The people
+of a project are members with roles and invited people. Data that a project no longer needs can be
+archived, or deleted after a page that lists the deleted data.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 def list_projects(request: WebRequest) -> PageReply:
-    """The projects of the user, with their roles."""
+    """The page of the user's projects and roles."""
     user = request.user
     with request.store.read() as connection:
         user_id = None if user.admin else user.id
@@ -80,7 +80,7 @@ def list_projects(request: WebRequest) -> PageReply:
 
 
 def add_project(request: WebRequest) -> ActionReply:
-    """A new project with its scale."""
+    """Add a project with its scale."""
     fields = request.values
     with request.store.write() as connection:
         project = projects.add(
@@ -96,7 +96,7 @@ def add_project(request: WebRequest) -> ActionReply:
 
 
 def project_overview(request: WebRequest) -> PageReply:
-    """The progress of the project: tasks, batches, people, hours."""
+    """The page with the progress of the project: tasks, batches, people and hours."""
     project = request.project
     with request.store.read() as connection:
         progress_by_batch = tasks.progress_by_batch(connection, project.id)
@@ -122,7 +122,7 @@ def project_overview(request: WebRequest) -> PageReply:
     open_slots = sum(progress.open * _SLOTS[batch.strategy] for batch, progress in listed_batches)
     paces = [row.pace for row in rater_rows if row.pace is not None]
     data["hours"] = sum(row.seconds for row in rater_rows) / 3600
-    # the hours that open tasks take at the pace until now
+    # the estimated hours for open tasks at the present pace
     data["hours_left"] = open_slots * sum(paces) / len(paces) / 3600 if paces else None
     return PageReply("overview.html", data)
 
@@ -138,7 +138,7 @@ def _batch_view(batch: batches.Batch, progress: tasks.Progress) -> dict[str, Pag
 
 @dataclass(frozen=True)
 class _RaterWork:
-    """The work of a rater: ratings and preferences, seconds, and the median pace."""
+    """The work of a rater: numbers of ratings and preferences, seconds, and median pace."""
 
     rater: str
     kind: str
@@ -173,7 +173,7 @@ _SLOTS = {"1": 1, "2": 2, "3": 3, "agree": 2}
 
 
 def log_page(request: WebRequest) -> PageReply:
-    """The audit log of the project."""
+    """The page of the project's audit log."""
     with request.store.read() as connection:
         entries = audit.entries(connection, request.project.id, before=request.values["before"])
     rows = [
@@ -196,7 +196,7 @@ def log_page(request: WebRequest) -> PageReply:
 
 
 def setup_page(request: WebRequest) -> PageReply:
-    """The scale, the guideline with its versions, and the fields that raters see."""
+    """The page with the scale, the guideline versions, and the fields for raters."""
     project = request.project
     with request.store.read() as connection:
         grades = projects.grades(connection, project.id)
@@ -228,10 +228,10 @@ def setup_page(request: WebRequest) -> PageReply:
 
 
 def set_metric(request: WebRequest) -> ActionReply:
-    """Set the metric that the overview shows.
+    """Set the main metric of the overview.
 
     Raises:
-        Refused: no evaluation recorded it.
+        Refused: the metric was never recorded.
     """
     metric = request.values["metric"] or ""
     if metric and metric not in list_metric_names(request):
@@ -243,7 +243,7 @@ def set_metric(request: WebRequest) -> ActionReply:
 
 
 def set_scale(request: WebRequest) -> ActionReply:
-    """Grades with labels and descriptions, a line each: ``2 = good: holds the answer``."""
+    """Set the grades with labels and descriptions, one per line: ``2 = good: has the answer``."""
     grades = [_parse_grade(line) for line in request.values["scale"].splitlines() if line.strip()]
     with request.store.write() as connection:
         projects.set_scale(connection, request.project.id, grades)
@@ -263,7 +263,7 @@ def _parse_grade(line: str) -> projects.Grade:
 
 
 def add_guideline(request: WebRequest) -> ActionReply:
-    """A new version of the guideline; earlier ones stay as they are."""
+    """Add a version of the guideline; earlier versions stay unchanged."""
     fields = request.values
     with request.store.write() as connection:
         guideline = projects.add_guideline(
@@ -274,10 +274,10 @@ def add_guideline(request: WebRequest) -> ActionReply:
 
 
 def set_display(request: WebRequest) -> ActionReply:
-    """Set the card of documents, and the sites from which images are loaded.
+    """Set the document card, and the sites from which images are loaded.
 
     Raises:
-        Refused: a card that cannot be read, or a prefix that is not a web address.
+        Refused: the card cannot be read, or the prefix is not a web address.
     """
     fields = request.values
     prefix = (fields["image_prefix"] or "").strip()
@@ -303,7 +303,7 @@ def set_display(request: WebRequest) -> ActionReply:
 
 
 def people_page(request: WebRequest) -> PageReply:
-    """Members, and invited people."""
+    """The page of members and invited people."""
     with request.store.read() as connection:
         members = users.members(connection, request.project.id)
         waiting = invitations.list_open(connection, request.project.id)
@@ -332,13 +332,13 @@ def people_page(request: WebRequest) -> PageReply:
 
 
 def _refuse_higher_role(request: WebRequest, role: str | None) -> None:
-    """Refuse roles that only admins give to managers, who invite raters and viewers."""
+    """Refuse roles that only admins may grant; managers may invite raters and viewers."""
     if request.role != "admin" and role in {"admin", "manager"}:
         raise RequestRefused(403, "not-allowed", "Only an admin of the project makes managers.")
 
 
 def invite_person(request: WebRequest) -> PageReply:
-    """A link for becoming a member, shown once."""
+    """Create an invitation link to the project, which is shown once."""
     role = request.values["role"]
     _refuse_higher_role(request, role)
     with request.store.write() as connection:
@@ -390,7 +390,7 @@ _QUERIES_NAME = "archived queries"
 
 
 def archive_page(request: WebRequest) -> PageReply:
-    """Runs, judgments, batches and archived queries, each with a button to hide or show it."""
+    """The page of runs, judgments, batches and archived queries, with buttons to hide or show."""
     project = request.project
     with request.store.read() as connection:
         resources = archive.list_archivables(connection, project.id)
@@ -425,7 +425,7 @@ def archive_item(request: WebRequest) -> ActionReply:
 
 
 def archive_queries(request: WebRequest) -> ActionReply:
-    """Hide or show queries: named queries, and queries of a batch."""
+    """Hide or show queries: those named, and those of a batch."""
     fields, project = request.values, request.project
     archived = bool(fields["archived"])
     with request.store.write() as connection:
@@ -442,7 +442,7 @@ def archive_queries(request: WebRequest) -> ActionReply:
 
 
 def archive_project(request: WebRequest) -> ActionReply:
-    """Hide the project in lists, and end the jobs of models; or show it again."""
+    """Hide the project in lists and end the jobs of its models, or show the project again."""
     archived = bool(request.values["archived"])
     with request.store.write() as connection:
         projects.change(connection, request.project.id, archived_at=now() if archived else None)
@@ -455,7 +455,7 @@ def archive_project(request: WebRequest) -> ActionReply:
 
 
 def delete_page(request: WebRequest) -> PageReply:
-    """The page before an item is deleted, with all that is deleted with it."""
+    """The confirmation page for deleting an item, with all data to delete."""
     with request.store.read() as connection:
         resource = _find_item(connection, request)
         counts = archive.dependents(connection, resource)
@@ -483,7 +483,7 @@ def delete_item(request: WebRequest) -> ActionReply:
 
 
 def delete_queries_page(request: WebRequest) -> PageReply:
-    """The page before all archived queries are deleted, with all that is deleted with them."""
+    """The confirmation page for deleting all archived queries, with all data to delete."""
     project = request.project
     with request.store.read() as connection:
         count = archive.count_archived_queries(connection, project.id)
@@ -516,7 +516,7 @@ def delete_queries(request: WebRequest) -> ActionReply:
 
 
 def delete_project_page(request: WebRequest) -> PageReply:
-    """The page before the project is deleted, with all that is deleted with it."""
+    """The confirmation page for deleting the project, with all data to delete."""
     project = request.project
     with request.store.read() as connection:
         counts = archive.project_dependents(connection, project.id)
@@ -534,7 +534,7 @@ def delete_project_page(request: WebRequest) -> PageReply:
 
 
 def delete_project(request: WebRequest) -> ActionReply:
-    """Delete the project with all that it has."""
+    """Delete the project with all its data."""
     project = request.project
     with request.store.write() as connection:
         _refuse_other_name(request, project.name)

@@ -1,4 +1,4 @@
-"""Pages on which queries come into a project: typed, pasted, from a file, or drawn from a log."""
+"""Pages to add queries to a project: typed, pasted, from a file, or drawn from a log."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _FIRST_ROWS = 10
 
 
 def add_queries(request: WebRequest) -> Reply:
-    """Add queries, or only report how they are understood."""
+    """Add queries, or only report how the input is understood."""
     source, query_list = _read_source(request)
     with request.store.write() as connection:
-        projects.lock(connection, request.project.id)  # two managers get different ids
+        projects.lock(connection, request.project.id)  # so that two managers get different ids
         stored_queries = queries_documents.list_queries(
             connection, request.project.id, archived=True
         )
@@ -65,10 +65,11 @@ def _preview(
 
 
 def _read_source(request: WebRequest) -> tuple[str, QueryList]:
-    """The field that is filled in, and its queries.
+    """The filled field of the form, and its queries.
 
     Raises:
-        Refused: none or several fields are filled in; or an error in a field, next to it.
+        Refused: no field or several fields are filled in; or a field has an error, shown next to
+            it.
     """
     filled_fields = [name for name in SOURCES if request.values[name] is not None]
     if not filled_fields:
@@ -104,7 +105,7 @@ def _read_field(request: WebRequest, source: str) -> QueryList:
 
 
 def _number_queries(table: pl.DataFrame, stored_queries: list[Query]) -> pl.DataFrame:
-    """The queries that are new, each with an id; queries of known texts are left out.
+    """The new queries, each with an id; queries with known texts are left out.
 
     Raises:
         InputError: an id that the project has for another text.

@@ -1,8 +1,8 @@
-"""Pages of rating: answer tasks, and see every pair with its answers.
+"""Pages for rating: answer tasks, and list pairs with their answers.
 
-An answer to a task, as a request sends it, is recorded once, with the feedback of a training.
-The rating page and its requests. Last comes every pair with what each rater
-answered, page by page, by filters; and asking somebody again.
+An answer is recorded once, even if the request is repeated; in a training, the reply has feedback.
+Managers can filter all pairs with the raters' answers, and withdraw answers so that pairs are rated
+again.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ MAX_ANSWERS = 1_000
 
 @dataclass(frozen=True)
 class RecordedAnswer:
-    """An answer that was recorded: its task, its id, and whether it is new."""
+    """A recorded answer: its task, its id, and True if it is new."""
 
     task: LockedTask
     identity: str
@@ -76,8 +76,8 @@ def record_answer(
     """Record a rating or a preference of a task of the project.
 
     Raises:
-        Refused: no such task in the project; a reason that has another meaning.
-        UsageError: the task was not given to them, or its batch is closed; as of
+        Refused: the task is not in the project; the reason is reserved for another purpose.
+        UsageError: the task was not given to the rater, or its batch is closed; also as in
             `ratings.rate` and `preferences.prefer`.
     """
     task = task_state.lock_task(connection, fields["task"])
@@ -127,7 +127,7 @@ def _record_preference(
 
 
 def _limit_moment(value: datetime | None) -> datetime | None:
-    """The time of an answer by the client's clock, which may be ahead, but not by days."""
+    """The time of an answer by the client's clock, limited so that it cannot be days ahead."""
     if value is not None and value > now() + _MAX_AHEAD:
         raise invalid_value("at", "is in the future")
     return None if value is None else min(value, now())
@@ -138,7 +138,7 @@ def _limit_seconds(value: float | None) -> float | None:
 
 
 def feedback(task: LockedTask, grade: float | None) -> dict[str, PageValue] | None:
-    """In a training: the known grade, with its reason."""
+    """The known grade with its reason, for a training."""
     if task.kind != "training" or task.gold is None:
         return None
     right = grade == task.gold
@@ -146,7 +146,7 @@ def feedback(task: LockedTask, grade: float | None) -> dict[str, PageValue] | No
 
 
 def record_many(request: WebRequest) -> ActionReply:
-    """Record many answers in one transaction; if one answer is refused, none is recorded."""
+    """Record many answers in one transaction; if one answer is refused, none are recorded."""
     answers = []
     with request.store.write() as connection:
         rater = request.rater(connection)
@@ -168,7 +168,7 @@ _PACE_RATINGS = 20
 
 
 def rate_page(request: WebRequest) -> PageReply:
-    """The next task, or an earlier task of the rater."""
+    """The page with the next task, or with an earlier task of the rater."""
     number, batch = request.values["task"], request.values["batch"]
     with request.store.write() as connection:
         rater = request.rater(connection)
@@ -194,7 +194,7 @@ def make_page_state(
     batch: int | None,
     open_batches: OpenBatches,
 ) -> dict[str, PageValue]:
-    """The state of the page: the task, the scale, the progress of the rater."""
+    """The state of the rating page: task, scale, and the rater's progress."""
     task = None if number is None else _find_task(connection, request, number)
     recent_answers = rating_answers.latest_answers(
         connection, request.project.id, rater, _PACE_RATINGS
@@ -233,7 +233,7 @@ def _rater_progress(
     batch: int | None,
     open_batches: OpenBatches,
 ) -> dict[str, PageValue]:
-    """The work of the rater in the project, or in a batch of it, and what remains for them."""
+    """The rater's completed and remaining work in the project or in one batch."""
     project = request.project.id
     counts = request.cached("open tasks", lambda: tasks.count_open(connection, project))
     counts = {name: n for name, n in counts.items() if name not in open_batches.barred}
@@ -252,7 +252,7 @@ def _rater_progress(
     return {
         "done": answered_count,
         "total": answered_count + remaining_count,
-        "mine": answered_count,  # for earlier clients, where done counted all raters
+        "mine": answered_count,  # for old clients; there ``done`` counted all raters
         "pace": pace,
         "left": None if pace is None else pace * remaining_count,
         "last": next(
@@ -276,14 +276,15 @@ _COUNT_SECONDS = 60.0
 def _count_answered(
     connection: Connection, request: WebRequest, rater: int, batch: int | None
 ) -> tuple[int, int]:
-    """The tasks that a rater has answered, and the still open tasks among them."""
+    """The number of tasks that a rater has answered, and the number of these still open."""
     project = request.project.id
     if not rating_answers.has_many_answers(connection, rater, _MANY_ANSWERS):
         return tasks.count_answered(connection, project, rater, batch)
 
     earlier = request.cache.get(
         ("answered", project, rater, batch),
-        # in the transaction of the request: a second connection could wait for a free one for ever
+        # in the transaction of the request, because waiting for a second connection could block for
+        # ever
         lambda: rating_answers.count_answered(connection, project, rater, batch),
         changes=True,
         shortest=_COUNT_SECONDS,
@@ -299,9 +300,9 @@ def _find_task(connection: Connection, request: WebRequest, number: int) -> Task
 
 
 def _claim_task(connection: Connection, request: WebRequest, number: int, rater: int) -> None:
-    """Keep a task for a rater who requests an earlier task by number.
+    """Claim a task for a rater who requests an earlier task by number.
 
-    Managers may have any that is open.
+    Managers may claim any open task.
     """
     task = _find_task(connection, request, number)
     if request.role == "rater" and not task_state.is_assigned(connection, number, rater):
@@ -330,7 +331,7 @@ def _take_task(
 
 
 def query_page(request: WebRequest) -> PageReply:
-    """All documents of one query that the rater has yet to grade, on one page."""
+    """The page of all documents of a query that the rater still has to grade."""
     with request.store.write() as connection:
         rater = request.rater(connection)
         open_batches = batch_rules.prepare(connection, request.project.id, rater)
@@ -357,7 +358,7 @@ def query_page(request: WebRequest) -> PageReply:
 
 
 def record_rating(request: WebRequest) -> ActionReply:
-    """Record a rating, and give the next task: one request, one transaction."""
+    """Record a rating and return the next task, in one request and one transaction."""
     fields = request.values
     with request.store.write() as connection:
         rater = request.rater(connection)
@@ -385,7 +386,7 @@ def _next_task_reply(request: WebRequest, data: dict[str, PageValue]) -> ActionR
 
 
 def withdraw_rating(request: WebRequest) -> ActionReply:
-    """Take a rating back; its task is shown again."""
+    """Withdraw a rating; its task is shown again."""
     fields = request.values
     with request.store.write() as connection:
         task = _find_task(connection, request, fields["task"])
@@ -404,7 +405,7 @@ def withdraw_rating(request: WebRequest) -> ActionReply:
 
 
 def put_off(request: WebRequest) -> ActionReply:
-    """Put a task off until all others are done."""
+    """Postpone a task until all others are done."""
     with request.store.write() as connection:
         task = _find_task(connection, request, request.values["task"])
         rater = request.rater(connection)
@@ -418,7 +419,7 @@ def put_off(request: WebRequest) -> ActionReply:
 
 
 def history_page(request: WebRequest) -> PageReply:
-    """The ratings of the rater, the last first, to look at and change."""
+    """The page of the rater's ratings, newest first, for review and change."""
     with request.store.write() as connection:
         rater = request.rater(connection)
     with request.store.read() as connection:
@@ -463,7 +464,7 @@ def history_page(request: WebRequest) -> PageReply:
 def _preference_rows(
     connection: Connection, request: WebRequest, rater: int
 ) -> list[dict[str, PageValue]]:
-    """The last preferences of a rater."""
+    """The latest preferences of a rater."""
     rows: list[dict[str, PageValue]] = []
     for preference in preferences.preferences_of_rater(connection, request.project.id, rater):
         query = (
@@ -484,7 +485,7 @@ def _preference_rows(
 
 
 def format_duration(seconds: float | None) -> str:
-    """Seconds in words, such as ``1 h 05 min``."""
+    """A number of seconds as text, such as ``1 h 05 min``."""
     minutes = round((seconds or 0) / 60)
     return f"{minutes // 60} h {minutes % 60:02d} min" if minutes >= 60 else f"{minutes} min"
 
@@ -494,7 +495,7 @@ STATES = ("open", "done", "disputed")
 
 
 def pairs_page(request: WebRequest) -> PageReply:
-    """Pairs after a number, in a constant order, so that ratings of others move no page."""
+    """The page of pairs after a number, in a fixed order, so that new ratings do not move pages."""
     fields = request.values
     project = request.project.id
     with request.store.read() as connection:
@@ -534,7 +535,7 @@ def _make_filter(
 
 
 def reset_answers(request: WebRequest) -> ActionReply:
-    """Withdraw a rater's answers, so pairs are asked again; the store keeps the ratings."""
+    """Withdraw a rater's answers, so that pairs are rated again; the store keeps the ratings."""
     fields = request.values
     project = request.project.id
     with request.store.write() as connection:

@@ -1,4 +1,4 @@
-"""Disagreements, judgments and evaluations: the results of ratings."""
+"""Pages for the results of ratings: disagreements, judgments and evaluations."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _PREVIEW_FIELDS = ("name", "rule", "transform", "slots", "metrics", "convention"
 
 
 def disputes_page(request: WebRequest) -> PageReply:
-    """Pairs on which raters disagree, with grades and comments of each."""
+    """The page of pairs on which raters disagree, with the grades and comments of each rater."""
     with request.store.write() as connection:
         rater = users.rater_of_user(connection, request.user.id).id
     with request.store.read() as connection:
@@ -89,7 +89,7 @@ def disputes_page(request: WebRequest) -> PageReply:
 
 
 def record_final_word(request: WebRequest) -> ActionReply:
-    """The final word on a disagreement, which counts in place of all grades."""
+    """Record the final decision on a disagreement, which replaces all grades."""
     fields = request.values
     number = request.path["task"]
     with request.store.write() as connection:
@@ -113,7 +113,7 @@ def record_final_word(request: WebRequest) -> ActionReply:
 
 
 def judgments_page(request: WebRequest) -> PageReply:
-    """The judgments that there are, and a form to make some."""
+    """The page of judgments, with a form to create judgments."""
     with request.store.read() as connection:
         stored_judgments = stored_runs.list_judgments(connection, request.project.id)
         run_names = [run.name for run in stored_runs.list_runs(connection, request.project.id)]
@@ -134,7 +134,7 @@ def judgments_page(request: WebRequest) -> PageReply:
 
 
 def resolve_ratings(request: WebRequest) -> Reply:
-    """Make judgments by a rule; at first only show what would change."""
+    """Create judgments by a rule; the first request only shows the changes."""
     fields = request.values
     resolution = _resolve(request)
     if fields["preview"]:
@@ -164,7 +164,7 @@ def resolve_ratings(request: WebRequest) -> Reply:
 
 
 def _resolve(request: WebRequest) -> ResolvedJudgments:
-    """The ratings by the rule; final words count before it."""
+    """Resolve the ratings by the rule; final decisions take precedence."""
     fields = request.values
     rule = fields["rule"]
     options: dict[str, Any] = {
@@ -185,7 +185,7 @@ def _resolve(request: WebRequest) -> ResolvedJudgments:
 
 
 def _preview_page(request: WebRequest, resolution: ResolvedJudgments) -> PageReply:
-    """The changes: pairs against the last judgments, and the means of every run."""
+    """The preview of changes: pairs against the last judgments, and the means of every run."""
     new = resolution.judgments("ratings")
     with request.store.read() as connection:
         before = stored_runs.list_judgments(connection, request.project.id)
@@ -230,7 +230,7 @@ def _count_changes(new: Qrels, old: Qrels | None) -> dict[str, int]:
 
 
 def find_convention(name: str | None) -> Convention:
-    """A convention by its name, by default trec; files of the server are not read.
+    """The convention with a name, by default trec; files of the server are never read.
 
     Raises:
         UsageError: no convention has this name.
@@ -245,7 +245,7 @@ def find_convention(name: str | None) -> Convention:
 def _mean_rows(
     connection: Connection, request: WebRequest, new: Qrels, old: Qrels | None
 ) -> list[dict[str, PageValue]]:
-    """The means of every run by the new and the last judgments."""
+    """The means of every run with the new and the last judgments."""
     project, blobs = request.project.id, request.store.blobs
     metrics = (request.values["metrics"] or DEFAULT_METRICS).split()
     metric_convention = find_convention(request.values["convention"])
@@ -277,7 +277,7 @@ def _mean_rows(
 def _compute_means(
     qrels: Qrels | None, run: Run, metrics: list[str], how: Convention
 ) -> dict[str, float | None]:
-    """The means of a run by metric, and their queries; empty where it has no judged query."""
+    """The means of a run by metric, and the number of queries; empty without judged queries."""
     if qrels is None or _runs_without_judgments(qrels.table, [run]):
         return {}
     result = evaluate(qrels, run, metrics, how)
@@ -299,12 +299,12 @@ def _evaluation_reply(
     key: tuple[Hashable, ...],
     judge: Callable[[], tuple[pl.DataFrame, Callable[[list[Run]], Result]]],
 ) -> PageReply:
-    """The scores of a page of runs that have judged queries, and the names of the others.
+    """The reply with scores of runs that have judged queries, and the names of other runs.
 
     Args:
-        request: of the page.
-        key: what the scores depend on besides the runs; while they are the same, so is the page.
-        judge: returns the judged queries, and the function that scores runs.
+        request: the request of the page.
+        key: the cache key of all inputs except the runs.
+        judge: a function that returns the judged queries and a scoring function.
     """
     with request.store.read() as connection:
         all_runs = stored_runs.list_runs(connection, request.project.id)
@@ -342,7 +342,7 @@ def _evaluation_reply(
 
 
 def ratings_evaluation_page(request: WebRequest) -> PageReply:
-    """The means of every run from single ratings, by the whole method of a tool."""
+    """The page with the means of every run from single ratings, by the full method of a tool."""
     fields, project = request.values, request.project
     metrics = (fields["metrics"] or DEFAULT_TOOL_METRICS).split()
     convention_name = fields["convention"] or "searchtweak"
@@ -369,7 +369,7 @@ def ratings_evaluation_page(request: WebRequest) -> PageReply:
 
 
 def evaluation_page(request: WebRequest) -> PageReply:
-    """The means of every run by stored judgments."""
+    """The page with the means of every run by stored judgments."""
     fields, name = request.values, request.path["judgments"]
     with request.store.read() as connection:
         stored_judgments = stored_runs.find_judgments(connection, request.project.id, name)

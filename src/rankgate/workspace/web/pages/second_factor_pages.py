@@ -1,4 +1,4 @@
-"""Pages of second factors: set one up, sign in with a code, and remove it."""
+"""Pages for second factors: setup, sign-in with a code, and removal."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 
 
 def code_page(request: WebRequest) -> PageReply | ActionReply:
-    """The form for a code after the password; without a right password, that to sign in."""
+    """The form for a code after the password; without a correct password, the sign-in form."""
     if _pending_user(request) is None:
         return ActionReply("/sign-in")
     return PageReply("sign_in_code.html", {"next": own_path(request.values["next"])})
 
 
 def _pending_user(request: WebRequest) -> User | None:
-    """The user whose password was right in this browser, a few minutes ago."""
+    """The user who gave the correct password in this browser a few minutes ago."""
     with request.store.read() as connection:
         return one_time_secrets.find(connection, request.cookies.get(PENDING, ""), "sign-in")
 
 
 def sign_in_with_code(request: WebRequest) -> ActionReply:
-    """Sign in with a code, after the password."""
+    """Sign in with a code after the password."""
     user = _pending_user(request)
     if user is None:
         raise _expired_refusal()
@@ -56,7 +56,7 @@ def _expired_refusal() -> RequestRefused:
 
 
 def _use_code(request: WebRequest, user: User) -> str:
-    """Use the code of a request; return its kind.
+    """Use the code of a request, and return its kind.
 
     Attempts are counted by user, from all addresses, because only users with the password reach
     this page.
@@ -80,7 +80,7 @@ def _use_code(request: WebRequest, user: User) -> str:
 
 
 def begin_second_factor(request: WebRequest) -> PageReply:
-    """The secret of a new second factor, shown once, and the form to confirm it."""
+    """The secret of a new second factor, shown once, with the form to confirm it."""
     require_password(request, request.values["password"])
     user = request.user
     with request.store.write() as connection:
@@ -92,7 +92,7 @@ def begin_second_factor(request: WebRequest) -> PageReply:
 
 
 def confirm_second_factor(request: WebRequest) -> PageReply:
-    """Turn a second factor on; the recovery codes are shown once, and other sessions end."""
+    """Enable a second factor; recovery codes are shown once, and other sessions end."""
     user, session = request.user, request.who.session
     with request.store.write() as connection:
         codes = second_factors.confirm(connection, user.id, request.values["code"])
@@ -107,7 +107,7 @@ def confirm_second_factor(request: WebRequest) -> PageReply:
 
 
 def renew_recovery_codes(request: WebRequest) -> PageReply:
-    """New recovery codes, shown once; earlier ones end."""
+    """Create new recovery codes, shown once; earlier codes become invalid."""
     user = request.user
     require_password(request, request.values["password"])
     _use_code(request, user)

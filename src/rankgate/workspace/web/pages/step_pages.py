@@ -1,7 +1,7 @@
-"""The steps of a project, from queries to a verdict and a schedule: one button each.
+"""The steps of a project from queries to a verdict and a schedule, with a button for each step.
 
-Each button runs commands of rankgate as a job; the page shows what is done, what comes next, and
-the job that is under way.
+Each button runs rankgate commands as a job. The page shows completed steps, the next step, and the
+running job.
 """
 
 from __future__ import annotations
@@ -48,19 +48,19 @@ _TWO = 2
 
 @dataclass(frozen=True)
 class ProjectState:
-    """What a project has so far.
+    """The present contents of a project.
 
     Attributes:
         queries: the number of queries.
         engines: the engines of the project.
         runs: the runs, the oldest first.
-        raters: people who may rate.
+        raters: the people who may rate.
         batches: the number of batches.
         open, done_tasks, disputed: the numbers of tasks of the batches by state.
-        judgments: resolved judgments, the oldest first.
+        judgments: the resolved judgments, the oldest first.
         evaluations, comparisons, verdicts: the number of records of each kind, up to three.
-        scheduled: jobs that run by the clock.
-        has_texts: True if a document has fields to look at.
+        scheduled: the scheduled jobs.
+        has_texts: True if a document has fields to show.
     """
 
     queries: int
@@ -80,7 +80,7 @@ class ProjectState:
 
     @classmethod
     def read(cls, connection: Connection, request: WebRequest) -> ProjectState:
-        """The state of the project of a request."""
+        """Read the state of a request's project."""
         project = request.project.id
         progress = tasks.progress(connection, project)
         records_by_kind = {
@@ -112,7 +112,7 @@ class StepView:
     """A step on the page.
 
     Attributes:
-        name: of the step, and of its job.
+        name: the name of the step and of its job.
         title: the action.
         is_done: True if the project has its output.
         is_ready: True if the project has its inputs.
@@ -121,7 +121,7 @@ class StepView:
         label: the label of the link to that page.
         route: the route of its button; empty where people work on the page.
         form_values: the first values of the form of the button.
-        open_settings: the settings that are not folded.
+        open_settings: the settings that are visible at first.
         warning: a warning about the step.
     """
 
@@ -139,7 +139,7 @@ class StepView:
 
 
 def steps_page(request: WebRequest) -> PageReply:
-    """Every step with its state, its button, and its job."""
+    """The page of all steps with their states, buttons and jobs."""
     with request.store.read() as connection:
         state = ProjectState.read(connection, request)
         views = _list_steps(request, state)
@@ -191,7 +191,7 @@ def _run_view(run: JobRun | None) -> dict[str, PageValue] | None:
 
 
 def _list_steps(request: WebRequest, state: ProjectState) -> list[StepView]:
-    """The steps in their order."""
+    """The steps in order."""
     return [
         *_preparing_steps(request, state),
         *_rating_steps(request, state),
@@ -391,7 +391,7 @@ def _result_steps(request: WebRequest, state: ProjectState) -> list[StepView]:
 
 
 def _start(request: WebRequest, step: str, kind: str, values: JsonObject) -> ActionReply:
-    """Start the job of a step once, for all users who press its button."""
+    """Start the job of a step once, even if several users press its button."""
     with request.store.write() as connection:
         started_run = start_step(
             connection,
@@ -409,7 +409,7 @@ def _start(request: WebRequest, step: str, kind: str, values: JsonObject) -> Act
 
 
 def _refuse_unknown(request: WebRequest, *names: str) -> None:
-    """Refuse names that the project does not have, next to their field."""
+    """Refuse unknown names, with an error next to their field."""
     lists = {
         "engine": (list_engine_names, "engine"),
         "judgments": (list_judgment_names, "judgments"),
@@ -427,7 +427,7 @@ def _metrics(request: WebRequest) -> dict[str, list[str] | None]:
 
 
 def _system_of(request: WebRequest, run: str) -> str:
-    """The name of the system of a run in the history: the name of its engine, if any."""
+    """The name of a run's system in the history: the name of its engine, if any."""
     with request.store.read() as connection:
         stored_run = stored_runs.find_run(connection, request.project.id, run)
     engine = None if stored_run is None else stored_run.made_by.get("engine")
@@ -435,7 +435,7 @@ def _system_of(request: WebRequest, run: str) -> str:
 
 
 def start_snapshot(request: WebRequest) -> ActionReply:
-    """Send the queries to an engine; with judgments its run is evaluated at once."""
+    """Start sending the queries to an engine; with judgments, the run is evaluated at once."""
     _refuse_unknown(request, "engine", "judgments")
     names = ("engine", "depth", "rate", "judgments")
     values = {name: request.values[name] for name in names}
@@ -443,7 +443,7 @@ def start_snapshot(request: WebRequest) -> ActionReply:
 
 
 def start_batch(request: WebRequest) -> ActionReply:
-    """Make a batch of the first documents of runs."""
+    """Start creating a batch of the first documents of runs."""
     run_names = [word.strip() for word in (request.values["runs"] or "").split(",") if word.strip()]
     known_names = list_run_names(request)
     for name in run_names:
@@ -461,14 +461,14 @@ def start_batch(request: WebRequest) -> ActionReply:
 
 
 def _is_repeated(request: WebRequest, step: str) -> bool:
-    """True if somebody started the step since its button was shown."""
+    """True if the step is running, or was started after the sender saw its button."""
     with request.store.read() as connection:
         last = _last_run(connection, request, step)
     return last is not None and (last.under_way or last.id != request.values["seen"])
 
 
 def start_judgments(request: WebRequest) -> ActionReply:
-    """Make judgments of the ratings."""
+    """Start creating judgments from the ratings."""
     name = request.values["judgments"]
     if name in list_judgment_names(request) and not _is_repeated(request, "judgments"):
         raise invalid_value("judgments", "is the name of other judgments")
@@ -477,7 +477,7 @@ def start_judgments(request: WebRequest) -> ActionReply:
 
 
 def start_evaluation(request: WebRequest) -> ActionReply:
-    """Evaluate a run."""
+    """Start evaluating a run."""
     _refuse_unknown(request, "judgments", "run")
     run = request.values["run"]
     values = {
@@ -498,17 +498,17 @@ def _two_runs(request: WebRequest) -> dict[str, Json]:
 
 
 def start_comparison(request: WebRequest) -> ActionReply:
-    """Compare two runs."""
+    """Start comparing two runs."""
     return _start(request, "comparison", "compare", _two_runs(request) | _metrics(request))
 
 
 def start_gate(request: WebRequest) -> ActionReply:
-    """Check a run against a baseline."""
+    """Start checking a run against a baseline."""
     return _start(request, "gate", "gate", _two_runs(request))
 
 
 def cancel_run(request: WebRequest) -> ActionReply:
-    """Cancel a run that waits or is under way."""
+    """Cancel a waiting or running run of a job."""
     number = request.path["run"]
     with request.store.write() as connection:
         job_run = scheduled_jobs.get_job_run(connection, number)
@@ -563,10 +563,10 @@ def schedule_engine(request: WebRequest) -> ActionReply:
 
 
 def _read_schedule(request: WebRequest) -> str:
-    """The schedule of a form as cron has it.
+    """The cron schedule of a form.
 
     Raises:
-        Refused: an invalid time, next to its field.
+        Refused: a time is invalid; the error is shown next to its field.
     """
     interval, time = request.values["every"], request.values["time"] or "06:00"
     if interval == "cron":

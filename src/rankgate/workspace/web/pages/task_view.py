@@ -1,4 +1,4 @@
-"""A task as a rater sees it: without systems, ranks, known answers, and others' answers."""
+"""A task for a rater, without systems, ranks, known answers and other raters' answers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ LIST_LENGTH = 10
 
 
 def scale_view(connection: Connection, project: int) -> list[dict[str, PageValue]]:
-    """The grades with their keys, labels, descriptions, and shades from worthless to best."""
+    """The grades with keys, labels, descriptions, and shades from worthless to best."""
     grades = projects.grades(connection, project)
     if not grades:
         return []
@@ -67,7 +67,7 @@ def task_view(
     rater: int,
     rater_answer: Answer | None = None,
 ) -> dict[str, PageValue]:
-    """The task as the page and programs get it."""
+    """The task in the form for pages and programs."""
     query = task.query
     language = request.project.settings.get("language") or ""
     query_words = read_query_words(query.text or "", language)
@@ -81,7 +81,7 @@ def task_view(
     ]
     batch, kind = task.batch, task.batch.kind
     again_of = rules_of(batch.settings).again_of
-    if again_of is not None:  # a pair that comes again looks like any other
+    if again_of is not None:  # a repeated pair looks like any other pair
         batch, kind = get_batch(connection, again_of), "rating"
     view: dict[str, PageValue] = {
         "id": task.id,
@@ -116,7 +116,7 @@ def _answer_view(rater_answer: Answer) -> dict[str, PageValue]:
 
 
 def swaps_sides(task: int, kind: str, rater: int) -> bool:
-    """True if a rater sees the second of two on the left: at random, and always the same."""
+    """True if a rater sees the second subject on the left: random, but always the same."""
     has_two_sides = kind in {"documents", "lists"}
     return has_two_sides and bool(crc32(f"{task} {rater}".encode()) & 1)
 
@@ -145,7 +145,7 @@ def _list_view(
 
 
 def read_run_table(request: WebRequest, stored_run: StoredRun) -> pl.DataFrame:
-    """The rows of a run, which never change."""
+    """The rows of a run, which are constant."""
     return request.cache.get(
         ("run", stored_run.blob),
         lambda: stored_runs.rankings(stored_run, request.store.blobs).table,
@@ -153,5 +153,5 @@ def read_run_table(request: WebRequest, stored_run: StoredRun) -> pl.DataFrame:
 
 
 def guideline_html(request: WebRequest, text: str) -> str:
-    """The guideline as HTML; HTML in its text is shown as text."""
+    """The guideline as HTML; any HTML in its text is shown as text."""
     return request.cache.get(("guideline", text), lambda: render_guideline(text))

@@ -1,7 +1,7 @@
-"""Uploaded files: their size in memory, their suffixes, and a view of their first rows.
+"""Uploaded files: their unpacked size, their suffixes, and a preview of their first rows.
 
-The size of an upload in memory is computed before a reader unpacks it. Uploads then become
-files with their suffixes.
+The unpacked size of an upload is computed before a reader unpacks the file. Uploads are then
+written to files with their suffixes.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _PARQUET, _ARROW, _LZ4 = b"PAR1", b"ARROW1", b"\x04\x22\x4d\x18"
 _MIN_VALUE_BYTES = 8
 """Bytes that a value takes at least, where a column repeats it without storing it again."""
 _CHUNK_BYTES = 1 << 20
-_MAX_LAYERS = 3  # lz4 within lz4, within gzip
+_MAX_LAYERS = 3  # lz4 in lz4 in gzip
 
 
 def refuse_huge(path: Path, content: bytes, size_limit: float) -> None:
-    """Refuse a compressed file that unpacks to too much, without keeping all of it.
+    """Refuse a compressed file whose unpacked size is too large, without keeping its contents.
 
     Raises:
-        InputError: it is larger, or damaged.
+        InputError: the file is too large or damaged.
     """
     if _expanded_size(path, content, size_limit) > max(size_limit, len(content)):
         problem = (
@@ -70,7 +70,7 @@ def _expanded_size(path: Path, content: bytes, size_limit: float) -> int:
 
 
 def _columnar_size(content: bytes, size_limit: float, label: str) -> int:
-    """The bytes of a format that compresses within the file."""
+    """The unpacked bytes of a file in a compressed column format."""
     size = len(content)
     if content.startswith(_PARQUET):
         metadata = check_parquet_sizes(io.BytesIO(content), size, label)
@@ -90,10 +90,10 @@ def _columnar_size(content: bytes, size_limit: float, label: str) -> int:
 
 
 def _unpack_lz4(content: bytes, size_limit: float) -> bytes:
-    """The bytes of an LZ4 frame, to little more than the limit; the reader reports damages."""
+    """Unpack an LZ4 frame up to the size limit; the reader reports damage."""
     try:
         import lz4.frame
-    except ImportError:  # nothing reads it here
+    except ImportError:  # without lz4, no reader can read the file
         return b""
     reader, chunks, size = lz4.frame.LZ4FrameDecompressor(), [], 0
     try:
@@ -125,14 +125,14 @@ _GUESSED_ALIASES = {
 
 @contextmanager
 def upload_file(upload: Upload, size_limit: float) -> Iterator[Path]:
-    """An upload as a file; of its name only the suffixes count, as readers look at them.
+    """An upload as a temporary file with the suffixes of its name.
 
     Args:
         upload: the sent file.
-        size_limit: bytes to which it may unpack.
+        size_limit: the largest unpacked size in bytes.
 
     Raises:
-        InputError: it unpacks to more.
+        InputError: the unpacked size is larger.
     """
     suffixes = "".join(suffix for suffix in PurePath(upload.name).suffixes[-2:] if suffix.isascii())
     safe_suffixes = "".join(c for c in suffixes if c.isalnum() or c == ".")[:20]
@@ -142,7 +142,7 @@ def upload_file(upload: Upload, size_limit: float) -> Iterator[Path]:
         try:
             refuse_huge(path, upload.content, size_limit)
             yield path
-        except RankgateError as error:  # the temporary path stays private
+        except RankgateError as error:  # errors must not show the temporary path
             if folder not in f"{error.source}{error}":
                 raise
             name = path.name
@@ -156,15 +156,15 @@ def _stem(name: str) -> str:
 
 
 def read_parquet(upload: Upload, name: str, size_limit: float) -> pl.DataFrame:
-    """The rows of an upload as Parquet.
+    """The rows of an upload in Parquet format.
 
     Args:
         upload: the sent file.
-        name: the field.
-        size_limit: bytes to which it may unpack.
+        name: the name of the field.
+        size_limit: the largest unpacked size in bytes.
 
     Raises:
-        InputError: it unpacks to more.
+        InputError: the unpacked size is larger.
         Refused: the file has another type, or is damaged.
     """
     try:
@@ -183,7 +183,7 @@ def read_parquet(upload: Upload, name: str, size_limit: float) -> pl.DataFrame:
 def list_columns(
     upload: Upload, columns: str | None, final: str | None
 ) -> list[dict[str, PageValue]]:
-    """The columns of a sheet, with a few values and the field of each, named or guessed.
+    """The columns of a sheet, with some values and the named or guessed field of each column.
 
     Empty for a file that is not a sheet.
     """
@@ -194,7 +194,7 @@ def list_columns(
     separator = max(SEPARATORS, key=lines[0].count)
     try:
         rows = list(csv.reader(io.StringIO("\n".join(lines)), delimiter=separator))
-    except csv.Error:  # a field of more than 128 KB
+    except csv.Error:  # a field larger than 128 KB
         return []
     if not rows or not 2 <= len(rows[0]) <= _MAX_COLUMNS:
         return []
@@ -212,7 +212,7 @@ def list_columns(
 def add_text_columns(
     columns: list[dict[str, Any]], contents: FileContents
 ) -> list[dict[str, PageValue]]:
-    """The columns of a sheet, with those that come in as texts of queries or documents."""
+    """The columns of a sheet, including columns imported as texts of queries or documents."""
     texts: dict[str, str] = {}
     for table, links in ((contents.queries, _QUERY_FIELDS), (contents.documents, _DOCUMENT_FIELDS)):
         for name in () if table is None else table.columns:
@@ -224,7 +224,7 @@ def add_text_columns(
 
 
 def _match_columns(names: list[str], columns: str | None, final: str | None) -> Mapping[str, str]:
-    """The field of each column: as named by the user, or by its usual names."""
+    """The field of each column, named by the user or guessed from the column name."""
     try:
         column_map = ColumnMap.read(columns)
     except UsageError:

@@ -1,7 +1,7 @@
 """Evaluate, compare, gate and explain runs of a project by a collection that a request states.
 
-Texts of a request are never paths of files: they name judgments, a run or a table of the project,
-    or an installed convention.
+Texts of a request are never file paths: they name judgments, a run or a table of the project, or an
+installed convention.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ _POLICY_TABLES = ("gate", "rules")
 def _verb_handler(
     verb: Callable[..., Result], names: Sequence[str], fixed: JsonObject
 ) -> Callable[[WebRequest], FileReply]:
-    """A handler that calls a verb with the values of a request.
+    """Create a handler that calls a verb with the values of a request.
 
     Args:
         verb: the function.
-        names: its parameters that a request states.
-        fixed: the arguments that it does not state.
+        names: the parameters that a request states.
+        fixed: the arguments that a request does not state.
     """
     readers = {name: _reader_of(declared_parameter(verb, name)) for name in names}
 
@@ -71,16 +71,16 @@ def _verb_handler(
 
 
 def _reader_of(declared: Parameter) -> Callable[[WebRequest, Any], Any]:
-    """The function that makes the argument of a verb of the value in a request."""
+    """The function that converts a request value to the argument of a verb."""
     return _READERS.get(declared.name) or _READERS.get(declared.content) or (lambda _, value: value)
 
 
 def _read_collection(request: WebRequest, stated: object) -> Collection:
-    """The collection of a request, whose texts name tables of the project.
+    """The collection of a request; its texts name tables of the project.
 
     Raises:
-        InputError: an unknown field, or a value of another type.
-        UsageError: a name that the project does not have.
+        InputError: a field is unknown, or a value has a wrong type.
+        UsageError: a name is not in the project.
     """
     project = request.stored_project
     find_table = project_table(project)
@@ -105,10 +105,10 @@ def _read_runs(request: WebRequest, names: Sequence[str]) -> list[Run]:
 
 
 def _read_test(_request: WebRequest, table: object) -> Test:
-    """The test of a request.
+    """The statistical test of a request.
 
     Raises:
-        InputError: an unknown field, or a value that does not fit.
+        InputError: a field is unknown, or a value does not fit.
     """
     file = TomlFile({"test": table or {}}, "request", {}, code="invalid-test")
     parameters = [replace(field, name=name) for name, field in fields_of(Test).items()]
@@ -119,11 +119,11 @@ def _read_test(_request: WebRequest, table: object) -> Test:
 
 
 def _read_policy(_request: WebRequest, text: str | None) -> Policy:
-    """The policy that a request states, which names no file; the default one without any.
+    """The policy in a request, which may not name files; by default the default policy.
 
     Raises:
-        InputError: an invalid policy; with its line.
-        Refused: a table, a setting or a rule that names files.
+        InputError: the policy is invalid; the error has the line.
+        Refused: a table, a setting or a rule names files.
     """
     if text is None:
         return load_default_policy()
@@ -191,13 +191,13 @@ _FIELD_CHANGES: Mapping[str, Mapping[str, Any]] = {
 def _verb_route(
     verb: Callable[..., Result], title: str, *names: str, name: str = "", **fixed: Any
 ) -> Route:
-    """A verb as a route; its fields are what the verb declares.
+    """Create the route of a verb, with fields from the verb's declarations.
 
     Args:
         verb: the function.
-        title: in a few words.
-        names: its parameters that a request states.
-        name: of the route; by default that of the verb.
+        title: a short title.
+        names: the parameters that a request states.
+        name: the name of the route; by default that of the verb.
         fixed: the arguments that a request does not state.
     """
     fields = []

@@ -1,8 +1,8 @@
-"""Pages of alerts, of scheduled jobs, and of the server's health.
+"""Pages for alerts, scheduled jobs, and the health of the server.
 
-Alerts of a project show what fired, who acknowledged it, and the rules. Scheduled jobs show
-their times, the results of the last runs, and changes. Checks of health report that the server
-runs, and that it can work.
+The page of alerts shows fired alerts, acknowledgements and the rules. The page of scheduled jobs
+shows their times and the results of the last runs. Health checks report that the server runs and is
+ready.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MAX_ALERTS = 200
 
 
 def alerts_page(request: WebRequest) -> PageReply:
-    """The alerts that are open first, then by time."""
+    """The page of alerts: open alerts first, then by time."""
     with request.store.read() as connection:
         project_alerts = alerts.list_alerts(
             connection, request.project.id, state=request.values["state"], most=_MAX_ALERTS
@@ -61,14 +61,14 @@ def acknowledge_alert(request: WebRequest) -> ActionReply:
 
 
 def rules_page(request: WebRequest) -> PageReply:
-    """The rules, for a change."""
+    """The page to change the alert rules."""
     text = request.project.settings.get("alerts", "")
     channels = sorted(read_rules(text).channels) if text else []
     return PageReply("alert_rules.html", {"rules": text, "channels": channels})
 
 
 def set_rules(request: WebRequest) -> ActionReply:
-    """Replace the rules."""
+    """Replace the alert rules."""
     text = (request.values["rules"] or "").replace("\r\n", "\n")
     with request.store.write() as connection:
         actor = Actor(request.user.name, request.user.id)
@@ -84,7 +84,7 @@ def check_now(request: WebRequest) -> ActionReply:
 
 
 def send_test(request: WebRequest) -> ActionReply:
-    """Send a test by a channel."""
+    """Send a test message through a channel."""
     alert_queue.test_channel(
         request.store,
         request.project.name,
@@ -97,7 +97,7 @@ def send_test(request: WebRequest) -> ActionReply:
 
 
 def alert_row(connection: Connection, alert: Alert) -> dict[str, PageValue]:
-    """An alert in lists, and on its page."""
+    """The row of an alert in lists and on its page."""
     user_name = None
     if alert.acknowledged_by is not None:
         user = users.get(connection, alert.acknowledged_by)
@@ -124,7 +124,7 @@ _MAX_RUNS = 50
 
 
 def schedule_page(request: WebRequest) -> PageReply:
-    """Every job with its next run, and the latest runs."""
+    """The page of jobs with their next due time, and the latest runs."""
     can_manage = _can_manage(request)
     with request.store.read() as connection:
         project_jobs = scheduled_jobs.list_jobs(connection, request.project.id)
@@ -151,7 +151,7 @@ def schedule_page(request: WebRequest) -> PageReply:
 
 
 def run_page(request: WebRequest) -> PageReply:
-    """One run, with its log for managers."""
+    """The page of one run, with its log for managers."""
     with request.store.read() as connection:
         names = {
             job.id: job.name for job in scheduled_jobs.list_jobs(connection, request.project.id)
@@ -171,7 +171,7 @@ def run_page(request: WebRequest) -> PageReply:
 
 
 def add_jobs(request: WebRequest) -> ActionReply:
-    """Add jobs, or replace those of the same names."""
+    """Add jobs, or replace jobs of the same names."""
     text = request.values["jobs"].replace("\r\n", "\n")
     new_jobs = read_jobs(text, "jobs")
     with request.store.write() as connection:
@@ -181,7 +181,7 @@ def add_jobs(request: WebRequest) -> ActionReply:
 
 
 def change_job(request: WebRequest) -> ActionReply:
-    """Disable a job, or enable it again."""
+    """Disable or enable a job."""
     with request.store.write() as connection:
         job = scheduled_jobs.get_job(connection, request.project.id, request.path["job"])
         enabled = bool(request.values["enabled"])
@@ -201,7 +201,7 @@ def change_job(request: WebRequest) -> ActionReply:
 
 
 def start_job(request: WebRequest) -> ActionReply:
-    """Run a job as soon as the scheduler looks."""
+    """Start a job at the scheduler's next check."""
     with request.store.write() as connection:
         job = scheduled_jobs.get_job(connection, request.project.id, request.path["job"])
         planned_run = scheduled_jobs.plan_run(connection, job.id, now())
@@ -251,10 +251,10 @@ def live_page(request: WebRequest) -> PageReply:  # noqa: ARG001 - as every hand
 
 
 def ready_page(request: WebRequest) -> PageReply:
-    """Check that the database answers, its schema is current, and the disks have room.
+    """Check that the database responds, its schema is current, and the disks have free space.
 
     Raises:
-        Refused: one of them is not so (503), with the code of the first.
+        Refused: a check failed (503); the error has the code of the first failure.
     """
     checks = check_health(request.store)
     failed_checks = {name: result for name, result in checks.items() if result != "ok"}

@@ -1,7 +1,7 @@
-"""Pages of people's work: rules of a batch, the discussion of disagreements, working time.
+"""Pages for people's work: batch rules, discussion of disagreements, and working time.
 
 A batch has a page with its rules: raters, required training, repeated pairs, and stopping. Raters
-of a disputed pair discuss it before the final word. The working time of each rater is a table by
+discuss a disputed pair before the final decision. The working time of each rater is a table by
 week, also in CSV.
 """
 
@@ -38,7 +38,7 @@ def _find_batch(connection: Connection, request: WebRequest) -> Batch:
 
 
 def _member_raters(connection: Connection, project: int) -> dict[str, int]:
-    """The numbers as raters of the people who may rate in a project, by their names."""
+    """The rater numbers of the people who may rate in a project, by name."""
     return {
         member.name: users.rater_of_user(connection, member.id).id
         for member, role in users.members(connection, project)
@@ -47,8 +47,8 @@ def _member_raters(connection: Connection, project: int) -> dict[str, int]:
 
 
 def batch_page(request: WebRequest) -> PageReply:
-    """A batch with its rules, and how raters did in its qualification."""
-    with request.store.write() as connection:  # who never rated gets a number as a rater
+    """The page of a batch with its rules, and the raters' results in its qualification."""
+    with request.store.write() as connection:  # assigns rater numbers to people who never rated
         batch = _find_batch(connection, request)
         raters = _member_raters(connection, request.project.id)
     with request.store.read() as connection:
@@ -90,7 +90,7 @@ def batch_page(request: WebRequest) -> PageReply:
 
 
 def _training_names(connection: Connection, request: WebRequest, batch: Batch) -> dict[int, str]:
-    """The batches with known grades that may be a qualification: trainings, by number."""
+    """The trainings with known grades that can be a qualification, by number."""
     return {
         training.id: training.name
         for training in batches.list_batches(connection, request.project.id)
@@ -104,7 +104,7 @@ def set_batch_rules(request: WebRequest) -> ActionReply:
     """Set the rules of a batch.
 
     Raises:
-        Refused: somebody who is not a rater of the project; no such training; a batch that is
+        Refused: a person is not a rater of the project; the training does not exist; the batch is
             its own qualification.
     """
     fields = request.values
@@ -161,7 +161,7 @@ _WORK_COLUMNS = (
 
 
 def work_page(request: WebRequest) -> PageReply:
-    """The working time of each rater by week, also in CSV for payment."""
+    """The page of each rater's working time by week, also as CSV for payment."""
     project = request.project.id
     with request.store.read() as connection:
         table = request.cache.get(
@@ -177,7 +177,7 @@ def work_page(request: WebRequest) -> PageReply:
 
 
 def discussion_subject(task: int) -> str:
-    """The subject of comments on a disputed pair; an id of a document has no such form."""
+    """The subject of comments on a disputed pair, in a form that no document id has."""
     return f"{record_notes.DISCUSSION_PREFIX}{task}"
 
 
@@ -185,10 +185,10 @@ _MAX_DISCUSSIONS = 20
 
 
 def discussions_page(request: WebRequest) -> PageReply:
-    """Disputed pairs that the user rated, with the others' grades and comments.
+    """The page of disputed pairs that the user rated, with the others' grades and comments.
 
-    Users who have not rated a pair do not see it here, so that they rate without the others'
-    grades; managers see every pair under Disagreements.
+    Users do not see pairs that they have not rated, so that they rate without seeing other grades;
+    managers see every pair under Disagreements.
     """
     with request.store.write() as connection:
         rater = users.rater_of_user(connection, request.user.id)
@@ -224,7 +224,7 @@ def discussions_page(request: WebRequest) -> PageReply:
 def _nameless_answers(
     answers: Sequence[tasks.DisputedAnswer], rater_name: str
 ) -> list[dict[str, PageValue]]:
-    """The answers to a pair without names, because a name may count more than a reason."""
+    """The answers to a pair without names, so that raters judge the reasons and not the names."""
     return [
         {
             "mine": answer.rater == rater_name,
@@ -240,7 +240,7 @@ def _nameless_answers(
 def list_discussion(
     connection: Connection, request: WebRequest, task: int
 ) -> list[dict[str, PageValue]]:
-    """The comments on a pair; raters do not see the authors."""
+    """The comments on a pair; authors are hidden from raters."""
     is_manager = request.role in {"admin", "manager"}
     return [
         {
@@ -257,10 +257,10 @@ def list_discussion(
 
 
 def add_discussion_comment(request: WebRequest) -> ActionReply:
-    """Say something about a disputed pair: raters who rated it, and managers.
+    """Add a comment on a disputed pair, as one of its raters or as a manager.
 
     Raises:
-        Refused: the pair is not theirs, or is not disputed any longer.
+        Refused: the user did not rate the pair, or the pair is no longer disputed.
     """
     number = request.path["task"]
     with request.store.write() as connection:
