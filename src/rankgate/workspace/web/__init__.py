@@ -1,1 +1,1 @@
-"""The server of a store: pages where people rate and manage, and the same as a REST API."""
+"""The web server of a store: pages for rating and management, and the REST API."""

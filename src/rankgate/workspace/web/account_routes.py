@@ -1,4 +1,4 @@
-"""Routes of signing in, accounts, and the users of the server."""
+"""Routes for sign-in, accounts, and the users of the server."""
 
 from __future__ import annotations
 

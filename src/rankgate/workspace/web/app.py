@@ -1,4 +1,4 @@
-"""The application: every route, on Starlette."""
+"""The web application with every route, on Starlette."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ _OPERATION_PATHS = frozenset({"/health", "/health/live", METRICS_PATH})
 def create_application(
     config: ServerConfig, shared_buckets: SharedRequestBuckets | None = None
 ) -> Starlette:
-    """The application of a store.
+    """Create the application of a store.
 
     Args:
-        config: the settings.
-        shared_buckets: counts requests together with other processes.
+        config: the settings of the server.
+        shared_buckets: the request counts shared with other processes.
     """
     buckets = shared_buckets or RequestBuckets(config.per_minute)
     cache = ValueCache()
@@ -115,7 +115,7 @@ def _lifespan(config: ServerConfig) -> Callable[[Starlette], AbstractAsyncContex
 def _plain_refusal(
     request: Request, status: int, code: str, message: str, config: ServerConfig
 ) -> Response:
-    """A refusal before any route: as JSON for programs."""
+    """Refuse a request before it reaches a route, with JSON for programs."""
     response: Response = PlainTextResponse(message, status)
     if wants_json(request) or request.url.path.endswith(".json"):
         error = {"error": {"code": code, "message": message}}
@@ -124,9 +124,9 @@ def _plain_refusal(
 
 
 class _HostCheck:
-    """Answers by the server's own names only, so that a foreign name cannot point here.
+    """Middleware that accepts only the server's own host names, against DNS rebinding.
 
-    A proxy may send paths with its own path in front, or without.
+    A proxy may send paths with or without its own path prefix.
     """
 
     def __init__(self, app: ASGIApp, config: ServerConfig) -> None:

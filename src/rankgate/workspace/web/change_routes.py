@@ -1,4 +1,4 @@
-"""Routes from a fall to its cause, as data: two evaluations, a query's lists, missing documents."""
+"""Routes for the cause of a fall: two evaluations, a query's lists, missing documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``rankgate serve``: the pages where people rate, and the REST API."""
+"""``rankgate serve``: the pages for rating, and the REST API."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ def serve_command(
                 "use",
                 err=True,
             )
-        if log_format == "json":  # logs are collected and kept: no link goes there
+        if log_format == "json":  # logs are collected and kept, so they must not contain the link
             if not has_admin(open_store):
                 click.echo(
                     "The store has no admin yet; add an admin with: rankgate store user add NAME "

@@ -1,4 +1,4 @@
-"""Requests and replies of HTTP: limits, sender, values, form of the reply."""
+"""HTTP requests and replies: limits, sender, values, and the format of the reply."""
 
 from __future__ import annotations
 
@@ -110,15 +110,15 @@ _STORE_MESSAGE = (
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A route as Starlette calls it.
+    """A route as an endpoint of Starlette.
 
     Attributes:
         route: the route.
         routes: every route by name, for forms on pages.
-        config: of the server.
-        cache: the values that the application keeps.
-        buckets: the limits on the requests of clients.
-        form: of the reply; a page is JSON for programs all the same.
+        config: the settings of the server.
+        cache: the value cache of the application.
+        buckets: the request limits of clients.
+        form: the format of the reply; a page is still JSON for programs.
     """
 
     route: Route
@@ -134,7 +134,7 @@ class Endpoint:
         raw_values: dict[str, Json] = {}
         identity = Identity()
         try:
-            if self.route.method == "GET" or _is_small(request):  # one turn in a thread, not two
+            if self.route.method == "GET" or _is_small(request):  # one thread instead of two
                 raw_values = await self._send_reply(request)
                 return await to_thread.run_sync(
                     partial(self._answer_both, request, raw_values, as_json=as_json)
@@ -181,7 +181,7 @@ class Endpoint:
         project = request.path_params.get("project")
         try:
             identity = security.identify_sender(self.config.store, project, cookie, bearer)
-        except RequestRefused:  # a token that is made up
+        except RequestRefused:  # an invented token
             self._count(_client_address(request))
             raise
         owner = identity.session or identity.token
@@ -287,13 +287,13 @@ class Endpoint:
         self, request: Request, identity: Identity, reply: PageReply, cookies: dict[str, str | None]
     ) -> str:
         values = self._values(request, identity, reply.extra.get("record_group", ""))
-        if identity.session is None and not values["csrf"]:  # a form before anybody is signed in
+        if identity.session is None and not values["csrf"]:  # a form before sign-in
             values["csrf"] = cookies[FORM] = secrets.token_urlsafe()
         values |= self._texts(request, reply.template)
         return render_template(reply.template, **values, **reply.data, **reply.extra)
 
     def _texts(self, request: Request, template: str) -> dict[str, Any]:
-        """The texts of a template in the language of the reader, and the others to choose."""
+        """The texts of a template in the reader's language, and the other languages."""
         if template not in TRANSLATED:
             return {}
         language = request.cookies.get(LANGUAGE)
@@ -308,7 +308,7 @@ class Endpoint:
     def _values(
         self, request: Request, identity: Identity, record_group: str = ""
     ) -> dict[str, Any]:
-        """The values that every template may use."""
+        """The values available in every template."""
         done_route = self.routes.get(request.query_params.get("done", ""))
         return {
             "base": self.config.base,
@@ -376,7 +376,7 @@ class Endpoint:
         refused: RequestRefused,
         raw_values: JsonObject,
     ) -> Mapping[str, Any]:
-        """The values that the form of the route shows again: typed texts and errors."""
+        """The values shown again in a form after an error: typed texts and errors."""
         fields = self.route.fields
         typed_values = {
             field.name: bool(raw_values.get(field.name))
@@ -384,7 +384,7 @@ class Endpoint:
             else raw_values.get(field.name, "")
             for field in fields
         }
-        # what the form sends without showing it; a check is asked for by its own button
+        # values sent without a visible field; a check has its own button
         hidden_values = {
             field.name: typed_values[field.name]
             for field in fields
@@ -404,7 +404,7 @@ class Endpoint:
         }
 
     def _options(self, request: Request, identity: Identity) -> dict[str, list[str]]:
-        """The choices of lists in the form; none if the project or the store is missing."""
+        """The choices of lists in a form; empty if the project or the store is missing."""
         if identity.role is None:
             return {}
         page_request = WebRequest(self.config, self.cache, identity, request.path_params)
@@ -418,13 +418,13 @@ class Endpoint:
 
 
 def _csv_file(rows: PlainRows, path: str, *, raw: bool) -> FileReply:
-    """The main table of a page, for spreadsheets; or as it is, for programs."""
+    """The main table of a page as CSV, for spreadsheets or unchanged for programs."""
     content = (csv_form.plain_csv if raw else csv_form.guarded_csv)(rows.head, rows.rows)
     return FileReply(content.encode(), "text/csv; charset=utf-8", path.rpartition("/")[2])
 
 
 def _query_string(request: Request) -> str:
-    """The values in the address, for links to the twins of a page."""
+    """The query string for links to the JSON and CSV versions of a page."""
     parameters = [
         (name, value) for name, value in request.query_params.multi_items() if name != "done"
     ]
@@ -440,13 +440,13 @@ def _refusal_of(error: RankgateError) -> RequestRefused:
 
 
 def _is_small(request: Request) -> bool:
-    """True if the body is so small that it may be read before its sender is known."""
+    """True if the body is small enough to be read before the sender is known."""
     length = request.headers.get("content-length", "")
     return length.isdecimal() and int(length) <= _SMALL_BYTES
 
 
 def wants_json(request: Request) -> bool:
-    """True if a program sends the request: with a token, or with JSON."""
+    """True if a program sends the request, with a token or with JSON."""
     return "authorization" in request.headers or _is_json(request)
 
 
@@ -459,7 +459,7 @@ def _client_address(request: Request) -> str:
 
 
 async def _read_body(request: Request, size_limit: int) -> dict[str, Any]:
-    """The fields and files that a request sends."""
+    """Read the fields and files of a request."""
     if int(request.headers.get("content-length") or 0) > size_limit:
         raise _too_large(size_limit)
 

@@ -13,18 +13,18 @@ _HEADER_SECONDS = 15.0
 
 
 class PatientProtocol(H11Protocol):
-    """HTTP of uvicorn, with a time limit for headers that arrive byte by byte."""
+    """uvicorn's HTTP protocol with a time limit for slow request headers."""
 
     _until: asyncio.TimerHandle | None = None
     patience = _HEADER_SECONDS
 
     def connection_made(self, transport: Any) -> None:
-        """Wait for the first request."""
+        """Start to wait for the first request."""
         super().connection_made(transport)
         self._until = self.loop.call_later(self.patience, self._give_up)
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes; while they are a part of headers, the time runs."""
+        """Receive bytes; the time limit applies while they belong to headers."""
         super().data_received(data)
         waiting = self.conn.their_state is h11.IDLE
         if not waiting and self._until is not None:
@@ -34,7 +34,7 @@ class PatientProtocol(H11Protocol):
             self._until = self.loop.call_later(self.patience, self._give_up)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End the wait."""
+        """Stop the wait."""
         if self._until is not None:
             self._until.cancel()
         super().connection_lost(exc)

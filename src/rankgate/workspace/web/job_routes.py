@@ -1,4 +1,4 @@
-"""Routes of language models as raters, of alerts and of scheduled jobs, as data."""
+"""Routes for language models as raters, alerts and scheduled jobs."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _JOB_FIELDS = (
     ),
     *declared_fields(
         Judge, "longest", "concurrency", concurrency={"default": "", "unset": None}
-    ),  # default: of the endpoint
+    ),  # by default that of the endpoint
 )
 
 MODEL_ROUTES = (

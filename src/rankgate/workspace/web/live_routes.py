@@ -1,4 +1,4 @@
-"""Routes of the live comparison, as data."""
+"""Routes for the live comparison."""
 
 from __future__ import annotations
 

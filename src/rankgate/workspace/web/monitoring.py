@@ -1,8 +1,8 @@
-"""Health checks, measurements and logged requests of the server.
+"""Health checks, metrics and request logs of the server.
 
-Health checks cover the database, the version of its schema, and the space on disk. ``/metrics``
-has measurements in Prometheus' format, for clients on this machine or with a token only. Every
-request is numbered, timed, counted and logged.
+Health checks cover the database, the version of its schema, and the free disk space. ``/metrics``
+has metrics in Prometheus' format, only for clients on this machine or with a token. Every request
+is numbered, timed, counted and logged.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ MIN_FREE_BYTES = 100_000_000
 
 
 def check_health(store: Store) -> dict[str, str]:
-    """The result of each check: ``ok``, or the problem without addresses and paths."""
+    """The result of each check: ``ok``, or a problem without addresses and paths."""
     results = {"database": "ok", "migrations": "ok", "disk": "ok"}
     try:
         with store.read() as connection:
@@ -75,7 +75,7 @@ def check_health(store: Store) -> dict[str, str]:
 
 
 def count_free_bytes(store: Store) -> dict[str, int]:
-    """Free bytes by location: the ``database`` of SQLite, and the folder of ``blobs``."""
+    """The free bytes by location: the SQLite ``database``, and the folder of ``blobs``."""
     paths: dict[str, Path] = {}
     if (file := file_of(store.url)) is not None:
         paths["database"] = file.parent
@@ -96,7 +96,7 @@ _CACHE_SECONDS = 15.0
 
 
 class ServerMetrics:
-    """Counts of requests in this process, or in all that share a folder, and of rows of the store.
+    """Request counts of this process, or of all processes that share a folder, and row counts.
 
     Args:
         store: an open store.
@@ -129,12 +129,12 @@ class ServerMetrics:
         self._seconds.labels(route).observe(seconds)
 
     def text(self) -> bytes:
-        """Everything in Prometheus' text format."""
+        """All metrics in Prometheus' text format."""
         return generate_latest(self._registry)
 
 
 class _StoreCollector(Collector):
-    """Figures of the store, which are cached for some seconds."""
+    """A collector of the store's row counts, which are cached for some seconds."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -185,7 +185,7 @@ METRICS_PATH = "/metrics"
 def metrics_endpoint(
     config: ServerConfig, buckets: RequestBuckets | SharedRequestBuckets, measures: ServerMetrics
 ) -> Callable[[Request], Awaitable[Response]]:
-    """The endpoint ``/metrics``, for clients on this machine without a proxy or with the token."""
+    """The endpoint ``/metrics``, for direct clients on this machine or clients with the token."""
 
     async def answer(request: Request) -> Response:
         client = request.client.host if request.client else ""
@@ -206,7 +206,7 @@ def _is_allowed(request: Request, client: str, config: ServerConfig) -> bool:
         token = credentials.strip() if scheme.lower() == "bearer" else ""
         return hmac.compare_digest(token.encode(), config.metrics_token.encode())
     if config.proxied or "x-forwarded-for" in request.headers:
-        return False  # a proxy on this machine sends requests of others
+        return False  # a proxy on this machine forwards requests of other clients
     try:
         return ipaddress.ip_address(client).is_loopback
     except ValueError:
@@ -219,17 +219,17 @@ _UNKNOWN_ROUTE = "(no route)"
 
 
 class RequestObserver:
-    """Middleware around all others: numbers, times, counts and logs requests.
+    """The outermost middleware, which numbers, times, counts and logs requests.
 
-    The log and the metrics have the route's path with parameters in braces, because paths of
-    invitations are secrets. They contain neither query strings nor bodies.
+    The log and the metrics contain the route's path with parameters in braces, because paths of
+    invitations are secrets. Query strings and bodies are left out.
     """
 
     def __init__(self, app: ASGIApp, config: ServerConfig, measures: ServerMetrics) -> None:
         self.app, self.config, self.measures = app, config, measures
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and record its answer."""
+        """Forward a request, and record the response."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -252,7 +252,7 @@ class RequestObserver:
             REQUEST_NUMBER.reset(context_token)
 
     def _number(self, scope: Scope) -> str:
-        """The proxy's number of the request, if there is a proxy, or a new one."""
+        """The request number from the proxy, if there is a proxy; otherwise a new number."""
         proxy_number: str = dict(scope["headers"]).get(b"x-request-id", b"").decode("latin-1")
         if self.config.proxied and _NUMBER_PATTERN.fullmatch(proxy_number):
             return proxy_number
@@ -273,7 +273,7 @@ class RequestObserver:
 
 
 def _route_path(scope: Scope) -> str:
-    """The path of the route that answered, with its parameters in braces."""
+    """The path of the route that handled the request, with parameters in braces."""
     owner = getattr(scope.get("endpoint"), "__self__", None)
     if isinstance(owner, Endpoint):
         return owner.route.path

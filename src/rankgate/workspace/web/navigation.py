@@ -1,7 +1,7 @@
-"""The navigation of a project: six sections with their pages, as data.
+"""The navigation of a project: six sections with their pages.
 
-Every route of a project belongs to exactly one page of one section, so that each page shows where
-it is. A sender sees only the pages that their role opens.
+Every route of a project belongs to exactly one page of one section, so that each page shows its
+position. Senders see only the pages that their role may open.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ class MenuPage:
 
     Attributes:
         route: the name of the route that its link opens.
-        label: of its link.
-        further_routes: the names of further routes that belong to it, such as those of its forms.
-        group: the group of records that it lists; empty where it is not a list of one group.
+        label: the label of the link.
+        further_routes: the names of further routes of the page, such as those of its forms.
+        group: the group of records listed on the page; empty for other pages.
     """
 
     route: str
@@ -36,7 +36,7 @@ class MenuPage:
 
 @dataclass(frozen=True)
 class MenuSection:
-    """A section, with the pages that its second row has."""
+    """A section with the pages in its second row."""
 
     label: str
     pages: tuple[MenuPage, ...]
@@ -218,11 +218,11 @@ SECTIONS = (
 
 
 def current_page(route: str, group: str = "") -> MenuPage | None:
-    """The page to which a route belongs; None outside of projects.
+    """The page that a route belongs to; None outside of projects.
 
     Args:
         route: the name of the route.
-        group: of the records that are shown.
+        group: the group of the shown records.
 
     >>> current_page("record", "kpis").label, current_page("record", "gates").label
     ('KPIs', 'Records')
@@ -237,14 +237,14 @@ def current_page(route: str, group: str = "") -> MenuPage | None:
 def make_menu(
     identity: Identity, routes: Mapping[str, Route], base: str, route: str, group: str = ""
 ) -> list[dict[str, PageValue]]:
-    """The sections and pages that a sender may open, with what is current; empty outside projects.
+    """The sections and pages that a sender may open, with the current ones; empty outside projects.
 
     Args:
         identity: the sender.
         routes: every route by name.
         base: the path of the server.
-        route: the name of the route of the request.
-        group: as of `current_page`.
+        route: the name of the current route.
+        group: as in `current_page`.
     """
     if identity.project is None:
         return []

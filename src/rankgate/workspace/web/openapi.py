@@ -1,4 +1,4 @@
-"""The OpenAPI description of the REST API, from the table of routes."""
+"""The OpenAPI description of the REST API, created from the table of routes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _RAW = {
 
 
 def describe_api(routes: Iterable[Route]) -> dict[str, Any]:
-    """The description: every route that a token may use."""
+    """The OpenAPI description of every route available to tokens."""
     paths: dict[str, dict[str, Json]] = {}
     for route in routes:
         if route.scope is None or route.needs == ANYONE:
@@ -83,7 +83,7 @@ def describe_api(routes: Iterable[Route]) -> dict[str, Any]:
 
 
 def has_json_twin(route: Route) -> bool:
-    """True if a page has a twin in JSON; files and descriptions have none."""
+    """True if a page has a JSON version; files and descriptions have none."""
     return route.method == "GET" and "." not in route.path and not route.path.endswith("/file")
 
 
@@ -182,5 +182,5 @@ def _field_schema(field: Field) -> dict[str, Json]:
 
 
 def openapi_file(routes: tuple[Route, ...]) -> FileReply:
-    """The description as a file."""
+    """The OpenAPI description as a file."""
     return FileReply(to_json(describe_api(routes)), "application/json")

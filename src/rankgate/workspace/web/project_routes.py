@@ -1,4 +1,4 @@
-"""Routes of a project's files, comparisons and work, and of the server's users, as data."""
+"""Routes for a project's files, comparisons and work, and for the users of the server."""
 
 from __future__ import annotations
 
@@ -408,7 +408,7 @@ WORK_ROUTES = (
             _NAME,
             *declared_fields(
                 PoolDesign, "order", order={"default": "", "unset": None, "choices": order_facts()}
-            ),  # without it influence, where there are judgments and two runs
+            ),  # default: influence, if there are judgments and two runs
             *_TWO_RUNS_FIELDS,
             *declared_fields(PoolDesign, "metric", "depth", metric={"most": 100}),
             Field("most", "Pairs at most", "whole", default="100"),

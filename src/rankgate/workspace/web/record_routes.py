@@ -1,8 +1,7 @@
-"""Routes of recorded results, and routes for programs that use a project, as data.
+"""Routes for recorded results, and for programs that use a project.
 
-First come routes of recorded results: overview, records, queries, comments. By the next,
-programs record evaluations and read their history; by the last, programs use a project as they
-use a store.
+Pages show recorded results: overview, records, queries and comments. Further routes let programs
+record evaluations, read the history, and use a project like a stored project.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Render pages: commands that they show, templates, and guidelines in Markdown.
+"""Render pages: displayed commands, templates, and guidelines in Markdown.
 
-Pages show commands of rankgate in the words of their help; tests run every one of them.
-Templates come with the files that pages load. A guideline in Markdown becomes HTML without
-HTML of its own, without images, and with links of the web only.
+Pages show rankgate commands in the form of their help; tests run every such command. A guideline in
+Markdown becomes HTML without embedded HTML and images, and only with links to the web.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ COMMANDS = {
 
 
 def command_text(name: str, project: str = "") -> str:
-    """A command as a page shows it.
+    """A command for display on a page.
 
     >>> command_text("gate", "shop")
     'rankgate gate QRELS BASELINE CANDIDATE --store STORE --project shop --record'
@@ -71,7 +70,7 @@ PageData: TypeAlias = "Mapping[str, PageValue]"
 
 
 class OpenObject(dict[str, Any]):
-    """An object of JSON without fixed names: a missing name is None on a page."""
+    """A JSON object in which a missing name is None, for templates."""
 
     def __missing__(self, key: str) -> None:
         """Return None for a missing key."""
@@ -79,7 +78,7 @@ class OpenObject(dict[str, Any]):
 
 @cache
 def read_assets() -> Mapping[str, tuple[bytes, str]]:
-    """Every file that pages load, with its type, by name."""
+    """All files that pages load, with their types, by name."""
     texts = {
         path.name: path.read_text(encoding="utf-8")
         for path in sorted((_FOLDER / "static").iterdir())
@@ -92,7 +91,7 @@ def read_assets() -> Mapping[str, tuple[bytes, str]]:
 
 @cache
 def asset_path(name: str) -> str:
-    """The path of a file with a part of its hash, so that browsers keep it."""
+    """The path of a file with a part of its hash, so that browsers can cache it permanently."""
     return f"/assets/{name}?v={sha256(read_assets()[name][0]).hexdigest()[:12]}"
 
 
@@ -126,12 +125,12 @@ def _environment() -> Environment:
 
 
 def render_template(template: str, **values: Any) -> str:
-    """Render a template with its values; every text is escaped."""
+    """Render a template with values; every text is escaped."""
     return _environment().get_template(template).render(values)
 
 
 def to_json(value: PageValue) -> bytes:
-    """Data as JSON."""
+    """Data as a JSON text."""
     return json.dumps(value, ensure_ascii=False, default=_json_default).encode()
 
 
@@ -163,7 +162,7 @@ def _format_moment(value: datetime | None) -> str:
 
 
 def qr_code(text: str) -> Markup:
-    """A text as a QR code, dark on light, in SVG."""
+    """A text as a QR code in SVG, dark on light."""
     require("QR codes need segno", "segno")
     import segno
     from markupsafe import Markup
@@ -189,9 +188,9 @@ def _parser() -> MarkdownIt:
 
 
 def render_guideline(text: str) -> str:
-    """The guideline; HTML in its text is shown as text."""
+    """The guideline as HTML; any HTML in its text is shown as text."""
     tokens = _parser().parse(replace_invisible(text))
     for token in tokens:
-        if token.type.startswith("heading"):  # the page has its own headings above
+        if token.type.startswith("heading"):  # headings start below those of the page
             token.tag = f"h{min(6, int(token.tag[1]) + 1)}"
     return str(_parser().renderer.render(tokens, _parser().options, {}))

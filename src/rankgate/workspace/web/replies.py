@@ -1,4 +1,4 @@
-"""Replies of handlers; each reply has a form for people and one for programs."""
+"""Replies of handlers, each with a form for people and a form for programs."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PageReply:
-    """A page; its data are its JSON.
+    """A page, whose data are also its JSON.
 
     Attributes:
-        template: its file.
-        data: what it shows, as JSON.
-        extra: what only the page needs, such as rendered documents.
-        status: of HTTP.
-        images: origins from which it may load images.
-        cookies: to set.
-        rows: its main table, which its twin in CSV has.
+        template: the file of the template.
+        data: the displayed data, as JSON.
+        extra: data for the page only, such as rendered documents.
+        status: the HTTP status.
+        images: the origins from which the page may load images.
+        cookies: the cookies to set.
+        rows: the main table, which is also available as CSV.
     """
 
     template: str
@@ -37,15 +37,15 @@ class PageReply:
 
 @dataclass(frozen=True)
 class ActionReply:
-    """Something was done: people go on to a page, programs get data.
+    """The reply to an action: people are redirected to a page, programs get data.
 
     Attributes:
         to: the path of the page, below the server's own.
-        data: for programs.
-        fragment: a template that a script asks for in ``html``, with ``extra``.
-        extra: what only the fragment needs.
-        message: for people, on the page.
-        cookies: to set, or to remove where None.
+        data: the data for programs.
+        fragment: the template that scripts get as ``html``, rendered with ``extra``.
+        extra: data for the fragment only.
+        message: the message shown on the page.
+        cookies: the cookies to set; None removes a cookie.
     """
 
     to: str
@@ -58,7 +58,7 @@ class ActionReply:
 
 @dataclass(frozen=True)
 class FileReply:
-    """A file."""
+    """The reply with a file."""
 
     content: bytes
     media: str
@@ -68,11 +68,11 @@ class FileReply:
 
 @dataclass(frozen=True)
 class RedirectReply:
-    """The browser goes to another site.
+    """A redirect of the browser to another site.
 
     Attributes:
-        address: whole.
-        cookies: to set.
+        address: the full address.
+        cookies: the cookies to set.
     """
 
     address: str
@@ -83,14 +83,14 @@ Reply = PageReply | ActionReply | FileReply | RedirectReply
 
 
 class RequestRefused(Exception):  # noqa: N818 - it is an answer
-    """The request is refused.
+    """The refusal of a request.
 
     Attributes:
-        status: of HTTP.
-        code: in kebab case, as of the errors of rankgate.
-        problem: for people.
-        again: seconds after which to try again.
-        field: the field of the form that is wrong; empty if it is not known.
+        status: the HTTP status.
+        code: the code in kebab case, as in other rankgate errors.
+        problem: the message for people.
+        again: the seconds to wait before a retry.
+        field: the wrong field of the form; empty if unknown.
     """
 
     def __init__(
@@ -102,5 +102,5 @@ class RequestRefused(Exception):  # noqa: N818 - it is an answer
 
 
 def not_found(subject: str = "page") -> RequestRefused:
-    """The refusal for objects that do not exist, or that the sender may not see."""
+    """The refusal for objects that do not exist or that the sender may not see."""
     return RequestRefused(404, "not-found", f"There is no such {subject}.")

@@ -1,4 +1,4 @@
-"""Every route, as data."""
+"""All routes of the server."""
 
 from __future__ import annotations
 

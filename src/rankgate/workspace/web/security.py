@@ -1,7 +1,7 @@
-"""Identify and limit the senders of requests, and set headers of security.
+"""Identify and limit the senders of requests, and set security headers.
 
-The sender of a request is identified, and their permission is checked. The limit on a client's
-requests is a bucket of requests that fills again. Every response has the headers of security.
+The sender of a request is identified, and the sender's permission is checked. A token bucket limits
+the requests of a client. Every response has security headers.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def identify_sender(
     """Identify the sender of a request by a token or a cookie, with their role in a project.
 
     Raises:
-        Refused: a token that is not valid.
+        Refused: the token is not valid.
     """
     session: Session | None = None
     token: Token | None = None
@@ -78,7 +78,7 @@ def identify_sender(
 
 
 def _store_last_use(store: Store, identity: Identity) -> Identity:
-    """Store the last use of a session or token, once in five minutes."""
+    """Store the last use of a session or token, at most once in five minutes."""
     moment = now()
     if identity.session is not None and moment - identity.session.seen_at > _TOUCH_INTERVAL:
         with store.write() as connection:
@@ -95,8 +95,9 @@ def refuse_unpermitted(route: Route, identity: Identity) -> None:
     """Refuse a request without permission.
 
     Raises:
-        Refused: no user is signed in (401); no such project, or not theirs (404); not their role,
-            or not the scope of their token (403); a change of a project that is archived (409).
+        Refused: no user is signed in (401); the project does not exist or the user has no role in
+            it (404); the role or the token's scope is not sufficient (403); the project is archived
+            (409).
     """
     if route.needs == ANYONE:
         return
@@ -130,10 +131,10 @@ def _refuse_scope(route: Route, token: Token) -> None:
 
 
 def refuse_forged(route: Route, identity: Identity, sent_word: str, form_word: str) -> None:
-    """Refuse requests that another site made a browser send.
+    """Refuse requests that another site made a browser send (CSRF).
 
     Raises:
-        Refused: the word of the form is missing or another.
+        Refused: the CSRF token of the form is missing or wrong.
     """
     if route.method == "GET" or identity.token is not None:
         return
@@ -148,7 +149,7 @@ def refuse_forged(route: Route, identity: Identity, sent_word: str, form_word: s
 
 
 def same_origin(headers: Mapping[str, str], host: str) -> bool:
-    """True if a browser reports that a request came from our own pages, or reports nothing."""
+    """True if the browser reports a request from our own pages, or reports no origin."""
     if headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
         return False
     origin = headers.get("origin")
@@ -162,15 +163,15 @@ _PROBES = 8
 
 
 class SharedRequestBuckets:
-    """Buckets that several processes share, in memory of a fixed size.
+    """Request buckets that several processes share, in memory of a fixed size.
 
-    A client's bucket is in one of a few slots that the hash of its name gives; where they are all
-    taken, the client who asked least lately is forgotten. Between processes nothing is locked: at
-    worst a request that came at the same moment as another is not counted.
+    The hash of a client's name selects a few slots, and its bucket is in one of them; if all are
+    taken, the least recently active client is dropped. Processes use no locks: at worst, one of two
+    simultaneous requests is not counted.
 
     Args:
-        per_minute: how many requests.
-        slots: how many clients are remembered.
+        per_minute: the number of requests.
+        slots: the number of stored clients.
         clock: the time in seconds, the same in all processes, for tests.
     """
 
@@ -187,7 +188,7 @@ class SharedRequestBuckets:
         self._at = context.RawArray("d", slots)
 
     def wait(self, client: str) -> int:
-        """Seconds until the client may send the next request; 0 is now."""
+        """The seconds until the client may send the next request; 0 means now."""
         moment = self._clock()
         slot, is_known = self._slot(client)
         remaining, last_time = (
@@ -209,17 +210,17 @@ class SharedRequestBuckets:
 
 
 def _take_request(size: float, remaining: float, seconds: float) -> tuple[float, int]:
-    """The requests that remain in a bucket after one, and the seconds that the client waits."""
+    """The remaining requests of a bucket after one request, and the seconds to wait."""
     rate = size / 60
     remaining = min(size, remaining + max(0.0, seconds) * rate)
     return max(0.0, remaining - 1), 0 if remaining >= 1 else max(1, round((1 - remaining) / rate))
 
 
 class RequestBuckets:
-    """A bucket for each client, which a request empties by one and a minute fills.
+    """A bucket for each client: each request takes one unit, and a minute refills the bucket.
 
     Args:
-        per_minute: how many requests.
+        per_minute: the number of requests.
         clock: the time in seconds, for tests.
     """
 
@@ -229,7 +230,7 @@ class RequestBuckets:
         self._lock = threading.Lock()
 
     def wait(self, client: str) -> int:
-        """Seconds until the client may send the next request; 0 is now."""
+        """The seconds until the client may send the next request; 0 means now."""
         with self._lock:
             moment = self._clock()
             remaining, last_time = self._left.pop(client, (self._size, moment))
@@ -249,7 +250,7 @@ _POLICY = (
 def add_security_headers(
     response: Response, config: ServerConfig, images: Sequence[str] = ()
 ) -> Response:
-    """Set the headers; a page loads nothing from elsewhere but the images of its project."""
+    """Set the security headers; a page loads only images of its project from other sites."""
     headers = {
         "content-security-policy": _POLICY.format(images=" ".join(["'self'", *images])),
         "x-content-type-options": "nosniff",

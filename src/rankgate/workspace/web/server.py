@@ -1,6 +1,6 @@
-"""The process that serves: its first start, its settings, its socket, and its workers.
+"""The server process: first start, settings, socket and workers.
 
-The first start creates a missing store, and prints the link for its admin.
+The first start creates a missing store and prints the link for its first admin.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 
 
 def open_or_create_store(url: str | None) -> Store:
-    """The store; a file of SQLite that is not there is made.
+    """Open a store; a missing SQLite file is created.
 
     Raises:
-        UsageError: it cannot be opened.
+        UsageError: the store cannot be opened.
     """
     from rankgate.store.database import address, file_of
 
@@ -54,22 +54,22 @@ def open_or_create_store(url: str | None) -> Store:
 
 
 def first_link(store: Store) -> str | None:
-    """The path of the link that makes the admin; None where there is one."""
+    """The path of the link that creates the first admin; None if an admin exists."""
     with store.write() as connection:
         secret = _invite_first_admin(connection)
     return None if secret is None else f"/invitations/{secret}"
 
 
 def has_admin(store: Store) -> bool:
-    """True if a user of the store is its admin."""
+    """True if the store has an admin."""
     with store.read() as connection:
         return any(user.admin for user in users.list_users(connection))
 
 
 def _invite_first_admin(connection: Connection) -> str | None:
-    """The secret of a link that makes the admin of a store without users; None if it has one.
+    """The secret of a link that creates the admin of a store without users; None with users.
 
-    Links of earlier starts end.
+    Links of earlier starts become invalid.
     """
     if any(user.admin for user in users.list_users(connection)):
         return None
@@ -113,11 +113,11 @@ def make_config(
     allow_http: bool = False,
     engines: EngineAccess | None = None,
 ) -> ServerConfig:
-    """The settings of a server.
+    """Create the settings of a server.
 
     Raises:
-        UsageError: the connection is not protected; an endpoint without its key.
-        InputError: a file of endpoints that cannot be read.
+        UsageError: the connection is not protected; the key of an endpoint is missing.
+        InputError: the file of endpoints cannot be read.
     """
     if not (is_local(host) or certificate or behind_proxy):
         raise UsageError(
@@ -152,10 +152,10 @@ def make_config(
 
 
 def check_proxies(addresses: tuple[str, ...], *, behind_proxy: bool) -> tuple[str, ...]:
-    """Addresses and networks whose ``X-Forwarded-*`` headers are trusted.
+    """The addresses and networks whose ``X-Forwarded-*`` headers are trusted.
 
     Raises:
-        UsageError: an invalid address; addresses without a proxy.
+        UsageError: an address is invalid; there are addresses without a proxy.
     """
     if addresses and not behind_proxy:
         raise UsageError("--proxy goes with --behind-proxy.", code="missing-input")
@@ -169,10 +169,10 @@ def check_proxies(addresses: tuple[str, ...], *, behind_proxy: bool) -> tuple[st
 
 
 def open_listener(host: str, port: int) -> socket.socket:
-    """A socket that listens; port 0 is any that is free.
+    """A listening socket; port 0 selects a free port.
 
     Raises:
-        UsageError: the address is in use, or is not one of this machine.
+        UsageError: the address is in use, or does not belong to this machine.
     """
     try:
         return socket.create_server((host, port), backlog=2048)
@@ -186,7 +186,7 @@ def open_listener(host: str, port: int) -> socket.socket:
 def _create_worker_application(
     config: ServerConfig, parent: int, shared_buckets: SharedRequestBuckets
 ) -> Starlette:
-    """The application in a process of several, which ends when the first one has died."""
+    """Create the application in a worker process, which ends when the main process has died."""
     from rankgate.workspace.web.app import create_application
 
     def watch() -> None:
@@ -208,15 +208,15 @@ def serve(
     workers: int = 1,
     json_logs: bool = False,
 ) -> None:
-    """Serve until interrupted.
+    """Serve requests until interrupted.
 
     Args:
         config: the settings.
         listener: the listening socket.
-        certificate: a file for TLS.
-        key: of the certificate.
-        proxies: addresses, or networks, whose ``X-Forwarded-*`` headers are trusted.
-        workers: processes that serve; if one dies, another is started.
+        certificate: the certificate file for TLS.
+        key: the key file of the certificate.
+        proxies: the addresses or networks whose ``X-Forwarded-*`` headers are trusted.
+        workers: the number of processes; a dead process is replaced.
         json_logs: True if the log is JSON lines, with a line for each request.
 
     Raises:
@@ -259,7 +259,7 @@ def serve(
     if workers > 1:
         with TemporaryDirectory(prefix="rankgate-metrics-") as folder:
             os.environ[METRICS_FOLDER_VARIABLE] = (
-                folder  # the processes that are started count there
+                folder  # the worker processes write their request counts to this folder
             )
             Multiprocess(settings, sockets=[listener]).run()
     else:

@@ -1,6 +1,6 @@
-"""Settings of a server, and its logs.
+"""The settings of a server, and its logs.
 
-Logs are JSON lines with the number of the request; never with secrets.
+Logs are JSON lines with the number of the request, and without secrets.
 """
 
 from __future__ import annotations
@@ -38,24 +38,24 @@ class ServerConfig:
     """The settings of a server.
 
     Attributes:
-        store: where everything is.
-        oidc: how people sign in by OpenID Connect; None is by password only.
-        base: the path under which a proxy serves it, without a slash at the end.
+        store: the store of the server.
+        oidc: the settings of sign-in by OpenID Connect; None allows only passwords.
+        base: the path prefix behind a proxy, without a slash at the end.
         secure: True if people reach the server by TLS, so that cookies are sent only over TLS.
-        hosts: the accepted host names; empty is any.
-        largest: bytes of a request without files.
-        largest_upload: bytes of a request with files.
-        largest_unpacked: bytes to which a compressed file may unpack.
-        patience: seconds that a client may take to send its request.
-        per_minute: requests of one session, token or address.
-        proxied: True if a proxy in front of it sends requests of others.
+        hosts: the accepted host names; empty means any.
+        largest: the largest size in bytes of a request without files.
+        largest_upload: the largest size in bytes of a request with files.
+        largest_unpacked: the largest unpacked size in bytes of a compressed file.
+        patience: the seconds within which a client must send its request.
+        per_minute: the number of requests per minute of a session, token or address.
+        proxied: True if a proxy forwards the requests of clients.
         metrics_token: the token of clients of ``/metrics``; empty allows only clients on this
             machine.
-        schedule: True if it runs jobs, checks alerts and sends messages on a schedule.
-        jobs: the folder of scheduled jobs' files; None is jobs without files only.
-        link: the public address, for links in messages; empty is unknown.
+        schedule: True if the server runs jobs, checks alerts and sends messages on a schedule.
+        jobs: the folder of scheduled jobs' files; None allows only jobs without files.
+        link: the public address for links in messages; empty if unknown.
         allow_http: True if webhooks may be sent over plain HTTP.
-        models: endpoints of language models that projects may use, by name.
+        models: the endpoints of language models that projects may use, by name.
         engines: the hosts and secrets that engines of projects may use.
     """
 
@@ -87,7 +87,7 @@ DETAILS_KEY = "rankgate"
 
 
 class JsonLines(logging.Formatter):
-    """One object a line: time, level, logger, message, request, details, traceback."""
+    """A log formatter with one JSON object per line: time, level, logger, message and more."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Format a log record as a line of JSON."""
@@ -107,7 +107,7 @@ class JsonLines(logging.Formatter):
 
 
 def json_logging() -> JsonObject:
-    """Settings of logging, for `logging.config.dictConfig`, in every process of the server."""
+    """The logging settings for `logging.config.dictConfig`, for every process of the server."""
     handler = {"class": "logging.StreamHandler", "formatter": "json", "stream": "ext://sys.stderr"}
     return {
         "version": 1,

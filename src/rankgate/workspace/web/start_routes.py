@@ -1,4 +1,4 @@
-"""Routes for starting a project: queries, engines, steps and their schedule, as data."""
+"""Routes for starting a project: queries, engines, steps and schedules."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Texts of the pages of raters, in the languages of the files in this folder.
+"""Texts of the rater pages, in the languages of the files in this folder.
 
-A file of ``languages`` has the name of its language, the direction of its script, and a text for
-each key of ``en.json``; a new file is a new language. Other pages are in English.
+A file in ``languages`` has the name of its language, the direction of its script, and a text for
+each key of ``en.json``; a new file adds a language. Other pages are in English.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class Texts:
     """The texts of a language.
 
     Attributes:
-        code: of the language, as in HTML.
-        language: its own name.
+        code: the language code, as in HTML.
+        language: the language's own name.
         direction: ``ltr`` or ``rtl``.
-        texts: by key, with values in braces.
+        texts: the texts by key, with placeholders in braces.
     """
 
     code: str
@@ -51,16 +51,16 @@ class Texts:
     texts: Mapping[str, str]
 
     def __call__(self, key: str, **values: object) -> str:
-        """The text of a key with its values; in English if the language does not have it."""
+        """The text of a key with its values; in English if the translation is missing."""
         text = self.texts.get(key) or read_languages()[ENGLISH].texts[key]
         return text.format_map(values) if values else text
 
     def menu_label(self, label: str) -> str:
-        """A label of the navigation; as it is, if it is on no page of raters."""
+        """The translated label of the navigation; unchanged if it is on no rater page."""
         return self.texts.get(_MENU_KEYS.get(label, ""), label)
 
     def script_texts(self) -> str:
-        """The texts of the script of the rating page, as JSON by the end of their keys."""
+        """The texts for the script of the rating page as JSON, by key without ``script.``."""
         return json.dumps(
             {
                 key.removeprefix("script."): text
@@ -81,7 +81,7 @@ _MENU_KEYS = {
 
 @cache
 def read_languages() -> Mapping[str, Texts]:
-    """The texts by the code of their language, English first."""
+    """The texts by language code, English first."""
     files = sorted(_FOLDER.glob("*.json"), key=lambda file: (file.stem != ENGLISH, file.stem))
     return {file.stem: _read_file(file) for file in files}
 
@@ -92,10 +92,10 @@ def _read_file(file: Path) -> Texts:
 
 
 def choose_texts(code: str | None, accepted: str) -> Texts:
-    """The texts of the language that somebody chose, or that their browser prefers.
+    """The texts in the user's chosen language, or in a language that the browser prefers.
 
     Args:
-        code: the one of the cookie.
+        code: the language code in the cookie.
         accepted: the header ``Accept-Language``.
 
     >>> choose_texts(None, "fr-CH, fr;q=0.9, en;q=0.8").code, choose_texts("de", "fr").code

@@ -1,4 +1,4 @@
-"""Values that are expensive to make: each application keeps the last ones for some time."""
+"""A cache of expensive values: each application keeps the most recent values for some time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MAX_BYTES = 96 << 20
 
 @dataclass
 class _ValueLock:
-    """The lock of one value: the first request makes it, the others wait."""
+    """The lock of a value: the first request computes the value, and other requests wait."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     waiting: int = 0
@@ -34,7 +34,7 @@ class _ValueLock:
 
 @dataclass(frozen=True)
 class _StoredValue:
-    """A value, the time at which it expires, and its size in bytes."""
+    """A value with its expiry time and its size in bytes."""
 
     value: Any
     end: float
@@ -42,12 +42,13 @@ class _StoredValue:
 
 
 class ValueCache:
-    """Values by key; the least recently used ones are dropped first.
+    """A cache of values by key, which drops the least recently used values first.
 
-    Keys begin with the name of the kind of value; constant content has its hash in the key.
+    A key begins with the name of the kind of value; for constant content, the key contains its
+    hash.
 
     Args:
-        max_bytes: of all values together, as `estimate_bytes` has them.
+        max_bytes: the largest total size of all values, by `estimate_bytes`.
         clock: the time in seconds, for tests.
     """
 
@@ -68,14 +69,14 @@ class ValueCache:
         changes: bool = False,
         shortest: float = _SHORTEST,
     ) -> T:
-        """The value of a key; of requests at once the first makes it, and the others wait.
+        """The value of a key; the first of simultaneous requests computes it, and the others wait.
 
         Args:
             key: the name of the kind of value, and its identifier.
-            make: makes the value.
+            make: a function that computes the value.
             changes: True if the value may change later; it is then kept for a time that depends on
                 its cost.
-            shortest: the least seconds for which a changing value is kept.
+            shortest: the shortest time in seconds for which a changing value is kept.
         """
         with self._lock:
             if (current := self._current(key)) is not None:
@@ -100,7 +101,7 @@ class ValueCache:
                     del self._turns[key]
 
     def _current(self, key: Hashable) -> _StoredValue | None:
-        """The value of a key; None if the value must be computed."""
+        """The cached value of a key; None if the value must be computed."""
         current = self._values.get(key)
         if current is None or self._clock() >= current.end:
             return None
@@ -113,7 +114,7 @@ class ValueCache:
             stale_keys = [name for name, stored in self._values.items() if stored.end <= moment]
             for stale_key in {key, *stale_keys} & self._values.keys():
                 self._bytes -= self._values.pop(stale_key).size
-            if size > self._max_bytes:  # it would only push out all others
+            if size > self._max_bytes:  # such a large value would remove all other values
                 return
             self._values[key] = _StoredValue(value, moment + lifetime, size)
             self._bytes += size
@@ -122,7 +123,7 @@ class ValueCache:
 
 
 def estimate_bytes(value: object) -> int:
-    """The bytes of a value with its parts; shared parts count each time."""
+    """The size of a value with its parts in bytes; shared parts count each time."""
     if isinstance(value, pl.DataFrame):
         return int(value.estimated_size())
     parts: Any = ()

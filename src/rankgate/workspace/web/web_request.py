@@ -1,9 +1,9 @@
-"""Requests as handlers see them, routes as data, and the fields of both.
+"""Requests in the form for handlers, declarations of routes, and the fields of both.
 
-A handler sees the sender, the address, and checked values. A route holds path, method,
-permission and fields; values of a request are checked as its route declares them. Fields for
-parameters of verbs are made from the declarations of the verbs. Last come the choices that forms
-offer in lists, besides those that a route declares.
+A handler gets the sender, the address, and checked values. A route declares path, method,
+permission and fields, and the values of a request are checked against these fields. Fields for
+parameters of verbs come from the declarations of the verbs. The module also has the choices that
+forms offer in lists, in addition to those declared by routes.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Upload:
-    """A file that was sent."""
+    """An uploaded file."""
 
     name: str
     content: bytes
@@ -56,11 +56,11 @@ class Identity:
     """The sender of a request.
 
     Attributes:
-        user: the user who is signed in, or who has the token.
+        user: the signed-in user, or the user of the token.
         session, token: the session or the token of the request.
-        project: of the path.
+        project: the project in the path.
         role: the role in the project; None without one.
-        rater: their number as a rater, once they have rated.
+        rater: the number of the user's rater; None if the user has never rated.
     """
 
     user: User | None = None
@@ -73,19 +73,19 @@ class Identity:
 
 @dataclass(frozen=True)
 class WebRequest:
-    """A request that its sender may make.
+    """A request whose sender has permission.
 
     Attributes:
-        config: of the server.
-        cache: the values that the application keeps.
+        config: the settings of the server.
+        cache: the value cache of the application.
         who: the sender.
         path: the parameters of the path.
-        values: the fields that the route declares; None if they were not sent.
+        values: the values of the declared fields; None for fields that were not sent.
         address: the network address of the client.
-        origin: scheme and host, for links that people pass on.
-        form_word: the secret word of forms before sign-in.
+        origin: the scheme and host for links that people share.
+        form_word: the CSRF token of forms before sign-in.
         cookies: the cookies that the browser sent.
-        browser: the name that the browser gives itself (``User-Agent``).
+        browser: the user agent of the browser (``User-Agent``).
     """
 
     config: ServerConfig
@@ -106,24 +106,24 @@ class WebRequest:
 
     @property
     def user(self) -> User:
-        """The user who sends the request; routes for anyone do not use it."""
+        """The user who sends the request; not available in routes without sign-in."""
         assert self.who.user is not None
         return self.who.user
 
     def rater(self, connection: Connection) -> int:
-        """The number of the sender as a rater; ``connection`` writes."""
+        """The number of the sender as a rater; a missing rater is added through ``connection``."""
         return self.who.rater or users.rater_of_user(connection, self.user.id).id
 
     @property
     def project(self) -> Project:
-        """The project of the path."""
+        """The project in the path."""
         if self.who.project is None:
             raise not_found("project")
         return self.who.project
 
     @property
     def stored_project(self) -> StoredProject:
-        """The project of the path, as programs use it."""
+        """The project in the path, with the interface for programs."""
         from rankgate.store.stored_project import StoredProject
 
         return StoredProject(self.store, self.project.name, self.project.id)
@@ -134,7 +134,7 @@ class WebRequest:
         return self.who.role or ""
 
     def cached(self, name: str, make: Callable[[], T]) -> T:
-        """A value of the project that may change, and may be some seconds old."""
+        """A cached value of the project, which may be some seconds old."""
         return self.cache.get((name, self.project.id), make, changes=True)
 
     def project_path(self, *parts: object) -> str:
@@ -190,21 +190,21 @@ class Field:
     """One value that a request sends, in a form, as JSON, or in the address.
 
     Attributes:
-        name: as in the form.
-        label: for people.
-        kind: of its value; ``long`` has lines, ``secret`` is not shown, ``rows`` is an array of
-            objects in JSON, ``json`` an object or an array that has a schema, ``lines`` the same,
-            also as lines of a form: ``name = value``, or a value each.
-        required: True if it must be there.
-        help: more about it.
-        choices: the words that it may be, each with its label.
-        most: characters, or rows.
-        least, largest: the bounds of a number; None is without.
-        default: what the form shows at first.
+        name: the name in the form.
+        label: the label for people.
+        kind: the kind of the value; ``long`` has lines, ``secret`` is not shown, ``rows`` is a JSON
+            array of objects, ``json`` is an object or an array with a schema, ``lines`` is the same
+            or lines of a form, each ``name = value`` or a value.
+        required: True if the field must be sent.
+        help: the help text.
+        choices: the allowed values, each with its label.
+        most: the largest number of characters or rows.
+        least, largest: the bounds of a number; None for no bound.
+        default: the initial value in the form.
         unset: the value if the field was not sent.
         columns: the fields of each row.
         schema: the JSON schema of an object or an array; an array may be words in one text, too.
-        options: the words of a list of the project; other texts are refused later.
+        options: the name of a list of the project with the choices; other texts are refused later.
     """
 
     name: str
@@ -233,7 +233,7 @@ _TEXTS: JsonObject = {"type": "array", "items": {"type": "string"}}
 
 
 def declared_field(declared: Parameter, **changes: Any) -> Field:
-    """The field that states a parameter: its name, also as label, type, default and help.
+    """The field for a declared parameter, with its name, label, type, default and help.
 
     Args:
         declared: the parameter.
@@ -264,7 +264,7 @@ def declared_field(declared: Parameter, **changes: Any) -> Field:
 def declared_fields(
     verb: Callable[..., object], *names: str, **changes: Mapping[str, Any]
 ) -> tuple[Field, ...]:
-    """The fields that state parameters of a verb, or fields of a value.
+    """The fields for parameters of a verb, or for fields of a dataclass.
 
     Args:
         verb: the function, or the class of the value.
@@ -278,19 +278,19 @@ def declared_fields(
 
 @dataclass(frozen=True)
 class Route:
-    """One thing that the server does.
+    """A route of the server: one page or one action.
 
     Attributes:
         name: its name on pages.
         method: ``GET`` or ``POST``.
-        path: with parameters in braces; those that end in ``:int`` are numbers.
+        path: the path with parameters in braces; parameters that end in ``:int`` are numbers.
         needs: the required permission.
         handler: the function that answers.
-        title: in a few words, also on its button.
+        title: a short title, also used on its button.
         fields: the values that a request sends.
-        scope: the scope that a token needs; None is that no token may.
-        tabular: True if its page has a twin in CSV.
-        in_archived: True if it may change a project that is archived.
+        scope: the scope that a token needs; None if tokens may not use the route.
+        tabular: True if its page is also available as CSV.
+        in_archived: True if the route may change an archived project.
     """
 
     name: str
@@ -306,7 +306,7 @@ class Route:
 
     @property
     def has_file(self) -> bool:
-        """True if files are sent."""
+        """True if a field of the route is a file."""
         return any(field.kind == "file" for field in self.fields)
 
 
@@ -316,15 +316,15 @@ _TRUE_TEXTS = {"1", "true", "on", "yes"}
 def check_values(
     fields: tuple[Field, ...], raw_values: Mapping[str, Any], *, strict: bool
 ) -> dict[str, Any]:
-    """The value of each field; None if it was not sent.
+    """The checked value of each field; None for fields that were not sent.
 
     Args:
-        fields: of the route.
-        raw_values: texts and files of a form or an address, or values of JSON.
-        strict: True if names that are not fields are refused.
+        fields: the fields of the route.
+        raw_values: the texts and files of a form or an address, or JSON values.
+        strict: True to refuse unknown names.
 
     Raises:
-        Refused: a value that is missing, too long, or of another kind.
+        Refused: a value is missing, is too long, or has a wrong kind.
     """
     names = {field.name for field in fields}
     if strict and (unknown_names := sorted(set(raw_values) - names)):
@@ -341,7 +341,7 @@ def check_values(
 
 
 def invalid_value(name: str, problem: str) -> RequestRefused:
-    """The refusal of an invalid value."""
+    """The refusal for an invalid value."""
     return RequestRefused(400, "invalid-value", f"{name}: {problem}.", field=name)
 
 
@@ -371,7 +371,7 @@ def _check_value(field: Field, value: object) -> Any:
 
 
 def is_true(value: object) -> bool:
-    """True if a form, an address or JSON sets a flag."""
+    """True if a flag is set in a form, an address or JSON."""
     return value is True or (isinstance(value, str) and value.lower() in _TRUE_TEXTS)
 
 
@@ -384,7 +384,7 @@ def _read_rows(field: Field, value: object) -> list[dict[str, Any]]:
 
 
 def _read_json(field: Field, value: object) -> Any:
-    """Read an object or an array of JSON; its contents are checked later, by their reader."""
+    """Read a JSON object or array, whose contents are checked later."""
     name = field.label or field.name
     kind, max_length = field.schema["type"], field.schema.get("maxLength")
     if isinstance(max_length, int) and isinstance(value, str) and len(value) <= max_length:
@@ -405,7 +405,7 @@ def _read_json(field: Field, value: object) -> Any:
 
 
 def _read_lines(field: Field, value: object) -> Any:
-    """Read an object or an array: of JSON, or of lines of a form."""
+    """Read an object or an array from JSON or from lines of a form."""
     if not isinstance(value, str):
         return _read_json(field, value)
     name, text = field.label or field.name, value.strip()
@@ -429,7 +429,7 @@ def _read_lines(field: Field, value: object) -> Any:
 
 
 def _read_line_value(text: str) -> Any:
-    """A number, true, false or a quoted text as in JSON; else the text itself."""
+    """A number, a boolean or a quoted text in JSON syntax; any other text is returned unchanged."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -438,7 +438,7 @@ def _read_line_value(text: str) -> Any:
 
 
 def write_lines(value: JsonObject | Sequence[object]) -> str:
-    """An object or an array as lines that are read again; as JSON where it is nested."""
+    """Write an object or an array as lines that can be read again, or as JSON if it is nested."""
     values = list(value.values()) if isinstance(value, Mapping) else list(value)
     texts = list(value) if isinstance(value, Mapping) else []
     if any(isinstance(element, dict | list) for element in values) or any(
@@ -459,7 +459,7 @@ def write_lines(value: JsonObject | Sequence[object]) -> str:
 
 
 def _has_nul(value: object) -> bool:
-    """True if a text in a value of JSON has the character that no database takes."""
+    """True if a text in a JSON value contains NUL, which no database accepts."""
     if isinstance(value, dict):
         return any(_has_nul(element) for pair in value.items() for element in pair)
     if isinstance(value, list):
@@ -517,19 +517,19 @@ _READERS: Mapping[str, Callable[[Field, Any], Any]] = {
 
 
 def list_run_names(request: WebRequest) -> list[str]:
-    """The runs of the project."""
+    """The names of the project's runs."""
     with request.store.read() as connection:
         return [run.name for run in stored_runs.list_runs(connection, request.project.id)]
 
 
 def list_batch_names(request: WebRequest) -> list[str]:
-    """The batches of the project."""
+    """The names of the project's batches."""
     with request.store.read() as connection:
         return [batch.name for batch in batches.list_batches(connection, request.project.id)]
 
 
 def list_judgment_names(request: WebRequest) -> list[str]:
-    """The judgments of the project."""
+    """The names of the project's judgments."""
     with request.store.read() as connection:
         return [
             judgments.name
@@ -538,30 +538,30 @@ def list_judgment_names(request: WebRequest) -> list[str]:
 
 
 def list_engine_names(request: WebRequest) -> list[str]:
-    """The engines of the project."""
+    """The names of the project's engines."""
     with request.store.read() as connection:
         engines = project_engines.list_engines(connection, request.project.id)
     return [engine.name for engine in engines]
 
 
 def list_engine_secrets(request: WebRequest) -> list[str]:
-    """The environment variables that engines may use, as they are written in a setting."""
+    """The environment variables that engines may use, in the notation of settings."""
     return [f"${{{name}}}" for name in sorted(request.config.engines.secrets)]
 
 
 def list_metric_names(request: WebRequest) -> list[str]:
-    """The metrics and KPIs that the project has recorded."""
+    """The names of metrics and KPIs recorded in the project."""
     with request.store.read() as connection:
         names = series.list_series(connection, request.project.id)
     return sorted({name.metric for name in names})
 
 
 def list_channel_names(request: WebRequest) -> list[str]:
-    """The channels of the project's alerts."""
+    """The names of the channels for the project's alerts."""
     text = request.project.settings.get("alerts", "")
     return sorted(read_rules(text).channels) if text else []
 
 
 def list_format_names(request: WebRequest) -> list[str]:  # noqa: ARG001 - as all of them
-    """The formats that can be read."""
+    """The names of the readable formats."""
     return [form.name for form in registry.FORMATS]

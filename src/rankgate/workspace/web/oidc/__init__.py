@@ -1,1 +1,1 @@
-"""Sign-in by OpenID Connect: a team's own accounts instead of passwords here."""
+"""Sign-in by OpenID Connect: a team's own accounts instead of rankgate passwords."""

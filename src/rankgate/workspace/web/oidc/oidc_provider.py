@@ -1,4 +1,4 @@
-"""The provider: its description, its keys, and the tokens that it gives for a code."""
+"""The OpenID Connect provider: its description, keys, and tokens in exchange for a code."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ _MAX_ANSWER_BYTES = 1_000_000
 
 @dataclass(frozen=True)
 class ProviderDescription:
-    """What the discovery document of a provider states.
+    """The contents of a provider's discovery document.
 
     Attributes:
-        authorization_endpoint: the address for the browser.
-        token_endpoint: the address where a code becomes a token.
+        authorization_endpoint: the address to which the browser is sent.
+        token_endpoint: the address that exchanges a code for a token.
         jwks_uri: the address of the keys.
-        takes_basic: True if a client may send its secret by HTTP Basic.
-        sends_issuer: True if answers name the issuer.
+        takes_basic: True if a client may send its secret with HTTP Basic.
+        sends_issuer: True if responses name the issuer.
     """
 
     authorization_endpoint: str
@@ -74,10 +74,10 @@ class ProviderDescription:
 
 
 class Provider:
-    """A provider of OpenID Connect, by its discovery document.
+    """An OpenID Connect provider, described by its discovery document.
 
     Args:
-        settings: how to ask it.
+        settings: the settings for the provider.
         clock: the time in seconds, for tests.
     """
 
@@ -90,7 +90,7 @@ class Provider:
         self._keys: tuple[float, KeySet] | None = None
 
     def begin(self, redirect: str) -> tuple[str, dict[str, str]]:
-        """Start a sign-in: the address for the browser, and secrets to keep until it comes back.
+        """Start a sign-in: return the browser's address, and secrets to keep until its return.
 
         Raises:
             Refused: the provider does not answer.
@@ -112,16 +112,16 @@ class Provider:
     def claims(
         self, code: str, sign_in_secrets: Mapping[str, str], redirect: str, issuer: str | None
     ) -> JsonObject:
-        """The claims of the user who signed in, for the code from the browser.
+        """The claims of the signed-in user, for the code from the browser.
 
         Args:
-            code: of the provider.
-            sign_in_secrets: from `begin`.
+            code: the code from the provider.
+            sign_in_secrets: the secrets from `begin`.
             redirect: the address to which the browser was redirected.
-            issuer: the issuer in the answer, if any.
+            issuer: the issuer in the response, if any.
 
         Raises:
-            Refused: the provider refuses the code; a token that proves nothing.
+            Refused: the provider refuses the code; the token is not valid.
         """
         description = self.description()
         if issuer != self.settings.issuer and (description.sends_issuer or issuer is not None):
@@ -133,10 +133,10 @@ class Provider:
             raise _unproven_answer(getattr(error, "error", None) or type(error).__name__) from None
 
     def description(self) -> ProviderDescription:
-        """What its discovery document states.
+        """The contents of the discovery document.
 
         Raises:
-            Refused: it cannot be read, or is of another issuer.
+            Refused: the document cannot be read, or names another issuer.
         """
         with self._lock:
             cached = self._described
@@ -191,7 +191,7 @@ class Provider:
         )
 
     def _checked(self, token: JsonObject, nonce: str) -> JsonObject:
-        """The claims of an ID token: signature, issuer, audience, times and nonce are right."""
+        """Check an ID token: signature, issuer, audience, times and nonce; return its claims."""
         client = self.settings.client_id
         registry = JWSRegistry(algorithms=_ALGORITHMS, strict_check_header=False)
         id_token = token["id_token"]

@@ -1,8 +1,7 @@
-"""Sign-in by OpenID Connect: settings, sign-ins under way, users and their roles.
+"""Sign-in by OpenID Connect: settings, sign-ins in progress, users and roles.
 
-Settings come from a TOML file and the environment. A sign-in under way is kept in a signed
-cookie of the browser that began it. A provider's claims name the user, and the groups of the
-user give the roles.
+Settings come from a TOML file and the environment. A sign-in in progress is stored in a signed
+cookie of the browser. A provider's claims name the user, and the user's groups determine the roles.
 """
 
 from __future__ import annotations
@@ -52,14 +51,14 @@ class OidcSettings:
     """The settings of sign-in by OpenID Connect.
 
     Attributes:
-        issuer: the provider's address, as its tokens name it.
+        issuer: the provider's address, as in its tokens.
         client_id: this server's id at the provider.
         client_secret: the secret from the provider; empty for a public client.
         title: the name of the provider on the button.
         scopes: the requested scopes.
-        domains: of e-mail addresses that may sign in; empty is all.
+        domains: the domains of e-mail addresses that may sign in; empty means all.
         new_users: the people who may become users: ``invited``, or anyone as ``viewer``.
-        viewer_of: projects that new users may see.
+        viewer_of: the projects that new users may see.
         groups: for each group of the provider, projects with a role in each.
         groups_claim: the claim that names a user's groups.
         emails_are_verified: True if the provider gives only addresses that it has verified.
@@ -79,22 +78,22 @@ class OidcSettings:
 
     @property
     def name(self) -> str:
-        """The provider's name on the button."""
+        """The name of the provider on the sign-in button."""
         return self.title or urlsplit(self.issuer).netloc
 
 
 def read_oidc_settings(
     file: Path | None, environment: Mapping[str, str] = os.environ
 ) -> OidcSettings | None:
-    """The settings; None without an issuer.
+    """Read the settings; None without an issuer.
 
     Args:
-        file: a TOML file with a table ``[oidc]``; variables of the environment come first.
+        file: a TOML file with a table ``[oidc]``; environment variables take precedence.
         environment: ``RANKGATE_OIDC_ISSUER``, ``_CLIENT_ID``, ``_CLIENT_SECRET`` and others.
 
     Raises:
-        InputError: the file cannot be read, or a value of it cannot be.
-        UsageError: an address that is not safe, a secret that others can read.
+        InputError: the file or one of its values cannot be read.
+        UsageError: an address is not safe; other users can read the secret.
     """
     toml = TomlFile.parse("", "the environment", code=_CODE)
     if file is not None:
@@ -132,7 +131,7 @@ def read_oidc_settings(
 
 
 def _check_issuer(issuer: str) -> str:
-    """An issuer that is reached by TLS, or is on this machine."""
+    """Check that an issuer uses TLS or is on this machine."""
     try:
         parts = urlsplit(issuer)
         is_local = parts.hostname in {"localhost", "127.0.0.1", "::1"}
@@ -145,7 +144,7 @@ def _check_issuer(issuer: str) -> str:
 
 
 def _read_secret(file: str | None) -> str:
-    """The secret in a file that only its owner may read."""
+    """Read the secret from a file that only its owner may read."""
     if file is None:
         return ""
     try:
@@ -167,7 +166,7 @@ def _read_list(toml: TomlFile, table: JsonObject, name: str) -> tuple[str, ...]:
 
 
 def _read_groups(toml: TomlFile, table: object) -> tuple[tuple[str, str, str], ...]:
-    """Group, project and role, of values such as ``"search" = ["shop:rater"]``."""
+    """The group, project and role of values such as ``"search" = ["shop:rater"]``."""
     if not isinstance(table, dict):
         raise toml.error("groups is a table.", "groups")
     grants = []
@@ -192,7 +191,7 @@ _LIFETIME = 600
 def seal_cookie(
     settings: OidcSettings, contents: Mapping[str, str], moment: float | None = None
 ) -> str:
-    """Make the cookie: its contents, its end, and a signature that only this server can make."""
+    """Create a cookie with contents, expiry time, and a signature by this server."""
     end = int((moment or time.time()) + _LIFETIME)
     body = urlsafe_b64encode(json.dumps({**contents, "end": str(end)}).encode()).decode()
     return f"{body}.{_signature(settings, body)}"
@@ -201,7 +200,7 @@ def seal_cookie(
 def open_cookie(
     settings: OidcSettings, cookie: str, moment: float | None = None
 ) -> Mapping[str, str] | None:
-    """The contents of a cookie; None if it is too old, or not signed by this server."""
+    """The contents of a cookie; None if it has expired or was not signed by this server."""
     body, _, signature = cookie.rpartition(".")
     if not hmac.compare_digest(signature.encode(), _signature(settings, body).encode()):
         return None
@@ -217,16 +216,16 @@ def _signature(settings: OidcSettings, body: str) -> str:
 def find_user(
     connection: Connection, settings: OidcSettings, claims: JsonObject, invitation: str = ""
 ) -> User:
-    """The user of an ID token: by subject, by verified e-mail address, or by an invitation.
+    """The user of an ID token, by subject, verified e-mail address, or invitation.
 
     Args:
-        connection: of a store, to write.
+        connection: a connection to a store, for writing.
         settings: the rules for new users and groups.
-        claims: of a token that was checked.
-        invitation: the secret of a link that they followed.
+        claims: the claims of a checked token.
+        invitation: the secret of the invitation link that the user opened.
 
     Raises:
-        Refused: they may not sign in here.
+        Refused: the user may not sign in.
     """
     email = _verified_email(settings, claims)
     user = users.by_identity(connection, settings.issuer, str(claims["sub"]))
@@ -251,7 +250,7 @@ def find_user(
 
 
 def _verified_email(settings: OidcSettings, claims: JsonObject) -> str | None:
-    """The address, in lower case, if the provider has verified it."""
+    """The e-mail address in lower case, if the provider has verified it."""
     verified_claim, email = claims.get("email_verified"), claims.get("email")
     is_verified = verified_claim is True or verified_claim == "true" or settings.emails_are_verified
     is_address = is_verified and isinstance(email, str) and "@" in email
@@ -284,7 +283,7 @@ def _link_or_add_user(
     email: str,
     waiting: list[Invitation],
 ) -> User:
-    """The user of this address, linked to the provider, or a new user."""
+    """The user with an e-mail address, linked to the provider, or a new user."""
     existing_user = next(
         (user for user in users.list_users(connection) if user.name == email), None
     )
@@ -310,7 +309,7 @@ def _link_or_add_user(
 
 
 def _roles_of_groups(settings: OidcSettings, claims: JsonObject) -> dict[str, str]:
-    """The most powerful role in each project that the groups give."""
+    """The most powerful role in each project that the user's groups grant."""
     value = claims.get(settings.groups_claim)
     names = [value] if isinstance(value, str) else value if isinstance(value, list) else []
     groups = {name for name in names if isinstance(name, str)}
@@ -325,7 +324,7 @@ def _roles_of_groups(settings: OidcSettings, claims: JsonObject) -> dict[str, st
 def _grant_group_roles(
     connection: Connection, settings: OidcSettings, claims: JsonObject, user: User
 ) -> None:
-    """Set the roles in projects that groups control, or remove them."""
+    """Set or remove the roles in projects that are controlled by groups."""
     granted_roles = _roles_of_groups(settings, claims)
     for project in dict.fromkeys(project for _, project, _ in settings.groups):
         _set_role(connection, user, project, granted_roles.get(project))
@@ -334,7 +333,7 @@ def _grant_group_roles(
 def _set_role(connection: Connection, user: User, project: str, role: str | None) -> None:
     try:
         number = projects.get_by_name(connection, project).id
-    except UsageError:  # it is not made yet
+    except UsageError:  # the project does not exist yet
         return
     members = users.members(connection, number)
     before = next((member_role for member, member_role in members if member.id == user.id), None)
