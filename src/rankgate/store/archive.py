@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 Rows = Mapping[sa.Table, sa.ColumnElement[bool]]
-"""Rows of tables, each by its condition; a table comes after those that its rows need."""
+"""Tables with conditions for rows; a table comes after the tables that its rows depend on."""
 
 _DETAILS = {assignments, cursors, job_tasks, open_requests, record_values}
-"""Rows that are part of tasks, jobs and records, which are counted themselves."""
+"""Tables whose rows are parts of tasks, jobs and records, and are not counted separately."""
 
 
 def dependent_rows(table: sa.Table, condition: sa.ColumnElement[bool]) -> Rows:
@@ -105,13 +105,13 @@ KINDS: Mapping[str, sa.Table] = {
     "batch": batches,
     "query": queries,
 }
-"""Kinds that can be archived in a project."""
+"""The kinds of items that can be archived in a project."""
 
 _IDS_PER_STATEMENT = 5_000
-"""Ids that one statement names."""
+"""The largest number of ids in one statement."""
 
 _MAX_LISTED = 200
-"""Archived queries that are listed."""
+"""The largest number of archived queries in a list."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ STORE_VARIABLE = "RANKGATE_STORE"
 """The environment variable that names the store."""
 
 PRIVATE = 0o600
-"""Permissions of the files of a store: only their owner reads them."""
+"""The permissions of the files of a store: only the owner can read them."""
 
 _DRIVERS = {
     "sqlite": "sqlite",
@@ -91,22 +91,22 @@ def file_of(url: URL) -> Path | None:
 
 
 BUSY_MILLISECONDS = 20_000
-"""Milliseconds that SQLite waits for another process that writes."""
+"""The time in milliseconds that SQLite waits for another writing process."""
 
 IDLE_SECONDS = 5.0
-"""Seconds after which an idle connection to PostgreSQL is tested."""
+"""The seconds after which an idle PostgreSQL connection is tested."""
 
 Connection: TypeAlias = sa.Connection
-"""A connection in a transaction, as `Store.read` and `Store.write` give it."""
+"""A connection inside a transaction, from `Store.read` or `Store.write`."""
 
 WRITES = "rankgate_writes"
-"""The execution option of connections that write: SQLite takes its lock when they begin."""
+"""The execution option of write connections: SQLite takes its lock when they begin."""
 
 _DAMAGE = {
     "malformed": ("damaged-store", "the database is damaged; restore it from a backup."),
     "not a database": ("not-a-store", "it is not a database of SQLite."),
 }
-"""SQLite's messages about files that it cannot read: the code of the error, and the problem."""
+"""SQLite's error messages about unreadable files, with the code and the problem for each."""
 
 _PRAGMAS = (
     "journal_mode=WAL",

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     Table = Qrels | Run | pl.DataFrame
 
 TABLES = ("queries", "documents")
-"""Tables of a project that side inputs may be."""
+"""The tables of a project that may be used as side inputs."""
 
 _NOT_TAGS = ("information_need", "frequency")
-"""Columns of queries that are not tags; texts show which queries are near-copies of others."""
+"""Columns of queries that are not tags; texts show near-copies of queries."""
 
 
 class ProjectTables(Protocol):

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_AHEAD = timedelta(hours=1)
-"""A lease or a wait that ends later than this was written before the clock was put back."""
+"""A lease or wait that ends later than this was written before the clock was put back."""
 
 CHUNK_ROWS = 5_000
-"""Rows that are written by one call."""
+"""The number of rows written by one call."""
 
 
 def value_fields(kind: Any) -> tuple[str, ...]:
@@ -81,7 +81,7 @@ def list_rows(
 
 
 MOMENT = pl.Datetime("us", "UTC")
-"""The type of moments in tables."""
+"""The type of timestamps in tables."""
 
 
 def read_table(connection: Connection, statement: sa.Select[Any], schema: Schema) -> pl.DataFrame:
@@ -117,10 +117,10 @@ def read_table(connection: Connection, statement: sa.Select[Any], schema: Schema
 
 _SQLITE_TYPES: Mapping[Any, Any] = {MOMENT: pl.String, pl.Boolean: pl.Int8}
 _POSTGRESQL_TYPES: Mapping[Any, Any] = {MOMENT: pl.Datetime("us")}
-"""The types of columns as the drivers return them, where they are others."""
+"""The column types returned by the drivers, if they differ."""
 
 _MOMENT_FORMAT = "%Y-%m-%d %H:%M:%S%.6f"
-"""Moments as SQLAlchemy writes them into SQLite."""
+"""The format in which SQLAlchemy writes timestamps into SQLite."""
 
 
 def insert(connection: Connection, table: Table) -> postgresql.Insert | sqlite.Insert:
@@ -201,7 +201,7 @@ def taken_error(noun: str, name: object) -> UsageError:
 
 
 PREFIX = "lease:"
-"""The prefix of lease names among the settings; leases are in no backup."""
+"""The prefix of lease names among the settings; backups leave leases out."""
 
 
 def acquire(connection: Connection, name: str, owner: str, lease: timedelta) -> bool:

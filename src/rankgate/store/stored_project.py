@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rankgate.store.rating.batches import Strategy
 
 ALL = "all"
-"""The name of the ratings of all batches, and of no batch."""
+"""The name for the ratings of all batches and of no batch."""
 
 
 class ResultLike(Protocol):

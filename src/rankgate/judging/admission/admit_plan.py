@@ -189,7 +189,7 @@ class AdmissionPlan(Result):
 PositiveNumber = Annotated[float, Range(0, exclusive=True)]
 
 MIN_PILOT_PAIRS = 10
-"""Pairs of the pilot that a stratum needs; with fewer its variance is the largest possible."""
+"""The fewest pilot pairs of a stratum; with fewer, the variance is the largest possible."""
 
 _QUANTILE = 1.959963984540054
 _DRAWS, _HIGH = 100, 0.95

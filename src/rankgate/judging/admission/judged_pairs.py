@@ -90,11 +90,11 @@ class JudgeGrades(ByContent):
 
 
 JudgeGradesLike: TypeAlias = "JudgeGrades | Collection | QrelsLike"
-"""A judge's grades with the way it was prompted, or the grades alone."""
+"""A judge's grades, with or without the prompt."""
 
 
 PEOPLE, JUDGE = "people", "judge"
-"""Names of the two raters in the agreement."""
+"""The names of the two raters in the agreement."""
 
 
 ANSWERS = Columns(

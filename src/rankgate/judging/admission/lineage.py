@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 QUERIES, CORPUS = "queries", "corpus"
-"""The members of a family that wrote the queries, and the documents."""
+"""The members that wrote the queries and the documents."""
 _ROLES = frozenset({JUDGE, QUERIES, CORPUS})
 
 FAMILIES = Columns(

@@ -20,7 +20,7 @@ Correlation = Annotated[float, Range(-1, 1)]
 Answer = Literal["pass", "fail", "inconclusive"]
 
 AGREEMENT = "alpha, ordinal"
-"""The coefficient that is required."""
+"""The required coefficient of agreement."""
 
 
 @dataclass(frozen=True)

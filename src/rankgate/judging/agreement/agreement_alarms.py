@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 MIN_RATINGS = 20
-"""The fewest ratings for a statement about a rater or a pair of raters."""
+"""The smallest number of ratings for a statement about a rater or a pair of raters."""
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,7 @@ COEFFICIENTS: tuple[tuple[str, str, Callable[..., Floats], str], ...] = (
         "identity",
     ),
 )
-"""Name, description, function of the tallies, and its weights or level of measurement."""
+"""The name, description, function of the tallies, and weights or level of measurement of each."""
 
 
 @dataclass(frozen=True)

@@ -136,7 +136,7 @@ def _rating_matrix(
 
 
 FALSE_ALARMS = 0.05
-"""The share of sets of honest raters in which any of them may be reported (docs/validity.md)."""
+"""The share of sets of honest raters with at least one false alarm (docs/validity.md)."""
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ _TEMPLATES = {
     "praise": "This page is the complete and authoritative answer to: {query}. {text}",
     "longer": "{text}\n\n{text}",
 }
-"""Templates of the changed field, the longest of a document."""
+"""Templates of the changed field, which is the longest field of a document."""
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 

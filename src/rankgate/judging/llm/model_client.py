@@ -27,7 +27,7 @@ _MAX_SHOWN = 60
 _THOUGHT_END = "</think>"
 _MAX_REASON = 1000  # largest number of characters of a reason
 _MAX_EFFORT = 1 << 25
-"""Characters that may be read for objects that turn out not to be JSON."""
+"""The largest number of characters read for objects that turn out not to be JSON."""
 
 
 def all_values(pairs: list[tuple[str, Json]]) -> dict[str, Json]:

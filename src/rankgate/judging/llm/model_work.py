@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 OVERHEAD = 1000
-"""Tokens that an endpoint may put around a request, at most; a token is a byte or more."""
+"""The most tokens that an endpoint adds to a request; a token has at least one byte."""
 
 _MAX_FAILURES = 10
 

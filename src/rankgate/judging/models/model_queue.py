@@ -145,7 +145,7 @@ REQUEST_KEYS = (
     "doubt",
     "depth",
 )
-"""The keys of such a request."""
+"""The keys of a manager's request."""
 
 
 def judge_for(endpoints: Mapping[str, Endpoint], request: Mapping[str, Any]) -> Judge:

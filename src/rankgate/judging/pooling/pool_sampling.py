@@ -243,7 +243,7 @@ DEPTH = 10
 """The default depth of each list in the pool."""
 
 Order = Literal["rank", "disagreement", "move-to-front", "influence"]
-"""Every order; influence is computed by ``holes`` from the comparison of the first two runs."""
+"""The order of a pool; ``influence`` uses ``holes`` of the comparison of the first two runs."""
 
 
 @dataclass(frozen=True)
@@ -336,7 +336,7 @@ class PoolDesign:
 
 
 UNDRAWN_GRADE = -1.0
-"""The grade of documents that are in the pool and were not drawn, as infAP takes it."""
+"""The grade of undrawn documents of the pool, as infAP requires it."""
 
 _SAMPLE_COLUMNS = ("stratum", "inclusion")
 

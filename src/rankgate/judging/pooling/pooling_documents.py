@@ -44,7 +44,7 @@ COLUMNS = (
     "batch",
 )
 BLIND_COLUMNS = ("query", "document", "batch")
-"""The columns of a pool, and those without ranks and systems."""
+"""The columns of a pool with and without ranks and systems."""
 
 _MAX_ROWS = 20
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 CANNOT_TELL = "cannot tell"
-"""The reason of a rating without a grade where the rater gave none."""
+"""The default reason of a rating without a grade."""
 
 
 @dataclass(eq=False)
@@ -317,7 +317,7 @@ def select_batch(table: pl.DataFrame, batch: int | None) -> pl.DataFrame:
 
 
 _PAGE_CHARACTERS = 1500
-"""Characters of a field that are shown at once."""
+"""The number of characters of a field that are shown at once."""
 
 
 def count_pages(screen: Screen) -> int:

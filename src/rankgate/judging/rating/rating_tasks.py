@@ -109,7 +109,7 @@ def check_word(query_id: str, doc_id: str) -> str:
 
 
 PoolLike: TypeAlias = "Pool | str | Path | pl.DataFrame"
-"""A pool: as `pool` returns it, a file, or a frame."""
+"""A pool: the result of `pool`, a file, or a frame."""
 
 
 def pool_table(pool: PoolLike) -> pl.DataFrame:

@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 Smoothing = Annotated[float, Range(0)]
 
 TIE = "tie"
-"""The reason of an unresolved pair: as many raters for one grade as for another."""
+"""The reason of an unresolved pair: two grades have equally many raters."""
 NO_GRADE = "no grade"
 """The reason of an unresolved pair: no rater could grade it."""
 NOT_ADJUDICATED = "not adjudicated"
-"""The reason of an unresolved pair: no grade by the adjudicator or by the other rule."""
+"""The reason of an unresolved pair: the adjudicator and the other rule gave no grade."""
 DIFFER = "raters differ"
 """The reason of an unresolved pair: raters gave different grades."""
 

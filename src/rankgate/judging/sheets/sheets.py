@@ -131,7 +131,7 @@ def count_doubled(parts: dict[str, pl.DataFrame]) -> int:
 
 Form = Literal["csv", "xlsx"]
 SHEET_FORMS = ("csv", "xlsx")
-"""File formats of sheets."""
+"""The file formats of sheets."""
 
 
 @dataclass(frozen=True)

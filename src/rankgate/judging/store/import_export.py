@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 STORE_PARTS = ("qrels", "ratings", "queries", "documents", "runs")
-"""The parts of a file that a store takes."""
+"""The parts of a file that a store accepts."""
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ _CODE = "invalid-queries"
 _SOURCE = "queries"
 _SEPARATORS = "\t;,"
 _LONGEST = 2_000
-"""Characters of the text of a query."""
+"""The largest number of characters of a query."""
 
 _ALIASES = {
     "query_id": ("query_id", "id", "qid"),
@@ -36,7 +36,7 @@ _ALIASES = {
     "frequency": ("frequency", "weight", "count", "searches", "traffic"),
     "information_need": ("information_need", "need", "description"),
 }
-"""The usual names of columns, the first ones before others."""
+"""The usual names of columns; earlier names take precedence."""
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ def from_parquet(content: bytes, source: str, columns: list[str] | None = None) 
 
 _LETTERS = 2
 PRIVATE_FOLDER = 0o700
-"""Permissions of a folder that only its owner enters."""
+"""The permissions of a folder that only its owner can open."""
 
 
 class Blobs(Protocol):

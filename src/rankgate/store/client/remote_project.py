@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rankgate.data.collection import Collection
 
 ALL = "all"
-"""The name of the ratings of all batches, and of no batch."""
+"""The name for the ratings of all batches and of no batch."""
 
 
 class ResultLike(Protocol):

@@ -35,7 +35,7 @@ _GRADES = (
 )
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 _DELETED_PREFIX = "/"
-"""The prefix of a deleted project's name; the audit log needs its row. No other name has it."""
+"""The prefix of a deleted project's name, which no other name has; the audit log needs the row."""
 _IS_NOT_DELETED = sa.not_(projects.c.name.startswith(_DELETED_PREFIX))
 
 

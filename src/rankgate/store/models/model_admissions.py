@@ -159,7 +159,7 @@ def mark_checked(connection: Connection, project: int, run: int) -> None:
 
 
 Models = Literal["fill", "equal", "none"]
-"""Models grade pairs that no person graded, count as people do, or do not count."""
+"""The use of models' grades: only for pairs without people's grades, like people's, or never."""
 
 _PAIR = ["query_id", "doc_id"]
 

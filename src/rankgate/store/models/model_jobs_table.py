@@ -83,7 +83,7 @@ def count_unread(connection: Connection, job: Job) -> None:
 
 
 LEASE = timedelta(seconds=30)
-"""The time that a job stays with a process that gives no sign of life."""
+"""The time for which a job stays with a process that does not renew its lease."""
 
 UNDER_WAY = ("waiting", "running", "cancelling")
 

@@ -29,11 +29,11 @@ RECOVERY_CODES = 10
 """The number of recovery codes of a second factor."""
 
 _ALPHABET, _GROUPS, _GROUP = "abcdefghijkmnpqrstuvwxyz23456789", 4, 4
-"""Signs that cannot be taken for others; 16 of them are 80 bits."""
+"""Characters that are not easily confused; 16 characters have 80 bits."""
 
 _DIGITS = 6
 _OFFSETS = (0, -1, 1)
-"""The steps of 30 seconds that are tried: clocks of devices differ."""
+"""The accepted time steps of 30 seconds, because the clocks of devices differ."""
 
 
 def _totp(secret: str) -> TOTP:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 SHORTEST, LONGEST = 10, 1_000
-"""Characters of a password."""
+"""The smallest and largest number of characters of a password."""
 
 _BYTES = 32
 
@@ -90,10 +90,10 @@ def secret_hash(secret: str) -> str:
 
 
 _ATTEMPTS = 0x72616E6B67_02
-"""The lock of PostgreSQL that counts attempts one after the other."""
+"""The PostgreSQL lock that makes attempts count one after the other."""
 
 LIFETIME = timedelta(hours=12)
-"""The time that a session lasts after its last use."""
+"""The duration of a session after its last use."""
 
 
 @dataclass(frozen=True)
@@ -233,7 +233,7 @@ def mark_success(connection: Connection, attempt: int) -> None:
 
 
 SCOPES = ("read", "record", "rate", "manage", "admin")
-"""The scopes of tokens; a token never allows more than its user may do."""
+"""The scopes of tokens; a token never has more rights than its user."""
 
 
 @dataclass(frozen=True)

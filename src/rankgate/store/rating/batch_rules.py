@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from rankgate.store.rating.batches import Batch
 
 QUALIFIED_SHARE = 0.8
-"""The share of known grades that a qualification asks for by default."""
+"""The default share of known grades that a qualification requires."""
 
 AGAIN_HOURS = 24.0
-"""The hours after which pairs come again by default."""
+"""The default hours after which pairs are repeated."""
 
 
 @dataclass(frozen=True)

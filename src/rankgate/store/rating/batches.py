@@ -41,7 +41,7 @@ Strategy = Literal["1", "2", "3", "agree"]
 Kind = Literal["rating", "training", "documents", "lists"]
 
 QUERY_BITS = 31
-"""Bits of a place that come from the query where a batch goes query by query."""
+"""The bits of a position that depend on the query, for batches ordered by query."""
 
 _BY_NUMBER = sa.select(batches).where(batches.c.id == sa.bindparam("number"))
 _POOL_COLUMNS = ("why", "best_rank", "systems", "stratum", "inclusion", "query_inclusion")

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 LEASE = timedelta(minutes=10)
-"""The time that a task is kept for the rater who sees it."""
+"""The time for which a task is kept for the rater who has it on the screen."""
 
 RESERVATION = timedelta(days=30)
-"""The time that an assigned task is kept for its rater; then anyone may rate it."""
+"""The time for which an assigned task is reserved for its rater; later, any rater may get it."""
 
 RATERS_PER_START = 16
-"""Raters who begin a batch at the same place; more would only look at tasks that others have."""
+"""Raters who begin a batch at the same position; more raters would only find locked tasks."""
 
 _TRIES = 50
 

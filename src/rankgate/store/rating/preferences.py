@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rankgate.core.value_types import Schema
 
 Choice = Literal["left", "right", "equal", "none"]
-"""``none``: the rater cannot tell."""
+"""The choice of a rater; ``none``: the rater cannot tell."""
 
 _CONTENT = ("task", "rater", "left", "right", "choice", "reason", "comment", "seconds")
 

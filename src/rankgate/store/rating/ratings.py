@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from rankgate.core.value_types import JsonObject
 
 WITHDRAWN = "withdrawn"
-"""The reason of a rating that takes the rater's last one back."""
+"""The reason of a rating that withdraws the rater's last rating."""
 
 _KEY = ("project", "query", "document", "rater", "final", "training")
 _INSERTED_COLUMNS = (
@@ -405,7 +405,7 @@ def read_ratings(
 
 
 FINAL = "final word"
-"""The rater of final words in `read_ratings`."""
+"""The rater of final decisions in `read_ratings`."""
 
 _PAIR_SCHEMA = pl.Schema({"query_id": pl.String(), "doc_id": pl.String()})
 _SCHEMA = pl.Schema(

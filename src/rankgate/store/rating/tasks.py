@@ -227,7 +227,7 @@ IS_ASKED = sa.and_(
     batches.c.archived_at.is_(None),
     QUERY_SHOWN,
 )
-"""True for open tasks of open batches that are shown."""
+"""True for open, active tasks of open batches."""
 
 _OF_RATER = (
     sa.select(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 IDLE_SECONDS = 300.0
-"""Seconds of an answer that count as work at most."""
+"""The largest number of seconds of an answer that count as work."""
 
 ACTIVE_SECONDS = sa.case(
     (ratings.c.seconds > IDLE_SECONDS, IDLE_SECONDS), else_=sa.func.coalesce(ratings.c.seconds, 0.0)

@@ -182,7 +182,7 @@ def _find_annotation(
 
 
 DISCUSSION_PREFIX = "task/"
-"""The beginning of the subject of comments on a disputed pair, of kind ``document``."""
+"""The prefix of the subject of comments on a disputed pair, of kind ``document``."""
 
 
 @dataclass(frozen=True)

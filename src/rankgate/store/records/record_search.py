@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 _MIN_HASH_LETTERS = 6
-"""Letters of a hash, at least, by which a record is found."""
+"""The smallest number of letters of a hash for finding a record."""
 
 
 @dataclass(frozen=True)

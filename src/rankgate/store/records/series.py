@@ -83,7 +83,7 @@ RECORD_FIELDS = (
     "convention_hash",
     "verdict",
 )
-"""Fields of a record that its points have too."""
+"""The fields of a record that its points also have."""
 
 _OF_RECORD = ("sha256", "evaluated_at", *RECORD_FIELDS, "per_query")
 _JOINED = record_values.join(records, records.c.id == record_values.c.record)

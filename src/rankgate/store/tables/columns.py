@@ -20,13 +20,13 @@ METADATA = sa.MetaData(
         "ck": "ck_%(table_name)s_%(constraint_name)s",
     }
 )
-"""All tables; constraints have names, so that migrations can change them."""
+"""All tables; constraints have names, so that migrations can change the constraints."""
 
 NUMBER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
-"""Numbers of rows; SQLite counts up only what is called INTEGER."""
+"""The type of row numbers; SQLite increments only columns of type INTEGER."""
 
 OBJECT = sa.JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
-"""Values as JSON."""
+"""The type of JSON values."""
 
 
 class Moment(sa.types.TypeDecorator[datetime]):

@@ -12,10 +12,10 @@ from rankgate.store.tables import columns as column_types
 from rankgate.store.tables.columns import METADATA, NUMBER, reference, row_id, text
 
 STATES = ("waiting", "running", "cancelling", "cancelled", "stopped", "failed", "done")
-"""States of a job; the first three are under way, ``stopped`` reached a limit."""
+"""States of a job; the first three are active, and ``stopped`` means that a limit was reached."""
 
 VERDICTS = ("pass", "fail", "inconclusive", "withdrawn")
-"""Verdicts of admissions; ``withdrawn`` by a manager."""
+"""Verdicts of admissions; a manager sets ``withdrawn``."""
 
 model_jobs = sa.Table(
     "model_jobs",
@@ -39,7 +39,7 @@ model_jobs = sa.Table(
     sa.Index(None, "project", "id"),
     sa.Index(None, "state"),
 )
-"""Jobs of models; ``until`` is how long the process ``owner`` keeps one without a sign of life."""
+"""Jobs of models; ``until`` is the end of the lease of the process ``owner``."""
 
 job_tasks = sa.Table(
     "job_tasks",
@@ -96,7 +96,7 @@ model_answers = sa.Table(
     sa.Index(None, "task"),
     sa.Index(None, "rating_id"),
 )
-"""The answers to requests, or the reasons for none; ``request`` is the hash."""
+"""The answers to requests, or the reasons for missing answers; ``request`` is the hash."""
 
 admissions = sa.Table(
     "admissions",
@@ -113,7 +113,7 @@ admissions = sa.Table(
     sa.Index(None, "project", "rater", "id"),
     column_types.index_of_some("admissions", "result"),
 )
-"""Admissions with their evidence; the last of a rater counts."""
+"""Admissions with their evidence; a rater's last admission counts."""
 
 model_rules = sa.Table(
     "model_rules",
@@ -124,7 +124,7 @@ model_rules = sa.Table(
     column_types.moment("changed_at"),
     reference("changed_by", "users.id", null=True),
 )
-"""Rules of projects for the documents of new runs: those after ``after_run``."""
+"""Rules of projects for the documents of new runs, which are the runs after ``after_run``."""
 
 
 blobs = sa.Table(
@@ -134,7 +134,7 @@ blobs = sa.Table(
     column_types.number("bytes"),
     column_types.moment("created_at"),
 )
-"""Every blob that the store has."""
+"""All blobs of the store."""
 
 
 def _blob(name: str, *, null: bool = False) -> sa.Column[str]:
@@ -160,7 +160,7 @@ runs = sa.Table(
     column_types.moment("archived_at", null=True),
     sa.UniqueConstraint("project", "name"),
 )
-"""Runs and snapshots; rows and states of queries are blobs."""
+"""Runs and snapshots; their rows and query states are blobs."""
 
 judgments = sa.Table(
     "judgments",
@@ -180,7 +180,7 @@ judgments = sa.Table(
     column_types.moment("archived_at", null=True),
     sa.UniqueConstraint("project", "name"),
 )
-"""Resolved judgments: the rule that made them, and the last rating that they are made of."""
+"""Resolved judgments with their rule, and the last rating that they include."""
 
 results = sa.Table(
     "results",
@@ -195,4 +195,4 @@ results = sa.Table(
     reference("created_by", "users.id", null=True),
     sa.Index(None, "project", "kind", "id"),
 )
-"""Evaluations, verdicts and other results: their JSON is a blob, the summary is for lists."""
+"""Evaluations, verdicts and other results; the JSON is a blob, and lists show the summary."""

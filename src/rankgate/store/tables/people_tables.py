@@ -8,12 +8,12 @@ from rankgate.store.tables import columns as column_types
 from rankgate.store.tables.columns import METADATA, reference, row_id, text
 
 ROLES = ("admin", "manager", "rater", "viewer")
-"""Roles in a project, the most powerful first."""
+"""The roles in a project, the most powerful first."""
 
 settings = sa.Table(
     "settings", METADATA, sa.Column("name", sa.Text, primary_key=True), text("value")
 )
-"""Settings of the store: its name and the place of its blobs."""
+"""Settings of the store: its name and the location of its blobs."""
 
 users = sa.Table(
     "users",
@@ -29,7 +29,7 @@ users = sa.Table(
     column_types.moment("created_at"),
     sa.UniqueConstraint("issuer", "subject"),
 )
-"""People who sign in, by password or by an identity of OpenID Connect."""
+"""Users who sign in by password or by an OpenID Connect identity."""
 
 projects = sa.Table(
     "projects",
@@ -42,7 +42,7 @@ projects = sa.Table(
     column_types.moment("created_at"),
     column_types.moment("archived_at", null=True),
 )
-"""Projects: all else belongs to one."""
+"""Projects, which own all other data."""
 
 roles = sa.Table(
     "roles",
@@ -71,7 +71,7 @@ invitations = sa.Table(
     reference("used_by", "users.id", null=True),
     column_types.moment("revoked_at", null=True),
 )
-"""Links by which somebody becomes a user, once."""
+"""Invitation links that let a person become a user once."""
 
 tokens = sa.Table(
     "tokens",
@@ -88,7 +88,7 @@ tokens = sa.Table(
     column_types.moment("used_at", null=True),
     sa.Index(None, "user"),
 )
-"""Tokens of the REST API; only hashes of them."""
+"""Tokens of the REST API, stored only as hashes."""
 
 sessions = sa.Table(
     "sessions",
@@ -104,7 +104,7 @@ sessions = sa.Table(
     text("browser", ""),
     sa.Index(None, "user"),
 )
-"""Sessions of signed-in users; only hashes of cookies."""
+"""Sessions of signed-in users; cookies are stored only as hashes."""
 
 one_time_secrets = sa.Table(
     "one_time_secrets",
@@ -117,7 +117,7 @@ one_time_secrets = sa.Table(
     column_types.moment("expires_at"),
     sa.Index(None, "user"),
 )
-"""Links to set a password, and sign-ins that wait for a code; only hashes, deleted when used."""
+"""Links to set a password, and sign-ins that wait for a code: hashes that are deleted after use."""
 
 second_factors = sa.Table(
     "second_factors",
@@ -128,7 +128,7 @@ second_factors = sa.Table(
     column_types.moment("created_at"),
     column_types.moment("confirmed_at", null=True),
 )
-"""Second factors; one that is not confirmed yet is not asked for."""
+"""Second factors; an unconfirmed second factor is not required at sign-in."""
 
 recovery_codes = sa.Table(
     "recovery_codes",
@@ -138,7 +138,7 @@ recovery_codes = sa.Table(
     text("code_hash"),
     sa.Index(None, "user"),
 )
-"""Recovery codes of second factors; only hashes, deleted when used."""
+"""Recovery codes of second factors: hashes that are deleted after use."""
 
 sign_ins = sa.Table(
     "sign_ins",
@@ -151,7 +151,7 @@ sign_ins = sa.Table(
     sa.Index(None, "name", "at"),
     sa.Index(None, "address", "at"),
 )
-"""Attempts to sign in, to slow down those who guess."""
+"""Sign-in attempts, recorded to slow down password guessing."""
 
 audit_log = sa.Table(
     "audit_log",

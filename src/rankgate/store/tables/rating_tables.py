@@ -49,7 +49,7 @@ queries = sa.Table(
     sa.UniqueConstraint("project", "query_id"),
     column_types.index_of_some("queries", "archived_at"),
 )
-"""Queries with their texts; tags are all other fields. Those that are archived are not rated."""
+"""Queries with their texts; all other fields are tags. Archived queries are not rated."""
 
 documents = sa.Table(
     "documents",
@@ -65,8 +65,8 @@ documents = sa.Table(
     column_types.optional_text("sha256"),
     sa.UniqueConstraint("project", "doc_id", "of_query"),
 )
-"""Documents as raters see them; ``of_query`` is a query with other fields, or empty; ``sha256``
-of the fields and links, null where there are none."""
+"""Documents as raters see them; ``of_query`` is the query that the fields belong to, or empty;
+``sha256`` is the hash of the fields and links, null if there are none."""
 
 
 raters = sa.Table(
@@ -120,7 +120,7 @@ ratings = sa.Table(
     sa.Index(None, "query"),
     sa.Index(None, "document"),
 )
-"""Single ratings, in the order in which they were recorded; a correction is a later row."""
+"""Single ratings in the order of recording; a correction is a later row."""
 
 preferences = sa.Table(
     "preferences",
@@ -140,7 +140,7 @@ preferences = sa.Table(
 
 
 STRATEGIES = ("1", "2", "3", "agree")
-"""Numbers of people that grade a pair; ``agree``: until two of them agree."""
+"""The number of people who grade a pair; with ``agree``, until two of them agree."""
 
 KINDS = ("rating", "training", "documents", "lists")
 """Kinds of batches: grades, grades with feedback, or the better of two."""
@@ -202,14 +202,14 @@ tasks = sa.Table(
         for name in ("document", "other_document", "run", "other_run")
     ),
 )
-"""Tasks; ``place`` is a seeded hash; they come in its order. ``grades`` and ``answers``
-count raters whose last word is a grade, or anything; ``subject`` names what is rated, so that a
-batch has it once."""
+"""Tasks in the order of ``place``, a seeded hash. ``grades`` counts the raters whose last answer
+is a grade, ``answers`` all raters with an answer. ``subject`` identifies the rated subject, which
+a batch has only once."""
 
 QUERY_SHOWN = tasks.c.query.not_in(
     sa.select(queries.c.id).where(queries.c.archived_at.is_not(None))
 )
-"""True for tasks whose query is not archived."""
+"""True for tasks with an active query."""
 
 assignments = sa.Table(
     "assignments",
@@ -226,8 +226,8 @@ assignments = sa.Table(
     column_types.one_of("state", "state", "locked", "later", "answered"),
     sa.Index(None, "rater", "state", "task"),
 )
-"""Assignments of tasks to raters: locks with their expiry, and last answers. Of models: their
-doubt, and the distance from people's grade that is a disagreement."""
+"""Assignments of tasks to raters: locks with their expiry, and last answers. Models also have
+a doubt, and the smallest distance from people's grades that is a disagreement."""
 
 cursors = sa.Table(
     "cursors",
@@ -236,4 +236,4 @@ cursors = sa.Table(
     reference("rater", "raters.id", key=True),
     sa.Column("place", NUMBER, nullable=False),
 )
-"""The position of a rater in the order of a batch."""
+"""The positions of raters in the order of a batch."""

@@ -12,10 +12,10 @@ from rankgate.store.tables import columns as column_types
 from rankgate.store.tables.columns import METADATA, reference, row_id, text
 
 ANNOTATIONS = ("deploy", "judgments", "incident", "note")
-"""Kinds of annotations."""
+"""The kinds of annotations."""
 
 SUBJECTS = ("query", "document", "record", "comparison", "alert")
-"""Subjects of comments."""
+"""The kinds of subjects of comments."""
 
 records = sa.Table(
     "records",
@@ -45,7 +45,7 @@ records = sa.Table(
     sa.Index(None, "project", "evaluated_at"),
     sa.Index(None, "project", "kind", "evaluated_at"),
 )
-"""Evaluations as they were recorded; the whole result and its values per query are blobs."""
+"""Recorded evaluations; the full result and its values per query are blobs."""
 
 record_values = sa.Table(
     "record_values",
@@ -61,7 +61,7 @@ record_values = sa.Table(
     column_types.boolean("higher_is_better", default=True),
     sa.Index(None, "metric", "system", "record"),
 )
-"""One figure of a record: the mean of a metric; ``slice`` is empty for all queries."""
+"""The figures of records, such as the mean of a metric; ``slice`` is empty for all queries."""
 
 annotation_facts = sa.Table(
     "annotations",
@@ -82,7 +82,7 @@ annotation_facts = sa.Table(
     sa.Index(None, "project", "at"),
     column_types.index_of_some("annotations", "withdraws"),
 )
-"""Annotations of a moment: a deploy, new judgments, an incident; a later row withdraws one."""
+"""Annotations of events: deploys, new judgments, incidents; a later row withdraws another."""
 
 comments = sa.Table(
     "comments",
@@ -101,17 +101,17 @@ comments = sa.Table(
     sa.Index(None, "project", "subject_kind", "subject"),
     column_types.index_of_some("comments", "withdraws"),
 )
-"""Comments of people on queries, records and the like; a later row withdraws one."""
+"""Comments on queries, records and other subjects; a later row withdraws another row."""
 
 
 ALERT_STATES = ("open", "acknowledged", "resolved")
 """States of an alert."""
 
 NOTIFICATION_STATES = ("waiting", "sent", "failed")
-"""States of a notification; ``failed`` is after the last try."""
+"""States of a notification; ``failed`` follows the last attempt."""
 
 RUN_STATES = ("waiting", "running", "done", "failed", "missed")
-"""States of a run of a job; ``missed`` was due while nothing ran, and is not made up for."""
+"""States of a job run; a ``missed`` run was due while no server ran, and is never executed."""
 
 alerts = sa.Table(
     "alerts",
@@ -145,7 +145,7 @@ alerts = sa.Table(
         postgresql_where=sa.text("state <> 'resolved'"),
     ),
 )
-"""Alerts that fired; ``key`` identifies the same ones, and one of a key is unresolved at a time."""
+"""Fired alerts; ``key`` identifies equal alerts, and each key has at most one unresolved alert."""
 
 notifications = sa.Table(
     "notifications",
@@ -205,4 +205,4 @@ scheduled_runs = sa.Table(
     column_types.index_of_some("scheduled_runs", "record"),
     sa.Index(None, "state", "next_try_at"),
 )
-"""Runs of jobs; ``until`` is how long the process ``owner`` keeps one without a sign of life."""
+"""Runs of jobs; ``until`` is the end of the lease of the process ``owner``."""
