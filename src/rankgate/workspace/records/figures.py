@@ -345,7 +345,7 @@ def _last_start(started: pl.Series) -> datetime | None:
 
 
 LOG_SYSTEM = "users"
-"""The system of KPIs of a whole log."""
+"""The system name of KPIs of a full log."""
 
 
 def kpi_figures(result: KpiTable) -> Figures:

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
 
 HIGH_CORRELATION = 0.5
-"""From this correlation of neighbouring evaluations on, a notice warns that few changes are
-found; independent values of `MAX_SPAN` evaluations hardly ever reach it."""
+"""The correlation of neighbouring evaluations from which on a warning states that few changes are
+found; independent values of `MAX_SPAN` evaluations rarely reach this correlation."""
 
 SERIES_SCHEMA = Columns(
     "One row per evaluation.",
@@ -205,10 +205,10 @@ class History(Result):
 
 
 FALSE_ALARM_RATE = 0.001
-"""False alarms for each evaluation of a series of independent days, at most."""
+"""The largest rate of false alarms per evaluation of a series of independent days."""
 
 CachedChanges = tuple[tuple[str | float | None, ...], tuple[Change, ...]]
-"""The contents of a segment's evaluations, and the changes among them."""
+"""The cached contents of a segment's evaluations, with the changes among them."""
 
 PointOrRecord = TypeVar("PointOrRecord", "Point", "Record")
 

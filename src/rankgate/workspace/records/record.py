@@ -325,7 +325,7 @@ LABELS_VARIABLE = "RANKGATE_LABELS"
 
 
 SYSTEM_VARIABLE = "RANKGATE_SYSTEM"
-"""The environment variable with the name of the system, where its runs have other names."""
+"""The environment variable with the name of the system, if its runs have other names."""
 
 
 def record_command_result(result: Result, parameters: Mapping[str, Any]) -> Recorded:

@@ -129,7 +129,7 @@ JUDGE, CORPUS = "judge", "corpus"
 
 
 RUN_CAUSES = frozenset({"system", "ids", "corpus"})
-"""Causes that are seen in rankings."""
+"""The causes that change rankings."""
 
 
 @dataclass(frozen=True)

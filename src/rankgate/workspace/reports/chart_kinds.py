@@ -120,7 +120,7 @@ RESULT_CHART_KINDS = tuple(
         ("sweep-heat", "values by two parameters"),
     )
 )
-"""Pictures of results that a command wrote with ``--format json``, such as those of logs."""
+"""Charts of results that a command wrote with ``--format json``, such as those of logs."""
 
 
 def find_chart_kind(name: str) -> ChartKind:

@@ -300,7 +300,7 @@ RESULT_MAKERS: Mapping[str, Callable[[ChartRequest], Any]] = {
     "admitted": _admit_judge,
     "pipeline": _compute_stages,
 }
-"""The functions that make the results that kinds of pictures need, by name."""
+"""The functions that compute the results for kinds of charts, by name."""
 
 
 def plot(

@@ -182,7 +182,7 @@ def plot_command(
 
 
 REPORT_FORMS = ("html", "markdown", "latex", "csv", "pdf")
-"""The forms of a report, by the name that ``--format`` takes."""
+"""The formats of a report, by the name for ``--format``."""
 
 _ARGUMENTS_KEY = "rankgate.report.words"
 _GENERAL_OPTIONS = {"sources", "queries", "documents", "worst", "add", "form", "browser", "output"}

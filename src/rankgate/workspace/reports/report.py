@@ -63,7 +63,7 @@ class ReportBlock(Declared):
 
 
 REPORT_BLOCKS = Registry(ReportBlock, "report block", (), "rankgate.report_blocks")
-"""Blocks by name; all of them come from plug-ins."""
+"""Blocks by name; all blocks come from plug-ins."""
 
 
 def make_added_sections(result: Result, names: Sequence[str]) -> Iterator[Section]:
@@ -175,9 +175,8 @@ class ReportPart:
     """A result in a report.
 
     Attributes:
-        name: the name of its file; empty if it was not in a file.
-        name: the name of its file; empty where it was never in one.
-        sha256: the SHA-256 of its file.
+        name: the name of its file; empty if the result was not in a file. sha256: the SHA-256 of
+        its file.
     """
 
     result: Result
@@ -369,7 +368,7 @@ BROWSERS = (
     "chrome-headless-shell",
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
 )
-"""Browsers that print without a window, in the order in which they are looked for."""
+"""Browsers that can print without a window, in the order of search."""
 
 _TIMEOUT = 120
 

@@ -152,7 +152,7 @@ def read_result(values: Mapping[str, Any], label: str) -> Result:
 
 
 MAX_CANDIDATES = 3
-"""With more candidates than this only the comparison is made."""
+"""The number of candidates above which only the comparison is computed."""
 
 
 def gather_results(

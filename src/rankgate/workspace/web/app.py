@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _OPERATION_PATHS = frozenset({"/health", "/health/live", METRICS_PATH})
-"""Pages that also answer under the names of this machine, for monitoring."""
+"""Pages for monitoring, which are also available under this machine's local names."""
 
 
 def create_application(

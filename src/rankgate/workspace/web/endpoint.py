@@ -58,25 +58,25 @@ ReplyForm = Literal["html", "json", "csv"]
 _LOG = logging.getLogger("rankgate.web")
 
 SESSION, FORM = "rankgate_session", "rankgate_form"
-"""The cookies of a signed-in user, and of forms before the sign-in."""
+"""The cookies of a signed-in user, and of forms before sign-in."""
 
 _SMALL_BYTES = 16_384
-"""Bytes of a request that is read before its sender is known."""
+"""The largest size in bytes of a request that is read before its sender is known."""
 
 _FORM_STATUSES = {400, 401, 404, 409}
-"""Codes of HTTP after which a form is shown again with the typed values."""
+"""HTTP status codes after which a form is shown again with the typed values."""
 
 _TYPING_CODES = {"wrong-code", "wrong-password"}
-"""Codes of errors after which a form is shown again as well: something else was meant."""
+"""Error codes after which a form is also shown again, because the user must correct the input."""
 
 _NAME_CODES = {"invalid-name", "name-taken", "unknown-user"}
-"""Codes of errors that belong to the field with a name."""
+"""Error codes that belong to the field with a name."""
 
 _BROWSER_SIGNS = 300
-"""Signs of a browser's name that are kept."""
+"""The largest number of stored characters of a user agent."""
 
 _MAX_NUMBER = 2**53
-"""The largest number of a row."""
+"""The largest possible row number."""
 
 _STATUS_OF_CODE = {
     "rating-conflict": 409,
@@ -87,7 +87,7 @@ _STATUS_OF_CODE = {
     "scale-in-use": 409,
     "in-use": 409,
 }
-"""Codes of HTTP that are neither 400 nor 404."""
+"""HTTP status codes other than 400 and 404, by error code."""
 
 _STORE_FAULTS = frozenset(
     {
@@ -100,7 +100,7 @@ _STORE_FAULTS = frozenset(
         "missing-blob",
     }
 )
-"""Faults of the store; their messages name its place. Clients may send again (503)."""
+"""Failures of the store, whose messages contain its location; clients may retry (503)."""
 
 _STORE_MESSAGE = (
     "The server cannot use its store at the moment, and this request was not saved; try "

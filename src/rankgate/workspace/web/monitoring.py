@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 
 MIN_FREE_BYTES = 100_000_000
-"""Bytes that must be free where the store writes."""
+"""The bytes that must be free at each location where the store writes."""
 
 
 def check_health(store: Store) -> dict[str, str]:

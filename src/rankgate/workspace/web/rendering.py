@@ -63,10 +63,10 @@ PageValue: TypeAlias = (
     "str | int | float | bool | datetime | DataclassInstance | Iterable[PageValue] "
     "| Mapping[str, PageValue] | None"
 )
-"""A value that a page shows, and that `to_json` writes."""
+"""A value for a page, which `to_json` can write."""
 
 PageData: TypeAlias = "Mapping[str, PageValue]"
-"""What a page shows, by name."""
+"""The data of a page, by name."""
 
 
 class OpenObject(dict[str, Any]):

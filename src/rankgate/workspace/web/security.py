@@ -157,7 +157,7 @@ def same_origin(headers: Mapping[str, str], host: str) -> bool:
 
 
 _MAX_CLIENTS = 10_000
-"""The number of clients that are remembered; the least recent ones are forgotten."""
+"""The number of stored clients; the least recently active clients are dropped."""
 
 _PROBES = 8
 

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 METRICS_FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
-"""The environment variable with the folder in which several processes count together; it is set
+"""The environment variable with the folder for joint counts of several processes; it must be set
 before prometheus_client is loaded."""
 
 
 DEFAULT_UNPACKED_BYTES = 256 << 20
-"""The default of the largest unpacked size of an upload, in bytes."""
+"""The default of the largest unpacked size of an upload in bytes."""
 
 
 @dataclass(frozen=True)
@@ -80,10 +80,10 @@ class ServerConfig:
 
 
 REQUEST_NUMBER: ContextVar[str] = ContextVar("rankgate_request", default="")
-"""The number of the request that is answered."""
+"""The number of the current request."""
 
 DETAILS_KEY = "rankgate"
-"""The key of ``extra``; its values become keys of a log line."""
+"""The key of ``extra`` whose values become keys of a log line."""
 
 
 class JsonLines(logging.Formatter):

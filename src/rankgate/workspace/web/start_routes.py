@@ -302,4 +302,4 @@ START_ROUTES = (
         scope="manage",
     ),
 )
-"""Every route of this file."""
+"""All routes of this module."""

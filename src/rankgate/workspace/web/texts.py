@@ -14,7 +14,7 @@ from pathlib import Path
 from rankgate.core.frozen import dataclass
 
 LANGUAGE = "rankgate_language"
-"""The cookie with the language that somebody chose."""
+"""The cookie with the user's chosen language."""
 
 ENGLISH = "en"
 
@@ -29,7 +29,7 @@ TRANSLATED = frozenset(
         "sign_in_code.html",
     }
 )
-"""The templates with texts in these files."""
+"""The templates that use texts of these files."""
 
 _FOLDER = Path(__file__).with_name("languages")
 

@@ -18,10 +18,10 @@ _MAX_LIFETIME = 3_600.0
 """The largest number of seconds for which a value is kept."""
 
 _SHORTEST, _SHARE = 2.0, 50
-"""Values that may change are kept for so many seconds at least, and times as long as they took."""
+"""Changing values are kept for at least this many seconds, and this many times their cost."""
 
 _MAX_BYTES = 96 << 20
-"""Bytes of all values together."""
+"""The largest total size of all values in bytes."""
 
 
 @dataclass

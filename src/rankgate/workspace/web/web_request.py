@@ -182,7 +182,7 @@ VIEWING_ROLES = frozenset({"admin", "manager", "viewer"})
 MANAGING_ROLES = frozenset({"admin", "manager"})
 
 Permission = str | frozenset[str]
-"""``ANYONE``, ``SIGNED_IN``, ``ADMIN``, or the roles in the path's project that may."""
+"""``ANYONE``, ``SIGNED_IN``, ``ADMIN``, or the permitted roles in the path's project."""
 
 
 @dataclass(frozen=True)
@@ -513,7 +513,7 @@ _READERS: Mapping[str, Callable[[Field, Any], Any]] = {
     "lines": _read_lines,
     "rows": _read_rows,
 }
-"""Readers of the values of fields that are not text, by kind."""
+"""Readers of the values of non-text fields, by kind."""
 
 
 def list_run_names(request: WebRequest) -> list[str]:

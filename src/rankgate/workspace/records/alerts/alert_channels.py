@@ -306,7 +306,7 @@ def list_equivalent_addresses(address: Address) -> list[Address]:
 
 
 _CONNECT, _READ = 5.0, 10.0
-"""Seconds to connect, and to wait for the answer."""
+"""The seconds to wait for a connection, and for the response."""
 
 
 def signature(key: str, moment: int, body: bytes) -> str:

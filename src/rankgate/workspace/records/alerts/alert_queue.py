@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("rankgate.alerts")
 _LEASE = timedelta(minutes=2)
 RETRY_DELAYS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 240))
-"""The wait before each retry; after the last one the message has failed."""
+"""The wait before each retry; after the last retry, the message has failed."""
 
 
 @dataclass(frozen=True)

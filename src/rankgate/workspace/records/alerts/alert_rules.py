@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ALERTS_CODE = "invalid-alerts"
 KEY_VARIABLE_PREFIX = "RANKGATE_WEBHOOK_"
-"""The prefix of environment variables with keys of webhooks: rules can name no others."""
+"""The prefix of environment variables with webhook keys; rules cannot name other variables."""
 
 _SETTINGS = (
     Parameter("timezone", "text", "the time zone of quiet hours", "UTC"),

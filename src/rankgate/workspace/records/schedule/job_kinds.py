@@ -82,7 +82,7 @@ SYSTEM_PARAMETER = Parameter(
     "system", "text", "the name of the system in the history; left out: the name of the run"
 )
 GATE_CODES = frozenset({0, 1, 3})
-"""Exit codes of a gate that are results: a failed gate is one, too."""
+"""The exit codes of a gate that are results, including that of a failed gate."""
 
 
 def snapshot_commands(project: str, values: Mapping[str, Any]) -> list[list[str]]:  # noqa: ARG001

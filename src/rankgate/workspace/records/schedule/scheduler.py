@@ -44,11 +44,11 @@ if TYPE_CHECKING:
 _JOB_LOG = logging.getLogger("rankgate.jobs")
 LEASE = timedelta(minutes=2)
 RETRY_DELAYS = (timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=15))
-"""The wait before each retry after a failure; the last one counts for all further ones."""
+"""The wait before each retry after a failure; the last value applies to all further retries."""
 
 _SIGN, _LOOK, _MOST = 2.0, 0.2, 20_000
 _WAKE = 1.0
-"""Seconds between two looks for runs that somebody started."""
+"""The seconds between two checks for runs that users started."""
 
 
 @dataclass(frozen=True)
@@ -250,10 +250,10 @@ _SCHEDULE_LOG = logging.getLogger("rankgate.schedule")
 _LEASE_NAME = "schedule"
 _LEASE_TIME = timedelta(seconds=60)
 _MISSED_AFTER = timedelta(minutes=5)
-"""A run that is due for longer than this was missed, as no server ran."""
+"""A run that is overdue by more than this was missed, because no server ran."""
 
 _CHECK_INTERVAL = timedelta(minutes=5)
-"""The time between checks of alerts without new records: evaluations get old by themselves."""
+"""The time between checks of alerts without new records, because evaluations become stale."""
 
 
 @dataclass

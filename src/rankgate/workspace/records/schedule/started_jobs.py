@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _PREFIX = "step-"
-"""The beginning of the names of these jobs."""
+"""The prefix of the names of these jobs."""
 
 _NO_SCHEDULE = "0 0 1 1 *"
 _STEP_LINE = re.compile(r"^step (\d+) of (\d+)$", re.MULTILINE)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 STORE, PROJECT, FOLDER = "RANKGATE_STORE", "RANKGATE_PROJECT", "RANKGATE_HISTORY"
-"""Environment variables: the store or server, the project in it, or a folder instead."""
+"""The environment variables for the store or server, the project in it, or a folder instead."""
 
 
 class RecordStorage(Protocol):

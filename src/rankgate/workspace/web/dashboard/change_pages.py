@@ -54,10 +54,10 @@ if TYPE_CHECKING:
 
 
 _PAGE_SIZE = 50
-"""Queries on a page."""
+"""The number of queries on a page."""
 
 _MAX_CHOICES = 100
-"""The latest evaluations that can be chosen on the page."""
+"""The number of latest evaluations that can be chosen on the page."""
 
 _COLUMNS = ("query_id", "text", "before", "after", "change", "judged_before", "judged_after")
 

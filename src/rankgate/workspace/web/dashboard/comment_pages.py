@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 _PAIR_PATTERN = re.compile(r"(?P<before>[0-9a-f]{64})\.\.(?P<after>[0-9a-f]{64})")
-"""The records of two evaluations that are compared."""
+"""The pattern of a comment's subject with the hashes of two compared records."""
 
 _RATER_SUBJECTS = frozenset({"query", "document"})
 """The subjects whose comments raters read; comments on results would reveal the systems."""

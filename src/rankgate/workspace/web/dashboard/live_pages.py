@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 BATCH_NAME = "Live comparison"
-"""The batch of ratings that are given in place."""
+"""The name of the batch for ratings given on the page of the live comparison."""
 
 SIDES = ("first", "second")
 

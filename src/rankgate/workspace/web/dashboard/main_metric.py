@@ -48,16 +48,16 @@ if TYPE_CHECKING:
 
 
 _MAX_POINTS = 100
-"""The latest evaluations in the chart."""
+"""The number of latest evaluations in the chart."""
 
 _MAX_NOTES = 8
-"""The latest annotations that are marked in the chart."""
+"""The number of latest annotations marked in the chart."""
 
 _MAX_ALERTS = 50
-"""The latest alerts that may be marked in the chart."""
+"""The number of latest alerts that may be marked in the chart."""
 
 _MAX_QUERIES = 8
-"""Queries that moved most."""
+"""The number of listed queries that moved most."""
 
 _SIZE = (640, 360)
 """The size of the chart."""

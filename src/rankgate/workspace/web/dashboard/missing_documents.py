@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _PAIR = ["query_id", "doc_id"]
 _HASH_LENGTH = 8
 _PRIORITY = 1
-"""Before other batches: the cause of a fall is not known without these grades."""
+"""A high priority, because the cause of a fall stays unknown without these grades."""
 
 
 def first_documents(

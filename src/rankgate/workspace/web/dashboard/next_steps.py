@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 _ENOUGH_JUDGED = 0.8
-"""From this share of judged documents on they need no attention; the gate's rule has it too."""
+"""The share of judged documents that needs no attention; the gate's rule has the same default."""
 
 _MAX_ALERTS = 3
-"""Alerts that are listed one by one."""
+"""The largest number of alerts listed one by one."""
 
 
 @dataclass(frozen=True)

@@ -49,16 +49,16 @@ if TYPE_CHECKING:
 
 
 _MAX_TRENDS = 12
-"""Series in the JSON of the overview."""
+"""The largest number of series in the JSON of the overview."""
 
 _MAX_LINES = 24
 """The largest number of further series on the overview."""
 
 _MAX_RECORDS = 40
-"""The latest records that lines on the overview show."""
+"""The number of latest records shown by lines on the overview."""
 
 _MAX_LATEST = 8
-"""Records, alerts and annotations on the overview."""
+"""The number of records, alerts and annotations on the overview."""
 
 
 @dataclass(frozen=True)
@@ -367,7 +367,7 @@ def _run_coverage(request: WebRequest, record: Record) -> dict[str, PageValue] |
 
 
 _HIDDEN_FROM_RATERS = dict.fromkeys(("verdict", "gated_at", "evaluated_at", "records", "alerts"))
-"""The fields of a project that raters do not see."""
+"""The fields of a project that are hidden from raters."""
 
 
 def projects_page(request: WebRequest) -> PageReply:

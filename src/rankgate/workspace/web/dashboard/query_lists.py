@@ -37,16 +37,16 @@ if TYPE_CHECKING:
 
 
 LIST_DEPTH = 10
-"""Ranks of a list that are shown."""
+"""The number of displayed ranks of a list."""
 
 _MAX_DOCUMENTS = 20
-"""Documents of an explanation that are shown."""
+"""The number of displayed documents of an explanation."""
 
 PAIR_SIZE = 2
-"""Lists that are shown side by side."""
+"""The number of lists shown side by side."""
 
 RankedDocuments = dict[int, tuple[str, float | None]]
-"""Document and grade by rank."""
+"""Documents in the order of ranks, with their grades."""
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 _MAX_RECORDS = 60
-"""The latest records in which values of a query are looked up."""
+"""The number of latest records that are searched for values of a query."""
 
 
 def query_page(request: WebRequest) -> PageReply:
@@ -329,7 +329,7 @@ def queries_page(request: WebRequest) -> PageReply:
 
 
 _PAGE_SIZE = 100
-"""Queries on a page of the list."""
+"""The number of queries on a page of the list."""
 
 
 @dataclass(frozen=True)

@@ -100,10 +100,10 @@ def evidence_section(verdict: Verdict) -> Section:
 
 
 DEFAULT_RECORDS = 50
-"""Records on a page."""
+"""The default number of records on a page."""
 
 _MAX_RECORDS = 10_000
-"""Records in an answer, at most."""
+"""The largest number of records in a reply."""
 
 _FILTER_FIELDS = ("kind", "system", "branch", "verdict", "label", "words", "since", "until")
 _COLUMNS = (
@@ -132,10 +132,10 @@ KIND_GROUPS = (
     ("Experiments", ("experiment", "preference", "off_policy_estimate", "counterfactual_replay")),
     ("KPIs", ("kpi_table",)),
 )
-"""Kinds of results as the tabs of the list name them."""
+"""The groups of kinds of results, named as in the tabs of the list."""
 
 ONLINE_GROUPS = ("experiments", "kpis")
-"""The groups that have pages of their own in the navigation."""
+"""The groups that have separate pages in the navigation."""
 
 
 def records_page(request: WebRequest) -> PageReply:
@@ -232,7 +232,7 @@ def _cell_text(value: str | datetime | None) -> str:
 
 
 _MAX_QUERIES = 200
-"""Queries in the table of values."""
+"""The number of queries in the table of values."""
 
 
 @dataclass(frozen=True)
@@ -493,4 +493,4 @@ def query_values_page(request: WebRequest) -> PageReply:
 
 
 _PAGE_SIZE = 200
-"""Queries of a page of values; the file in CSV has all."""
+"""The number of queries on a page of values; the CSV file has all queries."""

@@ -43,7 +43,7 @@ def read_judgments_table(
 
 
 _HASH_LENGTH = 12
-"""Letters of a hash for people."""
+"""The number of displayed letters of a hash."""
 
 _KIND_LABELS = {
     "verdict": "Gate",

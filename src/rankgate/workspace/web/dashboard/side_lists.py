@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rankgate.workspace.web.dashboard.query_lists import RankedDocuments
 
 _SHADES = 4
-"""The shades of grades above the lowest."""
+"""The number of shades of grades above the lowest grade."""
 
 
 @dataclass(frozen=True)

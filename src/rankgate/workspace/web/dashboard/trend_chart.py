@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 _LETTER_WIDTH = 7.0
-"""The width of a letter of 12 px, more than the mean of usual sans-serif fonts."""
+"""The assumed width of a 12 px letter, above the mean of usual sans-serif fonts."""
 
 _GAP = 8.0
-"""Between two labels of a row."""
+"""The gap between two labels of a row."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ _LEFT, _RIGHT, _BOTTOM = 64, 16, 34
 _ROW_HEIGHT = 16
 _DATE_COUNT, _DATE_WIDTH = 6, 150
 _MAX_LABEL_LENGTH = 26
-"""Characters of a mark's text in the drawing; the table below has the whole text."""
+"""The largest number of characters of a mark's text in the drawing; the table has the full text."""
 
 
 @dataclass(frozen=True)

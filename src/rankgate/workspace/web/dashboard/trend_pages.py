@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 MAX_EVALUATIONS = 10
-"""Evaluations for the level, which is their median."""
+"""The number of evaluations whose median is the level."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def find_level(points: Sequence[Point]) -> Level | None:
 
 
 WIDE, HIGH = 160, 36
-"""The size of the drawing, in its own units."""
+"""The size of the drawing in its own units."""
 
 _EDGE = 4
 
@@ -251,7 +251,7 @@ def _segment_path(positions: Sequence[tuple[float, float]]) -> str:
 
 
 _MAX_RECORDS = 60
-"""The latest records that small lines show."""
+"""The number of latest records shown by small lines."""
 
 
 def trends_page(request: WebRequest) -> PageReply:

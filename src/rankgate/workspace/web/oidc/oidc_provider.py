@@ -40,7 +40,7 @@ _ALGORITHMS = (
     "Ed25519",
     "EdDSA",
 )
-"""Signatures by a key pair; a signature by a shared secret, or no signature, proves nothing."""
+"""Signature algorithms with a key pair; shared secrets and unsigned tokens are not accepted."""
 
 _LEEWAY = 60
 """The largest accepted difference of the provider's clock, in seconds."""

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 
 _TRIES, _FROM_ONE, _SINCE = 10, 100, timedelta(minutes=15)
-"""So many attempts may fail in this time from one address: for one name, and for any."""
+"""The allowed attempts for one name and for all names from an address, and the period."""
 
 PENDING = "rankgate_sign_in"
 """The cookie of a user who sent the right password but not yet the code."""
@@ -397,7 +397,7 @@ _SYSTEMS = {"Android": "Android", "iPhone": "iPhone", "iPad": "iPad", "Windows":
     "Mac OS X": "macOS",
     "Linux": "Linux",
 }
-"""Words in the names of browsers and systems; those that others contain too come last."""
+"""Words in user agents for browsers and systems; words that also occur in other names come last."""
 
 
 def browser_title(browser: str) -> str:

@@ -47,7 +47,7 @@ _PAIR = ["query_id", "doc_id"]
 
 
 _MAX_RUNS = 50
-"""Runs on one page."""
+"""The number of runs on one page."""
 
 
 def page_of_runs(
@@ -93,7 +93,7 @@ def read_graded_pairs(connection: Connection, request: WebRequest) -> pl.DataFra
 
 
 _MAX_ROWS = 500_000
-"""Rows of runs that are ranked together."""
+"""The number of rows of runs that are ranked together."""
 
 
 def _coverage_rows(

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from rankgate.store.material.projects import ProjectSettings
 
 PLACES = ("title", "subtitle", "badge", "body")
-"""Places of a field on the card: the first line, below it, small and framed, or the text."""
+"""Positions of a field on the card: the first line, below it, small and framed, or the text."""
 
 KINDS = ("text", "html", "markdown", "image")
-"""Kinds of fields: as they are, formatted, or the address of an image."""
+"""Kinds of fields: unchanged, formatted, or the address of an image."""
 
 CARD_HELP = (
     "A field of documents a line, in order: name = title; price = badge: Price; text = html. "
@@ -31,7 +31,7 @@ CARD_HELP = (
 
 _DATA_IMAGE = re.compile(r"data:image/(png|jpeg|gif|webp|avif);base64,[A-Za-z0-9+/=\s]+", re.ASCII)
 _MAX_DATA = 2_000_000
-"""Characters of an image within a document."""
+"""The largest number of characters of an image within a document."""
 
 _MAX_ADDRESS = 2_000
 

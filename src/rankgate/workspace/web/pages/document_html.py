@@ -32,14 +32,14 @@ _TAGS = _HEADINGS | {
     *("ul", "var", "wbr"),
 }
 _SECTIONS = {"address", "article", "aside", "footer", "header", "main", "nav", "section"}
-"""Tags that become plain blocks: the page has landmarks of its own."""
+"""Tags that become plain blocks, because the page has its own landmarks."""
 
 _DROPPED = {
     *("script", "style", "template", "title", "svg", "math", "noscript", "noframes", "noembed"),
     *("iframe", "frameset", "object", "embed", "applet", "audio", "video", "canvas", "textarea"),
     *("select", "option", "xmp", "plaintext"),
 }
-"""Tags that go with all that they hold."""
+"""Tags that are removed with their contents."""
 
 _ATTRIBUTES = {
     "*": {"dir", "lang"},
@@ -52,14 +52,14 @@ _ATTRIBUTES = {
 _SCHEMES = {"http", "https", "data"}
 
 _TAG = re.compile(r'<(/?)([a-z0-9]+)((?:[^">]|"[^"]*")*+)>')
-"""A tag as nh3 writes it: a quoted value may hold the signs of tags."""
+"""A pattern for tags written by nh3; a quoted value may contain the characters of tags."""
 
 _PIECES = re.compile(r'(<(?:[^">]|"[^"]*")*+>)')
 _VALUE = re.compile(r' ([a-z]+)="([^"]*)"')
 _SPACES = re.compile(r"\s+")
 
 ImageOf = Callable[[str], "ImageAddress | None"]
-"""The address of an image as the page may use it."""
+"""The type of a function that returns the address of an image for the page."""
 
 
 def render_html(text: str, query_words: QueryWords, image_of: ImageOf) -> str:
@@ -113,7 +113,7 @@ def plain_text(rendered: str) -> str:
 
 
 _INLINE = frozenset({"<mark>", "</mark>", "<b>", "</b>", "<em>", "</em>", "<i>", "</i>", "<wbr>"})
-"""Tags within words."""
+"""Tags that occur within words."""
 
 
 def mark_plain(rendered: str, query_words: QueryWords) -> Segments:

@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from rankgate.workspace.web.web_request import WebRequest
 
 _MAX_FIELD_LENGTH = 20_000
-"""Characters of a field that are shown."""
+"""The largest number of displayed characters of a field."""
 
 _MAX_MARKUP_LENGTH = 200_000
-"""Characters of a field with its markup."""
+"""The largest number of characters of a field with its markup."""
 
 BRIEF_LENGTH = 160
-"""Characters of a field in a list."""
+"""The largest number of characters of a field in a list."""
 
 _BRIEF_FIELDS = 2
-"""Fields of a document in a list."""
+"""The number of fields of a document in a list."""
 
 
 def document_view(

@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 
 DEFAULT_QUERY = "test"
-"""The query with which an engine is tried."""
+"""The query for trying an engine."""
 
 _PAGE_FIELDS = frozenset({"name", "query", "seen", "preview"})
-"""Fields of the form that are no settings of the engine."""
+"""Fields of the form that are not settings of the engine."""
 
 _OPEN_FIELDS = frozenset({"search", "table", "sql", "fields", "id", "score", "params"})
-"""Settings that most engines need, though they are not required."""
+"""Optional settings that most engines need."""
 
 _LONG_SETTINGS = frozenset({"sql", "dsn"})
 

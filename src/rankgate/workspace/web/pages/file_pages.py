@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _SHEETS = frozenset({"csv", "tsv", "jsonl", "parquet", "arrow"})
-"""Formats with one table, which get the part alone."""
+"""Formats with a single table, which contain only the part."""
 
 
 def material_page(request: WebRequest) -> PageReply:

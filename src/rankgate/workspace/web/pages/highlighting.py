@@ -34,14 +34,14 @@ _RUNS = {
     "cjk": (_CJK, 2),
     "thai": (r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff", 4),
 }
-"""Letters written without spaces, and how many of them a part of a query has: two signs of
-Chinese or Japanese are about a word; Thai, Lao, Burmese and Khmer have short alphabets."""
+"""Letters of scripts without spaces, and the number of letters in a part of a query: two Chinese
+or Japanese characters are about a word; Thai, Lao, Burmese and Khmer have short alphabets."""
 
 _HIRAGANA = re.compile(r"[\u3040-\u309f]+")
-"""What Japanese writes endings and particles with; such parts alone are in every text."""
+"""The script of Japanese endings and particles; parts of it alone occur in every text."""
 
 _MAX_RUNS = 20
-"""Runs of a query that are looked for as a whole."""
+"""The largest number of whole letter sequences of a query that are searched."""
 
 LANGUAGES = {
     "ar": ("Arabic", "arabic"),
@@ -77,7 +77,7 @@ LANGUAGES = {
     "tr": ("Turkish", "turkish"),
     "yi": ("Yiddish", "yiddish"),
 }
-"""Languages whose word forms are recognised: by code their name, and the stemmer's name."""
+"""Languages with supported word forms, by code: the language name and the stemmer's name."""
 
 _SCRIPTS = (
     ("\u0370", "\u03ff", ("el",)),
@@ -88,7 +88,7 @@ _SCRIPTS = (
     ("\u0900", "\u097f", ("hi", "ne")),
     ("\u0b80", "\u0bff", ("ta",)),
 )
-"""Scripts from their first to their last letter, with their languages; the first is guessed."""
+"""Scripts by their first and last letter, with their languages; the first language is the guess."""
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ def _is_word(word: str, query_words: QueryWords) -> bool:
 
 
 _LAST = 0x10000
-"""Letters from here on have no marks of their own that words need."""
+"""Letters from this code on have no marks that words need."""
 
 
 @cache

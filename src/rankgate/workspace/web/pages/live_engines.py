@@ -26,22 +26,22 @@ if TYPE_CHECKING:
 
 
 LIVE_SECONDS = 10.0
-"""Seconds that an engine may take for the answer to one query on a page."""
+"""The time limit in seconds for an engine's answer to one query on a page."""
 
 LIVE_DEPTH = 10
-"""Documents of an answer on a page."""
+"""The number of documents of an answer on a page."""
 
 _AT_ONCE = 8
-"""Engines that are asked at the same time for pages of this process."""
+"""The number of engines that pages of this process query at the same time."""
 
 _MAX_CHARACTERS = 300
-"""Characters of a field of a document on a page."""
+"""The largest number of characters of a document's field on a page."""
 
 EXPLANATION = "explanation"
-"""The field of a document with the engine's own explanation of its score."""
+"""The field of a document with the engine's explanation of its score."""
 
 _MAX_EXPLANATION = 20_000
-"""Characters of an explanation on a page."""
+"""The largest number of characters of an explanation on a page."""
 
 _free_places = Semaphore(_AT_ONCE)
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 DEMANDS = ("alpha", "bias", "pairs", "answered")
-"""The demands that a form states, without demands on attacks and families of models."""
+"""The requirements in the form, without those on attacks and model families."""
 
 _MAX_ANSWERS = 50
 

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 SOURCES = ("text", "file", "log")
-"""The fields of the form that queries come from; one of them is filled in."""
+"""The fields of the form for queries; exactly one of them must be filled in."""
 
 _MAX_QUERIES = 50_000
 _FIRST_ROWS = 10
-"""Queries that a preview shows."""
+"""The number of queries in a preview."""
 
 
 def add_queries(request: WebRequest) -> Reply:

@@ -52,13 +52,13 @@ if TYPE_CHECKING:
 
 
 COMPARISON_KINDS = frozenset({"documents", "lists"})
-"""Kinds of batches that ask which of two is better."""
+"""The kinds of batches that ask for the better of two subjects."""
 
 _MAX_AHEAD = timedelta(days=1)
-"""The largest time that the clock of a client may be ahead."""
+"""The largest time by which a client's clock may be ahead."""
 
 MAX_ANSWERS = 1_000
-"""Answers in one request."""
+"""The largest number of answers in one request."""
 
 
 @dataclass(frozen=True)
@@ -270,7 +270,7 @@ _MANY_ANSWERS = 1_000
 """The counted answers of a rater, so that a new answer needs no recount."""
 
 _COUNT_SECONDS = 60.0
-"""Seconds for which such a count is kept; later answers are added to it."""
+"""The seconds for which a count is kept; later answers are added to the count."""
 
 
 def _count_answered(

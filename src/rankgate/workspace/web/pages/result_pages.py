@@ -43,13 +43,13 @@ if TYPE_CHECKING:
 
 
 _MAX_DISPUTES = 50
-"""Disagreements on a page."""
+"""The number of disagreements on a page."""
 
 DEFAULT_METRICS = "nDCG@10 P@10 Judged@10"
 DEFAULT_TOOL_METRICS = "P@10 AP@10 RR@10 CG@10 DCG@10 nDCG@10"
 
 _PREVIEW_FIELDS = ("name", "rule", "transform", "slots", "metrics", "convention", "models")
-"""The settings that the preview of judgments sends on when they are made."""
+"""The settings that the preview of judgments sends again when the judgments are created."""
 
 
 def disputes_page(request: WebRequest) -> PageReply:
@@ -285,7 +285,7 @@ def _compute_means(
 
 
 _QUERY_COUNT = "queries"
-"""The key, among the means of a run, of the number of its queries."""
+"""The key of the number of queries among the means of a run."""
 
 
 def _runs_without_judgments(judged: pl.DataFrame, runs: Iterable[Run]) -> list[str]:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 _TWO = 2
-"""Runs that a comparison takes."""
+"""The number of runs for a comparison."""
 
 
 @dataclass(frozen=True)
@@ -531,7 +531,7 @@ _CRON = {
     "week": "{minute} {hour} * * mon",
     "hour": "{minute} * * * *",
 }
-"""How often an engine is asked, as cron has it."""
+"""The cron schedules for querying an engine."""
 
 
 def schedule_engine(request: WebRequest) -> ActionReply:

@@ -35,7 +35,7 @@ REASONS = (
 """The reasons why raters cannot tell; reasons about the query and the document are separate."""
 
 LIST_LENGTH = 10
-"""Documents of a list that are shown side by side."""
+"""The number of documents in lists shown side by side."""
 
 
 def scale_view(connection: Connection, project: int) -> list[dict[str, PageValue]]:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _PARQUET, _ARROW, _LZ4 = b"PAR1", b"ARROW1", b"\x04\x22\x4d\x18"
 _MIN_VALUE_BYTES = 8
-"""Bytes that a value takes at least, where a column repeats it without storing it again."""
+"""The smallest size in bytes of a value in a column that stores repeated values once."""
 _CHUNK_BYTES = 1 << 20
 _MAX_LAYERS = 3  # lz4 in lz4 in gzip
 
@@ -120,7 +120,7 @@ _GUESSED_ALIASES = {
     "query_id": ("search_term", "search_query", "search", "term"),
     "doc_id": ("sku", "asin", "url"),
 }
-"""Names that a guess takes too, where a user looks at it before it counts."""
+"""Additional names for guessing fields; users check a guess before it counts."""
 
 
 @contextmanager

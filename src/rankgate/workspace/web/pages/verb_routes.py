@@ -42,13 +42,13 @@ if TYPE_CHECKING:
 
 
 _MAX_ITEMS = 10_000_000
-"""Items of a catalogue that a request may state by their number."""
+"""The largest number of items of a catalogue that a request may state by number."""
 
 _MAX_RESAMPLES = 100_000
-"""Resamples that a request may ask for."""
+"""The largest number of resamples in a request."""
 
 _POLICY_TABLES = ("gate", "rules")
-"""The tables of a policy that a request may state; others name files."""
+"""The tables of a policy that a request may state; other tables name files."""
 
 
 def _verb_handler(
@@ -148,7 +148,7 @@ _READERS: Mapping[str, Callable[[WebRequest, Any], Any]] = {
     "test": _read_test,
     "policy": _read_policy,
 }
-"""The argument of a verb for a value in a request, by the name of the parameter, or by its type."""
+"""Readers of request values for the arguments of a verb, by parameter name or type."""
 
 _FIELD_CHANGES: Mapping[str, Mapping[str, Any]] = {
     "collection": {
@@ -185,7 +185,7 @@ _FIELD_CHANGES: Mapping[str, Mapping[str, Any]] = {
         "help": "[gate] and [[rules]] in TOML; the default policy without it.",
     },
 }
-"""Changed settings of fields in requests: values that the server does not read as files."""
+"""Changed settings of fields in requests, for values that are not read from files of the server."""
 
 
 def _verb_route(
