@@ -73,7 +73,7 @@ def get_by_number(connection: Connection, kind: type[T], table: Table, number: i
 def list_rows(
     connection: Connection, kind: type[T], table: Table, project: int, *, archived: bool = True
 ) -> list[T]:
-    """The rows of a project, the oldest first; archived ones only on request."""
+    """The rows of a project, the oldest first; archived rows only on request."""
     statement = sa.select(table).where(table.c.project == project).order_by(table.c.id)
     if not archived:
         statement = statement.where(table.c.archived_at.is_(None))

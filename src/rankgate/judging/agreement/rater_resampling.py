@@ -318,7 +318,7 @@ def resample_raters(
         from_: the name of the ratings' format.
 
     Raises:
-        InputError: data that cannot be read; no pair with two grades; no pair can be resolved.
+        InputError: data cannot be read; no pair has two grades or can be resolved.
         UsageError: unknown names.
     """
     all_ratings = read_ratings(ratings, from_=from_)

@@ -137,7 +137,7 @@ class LLMRating(Closing):
         batch: only this batch of the pool.
 
     Raises:
-        InputError: files that cannot be read, a query or document without text, a bad template.
+        InputError: a file cannot be read; a query or document has no text; the template is invalid.
         UsageError: options that do not fit; no key; another program writes to the file.
     """
 

@@ -300,8 +300,8 @@ def rate_batch(
         review: the answers that people review.
 
     Raises:
-        UsageError: no such batch; another process works on it; no key, no scale, no template;
-            a judge under attack.
+        UsageError: the batch does not exist; another process works on it; the key, the scale
+            or the template is missing; the judge is under attack.
     """
     if judge.attack != "none":
         problem = "grades under an attack are not ratings of documents; leave --project out."

@@ -140,7 +140,7 @@ def find_model(connection: Connection, name: str) -> int:
     """The number of a model with a given name.
 
     Raises:
-        UsageError: no such model; the message lists the names.
+        UsageError: the model does not exist; the message lists the names.
     """
     model_ids = {
         rater.name: rater.id for rater in users.list_raters(connection) if rater.kind == users.MODEL

@@ -269,7 +269,7 @@ def tasks_to_depth(
         rater: the number of a model; the pairs that the model has rated are left out.
 
     Raises:
-        UsageError: no such run; the name of the batch is taken.
+        UsageError: the run does not exist; the name of the batch is taken.
     """
     top_pool = pool(
         [stored_runs.read_stored_run(connection, blobs, project, name) for name in names],

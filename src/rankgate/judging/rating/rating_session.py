@@ -233,8 +233,8 @@ class Rating(Session, Closing):
             their own.
 
     Raises:
-        InputError: files that cannot be read, a document without text.
-        UsageError: no such batch or scale; another program writes to the file.
+        InputError: a file cannot be read; a document has no text.
+        UsageError: the batch or scale does not exist; another program writes to the file.
     """
 
     def __init__(

@@ -214,7 +214,7 @@ def from_ratings(
         metrics: names or metrics.
         how: a convention of a tool that averages over raters, ``searchtweak`` or ``quepid``.
         scale: the scale of the raters; by default that of the ratings.
-        bounds: as of ``evaluate``.
+        bounds: as in ``evaluate``.
 
     Raises:
         InputError: data cannot be read; a grade is not on the scale; there are no judgments.

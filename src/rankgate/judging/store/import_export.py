@@ -291,8 +291,8 @@ def import_file(
         dry_run: only report; the store is not changed.
 
     Raises:
-        InputError: a file that cannot be read; grades that are not on the project's scale.
-        UsageError: no such format; a run or judgments of this name are there already.
+        InputError: the file cannot be read; grades are not on the project's scale.
+        UsageError: the format does not exist; a run or judgments of this name exist already.
     """
     incoming = read_incoming(source, from_=from_, columns=columns, transform=transform, final=final)
     target = f"{store.name} project {project}"

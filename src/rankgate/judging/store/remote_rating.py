@@ -22,7 +22,7 @@ class RemoteRating(Closing):
         batch: its name.
 
     Raises:
-        UsageError: no such batch; the token allows no ratings.
+        UsageError: the batch does not exist; the token allows no ratings.
     """
 
     def __init__(self, project: RemoteProject, batch: str) -> None:

@@ -115,7 +115,7 @@ def set_password(store: Store, name: str, password: str) -> None:
     """Set the password of a user; the user's sessions and password links end.
 
     Raises:
-        UsageError: no such user; a weak password.
+        UsageError: the user does not exist; the password is weak.
     """
     hashed = sign_in.password_hash(password)
     with store.write() as connection:
@@ -140,7 +140,7 @@ def set_role(store: Store, name: str, project: str, role: str | None) -> None:
     """Set or remove the role of a user in a project.
 
     Raises:
-        UsageError: no such user, project or role.
+        UsageError: the user, project or role does not exist.
     """
     with store.write() as connection:
         project_id = projects.get_by_name(connection, project).id
@@ -155,7 +155,7 @@ def remove_user(store: Store, name: str) -> str:
     """Remove a user; their ratings stay under a pseudonym, which is returned.
 
     Raises:
-        UsageError: no such user; the only admin.
+        UsageError: the user does not exist, or is the only admin.
     """
     with store.write() as connection:
         pseudonym = users.remove(connection, users.get_by_name(connection, name).id)
@@ -194,7 +194,7 @@ def add_token(
     """Create an API token, and return its secret, which is not stored.
 
     Raises:
-        UsageError: no such user, project or scope.
+        UsageError: the user, project or scope does not exist.
     """
     end = None if days is None else datetime.now(UTC) + timedelta(days=days)
     with store.write() as connection:

@@ -26,7 +26,7 @@ class StoreRating(Closing):
         rater: who rates; a user of the store, or anybody else.
 
     Raises:
-        UsageError: no such batch; the project has no scale.
+        UsageError: the batch does not exist; the project has no scale.
     """
 
     def __init__(self, project: StoredProject, batch: str, rater: str) -> None:

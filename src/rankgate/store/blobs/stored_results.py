@@ -87,7 +87,7 @@ def get_result(connection: Connection, result: int) -> StoredResult:
     """A result by number.
 
     Raises:
-        UsageError: no such result.
+        UsageError: the result does not exist.
     """
     return get_by_number(connection, StoredResult, results, result, "result")
 

@@ -136,7 +136,7 @@ def run_by_number(connection: Connection, run: int) -> StoredRun:
 
 
 def list_runs(connection: Connection, project: int, *, archived: bool = False) -> list[StoredRun]:
-    """The runs of a project, the oldest first; archived ones only on request."""
+    """The runs of a project, the oldest first; archived runs only on request."""
     return list_rows(connection, StoredRun, runs, project, archived=archived)
 
 
@@ -281,7 +281,7 @@ def find_judgments(connection: Connection, project: int, name: str) -> StoredJud
 def list_judgments(
     connection: Connection, project: int, *, archived: bool = False
 ) -> list[StoredJudgments]:
-    """All judgments of a project, the oldest first; archived ones only on request."""
+    """All judgments of a project, the oldest first; archived judgments only on request."""
     return list_rows(connection, StoredJudgments, judgments, project, archived=archived)
 
 

@@ -93,7 +93,7 @@ class RemoteProject(Closing):
         )
 
     def rows(self, table: str) -> pl.DataFrame | None:
-        """The queries or the documents as a table of texts; None without any."""
+        """The queries or the documents as a table of texts; None if there are none."""
         rows = self._table(table)
         return rows if len(rows) else None
 
@@ -109,7 +109,7 @@ class RemoteProject(Closing):
         """The ratings of single raters, of one batch or of all.
 
         Raises:
-            UsageError: no such batch; it has no ratings.
+            UsageError: the batch does not exist, or has no ratings.
         """
         return self._ratings(batch)
 
@@ -117,7 +117,7 @@ class RemoteProject(Closing):
         """The ratings that judgments are made of: people's, and those of admitted models.
 
         Raises:
-            UsageError: no such batch; it has no ratings.
+            UsageError: the batch does not exist, or has no ratings.
         """
         return self._ratings(batch, counted=models)
 

@@ -73,7 +73,7 @@ def get_engine(connection: Connection, project: int, name: str) -> ProjectEngine
     """An engine of a project by name.
 
     Raises:
-        UsageError: no such engine.
+        UsageError: the engine does not exist.
     """
     engines = {engine.name: engine for engine in list_engines(connection, project)}
     if name not in engines:
@@ -102,7 +102,7 @@ def delete_engine(connection: Connection, project: int, name: str) -> None:
     """Delete an engine of a project; its runs stay.
 
     Raises:
-        UsageError: no such engine.
+        UsageError: the engine does not exist.
     """
     definitions = _lock_definitions(connection, project)
     if definitions.pop(name, None) is None:

@@ -148,7 +148,7 @@ def get_by_name(connection: Connection, name: str) -> Project:
     """A project by name.
 
     Raises:
-        UsageError: no such project; the message lists the names.
+        UsageError: the project does not exist; the message lists the names.
     """
     row = connection.execute(
         sa.select(projects).where(projects.c.name == name, _IS_NOT_DELETED)
@@ -165,7 +165,7 @@ def get(connection: Connection, project: int) -> Project:
     """A project by number.
 
     Raises:
-        UsageError: no such project.
+        UsageError: the project does not exist.
     """
     return get_by_number(connection, Project, projects, project, "project")
 

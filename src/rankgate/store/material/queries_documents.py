@@ -102,7 +102,7 @@ def _row(project: int, row: Mapping[str, Any]) -> dict[str, Json]:
 
 
 def ensure_queries(connection: Connection, project: int, ids: Iterable[str]) -> dict[str, int]:
-    """The numbers of queries by id; missing ones are added without a text."""
+    """The numbers of queries by id; missing queries are added without a text."""
     query_ids = list(dict.fromkeys(ids))
     add_queries(
         connection, project, pl.DataFrame({"query_id": query_ids}, schema={"query_id": pl.String})
@@ -116,7 +116,7 @@ def get_query(connection: Connection, project: int, query_id: str) -> Query:
     """A query by id.
 
     Raises:
-        UsageError: no such query.
+        UsageError: the query does not exist.
     """
     is_query = sa.and_(queries.c.project == project, queries.c.query_id == query_id)
     row = connection.execute(sa.select(queries).where(is_query)).first()
@@ -133,7 +133,7 @@ def list_queries(
     most: int | None = None,
     archived: bool = False,
 ) -> list[Query]:
-    """Queries in the order in which they were added; archived ones only on request.
+    """Queries in the order in which they were added; archived queries only on request.
 
     Args:
         connection: a connection to a store.
@@ -341,7 +341,7 @@ def _numbers_by_key(connection: Connection, project: int) -> pl.DataFrame:
 def ensure_documents(
     connection: Connection, project: int, pairs: Iterable[tuple[str, str]]
 ) -> dict[tuple[str, str], int]:
-    """The numbers of documents by query and document; missing ones are added without fields.
+    """The numbers of documents by query and document; missing documents are added without fields.
 
     Fields for one query take precedence over fields for every query.
     """
@@ -394,7 +394,7 @@ def document_by_number(connection: Connection, document: int) -> Document:
 def documents_of_query(
     connection: Connection, project: int, query_id: str, ids: Iterable[str]
 ) -> dict[str, Document]:
-    """Documents by id with the fields of a query; missing ones are left out."""
+    """Documents by id with the fields of a query; missing documents are left out."""
     condition = sa.and_(
         documents.c.project == project,
         documents.c.doc_id.in_(list(ids)),
@@ -407,7 +407,7 @@ def documents_of_query(
 def documents_of_pairs(
     connection: Connection, project: int, pairs: Iterable[tuple[str, str]]
 ) -> dict[tuple[str, str], Document]:
-    """The document of each pair of query and document; missing ones are left out.
+    """The document of each pair of query and document; missing documents are left out.
 
     Fields for one query take precedence over fields for every query.
     """

@@ -155,7 +155,7 @@ def get(connection: Connection, job: int) -> Job:
     """A job by number.
 
     Raises:
-        UsageError: no such job.
+        UsageError: the job does not exist.
     """
     return get_by_number(connection, Job, model_jobs, job, "job")
 

@@ -276,7 +276,7 @@ def issue_token(
         The token, and its secret, which is not stored.
 
     Raises:
-        UsageError: no such scope.
+        UsageError: the scope does not exist.
     """
     scope_names = list(dict.fromkeys(scopes))
     for scope in scope_names:
@@ -316,7 +316,7 @@ def revoke_token(connection: Connection, token: int) -> Token:
     """Revoke a token.
 
     Raises:
-        UsageError: no such token.
+        UsageError: the token does not exist.
     """
     is_active = sa.and_(tokens.c.id == token, tokens.c.revoked_at.is_(None))
     connection.execute(sa.update(tokens).where(is_active).values(revoked_at=now()))

@@ -110,7 +110,7 @@ def get_by_name(connection: Connection, name: str) -> User:
     """A user by name.
 
     Raises:
-        UsageError: no such user.
+        UsageError: the user does not exist.
     """
     user = _find_user(connection, users.c.name == name.strip().lower())
     if user is None:
@@ -169,7 +169,7 @@ def set_password(connection: Connection, user: int, hashed: str) -> None:
     The user's sessions and password links end. A second factor stays.
 
     Raises:
-        UsageError: no such user.
+        UsageError: the user does not exist.
     """
     _update(connection, user, password_hash=hashed)
     _sign_out(connection, user)
@@ -191,7 +191,7 @@ def set_admin(connection: Connection, user: int, *, admin: bool) -> None:
     """Grant or remove admin rights; the last admin keeps them.
 
     Raises:
-        UsageError: no such user; the user is the only admin.
+        UsageError: the user does not exist; the user is the only admin.
     """
     if not admin:
         _refuse_last_admin(connection, user)
@@ -202,7 +202,7 @@ def disable(connection: Connection, user: int, *, disabled: bool = True) -> None
     """Disable a user and end their sessions, links and tokens, or enable the user again.
 
     Raises:
-        UsageError: no such user; the user is the only admin.
+        UsageError: the user does not exist; the user is the only admin.
     """
     if disabled:
         _refuse_last_admin(connection, user)
@@ -217,7 +217,7 @@ def remove(connection: Connection, user: int) -> str:
         The pseudonym.
 
     Raises:
-        UsageError: no such user; the user is the only admin.
+        UsageError: the user does not exist; the user is the only admin.
     """
     _refuse_last_admin(connection, user)
     _end(connection, user)
@@ -271,7 +271,7 @@ def grant(connection: Connection, project: int, user: int, role: str | None) -> 
     """Set or remove the role of a user in a project.
 
     Raises:
-        UsageError: no such role.
+        UsageError: the role does not exist.
     """
     if role is not None and role not in ROLES:
         raise UsageError(f"no role {role!r}; choose {', '.join(ROLES)}.", code="unknown-role")
@@ -336,7 +336,7 @@ def rater_of_user(connection: Connection, user: int) -> Rater:
     confirms the identity.
 
     Raises:
-        UsageError: no such user; the name is that of another user's rater.
+        UsageError: the user does not exist; the name is that of another user's rater.
     """
     row = connection.execute(sa.select(raters).where(raters.c.user == user)).first()
     if row is not None:

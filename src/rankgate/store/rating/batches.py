@@ -151,7 +151,7 @@ def get_batch(connection: Connection, batch: int) -> Batch:
     """A batch by number.
 
     Raises:
-        UsageError: no such batch.
+        UsageError: the batch does not exist.
     """
     row = connection.execute(_BY_NUMBER, {"number": batch}).first()
     if row is None:
@@ -163,7 +163,7 @@ def get_by_name(connection: Connection, project: int, name: str) -> Batch:
     """A batch of a project by name.
 
     Raises:
-        UsageError: no such batch.
+        UsageError: the batch does not exist.
     """
     is_batch = sa.and_(batches.c.project == project, batches.c.name == name)
     row = connection.execute(sa.select(batches).where(is_batch)).first()

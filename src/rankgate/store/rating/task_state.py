@@ -97,7 +97,7 @@ def lock_task(connection: Connection, task: int) -> LockedTask:
     """Lock a task until the transaction ends.
 
     Raises:
-        UsageError: no such task.
+        UsageError: the task does not exist.
     """
     row = connection.execute(_BY_NUMBER, {"number": task}).first()
     if row is None:

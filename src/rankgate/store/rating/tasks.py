@@ -63,7 +63,7 @@ _PARTS = tuple(
 
 @dataclass(frozen=True)
 class Task:
-    """One thing to rate.
+    """A task of a rater: one document, or two documents or lists.
 
     Attributes:
         id: the number.
@@ -76,7 +76,7 @@ class Task:
         gold_why: the reason for the known grade, for feedback in a training.
         state: ``open``, ``done``, ``disputed``.
         grades, answers: the number of people who gave a grade, and who answered at all.
-        pool: the data of the pool: why, best_rank and others; hidden while a batch is blind.
+        pool: further data of the pool, such as why and best_rank; hidden while a batch is blind.
     """
 
     id: int
@@ -118,7 +118,7 @@ def get_task(connection: Connection, task: int) -> Task:
     """A task by number.
 
     Raises:
-        UsageError: no such task.
+        UsageError: the task does not exist.
     """
     row = connection.execute(_BY_NUMBER, {"number": task}).first()
     if row is None:

@@ -153,7 +153,7 @@ def get_alert(connection: Connection, project: int, alert: int) -> Alert:
     """An alert of a project by number.
 
     Raises:
-        UsageError: no such alert or notification.
+        UsageError: the alert or notification does not exist.
     """
     alert_row = alert_by_number(connection, alert)
     if alert_row.project != project:
@@ -165,7 +165,7 @@ def alert_by_number(connection: Connection, alert: int) -> Alert:
     """An alert of any project by number, for the process that sends messages.
 
     Raises:
-        UsageError: no such alert or notification.
+        UsageError: the alert or notification does not exist.
     """
     return get_by_number(connection, Alert, alerts, alert, "alert")
 
@@ -189,7 +189,7 @@ def acknowledge_alert(
     """Mark an open alert as acknowledged.
 
     Raises:
-        UsageError: no such alert or notification.
+        UsageError: the alert or notification does not exist.
     """
     condition = sa.and_(alerts.c.project == project, alerts.c.id == alert, alerts.c.state == "open")
     values = {"state": "acknowledged", "acknowledged_at": now(), "acknowledged_by": user}
@@ -201,7 +201,7 @@ def resolve_alert(connection: Connection, project: int, alert: int) -> Alert:
     """Mark an alert as resolved.
 
     Raises:
-        UsageError: no such alert or notification.
+        UsageError: the alert or notification does not exist.
     """
     condition = sa.and_(
         alerts.c.project == project, alerts.c.id == alert, alerts.c.state != "resolved"
@@ -263,7 +263,7 @@ def get_notification(connection: Connection, notification: int) -> Notification:
     """A notification by number.
 
     Raises:
-        UsageError: no such alert or notification.
+        UsageError: the alert or notification does not exist.
     """
     return get_by_number(connection, Notification, notifications, notification, "notification")
 

@@ -96,7 +96,7 @@ def get_annotation(connection: Connection, project: int, annotation: int) -> Ann
     """An annotation of a project by number.
 
     Raises:
-        UsageError: no such annotation or comment.
+        UsageError: the annotation or comment does not exist.
     """
     annotation_row = _find_annotation(connection, project, annotation_facts.c.id == annotation)
     if annotation_row is None:
@@ -115,7 +115,7 @@ def withdraw_annotation(
     """Withdraw an annotation: it is hidden, and its row stays.
 
     Raises:
-        UsageError: no such annotation or comment.
+        UsageError: the annotation or comment does not exist.
     """
     annotation_row = get_annotation(connection, project, annotation)
     new_id(
@@ -254,7 +254,7 @@ def get_comment(connection: Connection, project: int, comment: int) -> Comment:
     """A comment of a project by number.
 
     Raises:
-        UsageError: no such annotation or comment.
+        UsageError: the annotation or comment does not exist.
     """
     matches = _find_comments(connection, project, comments.c.id == comment)
     if not matches:
@@ -268,7 +268,7 @@ def withdraw_comment(
     """Withdraw a comment: it stays in the list, without its text.
 
     Raises:
-        UsageError: no such annotation or comment.
+        UsageError: the annotation or comment does not exist.
     """
     comment_row = get_comment(connection, project, comment)
     if not comment_row.withdrawn:

@@ -332,7 +332,7 @@ def get(connection: Connection, record: int) -> Record:
     """A record by number.
 
     Raises:
-        UsageError: no such record.
+        UsageError: the record does not exist.
     """
     return get_by_number(connection, Record, records, record, "record")
 

@@ -99,7 +99,7 @@ def get_job(connection: Connection, project: int, name: str) -> Job:
     """A job of a project by name.
 
     Raises:
-        UsageError: no such job or run.
+        UsageError: the job or run does not exist.
     """
     job = find_by_name(connection, Job, jobs, project, name)
     if job is None:
@@ -111,7 +111,7 @@ def job_by_number(connection: Connection, job: int) -> Job:
     """A job of any project by number, for the process that runs it.
 
     Raises:
-        UsageError: no such job or run.
+        UsageError: the job or run does not exist.
     """
     return get_by_number(connection, Job, jobs, job, "job")
 
@@ -312,7 +312,7 @@ def get_job_run(connection: Connection, run: int) -> JobRun:
     """A run by number.
 
     Raises:
-        UsageError: no such job or run.
+        UsageError: the job or run does not exist.
     """
     return get_by_number(connection, JobRun, runs, run, "run of a job")
 

@@ -43,7 +43,7 @@ class ChartKind:
         """The chart as bars of characters.
 
         Raises:
-            UsageError: the kind has no such form.
+            UsageError: the kind has no version with characters.
         """
         self.refuse_text()
         module, _, function = result.charts[self.name].partition(":")
@@ -57,7 +57,7 @@ class ChartKind:
         """Check that the kind of chart has a version for the terminal.
 
         Raises:
-            UsageError: the kind has no such version.
+            UsageError: the kind has no version with characters.
         """
         if not self.in_text:
             raise UsageError(
@@ -127,7 +127,7 @@ def find_chart_kind(name: str) -> ChartKind:
     """The kind of chart with a given name.
 
     Raises:
-        UsageError: no such name.
+        UsageError: the name does not exist.
     """
     for chart_kind in (*CHART_KINDS, *RESULT_CHART_KINDS):
         if chart_kind.name == name:

@@ -100,7 +100,7 @@ def check_alerts(store: Store, project: str, moment: datetime | None = None) -> 
         moment: the time of the check; by default now.
 
     Raises:
-        UsageError: no such project.
+        UsageError: the project does not exist.
         InputError: the rules cannot be read.
     """
     checked_at = moment or now()
@@ -266,7 +266,7 @@ def read_rules_text(store: Store, project: str) -> str:
     """The text of a project's rules; empty if there are no rules.
 
     Raises:
-        UsageError: no such project.
+        UsageError: the project does not exist.
     """
     with store.read() as connection:
         return projects.get_by_name(connection, project).settings.get("alerts", "")
@@ -276,7 +276,7 @@ def set_rules_from_file(store: Store, project: str, file: Path) -> AlertRules:
     """Replace the rules of a project by the rules of a file.
 
     Raises:
-        UsageError: no such project.
+        UsageError: the project does not exist.
         InputError: the file cannot be read; the error has the line.
     """
     TomlFile.read(file, code=ALERTS_CODE)  # errors name the file
@@ -315,7 +315,7 @@ def acknowledge(store: Store, project: str, number: int) -> str:
     """Acknowledge an alert, and return its state and message.
 
     Raises:
-        UsageError: no such project or alert.
+        UsageError: the project or alert does not exist.
     """
     with store.write() as connection:
         project_id = projects.get_by_name(connection, project).id
@@ -331,7 +331,7 @@ def list_alerts(store: Store, project: str, state: str | None = None) -> StoreLi
     """The latest alerts of a project, newest first.
 
     Raises:
-        UsageError: no such project.
+        UsageError: the project does not exist.
     """
     with store.read() as connection:
         project_id = projects.get_by_name(connection, project).id

@@ -66,7 +66,7 @@ def deliver(
         moment: the time of the delivery; by default now.
 
     Raises:
-        UsageError: no such project; the database cannot be reached.
+        UsageError: the project does not exist; the database cannot be reached.
     """
     current_time = moment or now()
     with store.write() as connection:
@@ -130,7 +130,7 @@ def test_channel(store: Store, project: str, name: str, *, allow_http: bool) -> 
     """Send a test message through a channel of a project; plain HTTP must be allowed.
 
     Raises:
-        UsageError: no such project or channel; the message could not be sent.
+        UsageError: the project or channel does not exist; the message could not be sent.
         InputError: the rules of the project cannot be read.
     """
     with store.read() as connection:

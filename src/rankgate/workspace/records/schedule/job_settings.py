@@ -212,7 +212,7 @@ def set_jobs_from_file(store: Store, project: str, file: Path) -> tuple[str, ...
     """Replace the jobs of a project by the jobs of a file; return their names.
 
     Raises:
-        UsageError: no such project.
+        UsageError: the project does not exist.
         InputError: the file cannot be read; the error has the line.
     """
     TomlFile.read(file, code=JOBS_CODE)  # errors name the file
@@ -228,7 +228,7 @@ def list_jobs(store: Store, project: str) -> StoreListing:
     """The jobs of a project with their last run and next due time.
 
     Raises:
-        UsageError: no such project.
+        UsageError: the project does not exist.
     """
     rows = []
     with store.read() as connection:
@@ -254,7 +254,7 @@ def list_runs(store: Store, project: str, job: str | None = None) -> StoreListin
     """The latest runs of a project's jobs, or of one job.
 
     Raises:
-        UsageError: no such project or job.
+        UsageError: the project or job does not exist.
     """
     with store.read() as connection:
         project_id = projects.get_by_name(connection, project).id

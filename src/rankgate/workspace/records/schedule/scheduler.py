@@ -63,7 +63,7 @@ def run_job_now(store: Store, project: str, name: str, folder: Path | None) -> J
     """Run a job at once for cron or a person, without retries.
 
     Raises:
-        UsageError: no such project or job.
+        UsageError: the project or job does not exist.
     """
     with store.write() as connection:
         number = projects.get_by_name(connection, project).id

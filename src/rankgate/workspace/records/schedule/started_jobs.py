@@ -105,7 +105,7 @@ def start_step(
 
 
 def read_progress(log: str) -> tuple[int, int] | None:
-    r"""The last step that a log reports, and the number of steps; None without any.
+    r"""The last step in a log, and the number of steps; None if there are none.
 
     >>> read_progress("$ rankgate snapshot shop queries\nstep 3 of 40\nstep 17 of 40\n")
     (17, 40)

@@ -42,7 +42,7 @@ class StoreStorage:
         """Open a store and one of its projects.
 
         Raises:
-            UsageError: there is no such store or project.
+            UsageError: the store or project does not exist.
         """
         return cls(StoredProject.open(store, project))
 

@@ -92,7 +92,7 @@ def read_pair(connection: Connection, request: WebRequest) -> EvaluationPair:
     """Read the evaluations, the metric and the system that a request names.
 
     Raises:
-        Refused: the project has no such record.
+        Refused: the record does not exist in the project.
         UsageError: the evaluations share no metric.
     """
     fields = request.values

@@ -57,7 +57,7 @@ def find_record(connection: Connection, request: WebRequest, name: str | None = 
     """The record named in the path, by the first letters of its hash or by its number.
 
     Raises:
-        Refused: the project has no such record.
+        Refused: the record does not exist in the project.
     """
     try:
         return records.find_record(connection, request.project.id, name or request.path["record"])

@@ -85,7 +85,7 @@ def live_engine(request: WebRequest, name: str) -> Configuration:
     """An engine of the project of a request, within the limits of the server.
 
     Raises:
-        UsageError: no such engine; a host, a secret, a program or a file that is not allowed.
+        UsageError: the engine does not exist; a host, secret, program or file is not allowed.
         InputError: a setting is no longer valid.
     """
     with request.store.read() as connection:

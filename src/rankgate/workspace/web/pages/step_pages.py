@@ -119,7 +119,7 @@ class StepView:
         text: the output of the project, or the missing input.
         path: the path of the page of the step; empty without one.
         label: the label of the link to that page.
-        route: the route of its button; empty where people work on the page.
+        route: the route of its button; empty if people work on the page itself.
         form_values: the first values of the form of the button.
         open_settings: the settings that are visible at first.
         warning: a warning about the step.
