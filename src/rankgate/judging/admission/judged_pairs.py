@@ -47,7 +47,7 @@ class JudgeGrades(ByContent):
         asked: the pool sent to the judge, drawn before it answered, such as that of admit-plan; by
             default every pair that people graded. If it leaves out pairs that people graded, the
             result states their number: if the pairs are chosen after the answers, the sample may
-                hold only correct answers.
+            hold only correct answers.
         attacked: ratings by the judge of the same pairs under attack, as rate --attack writes.
         repeated: the judge's grades by what was varied, as ``model:A,prompt:1=FILE``; every level
             goes with every level of the others. Shows what each adds to the variance of grades.
