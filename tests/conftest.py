@@ -13,7 +13,7 @@ from support.isolation import unchanged_process  # noqa: F401 - around every tes
 from support.needs import SHARED, mark, print_skipped, register
 from support.opensearch import opensearch  # noqa: F401 - as above
 from support.postgresql import postgresql_server  # noqa: F401 - one server for all folders
-from support.selection import order, save_skipped, select
+from support.selection import is_left_out, order, save_skipped, select
 from support.spark import spark_session  # noqa: F401 - one for all modules
 from support.stores import new_database, new_file, new_store, url  # noqa: F401 - as above
 from support.wording import pytest_sessionfinish, pytest_testnodedown  # noqa: F401 - hooks
@@ -38,6 +38,10 @@ WORDING = {"raises", "refused", "assert_refused", "assert_warned", "assert_wordi
 
 def pytest_configure(config):
     register(config)
+
+
+def pytest_ignore_collect(collection_path):
+    return is_left_out(collection_path) or None
 
 
 def pytest_collection_modifyitems(config, items):

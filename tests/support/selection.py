@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import random
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 ORDER = os.environ.get("RANKGATE_TESTS_ORDER", "")
 SKIPPED = os.environ.get("RANKGATE_TESTS_SKIPPED")
 ONLY = os.environ.get("RANKGATE_TESTS_ONLY")
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def order(items: list[pytest.Item]) -> None:
@@ -40,6 +42,18 @@ def order(items: list[pytest.Item]) -> None:
         items[:] = [item for tests in modules for item in tests]
     elif ORDER:
         raise pytest.UsageError(f"RANKGATE_TESTS_ORDER={ORDER}: reversed, or random:SEED")
+
+
+def is_left_out(path: Path) -> bool:
+    """True for a module without a test that an earlier run skipped: it need not be imported."""
+    return ONLY is not None and path.suffix == ".py" and path not in _selected_modules()
+
+
+@cache
+def _selected_modules() -> frozenset[Path]:
+    """The modules of the tests that an earlier run skipped."""
+    node_ids = json.loads(Path(str(ONLY)).read_text("utf-8"))
+    return frozenset(ROOT / node_id.partition("::")[0] for node_id in node_ids)
 
 
 def select(config: pytest.Config, items: list[pytest.Item]) -> None:
