@@ -370,6 +370,17 @@ def _check_value(field: Field, value: object) -> Any:
     return _read_moment(name, value) if field.kind == "moment" else value.replace("\r\n", "\n")
 
 
+def page_window(start: int | None, size: int, total: int) -> tuple[slice, int | None]:
+    """The rows of a page, and the start of the next page; None for the last page.
+
+    >>> page_window(None, 50, 120), page_window(100, 50, 120)
+    ((slice(0, 50, None), 50), (slice(100, 150, None), None))
+    """
+    first = max(start or 0, 0)
+    end = first + size
+    return slice(first, end), end if end < total else None
+
+
 def is_true(value: object) -> bool:
     """True if a flag is set in a form, an address or JSON."""
     return value is True or (isinstance(value, str) and value.lower() in _TRUE_TEXTS)

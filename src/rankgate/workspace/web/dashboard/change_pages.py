@@ -38,7 +38,7 @@ from rankgate.workspace.web.dashboard.recorded_results import (
 )
 from rankgate.workspace.web.dashboard.side_lists import make_side_lists
 from rankgate.workspace.web.replies import PageReply, not_found
-from rankgate.workspace.web.web_request import MANAGING_ROLES
+from rankgate.workspace.web.web_request import MANAGING_ROLES, page_window
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -64,16 +64,15 @@ _COLUMNS = ("query_id", "text", "before", "after", "change", "judged_before", "j
 
 def change_page(request: WebRequest) -> PageReply:
     """The page with the metrics of two evaluations, the cause of the change, and fallen queries."""
-    start = max(request.values["start"] or 0, 0)
     with request.store.read() as connection:
         pair = read_pair(connection, request)
         changes = query_changes(request, *pair.metric_points)
         sorted_changes = (
             None if changes is None else sort_worst_first(changes, pair.metric_points[1])
         )
-        page_rows = (
-            [] if sorted_changes is None else sorted_changes.slice(start, _PAGE_SIZE).to_dicts()
-        )
+        total = 0 if sorted_changes is None else len(sorted_changes)
+        window, next_start = page_window(request.values["start"], _PAGE_SIZE, total)
+        page_rows = [] if sorted_changes is None else sorted_changes[window].to_dicts()
         query_ids = [row["query_id"] for row in page_rows]
         texts = queries_documents.read_query_texts(connection, request.project.id, query_ids)
         fallen = fallen_queries(request, pair)
@@ -95,7 +94,6 @@ def change_page(request: WebRequest) -> PageReply:
         }
         for row in page_rows
     ]
-    total = 0 if sorted_changes is None else len(sorted_changes)
     data = {
         "project": request.project.name,
         "before": _side_view(request, pair.earlier, pair.metric_points[0]),
@@ -107,7 +105,7 @@ def change_page(request: WebRequest) -> PageReply:
         "fallen": len(fallen),
         "moved": total,
         "count": 0 if changes is None else len(changes),
-        "next": start + _PAGE_SIZE if start + _PAGE_SIZE < total else None,
+        "next": next_start,
         "missing": missing,
         "comments": comments,
     }

@@ -32,6 +32,7 @@ from rankgate.workspace.web.pages.document_card import image_sources
 from rankgate.workspace.web.pages.document_view import document_title, document_view, read_titles
 from rankgate.workspace.web.pages.highlighting import QueryWords
 from rankgate.workspace.web.replies import PageReply, not_found
+from rankgate.workspace.web.web_request import page_window
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -293,8 +294,8 @@ def queries_page(request: WebRequest) -> PageReply:
     ]
     if search_text:
         rows = [row for row in rows if search_text in f"{row.query_id} {row.text}".lower()]
-    after = max(fields["after"] or 0, 0)
-    page_rows = rows[after : after + _PAGE_SIZE]
+    window, next_start = page_window(fields["after"], _PAGE_SIZE, len(rows))
+    page_rows = rows[window]
     metrics = values.metrics if values else []
     data = {
         "project": request.project.name,
@@ -303,7 +304,7 @@ def queries_page(request: WebRequest) -> PageReply:
         "record": latest.sha256 if latest else None,
         "total": len(rows),
         "words": fields["words"],
-        "next": after + _PAGE_SIZE if after + _PAGE_SIZE < len(rows) else None,
+        "next": next_start,
     }
     addresses = {row.query_id: query_address(request, row.query_id) for row in page_rows}
     column_names = ("query_id", "text", "system", *metrics, "comments")

@@ -47,6 +47,7 @@ from rankgate.workspace.web.dashboard.recorded_results import (
 )
 from rankgate.workspace.web.pages.document_view import read_titles
 from rankgate.workspace.web.replies import FileReply, PageReply, not_found
+from rankgate.workspace.web.web_request import page_window
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -460,14 +461,14 @@ def _draw_picture(request: WebRequest) -> Any:
 
 def query_values_page(request: WebRequest) -> PageReply:
     """The page of all values per query of a record."""
-    start = max(request.values["after"] or 0, 0)
     with request.store.read() as connection:
         record = find_record(connection, request)
         values = read_query_values(request, record)
         if values is None:
             raise not_found("table of values")
         value_table = values.table
-        page_rows = value_table.slice(start, _PAGE_SIZE)
+        window, next_start = page_window(request.values["after"], _PAGE_SIZE, len(value_table))
+        page_rows = value_table[window]
         query_ids = page_rows["query_id"].unique()
         texts = queries_documents.read_query_texts(connection, request.project.id, query_ids)
     data = {
@@ -476,7 +477,7 @@ def query_values_page(request: WebRequest) -> PageReply:
         "head": page_rows.columns,
         "rows": page_rows.rows(),
         "total": len(value_table),
-        "next": start + _PAGE_SIZE if start + _PAGE_SIZE < len(value_table) else None,
+        "next": next_start,
     }
     extra = {
         "record_group": _kind_group(record.kind),

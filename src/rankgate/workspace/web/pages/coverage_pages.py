@@ -28,6 +28,7 @@ from rankgate.store.rating import batch_rules, batches, ratings, tasks
 from rankgate.store.rows import now
 from rankgate.workspace.web.pages.document_view import read_titles
 from rankgate.workspace.web.replies import ActionReply, PageReply, not_found
+from rankgate.workspace.web.web_request import page_window
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,9 +55,8 @@ def page_of_runs(
     request: WebRequest, project_runs: Sequence[StoredRun]
 ) -> tuple[Sequence[StoredRun], int | None]:
     """The runs of a page, and the start of the next page; None for the last page."""
-    start = max(request.values["after"] or 0, 0)
-    end = start + _MAX_RUNS
-    return project_runs[start:end], end if end < len(project_runs) else None
+    window, next_start = page_window(request.values["after"], _MAX_RUNS, len(project_runs))
+    return project_runs[window], next_start
 
 
 def coverage_page(request: WebRequest) -> PageReply:
