@@ -11,20 +11,32 @@ import pytest
 pytestmark = pytest.mark.linux
 
 START = "from rankgate.__main__ import main; main()"
+EVAL = ["eval", "q", "r", "-m", "AP"]
 # each thread addresses memory too, and a machine may have a hundred cores
 FEW = {**os.environ, "POLARS_MAX_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The files of a command that ran once, which compiles its modules.
+
+    If memory for it lacks, Python's parser says that the syntax of a module is wrong.
+    """
+    folder = tmp_path_factory.mktemp("limited")
+    (folder / "q").write_text("1 0 a 1\n")
+    (folder / "r").write_text("1 Q0 a 1 2 x\n")
+    subprocess.run([sys.executable, "-c", START, *EVAL], cwd=folder, check=True)
+    return folder
+
+
 @pytest.mark.parametrize("megabytes", [200, 300, 600, 8000])
-def test_a_limit_of_memory(tmp_path, megabytes):
+def test_a_limit_of_memory(folder, megabytes):
     import resource
 
-    (tmp_path / "q").write_text("1 0 a 1\n")
-    (tmp_path / "r").write_text("1 Q0 a 1 2 x\n")
     limit = megabytes << 20
     process = subprocess.run(
-        [sys.executable, "-c", START, "eval", "q", "r", "-m", "AP"],
-        cwd=tmp_path,
+        [sys.executable, "-c", START, *EVAL],
+        cwd=folder,
         capture_output=True,
         text=True,
         check=False,
