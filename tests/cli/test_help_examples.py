@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import re
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 from rankgate.interface.cli import COMMANDS
 from rankgate.online.interleaving.simulate_tests import sensitivity
+from support.once import make_once
 from support.programs import ROOT, importable
 
 with importable(ROOT / "release"):
@@ -35,16 +35,7 @@ _PRINTS_NO_SENTENCE = re.compile(r"--format (pool|pdf|policy)|compare .* --query
 @pytest.fixture(scope="session")
 def world(tmp_path_factory):
     """The files of the examples, written once for all workers."""
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if base.name.startswith("popen-") else base
-    folder = shared / "example-files"
-    with Path(shared / "example-files.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not folder.exists():
-            (partial := shared / "example-files.partial").mkdir()
-            example_files.write(partial)
-            partial.rename(folder)
-    return folder
+    return make_once(tmp_path_factory, "example-files", example_files.write)
 
 
 @pytest.fixture(autouse=True)

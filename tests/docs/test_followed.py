@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from support.once import make_once
 from support.programs import tool
 
 ROOT = Path(__file__).parents[2]
@@ -35,14 +36,18 @@ pytestmark = [pytest.mark.slow, pytest.mark.manual]
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory):
     """What is in the wheel, which is built once from this source tree."""
-    folder = tmp_path_factory.mktemp("wheel")
+    return make_once(tmp_path_factory, "wheel", _unpacked_wheel)
+
+
+def _unpacked_wheel(folder):
     command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, ROOT]
     if importlib.util.find_spec("hatchling"):
         command.append("--no-build-isolation")
     subprocess.run(command, check=True)
-    with zipfile.ZipFile(next(folder.glob("*.whl"))) as packed:
-        packed.extractall(folder / "wheel")
-    return folder / "wheel"
+    wheel = next(folder.glob("*.whl"))
+    with zipfile.ZipFile(wheel) as packed:
+        packed.extractall(folder)
+    wheel.unlink()
 
 
 @pytest.fixture(scope="session")

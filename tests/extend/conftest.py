@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from support.once import make_once
+
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted(path.parent for path in (ROOT / "examples" / "plugins").glob("*/pyproject.toml"))
 BUILD = "import sys; from hatchling.build import build_wheel; build_wheel(sys.argv[1])"
@@ -23,14 +25,18 @@ WRONG = {
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory):
     """A folder with all example plug-ins, installed from their wheels."""
-    wheels, site = tmp_path_factory.mktemp("wheels"), tmp_path_factory.mktemp("site")
+    return make_once(tmp_path_factory, "plugins", _install_examples) / "site"
+
+
+def _install_examples(folder):
+    wheels, site = folder / "wheels", folder / "site"
+    wheels.mkdir()
     for project in EXAMPLES:
         subprocess.run([sys.executable, "-c", BUILD, str(wheels)], cwd=project, check=True)
     pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index", "--no-compile"]
     quiet = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     command = [*pip, "--target", str(site), *map(str, wheels.glob("*.whl"))]
     subprocess.run(command, check=True, env=quiet)
-    return site
 
 
 @pytest.fixture
