@@ -152,12 +152,12 @@ objects: build/objects/.ready  ## tests with objects of other libraries, in an e
 
 build/objects/.ready: tests/data/libraries.txt
 	$(PYTHON) -m venv $(@D)
-	PIP_CONSTRAINT= $(@D)/bin/python -m pip install -q --no-compile -r $< '.[serve]' pytest hypothesis
+	PIP_CONSTRAINT= $(@D)/bin/python -m pip install -q --no-compile -r $< '.[serve]' pytest pytest-xdist hypothesis
 	touch $@
 
 neighbours:            ## programs that work with PyTerrier, BEIR, LightGBM, XGBoost, MLflow
 	$(PYTHON) -m venv build/neighbours
-	PIP_CONSTRAINT= build/neighbours/bin/python -m pip install -q -r examples/neighbours/requirements.txt . pytest
+	PIP_CONSTRAINT= build/neighbours/bin/python -m pip install -q -r examples/neighbours/requirements.txt . pytest pytest-xdist hypothesis
 	PIP_CONSTRAINT= build/neighbours/bin/python -m pip install -q --no-deps beir==2.2.0  # without torch
 	build/neighbours/bin/python -m pytest -q -p no:cacheprovider tests/docs/test_neighbours.py
 
