@@ -153,10 +153,15 @@ def _once(value):
 
 
 def _content(result):
-    """A result as plain values; DuckDB adds floats in any order, so that last digits vary."""
+    """A result as plain values, without the time that a model took.
+
+    DuckDB adds floats in any order, so that last digits vary.
+    """
     values = result.to_dicts() if isinstance(result, pl.DataFrame) else result.to_dict()
     return json.loads(
-        json.dumps(values, default=str), parse_float=lambda text: f"{float(text):.9g}"
+        json.dumps(values, default=str),
+        parse_float=lambda text: f"{float(text):.9g}",
+        object_hook=lambda fields: {key: fields[key] for key in fields if key != "seconds"},
     )
 
 
