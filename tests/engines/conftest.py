@@ -59,6 +59,7 @@ def listed(text):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # the body would wait for an acknowledgement of the headers
 
     def log_message(self, *args):
         pass

@@ -74,6 +74,7 @@ class Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # the body would wait for an acknowledgement of the headers
 
     def log_message(self, *args):
         pass

@@ -52,6 +52,15 @@ def test_a_port_in_use_is_an_error():
     assert refused.value.code == "cannot-listen"
 
 
+def test_the_body_of_an_answer_does_not_wait_for_an_acknowledgement():
+    with (
+        open_listener("127.0.0.1", 0) as listener,
+        socket.create_connection(listener.getsockname()),
+        listener.accept()[0] as accepted,
+    ):
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
 def test_the_first_start_makes_the_admin_once(tmp_path):
     file = tmp_path / "judging.db"
     with started(file) as (_, address, link):
