@@ -54,9 +54,12 @@ def codes() -> dict[str, list[str]]:
     """The messages of each code, in the order of files."""
     messages_by_code: dict[str, list[str]] = defaultdict(list)
     for path in sorted(SOURCE.rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        texts = _assigned(tree)
-        for node in ast.walk(tree):
+        source = path.read_text(encoding="utf-8")
+        if "code=" not in source and "default_code" not in source:
+            continue
+        syntax_nodes = list(ast.walk(ast.parse(source)))
+        texts = _assigned(syntax_nodes)
+        for node in syntax_nodes:
             for code, message in _raised(node, texts):
                 if message not in messages_by_code[code]:
                     messages_by_code[code].append(message)
@@ -71,11 +74,11 @@ def _names_default_code(target: ast.expr) -> bool:
     return isinstance(target, ast.Name) and target.id == "default_code"
 
 
-def _assigned(tree: ast.AST) -> list[tuple[int, str, str]]:
+def _assigned(syntax_nodes: list[ast.AST]) -> list[tuple[int, str, str]]:
     """Messages that have a name before they are raised, such as ``problem``, with their lines."""
     return [
         (node.lineno, node.targets[0].id, text)
-        for node in ast.walk(tree)
+        for node in syntax_nodes
         if isinstance(node, ast.Assign)
         and isinstance(node.targets[0], ast.Name)
         and (text := _text(node.value)) is not None
