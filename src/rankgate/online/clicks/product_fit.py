@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _MAX_CYCLES = 2_000
 _MIN_GAIN = 1e-4  # gain of a cycle in the log-likelihood of the log; one standard error is 0.5
 _TINY = 1e-12
+_SMALLEST = float(np.finfo(np.float64).tiny)
 _Z = 1.959963984540054
 MAX_PROBABILITY = 1 - 1e-9  # a probability of 1 is a fixed point of EM
 
@@ -141,10 +142,8 @@ def fit_product(counts: CellCounts, prior: float = 0.0) -> ProductFit:
         )
 
     def height(a: Floats, e: Floats) -> float:
-        from scipy.special import xlog1py, xlogy
-
-        p = a[pair] * e[cell]
-        value = float((xlogy(clicks, p) + xlog1py(misses, -p)).sum())
+        p = a[pair] * e[cell]  # 0 only without clicks
+        value = float((clicks * np.log(np.maximum(p, _SMALLEST)) + misses * np.log1p(-p)).sum())
         if prior:
             value += prior * float((np.log(a) + np.log1p(-a))[shown_of_pair > 0].sum())
         return value
