@@ -8,7 +8,7 @@ from rankgate.measurement.stats.multiple_comparisons import friedman
 from rankgate.measurement.stats.paired_tests import MAX_EXACT, signed_ranks
 from rankgate.measurement.stats.query_reliability import spearman_brown, split_half
 from rankgate.measurement.stats.rank_correlation import kendall, pearson, spearman
-from rankgate.measurement.stats.studentized_range import range_quantile
+from rankgate.measurement.stats.studentized_range import range_quantile, range_tail
 
 # R, ?cor.test: Hunter L measures of lightness and panel scores of tuna (Hollander & Wolfe 1973)
 TUNA = np.array(
@@ -219,6 +219,18 @@ def test_nemenyi_finds_a_pair_where_ranks_differ_by_more_than_the_critical_diffe
     assert ((gap > result.critical) == (result.nemenyi < 0.05)).all()
     peer = stats.studentized_range.sf(gap / np.sqrt(3 * 4 / (6 * 22)) * np.sqrt(2), 3, np.inf)
     assert result.nemenyi == pytest.approx(peer, abs=1e-6)
+
+
+@pytest.mark.parametrize("queries", [7, 50])
+def test_nemenyi_of_distinct_differences_is_that_of_each_pair(queries):
+    """Equal differences of rank sums share a p-value, which rounding moves by about 1e-16."""
+    matrix = np.random.default_rng(queries).integers(0, 5, (queries, 60)) / 4
+    result = friedman(matrix)
+    first, second = np.triu_indices(60, 1)
+    gap = np.abs(result.ranks[first] - result.ranks[second])
+    expected = range_tail(gap / np.sqrt(60 * 61 / (6 * queries)) * np.sqrt(2), 60)
+    np.testing.assert_allclose(result.nemenyi[first, second], expected, rtol=0, atol=1e-14)
+    np.testing.assert_array_equal(result.nemenyi, result.nemenyi.T)
 
 
 def test_friedman_where_all_agree_and_where_all_is_tied():

@@ -359,7 +359,8 @@ def friedman(matrix: Floats, level: float = 0.95) -> Friedman:
 
     n, systems = matrix.shape
     low, high = tie_ends(-matrix)
-    mean = ((low + high) / 2).mean(axis=0)
+    doubled_rank_sums = (low + high).sum(axis=0)  # whole numbers, as ties have half ranks
+    mean = doubled_rank_sums / (2 * n)
     tie_sum = float(((high - low + 1) ** 2 - 1).sum())  # t values in a tie of t: t³ − t
     scale = n * systems * (systems**2 - 1)
     uncorrected = 12 * n / (systems * (systems + 1)) * (mean**2).sum() - 3 * n * (systems + 1)
@@ -375,9 +376,9 @@ def friedman(matrix: Floats, level: float = 0.95) -> Friedman:
     )
     f_p = float(fdtrc(systems - 1, (systems - 1) * (n - 1), f)) if n > 1 else nan
     error = np.sqrt(systems * (systems + 1) / (6 * n))
-    upper = np.triu_indices(systems, 1)
-    gap = np.abs(mean[upper[0]] - mean[upper[1]])
-    p = np.eye(systems)
-    p[upper] = p.T[upper] = range_tail(gap / error * np.sqrt(2), systems)
+    gaps = np.abs(doubled_rank_sums[:, None] - doubled_rank_sums)
+    distinct_gaps, gap_index = np.unique(gaps, return_inverse=True)
+    p = range_tail(distinct_gaps / (2 * n) / error * np.sqrt(2), systems)[gap_index]
+    np.fill_diagonal(p, 1.0)
     critical = float(range_quantile(level, systems) / np.sqrt(2) * error)
     return Friedman(mean, chi, float(chdtrc(systems - 1, chi)), f, f_p, p, critical)
