@@ -496,21 +496,14 @@ def _document(row: dict[str, Any] | None) -> tuple[str, str, str]:
 
 def _rows(result: Comparisons) -> PlainRows:
     """Rows by candidate, metric and query."""
-    columns = ("candidate", "metric", "query_id", "baseline", "candidate_value", "delta")
+    values = ("metric", "query_id", "baseline", "candidate", "delta")
+    rows = [
+        (comparison.candidate.name, *row)
+        for comparison in result.comparisons
+        for row in comparison.queries.select(values).iter_rows()
+    ]
     return PlainRows(
-        columns,
-        [
-            (
-                comparison.candidate.name,
-                row["metric"],
-                row["query_id"],
-                row["baseline"],
-                row["candidate"],
-                row["delta"],
-            )
-            for comparison in result.comparisons
-            for row in comparison.queries.iter_rows(named=True)
-        ],
+        ("candidate", "metric", "query_id", "baseline", "candidate_value", "delta"), rows
     )
 
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from rankgate.core.present.document_model import Grid, make_printable
 from rankgate.core.present.number_formats import (
     count_noun,
@@ -26,8 +28,6 @@ from rankgate.core.present.number_formats import (
 from rankgate.measurement.stats.weighted_means import LEAST_EFFECTIVE, MOST_SPREAD
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rankgate.decisions.comparison.comparison import Comparison, Comparisons, ManySystems
 
 
@@ -140,6 +140,7 @@ def leaderboard(result: Comparisons, *, best_first: bool = False) -> tuple[Grid,
     means, better, test = (
         _many_system_figures(result) if result.many else _two_system_figures(result)
     )
+    marks = [system_mark(i) for i in range(len(systems))]
     numbered_systems = list(enumerate(systems))
     if best_first:
         sign = 1 if first_comparison.names[0] in first_comparison.lower else -1
@@ -149,10 +150,10 @@ def leaderboard(result: Comparisons, *, best_first: bool = False) -> tuple[Grid,
         )
     rows = tuple(
         (
-            f"{system_mark(i)} {make_printable(name)}",
+            f"{marks[i]} {make_printable(name)}",
             *(
                 format_decimal(means.get((metric, i)))
-                + "".join(map(system_mark, sorted(better.get((metric, i), ()))))
+                + "".join(marks[worse] for worse in sorted(better.get((metric, i), ())))
                 for metric in first_comparison.names
             ),
         )
@@ -189,12 +190,23 @@ def _many_system_figures(result: Comparisons) -> _Figures:
         (row["metric"], index_of_system[row["system"]]): row["mean"]
         for row in many_systems.means.iter_rows(named=True)
     }
-    better: dict[tuple[str, int], list[int]] = {}
-    for row in many_systems.pairs.iter_rows(named=True):
-        if row["p_tukey"] is not None and row["p_tukey"] < 1 - many_systems.level and row["delta"]:
-            pair = (index_of_system[row["first"]], index_of_system[row["second"]])
-            better_system, worse_system = pair if row["gain"] > 0 else pair[::-1]
-            better.setdefault((row["metric"], better_system), []).append(worse_system)
+    is_significant = (pl.col("p_tukey") < 1 - many_systems.level) & (pl.col("delta") != 0)
+    first, second = (
+        pl.col(name).replace_strict(index_of_system, return_dtype=pl.Int64)
+        for name in ("first", "second")
+    )
+    is_first_better = pl.col("gain") > 0
+    worse_systems = (
+        many_systems.pairs.filter(is_significant)
+        .select(
+            "metric",
+            better=pl.when(is_first_better).then(first).otherwise(second),
+            worse=pl.when(is_first_better).then(second).otherwise(first),
+        )
+        .group_by("metric", "better")
+        .agg("worse")
+    )
+    better = {(metric, system): worse for metric, system, worse in worse_systems.iter_rows()}
     return means, better, "Tukey's HSD, paired, corrected for all pairs of a metric"
 
 
@@ -346,7 +358,7 @@ def many_grids(result: ManySystems, *, pairs: bool = True) -> list[tuple[str, Gr
             format_p_value(row["p_randomised"]),
             format_p_value(row.get("p_nemenyi")),
         )
-        for row in result.pairs.iter_rows(named=True)
+        for row in (result.pairs.iter_rows(named=True) if pairs else ())
     ]
     reliability_rows = [
         (
@@ -371,7 +383,7 @@ def many_grids(result: ManySystems, *, pairs: bool = True) -> list[tuple[str, Gr
             str(row["n"]),
             format_number(row.get("mean_rank"), 2),
         )
-        for row in result.means.iter_rows(named=True)
+        for row in (result.means.iter_rows(named=True) if pairs else ())
     ]
     anova = [
         (row["metric"], format_number(row["f"], 2), format_p_value(row["p_value"]))
@@ -407,7 +419,7 @@ def many_grids(result: ManySystems, *, pairs: bool = True) -> list[tuple[str, Gr
             "all systems, best first",
             Grid(
                 ("metric", "system", "mean", "queries", "mean\nrank"),
-                tuple(means) if pairs else (),
+                tuple(means),
                 frozenset({0, 1}),
             ),
         ),
@@ -422,7 +434,7 @@ def many_grids(result: ManySystems, *, pairs: bool = True) -> list[tuple[str, Gr
             "every pair, first minus second (Tukey's HSD, paired; randomised; Nemenyi by ranks)",
             Grid(
                 (*_PAIR, f"{level}\n(Tukey)", "p\n(Tukey)", "p\n(random.)", "p\n(Nemenyi)"),
-                tuple(pair_rows) if pairs else (),
+                tuple(pair_rows),
                 frozenset({0, 1, 2}),
                 keys=3,
             ),
