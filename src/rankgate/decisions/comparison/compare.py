@@ -26,14 +26,14 @@ from rankgate.data.score_parts import EVERYTHING, Need, Supply
 from rankgate.decisions.comparison.comparison import Comparisons
 from rankgate.decisions.comparison.comparison_tables import (
     iterate_candidates,
-    list_table,
-    query_table,
+    joined_lists,
+    query_tables,
 )
 from rankgate.decisions.comparison.design import Design
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.comparison.list_metrics import ComparedLists, ListTotals, with_list_totals
 from rankgate.decisions.comparison.many_systems import compare_many
-from rankgate.decisions.comparison.paired_values import pair_values
+from rankgate.decisions.comparison.paired_values import pair_with_each
 from rankgate.decisions.comparison.pairs import ComparisonRules, compare_pairs
 from rankgate.decisions.comparison.reported_systems import reported_tables, stated_metrics
 from rankgate.measurement.evaluation.evaluate import FromRuns
@@ -128,15 +128,12 @@ def design_systems(
     baseline, *candidates = (
         lists.scored(system_index, system) for system_index, system in enumerate(scored.models)
     )
-    tables = [
-        query_table(
-            baseline,
-            candidate,
-            pair_values(baseline, candidate, unequal),
-            list_table(baseline, candidate),
-        )
-        for candidate in candidates
-    ]
+    tables = query_tables(
+        baseline,
+        candidates,
+        pair_with_each(baseline, candidates, unequal),
+        joined_lists(baseline, candidates),
+    )
     clusters = read_clusters(system.tagged for system in scored.models)
     documents: Sequence[pl.DataFrame | None] = [None] * len(tables)
     if scored.parts:

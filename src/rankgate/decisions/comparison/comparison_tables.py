@@ -5,7 +5,7 @@ The verb ``ranks`` gives the judged share and the mix of grades by rank.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -22,6 +22,7 @@ from rankgate.data.collection import TASK_FIELDS, Collection
 from rankgate.data.foreign_frames import frames_by_system
 from rankgate.data.library_objects import read_rankings
 from rankgate.data.read import is_ranking
+from rankgate.decisions.comparison.comparison_columns import LATENCY
 from rankgate.measurement.evaluation.query_slices import unanswered_sentence
 from rankgate.measurement.evaluation.scored_system import Scorer
 from rankgate.measurement.scoring.alignment.top_documents import rename_duplicates
@@ -54,22 +55,46 @@ def iterate_candidates(
         yield None, candidates
 
 
-def query_table(
-    baseline: ScoredRun, candidate: ScoredRun, values: PairedValues, lists: pl.DataFrame
-) -> pl.DataFrame:
-    """The table of compared queries: metrics in order, for each metric the worst query first.
+def query_tables(
+    baseline: ScoredRun,
+    candidates: Sequence[ScoredRun],
+    values: Sequence[PairedValues],
+    lists: pl.DataFrame,
+) -> list[pl.DataFrame]:
+    """The table of compared queries of each pair: metrics in order, the worst query of each first.
 
-    ``lists`` is the result of `list_table`.
+    Args:
+        baseline: the scored baseline.
+        candidates: the scored candidates.
+        values: the values of the baseline and each candidate.
+        lists: the result of `joined_lists` for the same systems.
     """
-    overlap_of_query = _overlap(lists)
-    judged_shares = baseline.queries.select(
-        "query_id", pl.col("judged").alias("judged_baseline")
-    ).join(
-        candidate.queries.select("query_id", pl.col("judged").alias("judged_candidate")),
-        on="query_id",
-        how="full",
-        coalesce=True,
+    table = pl.concat(_value_rows(pair, paired) for pair, paired in enumerate(values))
+    table = table.drop_nans("delta").sort("pair", "metric", "gain", "query_id")
+    judged_of_baseline, *judged_of_candidates = (
+        system.queries.select("query_id", "judged") for system in (baseline, *candidates)
     )
+    judged_shares = pl.concat(judged_of_candidates).insert_column(
+        0, _pairs_of(judged_of_candidates)
+    )
+    for details, keys in (
+        (judged_of_baseline.rename({"judged": "judged_baseline"}), ["query_id"]),
+        (judged_shares.rename({"judged": "judged_candidate"}), ["pair", "query_id"]),
+        (_overlap(lists), ["pair", "query_id"]),
+    ):
+        table = table.join(details, on=keys, how="left", maintain_order="left")
+    metric_names = pl.Series("metric", values[0].metrics, pl.String).gather(table["metric"])
+    tables = split_pairs(table.with_columns(metric_names), len(candidates))
+    return [
+        query_rows.join(tag_table(baseline, candidate), "query_id", "left", maintain_order="left")
+        if baseline.tags or candidate.tags
+        else query_rows
+        for candidate, query_rows in zip(candidates, tables, strict=True)
+    ]
+
+
+def _value_rows(pair: int, values: PairedValues) -> pl.DataFrame:
+    """The values of a pair of systems: a row per metric and query, metrics by number."""
     delta = values.candidate - values.baseline
     columns = {
         "baseline": values.baseline,
@@ -77,22 +102,30 @@ def query_table(
         "delta": delta,
         "gain": values.signs * delta,
     }
-    metric_count, query_count = len(values.metrics), len(values.query_ids)
+    query_count, metric_count = delta.shape
     query_ids = pl.Series("query_id", values.query_ids, dtype=pl.String)
-    metrics = pl.Series("metric", values.metrics, dtype=pl.Enum(values.metrics))
-    table = pl.DataFrame(
+    return pl.DataFrame(
         [
+            pl.Series("pair", np.full(delta.size, pair, np.uint32)),
             query_ids.gather(np.tile(np.arange(query_count), metric_count)),
-            metrics.gather(np.repeat(np.arange(metric_count), query_count)),
+            pl.Series("metric", np.repeat(np.arange(metric_count), query_count)),
             *(pl.Series(name, matrix.T.ravel()) for name, matrix in columns.items()),
         ]
     )
-    table = table.drop_nans("delta").sort("metric", "gain", "query_id")
-    table = table.with_columns(pl.col("metric").cast(pl.String))
-    tags = [tag_table(baseline, candidate)] if baseline.tags or candidate.tags else []
-    for details in (judged_shares, overlap_of_query, *tags):
-        table = table.join(details, on="query_id", how="left", maintain_order="left")
-    return table
+
+
+def _pairs_of(tables: Sequence[pl.DataFrame]) -> pl.Series:
+    """The number of the pair of each row of tables, one table for each pair."""
+    return pl.Series(
+        "pair", np.repeat(np.arange(len(tables), dtype=np.uint32), [*map(len, tables)])
+    )
+
+
+def split_pairs(table: pl.DataFrame, count: int) -> list[pl.DataFrame]:
+    """The rows of each pair of systems, from a table that is sorted by its column ``pair``."""
+    ends = np.searchsorted(table["pair"].to_numpy(), np.arange(count), side="right").tolist()
+    rows = table.drop("pair")
+    return [rows.slice(begin, end - begin) for begin, end in zip([0, *ends], ends, strict=False)]
 
 
 def tag_table(*systems: ScoredRun) -> pl.DataFrame:
@@ -111,38 +144,53 @@ def _overlap(lists: pl.DataFrame) -> pl.DataFrame:
     """The number of common documents, divided by the length of the longer list."""
     of_baseline = pl.col("system") == "baseline"
     longer_length = pl.max_horizontal(of_baseline.sum(), (~of_baseline).sum())
-    return lists.group_by("query_id").agg(
+    return lists.group_by("pair", "query_id").agg(
         overlap=(of_baseline & pl.col("moved").is_not_null()).sum() / longer_length
     )
 
 
-def list_table(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
-    """Both lists, each document with the ranks that it gained against the other list."""
-    tables = []
-    for name, system, other_system in (
-        ("baseline", baseline, candidate),
-        ("candidate", candidate, baseline),
-    ):
-        other_ranks = other_system.lists.select("query_id", "doc_id", pl.col("rank").alias("there"))
-        ranks_gained = pl.col("there") - pl.col("rank")
-        tables.append(
-            system.lists.join(
-                other_ranks, on=["query_id", "doc_id"], how="left", maintain_order="left"
-            ).select(
-                "query_id",
-                pl.lit(name).alias("system"),
-                "rank",
-                "doc_id",
-                "grade",
-                ranks_gained.alias("moved"),
-            )
-        )
-    return pl.concat(tables)
+def joined_lists(baseline: ScoredRun, candidates: Sequence[ScoredRun]) -> pl.DataFrame:
+    """Both lists of each pair, each document with the ranks that it gained against the other list.
+
+    Returns:
+        ``pair``, the number of the candidate, and the columns of a comparison's lists.
+    """
+    baseline_list, *candidate_lists = (
+        system.lists.select("query_id", "rank", "doc_id", "grade")
+        for system in (baseline, *candidates)
+    )
+    pairs = [(baseline_list, candidate_list) for candidate_list in candidate_lists]
+    lists = [table for pair in pairs for table in pair]
+    other_lists = [table for pair in pairs for table in reversed(pair)]
+    # a list has the number 2·pair for the baseline, 2·pair + 1 for the candidate
+    rows, other_rows = (
+        pl.concat(tables).with_columns(list=_pairs_of(tables)) for tables in (lists, other_lists)
+    )
+    list_number = pl.col("list")
+    return rows.join(
+        other_rows.select("list", "query_id", "doc_id", other_rank="rank"),
+        on=["list", "query_id", "doc_id"],
+        how="left",
+        maintain_order="left",
+    ).select(
+        "query_id",
+        pl.when(list_number % 2 == 0)
+        .then(pl.lit("baseline"))
+        .otherwise(pl.lit("candidate"))
+        .alias("system"),
+        "rank",
+        "doc_id",
+        "grade",
+        moved=pl.col("other_rank") - pl.col("rank"),
+        pair=list_number // 2,
+    )
 
 
 def latency_table(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
     """Quantiles of latency by system; no row for a system without latencies."""
     latency = pl.col("latency_ms")
+    if not any(system.queries["latency_ms"].count() for system in (baseline, candidate)):
+        return LATENCY.empty()
     quantiles = [
         latency.quantile(q, "linear").alias(f"p{round(q * 100)}") for q in (0.5, 0.9, 0.95, 0.99)
     ]
@@ -174,8 +222,8 @@ def unanswered_warnings(baseline: ScoredRun, candidate: ScoredRun) -> list[str]:
     """A sentence for each system with failed or unanswered queries."""
     sentences = []
     for system in (baseline, candidate):
-        states = dict(system.queries.group_by("state").len().iter_rows())
-        if states.get("failed"):
+        if (system.queries["state"] == "failed").any():
+            states = dict(system.queries.group_by("state").len().iter_rows())
             sentences.append(f"{unanswered_sentence(system.name, states)}.")
     return sentences
 

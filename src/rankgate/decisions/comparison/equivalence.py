@@ -108,8 +108,10 @@ def relative_differences(values: PairedValues, test: Test) -> pl.DataFrame:
     """The table `RELATIVE` of one candidate; empty unless the test asks for it."""
     from rankgate.measurement.stats.paired_tests import fieller
 
+    if not test.relative:
+        return RELATIVE.empty()
     rows = []
-    for j, metric in enumerate(values.metrics) if test.relative else ():
+    for j, metric in enumerate(values.metrics):
         ratio = fieller(*_defined_values(values, j), test.level)
         bounds = [end if np.isfinite(end) else np.nan for end in (ratio.low, ratio.high)]
         rows.append(

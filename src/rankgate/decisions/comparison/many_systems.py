@@ -25,7 +25,7 @@ from rankgate.decisions.comparison.comparison_columns import (
     RELIABILITY,
 )
 from rankgate.decisions.comparison.inference import MAX_INTERVAL_RESAMPLES
-from rankgate.decisions.comparison.paired_values import metric_signs, value_table
+from rankgate.decisions.comparison.paired_values import ValueTable, metric_signs
 from rankgate.measurement.stats.weighted_means import QueryClusters
 
 if TYPE_CHECKING:
@@ -46,15 +46,21 @@ _INTERVAL_NAMES = ("tau_low", "tau_high", "spearman_low", "spearman_high")
 
 
 def order_intervals(
-    runs: Sequence[ScoredRun], signs: Mapping[str, float], test: Test
+    metrics: Sequence[str], values: Floats, signs: Mapping[str, float], test: Test
 ) -> dict[tuple[str, str], dict[str, float]]:
     """Intervals of Kendall's tau b and Spearman's rho between the orders by two metrics.
 
     The ends are percentiles over resampled queries, the same for all metrics; only queries with a
     value of every metric for every system count. The intervals are about other queries, not other
     systems; NaN with fewer than two such queries, or if all systems are tied in a resample.
+
+    Args:
+        metrics: (M,) the metrics.
+        values: (n, M, S) the values of all systems; NaN without a value.
+        signs: -1 by metric if less is better, else 1.
+        test: the level and the seed of the intervals.
     """
-    metrics, values = _common_values(runs, signs)
+    metrics, values = _common_values(metrics, values, signs)
     pairs = list(combinations(metrics, 2))
     if len(values) < 2 or not pairs:
         return {pair: dict.fromkeys(_INTERVAL_NAMES, float("nan")) for pair in pairs}
@@ -96,11 +102,9 @@ def _correlation_intervals(
 
 
 def _common_values(
-    runs: Sequence[ScoredRun], signs: Mapping[str, float]
+    metrics: Sequence[str], values: Floats, signs: Mapping[str, float]
 ) -> tuple[list[str], Floats]:
     """The metrics, and (n, M, S) values of the queries without missing values."""
-    metrics = runs[0].metrics
-    _, values = value_table(runs)
     has_values = [j for j in range(len(metrics)) if (~np.isnan(values[:, j])).any(axis=0).all()]
     values = values[:, has_values]
     values = values[~np.isnan(values).any(axis=(1, 2))]
@@ -149,24 +153,28 @@ def compare_many(runs: Sequence[ScoredRun], test: Test) -> ManySystems:
 
     names = tuple(system.name for system in runs)
     metrics = runs[0].metrics
-    matrices = _value_matrices(runs)
+    table = ValueTable.of_runs(runs)
+    matrices = _value_matrices(table, runs)
     resamples = min(test.resamples, MAX_INTERVAL_RESAMPLES)
-    usable_matrices = {metric: table for metric, table in matrices.items() if len(table) > 1}
-    means = {metric: table.mean(axis=0) for metric, table in usable_matrices.items()}
+    usable_matrices = {metric: matrix for metric, matrix in matrices.items() if len(matrix) > 1}
+    means = {metric: matrix.mean(axis=0) for metric, matrix in usable_matrices.items()}
     signs = dict(zip(metrics, metric_signs(metrics, runs[0].lower), strict=True))
     signed_means = {metric: signs[metric] * mean for metric, mean in means.items()}
     friedman_by_metric = {
-        metric: friedman(signs[metric] * table, test.level)
-        for metric, table in usable_matrices.items()
+        metric: friedman(signs[metric] * matrix, test.level)
+        for metric, matrix in usable_matrices.items()
     }
     return ManySystems(
         names,
         _means(names, usable_matrices, signs, friedman_by_metric),
-        _frame([_anova_row(metric, table) for metric, table in usable_matrices.items()], ANOVA),
+        _frame([_anova_row(metric, matrix) for metric, matrix in usable_matrices.items()], ANOVA),
         _pairs(names, usable_matrices, friedman_by_metric, signs, test),
-        _frame(_orderings(names, signed_means, order_intervals(runs, signs, test)), ORDERINGS),
         _frame(
-            [_reliability_row(metric, table, test) for metric, table in usable_matrices.items()],
+            _orderings(names, signed_means, order_intervals(metrics, table.values, signs, test)),
+            ORDERINGS,
+        ),
+        _frame(
+            [_reliability_row(metric, matrix, test) for metric, matrix in usable_matrices.items()],
             RELIABILITY,
         ),
         test.level,
@@ -184,19 +192,18 @@ def compare_many(runs: Sequence[ScoredRun], test: Test) -> ManySystems:
 
 def value_matrix(runs: Sequence[ScoredRun], metric: str) -> NDArray[np.float64]:
     """(n, S) values of the queries, or clusters, on which all systems have a value."""
-    return _value_matrices(runs)[metric]
+    return _value_matrices(ValueTable.of_runs(runs), runs)[metric]
 
 
-def _value_matrices(runs: Sequence[ScoredRun]) -> dict[str, NDArray[np.float64]]:
+def _value_matrices(table: ValueTable, runs: Sequence[ScoredRun]) -> dict[str, NDArray[np.float64]]:
     """The matrix of each metric, as `value_matrix`."""
-    query_ids, values = value_table(runs)
     clusters = read_clusters(system.tagged for system in runs)
     matrices = {}
-    for metric, matrix in zip(runs[0].metrics, values.swapaxes(0, 1), strict=True):
+    for metric, matrix in zip(runs[0].metrics, table.values.swapaxes(0, 1), strict=True):
         rows = np.flatnonzero(~np.isnan(matrix).any(axis=1))
         matrices[metric] = np.asfortranarray(matrix[rows])  # sums over systems take one pass
         if clusters:
-            units = QueryClusters.from_queries(query_ids.gather(rows).to_list(), clusters)
+            units = QueryClusters.from_queries(table.query_ids.gather(rows).to_list(), clusters)
             matrices[metric] = units.values(matrices[metric])
     return matrices
 

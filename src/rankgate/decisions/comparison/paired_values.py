@@ -98,54 +98,91 @@ def pair_values(baseline: ScoredRun, candidate: ScoredRun, unequal: str) -> Pair
     Raises:
         UsageError: queries that only one system ran, if ``unequal`` is ``refuse``.
     """
-    baseline_missing, candidate_missing = _missing_queries(baseline), _missing_queries(candidate)
-    unequal_queries = sorted(baseline_missing ^ candidate_missing)
-    if unequal == "refuse":
-        missing_by_system = {
-            baseline.name: baseline_missing - candidate_missing,
-            candidate.name: candidate_missing - baseline_missing,
-        }
-        failed = [
-            not (baseline_missing ^ candidate_missing).isdisjoint(
-                system.queries.filter(state="failed")["query_id"]
+    return pair_with_each(baseline, [candidate], unequal)[0]
+
+
+def pair_with_each(
+    baseline: ScoredRun, candidates: Sequence[ScoredRun], unequal: str
+) -> list[PairedValues]:
+    """Join the values of a baseline with those of each candidate, as `pair_values`.
+
+    Raises:
+        UsageError: queries that only one of two systems ran, if ``unequal`` is ``refuse``.
+    """
+    table = ValueTable.of_runs((baseline, *candidates))
+    missing_in_baseline = _missing_queries(baseline)
+    pairs = []
+    for column, candidate in enumerate(candidates, 1):
+        missing_in_candidate = _missing_queries(candidate)
+        unequal_queries = sorted(missing_in_baseline ^ missing_in_candidate)
+        if unequal == "refuse" and unequal_queries:
+            missing_by_system = {
+                baseline.name: missing_in_baseline - missing_in_candidate,
+                candidate.name: missing_in_candidate - missing_in_baseline,
+            }
+            counts = {
+                name: (len(query_ids), sorted(query_ids))
+                for name, query_ids in missing_by_system.items()
+            }
+            failed_queries = {
+                query_id
+                for system in (baseline, candidate)
+                for query_id in system.queries.filter(state="failed")["query_id"]
+            }
+            refuse_unequal(counts, failed=not failed_queries.isdisjoint(unequal_queries))
+        dropped = unequal_queries if unequal == "drop" else []
+        is_compared = table.has_rows[:, [0, column]].any(axis=1)
+        if dropped:
+            is_compared &= ~table.query_ids.is_in(dropped).to_numpy()
+        query_ids = table.query_ids.filter(pl.Series(is_compared)).to_list()
+        baseline_values, candidate_values = (
+            np.ascontiguousarray(table.values[is_compared, :, system]) for system in (0, column)
+        )
+        all_defined = not np.isnan(baseline_values + candidate_values).any()
+        pairs.append(
+            PairedValues(
+                query_ids,
+                baseline.metrics,
+                baseline_values,
+                candidate_values,
+                metric_signs(baseline.metrics, candidate.lower),
+                _excluded_rows(dropped, baseline, candidate, all_defined=all_defined),
             )
-            for system in (baseline, candidate)
-        ]
-        counts = {
-            name: (len(query_ids), sorted(query_ids))
-            for name, query_ids in missing_by_system.items()
-        }
-        refuse_unequal(counts, failed=any(failed))
-    dropped = unequal_queries if unequal == "drop" else []
-    metrics = baseline.metrics
-    query_ids, values = value_table((baseline, candidate))
-    rows = np.flatnonzero(~query_ids.is_in(dropped).to_numpy())
-    values = values[rows]
-    return PairedValues(
-        query_ids.gather(rows).to_list(),
-        metrics,
-        values[..., 0].copy(),
-        values[..., 1].copy(),
-        metric_signs(metrics, candidate.lower),
-        _excluded_rows(dropped, baseline, candidate, all_defined=not np.isnan(values).any()),
-    )
+        )
+    return pairs
 
 
-def value_table(runs: Sequence[ScoredRun]) -> tuple[pl.Series, Floats]:
-    """(T,) queries in order, and (T, M, S) values, NaN for missing values."""
-    metrics = list(runs[0].metrics)
-    rows = pl.concat(
-        run.scores.select("query_id", "metric", "value", system=pl.lit(i, pl.Int64))
-        for i, run in enumerate(runs)
-    ).filter(pl.col("metric").is_in(metrics))
-    query_ids = rows["query_id"].unique().sort()
-    values = np.full((len(query_ids), len(metrics), len(runs)), np.nan)
-    query = rows["query_id"].rank("dense").to_numpy() - 1
-    metric = rows["metric"].replace_strict(metrics, range(len(metrics)), return_dtype=pl.Int64)
-    values[query, metric.to_numpy(), rows["system"].to_numpy()] = rows["value"].fill_null(
-        float("nan")
-    )
-    return query_ids, values
+@dataclass(frozen=True)
+class ValueTable:
+    """The values of several systems by the same metrics.
+
+    Attributes:
+        query_ids: (T,) the queries of all systems, sorted.
+        values: (T, M, S) the values; NaN for missing values.
+        has_rows: (T, S) true if a system has rows of a query, with or without values.
+    """
+
+    query_ids: pl.Series
+    values: Floats
+    has_rows: NDArray[np.bool_]
+
+    @classmethod
+    def of_runs(cls, runs: Sequence[ScoredRun]) -> ValueTable:
+        """Join the values of systems by query and by the metrics of the first system."""
+        metrics = list(runs[0].metrics)
+        tables = [run.scores.select("query_id", "metric", "value") for run in runs]
+        systems = np.repeat(np.arange(len(runs)), [*map(len, tables)])
+        rows = pl.concat(tables).with_columns(system=systems)
+        rows = rows.filter(pl.col("metric").is_in(metrics))
+        query_ids = rows["query_id"].unique().sort()
+        query = rows["query_id"].rank("dense").to_numpy() - 1
+        metric = rows["metric"].replace_strict(metrics, range(len(metrics)), return_dtype=pl.Int64)
+        system = rows["system"].to_numpy()
+        values = np.full((len(query_ids), len(metrics), len(runs)), np.nan)
+        values[query, metric.to_numpy(), system] = rows["value"].fill_null(float("nan"))
+        has_rows = np.zeros((len(query_ids), len(runs)), np.bool_)
+        has_rows[query, system] = True
+        return cls(query_ids, values, has_rows)
 
 
 def metric_signs(metrics: Sequence[str], lower: Sequence[str]) -> Floats:

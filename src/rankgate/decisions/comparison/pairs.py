@@ -37,7 +37,11 @@ from rankgate.decisions.comparison.comparison_power import (
 )
 from rankgate.decisions.comparison.equivalence import equivalence_of_pairs, relative_differences
 from rankgate.decisions.comparison.inference import MAX_INTERVAL_RESAMPLES, Test
-from rankgate.decisions.comparison.paired_values import PairedValues, compute_figures, pair_values
+from rankgate.decisions.comparison.paired_values import (
+    PairedValues,
+    compute_figures,
+    pair_with_each,
+)
 from rankgate.measurement.evaluation.lists.list_inputs import zero_grades_notice
 from rankgate.measurement.evaluation.query_slices import sort_values
 from rankgate.measurement.scoring.presets import refuse_mixed
@@ -65,6 +69,10 @@ def figures_by_slice(
     Raises:
         UsageError: a tag that no query has.
     """
+    schema = {"tag": pl.String, "value": pl.String, **METRICS}
+    interaction_schema = {"tag": pl.String, "metric": pl.String, "p_value": pl.Float64}
+    if not tags:
+        return pl.DataFrame(schema=schema), pl.DataFrame(schema=interaction_schema)
     from rankgate.measurement.stats.multiple_comparisons import correct
 
     value_tables, rows = [], []
@@ -98,8 +106,6 @@ def figures_by_slice(
             )
         if design is None:
             rows += _interactions(tag, values.in_units(clusters), slice_of_query, groups)
-    schema = {"tag": pl.String, "value": pl.String, **METRICS}
-    interaction_schema = {"tag": pl.String, "metric": pl.String, "p_value": pl.Float64}
     empty = pl.DataFrame(schema=schema)
     return pl.concat([empty, *value_tables]), pl.DataFrame(rows, schema=interaction_schema)
 
@@ -202,11 +208,15 @@ def compare_pairs(
     systems = [candidates] if isinstance(candidates, ScoredRun) else list(candidates)
     if designs:
         refuse_unweighted(settings.test)
+    for system in systems:
+        refuse_incomparable(baseline, system)
     pairs = []
-    for i, system in enumerate(systems):
-        step(f"comparing {system.name}")
+    for i, values in enumerate(pair_with_each(baseline, systems, settings.test.unequal)):
+        step(f"comparing {systems[i].name}")
         pairs.append(
-            _Pair.from_systems(baseline, system, settings, designs[i] if designs else None)
+            _Pair.from_values(
+                baseline, systems[i], values, settings, designs[i] if designs else None
+            )
         )
     p_value = _correct_p_values(pairs, settings)
     pairs, plans = _plan_sizes(pairs, settings)
@@ -216,13 +226,20 @@ def compare_pairs(
     randomized = randomized_p_values(
         [(pair.figures, pair.weighed) for pair in pairs], settings.test
     )
+    joined_lists = parts.joined_lists(baseline, systems)
+    lists = parts.split_pairs(joined_lists, len(pairs))
+    queries = parts.query_tables(baseline, systems, [pair.values for pair in pairs], joined_lists)
     return tuple(
-        replace(
-            _make_comparison(pair, p_values, settings, (len(pairs), plan), randomized_p),
-            equivalence=equivalence,
+        _make_comparison(
+            pair,
+            p_values,
+            settings,
+            len(pairs),
+            randomized_p,
+            {"queries": query_rows, "lists": list_rows, "plans": plan, "equivalence": equivalence},
         )
-        for pair, p_values, plan, randomized_p, equivalence in zip(
-            pairs, p_value, plans, randomized, equivalence_tables, strict=True
+        for pair, p_values, randomized_p, query_rows, list_rows, plan, equivalence in zip(
+            pairs, p_value, randomized, queries, lists, plans, equivalence_tables, strict=True
         )
     )
 
@@ -268,15 +285,14 @@ class _Pair:
     design: Design | None = None
 
     @classmethod
-    def from_systems(
+    def from_values(
         cls,
         baseline: ScoredRun,
         candidate: ScoredRun,
+        values: PairedValues,
         rules: ComparisonRules,
-        design: Design | None = None,
+        design: Design | None,
     ) -> _Pair:
-        refuse_incomparable(baseline, candidate)
-        values = pair_values(baseline, candidate, rules.test.unequal)
         if design is None:
             units = values.in_units(read_clusters((baseline.tagged, candidate.tagged)))
             # `_plan_sizes` simulates the sizes, if requested
@@ -355,14 +371,13 @@ def _plan_sizes(
         )
         for pair, queries in zip(pairs, needed_queries, strict=True)
     ]
+    plans = [PLANS.empty()] * len(pairs)
     if test.wanted:
         queries_for_wanted = queries_needed(values_and_figures, test, correction, test.wanted)
-    else:
-        queries_for_wanted = [np.zeros(0)] * len(pairs)
-    plans = [
-        _plan_table(pair.values.metrics, test, queries.tolist())
-        for pair, queries in zip(pairs, queries_for_wanted, strict=True)
-    ]
+        plans = [
+            _plan_table(pair.values.metrics, test, queries.tolist())
+            for pair, queries in zip(pairs, queries_for_wanted, strict=True)
+        ]
     return [
         replace(pair, figures=pair_figures)
         for pair, pair_figures in zip(pairs, planned_figures, strict=True)
@@ -384,17 +399,18 @@ def _make_comparison(
     pair: _Pair,
     p_value: Floats,
     rules: ComparisonRules,
-    family: tuple[int, pl.DataFrame],
+    pair_count: int,
     randomized_p: Mapping[int, float],
+    tables: Mapping[str, pl.DataFrame],
 ) -> Comparison:
+    """Make the comparison of a pair; ``tables`` are those that are made for all pairs at once."""
     baseline, candidate, values, test = pair.baseline, pair.candidate, pair.values, rules.test
-    tests = family[0] * len(values.metrics)
+    tests = pair_count * len(values.metrics)
     correction = rules.test.correction if tests > 1 else "none"
     table = metric_rows(values.metrics, pair.figures, p_value, test, correction)
     slices, interactions = figures_by_slice(
         baseline, values, rules.slices, test, metric_rows, pair.design
     )
-    lists = parts.list_table(baseline, candidate)
     depth, judged = min(baseline.depth, candidate.depth), parts.judged_table(baseline, candidate)
     return Comparison(
         baseline=Identity(baseline.name, baseline.tag, baseline.sha256),
@@ -403,8 +419,6 @@ def _make_comparison(
         qrels_sha256=baseline.qrels_sha256,
         convention=baseline.convention,
         metrics=table,
-        queries=parts.query_table(baseline, candidate, values, lists),
-        lists=lists,
         latency=parts.latency_table(baseline, candidate),
         states=parts.state_table(baseline, candidate),
         excluded=values.excluded,
@@ -435,11 +449,11 @@ def _make_comparison(
         seed=test.seed,
         lower=candidate.lower,
         resamples=test.drawn,
-        plans=family[1],
         relative=relative_differences(values if pair.design else pair.weighed, test),
         zeros=test.zeros if test.method == "wilcoxon" else "",
         signed_ranks=test.signed_ranks if test.method == "wilcoxon" else "",
         **_design_fields(pair, test),
+        **tables,
     )
 
 
@@ -482,7 +496,7 @@ def _zero_grades(run: ScoredRun) -> Iterator[str]:
 def _plan_table(names: Sequence[str], test: Test, queries: Sequence[float]) -> pl.DataFrame:
     rows = [
         {"metric": name, "wanted": test.wanted, "queries": query_count}
-        for name, query_count in zip(names, queries, strict=False)
+        for name, query_count in zip(names, queries, strict=True)
     ]
     return make_frame(rows, PLANS)
 
