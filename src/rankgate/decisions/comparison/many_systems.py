@@ -118,7 +118,7 @@ def _resample(values: Floats, seed: int) -> tuple[Floats, Floats]:
 
     Their terms are whole numbers or quarters, so that sums in any order are exact.
     """
-    from rankgate.measurement.stats.rank_correlation import mean_ranks
+    from rankgate.measurement.stats.rank_correlation import mean_ranks, order_products
 
     n, metrics, systems = values.shape
     rng = np.random.default_rng(seed)
@@ -128,13 +128,8 @@ def _resample(values: Floats, seed: int) -> tuple[Floats, Floats]:
         (resample_counts @ flat_values / n).reshape(DRAWS, metrics, systems), 12
     )  # ties, except for rounding
     ranks = mean_ranks(means)
-    signs = np.zeros((DRAWS, metrics, metrics))
-    short_ranks = ranks.astype(np.float32)  # whole or half numbers, which the type holds exactly
-    for system in range(systems - 1):
-        order = np.sign(short_ranks[:, :, system + 1 :] - short_ranks[:, :, [system]])
-        signs += order @ order.transpose(0, 2, 1)
     centred_ranks = ranks - ranks.mean(axis=2, keepdims=True)
-    return signs, centred_ranks @ centred_ranks.transpose(0, 2, 1)
+    return order_products(ranks), centred_ranks @ centred_ranks.transpose(0, 2, 1)
 
 
 def _cosine(products: Floats, i: int, j: int) -> Floats:

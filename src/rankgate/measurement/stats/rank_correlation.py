@@ -56,18 +56,31 @@ def tau(first: Floats, second: Floats, ties: TauTies = "b") -> float:
 
 def tau_of_rows(first: Floats, second: Floats) -> Floats:
     """(m,) `tau` b of each row of (m, n) values, for many rows of few items."""
-    first_levels, second_levels = tie_levels(first), tie_levels(second)
-    rows, n = first_levels.shape
-    order_balance, first_pairs, second_pairs = np.zeros((3, rows))
-    for i in range(n - 1):
-        first_order = np.sign(first_levels[:, i + 1 :] - first_levels[:, [i]])
-        second_order = np.sign(second_levels[:, i + 1 :] - second_levels[:, [i]])
-        order_balance += (first_order * second_order).sum(axis=1)
-        first_pairs += np.abs(first_order).sum(axis=1)
-        second_pairs += np.abs(second_order).sum(axis=1)
-    norm = np.sqrt(first_pairs * second_pairs)
+    products = order_products(np.stack([tie_levels(first), tie_levels(second)], axis=1))
+    norm = np.sqrt(products[:, 0, 0] * products[:, 1, 1])
     with np.errstate(invalid="ignore"):  # 0 / 0 if all values of a row are tied
-        return np.asarray(order_balance / norm, np.float64)
+        return np.asarray(products[:, 0, 1] / norm, np.float64)
+
+
+_ORDER_CELLS = 1 << 17  # signs at one time, which fit the cache
+
+
+def order_products(values: Floats) -> Floats:
+    """(m, k, k) Σ sign(aᵢ − aⱼ) · sign(bᵢ − bⱼ) over pairs of n items, for each two of k orders.
+
+    Args:
+        values: (m, k, n) ranks or levels: whole or half numbers, for which the sums are exact.
+    """
+    short_values = values.astype(np.float32)
+    count, orders, n = values.shape
+    products = np.zeros((count, orders, orders))
+    step = max(1, _ORDER_CELLS // max(orders * n, 1))
+    for begin in range(0, count, step):
+        block = short_values[begin : begin + step]
+        for item in range(n - 1):
+            signs = np.sign(block[:, :, item + 1 :] - block[:, :, [item]])
+            products[begin : begin + step] += signs @ signs.transpose(0, 2, 1)
+    return products
 
 
 def _counts_above(estimate: Floats, reference: Floats) -> tuple[Counts, Counts, Counts]:
