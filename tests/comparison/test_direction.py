@@ -131,3 +131,13 @@ def test_slices_count_wins_by_the_direction():
     )
     assert comparison.only.slices.select("wins", "losses").rows() == [(10, 0), (10, 0)]
     assert (comparison.only.slices["gain"] > 0).all()
+
+
+def test_candidates_with_a_sample_of_queries_are_marked_against_the_baseline():
+    """Tests of all pairs do not weigh queries, so the marks are those of each candidate's test."""
+    collection = Collection(QRELS, sample="random")
+    comparison = rankgate.compare(collection, BAD, {"good": GOOD, "bad": BAD}, [METRIC])
+    rows = leaderboard(comparison)[0].rows
+    assert comparison.many is None
+    assert [row[1].strip("-.0123456789") for row in rows] == ["", "ᵃ", ""]
+    assert comparison.document().title.startswith("2 systems against")

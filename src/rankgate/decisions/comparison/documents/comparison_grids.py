@@ -124,8 +124,8 @@ def overall_sentence(result: Comparisons) -> str:
 def leaderboard(result: Comparisons, *, best_first: bool = False) -> tuple[Grid, str]:
     """A table with a row for each system, and an explanation of the marks.
 
-    For two systems the marks are from the comparison's own test; for more from paired Tukey's HSD
-    over all pairs.
+    For two systems, and with a sample of queries, the marks are from the comparison's own test with
+    the baseline; else from paired Tukey's HSD over all pairs.
 
     Args:
         result: the comparisons.
@@ -137,9 +137,7 @@ def leaderboard(result: Comparisons, *, best_first: bool = False) -> tuple[Grid,
         *(comparison.candidate.name for comparison in result.comparisons),
     ]
     level = first_comparison.level
-    means, better, test = (
-        _many_system_figures(result) if result.many else _two_system_figures(result)
-    )
+    means, better, test = _many_system_figures(result) if result.many else _baseline_figures(result)
     marks = [system_mark(i) for i in range(len(systems))]
     numbered_systems = list(enumerate(systems))
     if best_first:
@@ -170,16 +168,20 @@ def _sort_key(mean: float | None, sign: int) -> float:
 _Figures = tuple[dict[tuple[str, int], float], dict[tuple[str, int], list[int]], str]
 
 
-def _two_system_figures(result: Comparisons) -> _Figures:
-    (comparison,) = result.comparisons
+def _baseline_figures(result: Comparisons) -> _Figures:
+    first_comparison = result.comparisons[0]
     means: dict[tuple[str, int], float] = {}
     better: dict[tuple[str, int], list[int]] = {}
-    for row in comparison.metrics.iter_rows(named=True):
-        metric, delta, p = row["metric"], row["delta"], row["p_value"]
-        means |= {(metric, 0): row["baseline"], (metric, 1): row["candidate"]}
-        if p is not None and p < 1 - comparison.level and delta:
-            better[metric, int(row["gain"] > 0)] = [int(row["gain"] < 0)]
-    return means, better, f"paired {comparison.test} test, corrected by {comparison.correction}"
+    for i, comparison in enumerate(result.comparisons, 1):
+        for row in comparison.metrics.iter_rows(named=True):
+            metric, delta, p = row["metric"], row["delta"], row["p_value"]
+            means.setdefault((metric, 0), row["baseline"])
+            means[metric, i] = row["candidate"]
+            if p is not None and p < 1 - comparison.level and delta:
+                better_system, worse_system = (i, 0) if row["gain"] > 0 else (0, i)
+                better.setdefault((metric, better_system), []).append(worse_system)
+    test = f"paired {first_comparison.test} test, corrected by {first_comparison.correction}"
+    return means, better, test
 
 
 def _many_system_figures(result: Comparisons) -> _Figures:
