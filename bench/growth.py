@@ -167,8 +167,9 @@ def _agree(folder: Path, raters: int) -> tuple[list[str], list[str]]:
 
 def _next(folder: Path, queries: int) -> tuple[list[str], list[str]]:
     model, runs = collection(folder, queries, 20, 2, judged=POOL)
-    sample = ["--save-sample", str(folder / "sample.csv")]
-    return ["next", *runs, "--predicted", model, *sample], ["sampling", *runs, model]
+    sample = str(folder / "sample.csv")
+    verb = ["next", *runs, "--predicted", model, "--save-sample", sample]
+    return verb, ["sampling", *runs, model, str(folder / "plain-sample.csv")]
 
 
 def _resolve(folder: Path, count: int) -> tuple[list[str], list[str]]:

@@ -12,6 +12,7 @@ import sqlite3
 import sys
 import tempfile
 from collections.abc import Callable
+from hashlib import blake2b, sha256
 from itertools import combinations
 
 import numpy as np
@@ -170,22 +171,40 @@ def agreement(path: str) -> object:
     return [float(np.nanmean(kappa)), float(alpha)]
 
 
-def sampling(baseline: str, candidate: str, model: str) -> object:
-    """A random sample of documents by what their grades change in the difference of DCG@10."""
+def sampling(baseline: str, candidate: str, model: str, output: str) -> object:
+    """A random sample of documents by what their grades change in the difference of DCG@10.
+
+    It writes the same sample as the verb. The chances are clipped at 1 and add up to the size of
+    the first batch, and a document is drawn by a hash of its ids, because later batches have to
+    contain this one. Without these steps the sample would be another one, and of no use later.
+    """
+    judgments = _read(model, _QRELS)
     discount = pl.when(pl.col("rank") <= _CUTOFF).then(1 / (pl.col("rank") + 1).log(2)).otherwise(0)
     runs = [
         _ranked(path).select(*_PAIR, discount.alias("discount")) for path in (baseline, candidate)
     ]
     both = runs[0].join(runs[1], on=_PAIR, how="full", coalesce=True).fill_null(0)
-    both = both.join(_read(model, _QRELS), on=_PAIR, how="left")
-    change = (pl.col("discount_right") - pl.col("discount")).abs()
-    both = both.with_columns(size=change).filter(pl.col("size") > 0)
-    chance = np.minimum(1, both["size"].to_numpy() / both["size"].sum() * 2_000)
-    drawn = np.random.default_rng(0).random(len(both)) < chance
-    return [
-        int(drawn.sum()),
-        float((both["size"] * both["grade"].fill_null(0)).to_numpy()[drawn].sum()),
-    ]
+    both = both.filter((pl.col("discount") > 0) | (pl.col("discount_right") > 0))
+    both = both.join(judgments, on=_PAIR).sort(_PAIR)
+    change = pl.col("discount_right") - pl.col("discount")
+    low, high = judgments["grade"].min(), judgments["grade"].max()
+    other_grade = pl.when(pl.col("grade") - low > high - pl.col("grade")).then(low).otherwise(high)
+    gains = both.group_by("query_id").agg((change * pl.col("grade")).sum())["discount_right"]
+    size = both.select((change * (other_grade - pl.col("grade"))).abs()).to_series().to_numpy()
+    size = np.maximum(size, 0.1 * size.mean())
+    batch_size = max(both["query_id"].n_unique(), 0.1 * len(both))
+    chance, is_certain = np.zeros(len(both)), np.zeros(len(both), bool)
+    while (chance[~is_certain] >= 1).any() or not chance.any():
+        is_certain |= chance >= 1
+        share = (batch_size - is_certain.sum()) / size[~is_certain].sum()
+        chance = np.where(is_certain, 1, share * size)
+    texts = (f"0\t{query}\t{document}".encode() for query, document in both.select(_PAIR).rows())
+    hashes = [int.from_bytes(blake2b(text, digest_size=8).digest(), "big") for text in texts]
+    is_drawn = np.array(hashes) / 2.0**64 < chance
+    sample = both.select(*_PAIR, inclusion=pl.Series(chance)).filter(pl.Series(is_drawn))
+    rows = runs[0].select("query_id").unique().join(sample, on="query_id", how="left")
+    rows.sort(_PAIR).write_csv(output)
+    return [len(sample), float(gains.mean()), float(gains.var())]  # type: ignore[arg-type]
 
 
 def majority(path: str, output: str) -> None:
@@ -210,34 +229,47 @@ def global_split(path: str, folder: str) -> None:
         table.write_csv(f"{folder}/{name}.csv")
 
 
+_TABLES = """
+PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; BEGIN;
+CREATE TABLE queries (id INTEGER PRIMARY KEY, name TEXT UNIQUE);
+CREATE TABLE documents (id INTEGER PRIMARY KEY, name TEXT UNIQUE);
+CREATE TABLE raters (id INTEGER PRIMARY KEY, name TEXT UNIQUE);
+CREATE TABLE ratings (id INTEGER PRIMARY KEY, rating_id TEXT UNIQUE, project INTEGER, task INTEGER,
+    query INTEGER, document INTEGER, rater INTEGER, grade REAL, source TEXT, recorded_at TEXT);
+CREATE INDEX of_project ON ratings (project, id);
+CREATE INDEX of_pair ON ratings (project, query, document, rater, id);
+CREATE INDEX of_rater ON ratings (project, rater, id);
+CREATE INDEX of_task ON ratings (task);
+CREATE INDEX of_query ON ratings (query);
+CREATE INDEX of_document ON ratings (document);
+"""
+
+
 def database(path: str) -> None:
-    """Ratings and their pairs as rows of SQLite with the keys that the store has."""
+    """Ratings as rows of SQLite, with the indexes of the store, and a hash as the id of each row.
+
+    Most of the time of such a program is spent on the indexes, so that it must have all of them.
+    The hash of a row is what makes a second import of the same file add nothing.
+    """
     table = pl.read_csv(path)
+    content = table.select(pl.concat_str(pl.all(), separator="\x1f")).to_series()
+    ids = [f"import-{sha256(text.encode()).hexdigest()}" for text in content]
+    numbers = []
     with (
         tempfile.TemporaryDirectory() as folder,
         sqlite3.connect(f"{folder}/plain.db") as connection,
     ):
-        connection.executescript(
-            "CREATE TABLE names (kind TEXT, id INTEGER, name TEXT, PRIMARY KEY (kind, name));"
-            "CREATE TABLE ratings (id INTEGER PRIMARY KEY, rating_id TEXT UNIQUE, query INTEGER,"
-            " document INTEGER, rater INTEGER, grade REAL);"
-            "CREATE INDEX of_pair ON ratings (query, document, rater)"
-        )
-        numbers = []
-        for column in (*_PAIR, "rater"):
-            ids = table[column].unique().sort()
-            connection.executemany(
-                "INSERT INTO names VALUES (?, ?, ?)",
-                zip([column] * len(ids), range(len(ids)), ids, strict=True),
-            )
+        connection.executescript(_TABLES)
+        for column, name in zip((*_PAIR, "rater"), ("queries", "documents", "raters"), strict=True):
+            names = table[column].unique().sort()
+            statement = f"INSERT INTO {name} VALUES (?, ?)"  # noqa: S608 - names of our tables
+            connection.executemany(statement, enumerate(names))
             numbers.append((table[column].rank("dense") - 1).to_list())
-        rows = zip(
-            (f"rating-{i:032x}" for i in range(len(table))), *numbers, table["grade"], strict=True
+        connection.executemany(
+            "INSERT OR IGNORE INTO ratings VALUES (NULL, ?, 1, NULL, ?, ?, ?, ?, 'ratings.csv',"
+            " '2026-01-01 00:00:00')",
+            zip(ids, *numbers, table["grade"], strict=True),
         )
-        statement = (
-            "INSERT INTO ratings (rating_id, query, document, rater, grade) VALUES (?, ?, ?, ?, ?)"
-        )
-        connection.executemany(statement, rows)
 
 
 PROGRAMS: dict[str, Callable[..., object]] = {
