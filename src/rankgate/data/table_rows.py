@@ -146,6 +146,24 @@ def range_starts(column: pl.Series) -> NDArray[np.int64]:
     return ends - lengths
 
 
+def gather_ranges(
+    offsets: NDArray[np.int64], ranges: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rows of some ranges, one range after another; a range may be repeated.
+
+    Args:
+        offsets: the start of each range, and the number of rows.
+        ranges: the ranges to gather.
+
+    Returns:
+        for each gathered row the index in ``ranges``, and the row.
+    """
+    lengths = offsets[ranges + 1] - offsets[ranges]
+    owner = np.repeat(np.arange(len(ranges)), lengths)
+    first = np.repeat(offsets[ranges] - np.cumsum(lengths) + lengths, lengths)
+    return owner, first + np.arange(len(owner))
+
+
 def unique_range_starts(column: pl.Series) -> NDArray[np.int64] | None:
     """As `range_starts` if each value has only one range; else None.
 

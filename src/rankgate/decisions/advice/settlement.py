@@ -240,7 +240,7 @@ class SamplingFrame:
         baseline_effects, candidate_effects = (
             run_effects.select(*_PAIR, pl.col("part").alias(name))
             for run_effects, name in zip(
-                measure_effects(scorer, model, judged_pairs, runs), ("one", "two"), strict=True
+                measure_effects(scorer, judged_pairs, systems, runs), ("one", "two"), strict=True
             )
         )
         effect_sizes = baseline_effects.join(

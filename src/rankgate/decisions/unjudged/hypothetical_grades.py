@@ -14,9 +14,8 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.measurement.scoring.alignment.aligned_run import JudgedRanks, apply_depth
-from rankgate.measurement.scoring.alignment.kernel_inputs import Block
-from rankgate.measurement.scoring.scoring_job import compute_values, fill_undefined
+from rankgate.data.table_rows import gather_ranges
+from rankgate.measurement.scoring.alignment.aligned_run import JudgedRanks
 from rankgate.measurement.scoring.scoring_plan import Plan
 
 if TYPE_CHECKING:
@@ -177,8 +176,8 @@ class _PooledJudgments:
             grade_numbers: (N, S) the number of the grade of each unjudged document in each set.
             levels: all grades, in ascending order.
         """
-        owner, row = _gather_ranges(self.starts, query)
-        hole_owner, hole = _gather_ranges(self.hole_starts, query)
+        owner, row = gather_ranges(self.starts, query)
+        hole_owner, hole = gather_ranges(self.hole_starts, query)
         numbers = np.append(
             np.searchsorted(levels, self.grades)[row], grade_numbers[hole, set_index[hole_owner]]
         )
@@ -236,24 +235,12 @@ class _ListedDocuments:
         self, plan: Plan, index: JudgmentIndex, query: Ints, set_index: Ints, grades: Floats
     ) -> Floats:
         """(M, U) values of copies of queries; arguments as in `_PooledJudgments.completed`."""
-        aligned = self._copies(query, set_index, grades)
-        values_of_copies = np.zeros((len(plan.jobs[0]), len(query)))
-        for ranking_rule, jobs in plan.ways.items():
-            block = Block(ranking_rule, apply_depth(aligned, ranking_rule.alignment), index)
-            for job, values in zip(jobs, compute_values(block, jobs), strict=True):
-                value, _ = fill_undefined(
-                    values.value,
-                    values.lacking,
-                    present=aligned.present,
-                    retrieved=block.aligned.retrieved,
-                    job=job,
-                )
-                values_of_copies[plan.jobs[0].index(job)] = np.nan_to_num(value)
-        return values_of_copies
+        copies = self._copies(query, set_index, grades)
+        return np.nan_to_num(plan.values_of_ranks(dict.fromkeys(plan.ways, copies), index))
 
     def _copies(self, query: Ints, set_index: Ints, grades: Floats) -> JudgedRanks:
         """The rows of every copy; ranks already follow the convention."""
-        owner, row = _gather_ranges(self.starts, query)
+        owner, row = gather_ranges(self.starts, query)
         hole, rank = self.hole[row], self.rank[row]
         retrieved = self.retrieved[query]
         return JudgedRanks(
@@ -268,14 +255,6 @@ class _ListedDocuments:
             row=row,
             judgment=np.full(len(row), -1),
         )
-
-
-def _gather_ranges(starts: Ints, query: Ints) -> tuple[Ints, Ints]:
-    """The rows of queries, one query after another: the index in ``query``, and the row."""
-    sizes = np.diff(starts)[query]
-    owner = np.repeat(np.arange(len(query)), sizes)
-    shift = starts[query] - np.cumsum(sizes) + sizes
-    return owner, np.arange(len(owner)) + shift[owner]
 
 
 def _offsets(owner: Ints, count: int) -> Ints:

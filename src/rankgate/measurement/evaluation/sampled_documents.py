@@ -15,10 +15,13 @@ from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, METRIC, QUERY_ID
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.table_rows import in_row_order
+from rankgate.measurement.scoring.alignment.aligned_run import align, align_batch
 from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
 from rankgate.measurement.scoring.run_sources import score
+from rankgate.measurement.scoring.scoring_plan import Plan
 
 if TYPE_CHECKING:
+    from rankgate.core.arrays import Floats, Ints
     from rankgate.data import Qrels, Run
     from rankgate.data.run_scores import ScoredRun
     from rankgate.measurement.evaluation.scored_system import Scorer
@@ -87,7 +90,10 @@ def correct_runs(
     model_grades = model.table.select(*_PAIR, "grade").join(
         sampled_documents, on="query_id", how="semi"
     )
-    mixed_scorer = _with_table(scorer, _replace_grades(model_grades, graded))
+    qrels = replace(scorer.qrels, table=_replace_grades(model_grades, graded), unjudged=())
+    mixed_scorer = replace(
+        scorer, qrels=qrels, index=JudgmentIndex.from_judgments(qrels), builder=None
+    )
     ranked = [mixed_scorer.index.ranked(run).in_memory() for run in runs]
     scored_runs = [mixed_scorer.scored(run) for run in ranked]
     _refuse_nonrandom(
@@ -100,43 +106,50 @@ def correct_runs(
 
 
 def measure_effects(
-    scorer: Scorer, model: Qrels, lists: pl.DataFrame, runs: Sequence[Run]
+    scorer: Scorer, lists: pl.DataFrame, systems: Sequence[ScoredRun], runs: Sequence[Run]
 ) -> list[pl.DataFrame]:
     """Effects of documents, `EFFECT_SCHEMA` by system, if each had the opposite of its grade.
 
-    The opposite of a grade in the lower half of the model's scale is the highest grade, and of any
-    other grade the lowest. Inclusion is 1.
+    The opposite of a grade in the lower half of the scale is the highest grade, and of any other
+    grade the lowest. Inclusion is 1.
 
     Args:
-        scorer: the scorer; its metrics must be sums over documents.
-        model: judgments of all documents.
+        scorer: the scorer with judgments of all documents; its metrics must be sums over documents.
         lists: ``query_id`` and ``doc_id`` of these documents.
-        runs: the systems.
+        systems: the systems, scored by these judgments.
+        runs: the runs of the systems.
 
     Raises:
         UsageError: a metric is not a sum over documents.
     """
     _refuse_metrics(scorer)
-    model_grades = model.table.select(*_PAIR, "grade")
-    low, high = model_grades["grade"].min(), model_grades["grade"].max()
+    grades = scorer.qrels.table.select(*_PAIR, "grade")
+    low, high = grades["grade"].min(), grades["grade"].max()
     opposite = pl.when(pl.col("grade") - low > high - pl.col("grade")).then(low).otherwise(high)
-    graded = model_grades.join(lists, on=_PAIR, how="semi").select(
+    graded = grades.join(lists, on=_PAIR, how="semi").select(
         *_PAIR,
         pl.lit(1.0).alias("inclusion"),
         opposite.cast(pl.Float64).alias("grade"),
         pl.col("grade").alias("grade_model"),
     )
-    tables = []
-    for run in runs:
-        before = _score_values(scorer, model_grades, run).rename({"value": "before"})
-        tables.append(_measure_parts(scorer, model_grades, graded, run, before))
-    return tables
+    return [
+        _measure_parts(
+            scorer,
+            grades,
+            graded,
+            run,
+            system.scores.select(*_VALUE, pl.col("value").alias("before")),
+        )
+        for system, run in zip(systems, runs, strict=True)
+    ]
 
 
 def _correct_run(
     scorer: Scorer, model_grades: pl.DataFrame, graded: pl.DataFrame, run: Run, mixed: ScoredRun
 ) -> CorrectedRun:
-    before = _score_values(scorer, model_grades, run).rename({"value": "before"})
+    index = _index(scorer, model_grades)
+    scores = score(index, run, list(scorer.metrics), scorer.how, strict=False)
+    before = scores.table.select(*_VALUE, pl.col("value").alias("before"))
     parts = _measure_parts(scorer, model_grades, graded, run, before)
     sums = parts.group_by(_VALUE).agg(
         in_row_order(pl.col("part") / pl.col("inclusion")).sum().alias("more"),
@@ -171,85 +184,85 @@ def _measure_parts(
 ) -> pl.DataFrame:
     """Measure `EFFECT_SCHEMA` by a copy of the query for each document.
 
-    In each copy the grade of people replaces the model's grade of that one document.
+    In each copy the grade of people replaces the model's grade of that one document. Ranks are
+    the same in all copies, and are computed once.
     """
     ranked_pairs = run.table.select(_PAIR)
-    differing = graded.filter(pl.col("grade") != pl.col("grade_model")).join(
-        ranked_pairs, on=_PAIR, how="semi", maintain_order="left"
+    turn = pl.int_range(pl.len()).over("query_id").cast(pl.String)  # this order keeps sums equal
+    differing = (
+        graded.filter(pl.col("grade") != pl.col("grade_model"))
+        .join(ranked_pairs, on=_PAIR, how="semi", maintain_order="left")
+        .sort("query_id", turn)
     )
     # for documents that are not in the run, a sum over documents depends only on the existing
     # grades
     unranked = model_grades.join(ranked_pairs, on=_PAIR, how="anti", maintain_order="left")
-    model_grades = pl.concat(
-        [
-            model_grades.join(ranked_pairs, on=_PAIR, how="semi", maintain_order="left"),
-            unranked.unique(["query_id", "grade"], keep="first", maintain_order=True),
-        ]
+    index = _index(
+        scorer,
+        pl.concat(
+            [
+                model_grades.join(ranked_pairs, on=_PAIR, how="semi", maintain_order="left"),
+                unranked.unique(["query_id", "grade"], keep="first", maintain_order=True),
+            ]
+        ),
     )
-    model_documents = model_grades.group_by("query_id").agg(
-        pl.len().cast(pl.Int64).alias("documents")
-    )
-    copied_rows = (
-        differing.group_by("query_id", maintain_order=True)
-        .agg(pl.len().alias("copies"))
-        .join(model_documents, on="query_id", how="left", maintain_order="left")
-        .with_columns(chunk=(pl.col("copies") * pl.col("documents")).cum_sum() // _COPIED_ROWS)
-    )
-    chunks = differing.join(
-        copied_rows.select("query_id", "chunk"), on="query_id", maintain_order="left"
-    ).partition_by("chunk", maintain_order=True, include_key=False)
-    return pl.concat(
-        [
-            pl.DataFrame(schema=EFFECT_SCHEMA),
-            *(
-                _measure_copies(scorer, model_grades, documents, run, before)
-                for documents in chunks
-            ),
-        ]
-    )
+    judgments = index.table.with_row_index("judgment")
+    judgment = differing.join(judgments, on=_PAIR, maintain_order="left")["judgment"].to_numpy()
+    values = _copy_values(scorer, index, run, judgment.astype(np.int64), differing["grade"])
+    tables = [
+        differing.select(
+            "query_id",
+            pl.lit(label).alias("metric"),
+            "doc_id",
+            "inclusion",
+            pl.Series("value", row).fill_nan(None),
+        )
+        for (label, _), row in zip(scorer.metrics, values, strict=True)
+    ]
+    change = (pl.col("value") - pl.col("before")).alias("part")
+    joined = pl.concat(tables).join(before, on=_VALUE, maintain_order="left")
+    return joined.select(*_VALUE, "doc_id", "inclusion", change).filter(pl.col("part") != 0)
 
 
 _COPIED_ROWS = 1 << 20
 """Judgments of copies of queries that are in memory together."""
 
 
-def _measure_copies(
-    scorer: Scorer,
-    model_grades: pl.DataFrame,
-    differing: pl.DataFrame,
-    run: Run,
-    before: pl.DataFrame,
-) -> pl.DataFrame:
-    """Measure `EFFECT_SCHEMA` for all documents of some queries."""
-    turn = pl.int_range(pl.len()).over("query_id")
-    differing = differing.with_columns(pl.format("{}\t{}", "query_id", turn).alias("copy"))
-    turns = differing.select("query_id", "copy", replaced="doc_id", people="grade")
-    grade = pl.when(pl.col("doc_id") == pl.col("replaced")).then("people").otherwise("grade")
-    copies = model_grades.join(turns, on="query_id").select(
-        pl.col("copy").alias("query_id"), "doc_id", grade.alias("grade")
-    )
-    rows = run.table.join(turns, on="query_id", maintain_order="left").select(
-        pl.col("copy").alias("query_id"), "doc_id", "score"
-    )
-    sorted_rows = rows.sort("query_id", maintain_order=True)
-    copied = replace(run, pieces=lambda: iter([sorted_rows]), rankings=None, queries=None)
-    after = _score_values(scorer, copies, copied).rename({"query_id": "copy"})
-    joined = after.join(differing, on="copy", maintain_order="left").join(
-        before, on=_VALUE, maintain_order="left"
-    )
-    change = (pl.col("value") - pl.col("before")).alias("part")
-    return joined.select(*_VALUE, "doc_id", "inclusion", change).filter(pl.col("part") != 0)
+def _copy_values(
+    scorer: Scorer, index: JudgmentIndex, run: Run, judgment: Ints, grades: pl.Series
+) -> Floats:
+    """(M, C) the values of copies of queries, each with one other grade; NaN if undefined.
+
+    Args:
+        scorer: the metrics and the convention.
+        index: the judgments.
+        run: the system.
+        judgment: (C,) the position of the judgment that is replaced in each copy.
+        grades: (C,) the new grades.
+    """
+    plan = Plan.from_conventions(scorer.metrics, [scorer.how])
+    aligned_run = align_batch(run.whole(), index)
+    ranks = {
+        mode: align(aligned_run, replace(mode.alignment, depth=None, judged_only=False))
+        for mode in plan.ways
+    }
+    query = np.searchsorted(index.offsets, judgment, "right") - 1
+    rows = np.cumsum(np.diff(index.offsets)[query])
+    borders = np.flatnonzero(np.diff(rows // _COPIED_ROWS)) + 1
+    values = [np.zeros((len(scorer.metrics), 0))]
+    for copies in np.split(np.arange(len(query)), borders):
+        replaced, new_grades = judgment[copies], grades.gather(copies).to_numpy()
+        copied_index = index.copies(query[copies], replaced, new_grades)
+        copied_ranks = {
+            mode: of_mode.copies(query[copies], replaced, new_grades)
+            for mode, of_mode in ranks.items()
+        }
+        values.append(plan.values_of_ranks(copied_ranks, copied_index))
+    return np.concatenate(values, axis=1)
 
 
-def _score_values(scorer: Scorer, table: pl.DataFrame, run: Run) -> pl.DataFrame:
-    index = _with_table(scorer, table).index
-    scores = score(index, run, list(scorer.metrics), scorer.how, strict=False)
-    return scores.table.select(*_VALUE, "value")
-
-
-def _with_table(scorer: Scorer, table: pl.DataFrame) -> Scorer:
-    qrels = replace(scorer.qrels, table=table, unjudged=())
-    return replace(scorer, qrels=qrels, index=JudgmentIndex.from_judgments(qrels), builder=None)
+def _index(scorer: Scorer, table: pl.DataFrame) -> JudgmentIndex:
+    return JudgmentIndex.from_judgments(replace(scorer.qrels, table=table, unjudged=()))
 
 
 def _replace_grades(model_grades: pl.DataFrame, people_grades: pl.DataFrame) -> pl.DataFrame:

@@ -17,6 +17,7 @@ from rankgate.measurement.metrics.judged_block import ExactMean
 from rankgate.measurement.metrics.lists.list_input import Sums
 from rankgate.measurement.metrics.lists.list_metric import partial_result
 from rankgate.measurement.metrics.metric_declaration import LISTS, RANKING, SEQUENCES
+from rankgate.measurement.scoring.alignment.aligned_run import apply_depth
 from rankgate.measurement.scoring.alignment.kernel_inputs import Block, BlockSource, RankingMode
 from rankgate.measurement.scoring.scoring_facts import (
     BlockValues,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from rankgate.measurement.metrics.lists.list_input import Listed
     from rankgate.measurement.metrics.lists.list_metric import ListMetric, PartialResult
     from rankgate.measurement.metrics.metric_declaration import Metric
+    from rankgate.measurement.scoring.alignment.aligned_run import JudgedRanks
     from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
     from rankgate.measurement.scoring.convention import Convention
 
@@ -254,6 +256,30 @@ class Plan:
         values = compute_values(block, jobs)
         block_values = BlockValues.collect(block, values, self.cutoffs[block.way.duplicates])
         return Measurement(self, (block_values,))
+
+    def values_of_ranks(
+        self, ranks: Mapping[RankingMode, JudgedRanks], judgments: JudgmentIndex
+    ) -> Floats:
+        """(M, T) the values of the only convention's metrics; NaN if undefined.
+
+        Args:
+            ranks: the judged documents in every ranking mode; depth and the rule for unjudged
+                documents are applied here.
+            judgments: the judgments.
+        """
+        (jobs,) = self.jobs
+        values = np.empty((len(jobs), len(judgments.query_ids)))
+        for mode, mode_jobs in self.ways.items():
+            block = Block(mode, apply_depth(ranks[mode], mode.alignment), judgments)
+            for job, job_values in zip(mode_jobs, compute_values(block, mode_jobs), strict=True):
+                values[jobs.index(job)], _ = fill_undefined(
+                    job_values.value,
+                    job_values.lacking,
+                    present=block.aligned.present,
+                    retrieved=block.aligned.retrieved,
+                    job=job,
+                )
+        return values
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ import polars as pl
 from rankgate.core.frozen import dataclass
 from rankgate.data.run import Batch
 from rankgate.data.streams.source import read_ahead
-from rankgate.data.table_rows import has_repeated, hash_pairs
+from rankgate.data.table_rows import gather_ranges, has_repeated, hash_pairs
 from rankgate.measurement.scoring.alignment.row_order import rank_rows, sort_rows
 
 if TYPE_CHECKING:
@@ -346,13 +346,32 @@ class JudgedRanks:
     unknown: int = 0
     against_scores: int = 0
 
-    def take(self, rows: NDArray[np.bool_]) -> JudgedRanks:
+    def take(self, rows: NDArray[np.bool_ | np.int64]) -> JudgedRanks:
         """Select some of the rows; all queries are kept."""
         columns = {
             name: getattr(self, name)[rows]
             for name in ("owner", "rank", "first", "last", "grade", "row", "judgment")
         }
         return replace(self, **columns)
+
+    def copies(self, queries: Codes, judgment: Codes, grades: NDArray[np.float64]) -> JudgedRanks:
+        """Copies of queries, each with another grade for one judgment; arguments as in the index.
+
+        The queries of the copies are those of `JudgmentIndex.copies`.
+        """
+        sizes = np.bincount(self.owner, minlength=len(self.codes))
+        owner, rows = gather_ranges(np.append(0, np.cumsum(sizes)), queries)
+        copied = self.take(rows)
+        is_replaced = copied.judgment == judgment[owner]
+        return replace(
+            copied,
+            codes=np.arange(len(queries)),
+            present=self.present[queries],
+            retrieved=self.retrieved[queries],
+            owner=owner,
+            grade=np.where(is_replaced, grades[owner], copied.grade),
+            judgment=np.full(len(rows), -1),
+        )
 
 
 def sort_retrieved(aligned_run: AlignedRun, how: Alignment) -> tuple[AlignedRun, SortedRows]:

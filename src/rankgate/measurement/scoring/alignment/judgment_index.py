@@ -22,6 +22,7 @@ from rankgate.data.qrels import QRELS_SCHEMA, Qrels
 from rankgate.data.read import refuse_forked
 from rankgate.data.table_rows import (
     RowLocation,
+    gather_ranges,
     hash_pairs,
     range_starts,
     sort_ranges,
@@ -262,6 +263,12 @@ class JudgmentIndex:
             return False
 
     @property
+    def table(self) -> pl.DataFrame:
+        """``query_id`` and ``doc_id`` of each grade."""
+        owner = np.repeat(np.arange(len(self.query_ids)), np.diff(self.offsets))
+        return pl.DataFrame({"query_id": self.query_ids.gather(owner), "doc_id": self.doc_ids})
+
+    @property
     def doc_ids(self) -> pl.Series:
         """The document of each grade; for some of the grades `documents` needs less memory."""
         return self.documents(slice(None))
@@ -288,8 +295,7 @@ class JudgmentIndex:
                 window = slice(begin, begin + _PIECE)
                 out[window] = hash_pairs(ids[self._rows[window]])
             return out
-        owner = np.repeat(np.arange(len(self.query_ids)), np.diff(self.offsets))
-        return hash_pairs(pl.DataFrame([self.query_ids.gather(owner), self.doc_ids]))
+        return hash_pairs(self.table)
 
     @cached_property
     def numbers(self) -> _Numbers:
@@ -323,10 +329,24 @@ class JudgmentIndex:
 
     def rows(self, codes: Codes) -> tuple[Codes, Codes]:
         """The judgments of some queries: the position of each query in ``codes``, and the row."""
-        lengths = self.offsets[codes + 1] - self.offsets[codes]
-        owner = np.repeat(np.arange(len(codes)), lengths)
-        first = np.repeat(self.offsets[codes] - np.cumsum(lengths) + lengths, lengths)
-        return owner, first + np.arange(len(owner))
+        return gather_ranges(self.offsets, codes)
+
+    def copies(self, queries: Codes, judgment: Codes, grades: NDArray[np.float64]) -> JudgmentIndex:
+        """Copies of queries, each with another grade for one judgment; documents are unknown.
+
+        Args:
+            queries: ``(C,)``, the query of each copy.
+            judgment: ``(C,)``, the position of the judgment whose grade is replaced.
+            grades: ``(C,)``, the new grades.
+        """
+        owner, rows = self.rows(queries)
+        copied = np.where(rows == judgment[owner], grades[owner], self.grades[rows])
+        return replace(
+            self,
+            query_ids=self.query_ids.gather(queries),
+            offsets=np.append(0, np.cumsum(np.diff(self.offsets)[queries])),
+            grades=copied[np.lexsort((-copied, owner))],
+        )
 
     @cached_property
     def lowest_positive(self) -> float:

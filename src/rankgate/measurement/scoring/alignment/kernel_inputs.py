@@ -177,13 +177,7 @@ def with_known_subtopics(index: JudgmentIndex, qrels: Qrels) -> JudgmentIndex:
     _refuse_too_great(positive)
     relevant = positive.select(*_PAIR, "grade", *weighed, subtopic=subtopic)
     owner = np.repeat(np.arange(len(index.query_ids)), np.diff(index.offsets))
-    judgments = pl.DataFrame(
-        [
-            index.query_ids.gather(owner).alias("query_id"),
-            index.doc_ids.alias("doc_id"),
-            pl.Series("t", owner),
-        ]
-    ).with_row_index("judgment")
+    judgments = index.table.with_columns(pl.Series("t", owner)).with_row_index("judgment")
     numbered = relevant.with_columns(
         (pl.col("subtopic").rank("dense").over("query_id") - 1).cast(pl.Int64).alias("s")
     )
@@ -329,14 +323,9 @@ def _columns(index: Any) -> tuple[NDArray[np.int64], Floats]:  # noqa: ANN401 - 
     n = len(index.grades)
     stratum, chance = np.zeros(n, np.int64), np.full(n, np.nan)
     if known_columns:
-        owner = np.repeat(np.arange(len(index.query_ids)), np.diff(index.offsets))
-        judgments = pl.DataFrame(
-            {"query_id": index.query_ids.gather(owner), "doc_id": index.doc_ids}
-        )
-        pair = ["query_id", "doc_id"]
-        rows = judgments.join(
-            index.given.table.select(*pair, *known_columns),
-            on=pair,
+        rows = index.table.join(
+            index.given.table.select(*_PAIR, *known_columns),
+            on=_PAIR,
             how="left",
             maintain_order="left",
         )
