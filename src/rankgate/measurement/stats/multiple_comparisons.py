@@ -141,7 +141,6 @@ def mean_difference(
 _BLOCK = 1 << 14  # sums of shuffled values at one time, which fit the cache
 _LARGE = 1 << 15  # with more values, rows are rotated instead of shuffled
 _TABLE = 1 << 12  # sums of rotated rows in the look-up table
-_ROWS = 256  # sums to look up at one time, which fit the cache
 _EXACT = 500  # up to this number of pairs, each p is computed separately
 _GRID = 400
 
@@ -288,14 +287,17 @@ def _rotated_ranges(matrix: Floats, samples: int, seed: int) -> Floats:
     doubled = np.concatenate([shuffled, shuffled[:, :-1]], axis=1)
     turns = np.lib.stride_tricks.sliding_window_view(doubled, systems, axis=1)
     rows_per_table = max(1, int(np.log(_TABLE) / np.log(systems)))
+    step = max(1, _BLOCK // systems)
     sums = np.zeros((samples, systems))
     for begin in range(0, n, rows_per_table):
         table = np.zeros((1, systems))
         for row in turns[begin : begin + rows_per_table]:
             table = (table[:, None] + row).reshape(-1, systems)
         draw_index = rng.integers(len(table), size=samples)
-        for block in range(0, samples, _ROWS):
-            sums[block : block + _ROWS] += table[draw_index[block : block + _ROWS]]
+        for block in range(0, samples, step):
+            rows = draw_index[block : block + step]
+            table_rows = np.take(table, rows, axis=0, mode="clip")  # without a check
+            sums[block : block + step] += table_rows
     return np.asarray(np.ptp(sums, axis=1) / n, np.float64)
 
 

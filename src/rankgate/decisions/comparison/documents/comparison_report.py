@@ -10,6 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+import polars as pl
+
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.document_model import (
     Bar,
@@ -49,8 +51,6 @@ from rankgate.decisions.comparison.documents.comparison_grids import (
 )
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rankgate.core.present.base_result import ReportOptions
     from rankgate.core.present.document_model import Block
     from rankgate.core.value_types import Json
@@ -187,26 +187,22 @@ class _QueryLists:
         if not len(self.result.lists):
             return [_NONE] if self.result.depth else []
         metric = self.result.names[0]
-        rows = self.result.deltas(metric).drop_nulls("delta").to_dicts()
-        lost_rows = [row for row in rows if row["gain"] < 0]
-        gained_rows = [row for row in reversed(rows) if row["gain"] > 0]
-        shown_rows = lost_rows[:worst] + gained_rows[:GAINED]
-        lists = self._lists([row["query_id"] for row in shown_rows])
+        changes = self.result.deltas(metric).drop_nulls("delta")
+        kinds = (
+            ("lost", changes.filter(pl.col("gain") < 0), worst),
+            ("gained", changes.filter(pl.col("gain") > 0).reverse(), GAINED),
+        )
+        shown = pl.concat([queries.head(count)["query_id"] for _, queries, count in kinds])
+        lists = self._lists(shown.to_list())
         blocks: list[Block] = [_MOVES]
-        for outcome, rows_of_kind, count in (
-            ("lost", lost_rows, worst),
-            ("gained", gained_rows, GAINED),
-        ):
-            if rows_of_kind and count:
-                shown_of_all = f"{min(count, len(rows_of_kind))} of {len(rows_of_kind):,}"
+        for outcome, queries, count in kinds:
+            if len(queries) and count:
+                shown_of_all = f"{min(count, len(queries))} of {len(queries):,}"
                 heading = (
                     f"{shown_of_all} queries that {outcome} {metric}, the largest change first"
                 )
-                blocks.append(
-                    QueryLists(
-                        heading, tuple(self._query(row, lists) for row in rows_of_kind[:count])
-                    )
-                )
+                rows = queries.head(count).iter_rows(named=True)
+                blocks.append(QueryLists(heading, tuple(self._query(row, lists) for row in rows)))
         return blocks
 
     def _lists(self, query_ids: list[str]) -> dict[str, list[dict[str, Json]]]:
