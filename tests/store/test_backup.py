@@ -3,6 +3,7 @@
 import shutil
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from pathlib import Path
 
 import polars as pl
@@ -109,9 +110,14 @@ def test_a_backup_while_others_write(filled, tmp_path):
 VERSIONS = sorted(archive.stem for archive in RELEASED.glob("*.zip"))
 
 
+def test_every_version_has_a_migration_and_a_released_store():
+    modules = versions.list_migrations()
+    assert list(modules) == VERSIONS
+    assert [import_module(module).revision for module in modules.values()] == VERSIONS
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_released_version_is_upgraded_with_its_data(url, tmp_path, version):
-    assert {migration.revision for migration in versions.list_migrations()} == set(VERSIONS)
     restore(RELEASED / f"{version}.zip", url, f"{tmp_path}/blobs")
     with Store.open(url) as store:
         assert check(store) == ()

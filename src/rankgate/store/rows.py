@@ -123,6 +123,30 @@ _MOMENT_FORMAT = "%Y-%m-%d %H:%M:%S%.6f"
 """The format in which SQLAlchemy writes timestamps into SQLite."""
 
 
+def insert_table(connection: Connection, table: Table, rows: pl.DataFrame) -> None:
+    """Insert rows, except those that a unique constraint refuses.
+
+    Args:
+        connection: a connection to a store, for writing.
+        table: the table of the store.
+        rows: columns of the table; timestamps are `MOMENT`.
+    """
+    # the driver gets the values, as SQLAlchemy's conversions take longer than the insert
+    statement = insert(connection, table).on_conflict_do_nothing()
+    compiled: Any = statement.compile(dialect=connection.dialect, column_keys=rows.columns)
+    is_sqlite = connection.dialect.name == "sqlite"
+    moments = [pl.col(name).dt for name, dtype in rows.schema.items() if dtype == MOMENT]
+    driver_rows = rows.with_columns(
+        moment.strftime(_MOMENT_FORMAT) if is_sqlite else moment.replace_time_zone(None)
+        for moment in moments
+    )
+    for chunk in driver_rows.iter_slices(CHUNK_ROWS):
+        values: Any = (
+            chunk.select(compiled.positiontup).rows() if is_sqlite else chunk.rows(named=True)
+        )
+        connection.exec_driver_sql(str(compiled), values)
+
+
 def insert(connection: Connection, table: Table) -> postgresql.Insert | sqlite.Insert:
     """An insert statement that can handle conflicts (``on_conflict_do_nothing``)."""
     return insert_of(connection.dialect.name, table)

@@ -11,17 +11,17 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import field
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Self
 
 import sqlalchemy as sa
-from alembic.operations import Operations
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy.exc import DBAPIError
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.store import migrations
 from rankgate.store.blobs.blob_folders import PRIVATE_FOLDER, Blobs, Folder, open_blobs
 from rankgate.store.database import (
     PRIVATE,
@@ -35,23 +35,21 @@ from rankgate.store.database import (
 from rankgate.store.tables.people_tables import settings
 
 if TYPE_CHECKING:
-    from alembic.script.base import Script
     from sqlalchemy import URL, Connection, Engine
 
 
-_FOLDER = Path(__file__).parent / "migrations"
 _LOCK = 7_202_611_221  # the PostgreSQL lock for one migration at a time
 
 
-def list_migrations() -> tuple[Script, ...]:
-    """Every migration, the oldest first."""
-    script_directory = ScriptDirectory(str(_FOLDER), version_locations=[str(_FOLDER)])
-    return tuple(reversed(list(script_directory.walk_revisions())))
+def list_migrations() -> dict[str, str]:
+    """The module of every migration by the version that it makes, the oldest first."""
+    names = sorted(module.name for module in iter_modules(migrations.__path__))
+    return {name[1:].partition("_")[0]: f"{migrations.__name__}.{name}" for name in names}
 
 
 def newest_version() -> str:
     """The store version that this program creates."""
-    return list_migrations()[-1].revision
+    return max(list_migrations())
 
 
 def version(connection: Connection) -> str | None:
@@ -77,13 +75,12 @@ def check_version(connection: Connection, *, older: bool = False) -> None:
     if current is None:
         problem = f"{store_name}: the store does not exist; create it with rankgate store init."
         raise UsageError(problem, code="no-store")
-    revisions = [script.revision for script in list_migrations()]
-    if current not in revisions:
+    if current not in list_migrations():
         raise _newer_error(store_name, current)
-    if current != revisions[-1] and not older:
+    if current != newest_version() and not older:
         raise UsageError(
             f"{store_name}: the store is of version {current} and this program of "
-            f"{revisions[-1]}; run rankgate store backup, then rankgate store upgrade.",
+            f"{newest_version()}; run rankgate store backup, then rankgate store upgrade.",
             code="older-store",
         )
 
@@ -110,10 +107,10 @@ def upgrade(engine: Engine, first: Callable[[Connection], None] | None = None) -
         UsageError: the store has a newer version.
     """
     passed: list[str] = []
-    for script in list_migrations():
+    for revision in list_migrations():
         with engine.connect().execution_options(**{WRITES: True}) as connection, connection.begin():
-            if migrate(connection, script.revision):
-                passed.append(script.revision)
+            if migrate(connection, revision):
+                passed.append(revision)
                 if first is not None:
                     first(connection)
             first = None
@@ -129,24 +126,27 @@ def migrate(connection: Connection, target: str | None = None) -> bool:
     Raises:
         UsageError: the store has a newer version; the requested version does not exist.
     """
+    from alembic.operations import Operations  # slow to import, and few processes migrate
+    from alembic.runtime.migration import MigrationContext
+
     if connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
-    migrations = list_migrations()
-    revisions = [script.revision for script in migrations]
+    modules = list_migrations()
+    revisions = list(modules)
     current = version(connection)
     for revision in (current, target):
-        if revision is not None and revision not in revisions:
+        if revision is not None and revision not in modules:
             raise _newer_error(display_address(connection.engine.url), revision)
     begin = 0 if current is None else revisions.index(current) + 1
     end = len(revisions) if target is None else revisions.index(target) + 1
-    for script in migrations[begin:end]:
+    for new_revision in revisions[begin:end]:
         context = MigrationContext.configure(connection, opts={"transactional_ddl": True})
         context._ensure_version_table()  # noqa: SLF001 - as alembic's own commands do
         with Operations.context(context):
-            script.module.upgrade()
+            import_module(modules[new_revision]).upgrade()
         connection.exec_driver_sql("DELETE FROM alembic_version")
         statement = sa.text("INSERT INTO alembic_version VALUES (:found)")
-        connection.execute(statement, {"found": script.revision})
+        connection.execute(statement, {"found": new_revision})
     return begin < end
 
 

@@ -17,7 +17,16 @@ import sqlalchemy as sa
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
-from rankgate.store.rows import CHUNK_ROWS, insert, now, read_table, unknown_error, value_of
+from rankgate.store.rows import (
+    CHUNK_ROWS,
+    MOMENT,
+    insert,
+    insert_table,
+    now,
+    read_table,
+    unknown_error,
+    value_of,
+)
 from rankgate.store.tables.rating_tables import documents, queries
 
 if TYPE_CHECKING:
@@ -104,9 +113,8 @@ def _row(project: int, row: Mapping[str, Any]) -> dict[str, Json]:
 def ensure_queries(connection: Connection, project: int, ids: Iterable[str]) -> dict[str, int]:
     """The numbers of queries by id; missing queries are added without a text."""
     query_ids = list(dict.fromkeys(ids))
-    add_queries(
-        connection, project, pl.DataFrame({"query_id": query_ids}, schema={"query_id": pl.String})
-    )
+    rows = pl.DataFrame({"query_id": query_ids}, schema={"query_id": pl.String})
+    insert_table(connection, queries, rows.with_columns(pl.lit(project).alias("project")))
     statement = sa.select(queries.c.query_id, queries.c.id).where(queries.c.project == project)
     number_of_query = {row.query_id: row.id for row in connection.execute(statement)}
     return {query_id: number_of_query[query_id] for query_id in query_ids}
@@ -363,14 +371,10 @@ def number_documents(connection: Connection, project: int, pairs: pl.DataFrame) 
     missing_ids = pairs.filter(numbers.is_null())["doc_id"].unique(maintain_order=True)
     if missing_ids.is_empty():
         return numbers
-    moment = now()
-    statement = insert(connection, documents).on_conflict_do_nothing()
-    for begin in range(0, len(missing_ids), CHUNK_ROWS):
-        rows = [
-            {"project": project, "doc_id": doc, "created_at": moment}
-            for doc in missing_ids[begin : begin + CHUNK_ROWS]
-        ]
-        connection.execute(statement, rows)
+    rows = pl.DataFrame([missing_ids]).with_columns(
+        pl.lit(project).alias("project"), pl.lit(now(), MOMENT).alias("created_at")
+    )
+    insert_table(connection, documents, rows)
     return _find_numbers(connection, project, pairs)
 
 

@@ -21,7 +21,7 @@ from rankgate.store.people import users
 from rankgate.store.rating import tasks
 from rankgate.store.rating.ratings import FINAL, WITHDRAWN
 from rankgate.store.rating.task_state import settle
-from rankgate.store.rows import CHUNK_ROWS, insert, now, read_table
+from rankgate.store.rows import MOMENT, insert, insert_table, now, read_table
 from rankgate.store.tables.rating_tables import assignments, ratings
 
 if TYPE_CHECKING:
@@ -120,12 +120,12 @@ def add_ratings(
             .alias("reason"),
             *("grade", "at", "seconds", "comment", "guideline"),
             (pl.col("rater_name") == FINAL).alias("final"),
+            pl.lit(project).alias("project"),
+            pl.lit(now(), MOMENT).alias("recorded_at"),
+            pl.lit(source).alias("source"),
         )
     )
-    common_values = {"project": project, "recorded_at": now(), "source": source}
-    statement = insert(connection, ratings).on_conflict_do_nothing(index_elements=["rating_id"])
-    for chunk in rating_rows.iter_slices(CHUNK_ROWS):
-        connection.execute(statement, [row | common_values for row in chunk.iter_rows(named=True)])
+    insert_table(connection, ratings, rating_rows)
     fill(connection, rating_rows["task"].drop_nulls().unique(maintain_order=True).to_list())
     return _count(connection, project) - earlier_count
 
