@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import field
+from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -209,15 +210,11 @@ class Learner:
 
     def held_out(self) -> tuple[list[FusedLists], tuple[TrainedFold, ...]]:
         """Fuse the queries of each fold with the setting learned from the other folds."""
-        # without training, values do not depend on the omitted fold
-        shared_values = None if self.training else self._tried(self.all_folds)
         parts, folds = [], []
         for fold in sorted(self.all_folds):
             step(f"fold {fold + 1} of {len(self.all_folds)}")
             other_folds = self.all_folds - {fold}
-            setting, mean = self._best(
-                self._tried(other_folds) if shared_values is None else shared_values, other_folds
-            )
+            setting, mean = self._best(self._tried(other_folds), other_folds)
             parts.append(self._fused(setting, other_folds, fold))
             size = int(self.ends[fold + 1] - self.ends[fold])
             folds.append(TrainedFold(size, setting, mean))
@@ -237,11 +234,21 @@ class Learner:
         values = np.full((len(self.settings), len(self.fuser.queries)), math.nan)
         if len(self.settings) == 1:
             return values
+        if self.training is None:
+            return self._untrained_values
         for row, setting in zip(values, self.settings, strict=True):
             for fold in sorted(folds):
                 piece = slice(int(self.ends[fold]), int(self.ends[fold + 1]))
                 row[piece] = self.values(self._fused(setting, folds - {fold}, fold).table)[piece]
         return values
+
+    @cached_property
+    def _untrained_values(self) -> NDArray[np.float64]:
+        """The values of all folds under each setting; without training they need no folds."""
+        end = int(self.ends[-1])
+        return np.array(
+            [self.values(self.fuser.fuse(setting, None, 0, end).table) for setting in self.settings]
+        )
 
     def _best(
         self, tried: NDArray[np.float64], folds: frozenset[int]
