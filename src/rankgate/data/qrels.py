@@ -191,7 +191,10 @@ def check_rows(table: pl.DataFrame, number: str, location: RowLocation, first_ro
             row = int(table[column].fill_null("").eq("").arg_max() or 0)
             line, file = location.line(first_row + row), location.file(first_row + row)
             raise InputError(f"{column} is empty.", source=file, line=line, code="empty-value")
-    is_finite = np.isfinite(table[number].fill_null(float("nan")).to_numpy())
+    numbers = table[number]
+    if numbers.null_count():
+        numbers = numbers.fill_null(float("nan"))
+    is_finite = np.isfinite(numbers.to_numpy())
     if not is_finite.all():
         row = int(np.argmin(is_finite))
         number_text, line = table[number][row], location.line(first_row + row)

@@ -263,7 +263,7 @@ class Run:
                 continue
             batch = frame.head(end)
             starts = starts[: np.searchsorted(starts, end)]
-            if not seen_queries.add(batch["query_id"].gather(starts).hash().to_numpy()):
+            if not seen_queries.add(batch["query_id"][starts].hash().to_numpy()):
                 raise ScatteredError
             query_batch = Batch(batch, hash_pairs(batch, starts), starts, self.ordered)
             yield self._checked(query_batch, duplicates, first_row)

@@ -141,7 +141,7 @@ def range_starts(column: pl.Series) -> NDArray[np.int64]:
     """The start of each range of equal values, ``(stretches,)``."""
     if column.is_empty():
         return np.zeros(0, np.int64)
-    lengths = column.rle().struct.field("len").to_numpy().astype(np.int64)
+    lengths = column.rle().struct.unnest()["len"].to_numpy().astype(np.int64)
     ends: NDArray[np.int64] = np.cumsum(lengths)
     return ends - lengths
 
@@ -172,7 +172,9 @@ def unique_range_starts(column: pl.Series) -> NDArray[np.int64] | None:
     starts = range_starts(column)
     if 2 * len(starts) > len(column):
         return None
-    hashes = np.sort(column.gather(starts).hash().to_numpy())
+    if len(starts) == 1:
+        return starts
+    hashes = np.sort(column[starts].hash().to_numpy())
     return None if (hashes[1:] == hashes[:-1]).any() else starts
 
 
@@ -252,12 +254,15 @@ def hash_pairs(frame: pl.DataFrame, starts: NDArray[np.int64] | None = None) -> 
         frame: with ``query_id`` and ``doc_id``.
         starts: the start of each range of rows of one query, if known.
     """
-    query_ids = frame["query_id"]
     if starts is None:
-        queries: NDArray[np.uint64] = np.multiply(query_ids.hash().to_numpy(), _HASH_MULTIPLIER)
-    else:
-        query_hashes = np.multiply(query_ids.gather(starts).hash().to_numpy(), _HASH_MULTIPLIER)
-        queries = np.repeat(query_hashes, np.diff(starts, append=len(frame)))
+        # both in one query of Polars, because each query takes as long as a thousand hashes
+        hashes = frame.select_seq(pl.col("query_id", "doc_id").hash())
+        queries: NDArray[np.uint64] = np.multiply(hashes["query_id"].to_numpy(), _HASH_MULTIPLIER)
+        queries ^= hashes["doc_id"].to_numpy()
+        return queries
+    query_ids = frame["query_id"][starts]
+    query_hashes = np.multiply(query_ids.hash().to_numpy(), _HASH_MULTIPLIER)
+    queries = np.repeat(query_hashes, np.diff(starts, append=len(frame)))
     queries ^= frame["doc_id"].hash().to_numpy()
     return queries
 

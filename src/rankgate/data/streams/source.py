@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
+from time import perf_counter
 from typing import IO, TYPE_CHECKING, TypeVar, cast
 
 from rankgate.core.errors import InputError, MissingExtraError, UsageError
@@ -31,16 +32,25 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_SOON = 1e-3  # seconds; starting a thread takes about a tenth of this
 _WORKERS = 2  # one core parses a piece; more pieces at a time would only need more memory
 
 
 def read_ahead(chunks: Iterator[T]) -> Iterator[T]:
     """The same pieces, with the next piece prepared while the caller works on the current one.
 
-    An error of the iterator reaches the caller at the piece where it occurred.
+    A thread prepares pieces as soon as one took long; slices of a table in memory need none. An
+    error of the iterator reaches the caller at the piece where it occurred.
     """
+    begin = perf_counter()
+    while (chunk := next(chunks, None)) is not None and perf_counter() - begin < _SOON:
+        yield chunk
+        begin = perf_counter()
+    if chunk is None:
+        return
     with ThreadPoolExecutor(1, "rankgate-read") as maker:
         next_chunk = maker.submit(next, chunks, None)
+        yield chunk
         while (chunk := next_chunk.result()) is not None:
             next_chunk = maker.submit(next, chunks, None)
             yield chunk

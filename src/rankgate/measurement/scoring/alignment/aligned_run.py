@@ -211,7 +211,7 @@ def _judged_rows(batch: Batch, index: JudgmentIndex) -> _JudgedRows:
         owner, codes = _query_of_row(frame, index), np.arange(len(index.query_ids))
         judged, counts = owner >= 0, None
     else:
-        query_codes = index.codes(frame["query_id"].gather(starts))
+        query_codes = index.codes(frame["query_id"][starts])
         lengths, codes = np.diff(starts, append=len(frame)), query_codes[query_codes >= 0]
         owner = np.repeat(np.where(query_codes >= 0, np.cumsum(query_codes >= 0) - 1, -1), lengths)
         judged, counts = np.repeat(query_codes >= 0, lengths), lengths[query_codes >= 0]
@@ -290,7 +290,7 @@ class _JudgmentLookup:
         rows, places = rows[is_match], places[is_match]
         rising = np.argsort(rows)
         rows, places = rows[rising], places[rising]
-        documents = judged_rows.frame["doc_id"].gather(rows) == self._doc_ids(places)
+        documents = judged_rows.frame["doc_id"][rows] == self._doc_ids(places)
         is_confirmed = (self.whose[places] == judged_rows.owner[rows]) & documents.to_numpy()
         return rows[is_confirmed], self.which[places[is_confirmed]]
 

@@ -171,7 +171,7 @@ class JudgmentIndex:
         """Index judgments by id; of the grades by subtopic, a document's best grade counts."""
         table = qrels.by_document().table
         starts = range_starts(table["query_id"])
-        range_queries = table["query_id"].gather(starts)
+        range_queries = table["query_id"][starts]
         unjudged = pl.Series(qrels.unjudged, dtype=pl.String)
         if unjudged.is_empty() and (range_queries[1:] > range_queries[:-1]).all():
             query_ids, codes = range_queries, np.arange(len(range_queries))
@@ -276,7 +276,7 @@ class JudgmentIndex:
     def documents(self, positions: Codes | slice) -> pl.Series:
         """The documents of some grades."""
         if self._rows is not None:
-            return self.qrels.table["doc_id"].gather(self._rows[positions])
+            return self.qrels.table["doc_id"][self._rows[positions]]
         return self.numbers.ids.names.gather(self.numbers.items[positions]).alias("doc_id")
 
     def strings(self, rows: Codes) -> list[str]:
@@ -312,7 +312,8 @@ class JudgmentIndex:
     def codes(self, query_ids: pl.Series) -> Codes:
         """The position of each query in ``query_ids``; -1 for a query without judgments."""
         if len(query_ids):  # most runs have all queries, in the order of their names
-            first = int(self.query_ids.search_sorted(query_ids[0]))
+            begins_alike = self.query_ids[:1].equals(query_ids[:1])
+            first = 0 if begins_alike else int(self.query_ids.search_sorted(query_ids[0]))
             if self.query_ids.slice(first, len(query_ids)).equals(query_ids):
                 return np.arange(first, first + len(query_ids))
         return _find_queries(query_ids, self.query_ids, *self._hashes)
@@ -442,7 +443,7 @@ def _find_queries(
     found_at = np.empty(len(wanted_hashes), np.int64)
     found_at[rising] = np.searchsorted(hashes, wanted_hashes[rising])
     candidates = by_hash[np.minimum(found_at, len(by_hash) - 1)]
-    is_match = (query_ids.gather(candidates) == wanted_ids).to_numpy()
+    is_match = (query_ids[candidates] == wanted_ids).to_numpy()
     if is_match.all() or len(np.unique(hashes)) == len(hashes):
         return np.where(is_match, candidates, -1)
     slow = {query: position for position, query in enumerate(query_ids.to_list())}  # equal hashes
