@@ -15,7 +15,7 @@ import hashlib
 import json
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, field
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -79,13 +79,13 @@ def hashes(store: Store) -> dict[str, TableHash]:
         UsageError: the database cannot be reached.
     """
     with store.read() as connection:
-        return table_hashes(connection)
+        return table_hashes(connection, tables_of(connection))
 
 
-def table_hashes(connection: Connection) -> dict[str, TableHash]:
-    """The hash of each table in a backup."""
+def table_hashes(connection: Connection, tables: Iterable[Table]) -> dict[str, TableHash]:
+    """The hash of each of some tables, by name."""
     hash_of_table = {}
-    for table in tables_of(connection):
+    for table in tables:
         hasher = RowHasher()
         for values in rows_of(connection, table):
             hasher.add(values)
@@ -246,9 +246,10 @@ def _restore_tables(
         problem = f"{display_address(store_url)}: there is a store already; name another place."
         raise UsageError(problem, code="store-exists")
     versions.migrate(connection, manifest.version)
-    for table in tables_of(connection):
+    tables = tables_of(connection)
+    for table in tables:
         _load_table(connection, table, archive, manifest)
-    _compare_hashes(connection, manifest)
+    _compare_hashes(connection, tables, manifest)
     setting = sa.text("UPDATE settings SET value = :place WHERE name = 'blobs'")
     connection.execute(setting, {"place": blobs})
     target = open_blobs(blobs, store_url)
@@ -257,11 +258,11 @@ def _restore_tables(
     versions.migrate(connection)
 
 
-def _compare_hashes(connection: Connection, manifest: Backup) -> None:
+def _compare_hashes(connection: Connection, tables: Iterable[Table], manifest: Backup) -> None:
     """Check the restored tables against the hashes of the backup."""
     if not manifest.hashes:
         return
-    restored_hashes = table_hashes(connection)
+    restored_hashes = table_hashes(connection, tables)
     for name, table_hash in manifest.hashes.items():
         if restored_hashes.get(name) != table_hash:
             raise UsageError(

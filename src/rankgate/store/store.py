@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import field
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 _LOCK = 7_202_611_221  # the PostgreSQL lock for one migration at a time
 
 
+@cache
 def list_migrations() -> dict[str, str]:
     """The module of every migration by the version that it makes, the oldest first."""
     names = sorted(module.name for module in iter_modules(migrations.__path__))
