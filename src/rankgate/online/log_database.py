@@ -6,6 +6,7 @@ import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import InputError, require
@@ -44,6 +45,14 @@ def exact_sum(column: Any, condition: Any = None) -> Any:  # noqa: ANN401 - colu
     small_sum = unit_counts.sum(where=condition).cast("float64") / SUM_UNIT
     large_sum = large_values.sum(where=condition)
     return ibis.coalesce(small_sum + large_sum, small_sum, large_sum)
+
+
+@lru_cache(maxsize=512)
+def _sql(operation: Any, dialect: str) -> str:  # noqa: ANN401 - Ibis
+    """The SQL of an operation of Ibis; equal operations of several calls are compiled once."""
+    import ibis
+
+    return str(ibis.to_sql(operation.to_expr(), dialect=dialect))
 
 
 class Database:
@@ -85,11 +94,9 @@ class Database:
             table: pl.DataFrame = self.connection.sql(sql, params=list(values) or None).pl()
         return table.with_columns(cs.datetime(time_zone="*").dt.convert_time_zone("UTC"))
 
-    def text(self, expression: object) -> str:
+    def text(self, expression: Any) -> str:  # noqa: ANN401 - Ibis
         """The SQL of an Ibis expression for this database."""
-        import ibis
-
-        return str(ibis.to_sql(expression, dialect=self.dialect))
+        return _sql(expression.op(), self.dialect)
 
     def keep(self, name: str, expression: object) -> None:
         """Make a temporary table of an expression of Ibis."""
