@@ -17,6 +17,7 @@ from support.waiting import PATIENCE
 
 FORM = re.compile(r'name="csrf" value="([^"]+)"')
 PASSWORD = "correct horse battery"  # noqa: S105 - of tests
+ACCOUNT = "/account"
 
 
 class Visitor:
@@ -24,6 +25,7 @@ class Visitor:
 
     def __init__(self, base, token=None):
         self.base, self.token, self.cookies = base, token, {}
+        self._word_of_cookies = (None, "")
         self.http = urllib3.PoolManager(retries=False, timeout=60)
 
     def ask(self, method, path, *, headers=None, **how):
@@ -50,8 +52,14 @@ class Visitor:
         return self.ask("GET", path, **how)
 
     def csrf(self, page):
-        """The word of the forms on a page."""
-        return FORM.search(self.get(page).data.decode())[1]
+        """The word of the forms on a page; a session has one word, read once from the account."""
+        cookies, word = self._word_of_cookies
+        if page == ACCOUNT and cookies == self.cookies:
+            return word
+        word = FORM.search(self.get(page).data.decode())[1]
+        if page == ACCOUNT:
+            self._word_of_cookies = dict(self.cookies), word
+        return word
 
     def send(self, path, page, **fields):
         """Send a form that is on a page."""
@@ -61,7 +69,7 @@ class Visitor:
 
     def post(self, path, **values):
         """Send JSON, as a script or a program does."""
-        headers = {} if self.token else {"x-csrf-token": self.csrf("/account")}
+        headers = {} if self.token else {"x-csrf-token": self.csrf(ACCOUNT)}
         return self.ask("POST", path, json=values, headers=headers)
 
     def accept(self, link, name):

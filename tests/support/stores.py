@@ -70,14 +70,21 @@ def url(request, tmp_path):
         yield address
 
 
-@pytest.fixture(params=KINDS)
-def new_store(request, tmp_path):
-    """A new store, in both kinds."""
+@contextmanager
+def fresh_store(request, folder, database="judging"):
+    """A new store of the kind that a fixture has as its parameter."""
     if request.param == "sqlite":
         new_file = request.getfixturevalue("new_file")
-        with new_file(tmp_path / "judging.db", f"{tmp_path}/blobs") as store:
+        with new_file(folder / "judging.db", f"{folder}/blobs") as store:
             yield store
         return
     new_database = request.getfixturevalue("new_database")
-    with new_database("judging", f"{tmp_path}/blobs") as store:
+    with new_database(database, f"{folder}/blobs") as store:
+        yield store
+
+
+@pytest.fixture(params=KINDS)
+def new_store(request, tmp_path):
+    """A new store, in both kinds."""
+    with fresh_store(request, tmp_path) as store:
         yield store

@@ -19,7 +19,7 @@ from rankgate.workspace.web.routes import ROUTES
 from rankgate.workspace.web.start_routes import START_ROUTES
 from support.crawling import crawl
 from support.model_server import model_server
-from support.serving import PASSWORD, Visitor, served
+from support.serving import ACCOUNT, PASSWORD, Visitor, served
 from support.whole_project import PATH, Buttons, endpoints
 
 UNLINKED = {
@@ -272,15 +272,11 @@ def test_every_page_opens_after_every_import(whole, tmp_path, new_file):
                     if answer.status != 200:
                         continue
                     name = f"{form.name}-{section.partition('/')[0]}"
-                    root.send("/projects", "/projects", name=name, scale="")
+                    root.send("/projects", ACCOUNT, name=name, scale="")
                     suffix = next(iter(form.suffixes), ".txt")
                     upload = (f"{section.partition('/')[0]}{suffix}", answer.data)
-                    added = root.send(
-                        f"/projects/{name}/material",
-                        f"/projects/{name}/material",
-                        file=upload,
-                        format=form.name,
-                    )
+                    material = f"/projects/{name}/material"
+                    added = root.send(material, ACCOUNT, file=upload, format=form.name)
                     if added.status != 303:
                         continue
                     count += 1
@@ -288,5 +284,6 @@ def test_every_page_opens_after_every_import(whole, tmp_path, new_file):
                     pages = [start, *(f"{start}/{page}" for page in page_names)]
                     statuses = {page: root.get(page).status for page in pages}
                     problems |= failures(statuses)
+            problems |= failures({"/projects": root.get("/projects").status})
     assert count > 20
     assert not problems, "\n".join(f"{status} {location}" for location, status in problems.items())

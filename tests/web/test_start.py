@@ -16,13 +16,14 @@ from rankgate.store.people import sign_in, users
 from rankgate.workspace.records.schedule.scheduler import Scheduler
 from support.searching import PRODUCTS, QUERIES, grade_of, make_shop
 from support.serving import PASSWORD, Visitor, served
+from support.stores import KINDS, fresh_store
 from support.waiting import until
 
 SHOP = "/projects/shop"
 
 
 @contextmanager
-def opened(store, folder, *, access=None):
+def opened(store, folder, *, access=None, seconds=0.1):
     """A server of a store with a project and its people, and the scheduler that runs its jobs."""
     (folder / "shop").mkdir()
     make_shop(folder / "shop" / "products.db")
@@ -34,7 +35,7 @@ def opened(store, folder, *, access=None):
             user = users.add(connection, name, hashed)
             role = "rater" if name in {"ann", "bob"} else "manager"
             users.grant(connection, project.id, user.id, role)
-    scheduler = Scheduler(store, folder, seconds=0.1, environment=access.to_environment())
+    scheduler = Scheduler(store, folder, seconds=seconds, environment=access.to_environment())
     settings = {"engines": access, "jobs": folder, "schedule": True}
     with served(store, per_minute=1_000_000, **settings) as address:
         scheduler.start()
@@ -47,6 +48,17 @@ def opened(store, folder, *, access=None):
 @pytest.fixture
 def shop(new_store, tmp_path):
     with opened(new_store, tmp_path) as address:
+        yield address
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def unchanged_shop(request, tmp_path_factory):
+    """A server for tests that leave the project as it was, and start no job."""
+    folder = tmp_path_factory.mktemp("unchanged")
+    with (
+        fresh_store(request, folder, "unchanged") as store,
+        opened(store, folder, seconds=60) as address,
+    ):
         yield address
 
 
@@ -172,8 +184,8 @@ def error_of(answer):
         ("id\tquery\n1\tshoes\n1\tcoats", "line 3"),
     ],
 )
-def test_what_is_no_list_of_queries_is_said_beside_the_field(shop, text, words):
-    manager = signed_in(shop, "manager")
+def test_what_is_no_list_of_queries_is_said_beside_the_field(unchanged_shop, text, words):
+    manager = signed_in(unchanged_shop, "manager")
     answer = manager.send(f"{SHOP}/queries", f"{SHOP}/queries", text=text)
     page = answer.data.decode()
     assert answer.status == 400
@@ -295,8 +307,8 @@ def test_a_schedule_is_a_time_of_names_of_the_project(shop):
 
 
 @pytest.mark.parametrize("kind", ENGINES, ids=str)
-def test_every_kind_of_engine_has_a_form_with_all_its_settings(shop, kind):
-    manager = signed_in(shop, "manager")
+def test_every_kind_of_engine_has_a_form_with_all_its_settings(unchanged_shop, kind):
+    manager = signed_in(unchanged_shop, "manager")
     page = manager.get(f"{SHOP}/engines?kind={kind}").data.decode()
     action = f"{SHOP}/engines/kinds/{kind}"
     [form] = re.findall(rf'<form [^>]*action="{action}".*?</form>', page, re.DOTALL)
