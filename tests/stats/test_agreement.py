@@ -64,9 +64,8 @@ def test_gwets_four_raters():
 
 
 def test_fleiss_of_the_table_and_of_1971():
-    table = Tallies.from_clusters(
-        RatingMatrix(np.arange(5.0), published.FLEISS_TABLE[:, None, :].astype(float))
-    )
+    rows = [np.repeat(np.arange(5.0), counts) for counts in published.FLEISS_TABLE]
+    table = tallies(np.array(rows))
     assert fleiss(table) == pytest.approx([0.2099307], abs=5e-8)
     assert brennan_prediger(table) == pytest.approx([0.2225275], abs=5e-8)
     assert fleiss(tallies(published.DIAGNOSES)) == pytest.approx([0.4302445], abs=5e-8)
@@ -197,7 +196,9 @@ def test_clusters_of_one_item_give_the_binomial_interval(of):
 def test_items_that_repeat_each_other_add_no_precision():
     """Every item ten times over, as ten items of one query: the interval is that of the queries."""
     sheet = two_raters(0.8, np.random.default_rng(6), 40)
-    tenfold = RatingMatrix(sheet.grades, np.repeat(sheet.said, 10, axis=0))
+    items = (10 * sheet.items[:, None] + np.arange(10)).ravel()
+    ratings = (items, np.repeat(sheet.raters, 10), np.repeat(sheet.grade_index, 10))
+    tenfold = RatingMatrix.from_ratings((400, 2), *ratings)
     single = intervals({"pa": agreement}, Tallies.from_clusters(sheet, np.arange(40)))["pa"]
     tens = intervals({"pa": agreement}, Tallies.from_clusters(tenfold, np.arange(400) // 10))["pa"]
     assert (single.low, single.high) == pytest.approx((tens.low, tens.high))

@@ -142,7 +142,7 @@ def agreements(pairs: RatedPairs) -> Agreements:
         intervals(coefficients, pairs.tallies),
         agreement_tables.rater_table(pairs.last, shared_ratings, rater_checks(pairs, _LEVEL)),
         agreement_tables.pair_table(pairs),
-        agreement_tables.consensus_table(pairs.given),
+        agreement_tables.consensus_table(pairs),
         agreement_tables.query_table(shared_ratings),
         agreement_tables.period_table(shared_ratings),
     )

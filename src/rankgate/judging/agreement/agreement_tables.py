@@ -6,6 +6,7 @@ difference from the others between the first and the second half of the ratings.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from statistics import NormalDist
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ import polars as pl
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.result_frames import make_frame
 from rankgate.data.table_rows import in_row_order
-from rankgate.judging.agreement.agreement_columns import BIASES, KAPPAS, PAIRS
+from rankgate.judging.agreement.agreement_columns import BIASES, CONFUSION, KAPPAS, PAIRS
 from rankgate.judging.counting_ratings import PAIR, counting_ratings
 from rankgate.measurement.stats.rater_agreement import (
     FEWEST_CLUSTERS,
@@ -43,14 +44,16 @@ if TYPE_CHECKING:
 
 
 def with_others_grades(graded_ratings: pl.DataFrame) -> pl.DataFrame:
-    """Ratings of pairs that other raters also graded, with the other grades."""
-    count = pl.len().over(PAIR)
+    """Ratings of pairs that other raters also graded, with the other grades, and a ``pair``."""
+    pairs = graded_ratings.select(PAIR).unique().with_row_index("pair")
+    numbered_ratings = graded_ratings.join(pairs, on=PAIR, maintain_order="left")
+    count = pl.len().over("pair")
     grade = pl.col("grade")
-    equal_count = pl.len().over(*PAIR, "grade") - 1
-    return graded_ratings.filter(count > 1).with_columns(
+    equal_count = pl.len().over("pair", "grade") - 1
+    return numbered_ratings.filter(count > 1).with_columns(
         (equal_count / (count - 1)).alias("equal"),
-        ((grade.sum().over(PAIR) - grade) / (count - 1)).alias("others"),
-        grade.std(ddof=0).over(PAIR).alias("spread"),
+        ((grade.sum().over("pair") - grade) / (count - 1)).alias("others"),
+        grade.std(ddof=0).over("pair").alias("spread"),
         _mean_difference(grade).alias("gap"),
     )
 
@@ -59,7 +62,7 @@ def _mean_difference(grade: pl.Expr) -> pl.Expr:
     """The mean absolute difference of two ratings of a pair: Σ(2i − m − 1)g₍ᵢ₎ over m(m − 1)/2."""
     count = pl.len().cast(pl.Float64)
     position = grade.rank("ordinal").cast(pl.Float64)
-    return (((2 * position - count - 1) * grade).sum() / (count * (count - 1) / 2)).over(PAIR)
+    return (((2 * position - count - 1) * grade).sum() / (count * (count - 1) / 2)).over("pair")
 
 
 def grade_table(sheet: RatingMatrix) -> pl.DataFrame:
@@ -184,10 +187,9 @@ def _tables_of_pairs(pairs: RatedPairs) -> Iterator[list[tuple[Places, Places, F
         in chunks of first raters: (P,) first raters, (P,) second raters, (P, Q, K, K) how often
         the first gave a grade and the second another, in each query that both rated.
     """
-    size, query_count = pairs.sheet.grades.size, int(pairs.queries.max()) + 1
-    grade_index = pairs.grade_index
-    items, raters = np.nonzero(grade_index >= 0)  # by item, then by rater
-    grades = grade_index[items, raters]
+    sheet, size = pairs.sheet, pairs.sheet.grades.size
+    query_count = int(pairs.queries.max()) + 1
+    items, raters, grades = sheet.items, sheet.raters, sheet.grade_index
     later_ratings = np.searchsorted(items, items, side="right") - 1 - np.arange(items.size)
     order = np.argsort(raters, kind="stable")
     pair_count = np.bincount(raters, later_ratings, minlength=len(pairs.raters))
@@ -252,24 +254,30 @@ def _pair_figures(pairs: RatedPairs, first: Places, second: Places, tables: Floa
     return make_frame({name: figures[name] for name in PAIRS}, PAIRS)
 
 
-def consensus_table(graded_ratings: pl.DataFrame) -> pl.DataFrame:
+def consensus_table(pairs: RatedPairs) -> pl.DataFrame:
     """Each rater's grades against the majority grade of the other raters."""
-    votes = graded_ratings.select(
-        *PAIR, pl.col("rater").alias("other"), pl.col("grade").alias("consensus")
-    )
-    pairs = graded_ratings.select(*PAIR, "rater", "grade").join(votes, on=PAIR)
-    vote_counts = (
-        pairs.filter(pl.col("rater") != pl.col("other"))
-        .group_by(*PAIR, "rater", "grade", "consensus")
-        .len()
-    )
-    key = (*PAIR, "rater")
-    top_votes = vote_counts.filter(pl.col("len") == pl.col("len").max().over(key))
-    majority = top_votes.filter(pl.len().over(key) == 1)
-    return (
-        majority.group_by("rater", "consensus", "grade")
-        .agg(pl.len().cast(pl.Int64).alias("count"))
-        .sort("rater", "consensus", "grade")
+    sheet, size = pairs.sheet, pairs.sheet.grades.size
+    shape = (len(pairs.raters), size, size)
+    counts = np.zeros(math.prod(shape), np.int64)
+    step = max(1, _CELLS // max(size, 1))
+    for begin in range(0, sheet.items.size, step):
+        rows = slice(begin, begin + step)
+        grade_index = sheet.grade_index[rows]
+        votes = sheet.counts[sheet.items[rows]]
+        votes[np.arange(len(votes)), grade_index] -= 1
+        top = votes.max(axis=1)
+        is_majority = (top > 0) & ((votes == top[:, None]).sum(axis=1) == 1)
+        cells = np.ravel_multi_index((sheet.raters[rows], votes.argmax(axis=1), grade_index), shape)
+        counts += np.bincount(cells[is_majority], minlength=counts.size)
+    raters, consensus, grades = np.nonzero(counts.reshape(shape))
+    return pl.DataFrame(
+        {
+            "rater": np.array(pairs.raters, object)[raters],
+            "consensus": sheet.grades[consensus],
+            "grade": sheet.grades[grades],
+            "count": counts[counts > 0],
+        },
+        CONFUSION,
     )
 
 
@@ -293,7 +301,7 @@ def period_table(shared_ratings: pl.DataFrame) -> pl.DataFrame:
         shared_ratings.filter(pl.col("at").is_not_null())
         .group_by(pl.col("at").dt.strftime("%Y-%m").alias("period"))
         .agg(
-            pl.struct(PAIR).n_unique().cast(pl.Int64).alias("overlap"),
+            pl.col("pair").n_unique().cast(pl.Int64).alias("overlap"),
             in_row_order(pl.col("equal")).mean().alias("agreement"),
             in_row_order(pl.col("grade")).mean().alias("mean"),
         )

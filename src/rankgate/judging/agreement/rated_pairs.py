@@ -46,7 +46,7 @@ class RatedPairs:
         outside: ``rater``, ``grade``, ``ratings``: grades that are not on the scale.
         corrected: ratings that a later rating of the same rater replaced.
         raters: names, in the order of the sheet.
-        sheet: (I, R, K) the grades.
+        sheet: the grades.
         queries: (I,) the query of each pair, 0 to Q − 1.
         tallies: the sums of each query.
     """
@@ -61,16 +61,9 @@ class RatedPairs:
     queries: NDArray[np.int64]
     tallies: Tallies
 
-    @property
-    def grade_index(self) -> NDArray[np.int64]:
-        """(I, R) the index of the grade that a rater gave a pair; −1 for no grade."""
-        is_rated = self.sheet.said.any(axis=2)
-        return np.where(is_rated, self.sheet.said.argmax(axis=2), -1)
-
     def without(self, rater: str) -> RatedPairs:
         """The pairs without one rater; tables of ratings and sums of queries stay unchanged."""
-        column = self.raters.index(rater)
-        sheet = replace(self.sheet, said=np.delete(self.sheet.said, column, axis=1))
+        sheet = self.sheet.without(self.raters.index(rater))
         raters = tuple(name for name in self.raters if name != rater)
         return replace(self, raters=raters, sheet=sheet)
 
@@ -126,13 +119,16 @@ def _rating_matrix(
     column = {rater: i for i, rater in enumerate(raters)}
     pairs = graded_ratings.select(PAIR).unique(maintain_order=True).with_row_index("item")
     numbered_ratings = graded_ratings.join(pairs, on=PAIR, maintain_order="left")
-    matrix: NDArray[np.float64] = np.full((len(pairs), len(raters)), np.nan)
-    columns = numbered_ratings["rater"].replace_strict(column, return_dtype=pl.Int64).to_numpy()
-    matrix[numbered_ratings["item"].to_numpy(), columns] = numbered_ratings["grade"].to_numpy()
     possible = possible_grades(scale) if scale else ()
-    all_grades = sorted({*possible, *graded_ratings["grade"].to_list()}) if possible else None
+    sheet = RatingMatrix.from_ratings(
+        (len(pairs), len(raters)),
+        numbered_ratings["item"].to_numpy().astype(np.int64),
+        numbered_ratings["rater"].replace_strict(column, return_dtype=pl.Int64).to_numpy(),
+        numbered_ratings["grade"].to_numpy(),
+        sorted({*possible, *graded_ratings["grade"].unique()}) if possible else None,
+    )
     queries = pairs["query_id"].rank("dense").to_numpy().astype(np.int64) - 1
-    return RatingMatrix.from_grades(matrix, all_grades), tuple(raters), queries
+    return sheet, tuple(raters), queries
 
 
 FALSE_ALARMS = 0.05
@@ -174,46 +170,47 @@ def rater_checks(pairs: RatedPairs, level: float | None = None) -> tuple[RaterCh
         level: the confidence level of the intervals; by default 1 − 5 %/raters, so that all hold
             together (Bonferroni).
     """
-    counts = pairs.sheet.counts
-    raters_per_pair = counts.sum(axis=1)
+    sheet = pairs.sheet
+    raters_per_pair = sheet.counts.sum(axis=1)
     is_shared = raters_per_pair > 1
-    grade_index, clusters = pairs.grade_index[is_shared], _cluster_of_pair(pairs.queries[is_shared])
-    counts, pair_weight = counts[is_shared], 1 / np.maximum(raters_per_pair[is_shared] - 1, 1)
     if not is_shared.any():
         return ()
+    counts, queries_of_pairs = sheet.counts[is_shared], pairs.queries[is_shared]
+    clusters = _cluster_of_pair(queries_of_pairs)
+    pair_weight = 1 / (raters_per_pair[is_shared] - 1)
     interval_level = level or 1 - FALSE_ALARMS / max(len(pairs.raters), 1)
-    all_tables = _sums_by_cluster(
-        clusters, (counts[:, :, None] * counts[:, None, :]) * pair_weight[:, None, None]
-    )
-    size = counts.shape[1]
-    all_tables -= (
-        np.eye(size) * _sums_by_cluster(clusters, counts * pair_weight[:, None])[:, None, :]
-    )
+    size, cluster_count = counts.shape[1], int(clusters.max()) + 1
+    all_tables = np.empty((cluster_count, size, size))
+    for first, second in np.ndindex(size, size):
+        grade_pairs = counts[:, first] * counts[:, second] * pair_weight
+        all_tables[:, first, second] = np.bincount(clusters, grade_pairs, cluster_count)
+    for grade in range(size):
+        same_ratings = np.bincount(clusters, counts[:, grade] * pair_weight, cluster_count)
+        all_tables[:, grade, grade] -= same_ratings
+    shared_ratings = np.flatnonzero(is_shared[sheet.items])
+    shared_ratings = shared_ratings[np.argsort(sheet.raters[shared_ratings], kind="stable")]
+    ends = np.searchsorted(sheet.raters[shared_ratings], np.arange(len(pairs.raters) + 1))
+    row_of_pair = np.cumsum(is_shared) - 1
     checks = []
-    for column, rater in enumerate(pairs.raters):
-        rater_grades = grade_index[:, column]
-        is_rated = rater_grades >= 0
-        if not is_rated.any():
+    for number, rater in enumerate(pairs.raters):
+        ratings = shared_ratings[ends[number] : ends[number + 1]]
+        if not ratings.size:
             continue
-        one_hot = np.eye(size)[rater_grades[is_rated]]
-        table = (
-            one_hot[:, :, None]
-            * ((counts[is_rated] - one_hot) * pair_weight[is_rated, None])[:, None, :]
-        )
-        rater_tables = np.zeros_like(all_tables)
-        np.add.at(rater_tables, clusters[is_rated], table)
-        kappas = _kappas(rater_tables, all_tables, pairs.sheet.grades, interval_level)
-        queries, reversal = len(np.unique(clusters[is_rated])), 1.0
+        rated, rater_grades = row_of_pair[sheet.items[ratings]], sheet.grade_index[ratings]
+        other_counts = (counts[rated] - np.eye(size)[rater_grades]) * pair_weight[rated, None]
+        cells = (clusters[rated] * size + rater_grades)[:, None] * size + np.arange(size)
+        rater_tables = np.bincount(cells.ravel(), other_counts.ravel(), all_tables.size)
+        rater_tables = rater_tables.reshape(all_tables.shape)
+        kappas = _kappas(rater_tables, all_tables, sheet.grades, interval_level)
+        queries, reversal = len(np.unique(clusters[rated])), 1.0
         if kappas[0].value < 0:
-            other_counts = (counts[is_rated] - one_hot) * pair_weight[is_rated, None]
-            agreement_by_grade = other_counts @ weights(pairs.sheet.grades, "linear")
             reversal = _reversal_chance(
-                agreement_by_grade,
-                rater_grades[is_rated],
-                pairs.queries[is_shared][is_rated],
+                other_counts @ weights(sheet.grades, "linear"),
+                rater_grades,
+                queries_of_pairs[rated],
                 1 - interval_level,
             )
-        checks.append(RaterCheck(rater, int(is_rated.sum()), queries, *kappas, reversal))
+        checks.append(RaterCheck(rater, len(rated), queries, *kappas, reversal))
     return tuple(checks)
 
 
@@ -297,9 +294,3 @@ def _cluster_of_pair(queries: NDArray[np.int64]) -> NDArray[np.int64]:
     """The query of each pair; if there is one query, each pair is its own cluster."""
     _, code = np.unique(queries, return_inverse=True)
     return code if code.size and code.max() > 0 else np.arange(code.size)
-
-
-def _sums_by_cluster(clusters: NDArray[np.int64], tables: Floats) -> Floats:
-    total = np.zeros((int(clusters.max()) + 1, *tables.shape[1:]))
-    np.add.at(total, clusters, tables)
-    return total

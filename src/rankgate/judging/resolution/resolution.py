@@ -466,10 +466,11 @@ def _judges(graded_ratings: pl.DataFrame) -> list[str]:
 
 
 def _unresolved(all_pairs: pl.DataFrame, graded_ratings: pl.DataFrame) -> pl.DataFrame:
-    pair_grades = graded_ratings.group_by(PAIR).agg(pl.col("grade").alias("grades"))
     unresolved = all_pairs.filter(pl.col("grade").is_null()).select(
         *PAIR, pl.col("why").fill_null(NO_GRADE)
     )
+    unresolved_ratings = graded_ratings.join(unresolved, on=PAIR, how="semi", maintain_order="left")
+    pair_grades = unresolved_ratings.group_by(PAIR).agg(pl.col("grade").alias("grades"))
     return unresolved.join(pair_grades, on=PAIR, how="left", maintain_order="left")
 
 

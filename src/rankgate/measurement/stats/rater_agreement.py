@@ -17,7 +17,9 @@ agreement by leaving out clusters of items in turn.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 
     from rankgate.core.arrays import Floats
 
+    Places = NDArray[np.int64]
+
 
 Weighting = Literal[
     "identity", "linear", "quadratic", "linear by places", "quadratic by places", "ordinal"
@@ -38,19 +42,24 @@ Weighting = Literal[
 
 @dataclass(frozen=True)
 class RatingMatrix:
-    """The grades that raters gave to items, as counts.
+    """The grades that raters gave to items, one entry per rating: most raters rate few items.
 
     Attributes:
         grades: (K,) the grades that occur, or the grades of the scale, ascending.
-        said: (I, R, K) the number of times a rater gave an item a grade; mostly 0 or 1.
+        shape: the numbers of items I and of raters R.
+        items, raters: (n,) the item and the rater of each rating, by item and then by rater.
+        grade_index: (n,) the index of the grade of each rating.
     """
 
     grades: Floats
-    said: Floats
+    shape: tuple[int, int]
+    items: Places
+    raters: Places
+    grade_index: Places
 
     @classmethod
     def from_grades(cls, matrix: Floats, grades: Sequence[float] | None = None) -> RatingMatrix:
-        """Make counts from a matrix (I, R) of grades, with NaN if a rater did not rate an item.
+        """Make entries from a matrix (I, R) of grades, with NaN if a rater did not rate an item.
 
         Args:
             matrix: the grades.
@@ -61,25 +70,65 @@ class RatingMatrix:
             UsageError: a grade is outside the scale.
         """
         table = np.asarray(matrix, dtype=np.float64)
-        is_rated = ~np.isnan(table)
-        scale = np.unique(table[is_rated] if grades is None else np.asarray(grades, np.float64))
-        grade_index = np.searchsorted(
-            scale, np.where(is_rated, table, scale[:1] if scale.size else 0.0)
-        )
-        grade_index = np.minimum(grade_index, max(scale.size - 1, 0))
-        is_outside = is_rated & (scale[grade_index] != table) if scale.size else is_rated
+        items, raters = np.nonzero(~np.isnan(table))
+        return cls.from_ratings(table.shape, items, raters, table[items, raters], grades)
+
+    @classmethod
+    def from_ratings(
+        cls,
+        shape: tuple[int, ...],
+        items: Places,
+        raters: Places,
+        values: Floats,
+        grades: Sequence[float] | None = None,
+    ) -> RatingMatrix:
+        """Make entries from single ratings, at most one of each item and rater.
+
+        Args:
+            shape: the numbers of items and of raters.
+            items: (n,) the item of each rating, in any order.
+            raters: (n,) the rater of each rating.
+            values: (n,) the grade of each rating.
+            grades: as in `from_grades`.
+
+        Raises:
+            UsageError: a grade is outside the scale.
+        """
+        item_count, rater_count = shape
+        order = np.argsort(items * rater_count + raters, kind="stable")
+        items, raters, values = items[order], raters[order], values[order]
+        scale = np.unique(values if grades is None else np.asarray(grades, np.float64))
+        grade_index = np.minimum(np.searchsorted(scale, values), max(scale.size - 1, 0))
+        is_outside = scale[grade_index] != values if scale.size else np.ones(values.shape, bool)
         if is_outside.any():
             raise UsageError(
-                f"grade {table[is_outside][0]:g} is not on the scale.",
+                f"grade {values[is_outside][0]:g} is not on the scale.",
                 code="grade-outside-scale",
             )
-        counts = (grade_index[:, :, None] == np.arange(scale.size)) & is_rated[:, :, None]
-        return cls(scale, counts.astype(np.float64))
+        return cls(scale, (item_count, rater_count), items, raters, grade_index)
 
-    @property
+    @cached_property
     def counts(self) -> Floats:
         """(I, K) the number of ratings of an item with each grade."""
-        return np.asarray(self.said.sum(axis=1), np.float64)
+        return _count_cells((self.shape[0], self.grades.size), self.items, self.grade_index)
+
+    def without(self, rater: int) -> RatingMatrix:
+        """The ratings of the other raters."""
+        is_other = self.raters != rater
+        raters = self.raters[is_other]
+        return RatingMatrix(
+            self.grades,
+            (self.shape[0], self.shape[1] - 1),
+            self.items[is_other],
+            raters - (raters > rater),
+            self.grade_index[is_other],
+        )
+
+
+def _count_cells(shape: tuple[int, ...], *cells: Places) -> Floats:
+    """The number of times that each cell of an array occurs."""
+    counts = np.bincount(np.ravel_multi_index(cells, shape), minlength=math.prod(shape))
+    return counts.reshape(shape).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -117,7 +166,7 @@ class Tallies:
             sheet: the ratings.
             clusters: (I,) the cluster of each item, 0 to N − 1.
         """
-        item_count, _, size = sheet.said.shape
+        (item_count, rater_count), size = sheet.shape, sheet.grades.size
         code = (
             np.zeros(item_count, np.int64) if clusters is None else np.asarray(clusters, np.int64)
         )
@@ -136,7 +185,6 @@ class Tallies:
         item_shares = counts / np.maximum(rating_count, 1.0)[:, None]
         tables = np.empty((2, count, size, size))
         sums = np.empty((count, size + 2))
-        rater_counts = np.empty((count, *sheet.said.shape[1:]))
         for i in range(count):
             rows = order[ends[i] : ends[i + 1]]
             for table, weight in zip(tables, (pair_weight, coincidence_weight), strict=True):
@@ -147,7 +195,9 @@ class Tallies:
                 (rating_count[rows] > 0).sum(),
                 *item_shares[rows].sum(axis=0),
             ]
-            rater_counts[i] = sheet.said[rows].sum(axis=0)
+        rater_counts = _count_cells(
+            (count, rater_count, size), code[sheet.items], sheet.raters, sheet.grade_index
+        )
         return cls(
             sheet.grades, tables[0], tables[1], sums[:, 0], sums[:, 2:], sums[:, 1], rater_counts
         )
