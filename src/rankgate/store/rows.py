@@ -31,6 +31,9 @@ MAX_AHEAD = timedelta(hours=1)
 CHUNK_ROWS = 5_000
 """The number of rows written by one call."""
 
+_READ_ROWS = 20_000
+"""The number of rows held as Python objects while a table is read."""
+
 
 def value_fields(kind: Any) -> tuple[str, ...]:
     """The field names of a frozen dataclass, in order."""
@@ -99,20 +102,19 @@ def read_table(connection: Connection, statement: sa.Select[Any], schema: Schema
         name: (_SQLITE_TYPES if is_sqlite else _POSTGRESQL_TYPES).get(dtype, dtype)
         for name, dtype in schema.items()
     }
-    pieces = [pl.DataFrame(schema=types)]
-    cursor = connection.execute(statement).cursor
-    while cursor is not None and (rows := cursor.fetchmany(CHUNK_ROWS)):
-        named_values = zip(types.items(), zip(*rows, strict=True), strict=True)
-        pieces.append(
-            pl.DataFrame([pl.Series(name, values, dtype) for (name, dtype), values in named_values])
-        )
-    table = pl.concat(pieces, rechunk=True)
     moments = [pl.col(name) for name, dtype in schema.items() if dtype == MOMENT]
     if is_sqlite:
         moments = [moment.str.to_datetime(_MOMENT_FORMAT, time_unit="us") for moment in moments]
-    return table.with_columns(moment.dt.replace_time_zone("UTC") for moment in moments).cast(
-        pl.Schema(schema)
-    )
+    moments = [moment.dt.replace_time_zone("UTC") for moment in moments]
+    pieces = [pl.DataFrame(schema=schema)]
+    cursor = connection.execute(statement).cursor
+    while cursor is not None and (rows := cursor.fetchmany(_READ_ROWS)):
+        named_values = zip(types.items(), zip(*rows, strict=True), strict=True)
+        piece = pl.DataFrame(
+            [pl.Series(name, values, dtype) for (name, dtype), values in named_values]
+        )
+        pieces.append(piece.with_columns(moments).cast(pl.Schema(schema)))
+    return pl.concat(pieces, rechunk=True)
 
 
 _SQLITE_TYPES: Mapping[Any, Any] = {MOMENT: pl.String, pl.Boolean: pl.Int8}

@@ -7,7 +7,7 @@ models.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
@@ -171,6 +171,7 @@ def read_counting_ratings(
     batch: int | None = None,
     name: str = "ratings",
     models: Models = "fill",
+    columns: Collection[str] = ratings.COLUMNS,
 ) -> Ratings:
     """The ratings that judgments are made from: those of people and of admitted models.
 
@@ -180,6 +181,7 @@ def read_counting_ratings(
         batch: the number of one batch; all by default.
         name: the name of the table.
         models: the weight of admitted models.
+        columns: as in `ratings.read_ratings`.
 
     Raises:
         InputError: the project has no ratings that count.
@@ -187,12 +189,14 @@ def read_counting_ratings(
     people: Ratings | None = None
     model_ratings: Ratings | None = None
     with suppress(InputError):
-        people = ratings.read_ratings(connection, project, batch=batch, kind="person", name=name)
+        people = ratings.read_ratings(
+            connection, project, batch=batch, kind="person", columns=columns, name=name
+        )
     admitted_models = admitted_raters(connection, project) if models != "none" else frozenset()
     if admitted_models:
         with suppress(InputError):
             model_ratings = ratings.read_ratings(
-                connection, project, batch=batch, only=admitted_models, name=name
+                connection, project, batch=batch, only=admitted_models, columns=columns, name=name
             )
     if model_ratings is not None and people is not None and models == "fill":
         table = model_ratings.table.join(

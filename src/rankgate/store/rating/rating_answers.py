@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from rankgate.core.frozen import dataclass
 from rankgate.store.rating import next_task, ratings
 from rankgate.store.rating import tasks as tasks_of
-from rankgate.store.rating.ratings import WITHDRAWN
+from rankgate.store.rating.ratings import WITHDRAWN, with_raters
 from rankgate.store.rows import MOMENT, read_table
 from rankgate.store.tables.rating_tables import (
     assignments,
@@ -234,44 +234,37 @@ def efforts(connection: Connection, project: int) -> pl.DataFrame:
         ``rater``, their ``kind``, ``graded`` (true for a grade or a choice), ``seconds``, ``at``.
     """
     rating_columns, preference_columns = ratings_table.c, preferences.c
-    names = (raters.c.name, raters.c.kind)
     rating_statement = (
         sa.select(
-            *names, rating_columns.grade.is_not(None), rating_columns.seconds, rating_columns.at
+            rating_columns.rater,
+            rating_columns.grade.is_not(None),
+            rating_columns.seconds,
+            rating_columns.at,
         )
-        .join(raters, raters.c.id == rating_columns.rater)
         .where(
             rating_columns.project == project,
             rating_columns.final.is_(False),
             rating_columns.training.is_(False),
             _is_kept(rating_columns.reason),
         )
+        .order_by(rating_columns.id)  # the order of an index of raters is slow to read
     )
-    preference_statement = (
-        sa.select(
-            *names,
-            preference_columns.choice != "none",
-            preference_columns.seconds,
-            preference_columns.at,
-        )
-        .join(raters, raters.c.id == preference_columns.rater)
-        .where(preference_columns.project == project, _is_kept(preference_columns.reason))
-    )
+    preference_statement = sa.select(
+        preference_columns.rater,
+        preference_columns.choice != "none",
+        preference_columns.seconds,
+        preference_columns.at,
+    ).where(preference_columns.project == project, _is_kept(preference_columns.reason))
     statements = (rating_statement, preference_statement)
-    return pl.concat(
+    answers = pl.concat(
         [read_table(connection, statement, _EFFORT_SCHEMA) for statement in statements],
         rechunk=True,
     )
+    return with_raters(connection, answers)
 
 
 _EFFORT_SCHEMA = pl.Schema(
-    {
-        "rater": pl.String(),
-        "kind": pl.String(),
-        "graded": pl.Boolean(),
-        "seconds": pl.Float64(),
-        "at": MOMENT,
-    }
+    {"rater": pl.Int64(), "graded": pl.Boolean(), "seconds": pl.Float64(), "at": MOMENT}
 )
 
 

@@ -14,13 +14,13 @@ import sqlalchemy as sa
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.data.qrels import Ratings
+from rankgate.data.qrels import RATINGS_SCHEMA, Ratings
 from rankgate.data.table_rows import RowLocation
 from rankgate.store.material import projects
 from rankgate.store.rating.next_task import LEASE
 from rankgate.store.rating.task_state import LockedTask, lock_task, require_answered, settle
 from rankgate.store.rows import (
-    MOMENT,
+    CHUNK_ROWS,
     columns_of,
     insert_of,
     now,
@@ -348,6 +348,15 @@ def find(connection: Connection, rating_id: str) -> Rating | None:
     return None if row is None else value_of(Rating, row)
 
 
+FINAL = "final word"
+"""The rater of final decisions in `read_ratings`."""
+
+COLUMNS = ("grade", "reason", "at", "seconds", "comment", "guideline")
+"""The columns of ratings that `read_ratings` can leave out."""
+
+_SCHEMA = pl.Schema({**RATINGS_SCHEMA, "final": pl.Boolean()})
+
+
 def read_ratings(
     connection: Connection,
     project: int,
@@ -355,6 +364,7 @@ def read_ratings(
     batch: int | None = None,
     kind: str | None = None,
     only: Collection[int] | None = None,
+    columns: Collection[str] = COLUMNS,
     name: str = "ratings",
 ) -> Ratings:
     """The ratings of a project as a table, in the order in which they were recorded.
@@ -368,21 +378,16 @@ def read_ratings(
         batch: the number of one batch; all by default.
         kind: people or models only (``person``, ``model``).
         only: the numbers of the raters; all by default.
+        columns: the columns to read besides query, document and rater; other columns stay null.
         name: the name of the table.
 
     Raises:
         InputError: there are no ratings.
     """
+    numbers = dict.fromkeys(("query", "document", "rater"), pl.Int64)
+    others = {column: _SCHEMA[column] for column in (*columns, "final")}
     statement = (
-        sa.select(
-            queries.c.query_id,
-            documents.c.doc_id,
-            raters.c.name.label("rater"),
-            *(ratings.c[column] for column in list(_SCHEMA)[3:]),
-        )
-        .join(queries, queries.c.id == ratings.c.query)
-        .join(documents, documents.c.id == ratings.c.document)
-        .join(raters, raters.c.id == ratings.c.rater)
+        sa.select(*(ratings.c[column] for column in (*numbers, *others)))
         .where(ratings.c.project == project, ratings.c.training.is_(False))
         .order_by(ratings.c.id)
     )
@@ -390,37 +395,61 @@ def read_ratings(
         statement = statement.join(tasks, tasks.c.id == ratings.c.task).where(
             tasks.c.batch == batch
         )
-    if kind is not None:
-        statement = statement.where(raters.c.kind == kind)
-    if only is not None:
-        statement = statement.where(raters.c.id.in_(only))
-    ratings_table = read_table(connection, statement, _SCHEMA)
-    if ratings_table.is_empty():
+    table = read_table(connection, statement, numbers | others)
+    # a join in SQL would make three texts for each rating
+    rater_names = _read_names(connection, table["rater"], raters.c.id, raters.c.name, kind, only)
+    if kind is not None or only is not None:
+        table = table.filter(pl.col("rater").is_in(rater_names["number"].implode()))
+    if table.is_empty():
         raise InputError("there are no ratings.", source=name, code="no-judgments")
-    ratings_table = ratings_table.with_columns(
-        pl.when("final").then(pl.lit(FINAL)).otherwise("rater").alias("rater")
+    query_ids = _read_names(connection, table["query"], queries.c.id, queries.c.query_id)
+    doc_ids = _read_names(connection, table["document"], documents.c.id, documents.c.doc_id)
+    table = table.select(
+        pl.col("query").replace_strict(query_ids["number"], query_ids["name"]).alias("query_id"),
+        pl.col("document").replace_strict(doc_ids["number"], doc_ids["name"]).alias("doc_id"),
+        pl.when("final")
+        .then(pl.lit(FINAL))
+        .otherwise(pl.col("rater").replace_strict(rater_names["number"], rater_names["name"]))
+        .alias("rater"),
+        *columns,
     )
-    scale = projects.scale(connection, project)
-    return Ratings(ratings_table.drop("final"), name, scale, RowLocation(name))
+    return Ratings(table, name, projects.scale(connection, project), RowLocation(name))
 
 
-FINAL = "final word"
-"""The rater of final decisions in `read_ratings`."""
+def _read_names(
+    connection: Connection,
+    numbers: pl.Series,
+    number: sa.Column[Any],
+    name: sa.Column[Any],
+    kind: str | None = None,
+    only: Collection[int] | None = None,
+) -> pl.DataFrame:
+    """The ``name`` of each ``number`` of a column; raters may be of one kind, or only some."""
+    schema = {"number": pl.Int64, "name": pl.String}
+    pieces = [pl.DataFrame(schema=schema)]
+    for chunk in numbers.unique().to_frame().iter_slices(CHUNK_ROWS):
+        statement = sa.select(number, name).where(number.in_(chunk.to_series().to_list()))
+        if kind is not None:
+            statement = statement.where(raters.c.kind == kind)
+        if only is not None:
+            statement = statement.where(raters.c.id.in_(only))
+        pieces.append(read_table(connection, statement, schema))
+    return pl.concat(pieces)
 
-_PAIR_SCHEMA = pl.Schema({"query_id": pl.String(), "doc_id": pl.String()})
-_SCHEMA = pl.Schema(
-    {
-        **_PAIR_SCHEMA,
-        "rater": pl.String(),
-        "grade": pl.Float64(),
-        "reason": pl.String(),
-        "at": MOMENT,
-        "seconds": pl.Float64(),
-        "comment": pl.String(),
-        "guideline": pl.String(),
-        "final": pl.Boolean(),
-    }
-)
+
+def with_raters(connection: Connection, answers: pl.DataFrame) -> pl.DataFrame:
+    """Answers with the names and kinds of their raters, instead of the numbers of the raters.
+
+    A join in SQL would make two texts for each answer.
+    """
+    schema = {"number": pl.Int64, "rater": pl.String, "kind": pl.String}
+    rater_names = read_table(
+        connection, sa.select(raters.c.id, raters.c.name, raters.c.kind), schema
+    )
+    named_answers = answers.rename({"rater": "number"}).join(
+        rater_names, on="number", maintain_order="left"
+    )
+    return named_answers.select("rater", "kind", *answers.columns[1:])
 
 
 def graded_pairs(connection: Connection, project: int) -> pl.DataFrame:
@@ -440,7 +469,7 @@ def graded_pairs(connection: Connection, project: int) -> pl.DataFrame:
         .join(graded_pairs_table, graded_pairs_table.c.query == queries.c.id)
         .join(documents, documents.c.id == graded_pairs_table.c.document)
     )
-    return read_table(connection, statement, _PAIR_SCHEMA)
+    return read_table(connection, statement, {"query_id": pl.String, "doc_id": pl.String})
 
 
 def ratings_state(connection: Connection, project: int) -> tuple[int, int]:

@@ -7,15 +7,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 import sqlalchemy as sa
 
-from rankgate.store.rating.ratings import WITHDRAWN
+from rankgate.store.rating.ratings import WITHDRAWN, with_raters
 from rankgate.store.rows import MOMENT, read_table
-from rankgate.store.tables.rating_tables import (
-    batches,
-    preferences,
-    raters,
-    ratings,
-    tasks,
-)
+from rankgate.store.tables.rating_tables import preferences, ratings, tasks
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -30,11 +24,10 @@ ACTIVE_SECONDS = sa.case(
 
 _SCHEMA = pl.Schema(
     {
-        "rater": pl.String(),
-        "batch": pl.String(),
-        "graded": pl.Boolean(),
+        "rater": pl.Int64(),
+        "task": pl.Int64(),
         "seconds": pl.Float64(),
-        "gold": pl.Float64(),
+        "graded": pl.Boolean(),
         "grade": pl.Float64(),
         "at": MOMENT,
     }
@@ -67,49 +60,45 @@ def work_by_week(connection: Connection, project: int) -> pl.DataFrame:
     """
     rating_statement = (
         sa.select(
-            raters.c.name,
-            batches.c.name.label("batch"),
-            ratings.c.grade.is_not(None).label("graded"),
+            ratings.c.rater,
+            ratings.c.task,
             ratings.c.seconds,
-            tasks.c.gold,
+            ratings.c.grade.is_not(None),
             ratings.c.grade,
-            sa.func.coalesce(ratings.c.at, ratings.c.recorded_at).label("at"),
+            sa.func.coalesce(ratings.c.at, ratings.c.recorded_at),
         )
-        .join(raters, raters.c.id == ratings.c.rater)
-        .join(tasks, tasks.c.id == ratings.c.task)
-        .join(batches, batches.c.id == tasks.c.batch)
         .where(
             ratings.c.project == project,
-            raters.c.kind == "person",
+            ratings.c.task.is_not(None),
             ratings.c.final.is_(False),
             sa.func.coalesce(ratings.c.reason, "") != WITHDRAWN,
         )
+        .order_by(ratings.c.id)  # the order of an index of raters is slow to read
     )
-    preference_statement = (
-        sa.select(
-            raters.c.name,
-            batches.c.name.label("batch"),
-            (preferences.c.choice != "none").label("graded"),
-            preferences.c.seconds,
-            sa.cast(sa.null(), sa.Double),
-            sa.cast(sa.null(), sa.Double),
-            sa.func.coalesce(preferences.c.at, preferences.c.recorded_at).label("at"),
-        )
-        .join(raters, raters.c.id == preferences.c.rater)
-        .join(tasks, tasks.c.id == preferences.c.task)
-        .join(batches, batches.c.id == tasks.c.batch)
-        .where(
-            preferences.c.project == project,
-            raters.c.kind == "person",
-            sa.func.coalesce(preferences.c.reason, "") != WITHDRAWN,
-        )
+    preference_statement = sa.select(
+        preferences.c.rater,
+        preferences.c.task,
+        preferences.c.seconds,
+        preferences.c.choice != "none",
+        sa.cast(sa.null(), sa.Double),
+        sa.func.coalesce(preferences.c.at, preferences.c.recorded_at),
+    ).where(
+        preferences.c.project == project,
+        preferences.c.task.is_not(None),
+        sa.func.coalesce(preferences.c.reason, "") != WITHDRAWN,
     )
+    gold_statement = sa.select(tasks.c.id, tasks.c.gold).where(
+        tasks.c.project == project, tasks.c.gold.is_not(None)
+    )
+    gold = read_table(connection, gold_statement, {"task": pl.Int64, "gold": pl.Float64})
     answers = pl.concat(
         [
             read_table(connection, statement, _SCHEMA)
             for statement in (rating_statement, preference_statement)
         ]
     )
+    answers = with_raters(connection, answers).filter(pl.col("kind") == "person")
+    answers = answers.join(gold, on="task", how="left", maintain_order="left")
     return (
         answers.with_columns(week=pl.col("at").dt.truncate("1w").dt.date())
         .group_by("week", "rater")

@@ -387,7 +387,11 @@ def read_people_ratings(request: WebRequest, batch: int | None = None) -> Rating
     """
     with request.store.read() as connection:
         all_ratings = ratings.read_ratings(
-            connection, request.project.id, batch=batch, name=request.project.name
+            connection,
+            request.project.id,
+            batch=batch,
+            columns=("grade", "reason", "at", "seconds"),
+            name=request.project.name,
         )
     rater_rows = all_ratings.table.filter(pl.col("rater") != ratings.FINAL)
     if rater_rows.is_empty():

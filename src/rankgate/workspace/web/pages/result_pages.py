@@ -355,7 +355,12 @@ def ratings_evaluation_page(request: WebRequest) -> PageReply:
 
     def judge() -> tuple[pl.DataFrame, Callable[[list[Run]], Result]]:
         with request.store.read() as connection:
-            counted_ratings = read_counting_ratings(connection, project.id, name=project.name)
+            counted_ratings = read_counting_ratings(
+                connection,
+                project.id,
+                name=project.name,
+                columns=("grade", "reason", "at", "guideline"),
+            )
         opinions = replace(
             counted_ratings, table=counted_ratings.table.filter(pl.col("rater") != ratings.FINAL)
         )
