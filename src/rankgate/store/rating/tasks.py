@@ -261,10 +261,7 @@ def count_open(connection: Connection, project: int) -> dict[int, int]:
     statement = (
         sa.select(tasks.c.batch, sa.func.count())
         .join(batches, batches.c.id == tasks.c.batch)
-        .where(
-            tasks.c.project == project,
-            IS_ASKED,
-        )
+        .where(batches.c.project == project, IS_ASKED)  # by the index of batches and states
         .group_by(tasks.c.batch)
     )
     return {batch: count for batch, count in connection.execute(statement)}  # noqa: C416 - rows
@@ -278,7 +275,7 @@ def waiting_pairs(connection: Connection, project: int) -> pl.DataFrame:
         .join(batches, batches.c.id == tasks.c.batch)
         .join(queries, queries.c.id == tasks.c.query)
         .join(documents, documents.c.id == tasks.c.document)
-        .where(tasks.c.project == project, batches.c.kind == "rating", IS_ASKED)
+        .where(batches.c.project == project, batches.c.kind == "rating", IS_ASKED)
         .distinct()
     )
     return read_table(connection, statement, {"query_id": pl.String, "doc_id": pl.String})
