@@ -31,8 +31,12 @@ MAX_AHEAD = timedelta(hours=1)
 CHUNK_ROWS = 5_000
 """The number of rows written by one call."""
 
-_READ_ROWS = 20_000
-"""The number of rows held as Python objects while a table is read."""
+_READ_ROWS = 500
+"""The number of rows held as Python objects while a table is read.
+
+Fewer than the 700 new objects at which the garbage collector runs, which would take longer than the
+reading.
+"""
 
 
 def value_fields(kind: Any) -> tuple[str, ...]:
@@ -102,19 +106,20 @@ def read_table(connection: Connection, statement: sa.Select[Any], schema: Schema
         name: (_SQLITE_TYPES if is_sqlite else _POSTGRESQL_TYPES).get(dtype, dtype)
         for name, dtype in schema.items()
     }
-    moments = [pl.col(name) for name, dtype in schema.items() if dtype == MOMENT]
-    if is_sqlite:
-        moments = [moment.str.to_datetime(_MOMENT_FORMAT, time_unit="us") for moment in moments]
-    moments = [moment.dt.replace_time_zone("UTC") for moment in moments]
-    pieces = [pl.DataFrame(schema=schema)]
+    pieces = [pl.DataFrame(schema=types)]
     cursor = connection.execute(statement).cursor
     while cursor is not None and (rows := cursor.fetchmany(_READ_ROWS)):
         named_values = zip(types.items(), zip(*rows, strict=True), strict=True)
-        piece = pl.DataFrame(
-            [pl.Series(name, values, dtype) for (name, dtype), values in named_values]
+        pieces.append(
+            pl.DataFrame([pl.Series(name, values, dtype) for (name, dtype), values in named_values])
         )
-        pieces.append(piece.with_columns(moments).cast(pl.Schema(schema)))
-    return pl.concat(pieces, rechunk=True)
+    table = pl.concat(pieces, rechunk=True)
+    moments = [pl.col(name) for name, dtype in schema.items() if dtype == MOMENT]
+    if is_sqlite:
+        moments = [moment.str.to_datetime(_MOMENT_FORMAT, time_unit="us") for moment in moments]
+    return table.with_columns(moment.dt.replace_time_zone("UTC") for moment in moments).cast(
+        pl.Schema(schema)
+    )
 
 
 _SQLITE_TYPES: Mapping[Any, Any] = {MOMENT: pl.String, pl.Boolean: pl.Int8}

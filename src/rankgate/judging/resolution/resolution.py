@@ -71,17 +71,15 @@ def _aggregate(table: pl.DataFrame, grade: pl.Expr) -> pl.DataFrame:
 
 
 def _majority(table: pl.DataFrame) -> pl.DataFrame:
-    votes = table.group_by(*PAIR, "grade").len()
-    top_votes = votes.filter(pl.col("len") == pl.col("len").max().over(PAIR))
-    winners = top_votes.group_by(PAIR).agg(
+    pairs = table.select(PAIR).unique(maintain_order=True).with_row_index("pair")
+    numbered_grades = table.select(*PAIR, "grade").join(pairs, on=PAIR).select("pair", "grade")
+    votes = numbered_grades.group_by("pair", "grade").len()
+    top_votes = votes.filter(pl.col("len") == pl.col("len").max().over("pair"))
+    winners = top_votes.group_by("pair").agg(
         pl.when(pl.len() == 1).then(pl.col("grade").first()).alias("grade"),
         pl.when(pl.len() > 1).then(pl.lit(TIE)).alias("why"),
     )
-    return (
-        table.select(PAIR)
-        .unique(maintain_order=True)
-        .join(winners, on=PAIR, how="left", maintain_order="left")
-    )
+    return pairs.join(winners, on="pair", how="left", maintain_order="left").drop("pair")
 
 
 def _mean(table: pl.DataFrame) -> pl.DataFrame:
