@@ -1,8 +1,9 @@
 """How pages of a large store cost: 1,000 evaluations with their runs, and a million ratings.
 
 Each page is opened twice by one reader, right after the server has started, and again later.
-Printed are seconds of the server's processor (other programs may be busy) and of the clock, and in
-the end the server's most resident memory. SQLite.
+Printed are seconds of the server's processor (other programs may be busy) and of the clock, and the
+server's most resident memory. Then 20 readers open pages at random, each every five seconds, and a
+rater with many ratings rates documents of a new batch one after the other. SQLite.
 
     python bench/pages.py                            makes the store, two minutes, and measures
     python bench/pages.py --folder /tmp/store        keeps the store there, and uses it again
@@ -12,7 +13,9 @@ the end the server's most resident memory. SQLite.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
+import random
 import re
 import sys
 import tempfile
@@ -20,6 +23,7 @@ import threading
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from statistics import quantiles
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,7 +43,7 @@ from rankgate.store.records import records
 from rankgate.store.records.records import NewRecord, Value
 from rankgate.store.store import Store
 from rankgate.store.tables import rating_tables
-from raters import cpu
+from raters import Rater, cpu
 from support.serving import Visitor, started
 
 if TYPE_CHECKING:
@@ -49,6 +53,8 @@ QUERIES, RANKED, RATERS, RATERS_OF_PAIR = 200, 20, 30, 3
 METRICS = ["nDCG@10", "AP", "RR", "R@100", "P@10"]
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 ROWS = 50_000
+READERS, READING_SECONDS, THINKING_SECONDS = 20, 60, 5
+NEW_RATINGS, WARM_UP = 500, 50
 PAGES = (
     ("overview", ""),
     ("trends", "/trends"),
@@ -207,6 +213,59 @@ def measure(folder: Path, cookie: str) -> None:
             size = f"{len(answer.data) / 1e6:.2f}"
             cells = [f"{name}{status}", *cells, size, f"{_peak(process.pid) / 1e3:.0f}"]
             print(f"| {' | '.join(cells)} |", flush=True)
+        _measure_readers(address, cookie)
+        _measure_rating(folder, address, process.pid)
+        print(f"MB of memory in the end: {_peak(process.pid) / 1e3:.0f}")
+
+
+def _measure_readers(address: str, cookie: str) -> None:
+    """Let readers open pages at random, and print their times."""
+    times: list[float] = []
+
+    def read(number: int) -> None:
+        pick, end = random.Random(number), time.perf_counter() + READING_SECONDS  # noqa: S311
+        reader = Visitor(address)
+        reader.cookies["rankgate_session"] = cookie
+        time.sleep(pick.uniform(0, THINKING_SECONDS))
+        while (begin := time.perf_counter()) < end:
+            assert reader.get(f"/projects/shop{pick.choice(PAGES)[1]}").status == 200
+            times.append(time.perf_counter() - begin)
+            time.sleep(pick.uniform(0.5, 1.5) * THINKING_SECONDS)
+
+    readers = [threading.Thread(target=read, args=[number]) for number in range(READERS)]
+    for reader in readers:
+        reader.start()
+    for reader in readers:
+        reader.join()
+    cuts = quantiles(times, n=100)
+    print(
+        f"{READERS} readers, {len(times)} pages: p50 {cuts[49]:.3f} s, p95 {cuts[94]:.3f} s, "
+        f"most {max(times):.3f} s"
+    )
+
+
+def _measure_rating(folder: Path, address: str, process: int) -> None:
+    """Rate documents of a new batch, and print the processor time of a rating."""
+    with Store.open(f"sqlite:///{folder}/pages.db") as store, store.write() as connection:
+        project = projects.get_by_name(connection, "shop").id
+        batch = batches.add_batch(connection, project, f"batch {time.time()}", strategy="1")
+        pairs = pl.DataFrame({"query_id": "q0", "doc_id": pl.arange(NEW_RATINGS, eager=True)})
+        batches.add_pairs(connection, batch, pairs.with_columns(pl.format("new{}", "doc_id")))
+        user = next((user for user in users.list_users(connection) if user.name == "rater0"), None)
+        user = user or users.add(connection, "rater0")  # gets all ratings of this rater
+        users.grant(connection, project, user.id, "rater")
+        session, secret = sign_in.begin_session(connection, user.id)
+
+    async def rate() -> float:
+        rater = Rater(address, (secret, session.csrf))
+        task = await rater.connect()
+        for number in range(NEW_RATINGS):
+            if number == WARM_UP:
+                cpu_before = cpu(process)
+            task = rater.task_of(await rater.rate(task))
+        return (cpu(process) - cpu_before) / (NEW_RATINGS - WARM_UP)
+
+    print(f"CPU ms of a rating: {1e3 * asyncio.run(rate()):.2f}")
 
 
 def _peak(process: int) -> int:
