@@ -63,7 +63,7 @@ class RatedPairs:
 
     def without(self, rater: str) -> RatedPairs:
         """The pairs without one rater; tables of ratings and sums of queries stay unchanged."""
-        sheet = self.sheet.without(self.raters.index(rater))
+        sheet = self.sheet.without_rater(self.raters.index(rater))
         raters = tuple(name for name in self.raters if name != rater)
         return replace(self, raters=raters, sheet=sheet)
 
@@ -196,21 +196,21 @@ def rater_checks(pairs: RatedPairs, level: float | None = None) -> tuple[RaterCh
         ratings = shared_ratings[ends[number] : ends[number + 1]]
         if not ratings.size:
             continue
-        rated, rater_grades = row_of_pair[sheet.items[ratings]], sheet.grade_index[ratings]
-        other_counts = (counts[rated] - np.eye(size)[rater_grades]) * pair_weight[rated, None]
-        cells = (clusters[rated] * size + rater_grades)[:, None] * size + np.arange(size)
+        rows, rater_grades = row_of_pair[sheet.items[ratings]], sheet.grade_index[ratings]
+        other_counts = (counts[rows] - np.eye(size)[rater_grades]) * pair_weight[rows, None]
+        cells = (clusters[rows] * size + rater_grades)[:, None] * size + np.arange(size)
         rater_tables = np.bincount(cells.ravel(), other_counts.ravel(), all_tables.size)
         rater_tables = rater_tables.reshape(all_tables.shape)
         kappas = _kappas(rater_tables, all_tables, sheet.grades, interval_level)
-        queries, reversal = len(np.unique(clusters[rated])), 1.0
+        queries, reversal = len(np.unique(clusters[rows])), 1.0
         if kappas[0].value < 0:
             reversal = _reversal_chance(
                 other_counts @ weights(sheet.grades, "linear"),
                 rater_grades,
-                queries_of_pairs[rated],
+                queries_of_pairs[rows],
                 1 - interval_level,
             )
-        checks.append(RaterCheck(rater, len(rated), queries, *kappas, reversal))
+        checks.append(RaterCheck(rater, len(rows), queries, *kappas, reversal))
     return tuple(checks)
 
 

@@ -112,7 +112,7 @@ class RatingMatrix:
         """(I, K) the number of ratings of an item with each grade."""
         return _count_cells((self.shape[0], self.grades.size), self.items, self.grade_index)
 
-    def without(self, rater: int) -> RatingMatrix:
+    def without_rater(self, rater: int) -> RatingMatrix:
         """The ratings of the other raters."""
         is_other = self.raters != rater
         raters = self.raters[is_other]

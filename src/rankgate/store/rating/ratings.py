@@ -385,9 +385,9 @@ def read_ratings(
         InputError: there are no ratings.
     """
     numbers = dict.fromkeys(("query", "document", "rater"), pl.Int64)
-    others = {column: _SCHEMA[column] for column in (*columns, "final")}
+    facts = {column: _SCHEMA[column] for column in (*columns, "final")}
     statement = (
-        sa.select(*(ratings.c[column] for column in (*numbers, *others)))
+        sa.select(*(ratings.c[column] for column in (*numbers, *facts)))
         .where(ratings.c.project == project, ratings.c.training.is_(False))
         .order_by(ratings.c.id)
     )
@@ -395,7 +395,7 @@ def read_ratings(
         statement = statement.join(tasks, tasks.c.id == ratings.c.task).where(
             tasks.c.batch == batch
         )
-    table = read_table(connection, statement, numbers | others)
+    table = read_table(connection, statement, numbers | facts)
     # a join in SQL would make three texts for each rating
     rater_names = _read_names(connection, table["rater"], raters.c.id, raters.c.name, kind, only)
     if kind is not None or only is not None:
@@ -422,7 +422,7 @@ def _read_names(
     number: sa.Column[Any],
     name: sa.Column[Any],
     kind: str | None = None,
-    only: Collection[int] | None = None,
+    rater_numbers: Collection[int] | None = None,
 ) -> pl.DataFrame:
     """The ``name`` of each ``number`` of a column; raters may be of one kind, or only some."""
     schema = {"number": pl.Int64, "name": pl.String}
@@ -431,8 +431,8 @@ def _read_names(
         statement = sa.select(number, name).where(number.in_(chunk.to_series().to_list()))
         if kind is not None:
             statement = statement.where(raters.c.kind == kind)
-        if only is not None:
-            statement = statement.where(raters.c.id.in_(only))
+        if rater_numbers is not None:
+            statement = statement.where(raters.c.id.in_(rater_numbers))
         pieces.append(read_table(connection, statement, schema))
     return pl.concat(pieces)
 
