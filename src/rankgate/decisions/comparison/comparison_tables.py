@@ -69,7 +69,7 @@ def query_tables(
         values: the values of the baseline and each candidate.
         lists: the result of `joined_lists` for the same systems.
     """
-    table = pl.concat(_value_rows(pair, paired) for pair, paired in enumerate(values))
+    table = pl.concat(_value_rows(pair, pair_values) for pair, pair_values in enumerate(values))
     table = table.drop_nans("delta").sort("pair", "metric", "gain", "query_id")
     judged_of_baseline, *judged_of_candidates = (
         system.queries.select("query_id", "judged") for system in (baseline, *candidates)
