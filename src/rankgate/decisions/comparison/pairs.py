@@ -401,7 +401,7 @@ def _make_comparison(
     rules: ComparisonRules,
     pair_count: int,
     randomized_p: Mapping[int, float],
-    tables: Mapping[str, pl.DataFrame],
+    tables: Mapping[str, Any],
 ) -> Comparison:
     """Make the comparison of a pair; ``tables`` are those that are made for all pairs at once."""
     baseline, candidate, values, test = pair.baseline, pair.candidate, pair.values, rules.test
