@@ -395,7 +395,7 @@ def read_ratings(
         statement = statement.join(tasks, tasks.c.id == ratings.c.task).where(
             tasks.c.batch == batch
         )
-    table = read_table(connection, statement, numbers | facts)
+    table = read_table(connection, statement, {**numbers, **facts})
     # a join in SQL would make three texts for each rating
     rater_names = _read_names(connection, table["rater"], raters.c.id, raters.c.name, kind, only)
     if kind is not None or only is not None:
