@@ -199,8 +199,8 @@ def rater_checks(pairs: RatedPairs, level: float | None = None) -> tuple[RaterCh
         rows, rater_grades = row_of_pair[sheet.items[ratings]], sheet.grade_index[ratings]
         other_counts = (counts[rows] - np.eye(size)[rater_grades]) * pair_weight[rows, None]
         cells = (clusters[rows] * size + rater_grades)[:, None] * size + np.arange(size)
-        rater_tables = np.bincount(cells.ravel(), other_counts.ravel(), all_tables.size)
-        rater_tables = rater_tables.reshape(all_tables.shape)
+        cell_sums = np.bincount(cells.ravel(), other_counts.ravel(), all_tables.size)
+        rater_tables = np.asarray(cell_sums, np.float64).reshape(all_tables.shape)
         kappas = _kappas(rater_tables, all_tables, sheet.grades, interval_level)
         queries, reversal = len(np.unique(clusters[rows])), 1.0
         if kappas[0].value < 0:
