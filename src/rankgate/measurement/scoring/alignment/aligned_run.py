@@ -80,7 +80,8 @@ class AlignedRun:
 def align_batch(batch: Batch, index: JudgmentIndex) -> AlignedRun:
     """Find the judged rows of a batch, which are the same under every convention."""
     judged_rows = _judged_rows(batch, index)
-    row, judgment = _JudgmentLookup.from_queries(index, judged_rows.codes).find_judged(judged_rows)
+    lookup = _JudgmentLookup.from_queries(index, judged_rows.codes, judged_rows.pairs)
+    row, judgment = lookup.find_judged(judged_rows)
     return AlignedRun(
         judged_rows.frame["score"].to_numpy(),
         judged_rows.frame["doc_id"],
@@ -238,11 +239,38 @@ def _query_of_row(frame: pl.DataFrame, index: JudgmentIndex) -> Codes:
 
 
 @dataclass(frozen=True, eq=False)
+class _HashFilter:
+    """Flags for the first bits of hashes; they fit the cache, and exclude most other hashes.
+
+    Attributes:
+        flags: True if a hash begins with these bits.
+        bits: the number of bits without the first bits of `flags`.
+    """
+
+    flags: NDArray[np.bool_]
+    bits: np.uint64
+
+    @classmethod
+    def from_hashes(cls, hashes: NDArray[np.uint64]) -> _HashFilter:
+        bits = np.uint64(64 - min(max((32 * len(hashes)).bit_length(), 14), 26))
+        flags = np.zeros(1 << (64 - int(bits)), bool)
+        flags[hashes >> bits] = True
+        return cls(flags, bits)
+
+    def find(self, hashes: NDArray[np.uint64]) -> Codes:
+        """The positions of hashes that are not excluded."""
+        near = np.empty(len(hashes), bool)
+        for begin in range(0, len(near), _ROWS_IN_CACHE):
+            window = hashes[begin : begin + _ROWS_IN_CACHE]
+            near[begin : begin + _ROWS_IN_CACHE] = self.flags[(window >> self.bits).view(np.int64)]
+        return np.flatnonzero(near)
+
+
+@dataclass(frozen=True, eq=False)
 class _JudgmentLookup:
     """An index that finds the judgments of some queries among rows.
 
-    Rows are found by the hash of the pair and confirmed on the strings. A table of flags for the
-    first bits of hashes, which fits the cache, excludes most rows at once.
+    Rows are found by the hash of the pair and confirmed on the strings.
 
     Attributes:
         index: all judgments.
@@ -250,8 +278,7 @@ class _JudgmentLookup:
         whose: ``(n,)``, the query of each judgment, 0 to T - 1, ordered by hash.
         which: ``(n,)``, the position of each judgment in the index.
         hashes: ``(n,)``, the hash of the query and document of each judgment.
-        flags: True if a hash begins with these bits.
-        bits: the number of bits without the first bits of `flags`.
+        filter: the filter of these hashes.
     """
 
     index: JudgmentIndex
@@ -259,30 +286,28 @@ class _JudgmentLookup:
     whose: Codes
     which: Codes
     hashes: NDArray[np.uint64]
-    flags: NDArray[np.bool_]
-    bits: np.uint64
+    filter: _HashFilter
 
     @classmethod
-    def from_queries(cls, index: JudgmentIndex, codes: Codes) -> _JudgmentLookup:
-        """Index the judgments of these queries."""
+    def from_queries(
+        cls, index: JudgmentIndex, codes: Codes, pairs: NDArray[np.uint64] | None = None
+    ) -> _JudgmentLookup:
+        """Index the judgments of these queries; of many, only those near the hashes of rows."""
         owner, judgment = index.rows(codes)
         hashes = index.pairs[judgment]
+        if pairs is not None and len(pairs) < len(hashes):
+            near = _HashFilter.from_hashes(pairs).find(hashes)
+            owner, judgment, hashes = owner[near], judgment[near], hashes[near]
         hash_order = np.argsort(hashes)
         hashes = hashes[hash_order]
-        bits = np.uint64(64 - min(max((32 * len(hashes)).bit_length(), 14), 26))
-        flags = np.zeros(1 << (64 - int(bits)), bool)
-        flags[hashes >> bits] = True
-        return cls(index, codes, owner[hash_order], judgment[hash_order], hashes, flags, bits)
+        hash_filter = _HashFilter.from_hashes(hashes)
+        return cls(index, codes, owner[hash_order], judgment[hash_order], hashes, hash_filter)
 
     def find_judged(self, judged_rows: _JudgedRows) -> tuple[Codes, Codes]:
         """Find the judged rows, and the judgment of each in the index."""
         if (self.hashes[1:] == self.hashes[:-1]).any():
             return self._joined(judged_rows)
-        near = np.empty(len(judged_rows.pairs), bool)
-        for begin in range(0, len(near), _ROWS_IN_CACHE):
-            window = judged_rows.pairs[begin : begin + _ROWS_IN_CACHE]
-            near[begin : begin + _ROWS_IN_CACHE] = self.flags[(window >> self.bits).view(np.int64)]
-        rows = np.flatnonzero(near)
+        rows = self.filter.find(judged_rows.pairs)
         rows = rows[np.argsort(judged_rows.pairs[rows])]  # so that memory is read in order
         pairs = judged_rows.pairs[rows]
         places = np.minimum(np.searchsorted(self.hashes, pairs), max(len(self.hashes) - 1, 0))
