@@ -192,8 +192,8 @@ class _QueryLists:
             ("lost", changes.filter(pl.col("gain") < 0), worst),
             ("gained", changes.filter(pl.col("gain") > 0).reverse(), GAINED),
         )
-        shown = pl.concat([queries.head(count)["query_id"] for _, queries, count in kinds])
-        lists = self._lists(shown.to_list())
+        query_ids = pl.concat([queries.head(count)["query_id"] for _, queries, count in kinds])
+        lists = self._lists(query_ids.to_list())
         blocks: list[Block] = [_MOVES]
         for outcome, queries, count in kinds:
             if len(queries) and count:
