@@ -148,8 +148,8 @@ def _correct_run(
     scorer: Scorer, model_grades: pl.DataFrame, graded: pl.DataFrame, run: Run, mixed: ScoredRun
 ) -> CorrectedRun:
     index = _index(scorer, model_grades)
-    scores = score(index, run, list(scorer.metrics), scorer.how, strict=False)
-    before = scores.table.select(*_VALUE, pl.col("value").alias("before"))
+    model_scores = score(index, run, list(scorer.metrics), scorer.how, strict=False)
+    before = model_scores.table.select(*_VALUE, pl.col("value").alias("before"))
     parts = _measure_parts(scorer, model_grades, graded, run, before)
     sums = parts.group_by(_VALUE).agg(
         in_row_order(pl.col("part") / pl.col("inclusion")).sum().alias("more"),
