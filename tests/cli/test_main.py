@@ -9,11 +9,12 @@ import pytest
 
 from rankgate.interface.cli import COMMANDS
 from support.command import assert_refused
+from support.waiting import PATIENCE
 
 
 def test_the_real_command(start, small):
     process = start("eval", *small, "-m", "nDCG@10", "-m", "AP")
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
     assert out.splitlines()[1].split() == [b"bm25", b"0.4263", b"0.3125"]
     assert err == b""
@@ -21,7 +22,7 @@ def test_the_real_command(start, small):
 
 def test_words_go_to_the_other_stream(start, small):
     process = start("eval", *small, "-m", "nDGC@10")
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 2
     assert out == b""
     assert err.decode().splitlines() == ["rankgate: unknown metric 'nDGC'; did you mean nDCG?"]
@@ -35,7 +36,7 @@ def test_a_reader_who_goes_away_is_no_failed_gate(start, tmp_path):
     process = start("eval", qrels, path, "--per-query", "--format", "csv")
     process.stdout.readline()
     process.stdout.close()
-    assert process.wait(timeout=60) == 141
+    assert process.wait(timeout=PATIENCE) == 141
     assert process.stderr.read() == b""
     process.stderr.close()
 
@@ -46,7 +47,7 @@ def test_an_interrupt_ends_with_130(start, small):
     process.stdin.write(b"1 Q0 a 1 1 t\n" * 100_000)
     process.stdin.flush()
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert b"interrupted" in err
     assert b"Traceback" not in err

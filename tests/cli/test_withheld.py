@@ -11,6 +11,7 @@ import pytest
 
 from rankgate.interface.cli import COMMANDS
 from support.command import assert_refused
+from support.waiting import PATIENCE
 
 FULL = Path("/dev/full")
 
@@ -86,7 +87,7 @@ def test_stopped_twice(start, small, tmp_path):
     process.stdin.write(small[0].read_bytes() * 50_000)  # more than a pipe holds: it is reading
     process.send_signal(signal.SIGINT)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert err.strip() == b"rankgate: interrupted."
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".csv"] == ["a.csv"]

@@ -16,6 +16,7 @@ import zstandard
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.output_files import FileVersion, replace_file
 from rankgate.data import read_qrels
+from support.waiting import PATIENCE
 from support.wording import raises
 
 QRELS = "1 0 a 1\n1 0 b 0\n2 0 a 1\n"
@@ -205,7 +206,7 @@ def test_an_interrupt_while_starting_has_no_traceback(tmp_path):
                 break
         time.sleep(wait * 0.01)
         os.kill(process.pid, signal.SIGINT)
-        _, result = process.communicate(timeout=60)
+        _, result = process.communicate(timeout=PATIENCE)
         messages = [
             text for text in result.decode().splitlines() if not text.startswith("import time")
         ]

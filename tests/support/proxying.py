@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from rankgate.workspace.web.server import open_listener
 from support.serving import running
-from support.waiting import until
+from support.waiting import PATIENCE, until
 
 HOP_HEADERS = {"connection", "transfer-encoding", "content-length", "date", "server"}
 
@@ -48,7 +48,7 @@ def proxied(upstream, hidden, certificate, key):
         hidden: paths that it does not pass on.
         certificate, key: files.
     """
-    pool = urllib3.PoolManager(retries=False, timeout=60)
+    pool = urllib3.PoolManager(retries=False, timeout=PATIENCE)
 
     def send(method, path, headers, body):
         return pool.request(method, upstream + path, headers=headers, body=body, redirect=False)

@@ -26,7 +26,7 @@ class Visitor:
     def __init__(self, base, token=None):
         self.base, self.token, self.cookies = base, token, {}
         self._word_of_cookies = (None, "")
-        self.http = urllib3.PoolManager(retries=False, timeout=60)
+        self.http = urllib3.PoolManager(retries=False, timeout=PATIENCE)
 
     def ask(self, method, path, *, headers=None, **how):
         """One request; redirects are not followed."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from support.waiting import until
+from support.waiting import PATIENCE, until
 
 SOURCE = Path(__file__).parents[3] / "src"
 
@@ -56,7 +56,7 @@ def test_the_command(server, files, key):
         server, files, 5, "--key-from", "RANKGATE_TEST_KEY", "--prices", "1", "10", "--ceiling", "1"
     )
     process = started(arguments)
-    result, messages = process.communicate(timeout=60)
+    result, messages = process.communicate(timeout=PATIENCE)
     assert (process.returncode, result) == (0, "")
     assert "m graded 4 of 5 pairs\n" in messages
     assert "no grade  1 no JSON object with a grade in the answer\n" in messages
@@ -69,7 +69,7 @@ def test_options_of_a_model_need_a_model(server, files):
     arguments, _ = command(server, files, 1)
     del arguments[arguments.index("--llm") : arguments.index("--llm") + 2]
     process = started(arguments)
-    _, messages = process.communicate(timeout=60)
+    _, messages = process.communicate(timeout=PATIENCE)
     assert process.returncode == 2
     assert messages == "rankgate: --url is for language models; name one with --llm.\n"
 
@@ -105,13 +105,13 @@ def test_killed_half_way_it_pays_for_nothing_twice(server, files, rows, after):
     process = started(arguments)
     wait_for(server, after)
     os.kill(process.pid, signal.SIGKILL)
-    process.communicate(timeout=60)
+    process.communicate(timeout=PATIENCE)
     server.settle()
     rated_docs = [row["doc_id"] for row in kept_rows(out)]
     lost = sum(server.asked.values()) - len(rated_docs)
     assert 0 <= lost <= threads  # only what was under way
     process = started(arguments)
-    _, messages = process.communicate(timeout=60)
+    _, messages = process.communicate(timeout=PATIENCE)
     assert f"m graded {n} of {n} pairs" in messages
     assert all(server.asked[doc] == 1 for doc in rated_docs)
     assert sum(server.asked.values()) == n + lost
@@ -134,14 +134,14 @@ def test_killed_again_and_again_at_random_it_gets_there(server, files, rows, tho
         wait_for(server, sum(server.asked.values()) + 1)
         time.sleep(moments.uniform(0, 0.2))
         process.kill()
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)
         server.limit(None)
         server.settle()
         answered = sum(row["answered"] for row in kept_rows(out))
         assert sum(server.asked.values()) - answered <= (kills + 1) * threads
         under_way, kills = sum(server.asked.values()) - answered, kills + 1
     process = started(arguments)
-    _, messages = process.communicate(timeout=60)
+    _, messages = process.communicate(timeout=PATIENCE)
     assert f"m graded {n} of {n} pairs" in messages
     assert kills >= (5 if thorough else 2)
     assert sum(server.asked.values()) == n + under_way
@@ -156,7 +156,7 @@ def test_interrupted_it_keeps_what_is_under_way(server, files, rows):
     process = started(arguments)
     wait_for(server, 6)
     process.send_signal(signal.SIGINT)
-    _, messages = process.communicate(timeout=60)
+    _, messages = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert messages.strip() == "rankgate: interrupted."
     assert len(rows(out)) == sum(server.asked.values()) < 400
