@@ -384,7 +384,7 @@ def read_ratings(
     Raises:
         InputError: there are no ratings.
     """
-    numbers = dict.fromkeys(("query", "document", "rater"), pl.Int64)
+    numbers = dict.fromkeys(("rater", "query", "document"), pl.Int64)
     facts = {column: _SCHEMA[column] for column in (*columns, "final")}
     statement = (
         sa.select(*(ratings.c[column] for column in (*numbers, *facts)))
@@ -395,11 +395,11 @@ def read_ratings(
         statement = statement.join(tasks, tasks.c.id == ratings.c.task).where(
             tasks.c.batch == batch
         )
-    table = read_table(connection, statement, {**numbers, **facts})
-    # a join in SQL would make three texts for each rating
-    rater_names = _read_names(connection, table["rater"], raters.c.id, raters.c.name, kind, only)
-    if kind is not None or only is not None:
-        table = table.filter(pl.col("rater").is_in(rater_names["number"].implode()))
+    if only is not None:
+        statement = statement.where(ratings.c.rater.in_(only))
+    table = with_raters(connection, read_table(connection, statement, {**numbers, **facts}))
+    if kind is not None:
+        table = table.filter(pl.col("kind") == kind)
     if table.is_empty():
         raise InputError("there are no ratings.", source=name, code="no-judgments")
     query_ids = _read_names(connection, table["query"], queries.c.id, queries.c.query_id)
@@ -407,32 +407,20 @@ def read_ratings(
     table = table.select(
         pl.col("query").replace_strict(query_ids["number"], query_ids["name"]).alias("query_id"),
         pl.col("document").replace_strict(doc_ids["number"], doc_ids["name"]).alias("doc_id"),
-        pl.when("final")
-        .then(pl.lit(FINAL))
-        .otherwise(pl.col("rater").replace_strict(rater_names["number"], rater_names["name"]))
-        .alias("rater"),
+        pl.when("final").then(pl.lit(FINAL)).otherwise("rater").alias("rater"),
         *columns,
     )
     return Ratings(table, name, projects.scale(connection, project), RowLocation(name))
 
 
 def _read_names(
-    connection: Connection,
-    numbers: pl.Series,
-    number: sa.Column[Any],
-    name: sa.Column[Any],
-    kind: str | None = None,
-    rater_numbers: Collection[int] | None = None,
+    connection: Connection, numbers: pl.Series, number: sa.Column[Any], name: sa.Column[Any]
 ) -> pl.DataFrame:
-    """The ``name`` of each ``number`` of a column; raters may be of one kind, or only some."""
+    """The ``name`` of each ``number`` of a column; a join in SQL would make one for each rating."""
     schema = {"number": pl.Int64, "name": pl.String}
     pieces = [pl.DataFrame(schema=schema)]
     for chunk in numbers.unique().to_frame().iter_slices(CHUNK_ROWS):
         statement = sa.select(number, name).where(number.in_(chunk.to_series().to_list()))
-        if kind is not None:
-            statement = statement.where(raters.c.kind == kind)
-        if rater_numbers is not None:
-            statement = statement.where(raters.c.id.in_(rater_numbers))
         pieces.append(read_table(connection, statement, schema))
     return pl.concat(pieces)
 
@@ -441,6 +429,10 @@ def with_raters(connection: Connection, answers: pl.DataFrame) -> pl.DataFrame:
     """Answers with the names and kinds of their raters, instead of the numbers of the raters.
 
     A join in SQL would make two texts for each answer.
+
+    Args:
+        connection: a connection to a store.
+        answers: a table whose first column, ``rater``, is the number of the rater.
     """
     schema = {"number": pl.Int64, "rater": pl.String, "kind": pl.String}
     rater_names = read_table(
