@@ -22,12 +22,12 @@ from support.wording import raises
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&\"'<!--"
 
 
-def _parsed(drawn):
-    return ET.fromstring(drawn)  # noqa: S314 - drawn by ourselves, and to be found whole
+def _parsed(svg):
+    return ET.fromstring(svg)  # noqa: S314 - drawn by ourselves, and to be found whole
 
 
-@pytest.fixture(params=CHART_KINDS, ids=lambda each: each.name)
-def each(request):
+@pytest.fixture(params=CHART_KINDS, ids=lambda chart_kind: chart_kind.name)
+def chart_kind(request):
     return request.param
 
 
@@ -38,11 +38,11 @@ def drawings():
 
 
 @pytest.fixture
-def drawn(each, results, drawings):
+def drawing(chart_kind, results, drawings):
     """The drawing of a kind, for tests that only read it."""
-    if each.name not in drawings:
-        drawings[each.name] = each.draw(results[each.needs])
-    return drawings[each.name]
+    if chart_kind.name not in drawings:
+        drawings[chart_kind.name] = chart_kind.draw(results[chart_kind.needs])
+    return drawings[chart_kind.name]
 
 
 def test_every_kind_has_its_own_name_and_a_result_that_is_made():
@@ -50,15 +50,15 @@ def test_every_kind_has_its_own_name_and_a_result_that_is_made():
     assert {kind.needs for kind in CHART_KINDS} == set(RESULT_MAKERS)
 
 
-def test_each_kind_is_drawn_as_svg_with_its_stamp(drawn):
-    svg = drawn.svg()
+def test_each_kind_is_drawn_as_svg_with_its_stamp(drawing):
+    svg = drawing.svg()
     root = _parsed(svg)
     text = "".join(root.itertext())
-    assert drawn.title in text
-    assert f"data {drawn.hash}" in text
-    assert re.search(r"\d+ (quer|pairs)", drawn.n)
-    if drawn.convention:
-        assert drawn.convention["hash"] in text
+    assert drawing.title in text
+    assert f"data {drawing.hash}" in text
+    assert re.search(r"\d+ (quer|pairs)", drawing.n)
+    if drawing.convention:
+        assert drawing.convention["hash"] in text
     assert "NaN" not in svg
     assert "undefined" not in svg
 
@@ -77,12 +77,12 @@ def test_a_panel_that_is_alone_keeps_its_heading(name, results):
     assert f"{row['wins']} won, {row['ties']} tied, {row['losses']} lost" in text
 
 
-def test_the_same_figures_give_the_same_bytes(drawn, each, results):
-    second = each.draw(results[each.needs])
-    svg = drawn.svg()
+def test_the_same_figures_give_the_same_bytes(drawing, chart_kind, results):
+    second = chart_kind.draw(results[chart_kind.needs])
+    svg = drawing.svg()
     assert svg == second.svg()
-    assert svg == drawn.svg()
-    assert drawn.json() == second.json()
+    assert svg == drawing.svg()
+    assert drawing.json() == second.json()
 
 
 def test_figures_that_differ_have_another_hash(results):
@@ -91,14 +91,14 @@ def test_figures_that_differ_have_another_hash(results):
     assert replace(result, rows=rows).hash != result.hash
 
 
-def test_a_specification_asks_for_nothing_from_elsewhere(drawn):
-    assert drawn.to_altair().to_dict()["$schema"]  # Altair validates both ways
-    places = set(re.findall(r"https?://[^\"]+", json.dumps(drawn.spec())))
+def test_a_specification_asks_for_nothing_from_elsewhere(drawing):
+    assert drawing.to_altair().to_dict()["$schema"]  # Altair validates both ways
+    places = set(re.findall(r"https?://[^\"]+", json.dumps(drawing.spec())))
     assert places == {url for url in places if "vega.github.io/schema" in url}
 
 
-def test_dark_changes_colours_and_no_figure(drawn):
-    light, dark = drawn.spec("light"), drawn.spec("dark")
+def test_dark_changes_colours_and_no_figure(drawing):
+    light, dark = drawing.spec("light"), drawing.spec("dark")
     assert dark["config"]["background"] == DARK[PAPER]
     assert light.get("datasets") == dark.get("datasets")
     assert not set(DARK) & set(re.findall(r"#[0-9a-f]{6}", json.dumps(dark["config"])))

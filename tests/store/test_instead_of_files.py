@@ -128,7 +128,7 @@ COMMANDS = [
 
 @pytest.fixture(scope="module")
 def figures_of_files():
-    """The figures of each command for the files, which are the same beside both databases."""
+    """The figures that each command gives for the files; the database does not change them."""
     return {}
 
 

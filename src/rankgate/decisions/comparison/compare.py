@@ -33,7 +33,7 @@ from rankgate.decisions.comparison.design import Design
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.comparison.list_metrics import ComparedLists, ListTotals, with_list_totals
 from rankgate.decisions.comparison.many_systems import compare_many
-from rankgate.decisions.comparison.paired_values import pair_with_each
+from rankgate.decisions.comparison.paired_values import pair_with_candidates
 from rankgate.decisions.comparison.pairs import ComparisonRules, compare_pairs
 from rankgate.decisions.comparison.reported_systems import reported_tables, stated_metrics
 from rankgate.measurement.evaluation.evaluate import FromRuns
@@ -131,7 +131,7 @@ def design_systems(
     tables = query_tables(
         baseline,
         candidates,
-        pair_with_each(baseline, candidates, unequal),
+        pair_with_candidates(baseline, candidates, unequal),
         joined_lists(baseline, candidates),
     )
     clusters = read_clusters(system.tagged for system in scored.models)

@@ -98,10 +98,10 @@ def pair_values(baseline: ScoredRun, candidate: ScoredRun, unequal: str) -> Pair
     Raises:
         UsageError: queries that only one system ran, if ``unequal`` is ``refuse``.
     """
-    return pair_with_each(baseline, [candidate], unequal)[0]
+    return pair_with_candidates(baseline, [candidate], unequal)[0]
 
 
-def pair_with_each(
+def pair_with_candidates(
     baseline: ScoredRun, candidates: Sequence[ScoredRun], unequal: str
 ) -> list[PairedValues]:
     """Join the values of a baseline with those of each candidate, as `pair_values`.

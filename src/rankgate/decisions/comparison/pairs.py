@@ -40,7 +40,7 @@ from rankgate.decisions.comparison.inference import MAX_INTERVAL_RESAMPLES, Test
 from rankgate.decisions.comparison.paired_values import (
     PairedValues,
     compute_figures,
-    pair_with_each,
+    pair_with_candidates,
 )
 from rankgate.measurement.evaluation.lists.list_inputs import zero_grades_notice
 from rankgate.measurement.evaluation.query_slices import sort_values
@@ -69,10 +69,6 @@ def figures_by_slice(
     Raises:
         UsageError: a tag that no query has.
     """
-    schema = {"tag": pl.String, "value": pl.String, **METRICS}
-    interaction_schema = {"tag": pl.String, "metric": pl.String, "p_value": pl.Float64}
-    if not tags:
-        return pl.DataFrame(schema=schema), pl.DataFrame(schema=interaction_schema)
     from rankgate.measurement.stats.multiple_comparisons import correct
 
     value_tables, rows = [], []
@@ -106,6 +102,8 @@ def figures_by_slice(
             )
         if design is None:
             rows += _interactions(tag, values.in_units(clusters), slice_of_query, groups)
+    schema = {"tag": pl.String, "value": pl.String, **METRICS}
+    interaction_schema = {"tag": pl.String, "metric": pl.String, "p_value": pl.Float64}
     empty = pl.DataFrame(schema=schema)
     return pl.concat([empty, *value_tables]), pl.DataFrame(rows, schema=interaction_schema)
 
@@ -211,7 +209,7 @@ def compare_pairs(
     for system in systems:
         refuse_incomparable(baseline, system)
     pairs = []
-    for i, values in enumerate(pair_with_each(baseline, systems, settings.test.unequal)):
+    for i, values in enumerate(pair_with_candidates(baseline, systems, settings.test.unequal)):
         step(f"comparing {systems[i].name}")
         pairs.append(
             _Pair.from_values(
