@@ -63,6 +63,11 @@ class Repeated:
         return median(self._walls())
 
     @property
+    def longest(self) -> float:
+        """The longest wall time in seconds."""
+        return max(self._walls())
+
+    @property
     def cpu(self) -> float:
         """The median processor time in seconds."""
         return median(run.cpu for run in self.runs)

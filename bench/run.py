@@ -3,11 +3,11 @@
     python bench/run.py                     everything, about half an hour
     python bench/run.py --targets           what the targets need, less than ten minutes
     python bench/run.py --quick             without ranx on large runs and without the huge run
-    python bench/run.py --workload small    one workload; the others keep their last results
+    python bench/run.py --workload small    one workload
 
 Needs nothing but Python: the contestants and the workloads live in an environment that is
 built in bench/work on first use. Without --quick, bench/results.json and the tables of
-docs/speed.md are written; what was not measured keeps its last results.
+docs/speed.md are written; rows of other machines, versions and days stay in tables of their own.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def main() -> int:
         names = [name for name in names if name in needed]
     if options.quick and not options.workload:
         names.remove("huge")
-    load = os.getloadavg()[0]
+    load, circumstances = os.getloadavg()[0], _circumstances(programs)
     rows: list[table.Row] = []
     for name in names:
         print(f"{name} ...", file=sys.stderr, flush=True)
@@ -67,13 +67,13 @@ def main() -> int:
                 for contestant in participants
                 if contestant.name in needed[name] | {OURS.name}
             ]
-        rows += _measured(name, programs, participants)
+        measured = _measured(name, programs, participants)
+        rows += [replace(row, circumstances=circumstances) for row in measured]
     result = targets.outcomes(rows)
     print(table.markdown(rows, LIMIT))
     print(targets.markdown([outcome for outcome in result if outcome.measured is not None]))
     if not options.quick:
-        all_rows = _with_earlier(rows)
-        _write(all_rows, targets.outcomes(all_rows), programs, load)
+        _write(_with_earlier(rows), result, load)
     agreed = all(row.agrees is not False for row in rows)
     return 0 if agreed and all(outcome.met is not False for outcome in result) else 1
 
@@ -107,40 +107,38 @@ def _measured(name: str, programs: Path, who: list[Contestant]) -> list[table.Ro
     ]
 
 
-def _with_earlier(found: list[table.Row]) -> list[table.Row]:
-    """New rows in the place of those that an earlier run wrote down."""
-    if not RESULTS.exists():
-        return found
-    new = {(row.workload, row.contestant): row for row in found}
+def _with_earlier(rows: list[table.Row]) -> list[table.Row]:
+    """New rows, and those that an earlier execution wrote down in other circumstances.
+
+    Times of two machines are never in one table: their quotients say nothing.
+    """
+    new = {(row.circumstances, row.workload, row.contestant) for row in rows}
     earlier = [table.Row(**row) for row in json.loads(RESULTS.read_text())["rows"]]
-    rows = [new.pop((row.workload, row.contestant), row) for row in earlier]
-    return sorted([*rows, *new.values()], key=lambda row: NAMES.index(row.workload))
+    kept = [r for r in earlier if (r.circumstances, r.workload, r.contestant) not in new]
+    return sorted([*rows, *kept], key=lambda row: NAMES.index(row.workload))
 
 
-def _write(
-    found: list[table.Row], measured: list[targets.Outcome], programs: Path, load: float
-) -> None:
+def _circumstances(programs: Path) -> str:
+    """The day, the machine and the versions, in one sentence."""
+    facts = machine()
+    packages = ", ".join(f"{name} {version}" for name, version in versions(programs).items())
+    return (
+        f"Measured on {datetime.now(UTC).date()}, {facts['cpu']}, {facts['cores']} cores, "
+        f"{facts['memory_gb']} GB, {facts['system']}, Python {facts['python']}, with {packages}."
+    )
+
+
+def _write(rows: list[table.Row], measured: list[targets.Outcome], load: float) -> None:
     """The results as JSON, and the page's tables."""
-    machine_info, package_versions = machine(), versions(programs)
     result = {
-        "date": datetime.now(UTC).date().isoformat(),
-        "machine": machine_info,
-        "versions": package_versions,
         "load_before": load,
-        "rows": [row.to_dict() for row in found],
+        "rows": [row.to_dict() for row in rows],
         "targets": [{**asdict(outcome), "met": outcome.met} for outcome in measured],
     }
     RESULTS.write_text(json.dumps(result, indent=1) + "\n")
-    line = ", ".join(f"{name} {version}" for name, version in package_versions.items())
-    hardware = (
-        f"{machine_info['cpu']}, {machine_info['cores']} cores, {machine_info['memory_gb']} GB"
-    )
-    heading = (
-        f"Measured on {hardware}, {machine_info['system']}, "
-        f"Python {machine_info['python']}, with {line}.\n"
-    )
-    page.replace("results", heading + "\n" + table.markdown(found, LIMIT))
-    page.replace("targets", targets.markdown(measured))
+    page.replace("results", table.markdown(rows, LIMIT))
+    if all(outcome.measured is not None for outcome in measured):
+        page.replace("targets", targets.markdown(measured))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
     python bench/spark.py                  50,000 users with 100 items each, one core and two
     python bench/spark.py --users 2000     fewer
+    python bench/spark.py --executors      1, 2 and 4 executors, 10^6 to 10^8 rows; half an hour
 
 Needs Java 17 and ``pip install 'rankgate[spark]'``; recommenders takes part where
 ``pip install --no-deps recommenders`` was done. Every contestant is a separate process, which
@@ -9,6 +10,8 @@ computes the metrics once before the clock starts, as a JVM is slow before it ha
 Processor seconds are those of the driver, the JVM and the Python workers. The rows are Parquet with
 strings as ids; MLlib and recommenders get whole numbers, and lists are collected as their
 documentation says. The last lines are what the figures mean next to what was aimed at.
+With --executors, each executor is a JVM with one core and a Python worker of its own, as in a
+cluster; the values of every mean are compared with those of the local engine.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -51,6 +55,9 @@ TWENTY = [
 TICKS = os.sysconf("SC_CLK_TCK")
 AT_K = ("precisionAtK", "recallAtK", "ndcgAtK", "meanAveragePrecisionAtK")
 PARTS = ("driver", "JVM", "workers")
+GROWTH = (10**6, 10**7, 10**8)  # rows of run and judgments
+EXECUTORS = (1, 2, 4)
+EXECUTOR_MEMORY = "1024m"
 
 
 @dataclass(frozen=True)
@@ -239,7 +246,7 @@ def processor() -> dict[str, float]:
     return seconds_by_role
 
 
-def child(name: str, cores: int, folder: Path) -> dict[str, Any]:
+def child(name: str, master: str, folder: Path) -> dict[str, Any]:
     """Measure a contestant in this process."""
     use = CONTESTANTS[name][0]
     spark = None
@@ -248,10 +255,13 @@ def child(name: str, cores: int, folder: Path) -> dict[str, Any]:
 
         settings = {
             "spark.driver.memory": "2g",
-            "spark.sql.shuffle.partitions": str(cores),
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.executor.memory": EXECUTOR_MEMORY,
+            "spark.sql.shuffle.partitions": re.split(r"[\[,\]]", master)[1],
             "spark.local.dir": str(folder),
         }
-        spark = session(f"local[{cores}]", settings)
+        spark = session(master, settings)
     use(folder, spark)
     seconds_before, began = processor(), time.perf_counter()
     values = use(folder, spark)
@@ -292,35 +302,95 @@ def ratios(rows: dict[str, Row]) -> Iterator[str]:
         yield f"efficiency: {share:.0%} of the local engine (aim: 50 %)"
 
 
-def main() -> int:
+def measured(name: str, master: str, folder: Path) -> dict[str, Any] | None:
+    """Measure a contestant in a process of its own; None, and a message, where it fails."""
+    command = [sys.executable, __file__, "--child", name, master, str(folder)]
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    if process.returncode:
+        print(f"{name}: {process.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+        return None
+    measurement: dict[str, Any] = json.loads(process.stdout.splitlines()[-1])
+    return measurement
+
+
+def by_contestants(users: int) -> None:
     """Print a table of all contestants, and what it means."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--users", type=int, default=50_000)
-    parser.add_argument("--child", nargs=3, default=())
-    options = parser.parse_args()
-    if options.child:
-        name, cores, folder = options.child
-        print(json.dumps(child(name, int(cores), Path(folder))))
-        return 0
     print("| | metrics | s | processor s | driver | JVM | workers | a metric | rows/s a core |")
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     rows: dict[str, Row] = {}
     with tempfile.TemporaryDirectory() as directory:
         folder = Path(directory)
-        write(folder, options.users)
+        write(folder, users)
         for name, (_, metrics) in CONTESTANTS.items():
             for cores in (1, 2) if name.startswith("rankgate on Spark") else (2,):
-                command = [sys.executable, __file__, "--child", name, str(cores), directory]
-                process = subprocess.run(command, capture_output=True, text=True, check=False)
-                if process.returncode:
-                    print(f"{name}: {process.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+                measurement = measured(name, f"local[{cores}]", folder)
+                if measurement is None:
                     continue
-                measurement = json.loads(process.stdout.splitlines()[-1])
                 label = name if "local engine" in name else f"{name}, local[{cores}]"
                 rows[label] = Row(label, metrics, measurement["wall"], measurement["processor"])
-                print(rows[label].line(options.users * DEPTH), flush=True)
+                print(rows[label].line(users * DEPTH), flush=True)
                 print(json.dumps(measurement["values"]), file=sys.stderr)
     print("", *ratios(rows), sep="\n")
+
+
+def by_executors() -> None:
+    """Print times and the largest difference from the local engine, by rows and executors."""
+    print("| rows | metrics | | s | processor s | driver | JVM | workers | µs a row | difference |")
+    print("| ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    for rows in GROWTH:
+        with tempfile.TemporaryDirectory() as directory:
+            folder = Path(directory)
+            write(folder, rows // (DEPTH + RELEVANT))
+            for metrics, suffix in ((5, ""), (20, ", 20 metrics")):
+                local = measured(f"rankgate, local engine{suffix}", "", folder)
+                means = local["values"] if local else {}
+                print(_growth_line(rows, metrics, "local engine", local, means), flush=True)
+                for executors in EXECUTORS:
+                    master = f"local-cluster[{executors},1,{EXECUTOR_MEMORY.removesuffix('m')}]"
+                    spark = measured(f"rankgate on Spark{suffix}", master, folder)
+                    label = f"{executors} executors"
+                    print(_growth_line(rows, metrics, label, spark, means), flush=True)
+
+
+def _growth_line(
+    rows: int,
+    metrics: int,
+    label: str,
+    measurement: dict[str, Any] | None,
+    means: dict[str, float],
+) -> str:
+    if measurement is None:
+        return f"| {rows:,} | {metrics} | {label} | failed | | | | | | |"
+    parts = measurement["processor"]
+    seconds = sum(parts.values())
+    difference = max(abs(means[name] - value) for name, value in measurement["values"].items())
+    cells = (
+        f"{rows:,}",
+        metrics,
+        label,
+        f"{measurement['wall']:.1f}",
+        f"{seconds:.1f}",
+        *(f"{parts[name]:.1f}" for name in PARTS),
+        f"{seconds / rows * 1e6:.2f}",
+        f"{difference:.0e}",
+    )
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def main() -> int:
+    """Print the table of contestants, or of executors."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--users", type=int, default=50_000)
+    parser.add_argument("--executors", action="store_true")
+    parser.add_argument("--child", nargs=3, default=())
+    options = parser.parse_args()
+    if options.child:
+        name, master, folder = options.child
+        print(json.dumps(child(name, master, Path(folder))))
+    elif options.executors:
+        by_executors()
+    else:
+        by_contestants(options.users)
     return 0
 
 

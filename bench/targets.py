@@ -154,8 +154,8 @@ def _outcome(target: Target, rows: Sequence[Row]) -> Outcome:
     return Outcome(target.title, target.bound, measured)
 
 
-def _number(place: tuple[str, str], field: str, rows: Sequence[Row]) -> float | None:
-    matches = [row for row in rows if (row.workload, row.contestant) == place]
+def _number(wanted: tuple[str, str], field: str, rows: Sequence[Row]) -> float | None:
+    matches = [row for row in rows if (row.workload, row.contestant) == wanted]
     return getattr(matches[0], field) if matches else None
 
 

@@ -21,4 +21,5 @@ def timed(evaluate: Callable[[], Mapping[str, float]]) -> None:
         evaluate()
         seconds.append(time.perf_counter() - begin)
     result = {"mean": dict(means), "best": min(seconds), "median": median(seconds)}
+    result["longest"] = max(seconds)
     print(json.dumps(result))
