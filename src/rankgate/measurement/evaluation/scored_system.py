@@ -26,9 +26,10 @@ from rankgate.measurement.evaluation.metric_selection import (
 from rankgate.measurement.metrics.metric_declaration import NO_MEANS
 from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
 from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
-from rankgate.measurement.scoring.alignment.top_documents import tops
+from rankgate.measurement.scoring.alignment.top_documents import tops_of_aligned
 from rankgate.measurement.scoring.presets import chosen_convention
-from rankgate.measurement.scoring.run_sources import score
+from rankgate.measurement.scoring.run_sources import RunSource, measure
+from rankgate.measurement.scoring.scoring_plan import Plan
 
 if TYPE_CHECKING:
     from rankgate.data import Qrels, Run, RunScores
@@ -145,8 +146,11 @@ class Scorer:
         if self.every_kind and is_scored_by_task(self.metrics, self.collection, in_memory_run):
             scores, lists, ranked = self._of_tasks(in_memory_run)
         else:
-            scores = score(self.index, ranked, list(self.metrics), self.how)
-            lists = tops(ranked, self.index, self.how, self.depth)
+            source = RunSource.of_checked(ranked, self.index)
+            plan = Plan.from_conventions(self.metrics, [self.how], source.duplicates)
+            scores = measure(plan, source).score(0, source)
+            aligned_runs = source.aligned_batches(self.how.duplicates)
+            lists = tops_of_aligned(aligned_runs, self.index, self.how, self.depth)
         return ScoredRun(
             name=name or ranked.name,
             tag=ranked.tag,

@@ -7,7 +7,7 @@ without judgments.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data.input_types import RunLike
-    from rankgate.data.run import Batch, Batches, Run
+    from rankgate.data.run import Batches, Run
     from rankgate.data.run_scores import ScoredRun
     from rankgate.measurement.scoring.alignment.aligned_run import AlignedRun
     from rankgate.measurement.scoring.alignment.kernel_inputs import RankingMode
@@ -128,8 +128,21 @@ def tops(run: Run, index: JudgmentIndex, how: Convention, depth: int) -> pl.Data
     Raises:
         InputError: see ``Run.batches``.
     """
+    return _without_scores(top_rows_with_scores(run, index, how, depth))
+
+
+def tops_of_aligned(
+    aligned_runs: Iterable[AlignedRun], index: JudgmentIndex, how: Convention, depth: int
+) -> pl.DataFrame:
+    """As `tops`, from the rows of a run that were aligned with the judgments already."""
+    return _without_scores(
+        _join_top_rows(_top_rows(aligned_run, index, how, depth) for aligned_run in aligned_runs)
+    )
+
+
+def _without_scores(top_rows: pl.DataFrame) -> pl.DataFrame:
     grade = pl.when(pl.col("grade") >= 0).then("grade").alias("grade")
-    return top_rows_with_scores(run, index, how, depth).with_columns(grade).select(*SCHEMA)
+    return top_rows.with_columns(grade).select(*SCHEMA)
 
 
 def top_rows_with_scores(
@@ -138,30 +151,33 @@ def top_rows_with_scores(
     """As `tops`, with ``score`` and with grades below 0 unchanged; a depth of None means all."""
 
     def top_rows(batches: Batches) -> list[pl.DataFrame]:
-        return [_top_of_batch(batch, index, how, depth) for batch in batches(how.duplicates)]
+        return [
+            _top_rows(align_batch(batch, index), index, how, depth)
+            for batch in batches(how.duplicates)
+        ]
 
+    return _join_top_rows(run.over_queries(top_rows))
+
+
+def _join_top_rows(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
     schema = {**SCHEMA, "score": pl.Float64}
-    return pl.concat([pl.DataFrame(schema=schema), *run.over_queries(top_rows)]).sort(
-        "query_id", "rank"
-    )
+    return pl.concat([pl.DataFrame(schema=schema), *parts]).sort("query_id", "rank")
 
 
-def _top_of_batch(
-    batch: Batch, index: JudgmentIndex, how: Convention | RankingMode, depth: int | None
+def _top_rows(
+    aligned_run: AlignedRun, index: JudgmentIndex, how: Convention | RankingMode, depth: int | None
 ) -> pl.DataFrame:
-    aligned_run = align_batch(batch, index)
     top = first(aligned_run, how.alignment, depth)
     grades = np.full(len(aligned_run.scores), np.nan)
     grades[aligned_run.row] = aligned_run.grade
-    rows = top.row if aligned_run.rows is None else aligned_run.rows[top.row]
     return pl.DataFrame(
         {
             "query_id": index.query_ids.gather(aligned_run.codes[top.owner]),
             "rank": top.rank,
-            "doc_id": batch.frame["doc_id"].gather(rows),
+            "doc_id": aligned_run.doc_ids.gather(top.row),
             "grade": grades[top.row],
             "retrieved": top.retrieved[top.owner],
-            "score": batch.frame["score"].gather(rows),
+            "score": aligned_run.scores[top.row],
         },
         schema={**SCHEMA, "score": pl.Float64},
     ).with_columns(pl.col("grade").fill_nan(None))
