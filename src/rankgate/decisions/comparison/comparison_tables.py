@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 
 _MAX_JUDGED_GAP = 0.05
+_CUTOFFS = (1, 3, 5, 10, 20, 50, 100)  # of shares of judged documents, besides the depth
 
 
 def iterate_candidates(
@@ -206,16 +207,16 @@ def latency_table(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
     return pl.concat(tables).filter(pl.col("n") > 0)
 
 
-def state_table(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
-    """Count the queries by system and state."""
-    tables = [
-        system.queries.group_by("state")
-        .agg(pl.len().cast(pl.Int64).alias("queries"))
-        .select(pl.lit(name).alias("system"), "state", "queries")
-        .sort("state")
-        for name, system in (("baseline", baseline), ("candidate", candidate))
-    ]
-    return pl.concat(tables)
+def state_tables(baseline: ScoredRun, candidates: Sequence[ScoredRun]) -> list[pl.DataFrame]:
+    """Count the queries by system and state, for each pair."""
+    states = [system.queries.select("state") for system in (baseline, *candidates)]
+    counts = pl.concat(states).insert_column(0, _pairs_of(states)).group_by("pair", "state")
+    table = counts.agg(queries=pl.len().cast(pl.Int64)).sort("pair", "state")
+    system = pl.when(pl.col("pair") == 0).then(pl.lit("baseline")).otherwise(pl.lit("candidate"))
+    baseline_rows, *candidate_rows = split_pairs(
+        table.select("pair", system.alias("system"), "state", "queries"), len(states)
+    )
+    return [pl.concat([baseline_rows, rows]) for rows in candidate_rows]
 
 
 def unanswered_warnings(baseline: ScoredRun, candidate: ScoredRun) -> list[str]:
@@ -258,22 +259,36 @@ def select_slice(
     )
 
 
-def judged_table(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
-    """The mean share of judged documents in the first k, for k up to the depth of the lists."""
-    depth = min(baseline.depth, candidate.depth)
-    cutoffs = sorted({k for k in (1, 3, 5, 10, 20, 50, 100) if k < depth} | {depth} - {0})
-    is_judged = pl.col("grade").is_not_null()
-    judged_shares = [is_judged.filter(pl.col("rank") <= k).mean().alias(str(k)) for k in cutoffs]
-    rows = []
-    for name, system in (("baseline", baseline), ("candidate", candidate)):
-        by_query = system.lists.group_by("query_id", maintain_order=True)
-        shares = by_query.agg(judged_shares).drop("query_id")
-        rows += [
-            {"system": name, "k": k, "share": share.mean()}
-            for k, share in zip(cutoffs, shares.iter_columns(), strict=True)
-        ]
+def judged_tables(baseline: ScoredRun, candidates: Sequence[ScoredRun]) -> list[pl.DataFrame]:
+    """The mean share of judged documents in the first k of each pair, for k up to their depth."""
+    depths = [min(baseline.depth, candidate.depth) for candidate in candidates]
+    cutoffs = sorted({k for k in _CUTOFFS if k < max(depths)} | {*depths} - {0})
+    baseline_means, *candidate_means = (
+        _judged_means(system.lists, cutoffs) for system in (baseline, *candidates)
+    )
     schema = {"system": pl.String, "k": pl.Int64, "share": pl.Float64}
-    return pl.DataFrame(rows, schema=schema)
+    return [
+        pl.DataFrame(
+            [
+                (system, k, share)
+                for system, means in (("baseline", baseline_means), ("candidate", means_of_pair))
+                for k, share in means.items()
+                if k <= depth and (k in _CUTOFFS or k == depth)
+            ],
+            schema=schema,
+            orient="row",
+        )
+        for means_of_pair, depth in zip(candidate_means, depths, strict=True)
+    ]
+
+
+def _judged_means(lists: pl.DataFrame, cutoffs: Sequence[int]) -> dict[int, Any]:
+    is_judged = pl.col("grade").is_not_null()
+    by_query = lists.group_by("query_id", maintain_order=True)
+    shares = by_query.agg(
+        is_judged.filter(pl.col("rank") <= k).mean().alias(str(k)) for k in cutoffs
+    )
+    return {k: shares[str(k)].mean() for k in cutoffs}
 
 
 def uneven_warnings(judged_shares: pl.DataFrame, depth: int) -> list[str]:

@@ -7,7 +7,7 @@ figures of each pair of a scored baseline and candidate.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,6 +38,7 @@ from rankgate.decisions.comparison.comparison_power import (
 from rankgate.decisions.comparison.equivalence import equivalence_of_pairs, relative_differences
 from rankgate.decisions.comparison.inference import MAX_INTERVAL_RESAMPLES, Test
 from rankgate.decisions.comparison.paired_values import (
+    PairedFigures,
     PairedValues,
     compute_figures,
     pair_with_candidates,
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
     from rankgate.core.arrays import Floats
     from rankgate.core.value_types import Json
     from rankgate.decisions.comparison.design import Design
-    from rankgate.decisions.comparison.paired_values import PairedFigures
 
 
 def figures_by_slice(
@@ -226,19 +226,26 @@ def compare_pairs(
     )
     joined_lists = parts.joined_lists(baseline, systems)
     lists = parts.split_pairs(joined_lists, len(pairs))
-    queries = parts.query_tables(baseline, systems, [pair.values for pair in pairs], joined_lists)
+    tables = {
+        "metrics": _metric_tables(pairs, p_value, settings.test),
+        "queries": parts.query_tables(
+            baseline, systems, [pair.values for pair in pairs], joined_lists
+        ),
+        "lists": lists,
+        "states": parts.state_tables(baseline, systems),
+        "judged": parts.judged_tables(baseline, systems),
+        "plans": plans,
+        "equivalence": equivalence_tables,
+    }
     return tuple(
         _make_comparison(
             pair,
-            p_values,
             settings,
             len(pairs),
-            randomized_p,
-            {"queries": query_rows, "lists": list_rows, "plans": plan, "equivalence": equivalence},
+            randomized[i],
+            {name: tables_of_pairs[i] for name, tables_of_pairs in tables.items()},
         )
-        for pair, p_values, randomized_p, query_rows, list_rows, plan, equivalence in zip(
-            pairs, p_value, randomized, queries, lists, plans, equivalence_tables, strict=True
-        )
+        for i, pair in enumerate(pairs)
     )
 
 
@@ -393,9 +400,29 @@ def _has_predictions(pair: _Pair) -> bool:
     return pair.design is not None and pair.design.predicted is not None
 
 
+def _metric_tables(
+    pairs: Sequence[_Pair], p_values: Sequence[Floats], test: Test
+) -> list[pl.DataFrame]:
+    """The table `METRICS` of each pair, made as one table."""
+    metrics = pairs[0].values.metrics
+    correction = test.correction if len(pairs) * len(metrics) > 1 else "none"
+    figures = {
+        figure.name: np.concatenate([getattr(pair.figures, figure.name) for pair in pairs])
+        for figure in fields(PairedFigures)
+        if figure.name != "warnings"
+    }
+    table = metric_rows(
+        metrics * len(pairs),
+        PairedFigures(**figures, warnings=()),
+        np.concatenate(p_values),
+        test,
+        correction,
+    )
+    return [*table.iter_slices(len(metrics))]
+
+
 def _make_comparison(
     pair: _Pair,
-    p_value: Floats,
     rules: ComparisonRules,
     pair_count: int,
     randomized_p: Mapping[int, float],
@@ -405,24 +432,20 @@ def _make_comparison(
     baseline, candidate, values, test = pair.baseline, pair.candidate, pair.values, rules.test
     tests = pair_count * len(values.metrics)
     correction = rules.test.correction if tests > 1 else "none"
-    table = metric_rows(values.metrics, pair.figures, p_value, test, correction)
     slices, interactions = figures_by_slice(
         baseline, values, rules.slices, test, metric_rows, pair.design
     )
-    depth, judged = min(baseline.depth, candidate.depth), parts.judged_table(baseline, candidate)
+    depth, judged = min(baseline.depth, candidate.depth), tables["judged"]
     return Comparison(
         baseline=Identity(baseline.name, baseline.tag, baseline.sha256),
         candidate=Identity(candidate.name, candidate.tag, candidate.sha256),
         qrels=baseline.qrels,
         qrels_sha256=baseline.qrels_sha256,
         convention=baseline.convention,
-        metrics=table,
         latency=parts.latency_table(baseline, candidate),
-        states=parts.state_table(baseline, candidate),
         excluded=values.excluded,
         slices=slices,
         interactions=interactions,
-        judged=judged,
         warnings=(
             *sampling_warnings(baseline.qrels),
             *_zero_grades(candidate),

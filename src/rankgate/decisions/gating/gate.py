@@ -18,7 +18,11 @@ from rankgate.data.collection import Collection
 from rankgate.data.query_tags import IDS
 from rankgate.data.score_parts import EVERYTHING, Need
 from rankgate.decisions.comparison.compare import ComparedSystems
-from rankgate.decisions.comparison.comparison_tables import latency_table, select_slice, state_table
+from rankgate.decisions.comparison.comparison_tables import (
+    latency_table,
+    select_slice,
+    state_tables,
+)
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.comparison.list_metrics import with_list_totals
 from rankgate.decisions.comparison.pairs import ComparisonRules
@@ -397,8 +401,9 @@ def _count_slices(rules: Policy, base: ScoredRun, candidate: ScoredRun) -> dict[
     slices = {rule.slice for rule in rules.rules if "queries" in RULES[rule.kind].needs}
     values = {}
     for slice_ in sorted(slices - {None}, key=str):
-        systems = select_slice(base, candidate, str(slice_))
-        values[str(slice_)] = StateCounts(state_table(*systems), latency_table(*systems))
+        in_slice = select_slice(base, candidate, str(slice_))
+        (states,) = state_tables(in_slice[0], in_slice[1:])
+        values[str(slice_)] = StateCounts(states, latency_table(*in_slice))
     return values
 
 

@@ -25,7 +25,7 @@ from rankgate.data.collection import (
     Selection,
 )
 from rankgate.data.library_objects import read_rankings
-from rankgate.decisions.comparison.comparison_tables import judged_table
+from rankgate.decisions.comparison.comparison_tables import judged_tables
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.comparison.paired_values import pair_values
 from rankgate.decisions.unjudged.hole_figures import FIGURES, SLICES, estimate_metrics, judge_next
@@ -208,7 +208,7 @@ def holes(
         scored_baseline.convention,
         depth,
         result,
-        judged_table(scored_baseline, scored_candidate),
+        judged_tables(scored_baseline, [scored_candidate])[0],
         judge_next(stage, hole_model),
         tuple(label for label, _ in scorer.metrics if label not in labels),
         draws,
