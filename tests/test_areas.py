@@ -86,14 +86,26 @@ def sources():
     return texts
 
 
-@cache
 def edges(module, text):
     """The modules that a module imports, and those that its strings name."""
+    return _parsed(module, text)[0]
+
+
+@cache
+def _parsed(module, text):
+    """The edges of a module, and the top packages that it imports."""
     nodes = list(ast.walk(ast.parse(text)))
-    return [
+    edges = [
         *(Edge(module, line, target, "imports") for line, target in _imports(nodes)),
         *(Edge(module, line, target, "names") for line, target in _strings(nodes, module)),
     ]
+    packages = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            packages.update(alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            packages.add((node.module or "").partition(".")[0])
+    return edges, packages
 
 
 def _imports(nodes):
@@ -159,6 +171,9 @@ def area_of(module):
 def problems(texts):
     """What breaks the order of areas, with file and line."""
     packages = {}
+    with_modules = {
+        tuple(module.split(".")[1:3]) for module in texts if module.count(".") > 2
+    }  # packages of areas
     for module, text in texts.items():
         for edge in edges(module, text):
             if edge.how == "names" and edge.target in NAMES:
@@ -180,16 +195,12 @@ def problems(texts):
                     inner
                     and target_inner
                     and inner != target_inner
-                    and _is_package(source_area, *inner, texts)
+                    and (source_area, *inner) in with_modules
                 ):
                     packages.setdefault((source_area, *inner), {}).setdefault(
                         (source_area, *target_inner), edge
                     )
     yield from _circles(packages)
-
-
-def _is_package(area, name, texts):
-    return any(module.startswith(f"rankgate.{area}.{name}.") for module in texts)
 
 
 def _circles(packages):
@@ -265,12 +276,7 @@ TABLES = {"polars", "numpy", "pandas", "pyarrow", "sqlite3"}
 
 def importers(libraries):
     """Modules that import a library, in a function too."""
-    for module, text in sources().items():
-        for node in ast.walk(ast.parse(text)):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            if libraries & {name.partition(".")[0] for name in names}:
-                yield module
+    return [module for module, text in sources().items() if libraries & _parsed(module, text)[1]]
 
 
 def test_click_lives_in_commands_and_options():

@@ -1,39 +1,16 @@
-"""Every table of every result has declared columns, and its frames have them."""
+"""Every table of every result has declared columns; ``test_results`` has their frames."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
 
 import polars as pl
 import pytest
 
-from present.test_results import KINDS, folder, ratings, result, results
+from present.test_results import KINDS
 from rankgate.core.present.base_result import result_class
 from rankgate.core.present.columns import Column, Columns
 from support.programs import tool
 
-__all__ = ["folder", "ratings", "result", "results"]
-
 result_tables = tool("docs/_pages/result_tables.py")
-
-
-def _frames(value: object) -> Iterator[tuple[object, str, pl.DataFrame]]:
-    """The frames of a result: the object that has it, its field, the frame."""
-    if is_dataclass(value) and not isinstance(value, (type, *result_tables.INPUTS)):
-        for field in fields(value):
-            member = getattr(value, field.name)
-            if isinstance(member, pl.DataFrame):
-                if field.metadata.get("stored", True):
-                    yield value, field.name, member
-            else:
-                yield from _frames(member)
-    elif isinstance(value, Mapping):
-        for member in value.values():
-            yield from _frames(member)
-    elif isinstance(value, tuple | list):
-        for member in value:
-            yield from _frames(member)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -45,15 +22,6 @@ def test_every_table_of_a_class_has_declared_columns(kind):
             assert isinstance(columns, Columns), cls
             assert columns.row_meaning.endswith(".")
             assert all(column.help and not column.help.endswith(".") for column in columns.columns)
-
-
-def test_a_frame_has_the_declared_columns(result):
-    for holder, name, table in _frames(result):
-        columns = type(holder).SCHEMAS[name]
-        assert table.columns[: len(columns)] == list(columns), (type(holder), name)
-        assert columns.further_columns or len(table.columns) == len(columns), (type(holder), name)
-        for column in columns.columns:
-            assert table.schema[column.name] in (column.type, pl.Null), (holder, column.name)
 
 
 def test_columns_are_a_schema_and_can_be_joined():

@@ -3,8 +3,9 @@
 import json
 import os
 import re
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -50,6 +51,7 @@ from support.programs import tool
 from support.wording import raises
 
 schemas = tool("docs/_pages/schemas.py")
+result_tables = tool("docs/_pages/result_tables.py")
 SCHEMAS = Path(__file__).parents[2] / "docs" / "schemas"
 STORED = Path(__file__).parent / "stored"
 """A result of every kind as it was written once; RANKGATE_STORED=write adds missing ones."""
@@ -365,6 +367,33 @@ def test_its_json_follows_its_schema(result):
         path.write_text(schema)
     assert path.read_text() == schema
     jsonschema.validate(json.loads(json.dumps(result.to_dict())), json.loads(schema))
+
+
+def test_a_frame_has_the_declared_columns(result):
+    for holder, name, table in _frames(result):
+        columns = type(holder).SCHEMAS[name]
+        assert table.columns[: len(columns)] == list(columns), (type(holder), name)
+        assert columns.further_columns or len(table.columns) == len(columns), (type(holder), name)
+        for column in columns.columns:
+            assert table.schema[column.name] in (column.type, pl.Null), (holder, column.name)
+
+
+def _frames(value: object) -> Iterator[tuple[object, str, pl.DataFrame]]:
+    """The frames of a result: the object that has it, its field, the frame."""
+    if is_dataclass(value) and not isinstance(value, (type, *result_tables.INPUTS)):
+        for field in fields(value):
+            member = getattr(value, field.name)
+            if isinstance(member, pl.DataFrame):
+                if field.metadata.get("stored", True):
+                    yield value, field.name, member
+            else:
+                yield from _frames(member)
+    elif isinstance(value, Mapping):
+        for member in value.values():
+            yield from _frames(member)
+    elif isinstance(value, tuple | list):
+        for member in value:
+            yield from _frames(member)
 
 
 def test_its_repr_is_one_short_line(result):

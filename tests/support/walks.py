@@ -15,10 +15,12 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "rankgate"
 _PREFIX = f"{SOURCE}/"
+TraceFunction = Callable[[FrameType, str, Any], Any]
 
 
 class _Recorder:
@@ -28,18 +30,25 @@ class _Recorder:
         self.files: dict[str, None] = {}
         self.is_on = False
         self._importing = threading.local()
-        threading.setprofile(self)  # for the threads of a server, which start before the walk
-        sys.setprofile(self)
+        threading.settrace(self._call)  # for the threads of a server, which start before the walk
+        sys.settrace(self._call)
 
-    def __call__(self, frame: FrameType, event: str, argument: object) -> None:  # noqa: ARG002
-        if event not in {"call", "return"}:
-            return
+    def _call(self, frame: FrameType, _event: str, _argument: object) -> TraceFunction | None:
+        """See a call; those of modules, which are imports, are followed to their end."""
         code = frame.f_code
         depth: int = getattr(self._importing, "depth", 0)
         if code.co_name == "<module>":
-            self._importing.depth = depth + (1 if event == "call" else -1)
-        elif self.is_on and event == "call" and not depth and code.co_filename.startswith(_PREFIX):
+            self._importing.depth = depth + 1
+            frame.f_trace_lines = False
+            return self._follow_import
+        if self.is_on and not depth and code.co_filename.startswith(_PREFIX):
             self.files.setdefault(code.co_filename.removeprefix(_PREFIX))
+        return None
+
+    def _follow_import(self, _frame: FrameType, event: str, _argument: object) -> TraceFunction:
+        if event == "return":
+            self._importing.depth -= 1
+        return self._follow_import
 
 
 def _command(*arguments: str) -> Callable[[], None]:
