@@ -115,7 +115,7 @@ def _work(
 ) -> None:
     names, memory = limits
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # where Polars tells of its panics
-    seed_files = seeds()
+    seed_files = seeds(names)
     shared[_READY] = 1
     for number in range(shared[_NUMBER], inputs):
         shared[_NUMBER] = number
@@ -135,7 +135,7 @@ def _work(
 def save(tally: Tally, folder: Path, seed: int, names: Sequence[str]) -> None:
     """Keep the first input of each fault, to be looked at."""
     folder.mkdir(parents=True, exist_ok=True)
-    seed_files = seeds()
+    seed_files = seeds(names) if tally.examples else {}
     for key, (name, number, result) in tally.examples.items():
         stem = "".join(letter if letter.isalnum() else "-" for letter in f"{name} {key}")
         (folder / stem).write_bytes(made(number, seed, names, seed_files))

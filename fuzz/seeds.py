@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -12,6 +13,9 @@ from rankgate.data.file_contents import FileContents
 from rankgate.data.formats.registry import FORMATS
 from rankgate.data.qrels import Qrels, Ratings, Scale
 from rankgate.data.run import Run
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 SAMPLES = Path(__file__).parents[1] / "tests" / "data" / "products" / "samples"
 
@@ -148,14 +152,17 @@ WRITTEN: dict[str, tuple[bytes, ...]] = {
 }
 """Written by hand, with what readers must bear: marks, quotes, blanks, comments, nulls."""
 
+DATABASES = {"sqlite", "duckdb", "excel"}
+
 WRITTEN["ragas-normalized"] = WRITTEN["ragas"]
 
 
-def seeds() -> dict[str, list[bytes]]:
-    """For each format some valid files, at least one."""
+def seeds(names: Collection[str] | None = None) -> dict[str, list[bytes]]:
+    """For each format, or for some, some valid files, at least one."""
     files_by_format: dict[str, list[bytes]] = {}
-    databases = _databases()
-    for fmt in (file_format for file_format in FORMATS if file_format.suffixes):
+    formats = [fmt for fmt in FORMATS if fmt.suffixes and (names is None or fmt.name in names)]
+    databases = _databases() if DATABASES & {fmt.name for fmt in formats} else {}
+    for fmt in formats:
         files = list(WRITTEN.get(fmt.name, ()))
         files += [databases[fmt.name]] if fmt.name in databases else []
         files += [path.read_bytes() for path in sorted(SAMPLES.glob(f"{fmt.name}.*"))]

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankgate.core.errors import RankgateError
@@ -18,6 +18,7 @@ from rankgate.data.formats.registry import TABLE, find_format
 from rankgate.data.streams.source import InputFile
 from support.programs import importable
 
+FEW = settings.default if settings.default.max_examples > 100 else settings(max_examples=8)
 FUZZ = Path(__file__).parents[2] / "fuzz"
 NAMES = [name for name, _, begins in TABLE if begins != "named"]
 
@@ -64,6 +65,7 @@ def test_seeds_are_valid(fuzz, name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
+@FEW
 @given(data=st.data())
 def test_cut_off_anywhere(fuzz, name, data):
     seed = data.draw(st.sampled_from(fuzz[0][name]))
@@ -72,6 +74,7 @@ def test_cut_off_anywhere(fuzz, name, data):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
+@FEW
 @given(data=st.data(), chance=st.integers(0, 2**32))
 def test_damaged_anyhow(fuzz, name, data, chance):
     seeds, mutated = fuzz
@@ -82,6 +85,7 @@ def test_damaged_anyhow(fuzz, name, data, chance):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
+@FEW
 @given(before=st.binary(max_size=40), data=st.data())
 def test_bytes_before_and_behind(fuzz, name, before, data):
     endured(name, before)
@@ -109,8 +113,8 @@ def test_the_format_does_not_matter_for_what_is_in_it(fuzz, name):
 
 
 BOMBS = """
-import gzip
 import resource
+import sys
 from pathlib import Path
 LIMIT = 512 << 20
 HARD_LIMIT = resource.getrlimit(resource.RLIMIT_DATA)[1]
@@ -121,11 +125,12 @@ def limit_memory():
 from rankgate.data.formats.registry import TABLE, find_format
 from rankgate.data.streams.source import InputFile
 from rankgate.core.errors import RankgateError
+from zstandard import compress
 blank, many, long = b"\\n" * (1 << 20), b'"",' * (1 << 18), b"a " * (1 << 19)
 bombs = [(b"2 qid:1 1:1 # a\\n", blank, 150), (b"[", many, 100), (b"", long, 150)]
-packed = [b"".join(gzip.compress(p, 1) for p in (head, *[body] * n)) for head, body, n in bombs]
-for name, _, _ in TABLE:
-    for bomb in packed:
+packed = [compress(head) + compress(body) * n for head, body, n in bombs]
+for index, (name, _, _) in enumerate(TABLE):
+    for bomb in packed if "all" in sys.argv else [packed[index % len(packed)]]:
         limit_memory()
         try:
             for run in find_format(name).read(InputFile(None, bomb)).runs:
@@ -136,74 +141,84 @@ for name, _, _ in TABLE:
 
 
 @pytest.mark.slow
+@pytest.mark.explore
 @pytest.mark.linux
-def test_no_bomb_takes_half_a_gigabyte():
-    """Blank lines, values of JSON and one line: half a megabyte that unpacks to 100 or 150.
+def test_no_bomb_takes_half_a_gigabyte(thorough):
+    """Blank lines, values of JSON and one line: kilobytes that unpack to 100 or 150 MB.
 
+    One of the three for each format, all in ``make explore``; zstd unpacks them faster than gzip.
     Each may take 512 MB more than the process has: memory that allocators keep from earlier tests
-        grows with the load of the machine.
+    grows with the load of the machine.
     """
     # each thread has memory too, and a machine may have a hundred cores
     environment = {**os.environ, "POLARS_MAX_THREADS": "2", "OPENBLAS_NUM_THREADS": "1"}
     process = subprocess.run(
-        [sys.executable, "-c", BOMBS], capture_output=True, text=True, check=False, env=environment
+        [sys.executable, "-c", BOMBS, *(["all"] if thorough else [])],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
     )
     assert (process.returncode, process.stderr) == (0, "")
 
 
 @pytest.mark.slow
 def test_the_loop_of_our_own_runs():
-    command = [
-        sys.executable,
-        str(FUZZ / "run.py"),
-        "--engine",
-        "own",
-        "--inputs",
-        "500",
-        "--seconds",
-        "60",
-    ]
-    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    inputs = str(2 * len(NAMES))
+    command = [sys.executable, str(FUZZ / "run.py"), "--engine", "own"]
+    process = subprocess.run(
+        [*command, "--inputs", inputs, "--seconds", "60"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert process.returncode == 0, process.stdout + process.stderr
-    assert "500 inputs in" in process.stdout
+    assert f"{inputs} inputs in" in process.stdout
+
+
+BROKEN = """
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+from rankgate.data.formats.trec import trec_files as trec
+COUNT = Path(__file__).with_name("count")
+def broken(source):
+    number = len(COUNT.read_bytes()) if COUNT.exists() else 0
+    COUNT.write_bytes(b"x" * (number + 1))
+    if number == 0:
+        raise KeyError("x")
+    if number == 1:
+        held = bytearray(1 << 28)
+        held[::4096] = b"1" * (1 << 16)
+    if number == 2:
+        os.abort()
+    if number == 3:
+        time.sleep(60)
+    return good(source)
+good = trec.FORMAT.read
+trec.FORMAT = replace(trec.FORMAT, read=broken)
+"""
 
 
 @pytest.mark.slow
 def test_the_loop_sees_a_traceback_a_hang_and_a_crash(tmp_path):
-    """A reader that is broken on purpose, four ways at the same time."""
-    faults = {
-        "KeyError": "raise KeyError('x')",
-        "hang in trec": "import time; time.sleep(60)",
-        "crash in trec": "import os; os.abort()",
-        "memory in trec": "x = bytearray(1 << 28); x[::4096] = b'1' * (1 << 16)",
+    """A reader that is broken on purpose, four ways one after the other."""
+    (tmp_path / "sitecustomize.py").write_text(BROKEN)
+    command = [sys.executable, str(FUZZ / "run.py"), "--engine", "own", "--format", "trec"]
+    process = subprocess.run(
+        [*command, "--inputs", "20", "--seconds", "8", "--memory", "200"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PYTHONPATH": str(tmp_path)},
+    )
+    assert process.returncode == 1
+    words = process.stdout.split()
+    counts = {
+        kind: words[words.index(kind) + 1] for kind in ("traceback", "hang", "memory", "crash")
     }
-    started = {}
-    for kind, fault in faults.items():
-        folder = tmp_path / kind.split()[0]
-        folder.mkdir()
-        (folder / "sitecustomize.py").write_text(
-            "import rankgate.data.formats.registry\n"
-            "from dataclasses import replace\n"
-            "from rankgate.data.formats.trec import trec_files as trec\n"
-            "def broken(source):\n"
-            f"    {fault}\n"
-            "    return good(source)\n"
-            "good = trec.FORMAT.read\n"
-            "trec.FORMAT = replace(trec.FORMAT, read=broken)\n"
-        )
-        command = [sys.executable, str(FUZZ / "run.py"), "--engine", "own"]
-        inputs = "2" if "crash" in kind else "1"  # another worker goes on after one that died
-        seconds = "2" if "hang" in kind else "60"
-        limits = ["--format", "trec", "--inputs", inputs, "--seconds", seconds, "--memory", "200"]
-        started[kind] = subprocess.Popen(
-            [*command, *limits],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={"PYTHONPATH": str(folder)},
-        )
-    for kind, process in started.items():
-        out, err = process.communicate()
-        assert process.returncode == 1, faults[kind]
-        assert kind in out, out + err
-        assert ("2 inputs in" if "crash" in kind else "1 inputs in") in out
+    assert counts == dict.fromkeys(counts, "1"), process.stdout + process.stderr
+    faults = ("KeyError at", "memory in trec", "crash in trec", "hang in trec")
+    assert all(f"1 × {fault}" in process.stdout for fault in faults), process.stdout
+    assert "20 inputs in" in process.stdout

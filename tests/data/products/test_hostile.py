@@ -127,10 +127,10 @@ def test_any_value_of_a_document_may_be_wrong_or_missing(path, several):
 
 @pytest.fixture
 def several(thorough):
-    """Two of many, other ones at each place; all of them in ``make explore``."""
+    """One of many, another one at each place; all of them in ``make explore``."""
 
     def chosen(every, place):
-        return every if thorough else [every[(2 * place + step) % len(every)] for step in (0, 1)]
+        return every if thorough else [every[place % len(every)]]
 
     return chosen
 
@@ -224,8 +224,8 @@ def test_a_document_may_not_be_too_deep(path):
 @pytest.fixture(scope="module")
 def wide(tmp_path_factory):
     """A file of very many columns, and its judgments by the detected format."""
-    names = ",".join(["query", "docid", *(f"c{i}" for i in range(100_000)), "rating"])
-    row = ",".join(["q", "d", *["0"] * 100_000, "2"])
+    names = ",".join(["query", "docid", *(f"c{i}" for i in range(20_000)), "rating"])
+    row = ",".join(["q", "d", *["0"] * 20_000, "2"])
     path = tmp_path_factory.mktemp("wide") / "wide.csv"
     path.write_text(f"{names}\n{row}\n")
     return path, contents_of(path).qrels.table.rows()

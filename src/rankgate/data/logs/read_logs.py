@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -173,6 +172,9 @@ def _line_of_row(source: InputFile, header: delimited_records.Header, row: int) 
     return delimited_records.line_of(source, header, row if header.size else row - 1)
 
 
+_NOT_BLANK = re.compile(r"\S.*")
+
+
 def read_user_lists(source: InputFile, columns: Mapping[str, str]) -> Rows:
     """One row per item, in one piece; ``at`` is the item's position in the line, from 1.
 
@@ -187,17 +189,18 @@ def read_user_lists(source: InputFile, columns: Mapping[str, str]) -> Rows:
     line = 0
     for chunk in source.chunks():
         text = decode_utf8(chunk if line else chunk.removeprefix(BOM), source.label, line + 1)
-        for row in StringIO(text, newline="\n"):  # there may be millions of blank lines
-            line += 1
-            user, colon, item_text = row.partition(":")
-            if not row.strip():
-                continue
-            if not colon or not user.strip():
+        begin = 0
+        for match in _NOT_BLANK.finditer(text):  # there may be millions of blank lines
+            line += 1 + text.count("\n", begin, match.start())
+            begin = match.end() + 1
+            user, colon, item_text = match.group().partition(":")
+            if not colon or not user:
                 problem = "no user and colon in the line; write it as user: item item."
                 raise InputError(problem, source=source.label, line=line, code="invalid-syntax")
             users.append(user.strip())
             items.append(item_text.split())
             line_numbers.append(line)
+        line += text.count("\n", begin)
     lengths = np.fromiter(map(len, items), np.int64, len(items))
     owner = np.repeat(np.arange(len(items)), lengths)
     frame = pl.DataFrame(
