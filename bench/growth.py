@@ -145,6 +145,19 @@ def _compare(folder: Path, systems: int) -> tuple[list[str], list[str]]:
     return ["compare", qrels, *runs, *metrics], ["scoring", qrels, *runs]
 
 
+def _report(folder: Path, queries: int) -> tuple[list[str], list[str]]:
+    qrels, runs = collection(folder, queries, RANKED, 12)
+    metrics = [word for metric in METRICS for word in ("-m", metric)]
+    output = ["-o", str(folder / "report.html")]
+    return ["report", qrels, *runs, *metrics, *output], ["page", qrels, *runs]
+
+
+def _total_error(folder: Path, queries: int) -> tuple[list[str], list[str]]:
+    qrels, runs = collection(folder, queries, RANKED, 2)
+    systems = ["--baseline", runs[0], "--candidate", runs[1]]
+    return ["total-error", qrels, *systems], ["gate", qrels, *runs]
+
+
 def _judged(verb: str, times: int = 1) -> Callable[[Path, int], tuple[list[str], list[str]]]:
     """A verb of judgments and two runs; the plain program scores them as often as the verb."""
 
@@ -201,7 +214,9 @@ CASES = (
         "holes ignored",
     ),
     Case("holes", "queries", (1_000, 2_000, 4_000), _judged("holes")),
+    Case("total-error", "queries", (1_000, 2_000, 4_000), _total_error),
     Case("compare", "systems", (15, 30, 60), _compare),
+    Case("report", "queries", (2_500, 5_000, 10_000), _report, "12 systems"),
     Case("rank-similarity", "depth", (1_000, 2_000, 4_000), _similarity),
     Case("agree", "raters", (40, 80, 160), _agree),
     Case("next", "queries", (4_000, 8_000, 16_000), _next),

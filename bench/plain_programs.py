@@ -35,11 +35,9 @@ def _ranked(path: str) -> pl.DataFrame:
     return run.with_columns(rank=pl.int_range(1, pl.len() + 1).over("query_id"))
 
 
-def _scores(qrels: pl.DataFrame, path: str) -> pl.DataFrame:
+def _scores(qrels: pl.DataFrame, ranked: pl.DataFrame) -> pl.DataFrame:
     """nDCG@10, AP, RR, R@100 and P@10 of every query."""
-    rows = (
-        _ranked(path).join(qrels, on=_PAIR, how="left").with_columns(pl.col("grade").fill_null(0))
-    )
+    rows = ranked.join(qrels, on=_PAIR, how="left").with_columns(pl.col("grade").fill_null(0))
     discount = 1 / (pl.col("rank") + 1).log(2)
     top = pl.col("rank") <= _CUTOFF
     rows = rows.with_columns(rel=pl.col("grade") > 0)
@@ -69,7 +67,34 @@ def _scores(qrels: pl.DataFrame, path: str) -> pl.DataFrame:
 def scoring(qrels: str, *runs: str) -> object:
     """Five metrics of each run."""
     judgments = _read(qrels, _QRELS)
-    return [_scores(judgments, run).mean().row(0)[1:] for run in runs]
+    return [_scores(judgments, _ranked(run)).mean().row(0)[1:] for run in runs]
+
+
+def page(qrels: str, *runs: str) -> object:
+    """A page of each run against the first: t-tests of five metrics, and both lists of 20 queries.
+
+    The lists are those of the queries that lost most. It has no tests of all pairs and no charts.
+    """
+    judgments = _read(qrels, _QRELS)
+    values, lists = [], []
+    for run in runs:
+        ranked = _ranked(run)
+        values.append(_scores(judgments, ranked).sort("query_id"))
+        lists.append(ranked.filter(pl.col("rank") <= _CUTOFF).join(judgments, _PAIR, how="left"))
+    lines = ["<!doctype html><table>"]
+    query_ids, baseline = values[0]["query_id"], values[0].drop("query_id").to_numpy()
+    for run, table, first_rows in zip(runs[1:], values[1:], lists[1:], strict=True):
+        deltas = table.drop("query_id").to_numpy() - baseline
+        errors = deltas.std(axis=0, ddof=1) / np.sqrt(len(deltas))
+        figures = (baseline.mean(axis=0), deltas.mean(axis=0), errors, deltas.mean(axis=0) / errors)
+        cells = ["<td>".join(f"{value:.4f}" for value in figure) for figure in figures]
+        lines += [f"<tr><th>{run}<td>{row}" for row in cells]
+        worst = query_ids.gather(np.argsort(deltas[:, 0])[:20])
+        both = lists[0].join(first_rows, _PAIR, how="full", coalesce=True, suffix="_candidate")
+        shown = both.filter(pl.col("query_id").is_in(worst.implode())).sort("query_id", "rank")
+        rows = shown.select("query_id", "rank", "rank_candidate", "doc_id", "grade").rows()
+        lines += [f"<tr><td>{'<td>'.join(map(str, row))}" for row in rows]
+    return len("\n".join(lines))
 
 
 def gate(qrels: str, *runs: str) -> object:
@@ -274,6 +299,7 @@ def database(path: str) -> None:
 
 PROGRAMS: dict[str, Callable[..., object]] = {
     "scoring": scoring,
+    "page": page,
     "gate": gate,
     "similarity": similarity,
     "agreement": agreement,
