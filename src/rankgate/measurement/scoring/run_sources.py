@@ -87,14 +87,14 @@ class RunSource:
         judgments: the judgments.
         scattered: True if an earlier reading found that the rows of a query are scattered.
         duplicates: see `Source`.
-        aligned: the rows aligned with the judgments; None if each measurement aligns them.
+        aligned_runs: the rows aligned with the judgments; None if each measurement aligns them.
     """
 
     run: Run
     judgments: JudgmentIndex
     scattered: bool = False
     duplicates: Duplicates | None = None
-    aligned: tuple[AlignedRun, ...] | None = None
+    aligned_runs: tuple[AlignedRun, ...] | None = None
 
     @classmethod
     def of_checked(cls, run: Run, judgments: JudgmentIndex) -> RunSource:
@@ -103,10 +103,10 @@ class RunSource:
         Raises:
             InputError, DuplicateError: see ``Run.table``.
         """
-        aligned = run.over_queries(
+        aligned_runs = run.over_queries(
             lambda batches: tuple(align_batch(batch, judgments) for batch in batches("error"))
         )
-        return cls(run, judgments, duplicates="error", aligned=aligned)
+        return cls(run, judgments, duplicates="error", aligned_runs=aligned_runs)
 
     @property
     def name(self) -> str:
@@ -143,7 +143,7 @@ class RunSource:
     def blocks(self, plan: Plan) -> Iterator[Block]:
         """Yield the judged documents of each batch in every ranking mode of the plan."""
         for rule, ways in plan.by_rule():
-            rankings = self.run.rankings if self.aligned is None else None
+            rankings = self.run.rankings if self.aligned_runs is None else None
             if rankings is not None and all(_ranks_all_rows(mode.alignment) for mode in ways):
                 from rankgate.measurement.scoring.alignment.dict_alignment import align_mapping
 
@@ -176,8 +176,8 @@ class RunSource:
 
     def aligned_batches(self, rule: Duplicates) -> Iterator[AlignedRun]:
         """Yield batches aligned with judgments."""
-        if self.aligned is not None:
-            return iter(self.aligned)
+        if self.aligned_runs is not None:
+            return iter(self.aligned_runs)
         if self.scattered:
             return iter((align_scattered(self.run, rule, self.judgments),))
         return map(

@@ -132,11 +132,13 @@ def tops(run: Run, index: JudgmentIndex, how: Convention, depth: int) -> pl.Data
 
 
 def tops_of_aligned(
-    aligned_runs: Iterable[AlignedRun], index: JudgmentIndex, how: Convention, depth: int
+    aligned_runs: Iterable[AlignedRun], index: JudgmentIndex, convention: Convention, depth: int
 ) -> pl.DataFrame:
     """As `tops`, from the rows of a run that were aligned with the judgments already."""
     return _without_scores(
-        _join_top_rows(_top_rows(aligned_run, index, how, depth) for aligned_run in aligned_runs)
+        _join_top_rows(
+            _top_rows(aligned_run, index, convention, depth) for aligned_run in aligned_runs
+        )
     )
 
 
@@ -159,9 +161,9 @@ def top_rows_with_scores(
     return _join_top_rows(run.over_queries(top_rows))
 
 
-def _join_top_rows(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
+def _join_top_rows(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
     schema = {**SCHEMA, "score": pl.Float64}
-    return pl.concat([pl.DataFrame(schema=schema), *parts]).sort("query_id", "rank")
+    return pl.concat([pl.DataFrame(schema=schema), *tables]).sort("query_id", "rank")
 
 
 def _top_rows(
