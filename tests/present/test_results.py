@@ -24,7 +24,7 @@ from rankgate.core.present.codec import InputHash
 from rankgate.core.present.document_forms import notebook_html
 from rankgate.core.present.pages import page
 from rankgate.core.present.pages.page import document_page, page_content
-from rankgate.core.present.write_results import FORMS, render_result
+from rankgate.core.present.write_results import FORMS, render_result, to_json
 from rankgate.data.files.formats import format_details, formats
 from rankgate.data.files.validate import make_checklist
 from rankgate.decisions.comparison.comparison_tables import ranks
@@ -495,3 +495,18 @@ def test_a_metric_is_shown_by_its_name():
     from rankgate.metrics import RR, nDCG
 
     assert repr([nDCG(gain="exp") @ 10, RR]) == "[nDCG(gain='exp')@10, RR]"
+
+
+def test_json_has_the_layout_of_the_standard_library():
+    plain = {
+        "rows": [{"a": 1, "b": 0.1, "c": None}, {"a": -0.0, "b": True, "c": "},\n é\u2028"}],
+        "empty": [{}, [], (), ""],
+        "nested": {"list": [1, [2.5, {"x": [None]}]], 3: {None: [], 1.5: {}}},
+    }
+    expected = json.dumps(plain, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    assert to_json(plain) == expected
+    undefined = {"row": {"a": float("nan"), "b": 1}, "list": [float("inf"), [-float("inf")]]}
+    defined = {"row": {"a": None, "b": 1}, "list": [None, [None]]}
+    assert to_json(undefined) == json.dumps(defined, indent=2) + "\n"
+    with pytest.raises(TypeError, match="not JSON serializable"):
+        to_json({"row": {"a": object()}})
