@@ -57,6 +57,8 @@ USERS = [f"u{n}" for n in range(1, 31)]
 GENRES = ("crime", "poetry", "travel")
 WORDS = "red blue warm light wide soft quiet open long small round clean dry new plain".split()  # noqa: SIM905
 RATERS = "ann", "bob", "cyd"
+SEARCHES = 1000  # of the log
+_FOUR_WEEKS = 2_340_000_000  # milliseconds, a little less
 
 ENGINE = """\
 [engine]
@@ -567,10 +569,12 @@ def _recommending(folder: Path, rng: random.Random) -> None:
 def _log(rng: random.Random, grades: dict[str, dict[str, int]]) -> Iterable[dict[str, object]]:
     """Searches of four weeks, half of them with the better engine: User Behavior Insights."""
     counts = dict.fromkeys(QUERIES, 0)
-    for number in range(3000):
-        query, user, variant = rng.choice(QUERIES), number % 300, ("old", "new")[number % 2]
+    searched = rng.choices(QUERIES, [1 / n for n, _ in enumerate(QUERIES, 1)], k=SEARCHES)
+    for number, query in enumerate(searched):
+        user, variant = number % 300, ("old", "new")[number % 2]
         counts[query] += 1
-        search, timestamp = f"{query}/{counts[query]}", 1_771_200_000_000 + number * 780_000
+        moment_of_search = number * _FOUR_WEEKS // SEARCHES
+        search, timestamp = f"{query}/{counts[query]}", 1_771_200_000_000 + moment_of_search
         common = {"query_id": search, "client_id": f"u{user}", "session_id": f"v{number // 2}"}
         attributes = {"variant": variant, "latency_ms": round(rng.lognormvariate(5, 0.3), 1)}
         yield {

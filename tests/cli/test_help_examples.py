@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from rankgate.decisions.unjudged.calibration import calibration
 from rankgate.interface.cli import COMMANDS
 from rankgate.online.interleaving.simulate_tests import sensitivity
 from support.once import make_once
@@ -45,10 +46,16 @@ def programs_of_examples(tmp_path):
         yield
 
 
+@pytest.fixture(autouse=True)
+def fewer_repetitions(monkeypatch):
+    """Repeat less often what commands repeat without an option for it."""
+    monkeypatch.setitem(sensitivity.__kwdefaults__, "searches", 500)  # of `plan`
+    monkeypatch.setitem(calibration.__kwdefaults__, "experiments", 12)  # of `plot`
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_example_of_a_command_runs(name, world, tmp_path, monkeypatch, run):
-    monkeypatch.setitem(sensitivity.__kwdefaults__, "searches", 500)  # `plan` has no option for it
     for variable, value in help_examples.ENVIRONMENT.items():
         monkeypatch.setenv(variable, value)
     for command, lines in help_examples.examples(name).items():
