@@ -16,14 +16,14 @@ _offsets = itertools.count(os.getpid() * 37)
 def until(found, seconds=PATIENCE):
     """Call a function until it returns a true value, and return this value.
 
-    Pauses are a tenth of the wait so far: asking without pauses takes the processor from what is
+    Pauses are a fifth of the wait so far: asking without pauses takes the processor from what is
     waited for.
     """
     begin = time.monotonic()
     while not (value := found()):
         waited = time.monotonic() - begin
         assert waited < seconds, f"not so within {seconds:g} seconds: {found}"
-        time.sleep(min(max(0.01, waited / 10), 0.5))
+        time.sleep(min(max(0.01, waited / 5), 0.5))
     return value
 
 

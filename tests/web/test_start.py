@@ -23,7 +23,7 @@ SHOP = "/projects/shop"
 
 
 @contextmanager
-def opened(store, folder, *, access=None, seconds=0.1):
+def opened(store, folder, *, access=None, seconds=0.3):
     """A server of a store with a project and its people, and the scheduler that runs its jobs."""
     (folder / "shop").mkdir()
     make_shop(folder / "shop" / "products.db")
