@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankgate
@@ -22,6 +22,7 @@ from rankgate.measurement.metrics.lists import LIST_METRICS
 from support.wording import raises
 
 USERS, ITEMS = 24, 12
+FEW = settings.default if settings.default.max_examples > 100 else settings(max_examples=6)
 DRAWN = np.random.default_rng(11)
 SCORES = DRAWN.integers(0, 16, (USERS, ITEMS)) / 4
 SCORES[DRAWN.random(SCORES.shape) < 0.1] = np.nan
@@ -106,6 +107,7 @@ WHOLE = {
 
 
 @pytest.mark.parametrize("way", FRESH)
+@FEW
 @given(deal=deals())
 def test_any_split_and_any_order_of_merging_is_one_pass(way, deal):
     batches, homes, order = deal
@@ -259,10 +261,10 @@ def test_numbers_are_the_same_to_the_bit_in_any_order(cutoff):
     training = Matrix(sp.csr_matrix(rng.random(grades.shape) < 0.2), names)
     collection = replace(BESIDE, training=training, reference=None)
     final_results = []
-    for _ in range(6):
+    for _ in range(3):
         parts = [Accumulator(metrics, collection=collection) for _ in range(2)]
         order = rng.permutation(MANY)
-        cuts = np.sort(rng.choice(np.arange(1, MANY), int(rng.integers(1, 40)), replace=False))
+        cuts = np.sort(rng.choice(np.arange(1, MANY), int(rng.integers(1, 20)), replace=False))
         for users in np.split(order, cuts):
             ids = [names[user] for user in users]
             batch = Matrix(grades[users], ids), Matrix(IRRATIONAL[users], ids)

@@ -26,6 +26,7 @@ from rankgate.measurement.evaluation.metric_selection import find_metrics
 from rankgate.measurement.metrics.facet_metrics import FACET_METRICS
 from rankgate.measurement.metrics.lists import LIST_METRICS
 from rankgate.measurement.scoring import CONVENTIONS, Convention
+from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
 from rankgate.measurement.scoring.convention import DESCRIPTIVE_FIELDS
 from scoring import test_ir_tools
 from support.golden import rows
@@ -109,7 +110,7 @@ def tables(qrels, run):
     qrels, run = numbers(qrels, "="), numbers(run, "@")
     if qrels is None or run is None:
         raise ValueError("a pair repeats")
-    return read_qrels(qrels), read_run(run)
+    return JudgmentIndex.from_judgments(read_qrels(qrels)), read_run(run)
 
 
 def agrees(got, wanted):
@@ -150,8 +151,14 @@ def touched(choice, wanted, how):
     name = re.match(r"[^(@.]*", key)[0]
     if not wanted or table not in MAPS or name == "*":
         return wanted
-    names = {label: metric.name for label, metric in find_metrics(list(wanted), how, FACET_METRICS)}
-    return {label: wanted[label] for label in wanted if names.get(label, name) == name}
+    return {label: wanted[label] for label in wanted if name_of(label, how.name) in (name, None)}
+
+
+@cache
+def name_of(label, convention_name):
+    """The name of a metric of the table; None if it is known under another label."""
+    found = dict(find_metrics([label], CONVENTIONS[convention_name], FACET_METRICS))
+    return found[label].name if label in found else None
 
 
 def listed():

@@ -7,7 +7,7 @@ from math import log2
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankgate.measurement.evaluation.evaluate import evaluate
@@ -107,6 +107,8 @@ WAYS = {
     "left out": replace(CONVENTIONS["trec"], missing="leave_out", without_relevant=None),
 }
 DOCS = "abcdefg"
+FEW = settings.default if settings.default.max_examples > 100 else settings(max_examples=6)
+"""For each of many ways; all of them in ``make explore``."""
 
 
 @st.composite
@@ -147,6 +149,7 @@ def cutoff_of(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("cutoff", [None, 2, 3])
+@FEW
 @given(collections())
 def test_bounds_are_the_values_by_completed_judgments(way, cutoff, collection):
     qrels, run = collection
@@ -208,13 +211,14 @@ def completions(grades, ranked, cutoff, rng):
 
 
 @pytest.mark.slow
+@pytest.mark.explore
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("name", ["trec", "ir_measures", "beir"])
-def test_no_completion_leaves_the_bounds(name, seed):
+def test_no_completion_leaves_the_bounds(name, seed, thorough):
     """Exact bounds are attained; safe ones enclose. Each completion is a query."""
     rng = np.random.default_rng(seed)
     defined_metrics = set()
-    for _ in range(6):
+    for _ in range(6 if thorough else 3):
         grades, ranked = some_collection(rng)
         run = {doc: 9.0 - i for i, doc in enumerate(ranked)}
         scores = evaluate({"q": grades}, {"q": run}, EVERY, name, bounds=True).runs[0]
