@@ -100,7 +100,7 @@ def test_the_sample_reaches_the_width(pool, figure, width):
         for i, (q, d) in enumerate(qrels(human_grades).table.select("query_id", "doc_id").rows())
     }
     draw, reached, within = np.random.default_rng(3), [], 0
-    for seed in range(16):
+    for seed in range(8):
         first = {int(i): human_grades[i] for i in draw.choice(6000, 300, replace=False)}
         plan = admit_plan(graded, qrels(first), width=width, figure=figure, seed=seed)
         pairs = plan.sample.select("query_id", "doc_id").rows()
@@ -111,7 +111,7 @@ def test_the_sample_reaches_the_width(pool, figure, width):
         reached.append(row["half_width"])
         within += abs(row["value"] - truth) <= row["half_width"]
     assert np.mean(reached) == pytest.approx(width, rel=0.1)
-    assert within >= 12  # of 16; fewer have a chance below 0.1 % at 95 %
+    assert within >= 5  # of 8; fewer have a chance below 0.1 % at 95 %
 
 
 def test_a_rare_grade_is_planned_for():

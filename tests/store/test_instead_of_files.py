@@ -8,9 +8,16 @@ import rankgate
 from rankgate.store.blobs import stored_results
 from rankgate.store.stored_project import StoredProject
 from support.command import assert_refused
+from support.stores import address_of
 
 OLD = "q1 Q0 a 1 3 o\nq1 Q0 b 2 2 o\nq2 Q0 c 1 1 o\n"
 NEW = "q1 Q0 b 1 3 n\nq1 Q0 a 2 2 n\nq2 Q0 d 1 1 n\n"
+
+
+@pytest.fixture
+def url(new_store):
+    """The address of an empty store, in both kinds."""
+    return address_of(new_store)
 
 
 @pytest.fixture
@@ -24,7 +31,6 @@ def shop(run, url, tmp_path, monkeypatch):
         assert result.code in (0, 3), result.err
         return result
 
-    call("store", "init", "--blobs", f"{tmp_path}/blobs")
     call("store", "project", "add", "shop", "--scale", "0..3")
     for name, lines in (("old", OLD), ("new", NEW)):
         (tmp_path / f"{name}.run").write_text(lines)
@@ -171,20 +177,17 @@ def test_single_ratings_are_scored_as_searchtweak_does(shop, tmp_path):
         assert store_part["runs"] == file_part["runs"]
 
 
-@pytest.mark.parametrize(
-    ("words", "code"),
-    [
-        (("eval", "none", "old"), "unknown-judgments"),
-        (("agree", "none"), "unknown-batch"),
-        (("agree", "all"), "no-judgments"),
-        (("pool", "old", "none"), "unknown-run"),
-        (("rate", "none", "--rater", "ann"), "unknown-batch"),
-        (("rate", "none", "--rater", "ann", "-o", "x.jsonl"), "conflicting-options"),
-    ],
-)
 @pytest.mark.usefixtures("shop")
-def test_what_the_project_has_not(run, words, code):
-    assert_refused(run(*words, "--project", "shop"), code)
+def test_what_the_project_has_not(run):
+    for words, code in (
+        ("eval none old", "unknown-judgments"),
+        ("agree none", "unknown-batch"),
+        ("agree all", "no-judgments"),
+        ("pool old none", "unknown-run"),
+        ("rate none --rater ann", "unknown-batch"),
+        ("rate none --rater ann -o x.jsonl", "conflicting-options"),
+    ):
+        assert_refused(run(*words.split(), "--project", "shop"), code)
 
 
 def test_options_that_need_each_other(run, tmp_path, monkeypatch):
