@@ -23,16 +23,17 @@ def _table(values):
     return {f"q{q}": {f"d{d}": float(values[q, d]) for d in range(DOCS)} for q in range(QUERIES)}
 
 
-@pytest.fixture
-def runs(tmp_path):
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
     for name, scores in SCORES.items():
         rows = [
             f"{q} Q0 {d} 0 {x} {name}\n"
             for q, docs in _table(scores).items()
             for d, x in docs.items()
         ]
-        (tmp_path / f"{name}.run").write_text("".join(rows))
-    return [str(tmp_path / f"{name}.run") for name in SCORES]
+        (folder / f"{name}.run").write_text("".join(rows))
+    return [str(folder / f"{name}.run") for name in SCORES]
 
 
 def _judge(favour):

@@ -24,7 +24,7 @@ def rated(rows):
 
 def test_raters_who_agree_change_nothing():
     rows = [("q", doc, rater, grade) for doc, grade in (("a", 0), ("b", 2)) for rater in "xyz"]
-    (effect,) = resample_raters(rated(rows), *RUNS, ["DCG@1"], draws=50).effects
+    (effect,) = resample_raters(rated(rows), *RUNS, ["DCG@1"], draws=10).effects
     assert (effect.delta, effect.low, effect.high, effect.reversed) == (2, 2, 2, 0)
 
 
@@ -65,6 +65,6 @@ def test_without_a_pair_of_two_raters_nothing_is_known():
 def test_the_same_seed_draws_the_same_raters():
     rows = [("q", doc, r, (i + j) % 3) for i, doc in enumerate("ab") for j, r in enumerate("xyz")]
     first, second = (
-        resample_raters(rated(rows), *RUNS, ["DCG@2"], rule="mean", draws=30) for _ in "12"
+        resample_raters(rated(rows), *RUNS, ["DCG@2"], rule="mean", draws=8) for _ in "12"
     )
     assert json.dumps(first.to_dict(), default=str) == json.dumps(second.to_dict(), default=str)

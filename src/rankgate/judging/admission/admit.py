@@ -212,6 +212,7 @@ def admit(
     """
     collection = Collection.of(people)
     grades = JudgeGrades.of(judge)
+    parsed_lineage = None if lineage is None else Lineage.read(lineage)
     people_qrels, judge_qrels = collection.qrels(), grades.qrels()
     graded_on = people_qrels.scale
     common_pairs, answers = judged_pairs(people_qrels, judge_qrels, graded_on, grades.pool())
@@ -220,7 +221,7 @@ def admit(
     systems = order_systems(
         common_pairs, collection.run_source(list(runs)), metrics, convention, top
     )
-    families, cautions = _families(lineage, systems, demands.family)
+    families, cautions = _families(parsed_lineage, systems, demands.family)
     bias, queries = bias_of(common_pairs), common_pairs["query_id"].n_unique()
     coefficient = figures.coefficients[AGREEMENT]
     attacks = attacks_on(judge_qrels, grades.attacked)
@@ -256,25 +257,24 @@ def admit(
 
 
 def _families(
-    lineage: Lineage | Mapping[str, Sequence[str]] | str | Path | None,
+    lineage: Lineage | None,
     systems: OrderedSystems,
     limit: float,
 ) -> tuple[pl.DataFrame, list[str]]:
     """The judge's advantage for systems of its own family, and cautions.
 
     Raises:
-        InputError: the lineage contradicts itself, or lacks a system.
+        InputError: the lineage lacks a system.
         UsageError: there are no runs, and no writer of queries or documents.
     """
     if lineage is None:
         return pl.DataFrame(schema=FAMILIES), []
-    parsed_lineage = Lineage.read(lineage)
-    if not systems.names and parsed_lineage.names_writers:
-        return pl.DataFrame(schema=FAMILIES), parsed_lineage.cautions(np.zeros(0, np.bool_))
+    if not systems.names and lineage.names_writers:
+        return pl.DataFrame(schema=FAMILIES), lineage.cautions(np.zeros(0, np.bool_))
     if not systems.names:
         problem = "a lineage needs runs, some of them of the judge's family; name them."
         raise UsageError(problem, code="missing-input")
-    is_own_family = parsed_lineage.is_relative(systems.names)
-    return family_bias(
-        systems.values, parsed_lineage, is_own_family, limit
-    ), parsed_lineage.cautions(is_own_family)
+    is_own_family = lineage.is_relative(systems.names)
+    return family_bias(systems.values, lineage, is_own_family, limit), lineage.cautions(
+        is_own_family
+    )
