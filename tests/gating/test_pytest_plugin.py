@@ -38,8 +38,9 @@ def imported():
 
 
 @pytest.fixture
-def project(pytester):
+def project(pytester, monkeypatch):
     """A project with judgments, a policy and three runs: as good, worse, and undecided."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # others take most of the time
     root = pytester.path
     (root / "qrels.txt").write_text("".join(f"q{i} 0 good 1\n" for i in range(40)))
     (root / "rankgate.toml").write_text(POLICY)
@@ -53,7 +54,12 @@ def project(pytester):
 def result(project, test, *options):
     """What pytest prints for a test, in this process: it begins at once."""
     project.makepyfile(test)
-    return project.runpytest_inprocess("-p", "no:cacheprovider", *options)
+    return project.runpytest_inprocess("-p", "rankgate", "-p", "no:cacheprovider", *options)
+
+
+def test_pytest_finds_it_by_itself(project, monkeypatch):
+    monkeypatch.delenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
+    project.runpytest_inprocess("--fixtures").stdout.fnmatch_lines("rankgate_gate*")
 
 
 @pytest.mark.parametrize(

@@ -95,13 +95,13 @@ def test_its_log_is_made_by_its_script(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_amazon_beauty(example, capsys, shared, tmp_path):
-    """Every eighth user of the log."""
+    """Every sixteenth user of the log."""
     log = gzip.decompress((shared / "amazon-beauty-selfrec" / "train.txt.gz").read_bytes())
     path = tmp_path / "train.txt"
-    path.write_bytes(b"\n".join(log.splitlines()[::8]))
+    path.write_bytes(b"\n".join(log.splitlines()[::16]))
     assert example.main([str(path), "--way", "leave-last"]) == 0
     result = capsys.readouterr().out
-    assert "2,796 users of test" in result
+    assert "1,398 users of test" in result
     assert "PASS: neighbours against popular" in result
 
 
