@@ -127,7 +127,11 @@ def test_what_is_not_asked_for_is_not_imported(installed, small):
 
 
 def test_the_plug_in_keeps_its_own_tests(installed):
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(installed)])}
+    env = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(installed)]),
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # each plug-in is imported each time
+    }
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir"]
     result = subprocess.run(
         [*command, str(PLUGIN), "-c", os.devnull, str(PLUGIN / "tests")],
