@@ -130,7 +130,9 @@ def make_engine(url: URL) -> Engine:
         event.listen(engine, "checkout", partial(_check_alive, engine.dialect))
         return engine
     engine = sa.create_engine(
-        url, connect_args={"check_same_thread": False, "timeout": BUSY_MILLISECONDS / 1e3}
+        url,
+        connect_args={"check_same_thread": False, "timeout": BUSY_MILLISECONDS / 1e3},
+        pool_use_lifo=True,  # a write empties the caches of all other connections
     )
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin)

@@ -163,25 +163,35 @@ def progress_by_batch(
     connection: Connection, project: int, batch: int | None = None
 ) -> dict[int, Progress]:
     """The progress of one batch, or of each batch of a project with tasks that count."""
-    counts: dict[int, Counter[str]] = {}
-    is_counted = _counted_condition(project, batch)
-    statement = (
+    is_of_batch = sa.and_(
+        batches.c.project == project, batches.c.kind != "training", batches.c.archived_at.is_(None)
+    )
+    if batch is not None:
+        is_of_batch = sa.and_(is_of_batch, batches.c.id == batch)
+    batch_tasks = tasks.join(batches, batches.c.id == tasks.c.batch)
+    count_by_state = (
         sa.select(tasks.c.batch, tasks.c.state, sa.func.count())
-        .join(batches, batches.c.id == tasks.c.batch)
-        .where(is_counted)
+        .select_from(batch_tasks)
+        .where(is_of_batch)  # by an index of batches and states
         .group_by(tasks.c.batch, tasks.c.state)
     )
-    for number, state, count in connection.execute(statement):
+    counts: dict[int, Counter[str]] = {}
+    for number, state, count in connection.execute(count_by_state):
         counts.setdefault(number, Counter())[state] = count
-    locked_tasks = sa.select(assignments.c.task).where(
-        assignments.c.rater.in_(sa.select(raters.c.id)),  # the index begins with this column
-        assignments.c.state == "locked",
-        assignments.c.until > _now(),
-    )
+    for is_left_out in _LEFT_OUT:
+        for batch_number, state, count in connection.execute(count_by_state.where(is_left_out)):
+            counts[batch_number][state] -= count
     locked_statement = (
-        sa.select(tasks.c.batch, sa.func.count())
-        .join(batches, batches.c.id == tasks.c.batch)
-        .where(tasks.c.id.in_(locked_tasks), is_counted)
+        sa.select(tasks.c.batch, sa.func.count(sa.distinct(tasks.c.id)))
+        .select_from(batch_tasks.join(assignments, assignments.c.task == tasks.c.id))
+        .where(
+            assignments.c.rater.in_(sa.select(raters.c.id)),  # the index begins with this column
+            assignments.c.state == "locked",
+            assignments.c.until > _now(),
+            is_of_batch,
+            tasks.c.gold.is_(None),
+            QUERY_SHOWN,
+        )
         .group_by(tasks.c.batch)
     )
     for number, count in connection.execute(locked_statement):
@@ -189,18 +199,18 @@ def progress_by_batch(
     return {
         number: Progress(count["open"], count["done"], count["disputed"], count["locked"])
         for number, count in counts.items()
+        if any(count.values())
     }
 
 
-def _counted_condition(project: int, batch: int | None) -> sa.ColumnElement[bool]:
-    condition = sa.and_(
-        tasks.c.project == project,
+_LEFT_OUT = (
+    tasks.c.gold.is_not(None),
+    sa.and_(
         tasks.c.gold.is_(None),
-        batches.c.kind != "training",
-        batches.c.archived_at.is_(None),
-        QUERY_SHOWN,
-    )
-    return condition if batch is None else sa.and_(condition, tasks.c.batch == batch)
+        tasks.c.query.in_(sa.select(queries.c.id).where(queries.c.archived_at.is_not(None))),
+    ),
+)
+"""The tasks that do not count: hidden questions, and other tasks of archived queries."""
 
 
 def _now() -> sa.BindParameter[datetime]:
@@ -340,7 +350,9 @@ def disputes(
         after: the number of the last task on the page before.
         most: the largest number of tasks.
     """
-    condition = sa.and_(tasks.c.project == project, tasks.c.state == "disputed", tasks.c.id > after)
+    condition = sa.and_(  # by the index of batches and states
+        batches.c.project == project, tasks.c.state == "disputed", tasks.c.id > after
+    )
     condition = condition if batch is None else sa.and_(condition, tasks.c.batch == batch)
     query_table, docs = rating_tables.queries, rating_tables.documents
     statement = (
@@ -388,8 +400,9 @@ def gold_answers(connection: Connection, project: int) -> list[tuple[str, float,
         sa.select(raters.c.name, tasks.c.gold, assignments.c.grade)
         .join(tasks, tasks.c.id == assignments.c.task)
         .join(raters, raters.c.id == assignments.c.rater)
+        .join(batches, batches.c.id == tasks.c.batch)
         .where(
-            tasks.c.project == project,
+            batches.c.project == project,
             tasks.c.gold.is_not(None),
             assignments.c.state == "answered",
         )

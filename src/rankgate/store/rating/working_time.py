@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from rankgate.store.rating.ratings import WITHDRAWN, with_raters
 from rankgate.store.rows import MOMENT, read_table
-from rankgate.store.tables.rating_tables import preferences, ratings, tasks
+from rankgate.store.tables.rating_tables import batches, preferences, ratings, tasks
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -87,8 +87,10 @@ def work_by_week(connection: Connection, project: int) -> pl.DataFrame:
         preferences.c.task.is_not(None),
         sa.func.coalesce(preferences.c.reason, "") != WITHDRAWN,
     )
-    gold_statement = sa.select(tasks.c.id, tasks.c.gold).where(
-        tasks.c.project == project, tasks.c.gold.is_not(None)
+    gold_statement = (
+        sa.select(tasks.c.id, tasks.c.gold)
+        .join(batches, batches.c.id == tasks.c.batch)
+        .where(batches.c.project == project, tasks.c.gold.is_not(None))
     )
     gold = read_table(connection, gold_statement, {"task": pl.Int64, "gold": pl.Float64})
     answers = pl.concat(

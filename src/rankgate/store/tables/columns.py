@@ -86,11 +86,13 @@ def number(name: str, default: int = 0) -> sa.Column[int]:
     return sa.Column(name, NUMBER, nullable=False, server_default=str(default))
 
 
-def index_of_some(table: str, column: str) -> sa.Index:
-    """An index of the rows whose column is not null."""
+def index_of_some(table: str, column: str, *, indexed_column: str = "") -> sa.Index:
+    """An index of the rows whose column is not null, by that column or by another."""
     name = f"ix_{table}_{column}"
     condition = sa.text(f"{column} IS NOT NULL")
-    return sa.Index(name, column, sqlite_where=condition, postgresql_where=condition)
+    return sa.Index(
+        name, indexed_column or column, sqlite_where=condition, postgresql_where=condition
+    )
 
 
 def one_of(name: str, column: str, *choices: str) -> sa.CheckConstraint:

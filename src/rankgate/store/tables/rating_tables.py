@@ -195,12 +195,14 @@ tasks = sa.Table(
     sa.UniqueConstraint("batch", "query", "subject"),
     column_types.one_of("state", "state", "open", "done", "disputed"),
     sa.Index(None, "batch", "state", "priority", "place"),
+    sa.Index(None, "project", "id"),
     sa.Index(None, "project", "query", "document"),
     sa.Index(None, "query"),
     *(
         column_types.index_of_some("tasks", name)
         for name in ("document", "other_document", "run", "other_run")
     ),
+    column_types.index_of_some("tasks", "gold", indexed_column="batch"),
 )
 """Tasks in the order of ``place``, a seeded hash. ``grades`` counts the raters whose last answer
 is a grade, ``answers`` all raters with an answer. ``subject`` identifies the rated subject, which
