@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 def with_others_grades(graded_ratings: pl.DataFrame) -> pl.DataFrame:
-    """Ratings of pairs that other raters also graded, with the other grades, and a ``pair``."""
+    """Ratings of pairs that others also graded, with equal grades, others' mean, and a ``pair``."""
     pairs = graded_ratings.select(PAIR).unique().with_row_index("pair")
     numbered_ratings = graded_ratings.join(pairs, on=PAIR, maintain_order="left")
     count = pl.len().over("pair")
@@ -53,16 +53,7 @@ def with_others_grades(graded_ratings: pl.DataFrame) -> pl.DataFrame:
     return numbered_ratings.filter(count > 1).with_columns(
         (equal_count / (count - 1)).alias("equal"),
         ((grade.sum().over("pair") - grade) / (count - 1)).alias("others"),
-        grade.std(ddof=0).over("pair").alias("spread"),
-        _mean_difference(grade).alias("gap"),
     )
-
-
-def _mean_difference(grade: pl.Expr) -> pl.Expr:
-    """The mean absolute difference of two ratings of a pair: Σ(2i − m − 1)g₍ᵢ₎ over m(m − 1)/2."""
-    count = pl.len().cast(pl.Float64)
-    position = grade.rank("ordinal").cast(pl.Float64)
-    return (((2 * position - count - 1) * grade).sum() / (count * (count - 1) / 2)).over("pair")
 
 
 def grade_table(sheet: RatingMatrix) -> pl.DataFrame:
@@ -283,8 +274,16 @@ def consensus_table(pairs: RatedPairs) -> pl.DataFrame:
 
 def query_table(shared_ratings: pl.DataFrame) -> pl.DataFrame:
     """A row for each query that has a pair with two grades, least agreement first."""
+    grade, count = pl.col("grade"), pl.len().over("pair").cast(pl.Float64)
+    # the mean difference of two of m ratings of a pair: Σ(2i − m − 1)g₍ᵢ₎ over m(m − 1)/2
+    weighed = (2 * pl.lit(_positions(shared_ratings)) - count - 1) * grade
     return (
-        shared_ratings.group_by("query_id")
+        shared_ratings.with_columns(weighed=weighed)
+        .with_columns(
+            grade.std(ddof=0).over("pair").alias("spread"),
+            (pl.col("weighed").sum().over("pair") / (count * (count - 1) / 2)).alias("gap"),
+        )
+        .group_by("query_id")
         .agg(
             pl.col("doc_id").n_unique().cast(pl.Int64).alias("overlap"),
             in_row_order(pl.col("equal")).mean().alias("agreement"),
@@ -293,6 +292,16 @@ def query_table(shared_ratings: pl.DataFrame) -> pl.DataFrame:
         )
         .sort("agreement", "query_id")
     )
+
+
+def _positions(ratings: pl.DataFrame) -> pl.Series:
+    """The position, from 1, of each grade among the sorted grades of its pair."""
+    pairs = ratings["pair"].to_numpy()
+    order = np.lexsort((ratings["grade"].to_numpy(), pairs))
+    begins = np.searchsorted(pairs[order], pairs[order])
+    positions = np.empty(len(pairs))
+    positions[order] = np.arange(1, len(pairs) + 1) - begins
+    return pl.Series(positions)
 
 
 def period_table(shared_ratings: pl.DataFrame) -> pl.DataFrame:
