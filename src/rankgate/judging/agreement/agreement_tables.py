@@ -367,7 +367,8 @@ def drift(ratings: Ratings) -> pl.DataFrame:
     Returns:
         The columns of ``SCHEMA``; ``drifts`` where the interval of the change excludes 0.
     """
-    graded_ratings = counting_ratings(ratings).table.filter(pl.col("grade").is_not_null())
+    table = counting_ratings(ratings).table.select(*PAIR, "rater", "grade")
+    graded_ratings = table.filter(pl.col("grade").is_not_null())
     shared_ratings = with_others_grades(graded_ratings).with_columns(
         bias=pl.col("grade") - pl.col("others")
     )

@@ -81,11 +81,12 @@ def rated_pairs(ratings: Ratings, scale: Scale | None = None) -> RatedPairs:
         InputError: the ratings have no grades, or no grades on the scale.
     """
     last_ratings = counting_ratings(ratings)
+    table = last_ratings.table.select(*PAIR, "rater", "grade", "seconds", "at")
     bounds = scale or ratings.scale
     is_on_scale = on_scale(pl.col("grade"), bounds) if bounds else pl.lit(value=True)
-    last = last_ratings.table.filter(is_on_scale | pl.col("grade").is_null())
+    last = table.filter(is_on_scale | pl.col("grade").is_null())
     outside_grades = (
-        last_ratings.table.filter(~is_on_scale & pl.col("grade").is_not_null())
+        table.filter(~is_on_scale & pl.col("grade").is_not_null())
         .group_by("rater", "grade")
         .agg(pl.len().cast(pl.Int64).alias("ratings"))
         .sort("rater", "grade")
