@@ -276,12 +276,12 @@ def query_table(shared_ratings: pl.DataFrame) -> pl.DataFrame:
     """A row for each query that has a pair with two grades, least agreement first."""
     grade, count = pl.col("grade"), pl.len().over("pair").cast(pl.Float64)
     # the mean difference of two of m ratings of a pair: Σ(2i − m − 1)g₍ᵢ₎ over m(m − 1)/2
-    weighed = (2 * pl.lit(_positions(shared_ratings)) - count - 1) * grade
+    weighted = (2 * pl.lit(_positions(shared_ratings)) - count - 1) * grade
     return (
-        shared_ratings.with_columns(weighed=weighed)
+        shared_ratings.with_columns(weighted=weighted)
         .with_columns(
             grade.std(ddof=0).over("pair").alias("spread"),
-            (pl.col("weighed").sum().over("pair") / (count * (count - 1) / 2)).alias("gap"),
+            (pl.col("weighted").sum().over("pair") / (count * (count - 1) / 2)).alias("gap"),
         )
         .group_by("query_id")
         .agg(
