@@ -9,7 +9,7 @@ import zlib
 import polars as pl
 import pytest
 import zstandard
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.core.errors import DuplicateError, InputError, RankgateError
@@ -17,11 +17,11 @@ from rankgate.data import read_qrels, read_run
 from rankgate.data.formats.registry import FORMATS, find_format
 from rankgate.data.read import contents_of
 from rankgate.data.streams.source import InputFile
+from support.strategies import fewer_examples
 from support.wording import raises
 
 NAMES = [fmt.name for fmt in FORMATS if fmt.suffixes]
 QRELS = [("1", "a", 2.0), ("1", "b", 0.0)]
-FEW = settings.default if settings.default.max_examples > 100 else settings(max_examples=8)
 """For each of many formats; all of them in ``make explore``."""
 
 
@@ -203,7 +203,7 @@ def test_junk_is_an_error_in_every_format(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@FEW
+@fewer_examples(8)
 @given(data=st.binary(max_size=300))
 def test_any_bytes_are_read_or_refused(name, data):
     read(name, data)
@@ -244,7 +244,7 @@ TOKENS = [
 
 
 @pytest.mark.parametrize("name", NAMES)
-@FEW
+@fewer_examples(8)
 @given(parts=st.lists(st.sampled_from(TOKENS), max_size=12))
 def test_pieces_of_formats_are_read_or_refused(name, parts):
     read(name, b"".join(parts))

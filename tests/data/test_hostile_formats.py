@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.core.errors import RankgateError
@@ -17,8 +17,8 @@ from rankgate.data.file_contents import FileContents
 from rankgate.data.formats.registry import TABLE, find_format
 from rankgate.data.streams.source import InputFile
 from support.programs import importable
+from support.strategies import fewer_examples
 
-FEW = settings.default if settings.default.max_examples > 100 else settings(max_examples=8)
 FUZZ = Path(__file__).parents[2] / "fuzz"
 NAMES = [name for name, _, begins in TABLE if begins != "named"]
 
@@ -65,7 +65,7 @@ def test_seeds_are_valid(fuzz, name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-@FEW
+@fewer_examples(8)
 @given(data=st.data())
 def test_cut_off_anywhere(fuzz, name, data):
     seed = data.draw(st.sampled_from(fuzz[0][name]))
@@ -74,7 +74,7 @@ def test_cut_off_anywhere(fuzz, name, data):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-@FEW
+@fewer_examples(8)
 @given(data=st.data(), chance=st.integers(0, 2**32))
 def test_damaged_anyhow(fuzz, name, data, chance):
     seeds, mutated = fuzz
@@ -85,7 +85,7 @@ def test_damaged_anyhow(fuzz, name, data, chance):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-@FEW
+@fewer_examples(8)
 @given(before=st.binary(max_size=40), data=st.data())
 def test_bytes_before_and_behind(fuzz, name, before, data):
     endured(name, before)

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rankgate
@@ -19,10 +19,10 @@ from rankgate import Accumulator, Lists, Matrix
 from rankgate.core.errors import InputError, UsageError
 from rankgate.data.collection import Collection, Items
 from rankgate.measurement.metrics.lists import LIST_METRICS
+from support.strategies import fewer_examples
 from support.wording import raises
 
 USERS, ITEMS = 24, 12
-FEW = settings.default if settings.default.max_examples > 100 else settings(max_examples=6)
 DRAWN = np.random.default_rng(11)
 SCORES = DRAWN.integers(0, 16, (USERS, ITEMS)) / 4
 SCORES[DRAWN.random(SCORES.shape) < 0.1] = np.nan
@@ -107,7 +107,7 @@ WHOLE = {
 
 
 @pytest.mark.parametrize("way", FRESH)
-@FEW
+@fewer_examples(6)
 @given(deal=deals())
 def test_any_split_and_any_order_of_merging_is_one_pass(way, deal):
     batches, homes, order = deal

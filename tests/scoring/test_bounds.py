@@ -7,12 +7,13 @@ from math import log2
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.metrics.metric_catalogue import CATALOGUE
 from rankgate.measurement.scoring import CONVENTIONS
+from support.strategies import fewer_examples
 
 # a is best, b and c are judged, u is not; b and u are tied, and u goes first
 QRELS = {"1": {"a": 3.0, "b": 0.0, "c": 1.0}, "2": {"x": 1.0}}
@@ -107,7 +108,6 @@ WAYS = {
     "left out": replace(CONVENTIONS["trec"], missing="leave_out", without_relevant=None),
 }
 DOCS = "abcdefg"
-FEW = settings.default if settings.default.max_examples > 100 else settings(max_examples=6)
 """For each of many ways; all of them in ``make explore``."""
 
 
@@ -149,7 +149,7 @@ def cutoff_of(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("cutoff", [None, 2, 3])
-@FEW
+@fewer_examples(6)
 @given(collections())
 def test_bounds_are_the_values_by_completed_judgments(way, cutoff, collection):
     qrels, run = collection

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 QUERIES = ["q1", "q10", "q2", "é", "Q2"]
@@ -10,6 +11,11 @@ DOCUMENTS = ["a", "B", "b", "b1", "ä", "z9", "10", "9"]
 pairs = st.tuples(st.sampled_from(QUERIES), st.sampled_from(DOCUMENTS))
 grades = st.dictionaries(pairs, st.integers(-1, 3), min_size=1)
 scores = st.dictionaries(pairs, st.sampled_from([0.0, -0.0, 0.5, 1.0, 1.0000000001, -3.0, 1e300]))
+
+
+def fewer_examples(count):
+    """Settings with this number of examples, but not in ``make explore``."""
+    return settings.default if settings.default.max_examples > 100 else settings(max_examples=count)
 
 
 def nested(flat):
