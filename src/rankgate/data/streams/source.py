@@ -118,7 +118,7 @@ that show all users the same list reach 90 with zstd, files made to fill the mem
 It is a factor, not a size, as real runs have many GB."""
 
 _SMALL = 64 << 20  # bytes that any compressed file may expand to
-_PACKED = 1 << 17  # bytes to decompress at one time
+_PACKED = 1 << 12  # bytes to decompress at one time: zstd makes up to 134 MB of them
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _BZIP2, _XZ = b"BZh", b"\xfd7zXZ\x00"
