@@ -157,8 +157,8 @@ def touched(choice, wanted, how):
 @cache
 def name_of(label, convention_name):
     """The name of a metric of the table; None if it is known under another label."""
-    found = dict(find_metrics([label], CONVENTIONS[convention_name], FACET_METRICS))
-    return found[label].name if label in found else None
+    metrics = dict(find_metrics([label], CONVENTIONS[convention_name], FACET_METRICS))
+    return metrics[label].name if label in metrics else None
 
 
 def listed():

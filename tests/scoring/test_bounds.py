@@ -108,7 +108,6 @@ WAYS = {
     "left out": replace(CONVENTIONS["trec"], missing="leave_out", without_relevant=None),
 }
 DOCS = "abcdefg"
-"""For each of many ways; all of them in ``make explore``."""
 
 
 @st.composite
