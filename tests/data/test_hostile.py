@@ -22,7 +22,6 @@ from support.wording import raises
 
 NAMES = [fmt.name for fmt in FORMATS if fmt.suffixes]
 QRELS = [("1", "a", 2.0), ("1", "b", 0.0)]
-"""For each of many formats; all of them in ``make explore``."""
 
 
 def saved(tmp_path, content, name="x"):
