@@ -182,8 +182,8 @@ def test_wrong_addresses_are_refused_without_their_content(viewer, pair, change,
     assert "<script>" not in answer.data.decode().partition("</head>")[2]
 
 
-def test_missing_documents_are_asked_for_once(team, fallen, pair, address):
-    manager, viewer = team.visitor("manager"), team.visitor("viewer")
+def test_missing_documents_are_asked_for_once_and_of_one_person(team, fallen, pair, address):
+    manager, viewer, rater = map(team.visitor, ("manager", "viewer", "rater"))
     state = manager.get(query_page(address, "q02", ".json")).json()["missing"]
     assert state == {"documents": 2, "waiting": 0, "batch": None}
     path = f"{SHOP}/changes/batch"
@@ -202,10 +202,6 @@ def test_missing_documents_are_asked_for_once(team, fallen, pair, address):
         names = [batch.name for batch in project_batches if batch.name.startswith("Missing")]
     hashes = f"{pair['before'][:8]} {pair['after'][:8]}"
     assert names == [f"Missing grades of 2026-03-10 and 2026-03-11 ({hashes})"]
-
-
-def test_missing_documents_are_for_one_person(team, pair):
-    manager, rater = team.visitor("manager"), team.visitor("rater")
     answer = manager.post(f"{SHOP}/changes/batch", **pair, rater="rater")
     assert answer.status == 200
     data = answer.json()
