@@ -91,8 +91,10 @@ def page(qrels: str, *runs: str) -> object:
         lines += [f"<tr><th>{run}<td>{row}" for row in cells]
         worst = query_ids.gather(np.argsort(deltas[:, 0])[:20])
         both = lists[0].join(first_rows, _PAIR, how="full", coalesce=True, suffix="_candidate")
-        shown = both.filter(pl.col("query_id").is_in(worst.implode())).sort("query_id", "rank")
-        rows = shown.select("query_id", "rank", "rank_candidate", "doc_id", "grade").rows()
+        worst_lists = both.filter(pl.col("query_id").is_in(worst.implode())).sort(
+            "query_id", "rank"
+        )
+        rows = worst_lists.select("query_id", "rank", "rank_candidate", "doc_id", "grade").rows()
         lines += [f"<tr><td>{'<td>'.join(map(str, row))}" for row in rows]
     return len("\n".join(lines))
 

@@ -113,9 +113,9 @@ def _with_earlier(rows: list[table.Row]) -> list[table.Row]:
     Times of two machines are never in one table: their quotients say nothing.
     """
     new = {(row.circumstances, row.workload, row.contestant) for row in rows}
-    earlier = [table.Row(**row) for row in json.loads(RESULTS.read_text())["rows"]]
-    kept = [r for r in earlier if (r.circumstances, r.workload, r.contestant) not in new]
-    return sorted([*rows, *kept], key=lambda row: NAMES.index(row.workload))
+    written = [table.Row(**row) for row in json.loads(RESULTS.read_text())["rows"]]
+    earlier = [r for r in written if (r.circumstances, r.workload, r.contestant) not in new]
+    return sorted([*rows, *earlier], key=lambda row: NAMES.index(row.workload))
 
 
 def _circumstances(programs: Path) -> str:

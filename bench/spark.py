@@ -348,7 +348,7 @@ def by_executors() -> None:
                 for executors in EXECUTORS:
                     master = f"local-cluster[{executors},1,{EXECUTOR_MEMORY.removesuffix('m')}]"
                     spark = measured(f"rankgate on Spark{suffix}", master, folder)
-                    label = f"{executors} executors"
+                    label = f"{executors} executor{'s' * (executors > 1)}"
                     print(_growth_line(rows, metrics, label, spark, means), flush=True)
 
 
