@@ -31,7 +31,7 @@ PLAIN = Path(__file__).parent / "plain_programs.py"
 TIMES = 3
 _EXIT_CODES = (0, 1, 3)  # done; a gate that fails; one that cannot tell
 QUERIES, RANKED, JUDGED, POOL = 1_000, 100, 50, 160
-METRICS = ("nDCG@10", "AP", "RR", "R@100", "P@10")
+METRIC_OPTIONS = "-m nDCG@10 -m AP -m RR -m R@100 -m P@10".split()  # noqa: SIM905
 
 
 @dataclass(frozen=True)
@@ -141,15 +141,13 @@ def _gate(folder: Path, queries: int, *, ignore: bool = False) -> tuple[list[str
 
 def _compare(folder: Path, systems: int) -> tuple[list[str], list[str]]:
     qrels, runs = collection(folder, 100, RANKED, systems)
-    metrics = [word for metric in METRICS for word in ("-m", metric)]
-    return ["compare", qrels, *runs, *metrics], ["scoring", qrels, *runs]
+    return ["compare", qrels, *runs, *METRIC_OPTIONS], ["scoring", qrels, *runs]
 
 
 def _report(folder: Path, queries: int) -> tuple[list[str], list[str]]:
     qrels, runs = collection(folder, queries, RANKED, 12)
-    metrics = [word for metric in METRICS for word in ("-m", metric)]
     output = ["-o", str(folder / "report.html")]
-    return ["report", qrels, *runs, *metrics, *output], ["page", qrels, *runs]
+    return ["report", qrels, *runs, *METRIC_OPTIONS, *output], ["page", qrels, *runs]
 
 
 def _total_error(folder: Path, queries: int) -> tuple[list[str], list[str]]:

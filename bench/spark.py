@@ -343,7 +343,9 @@ def by_executors() -> None:
             write(folder, rows // (DEPTH + RELEVANT))
             for metrics, suffix in ((5, ""), (20, ", 20 metrics")):
                 local = measured(f"rankgate, local engine{suffix}", "", folder)
-                means = local["values"] if local else {}
+                if local is None:
+                    continue  # there is nothing to compare with
+                means = local["values"]
                 print(_growth_line(rows, metrics, "local engine", local, means), flush=True)
                 for executors in EXECUTORS:
                     master = f"local-cluster[{executors},1,{EXECUTOR_MEMORY.removesuffix('m')}]"

@@ -205,10 +205,7 @@ def progress_by_batch(
 
 _LEFT_OUT = (
     tasks.c.gold.is_not(None),
-    sa.and_(
-        tasks.c.gold.is_(None),
-        tasks.c.query.in_(sa.select(queries.c.id).where(queries.c.archived_at.is_not(None))),
-    ),
+    sa.and_(tasks.c.gold.is_(None), sa.not_(QUERY_SHOWN)),
 )
 """The tasks that do not count: hidden questions, and other tasks of archived queries."""
 
