@@ -25,7 +25,10 @@ def main() -> None:
         if status is not None:
             sys.exit(status)
         run()
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, RuntimeError) as error:
+        # Python 3.11 raises a RuntimeError if it is interrupted while it makes a class
+        if KeyboardInterrupt not in {type(error), type(error.__cause__)}:
+            raise
         sys.stderr.write("rankgate: interrupted.\n")
         sys.exit(130)
 

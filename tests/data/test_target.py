@@ -213,7 +213,28 @@ def test_a_usual_file_is_read(tmp_path, kind):
     assert len(read_qrels(file).table) == 50_000
 
 
+INTERRUPTED_CLASS = """
+import sys
+
+class Interrupted:
+    def __set_name__(self, owner, name):
+        raise KeyboardInterrupt
+
+class Finder:
+    def find_spec(name, path, target):
+        if name == "rankgate.interface.cli":
+            type("Made", (), {"attribute": Interrupted()})
+
+sys.meta_path.insert(0, Finder)
+"""
 START = "from rankgate.__main__ import main; main()"  # as the installed program does
+
+
+def test_an_interrupt_while_a_class_is_made_has_no_traceback():
+    """Python 3.11 raises a RuntimeError then."""
+    command = [sys.executable, "-c", f"{INTERRUPTED_CLASS}\n{START}", "eval", "-", "-"]
+    result = subprocess.run(command, check=False, capture_output=True, text=True, input="")
+    assert (result.returncode, result.stderr) == (130, "rankgate: interrupted.\n")
 
 
 def test_an_interrupt_while_starting_has_no_traceback(tmp_path):
