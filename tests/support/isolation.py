@@ -9,8 +9,12 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = [entry for entry in sys.path if entry.endswith("site-packages")]
 """A ``.pth`` file may name folders of packages outside the environment."""
-SOURCES = [folder for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep) if folder]
-"""Folders of the whole run: ``make mutate`` has a copy of the package there."""
+SOURCES = [
+    folder
+    for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if folder and (Path(folder) / "rankgate").is_dir()
+]
+"""Folders of copies of the package, which ``make mutate`` makes."""
 OURS = [str(ROOT / "src"), str(ROOT / "tests")]
 LASTING = (sys.prefix, sys.base_prefix, *PACKAGES, *SOURCES, *OURS)
 """Folders whose modules are the same for every test."""
