@@ -225,7 +225,7 @@ def test_a_failing_endpoint_ends_the_job_and_says_why(stored, server):
 
 
 def test_a_killed_process_loses_nothing_and_nothing_is_asked_twice(stored, server):
-    server.delay = 0.05
+    server.limit(8)  # the process cannot end before it is killed
     test_file = Path(__file__)
     writer = str(test_file.with_name("model_writer.py"))
     command = [sys.executable, writer, address_of(stored.store), f"{server.url}/v1"]
@@ -234,8 +234,9 @@ def test_a_killed_process_loses_nothing_and_nothing_is_asked_twice(stored, serve
         grades = [projects.Grade(float(i)) for i in range(4)]
         projects.set_scale(connection, stored.number, grades)
     with subprocess.Popen(command, env=environment) as process:
-        until(lambda: sum(server.asked.values()) >= 8 or process.poll() is not None)
+        until(lambda: sum(server.asked.values()) >= 12 or process.poll() is not None)
         process.kill()
+    server.limit(None)
     server.settle()
     with stored.store.read() as connection:
         (job,) = model_jobs_table.list_jobs(connection, stored.number)
