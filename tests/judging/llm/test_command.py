@@ -101,11 +101,13 @@ def assert_all_counted(server, out, n, *, kills, threads):
 def test_killed_half_way_it_pays_for_nothing_twice(server, files, rows, after):
     n, threads = 50, 4
     server.delay = 0.05
+    server.limit(after + threads)  # it never gets to the end before it is killed
     arguments, out = command(server, files, n, "--concurrency", str(threads))
     process = started(arguments)
     wait_for(server, after)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate(timeout=PATIENCE)
+    server.limit(None)
     server.settle()
     rated_docs = [row["doc_id"] for row in kept_rows(out)]
     lost = sum(server.asked.values()) - len(rated_docs)
