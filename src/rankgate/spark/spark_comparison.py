@@ -244,9 +244,8 @@ def _figures(
 
 def _row(sums: PairSums, test: Test) -> dict[str, float]:
     """One metric's figures by Student's t; equal differences have the p-value of the sign test."""
-    from scipy.special import stdtr, stdtrit
-
     from rankgate.measurement.stats.query_power import detectable_difference, queries_for_power
+    from rankgate.measurement.stats.special_functions import stdtr, stdtrit
 
     nan = float("nan")
     n = int(sums.delta.first.count)

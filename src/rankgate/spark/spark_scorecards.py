@@ -127,7 +127,7 @@ def figure_rows(
     systems: Sequence[PooledSystem], metrics: Mapping[str, Metric], level: float
 ) -> tuple[Rows, Rows]:
     """Rows of `FIGURES` and, except for the first system, of `DIFFERENCES` without correction."""
-    from scipy.special import ndtr, ndtri
+    from rankgate.measurement.stats.special_functions import ndtr, ndtri
 
     z_level = float(ndtri((1 + level) / 2))
     rows: Rows = []
@@ -196,7 +196,7 @@ def gap_table(
     level: float,
 ) -> pl.DataFrame:
     """The columns of `GAPS`: the mean of each part's users less that of all others."""
-    from scipy.special import ndtr, ndtri
+    from rankgate.measurement.stats.special_functions import ndtr, ndtri
 
     z_level = float(ndtri((1 + level) / 2))
     rows: Rows = []

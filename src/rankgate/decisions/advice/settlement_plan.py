@@ -117,9 +117,8 @@ def look_levels(level: float, looks: int, *, linear: bool = False) -> Floats:
     >>> look_levels(0.95, 4).round(3)
     array([0.993, 0.993, 0.986, 0.97 ])
     """
-    from scipy.special import ndtr
-
     from rankgate.measurement.stats.sequential_experiments import spending_bounds
+    from rankgate.measurement.stats.special_functions import ndtr
 
     if not looks:
         return np.zeros(0)

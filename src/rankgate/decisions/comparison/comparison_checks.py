@@ -281,7 +281,7 @@ def _refuse_undrawn(people_values: PairedValues, predictions: pl.DataFrame) -> N
     Raises:
         UsageError: the chance is below one in a thousand.
     """
-    from scipy.special import gammaln
+    from rankgate.measurement.stats.special_functions import gammaln
 
     n, size = len(people_values.query_ids), predictions["query_id"].n_unique()
     for tag, value, share in undrawn_slices(predictions, people_values.query_ids):

@@ -132,9 +132,8 @@ def _make_decision(
     tests: int,
 ) -> Callable[[Samples], NDArray[np.bool_]]:
     """Make a test of the columns in samples: significant, and with the sign of their mean."""
-    from scipy.special import stdtr
-
     from rankgate.measurement.stats.multiple_comparisons import corrected_rows
+    from rankgate.measurement.stats.special_functions import stdtr
 
     alpha = 1 - test.level
     p_limit = _max_t_level(delta, alpha, test.seed) if correction == "maxt" else alpha
@@ -154,7 +153,7 @@ def _make_decision(
 
 def _max_t_level(delta: Floats, alpha: float, seed: int) -> float:
     """The level of one test at which max-T rejects: a quantile of the smallest p under flips."""
-    from scipy.special import stdtr
+    from rankgate.measurement.stats.special_functions import stdtr
 
     is_defined = ~np.isnan(delta)
     table, n = np.where(is_defined, delta, 0.0), is_defined.sum(axis=0)

@@ -182,7 +182,7 @@ def front_of(quality: Floats, speed: LatencyQuantiles, level: float) -> list[int
     Returns:
         Indices of the points, the fastest first.
     """
-    from scipy.special import stdtrit
+    from rankgate.measurement.stats.special_functions import stdtrit
 
     better = quality[None, :] >= quality[:, None]  # (i, j): j is at least as good as i
     np.fill_diagonal(better, val=False)

@@ -219,7 +219,7 @@ def _mean(flips: NDArray[np.bool_]) -> float:
 
 def interval_status(mean: float, squares: float, n: int, margin: float) -> str:
     """Position of a one-sided 95 % interval relative to −margin: above, below, or open."""
-    from scipy.special import stdtrit
+    from rankgate.measurement.stats.special_functions import stdtrit
 
     if n < 2:  # a single query has no standard deviation
         return "above" if mean > -margin else "below"

@@ -315,6 +315,6 @@ def _group_contrast(table: Floats, is_own_family: NDArray[np.bool_]) -> Floats:
 
 def _variance_limit(n: int) -> float:
     """The upper 80 % limit of a variance that n values have shown to be 1 (Browne 1995)."""
-    from scipy.special import chdtri
+    from rankgate.measurement.stats.special_functions import chdtri
 
     return (n - 1) / float(chdtri(n - 1, 0.8))

@@ -42,7 +42,7 @@ _SAMPLE_SUPPLY = Supply(
 
 def interval_of_mean(n: int, mean: float, sd: float, level: float = LEVEL) -> tuple[object, ...]:
     """The interval columns of `INTERVALS`, with mean ± t(n - 1) · sd / √n."""
-    from scipy.special import stdtrit
+    from rankgate.measurement.stats.special_functions import stdtrit
 
     half_width = float(stdtrit(n - 1, (1 + level) / 2)) * sd / n**0.5 if n > 1 else np.nan
     return n, mean, sd, mean - half_width, mean + half_width, level

@@ -201,7 +201,7 @@ class _DayTests:
             return 1.0
         if window == _PAIR:
             return self._of_pair()
-        from scipy.special import stdtr
+        from rankgate.measurement.stats.special_functions import stdtr
 
         step, line = self._explained(window)
         if step <= line:
@@ -269,7 +269,7 @@ class _DayTests:
 
 def _normal_scores(values: Floats) -> Floats:
     """Normal scores of the ranks, centred; equal values have the score of their mean rank."""
-    from scipy.special import ndtri
+    from rankgate.measurement.stats.special_functions import ndtri
 
     sorted_values = np.sort(values)
     ranks = (
@@ -281,7 +281,7 @@ def _normal_scores(values: Floats) -> Floats:
 
 def _queries_p_value(rows: Floats, window: int, tiny: float) -> float:
     """The two-sided p-value of the mean difference over queries; 0 if all are equal."""
-    from scipy.special import stdtr
+    from rankgate.measurement.stats.special_functions import stdtr
 
     differences = rows[-window:].mean(axis=0) - rows[:-window].mean(axis=0)
     count = len(differences)
@@ -299,7 +299,7 @@ def _change_figures(
     The variance of delta is that over queries plus that over time; the quantile is Student's with
     the degrees of freedom of Welch and Satterthwaite (Welch, Biometrika 34, 1947).
     """
-    from scipy.special import stdtrit
+    from rankgate.measurement.stats.special_functions import stdtrit
 
     means_before, means_after = days.means[:-window], days.means[-window:]
     low_side, high_side = float(means_before.mean()), float(means_after.mean())

@@ -313,7 +313,7 @@ def quantile(values: Floats, share: float, cluster: Ints | None = None) -> Quant
         share: the probability of the quantile, between 0 and 1.
         cluster: (n,) the cluster of each value; by default values are independent.
     """
-    from scipy.special import ndtri
+    from rankgate.measurement.stats.special_functions import ndtri
 
     n = len(values)
     if n < 2:
@@ -360,7 +360,7 @@ def posterior(delta: float, se: float, prior_sd: float) -> Posterior:
     The posterior is N(w delta, w se²) with w = prior_sd² / (prior_sd² + se²); the loss is
     sd φ(mean/sd) − mean Φ(−mean/sd).
     """
-    from scipy.special import ndtr
+    from rankgate.measurement.stats.special_functions import ndtr
 
     weight = prior_sd**2 / (prior_sd**2 + se**2)
     mean, sd = weight * delta, float(np.sqrt(weight)) * se
@@ -391,6 +391,6 @@ def detectable(
 
 
 def _z(alpha: float, power: float) -> float:
-    from scipy.special import ndtri
+    from rankgate.measurement.stats.special_functions import ndtri
 
     return float(ndtri(1 - alpha / 2) + ndtri(power))

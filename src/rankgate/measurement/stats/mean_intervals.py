@@ -63,7 +63,7 @@ def t_interval(
         weights: (n,) the weight of each query, such as its traffic.
         degrees: the degrees of freedom of the standard error; n − 1 if None.
     """
-    from scipy.special import stdtrit
+    from rankgate.measurement.stats.special_functions import stdtrit
 
     table = as_columns(delta)
     n = len(table)
@@ -79,7 +79,7 @@ def t_interval(
 
 def student_quantile(df: float, share: float) -> float:
     """The value below which Student's t of df lies with a chance of ``share``."""
-    from scipy.special import stdtrit
+    from rankgate.measurement.stats.special_functions import stdtrit
 
     return float(stdtrit(df, share))
 
@@ -125,7 +125,7 @@ def guarded_ends(
         n: the number of differences in each sample.
         level: the confidence level of the intervals.
     """
-    from scipy.special import stdtrit
+    from rankgate.measurement.stats.special_functions import stdtrit
 
     quantile = np.asarray(stdtrit(np.asarray(n) - 1, (1 + level) / 2), np.float64)
     low, high = mean - quantile * error, mean + quantile * error
@@ -294,7 +294,7 @@ def wilson_interval(count: Floats, n: Floats, level: float = 0.95) -> tuple[Floa
     >>> [round(float(end[0]), 4) for end in wilson_interval(np.array([0.0]), np.array([10.0]))]
     [0.0, 0.2775]
     """
-    from scipy.special import ndtri
+    from rankgate.measurement.stats.special_functions import ndtri
 
     z = float(ndtri((1 + level) / 2))
     share = count / n
@@ -356,7 +356,7 @@ def rare_values_interval(
 
 def _gamma_end(mean: float, second: float, third: float, share: float, n: int) -> float:
     """The quantile of a gamma distribution with these moments."""
-    from scipy.special import gammaincinv, stdtrit
+    from rankgate.measurement.stats.special_functions import gammaincinv, stdtrit
 
     if second <= 0:
         return mean

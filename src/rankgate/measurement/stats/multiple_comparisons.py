@@ -94,7 +94,7 @@ def one_way(groups: Sequence[Floats]) -> float:
     Groups with fewer than two numbers or without spread are left out; NaN if fewer than two groups
     remain.
     """
-    from scipy.special import fdtrc
+    from rankgate.measurement.stats.special_functions import fdtrc
 
     usable = [group for group in groups if len(group) > 1 and np.ptp(group) > 0]
     k = len(usable)
@@ -123,7 +123,7 @@ def mean_difference(
     ...  for each in mean_difference(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0]))]
     [-1.0, -6.977, 4.977, 0.4921]
     """
-    from scipy.special import stdtr, stdtrit
+    from rankgate.measurement.stats.special_functions import stdtr, stdtrit
 
     nan = float("nan")
     delta = float(first.mean() - second.mean()) if len(first) and len(second) else nan
@@ -186,7 +186,7 @@ class Pairwise:
 
 def anova(matrix: Floats) -> TwoWay:
     """Two-way ANOVA; with two systems F is the square of the paired t (Carterette, TOIS 2012)."""
-    from scipy.special import fdtrc
+    from rankgate.measurement.stats.special_functions import fdtrc
 
     n, systems = matrix.shape
     grand_mean, by_system, by_query = matrix.mean(), matrix.mean(axis=0), matrix.mean(axis=1)
@@ -355,8 +355,7 @@ def friedman(matrix: Floats, level: float = 0.95) -> Friedman:
         matrix: (n, S) values, all finite, larger is better.
         level: 1 minus the level of the critical difference.
     """
-    from scipy.special import chdtrc, fdtrc
-
+    from rankgate.measurement.stats.special_functions import chdtrc, fdtrc
     from rankgate.measurement.stats.studentized_range import range_quantile, range_tail
 
     n, systems = matrix.shape

@@ -60,7 +60,7 @@ def student_test(delta: Floats, degrees: float | None = None) -> PairedTest:
         delta: (n, M) differences.
         degrees: the degrees of freedom of the standard error; n − 1 if None.
     """
-    from scipy.special import stdtr
+    from rankgate.measurement.stats.special_functions import stdtr
 
     table = as_columns(delta)
     n = len(table)
@@ -95,7 +95,7 @@ def sign_test(delta: Floats, *, band: float = 0.0) -> PairedTest:
         delta: the differences.
         band: a difference of at most this size is a tie, which is left out.
     """
-    from scipy.special import bdtr
+    from rankgate.measurement.stats.special_functions import bdtr
 
     table = as_columns(delta)
     wins = (table > band).sum(axis=0)
@@ -155,7 +155,7 @@ def tost(
         level: 1 − α; the interval has 1 − 2α.
         degrees: the degrees of freedom of the standard error; n − 1 if None.
     """
-    from scipy.special import stdtr, stdtrit
+    from rankgate.measurement.stats.special_functions import stdtr, stdtrit
 
     table = as_columns(delta)
     n = len(table)
@@ -201,7 +201,7 @@ def posterior(gain: Floats, rope: float, degrees: float | None = None) -> Poster
         rope: the largest difference that is not relevant, 0 or more.
         degrees: the degrees of freedom of the standard error; n − 1 if None.
     """
-    from scipy.special import stdtr
+    from rankgate.measurement.stats.special_functions import stdtr
 
     table = as_columns(gain)
     n = len(table)
@@ -252,7 +252,7 @@ def fieller(baseline: Floats, candidate: Floats, level: float = 0.95) -> Relativ
         candidate: (n,) values of the same queries.
         level: the confidence level of the interval.
     """
-    from scipy.special import stdtrit
+    from rankgate.measurement.stats.special_functions import stdtrit
 
     n, b, c = len(baseline), float(np.mean(baseline)), float(np.mean(candidate))
     nan, inf = float("nan"), float("inf")
@@ -335,7 +335,7 @@ def signed_ranks(
 def _signed_rank_test(
     delta: Floats, zeros: Zeros, method: SignedRankMethod
 ) -> tuple[float, float, int]:
-    from scipy.special import ndtr
+    from rankgate.measurement.stats.special_functions import ndtr
 
     differences = delta if zeros == "pratt" else delta[delta != 0]
     ranks = mean_ranks(np.abs(differences))[differences != 0]

@@ -39,7 +39,7 @@ def power(delta: float, sd: float, n: float, alpha: float = 0.05, sides: int = 2
         alpha: the level of the test.
         sides: 1 or 2.
     """
-    from scipy.special import nctdtr, ndtr, stdtrit  # `scipy.stats` takes half a second to import
+    from rankgate.measurement.stats.special_functions import nctdtr, ndtr, stdtrit
 
     if sd <= 0:
         return 1.0 if delta else alpha
@@ -150,7 +150,7 @@ def log_evidence(t: float, n: int, tau: float = EFFECT) -> float:
         n: the number of values, at least 2.
         tau: the spread of the effects for which the test has most power.
     """
-    from scipy.special import stdtr
+    from rankgate.measurement.stats.special_functions import stdtr
 
     w = t / np.sqrt(t**2 + n - 1)
     r = n * tau**2 / (1 + n * tau**2)
@@ -182,7 +182,7 @@ def one_look_level(n: int, alpha: float, tau: float = EFFECT) -> float:
     A quantity for a single look, such as an interval or its power, is valid at any look if it is
     computed at this level.
     """
-    from scipy.special import stdtr
+    from rankgate.measurement.stats.special_functions import stdtr
 
     return float(stdtr(n - 1, -critical_t(n, alpha, tau))) if n > 1 else 0.0
 

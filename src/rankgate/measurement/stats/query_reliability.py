@@ -106,7 +106,7 @@ def _share(signal: float, noise: float) -> float:
 
 def _relative(f: float, df_system: int, df_residual: int, level: float) -> tuple[float, float]:
     """1 − F quantile / F observed."""
-    from scipy.special import fdtri
+    from rankgate.measurement.stats.special_functions import fdtri
 
     if not f > 0:
         return float("nan"), float("nan")
@@ -116,7 +116,7 @@ def _relative(f: float, df_system: int, df_residual: int, level: float) -> tuple
 
 def _absolute(result: TwoWay, n: int, systems: int, level: float) -> tuple[float, float]:
     """Compute it from the F of systems and both other mean squares, for one query, then for n."""
-    from scipy.special import chdtri, fdtri
+    from rankgate.measurement.stats.special_functions import chdtri, fdtri
 
     if not result.f > 0:
         return float("nan"), float("nan")

@@ -316,7 +316,7 @@ def _fisher(
     value: float, n: int, variance: float, lost_degrees: int, level: float
 ) -> tuple[float, float]:
     """tanh(atanh value ± z √(variance/(n − lost))); the ends meet at −1 and 1."""
-    from scipy.special import ndtri
+    from rankgate.measurement.stats.special_functions import ndtri
 
     if n <= lost_degrees or np.isnan(value):
         return float("nan"), float("nan")
@@ -328,7 +328,7 @@ def _fisher(
 
 
 def _student(value: float, n: int) -> float:
-    from scipy.special import stdtr
+    from rankgate.measurement.stats.special_functions import stdtr
 
     if n < 3 or np.isnan(value):
         return float("nan")

@@ -518,7 +518,7 @@ def jackknife_bounds(
         level: the confidence level of the intervals.
         least_clusters: the smallest number of clusters for an interval.
     """
-    from scipy.special import stdtrit
+    from rankgate.measurement.stats.special_functions import stdtrit
 
     size = left_out_values.shape[1]
     if size < max(least_clusters, 2):

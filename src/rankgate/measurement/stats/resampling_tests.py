@@ -117,7 +117,7 @@ def _bca_tails(
     means: Floats, values: Floats, mean: float, tails: Floats, weights: Floats | None
 ) -> Floats:
     """The quantiles to use instead of `tails`."""
-    from scipy.special import ndtr, ndtri
+    from rankgate.measurement.stats.special_functions import ndtr, ndtri
 
     tolerance = 1e-12 * (abs(mean) + np.abs(values).mean())
     below = (means < mean - tolerance).mean() + (np.abs(means - mean) <= tolerance).mean() / 2

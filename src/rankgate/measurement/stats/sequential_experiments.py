@@ -70,7 +70,7 @@ def sample_ratio(counts: Sequence[int], shares: Sequence[float]) -> SampleRatio:
 
         test = binomtest(counts[0], total, shares[0] / planned)
         return SampleRatio(float(counts[0]), float(test.pvalue), "binomial")
-    from scipy.special import chdtrc
+    from rankgate.measurement.stats.special_functions import chdtrc
 
     expected = [total * share / planned for share in shares]
     statistic = sum(
@@ -99,7 +99,7 @@ def log_e_value(counts: ArrayLike, shares: Sequence[float]) -> NDArray[np.float6
         counts: (..., K) units of each arm up to a look.
         shares: planned shares, positive; they need not sum to 1.
     """
-    from scipy.special import gammaln
+    from rankgate.measurement.stats.special_functions import gammaln
 
     units = np.asarray(counts, np.float64)
     planned = np.asarray(shares, np.float64) / sum(shares)
@@ -180,7 +180,7 @@ def spent_alpha(times: Floats, alpha: float, spending: Spending | float) -> Floa
     Lan and DeMets (1983): O'Brien-Fleming type, for each side 2 − 2Φ(z(1−alpha/4)/√t); Pocock
     type alpha log(1 + (e − 1) t); or the power alpha t**rho for a number rho.
     """
-    from scipy.special import ndtr, ndtri
+    from rankgate.measurement.stats.special_functions import ndtr, ndtri
 
     if spending == "obrien-fleming":
         return np.asarray(4 * ndtr(-ndtri(1 - alpha / 4) / np.sqrt(times)))
@@ -221,7 +221,7 @@ class _BrownianProcess:
 
     def outside(self, time: float, bound: float) -> float:
         """The probability to be outside the bounds of z at a time."""
-        from scipy.special import ndtr
+        from rankgate.measurement.stats.special_functions import ndtr
 
         edge, sd = bound * np.sqrt(time), np.sqrt(time - self.time)
         tails = ndtr((-edge - self.at) / sd) + ndtr((self.at - edge) / sd)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import gammaincinv, gammaln, ndtr
+
+from rankgate.measurement.stats.special_functions import gammaincinv, gammaln, ndtr
 
 if TYPE_CHECKING:
     from rankgate.core.arrays import Floats

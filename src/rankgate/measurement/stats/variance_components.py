@@ -75,7 +75,7 @@ def crossed(values: Floats, level: float = 0.95) -> Crossed:
     Raises:
         ValueError: a factor with fewer than two levels.
     """
-    from scipy.special import stdtr, stdtrit
+    from rankgate.measurement.stats.special_functions import stdtr, stdtrit
 
     if min(values.shape) < 2:
         raise ValueError(f"{values.shape}: at least 2 queries, systems and judges are needed.")
@@ -183,7 +183,7 @@ class Facets:
             level: the confidence level of the interval.
             extra_variance: an additional variance, known exactly.
         """
-        from scipy.special import stdtrit
+        from rankgate.measurement.stats.special_functions import stdtrit
 
         total = float(self.shares.sum()) + extra_variance
         if not total > 0:

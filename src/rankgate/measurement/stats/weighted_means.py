@@ -434,7 +434,7 @@ def chance_of_sample(values: Floats, is_sampled: NDArray[np.bool_], seed: int = 
         is_sampled: (N,) True for members of the sample.
         seed: the seed of the random samples.
     """
-    from scipy.special import chdtrc
+    from rankgate.measurement.stats.special_functions import chdtrc
 
     n, size = int(is_sampled.sum()), len(is_sampled)
     scores = _uncorrelated(values) if 0 < n < size else np.zeros((size, 0))

@@ -326,7 +326,7 @@ def _pair_table(
     searches: PackedSearches, estimates: Estimates, value: NDArray[np.float64], model: str
 ) -> pl.DataFrame:
     """Tabulate each pair with the model's interval, else Jeffreys' on expected looks."""
-    from scipy.special import betaincinv
+    from rankgate.measurement.stats.special_functions import betaincinv
 
     clicks, impressions = count_clicks_by_pair(searches)
     if estimates.identified is not None:
@@ -366,7 +366,7 @@ def _shared_curves(
     seed: int,
 ) -> pl.DataFrame:
     """Shared parameters; intervals by bootstrap standard errors and Student's t."""
-    from scipy.special import stdtrit
+    from rankgate.measurement.stats.special_functions import stdtrit
 
     random = np.random.default_rng(seed)
     resampled_parameters: list[Mapping[str, NDArray[np.float64]]] = []

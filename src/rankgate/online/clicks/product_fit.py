@@ -279,7 +279,8 @@ def attractiveness_interval(
         examination: (C,) e, 1 in the reference.
     """
     from scipy.sparse import csr_array
-    from scipy.special import gammaincinv
+
+    from rankgate.measurement.stats.special_functions import gammaincinv
 
     tail = 0.025
     is_linked = links.linked[counts.cell]

@@ -242,7 +242,7 @@ def _segment_rows(
     control: str,
     method: ComparisonMethod,
 ) -> list[dict[str, Json]]:
-    from scipy.special import chdtrc
+    from rankgate.measurement.stats.special_functions import chdtrc
 
     segment, arm = segment_and_arm
     rows: list[dict[str, Json]] = []
@@ -370,7 +370,7 @@ def _find_changing_effect(
     units: Units, measure: Measure, arm: str, comparison: ArmComparison
 ) -> Iterable[ExperimentFinding]:
     """Find effects that differ between the first and the second half of the days."""
-    from scipy.special import ndtr
+    from rankgate.measurement.stats.special_functions import ndtr
 
     days = sorted(units.rows[measure.name]["day"].drop_nulls().unique().to_list())
     if len(days) < 4:

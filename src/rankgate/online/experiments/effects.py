@@ -76,7 +76,7 @@ class Effect:
 
         (z(1 − alpha/2) + z(power)) · se
         """
-        from scipy.special import ndtri
+        from rankgate.measurement.stats.special_functions import ndtri
 
         return float((ndtri(1 - alpha / 2) + ndtri(power)) * self.se)
 
@@ -171,7 +171,7 @@ def independent_effect(
     relative_by: Relative = "fieller",
 ) -> Effect:
     """The difference of two independent estimates by normal theory."""
-    from scipy.special import ndtr, ndtri
+    from rankgate.measurement.stats.special_functions import ndtr, ndtri
 
     control_error, treatment_error = errors
     arms = TwoMeans(control, treatment, control_error**2, treatment_error**2)
@@ -323,7 +323,7 @@ def compare_means(
         shape: central moments of units, second and third, pooled over arms, as
             `pooled_central_moments` has them.
     """
-    from scipy.special import ndtr, ndtri, stdtr, stdtrit
+    from rankgate.measurement.stats.special_functions import ndtr, ndtri, stdtr, stdtrit
 
     units = (control.n, treatment.n)
     if min(units) < 2:

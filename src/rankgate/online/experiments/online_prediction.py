@@ -313,7 +313,7 @@ def threshold_of_chance(line: Line, chance: float, low: float, high: float) -> f
     P = Phi((intercept + slope x) / sd(x)); x is searched from low to high, with one range width
     more on both sides; None if P never reaches the chance.
     """
-    from scipy.special import ndtri
+    from rankgate.measurement.stats.special_functions import ndtri
 
     width = max(high - low, 1e-12)
     candidates = np.linspace(low - width, high + width, 3 * _SEARCH_STEPS)

@@ -290,7 +290,7 @@ def _needed_rows(name: str, curve: _Curve, goal: _Goal) -> list[tuple[object, ..
 
 def _sequential_factor(units: float, goal: _Goal) -> float:
     """The factor by which intervals for every look widen the detectable difference."""
-    from scipy.special import ndtri
+    from rankgate.measurement.stats.special_functions import ndtri
 
     if units < 2:
         return np.inf

@@ -131,7 +131,7 @@ def needed_units(win_rate: float, level: float = 0.95, power: float = 0.8) -> in
     >>> [needed_units(rate) for rate in (0.51, 0.52, 0.55, 0.6)]
     [19620, 4904, 783, 194]
     """
-    from scipy.special import ndtri
+    from rankgate.measurement.stats.special_functions import ndtri
 
     if win_rate == 0.5 or not 0 <= win_rate <= 1:
         return None
@@ -144,7 +144,7 @@ def needed_credits(
     mean: float, deviation: float, level: float = 0.95, power: float = 0.8
 ) -> int | None:
     """Units that the t-test of credits needs, ((z(1 - alpha/2) + z(power)) deviation / mean)²."""
-    from scipy.special import ndtri
+    from rankgate.measurement.stats.special_functions import ndtri
 
     if not mean or not math.isfinite(deviation):
         return None
@@ -268,7 +268,7 @@ def _slots(requests: Sequence[InterleavedRequest]) -> pl.DataFrame:
 
 def _p_teams(slots: pl.DataFrame, systems: tuple[str, ...]) -> float | None:
     """The smallest p of equal shares at a slot, by Bonferroni over slots; None without teams."""
-    from scipy.special import chdtrc
+    from rankgate.measurement.stats.special_functions import chdtrc
 
     p_values = []
     for _, slot_rows in slots.group_by("slot"):

@@ -241,7 +241,7 @@ def measure_misfit(searches: PackedSearches, estimated: ReplayEstimate) -> tuple
         p, and the root of the mean squared difference of observed and expected click rates
         (weighted by impressions, without what chance adds), divided by the mean click rate.
     """
-    from scipy.special import chdtrc
+    from rankgate.measurement.stats.special_functions import chdtrc
 
     size = len(searches.pairs), searches.depth
     cells = searches.pair * size[1] + np.arange(size[1])

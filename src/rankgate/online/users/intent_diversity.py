@@ -163,7 +163,7 @@ def intents(
 
 def _interval(values: pl.Series) -> tuple[float | None, float | None, float | None]:
     """The mean over queries with its interval; None for too few queries."""
-    from scipy.special import stdtrit
+    from rankgate.measurement.stats.special_functions import stdtrit
 
     n = len(values)
     if not n:

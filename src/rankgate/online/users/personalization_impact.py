@@ -356,7 +356,7 @@ def _rate(rows: pl.DataFrame, variant: str, group: str) -> UserRate:
 
 def _interaction(rows: Sequence[JsonObject], kpi: str, variant: str) -> dict[str, Json]:
     """Cochran's Q of the deltas of groups; empty for a single group."""
-    from scipy.special import chdtrc
+    from rankgate.measurement.stats.special_functions import chdtrc
 
     if len(rows) < 2:
         return {}
