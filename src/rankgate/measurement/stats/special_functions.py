@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -31,12 +32,11 @@ def _load_functions() -> ModuleType:
     package.__path__ = [str(Path(scipy.__file__).with_name("special"))]
     sys.modules[_PACKAGE] = package
     try:
-        functions = import_module(f"{_PACKAGE}._ufuncs")
-    except ImportError:
-        functions = None
+        with suppress(ImportError):
+            return import_module(f"{_PACKAGE}._ufuncs")
     finally:
         del sys.modules[_PACKAGE]
-    return functions or import_module(_PACKAGE)
+    return import_module(_PACKAGE)
 
 
 _functions: Any = _load_functions()
