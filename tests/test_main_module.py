@@ -2,45 +2,74 @@
 
 import gc
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 from rankgate import __main__ as module
 
 
-def test_an_interrupt_while_modules_are_imported_ends_quietly(monkeypatch, capsys):
+@pytest.fixture
+def start(monkeypatch):
+    """Run main() with these two steps in place of the command line; the process stays as it is."""
     from rankgate.interface import cli
+    from rankgate.interface.cli import startup
 
-    def interrupted():
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(cli, "main", interrupted)
-    monkeypatch.setattr("rankgate.interface.cli.startup.run_watched", lambda: None)
-    monkeypatch.setenv("OPENBLAS_THREAD_TIMEOUT", "4")
-    monkeypatch.setattr("atexit.register", lambda _: None)
-    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
-    threshold = gc.get_threshold()
-    try:
-        with pytest.raises(SystemExit) as exit_info:
+    def start(run_watched, run=lambda: None):
+        monkeypatch.setattr(startup, "run_watched", run_watched)
+        monkeypatch.setattr(cli, "main", run)
+        monkeypatch.setenv("OPENBLAS_THREAD_TIMEOUT", "4")
+        monkeypatch.setattr("atexit.register", lambda _: None)
+        monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
+        threshold = gc.get_threshold()
+        try:
             module.main()
-    finally:
-        gc.set_threshold(*threshold)
+        finally:
+            gc.set_threshold(*threshold)
+
+    return start
+
+
+def interrupted():
+    raise KeyboardInterrupt
+
+
+def interrupted_while_a_class_was_made():
+    """As Python 3.11 reports it, see test_an_interrupt_while_starting_has_no_traceback."""
+    raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
+
+
+@pytest.mark.parametrize("run", [interrupted, interrupted_while_a_class_was_made])
+def test_an_interrupt_while_modules_are_imported_ends_quietly(run, start, capsys):
+    with pytest.raises(SystemExit) as exit_info:
+        start(lambda: None, run)
     assert exit_info.value.code == 130
     assert capsys.readouterr().err == "rankgate: interrupted.\n"
 
 
-def test_a_command_that_another_process_ended_has_its_status(monkeypatch):
-    monkeypatch.setattr("rankgate.interface.cli.startup.run_watched", lambda: 3)
-    monkeypatch.setenv("OPENBLAS_THREAD_TIMEOUT", "4")
-    monkeypatch.setattr("atexit.register", lambda _: None)
-    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
-    threshold = gc.get_threshold()
-    try:
-        with pytest.raises(SystemExit) as exit_info:
-            module.main()
-    finally:
-        gc.set_threshold(*threshold)
+def test_another_error_while_modules_are_imported_is_not_taken_for_an_interrupt(start):
+    def broken():
+        raise RuntimeError("Error calling __set_name__") from ValueError("of the class")
+
+    with pytest.raises(RuntimeError, match="__set_name__"):
+        start(lambda: None, broken)
+
+
+def test_a_command_that_another_process_ended_has_its_status(start):
+    with pytest.raises(SystemExit) as exit_info:
+        start(lambda: 3)
     assert exit_info.value.code == 3
+
+
+@pytest.mark.parametrize(("error", "reported"), [(KeyboardInterrupt, False), (ValueError, True)])
+def test_an_exception_without_a_caller_is_reported_unless_an_interrupt(
+    error, reported, monkeypatch
+):
+    reports = []
+    monkeypatch.setattr(sys, "__unraisablehook__", reports.append)
+    unraisable = SimpleNamespace(exc_type=error)
+    module._report_unraisable(unraisable)
+    assert reports == [unraisable] * reported
 
 
 def test_an_object_of_another_version_names_what_it_has():
