@@ -10,6 +10,7 @@ import rankgate
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.comparison.pairs import ComparisonRules, compare_pairs
 from rankgate.measurement.evaluation.scored_system import Scorer
+from rankgate.measurement.stats import query_power
 from rankgate.measurement.stats.multiple_comparisons import correct, corrected_rows
 from rankgate.measurement.stats.query_power import (
     draw_samples,
@@ -68,6 +69,38 @@ def test_no_number_of_queries_shows_no_difference():
 def test_two_queries_suffice_where_differences_are_large():
     delta = np.random.default_rng(5).normal(0, 1e-9, 30) + 1
     assert queries_for(delta, significant)[0] == 2
+
+
+def test_decisions_on_several_cores_have_the_sizes_of_one_core_and_share_samples(monkeypatch):
+    delta = np.random.default_rng(7).normal([0.02, 0.03, 0.05, 0.02], 0.1, (65, 4))
+    drawn_sizes = []
+
+    def recorded(delta, n, *args, **options):
+        drawn_sizes.append(n)
+        return draw_samples(delta, n, *args, **options)
+
+    monkeypatch.setattr(query_power, "draw_samples", recorded)
+    sizes = {}
+    for cores in (1, 4):
+        monkeypatch.setattr("os.cpu_count", lambda cores=cores: cores)
+        drawn_sizes.clear()
+        sizes[cores] = queries_for(delta, significant, start=100).tolist()
+        assert len(drawn_sizes) == len(set(drawn_sizes)) > 4
+    assert sizes[1] == sizes[4]
+    assert len(set(sizes[1])) == 4
+    for column, size in zip(delta.T, sizes[1], strict=True):
+        assert queries_for(column, significant, start=100)[0] == pytest.approx(size, rel=0.02)
+
+
+def test_an_error_of_a_decision_reaches_the_caller():
+    def broken(samples):
+        if samples.n.max() > 100:
+            raise ValueError("no decision")
+        return significant(samples)
+
+    delta = np.random.default_rng(7).normal(0.02, 0.1, (65, 4))
+    with pytest.raises(ValueError, match="no decision"):
+        queries_for(delta, broken, start=100)
 
 
 @pytest.mark.slow

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from rankgate.core.frozen import dataclass
+from rankgate.measurement.stats.bisection import root_of_rising
 
 if TYPE_CHECKING:
     from rankgate.core.arrays import Floats, Ints
@@ -253,13 +254,11 @@ def _find_crossing(
     falling: Callable[[float], float], level: float, low: float, high: float
 ) -> float:
     """The argument at which a falling function has a value; an end if there is none."""
-    from scipy.optimize import brentq
-
     if falling(low) <= level:
         return low
     if falling(high) >= level:
         return high
-    return float(brentq(lambda x: falling(x) - level, low, high, xtol=1e-13))
+    return root_of_rising(lambda x: level - falling(x), low, high)
 
 
 def skewness_of_difference(second: float, third: float, units: tuple[int, int]) -> float:

@@ -11,13 +11,18 @@ Last comes the number of queries that a decision needs, by resampling.
 
 from __future__ import annotations
 
+import os
+from collections import defaultdict
 from collections.abc import Callable
-from functools import lru_cache, partial
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankgate.core.frozen import dataclass
+from rankgate.measurement.stats.bisection import root_of_rising
 from rankgate.measurement.stats.paired_tests import as_columns
 
 if TYPE_CHECKING:
@@ -84,7 +89,7 @@ def _detectable_effect(n: int, alpha: float, target_power: float, sides: int) ->
     top = 1.0
     while shortfall(top) < 0:
         top *= 2
-    return _root(shortfall, 0.0, top)
+    return root_of_rising(shortfall, 0.0, top)
 
 
 def queries_for_power(
@@ -109,20 +114,7 @@ def queries_for_power(
         high *= 2
         if high > _MAX_POWER_QUERIES:
             return float("inf")
-    return _root(shortfall, low, high)
-
-
-def _root(function: Callable[[float], float], low: float, high: float) -> float:
-    """The root of a rising function between low and high, to the last bit.
-
-    Bisection takes about fifty calls, which is less time than the import of `scipy.optimize`.
-    """
-    while low < (middle := (low + high) / 2) < high:
-        if function(middle) < 0:
-            low = middle
-        else:
-            high = middle
-    return high
+    return root_of_rising(shortfall, low, high)
 
 
 EFFECT = 0.4
@@ -168,12 +160,10 @@ def critical_t(n: int, alpha: float, tau: float = EFFECT) -> float:
         alpha: the probability of a false rejection at any look, one-sided.
         tau: see `log_evidence`.
     """
-    from scipy.optimize import brentq
-
     highest_t = 1e6
     if n < 2 or log_evidence(highest_t, n, tau) < -np.log(alpha):  # one has no spread
         return float("inf")
-    return float(brentq(lambda t: log_evidence(t, n, tau) + np.log(alpha), 0.0, highest_t))
+    return root_of_rising(lambda t: log_evidence(t, n, tau) + np.log(alpha), 0.0, highest_t)
 
 
 def one_look_level(n: int, alpha: float, tau: float = EFFECT) -> float:
@@ -325,27 +315,26 @@ def queries_for(
     table = as_columns(delta)
     draw_limit = max(_FEWEST, min(draws, _CELLS // max(len(table), 1)))
     share_by_step: dict[int, Floats] = {}
+    locks: defaultdict[int, Lock] = defaultdict(Lock)
 
     def share(step_index: int) -> Floats:
-        if step_index not in share_by_step:
-            sample = draw_samples(
-                table, _size_at(step_index), mean, draws=min(draws, draw_limit), seed=seed
-            )
-            share_by_step[step_index] = np.asarray(decide(sample), np.float64).mean(axis=0)
-        return share_by_step[step_index]
+        with locks[step_index]:  # searches that need the same size wait for its samples
+            if step_index not in share_by_step:
+                sample = draw_samples(
+                    table, _size_at(step_index), mean, draws=min(draws, draw_limit), seed=seed
+                )
+                share_by_step[step_index] = np.asarray(decide(sample), np.float64).mean(axis=0)
+        return np.atleast_1d(share_by_step[step_index])
+
+    def search(decision: int) -> float:
+        return _search_size(lambda step: float(share(step)[decision]), power, guesses[decision])
 
     start_sizes = np.atleast_1d(np.asarray(len(table) if start is None else start, np.float64))
-    count = np.atleast_1d(share(_step_index(float(start_sizes[0])))).size
-    guesses = np.broadcast_to(start_sizes, (count,))
-    sizes = []
-    for j, begin in enumerate(guesses):
-        decision_share = partial(_decision_share, share, j)
-        sizes.append(_search_size(decision_share, power, float(begin)))
-    return np.array(sizes)
-
-
-def _decision_share(share: Callable[[int], Floats], decision: int, step_index: int) -> float:
-    return float(np.atleast_1d(share(step_index))[decision])
+    count = share(_step_index(float(start_sizes[0]))).size
+    guesses = np.broadcast_to(start_sizes, (count,)).tolist()
+    with ThreadPoolExecutor(min(count, os.cpu_count() or 1)) as threads:
+        # random draws let other threads run
+        return np.array(list(threads.map(search, range(count))))
 
 
 def _search_size(share: Callable[[int], float], power: float, start: float) -> float:

@@ -12,12 +12,13 @@ density of B between its bounds is carried from look to look (Armitage, McPherso
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from rankgate.core.frozen import dataclass
+from rankgate.measurement.stats.bisection import root_of_rising
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -229,7 +230,7 @@ class _BrownianProcess:
 
     def bound(self, time: float, chance: float) -> float:
         """The bound of z that is exceeded with a given probability."""
-        return _root(lambda c: self.outside(time, c) - chance)
+        return root_of_rising(lambda c: chance - self.outside(time, c), 0.5, _FAR)
 
     def step(self, time: float, bound: float) -> _BrownianProcess:
         """The motion at a time, restricted to the bounds of z."""
@@ -241,9 +242,3 @@ class _BrownianProcess:
         weights = np.ones(_GRID)
         weights[1:-1:2], weights[2:-1:2] = 4, 2
         return _BrownianProcess(time, grid, density * weights * (grid[1] - grid[0]) / 3)
-
-
-def _root(function: Callable[[float], float]) -> float:
-    from scipy.optimize import brentq
-
-    return float(brentq(function, 0.5, _FAR, xtol=1e-10))
