@@ -9,7 +9,7 @@ Shapes: n queries, S systems; a matrix (n, S) of one metric's values, all finite
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -19,6 +19,8 @@ from rankgate.core.frozen import dataclass
 from rankgate.measurement.stats.rank_correlation import tie_ends
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from rankgate.core.arrays import Floats
 
 
@@ -141,8 +143,6 @@ def mean_difference(
 _BLOCK = 1 << 14  # sums of shuffled values at one time, which fit the cache
 _LARGE = 1 << 15  # with more values, rows are rotated instead of shuffled
 _TABLE = 1 << 12  # sums of rotated rows in the look-up table
-_EXACT = 500  # up to this number of pairs, each p is computed separately
-_GRID = 400
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,6 @@ def tukey(matrix: Floats, level: float = 0.95) -> Pairwise:
         p = np.where(delta == 0, 1.0, np.nan)
         return Pairwise(delta, p, np.full_like(delta, np.nan), np.full_like(delta, np.nan), "tukey")
     p = _tail(np.abs(delta) / error, systems, result.df_residual)
-    np.fill_diagonal(p, 1.0)
     half_width = quantile(level, systems, result.df_residual) * error
     return Pairwise(delta, p, delta - half_width, delta + half_width, "tukey")
 
@@ -262,21 +261,26 @@ def _pairwise_test(matrix: Floats, ranges: Floats) -> Pairwise:
 
 def _shuffled_ranges(matrices: Sequence[Floats], samples: int, seed: int) -> list[Floats]:
     """The range of means of each shuffle, for matrices of one shape."""
+    from rankgate.data.streams.source import read_ahead
+
     rng = np.random.default_rng(seed)
     (n, systems), count = matrices[0].shape, len(matrices)
     values_of_query = np.stack(matrices, axis=-1)
     in_order = np.tile(np.arange(systems), (n, 1))
     step = max(1, _BLOCK // (systems * count))
-    ranges = np.empty((samples, count))
-    for begin in range(0, samples, step):
-        block = slice(begin, min(begin + step, samples))
-        shuffles = np.tile(in_order, (block.stop - begin, 1, 1))
-        rng.permuted(shuffles, axis=2, out=shuffles)
+
+    def draw_blocks() -> Iterator[NDArray[np.int64]]:
+        for begin in range(0, samples, step):
+            shuffles = np.tile(in_order, (min(step, samples - begin), 1, 1))
+            yield rng.permuted(shuffles, axis=2, out=shuffles)
+
+    ranges = []
+    for shuffles in read_ahead(draw_blocks()):  # random draws let other threads run
         sums = np.zeros((len(shuffles), systems, count))
         for query, values in enumerate(values_of_query):
             sums += np.take(values, shuffles[:, query], axis=0, mode="clip")  # without a check
-        ranges[block] = np.ptp(sums / n, axis=1)
-    return list(ranges.T)
+        ranges.append(np.ptp(sums / n, axis=1))
+    return list(np.concatenate(ranges).T)
 
 
 def _rotated_ranges(matrix: Floats, samples: int, seed: int) -> Floats:
@@ -301,23 +305,14 @@ def _rotated_ranges(matrix: Floats, samples: int, seed: int) -> Floats:
     return np.asarray(np.ptp(sums, axis=1) / n, np.float64)
 
 
-def _tail(q: Floats, systems: int, df: int) -> Floats:
-    """P(range ≥ q), computed for each q, or for many pairs interpolated on a fine grid."""
+def _tail(q: Floats, systems: int, df: float = np.inf) -> Floats:
+    """(S, S) P(range ≥ q) of each pair, for a symmetric q; 1 for a system and itself."""
     from rankgate.measurement.stats.studentized_range import tail
 
     upper = np.triu_indices(systems, 1)
-    values = q[upper]
-    if values.size <= _EXACT:
-        tails = tail(values, systems, df)
-    else:
-        from scipy.interpolate import PchipInterpolator
-
-        grid = np.linspace(0.0, float(values.max()), _GRID)
-        logs = np.log(np.maximum(tail(grid, systems, df), 1e-300))
-        tails = np.exp(PchipInterpolator(grid, logs)(values))
     p = np.zeros_like(q)
-    p[upper] = np.clip(tails, 0.0, 1.0)
-    return np.asarray(p + p.T, np.float64)
+    p[upper] = tail(q[upper], systems, df)
+    return np.asarray(p + p.T + np.eye(systems), np.float64)
 
 
 @dataclass(frozen=True)
@@ -356,7 +351,7 @@ def friedman(matrix: Floats, level: float = 0.95) -> Friedman:
         level: 1 minus the level of the critical difference.
     """
     from rankgate.measurement.stats.special_functions import chdtrc, fdtrc
-    from rankgate.measurement.stats.studentized_range import range_quantile, range_tail
+    from rankgate.measurement.stats.studentized_range import quantile
 
     n, systems = matrix.shape
     low, high = tie_ends(-matrix)
@@ -378,8 +373,6 @@ def friedman(matrix: Floats, level: float = 0.95) -> Friedman:
     f_p = float(fdtrc(systems - 1, (systems - 1) * (n - 1), f)) if n > 1 else nan
     error = np.sqrt(systems * (systems + 1) / (6 * n))
     gaps = np.abs(doubled_rank_sums[:, None] - doubled_rank_sums)
-    distinct_gaps, gap_index = np.unique(gaps, return_inverse=True)
-    p = range_tail(distinct_gaps / (2 * n) / error * np.sqrt(2), systems)[gap_index]
-    np.fill_diagonal(p, 1.0)
-    critical = float(range_quantile(level, systems) / np.sqrt(2) * error)
+    p = _tail(gaps / (2 * n) / error * np.sqrt(2), systems)
+    critical = float(quantile(level, systems) / np.sqrt(2) * error)
     return Friedman(mean, chi, float(chdtrc(systems - 1, chi)), f, f_p, p, critical)

@@ -1,8 +1,9 @@
 """The distribution of the studentised range: the range of k normal means over a spread.
 
 P(Q < q) = ∫ f(s) W(q·s) ds with W(w) = k ∫ φ(z) (Φ(z) − Φ(z − w))^(k−1) dz, where s² is a
-chi-square of df degrees over df (Lund and Lund, Applied Statistics 1983, AS 190). Both integrals
-are Gauss-Legendre sums over all values at once, as scipy's take 5 ms for each value.
+chi-square of df degrees over df (Lund and Lund, Applied Statistics 1983, AS 190), or s = 1 with
+df = ∞. Both integrals are Gauss-Legendre sums, as scipy's take 5 ms for each value. Many values
+come from a polynomial that is equal to the sums at Chebyshev's points.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import brentq
 
-from rankgate.measurement.stats.special_functions import gammaincinv, gammaln, ndtr
+from rankgate.measurement.stats.bisection import root_of_rising
+from rankgate.measurement.stats.special_functions import gammaincinv, gammaln, ndtr, ndtri
 
 if TYPE_CHECKING:
     from rankgate.core.arrays import Floats
@@ -21,24 +22,40 @@ if TYPE_CHECKING:
 _FAR = 8.5  # the normal density is negligible beyond this number of standard deviations
 _NODES = 128
 _TINY = 1e-17
-_RANGES = 32  # ranges to compute at one time: close ranges need the same nodes
+_MANY = 100  # for more ranges the polynomial takes less time
+_DEGREE = 200
+_BLOCK = 1 << 13  # values of the polynomial at one time, which fit the cache
+_LONG = 30  # with fewer degrees of freedom the tail is too long for the polynomial
 
 
-def tail(q: Floats, means: int, df: float) -> Floats:
+def tail(q: Floats, means: int, df: float = np.inf) -> Floats:
     """P(Q ≥ q) for each q; exact to about 1e-12.
 
     Args:
         q: (n,) ranges, 0 or more.
         means: the number of means, 2 or more.
-        df: degrees of freedom of the spread.
+        df: degrees of freedom of the spread; infinite if it is known.
     """
-    scales, weight = _spreads(df)
-    z, node_weights = legendre(-_FAR, _FAR)
-    density = means * node_weights * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
-    below = np.empty(len(q))
-    for i, range_value in enumerate(np.asarray(q, np.float64)):
-        below[i] = weight @ (power_of_range(range_value * scales, means) @ density)
-    return np.clip(1 - below, 0.0, 1.0)
+    if len(q) <= _MANY or df < _LONG:
+        return _integrate_tail(q, means, df)
+    polynomial = _interpolate_tail(means, df)
+    far = polynomial.domain[1]
+    blocks = np.array_split(np.minimum(q, far), -(-len(q) // _BLOCK))
+    values = np.concatenate([polynomial(block) for block in blocks])
+    return np.where(q < far, np.clip(values, 0.0, 1.0), 0.0)
+
+
+@lru_cache
+def quantile(level: float, means: int, df: float = np.inf) -> float:
+    """The q with P(Q < q) = level, above 0 and below 1."""
+
+    def excess(q: float) -> float:
+        return (1 - level) - float(tail(np.array([q]), means, df)[0])
+
+    high = 4.0
+    while excess(high) < 0:
+        high *= 2
+    return root_of_rising(excess, 0.0, high)
 
 
 def power_of_range(widths: Floats, means: int) -> Floats:
@@ -47,7 +64,7 @@ def power_of_range(widths: Floats, means: int) -> Floats:
     Most values are 0, as the power underflows, or Φ(z)^(k−1), as Φ(z − w) is below the last bit of
     Φ(z). Only the other bounds are computed from w; all bounds equal those of the formula.
     """
-    z, _ = legendre(-_FAR, _FAR)
+    z, _ = normal_nodes()
     cdf = ndtr(z)
     power_of_cdf = cdf ** (means - 1)
     is_whole = cdf - ndtr(z - widths.min()) == cdf
@@ -58,57 +75,49 @@ def power_of_range(widths: Floats, means: int) -> Floats:
     return power
 
 
-@lru_cache
-def quantile(level: float, means: int, df: float) -> float:
-    """The q with P(Q < q) = level, above 0 and below 1."""
+@cache
+def normal_nodes() -> tuple[Floats, Floats]:
+    """The nodes z of the normal law, and their weights times its density.
 
-    def gap(q: float) -> float:
-        return float(tail(np.array([q]), means, df)[0]) - (1 - level)
-
-    high = 4.0
-    while gap(high) > 0:
-        high *= 2
-    return float(brentq(gap, 0.0, high, xtol=1e-12))
-
-
-def range_tail(q: Floats, means: int) -> Floats:
-    """P(range of normal means of a known spread ≥ q), the studentised range with df = ∞.
-
-    Args:
-        q: (n,) the ranges.
-        means: the number of means, 2 or more.
+    Either side of 0 has nodes of its own: with many means, Φ(z)^(k−1) rises steeply above 0.
     """
-    z, weights = legendre(-_FAR, _FAR)
-    density = means * weights * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
-    power = np.empty((len(q), len(z)))
-    rising = np.argsort(q)
-    for begin in range(0, len(q), _RANGES):
-        rows = rising[begin : begin + _RANGES]
-        power[rows] = power_of_range(q[rows], means)
-    return np.asarray(np.clip(1 - power @ density, 0.0, 1.0), np.float64)
+    (below, weight), (above, _) = _legendre(-_FAR, 0.0), _legendre(0.0, _FAR)
+    z = np.concatenate([below, above])
+    return z, np.tile(weight, 2) * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
+
+
+def _integrate_tail(q: Floats, means: int, df: float) -> Floats:
+    """P(Q ≥ q) for each q by both integrals."""
+    scales, scale_weights = _spreads(df)
+    _, density = normal_nodes()
+    below = np.empty(len(q))
+    for i, range_value in enumerate(np.asarray(q, np.float64)):
+        below[i] = scale_weights @ (power_of_range(range_value * scales, means) @ density)
+    return np.clip(1 - means * below, 0.0, 1.0)
 
 
 @lru_cache
-def range_quantile(level: float, means: int) -> float:
-    """The q with P(range < q) = level."""
-
-    def gap(q: float) -> float:
-        return float(range_tail(np.array([q]), means)[0]) - (1 - level)
-
-    return float(brentq(gap, 0.0, 40.0, xtol=1e-12))
+def _interpolate_tail(means: int, df: float) -> np.polynomial.Chebyshev:
+    """P(Q ≥ q) from 0 to a range above which it is negligible: k² of its bound for two means."""
+    scales, _ = _spreads(df)
+    far = -np.sqrt(2) * ndtri(_TINY / means**2) / scales.min()
+    return np.polynomial.Chebyshev.interpolate(
+        lambda q: _integrate_tail(q, means, df), _DEGREE, [0.0, far]
+    )
 
 
 def _spreads(df: float) -> tuple[Floats, Floats]:
     """The values of s and their weights."""
+    if df == np.inf:
+        return np.ones(1), np.ones(1)
     low, high = (np.sqrt(2 * gammaincinv(df / 2, p) / df) for p in (_TINY, 1 - 1e-16))
-    s, weight = legendre(float(low), float(high))
+    s, weight = _legendre(float(low), float(high))
     half = df / 2
     log = np.log(2) + half * np.log(half) - gammaln(half) + (df - 1) * np.log(s) - half * s**2
     return s, weight * np.exp(log)
 
 
-@lru_cache
-def legendre(low: float, high: float) -> tuple[Floats, Floats]:
+def _legendre(low: float, high: float) -> tuple[Floats, Floats]:
     """The points and weights of an integral from low to high."""
     points, weights = _unit_legendre()
     middle, half_width = (high + low) / 2, (high - low) / 2
