@@ -31,12 +31,13 @@ def test_of_a_thousand_means_it_is_that_of_scipy(df):
 
 @pytest.mark.parametrize("furthest", [3.0, 20.0, 100.0])
 @pytest.mark.parametrize(
-    ("means", "df"), [(2, 5), (33, 30), (33, 32), (60, 5841), (1000, 999), (60, np.inf)]
+    ("means", "df"), [(2, 5), (2, 30), (15, 30), (33, 32), (60, 5841), (1000, 999), (60, np.inf)]
 )
 def test_many_values_are_those_of_single_ones(means, df, furthest):
     q = np.linspace(0, furthest, 501)
     single_values = np.concatenate([tail(part, means, df) for part in np.array_split(q, 2)])
     np.testing.assert_allclose(tail(q, means, df), single_values, rtol=0, atol=2e-12)
+    assert tail(q, means, df)[0] == 1
 
 
 @pytest.mark.parametrize("df", [1, 5, 1000, 10**6])

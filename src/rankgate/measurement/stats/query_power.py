@@ -332,8 +332,7 @@ def queries_for(
     start_sizes = np.atleast_1d(np.asarray(len(table) if start is None else start, np.float64))
     count = share(_step_index(float(start_sizes[0]))).size
     guesses = np.broadcast_to(start_sizes, (count,)).tolist()
-    with ThreadPoolExecutor(min(count, os.cpu_count() or 1)) as threads:
-        # random draws let other threads run
+    with ThreadPoolExecutor(os.cpu_count()) as threads:  # random draws let other threads run
         return np.array(list(threads.map(search, range(count))))
 
 

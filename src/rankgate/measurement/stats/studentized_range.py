@@ -42,7 +42,7 @@ def tail(q: Floats, means: int, df: float = np.inf) -> Floats:
     far = polynomial.domain[1]
     blocks = np.array_split(np.minimum(q, far), -(-len(q) // _BLOCK))
     values = np.concatenate([polynomial(block) for block in blocks])
-    return np.where(q < far, np.clip(values, 0.0, 1.0), 0.0)
+    return np.select([q == 0, q < far], [1.0, np.clip(values, 0.0, 1.0)], 0.0)
 
 
 @lru_cache
