@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _FAR = 8.5  # the normal density is negligible beyond this number of standard deviations
 _NODES = 128
 _TINY = 1e-17
-_MANY = 100  # for more ranges the polynomial takes less time
+_MOST_INTEGRALS = 100  # for more ranges the polynomial takes less time
 _DEGREE = 200
 _BLOCK = 1 << 13  # values of the polynomial at one time, which fit the cache
 _LONG = 30  # with fewer degrees of freedom the tail is too long for the polynomial
@@ -36,7 +36,7 @@ def tail(q: Floats, means: int, df: float = np.inf) -> Floats:
         means: the number of means, 2 or more.
         df: degrees of freedom of the spread; infinite if it is known.
     """
-    if len(q) <= _MANY or df < _LONG:
+    if len(q) <= _MOST_INTEGRALS or df < _LONG:
         return _integrate_tail(q, means, df)
     polynomial = _interpolate_tail(means, df)
     far = polynomial.domain[1]
@@ -81,8 +81,8 @@ def normal_nodes() -> tuple[Floats, Floats]:
 
     Either side of 0 has nodes of its own: with many means, Φ(z)^(k−1) rises steeply above 0.
     """
-    (below, weight), (above, _) = _legendre(-_FAR, 0.0), _legendre(0.0, _FAR)
-    z = np.concatenate([below, above])
+    (negative_z, weight), (positive_z, _) = _legendre(-_FAR, 0.0), _legendre(0.0, _FAR)
+    z = np.concatenate([negative_z, positive_z])
     return z, np.tile(weight, 2) * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
 
 
