@@ -221,17 +221,21 @@ def test_nemenyi_finds_a_pair_where_ranks_differ_by_more_than_the_critical_diffe
     assert result.nemenyi == pytest.approx(peer, abs=1e-6)
 
 
+@pytest.mark.parametrize(("systems", "tolerance"), [(14, 1e-14), (60, 1e-12)])
 @pytest.mark.parametrize("queries", [7, 50])
-def test_nemenyi_of_many_pairs_is_that_of_each_pair(queries):
-    """1,770 p-values come from a polynomial, and those of one pair at a time from the integral."""
-    matrix = np.random.default_rng(queries).integers(0, 5, (queries, 60)) / 4
+def test_nemenyi_of_all_pairs_is_that_of_each_pair(queries, systems, tolerance):
+    """91 p-values come from the integral, as those of one pair; 1,770 come from a polynomial."""
+    matrix = np.random.default_rng(queries).integers(0, 5, (queries, systems)) / 4
     result = friedman(matrix)
-    first, second = np.triu_indices(60, 1)
+    first, second = np.triu_indices(systems, 1)
     gap = np.abs(result.ranks[first] - result.ranks[second])
-    ranges = gap / np.sqrt(60 * 61 / (6 * queries)) * np.sqrt(2)
-    expected = [tail(ranges[[i]], 60)[0] for i in range(len(ranges))]
-    np.testing.assert_allclose(result.nemenyi[first, second], expected, rtol=0, atol=1e-12)
+    ranges = gap / np.sqrt(systems * (systems + 1) / (6 * queries)) * np.sqrt(2)
+    expected = [tail(ranges[[i]], systems)[0] for i in range(len(ranges))]
+    p_values = result.nemenyi[first, second]
+    np.testing.assert_allclose(p_values, expected, rtol=0, atol=tolerance)
     np.testing.assert_array_equal(result.nemenyi, result.nemenyi.T)
+    rank_sums = np.round(2 * queries * gap)  # equal differences of rank sums share a p-value
+    assert len(set(zip(rank_sums, p_values, strict=True))) == len(set(rank_sums)) < len(gap)
 
 
 def test_friedman_where_all_agree_and_where_all_is_tied():
