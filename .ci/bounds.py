@@ -28,9 +28,7 @@ DIVIDED = ("core", "measurement", "decisions", "workspace", "interface")
 PACKAGES = ("data/files", "store/client")
 """Packages of areas that are otherwise counted as one."""
 KINDS = ("variables", "functions", "classes", "files")
-SAYS_NOTHING = frozenset(
-    ROOT.joinpath(".ci", "names_that_say_nothing.txt").read_text("utf-8").split()
-)
+SAYS_NOTHING = frozenset(ROOT.joinpath(".ci", "names_that_say_nothing.txt").read_text("utf-8").split())
 """Participles, pronouns, prepositions and the like, without the underscores around a name."""
 
 
@@ -81,9 +79,7 @@ class Figure(NamedTuple):
     def stricter(self, bounds: dict[str, float], measured: dict[str, float]) -> dict[str, float]:
         """The bounds that the figures allow, none of them looser than before."""
         if self.lowest:
-            values = {
-                area: floor(10 * (value - self.margin)) / 10 for area, value in measured.items()
-            }
+            values = {area: floor(10 * (value - self.margin)) / 10 for area, value in measured.items()}
             return {area: max(value, bounds.get(area, 0)) for area, value in values.items()}
         return {area: min(value, bounds.get(area, value)) for area, value in measured.items()}
 
@@ -176,9 +172,4 @@ NAMES = Figure(
 
 
 if __name__ == "__main__":
-    sys.exit(
-        main(
-            {"coverage": COVERAGE, "names": NAMES}[sys.argv[1]],
-            stricter="--stricter" in sys.argv[2:],
-        )
-    )
+    sys.exit(main({"coverage": COVERAGE, "names": NAMES}[sys.argv[1]], stricter="--stricter" in sys.argv[2:]))

@@ -199,9 +199,7 @@ def readme() -> bool:
         if not call("make", "demo", environment=environment):
             return False
         passed = call("make", "test", environment=environment)
-        leftovers = [
-            path for path in Path(environment["TMPDIR"]).iterdir() if "pytest" not in path.name
-        ]
+        leftovers = [path for path in Path(environment["TMPDIR"]).iterdir() if "pytest" not in path.name]
     status = ["git", "status", "--porcelain"]
     changed = subprocess.run(status, cwd=CLONE, capture_output=True, text=True, check=True).stdout
     if leftovers or changed:

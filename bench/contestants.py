@@ -62,25 +62,14 @@ IR_MEASURES = Contestant("ir_measures", "with_ir_measures.py")
 RANX = Contestant("ranx", "with_ranx.py")
 OUR_DICTS = Contestant("rankgate, dicts", "with_dicts.py", inside=True)
 OUR_FRAMES = Contestant("rankgate, frames", "with_frames.py", inside=True)
-THEIR_DICTS = Contestant(
-    "pytrec_eval-terrier, dicts", "with_pytrec_eval.py", ("--in-memory",), inside=True
-)
+THEIR_DICTS = Contestant("pytrec_eval-terrier, dicts", "with_pytrec_eval.py", ("--in-memory",), inside=True)
 
 
 def contestants(workload: str, *, quick: bool) -> list[Contestant]:
     """Who takes part in a workload, ourselves first."""
     if workload == "huge":
         return [OURS, SCAN, BATCHES]
-    all_contestants = [
-        OURS,
-        SCAN,
-        PYTREC_EVAL,
-        IR_MEASURES,
-        RANX,
-        OUR_DICTS,
-        OUR_FRAMES,
-        THEIR_DICTS,
-    ]
+    all_contestants = [OURS, SCAN, PYTREC_EVAL, IR_MEASURES, RANX, OUR_DICTS, OUR_FRAMES, THEIR_DICTS]
     if workload.startswith("small"):
         all_contestants.insert(1, BARE)
     elif quick:

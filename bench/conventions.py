@@ -72,8 +72,8 @@ def main() -> int:
     answered = sum(isinstance(result, RunScores) for result in results)
     print(
         f"{folder.name}: one convention {min(single_times):.3f} s, {len(hows)} of them "
-        f"{min(cached_times):.3f} s ({answered} take these data): {ratio:.1f} times, "
-        f"at most {MOST:.0f} wanted (the best of {len(single_times)} times each)"
+        f"{min(cached_times):.3f} s ({answered} take these data): {ratio:.1f} times, at most {MOST:.0f} "
+        f"wanted (the best of {len(single_times)} times each)"
     )
     return 0 if ratio <= MOST else 1
 

@@ -71,12 +71,8 @@ def prepared(url: str, folder: str, people: int) -> tuple[list[str], list[str]]:
         shop = projects.add(connection, "shop", title="A shop", scale=GRADED)
         ids = [f"q{i}" for i in range(QUERIES)]
         texts = [f"words of query {i}" for i in range(QUERIES)]
-        queries_documents.add_queries(
-            connection, shop.id, pl.DataFrame({"query_id": ids, "text": texts})
-        )
-        graded = read_qrels(
-            {q: {f"d{j}": (i + j) % 4 for j in range(DOCUMENTS)} for i, q in enumerate(ids)}
-        )
+        queries_documents.add_queries(connection, shop.id, pl.DataFrame({"query_id": ids, "text": texts}))
+        graded = read_qrels({q: {f"d{j}": (i + j) % 4 for j in range(DOCUMENTS)} for i, q in enumerate(ids)})
         stored_runs.add_judgments(connection, store.blobs, shop.id, graded, name="graded")
         pair = {"before": read_run(made_run(0.5)), "after": read_run(made_run(1.0))}
         run_hashes = {
@@ -130,8 +126,7 @@ def prepared(url: str, folder: str, people: int) -> tuple[list[str], list[str]]:
             for result in (comparison.to_dict(), verdict.to_dict() | names)
         ]
         stored_records = [
-            records.add(connection, store.blobs, shop.id, new_record).record
-            for new_record in new_records
+            records.add(connection, store.blobs, shop.id, new_record).record for new_record in new_records
         ]
         cookies = []
         for i in range(people):
@@ -239,8 +234,8 @@ def measure(kind: str, how: argparse.Namespace) -> None:
             else [0.0] * 99
         )
         print(
-            f"  {name:<11}{len(durations):>5}  p50 {cuts[49]:6.0f} ms, p95 {cuts[94]:6.0f} ms, "
-            f"most {1000 * max(durations):6.0f} ms"
+            f"  {name:<11}{len(durations):>5}  p50 {cuts[49]:6.0f} ms, p95 {cuts[94]:6.0f} ms, most "
+            f"{1000 * max(durations):6.0f} ms"
         )
     count = len(all_durations) + len(first)
     print(

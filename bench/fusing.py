@@ -73,11 +73,7 @@ def main() -> int:
         print(json.dumps(measured(options.run, options.queries)))
         return 0
     if options.queries:
-        print(
-            markdown(
-                {"rankgate": run("rankgate", sys.executable, options.queries)}, options.queries
-            )
-        )
+        print(markdown({"rankgate": run("rankgate", sys.executable, options.queries)}, options.queries))
         return 0
     programs = prepared(BENCH / "work" / "env", BENCH / "constraints.txt", BENCH.parent)
     results = {
@@ -92,11 +88,7 @@ def main() -> int:
     print(text)
     page.replace("fusing", text)
     slow, fast = results["ranx"]["seconds"], results["rankgate"]["seconds"]
-    return (
-        0
-        if all(slow[_from_files(each)] >= WANTED * fast[_from_files(each)] for each in FILES)
-        else 1
-    )
+    return 0 if all(slow[_from_files(each)] >= WANTED * fast[_from_files(each)] for each in FILES) else 1
 
 
 def _from_files(method: str) -> str:
@@ -145,11 +137,7 @@ def measured(name: str, queries: int) -> dict[str, Any]:
     for method in RANX if compared else FILES:
         timed(method, lambda method=method: fuse(runs, method))  # type: ignore[misc]
     status = Path("/proc/self/status").read_text()
-    return {
-        "seconds": seconds,
-        "sums": sums,
-        "megabytes": int(status.split("VmHWM:")[1].split()[0]) / 1024,
-    }
+    return {"seconds": seconds, "sums": sums, "megabytes": int(status.split("VmHWM:")[1].split()[0]) / 1024}
 
 
 def lists(queries: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
@@ -168,13 +156,9 @@ def written(queries: int) -> list[str]:
     if not all(path.exists() for path in places):
         for path, (documents, scores) in zip(places, lists(queries), strict=True):
             with path.with_suffix(".new").open("w") as file:
-                for q, (ids, values) in enumerate(
-                    zip(documents.tolist(), scores.tolist(), strict=True)
-                ):
+                for q, (ids, values) in enumerate(zip(documents.tolist(), scores.tolist(), strict=True)):
                     scored_docs = zip(ids, values, strict=True)
-                    file.writelines(
-                        f"q{q} Q0 d{d} {r} {s!r} x\n" for r, (d, s) in enumerate(scored_docs, 1)
-                    )
+                    file.writelines(f"q{q} Q0 d{d} {r} {s!r} x\n" for r, (d, s) in enumerate(scored_docs, 1))
             path.with_suffix(".new").rename(path)
     return [str(path) for path in places]
 
@@ -202,8 +186,7 @@ def by_rankgate(queries: int) -> Ways:
             "score": scores.ravel(),
         }
         return pl.DataFrame(columns).with_columns(
-            pl.format("q{}", "query_id").alias("query_id"),
-            pl.format("d{}", "doc_id").alias("doc_id"),
+            pl.format("q{}", "query_id").alias("query_id"), pl.format("d{}", "doc_id").alias("doc_id")
         )
 
     def fuse(runs: list[pl.DataFrame], method: str) -> Any:  # noqa: ANN401 - a fusion

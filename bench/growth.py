@@ -68,12 +68,7 @@ def collection(
     grades = np.clip(np.floor(worth + 1), 0, 3).astype(int)
     seen = np.argsort(-(worth + rng.normal(size=worth.shape)), axis=1)[:, :judged]
     owner = np.repeat(np.arange(queries), judged)
-    table = {
-        "query_id": owner,
-        "zero": 0,
-        "doc_id": seen.ravel(),
-        "grade": grades[owner, seen.ravel()],
-    }
+    table = {"query_id": owner, "zero": 0, "doc_id": seen.ravel(), "grade": grades[owner, seen.ravel()]}
     _write(table, home / "qrels")
     for system, path in enumerate(paths):
         noise = rng.normal(size=worth.shape) * (1 + 0.1 * system / systems)
@@ -243,14 +238,7 @@ def measure(case: Case, folder: Path) -> list[str]:
     sizes = " / ".join(f"{size:,}" for size in case.sizes)
     figures = [f"{sizes} {case.axis}", " / ".join(f"{cpu:.2f}" for cpu in seconds)]
     ratio = f"{seconds[2] / plain_seconds:.1f}"
-    return [
-        title,
-        *figures,
-        f"{exponent:.2f}",
-        f"{plain_seconds:.2f}",
-        ratio,
-        f"{memory / 1e6:.0f}",
-    ]
+    return [title, *figures, f"{exponent:.2f}", f"{plain_seconds:.2f}", ratio, f"{memory / 1e6:.0f}"]
 
 
 def _least(arguments: list[str], times: int) -> tuple[float, int]:

@@ -56,10 +56,7 @@ def main() -> int:
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "events.parquet"
-        for stage, events, days in (
-            ("daily", options.events, 30),
-            ("doctor", options.events * 3 // 5, 1),
-        ):
+        for stage, events, days in (("daily", options.events, 30), ("doctor", options.events * 3 // 5, 1)):
             written_events = write_log(log, events, days)
             command = [sys.executable, __file__, "--child", stage, str(log)]
             process = subprocess.run(command, check=True, capture_output=True, text=True)
@@ -84,10 +81,7 @@ class Row:
     gigabytes: float
 
 
-WORDS = {
-    "daily": "daily table of {kpis} KPIs, 30 days",
-    "doctor": "log doctor, one day",
-}
+WORDS = {"daily": "daily table of {kpis} KPIs, 30 days", "doctor": "log doctor, one day"}
 
 
 def markdown(rows: list[Row], models: dict[str, float]) -> str:
@@ -112,18 +106,16 @@ def write_log(place: Path, events: int, days: int = 30) -> int:
     connection = duckdb.connect()
     connection.execute(f"SET threads = {THREADS}; SET memory_limit = '1GB'")
     connection.execute(
-        f"COPY (SELECT 's' || n AS query_event_id, "
-        "timestamptz '2026-01-01 00:00:00+00' + to_microseconds(CAST(n * 8.64e10 "
-        f"* {days} / {events // 5} AS BIGINT) + i * 2000000) AS at, CASE WHEN i = 0 THEN 'search' "
-        "WHEN i < 4 OR h % 20 > 10 THEN 'impression' WHEN h % 20 = 0 THEN 'purchase' "
-        "ELSE 'click' END AS kind, CASE WHEN i = 0 THEN 'query ' || h % 50000 END AS query, "
-        "'v' || n // 3 AS session, 'u' || n // 9 AS user, CASE WHEN i > 0 THEN 'd' || "
-        "(h + CASE WHEN i = 4 THEN 1 + h % 3 ELSE i END) % 100000 END AS doc_id, "
-        "CASE WHEN i = 4 AND h % 20 <= 10 THEN 1 + h % 3 WHEN i > 0 THEN i END::INTEGER AS rank, "
-        "CASE WHEN i = 4 AND h % 20 = 0 THEN 10.0 + h % 90 END AS value, "
-        "CASE WHEN i = 0 THEN 10.0 + h % 400 END AS latency_ms, "
-        "CASE WHEN i = 0 THEN h % 4 = 0 END AS cache_hit, CASE WHEN i = 0 THEN 'ok' END AS state, "
-        "n * 5 + i AS source_line FROM (SELECT n, hash(n) % 1000003 AS h, unnest(range(5)) AS i "
+        f"COPY (SELECT 's' || n AS query_event_id, timestamptz '2026-01-01 00:00:00+00' + "
+        "to_microseconds(CAST(n * 8.64e10 * "
+        f"{days} / {events // 5} AS BIGINT) + i * 2000000) AS at, CASE WHEN i = 0 THEN 'search' WHEN i < 4 "
+        "OR h % 20 > 10 THEN 'impression' WHEN h % 20 = 0 THEN 'purchase' ELSE 'click' END AS kind, CASE "
+        "WHEN i = 0 THEN 'query ' || h % 50000 END AS query, 'v' || n // 3 AS session, 'u' || n // 9 AS "
+        "user, CASE WHEN i > 0 THEN 'd' || (h + CASE WHEN i = 4 THEN 1 + h % 3 ELSE i END) % 100000 END AS "
+        "doc_id, CASE WHEN i = 4 AND h % 20 <= 10 THEN 1 + h % 3 WHEN i > 0 THEN i END::INTEGER AS rank, "
+        "CASE WHEN i = 4 AND h % 20 = 0 THEN 10.0 + h % 90 END AS value, CASE WHEN i = 0 THEN 10.0 + h % 400 "
+        "END AS latency_ms, CASE WHEN i = 0 THEN h % 4 = 0 END AS cache_hit, CASE WHEN i = 0 THEN 'ok' END "
+        "AS state, n * 5 + i AS source_line FROM (SELECT n, hash(n) % 1000003 AS h, unnest(range(5)) AS i "
         f"FROM range({events // 5}) t(n))) TO '{place}' (FORMAT parquet)"
     )
     count = connection.execute(f"SELECT count(*) FROM '{place}'").fetchone()

@@ -168,7 +168,5 @@ def _anonymous(process: int) -> int:
         children = " ".join((task / "children").read_text() for task in tasks).split()
     except OSError:
         return 0
-    kilobytes = next(
-        (int(li.split()[1]) for li in status.splitlines() if li.startswith("RssAnon")), 0
-    )
+    kilobytes = next((int(li.split()[1]) for li in status.splitlines() if li.startswith("RssAnon")), 0)
     return kilobytes * 1024 + sum(_anonymous(int(child)) for child in children)

@@ -22,8 +22,7 @@ ADDRESS = re.compile(r"HttpServerTransport\] publish_address \{([^}]+)\}")
 SECONDS, DOCUMENTS, DEPTH = 240, 20_000, 10
 WORDS = [f"word{i}" for i in range(500)]
 FILE = (
-    '[engine]\nkind = "opensearch"\nurl = "{url}"\nindex = "bench"\nsearch = ["body"]\n'
-    f"depth = {DEPTH}\n"
+    f'[engine]\nkind = "opensearch"\nurl = "{{url}}"\nindex = "bench"\nsearch = ["body"]\ndepth = {DEPTH}\n'
 )
 BODY = f"""
 wrk.method = "POST"

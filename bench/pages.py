@@ -116,9 +116,7 @@ def prepare(folder: Path, evaluations: int, ratings: int) -> str:
     return cookie
 
 
-def _add_ratings(
-    connection: Connection, project: int, rng: np.random.Generator, pairs: int
-) -> None:
+def _add_ratings(connection: Connection, project: int, rng: np.random.Generator, pairs: int) -> None:
     """Ratings of all tasks by three raters each, and their assignments."""
     numbers = [users.ensure(connection, f"rater{rater}").id for rater in range(RATERS)]
     tasks = rating_tables.tasks
@@ -239,8 +237,8 @@ def _measure_readers(address: str, cookie: str) -> None:
         reader.join()
     cuts = quantiles(times, n=100)
     print(
-        f"{READERS} readers, {len(times)} pages: p50 {cuts[49]:.3f} s, p95 {cuts[94]:.3f} s, "
-        f"most {max(times):.3f} s"
+        f"{READERS} readers, {len(times)} pages: p50 {cuts[49]:.3f} s, p95 {cuts[94]:.3f} s, most "
+        f"{max(times):.3f} s"
     )
 
 

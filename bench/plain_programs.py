@@ -91,9 +91,7 @@ def page(qrels: str, *runs: str) -> object:
         lines += [f"<tr><th>{run}<td>{row}" for row in cells]
         worst = query_ids.gather(np.argsort(deltas[:, 0])[:20])
         both = lists[0].join(first_rows, _PAIR, how="full", coalesce=True, suffix="_candidate")
-        worst_lists = both.filter(pl.col("query_id").is_in(worst.implode())).sort(
-            "query_id", "rank"
-        )
+        worst_lists = both.filter(pl.col("query_id").is_in(worst.implode())).sort("query_id", "rank")
         rows = worst_lists.select("query_id", "rank", "rank_candidate", "doc_id", "grade").rows()
         lines += [f"<tr><td>{'<td>'.join(map(str, row))}" for row in rows]
     return len("\n".join(lines))
@@ -190,8 +188,7 @@ def agreement(path: str) -> object:
     )
     margin = counts.sum(1)
     between = sum(
-        margin[a] * margin[b] * (levels[a] - levels[b]) ** 2
-        for a, b in combinations(range(len(levels)), 2)
+        margin[a] * margin[b] * (levels[a] - levels[b]) ** 2 for a, b in combinations(range(len(levels)), 2)
     )
     kappa = (observed - expected) / (1 - expected)
     alpha = 1 - (size.sum() - 1) * within / between
@@ -207,9 +204,7 @@ def sampling(baseline: str, candidate: str, model: str, output: str) -> object:
     """
     judgments = _read(model, _QRELS)
     discount = pl.when(pl.col("rank") <= _CUTOFF).then(1 / (pl.col("rank") + 1).log(2)).otherwise(0)
-    runs = [
-        _ranked(path).select(*_PAIR, discount.alias("discount")) for path in (baseline, candidate)
-    ]
+    runs = [_ranked(path).select(*_PAIR, discount.alias("discount")) for path in (baseline, candidate)]
     both = runs[0].join(runs[1], on=_PAIR, how="full", coalesce=True).fill_null(0)
     both = both.filter((pl.col("discount") > 0) | (pl.col("discount_right") > 0))
     both = both.join(judgments, on=_PAIR).sort(_PAIR)
@@ -282,10 +277,7 @@ def database(path: str) -> None:
     content = table.select(pl.concat_str(pl.all(), separator="\x1f")).to_series()
     ids = [f"import-{sha256(text.encode()).hexdigest()}" for text in content]
     numbers = []
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        sqlite3.connect(f"{folder}/plain.db") as connection,
-    ):
+    with tempfile.TemporaryDirectory() as folder, sqlite3.connect(f"{folder}/plain.db") as connection:
         connection.executescript(_TABLES)
         for column, name in zip((*_PAIR, "rater"), ("queries", "documents", "raters"), strict=True):
             names = table[column].unique().sort()

@@ -104,17 +104,12 @@ def by_scipy(baseline: np.ndarray, candidate: np.ndarray, draws: int) -> np.ndar
 
 def by_ranx(baseline: np.ndarray, candidate: np.ndarray, draws: int) -> np.ndarray:
     """One metric after the other."""
-    from ranx.statistical_tests.fisher_randomization_test import (
-        fisher_randomization_test,
-    )
+    from ranx.statistical_tests.fisher_randomization_test import fisher_randomization_test
 
     pairs = zip(baseline.T.copy(), candidate.T.copy(), strict=True)
     result = [fisher_randomization_test(a, b, draws, 0.05, 0) for a, b in pairs]
     return np.array(
-        [
-            test_result[1] if isinstance(test_result, tuple) else test_result
-            for test_result in result
-        ]
+        [test_result[1] if isinstance(test_result, tuple) else test_result for test_result in result]
     )
 
 

@@ -97,9 +97,7 @@ def prepared(url: str, folder: str, raters: int, pairs: int) -> list[tuple[str, 
         }
         queries_documents.add_documents(connection, new_project.id, pl.DataFrame(documents))
         batch = batches.add_batch(connection, new_project.id, "first", strategy="2")
-        batches.add_pairs(
-            connection, batch, pl.DataFrame(rows, ["query_id", "doc_id"], orient="row")
-        )
+        batches.add_pairs(connection, batch, pl.DataFrame(rows, ["query_id", "doc_id"], orient="row"))
         return [_signed_in(connection, new_project.id, f"rater{i}") for i in range(raters)]
 
 
@@ -236,38 +234,25 @@ def measure(kind: str, raters: int, how: argparse.Namespace) -> None:
         def looked() -> tuple[float, float, float]:
             return cpu(process.pid), cpu(host) if host else 0.0, time.process_time()
 
-        measured, cpu_before, cpu_after = asyncio.run(
-            load(address, cookies, think, how.seconds, looked)
-        )
+        measured, cpu_before, cpu_after = asyncio.run(load(address, cookies, think, how.seconds, looked))
     _print(f"{kind}, {raters} raters", measured, how.seconds, cpu_before, cpu_after)
 
 
 def _print(
-    title: str,
-    measured: Measured,
-    seconds: float,
-    before: tuple[float, ...],
-    after: tuple[float, ...],
+    title: str, measured: Measured, seconds: float, before: tuple[float, ...], after: tuple[float, ...]
 ) -> None:
     count = len(measured.times)
     cuts = quantiles([1000 * duration for duration in measured.times], n=100)
     server, host, generator = (b - a for a, b in zip(before, after, strict=True))
     print(f"{title}: {count} ratings in {seconds:g} s, {count / seconds:.1f} a second")
     print(
-        f"  ms: p50 {cuts[49]:.1f}, p95 {cuts[94]:.1f}, p99 {cuts[98]:.1f}, "
-        f"most {1000 * max(measured.times):.1f}; failed: {len(measured.failed)} "
-        f"{sorted(set(measured.failed))}"
+        f"  ms: p50 {cuts[49]:.1f}, p95 {cuts[94]:.1f}, p99 {cuts[98]:.1f}, most "
+        f"{1000 * max(measured.times):.1f}; failed: {len(measured.failed)} {sorted(set(measured.failed))}"
     )
     cpu_ms = [1000 * spent / count for spent in (server, host, generator)]
-    print(
-        f"  CPU ms a rating: server {cpu_ms[0]:.2f}, database {cpu_ms[1]:.2f}, "
-        f"generator {cpu_ms[2]:.2f}"
-    )
+    print(f"  CPU ms a rating: server {cpu_ms[0]:.2f}, database {cpu_ms[1]:.2f}, generator {cpu_ms[2]:.2f}")
     shares = [100 * cpu_seconds / seconds for cpu_seconds in (server, host, generator)]
-    print(
-        f"  of one core: server {shares[0]:.0f} %, database {shares[1]:.0f} %, "
-        f"generator {shares[2]:.0f} %"
-    )
+    print(f"  of one core: server {shares[0]:.0f} %, database {shares[1]:.0f} %, generator {shares[2]:.0f} %")
 
 
 def main() -> None:

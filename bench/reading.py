@@ -91,8 +91,7 @@ def best(who: str, path: Path) -> dict[str, float]:
     """The quickest of some readings, each in its own process."""
     command = [sys.executable, __file__, "--read", who, str(path)]
     readings = [
-        json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-        for _ in range(TIMES)
+        json.loads(subprocess.run(command, check=True, capture_output=True).stdout) for _ in range(TIMES)
     ]
     assert len({reading["rows"] for reading in readings}) == 1
     return min(readings, key=lambda each: each["seconds"])

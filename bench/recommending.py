@@ -53,16 +53,7 @@ PACKAGES = (
     "tabulate",
 )
 ALONE = ("recbole", "recommenders")
-VERSIONS = (
-    "rankgate",
-    "numpy",
-    "polars",
-    "pandas",
-    "torch",
-    "recommenders",
-    "recbole",
-    "torchmetrics",
-)
+VERSIONS = ("rankgate", "numpy", "polars", "pandas", "torch", "recommenders", "recbole", "torchmetrics")
 
 
 @dataclass(frozen=True)
@@ -152,9 +143,7 @@ def measured(users: int, programs: Path) -> list[Row]:
     for _ in range(TURNS):
         for contestant in CONTESTANTS:
             earlier_runs = result.get(contestant.name, [])
-            if users > contestant.most or (
-                earlier_runs and sum(earlier_runs[0]["wall"].values()) > PATIENCE
-            ):
+            if users > contestant.most or (earlier_runs and sum(earlier_runs[0]["wall"].values()) > PATIENCE):
                 continue
             print(f"{users:,} users: {contestant.name} ...", file=sys.stderr, flush=True)
             result.setdefault(contestant.name, []).append(_once(contestant, programs, paths))
@@ -280,9 +269,7 @@ def write(rows: list[Row], programs: Path) -> None:
     }
     RESULTS.write_text(json.dumps(result, indent=1) + "\n")
     line = ", ".join(f"{name} {version}" for name, version in library_versions.items())
-    introduction = (
-        f"Measured on {machine_facts['cpu']}, {machine_facts['cores']} cores, with {line}.\n"
-    )
+    introduction = f"Measured on {machine_facts['cpu']}, {machine_facts['cores']} cores, with {line}.\n"
     page.replace("recommending", introduction + "\n" + markdown(rows))
 
 

@@ -44,10 +44,7 @@ def main() -> int:
     card = [program, "scorecard", str(home / "qrels.parquet"), str(home / "run.parquet")]
     card += ["--train", str(home / "train.parquet"), "--resamples", "8", "--format", "json"]
     sliced = [*card, "--users", str(home / "users.csv"), "--slice", "group"]
-    measurements = {
-        "alone": once(card, LIMIT),
-        f"with {PARTS} slices of users": once(sliced, LIMIT),
-    }
+    measurements = {"alone": once(card, LIMIT), f"with {PARTS} slices of users": once(sliced, LIMIT)}
     text = markdown(options.users, measurements)
     print(text)
     return int(max(measurement.resident for measurement in measurements.values()) >= MOST)
@@ -74,10 +71,7 @@ def _grades(table: NDArray[np.int32]) -> dict[str, Any]:
 
 
 def _written(
-    into: Path,
-    matrix: Path,
-    names: tuple[str, str],
-    more: Callable[[NDArray[np.int32]], dict[str, Any]],
+    into: Path, matrix: Path, names: tuple[str, str], more: Callable[[NDArray[np.int32]], dict[str, Any]]
 ) -> None:
     """A matrix of items as rows of a user and an item."""
     if into.exists():

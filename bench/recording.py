@@ -44,10 +44,7 @@ def main() -> int:
         store = {"store": f"{folder}/store.db", "project": "bench"}
         with Store.create(store["store"]) as new_store, new_store.write() as connection:
             projects.add(connection, "bench")
-        timings = [
-            _timed("a store in SQLite", **store),
-            _timed("a folder", to=f"{folder}/history"),
-        ]
+        timings = [_timed("a store in SQLite", **store), _timed("a folder", to=f"{folder}/history")]
         begin = time.perf_counter()
         series = rankgate.history("nDCG@10", **store).series
         followed = time.perf_counter() - begin
@@ -63,9 +60,7 @@ def _timed(what: str, **place: str) -> Timed:
     for day in range(1, TIMES + 1):
         result = _evaluation(rng)
         begin = time.perf_counter()
-        rankgate.record(
-            result, at=f"2026-03-{day:02}", provenance=rankgate.Provenance("r", "b"), **place
-        )
+        rankgate.record(result, at=f"2026-03-{day:02}", provenance=rankgate.Provenance("r", "b"), **place)
         durations.append(time.perf_counter() - begin)
     return Timed(what, durations[0], median(durations[1:]))
 

@@ -73,9 +73,7 @@ def row(workload: str, title: str, contestant: Contestant, measured: Repeated) -
 
 def agree(means: Mapping[str, float], ours: Mapping[str, float]) -> bool:
     """Whether the same five means are as good as equal."""
-    return set(means) == set(ours) and all(
-        abs(means[metric] - ours[metric]) <= TOLERANCE for metric in ours
-    )
+    return set(means) == set(ours) and all(abs(means[metric] - ours[metric]) <= TOLERANCE for metric in ours)
 
 
 def markdown(rows: Sequence[Row], limit: float) -> str:
@@ -116,7 +114,5 @@ def _ratio(entry: Row, rows: Sequence[Row], seconds: float) -> str:
     """Times our own on the same workload, in memory or from files as the contestant."""
     in_memory = entry.contestant.endswith(("dicts", "frames"))
     name = "rankgate, dicts" if in_memory else "rankgate eval"
-    rankgate_row = next(
-        (r for r in rows if (r.workload, r.contestant) == (entry.workload, name)), None
-    )
+    rankgate_row = next((r for r in rows if (r.workload, r.contestant) == (entry.workload, name)), None)
     return f"{seconds / rankgate_row.best:.2f}" if rankgate_row and rankgate_row.best else ""

@@ -31,15 +31,7 @@ from measure import Repeated, alternating
 BENCH = Path(__file__).parent
 WORK = BENCH / "work"
 RESULTS = BENCH / "results.json"
-NAMES = (
-    "small",
-    "small-shuffled",
-    "passages",
-    "passages-shuffled",
-    "users",
-    "users-shuffled",
-    "huge",
-)
+NAMES = ("small", "small-shuffled", "passages", "passages-shuffled", "users", "users-shuffled", "huge")
 LIMIT = 300.0  # seconds until a contestant is ended
 PATIENCE = 45.0  # seconds of one contestant on one workload, after which it is not repeated
 TIMES = {"small": 9, "huge": 3}  # executions, else five
@@ -63,9 +55,7 @@ def main() -> int:
         participants = contestants(name, quick=options.quick)
         if needed is not None:
             participants = [
-                contestant
-                for contestant in participants
-                if contestant.name in needed[name] | {OURS.name}
+                contestant for contestant in participants if contestant.name in needed[name] | {OURS.name}
             ]
         measured = _measured(name, programs, participants)
         rows += [replace(row, circumstances=circumstances) for row in measured]
@@ -95,8 +85,7 @@ def _measured(name: str, programs: Path, who: list[Contestant]) -> list[table.Ro
     for in_process, times in ((False, TIMES.get(name.partition("-")[0], 5)), (True, INSIDE)):
         group = [contestant for contestant in who if contestant.inside is in_process]
         commands = {
-            contestant.name: contestant.command(programs, Path(qrels), Path(run))
-            for contestant in group
+            contestant.name: contestant.command(programs, Path(qrels), Path(run)) for contestant in group
         }
         measured |= alternating(commands, times, LIMIT, PATIENCE)
     rows = [table.row(name, title, contestant, measured[contestant.name]) for contestant in who]

@@ -39,9 +39,7 @@ AT_ONCE, SECONDS, DOCUMENTS = 16, 0.02, 10
 QUERIES, TIMES = 4000, 3
 WANTED = 0.9  # of the ideal rate
 
-ANSWER = json.dumps(
-    {"hits": [{"id": f"doc{i}", "score": DOCUMENTS - i} for i in range(DOCUMENTS)]}
-).encode()
+ANSWER = json.dumps({"hits": [{"id": f"doc{i}", "score": DOCUMENTS - i} for i in range(DOCUMENTS)]}).encode()
 REPLY = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(ANSWER), ANSWER)
 SLEEPER = (
     '[engine]\nkind = "http"\nurl = "{url}/search"\nhits = "hits"\nid = "id"\nscore = "score"\n'
@@ -67,13 +65,9 @@ def main() -> int:
     ideal = AT_ONCE / SECONDS
     with sleeping() as url:
         snapshot_rows = [
-            taken("rankgate snapshot, 20 ms", SLEEPER.format(url=url), count, ideal)
-            for _ in range(TIMES)
+            taken("rankgate snapshot, 20 ms", SLEEPER.format(url=url), count, ideal) for _ in range(TIMES)
         ]
-        rows = [
-            max(snapshot_rows, key=lambda row: row.rate),
-            *wrk("wrk, 20 ms", f"{url}/search?q=x", ideal),
-        ]
+        rows = [max(snapshot_rows, key=lambda row: row.rate), *wrk("wrk, 20 ms", f"{url}/search?q=x", ideal)]
     with node() as url:
         if url:
             rows.append(taken("rankgate snapshot, OpenSearch", FILE.format(url=url), count))
@@ -90,9 +84,7 @@ def taken(what: str, file: str, count: int, ideal: float | None = None) -> Row:
     with tempfile.TemporaryDirectory() as folder:
         engine = Path(folder) / "engine.toml"
         engine.write_text(f"{file}[snapshot]\nconcurrency = {AT_ONCE}\n")
-        queries = {
-            f"q{i}": " ".join(WORDS[i * j % len(WORDS)] for j in (1, 3)) for i in range(count)
-        }
+        queries = {f"q{i}": " ".join(WORDS[i * j % len(WORDS)] for j in (1, 3)) for i in range(count)}
         snapshot(engine, dict(list(queries.items())[:200]), Path(folder) / "warm.run")
         begin = time.process_time()
         result = snapshot(engine, queries, Path(folder) / "bench.run")

@@ -179,9 +179,7 @@ def _collected(folder: Path, spark: Any) -> Any:
         F.transform(sorted_items, lambda each: each.doc_id.cast("double")).alias("prediction")
     )
     truth = spark.read.parquet(str(folder / "qrels-numbers.parquet"))
-    labels = truth.groupBy("query_id").agg(
-        F.collect_list(F.col("doc_id").cast("double")).alias("label")
-    )
+    labels = truth.groupBy("query_id").agg(F.collect_list(F.col("doc_id").cast("double")).alias("label"))
     return lists.join(labels, "query_id").cache()
 
 
@@ -289,10 +287,7 @@ def ratios(rows: dict[str, Row]) -> Iterator[str]:
         for rankgate_name in ("rankgate on Spark, local[2]", two_cores):
             if peer_row and rankgate_name in rows:
                 times = peer_row.each / rows[rankgate_name].each
-                yield (
-                    f"{name}: {times:.1f} times the processor time a metric of {rankgate_name} "
-                    "(aim: 5)"
-                )
+                yield (f"{name}: {times:.1f} times the processor time a metric of {rankgate_name} (aim: 5)")
     if {two_cores, one_core} <= {*rows}:
         times = rows[one_core].wall / rows[two_cores].wall
         yield f"local[1] over local[2]: {times:.2f} in wall time (aim: 1.25)"
@@ -355,11 +350,7 @@ def by_executors() -> None:
 
 
 def _growth_line(
-    rows: int,
-    metrics: int,
-    label: str,
-    measurement: dict[str, Any] | None,
-    means: dict[str, float],
+    rows: int, metrics: int, label: str, measurement: dict[str, Any] | None, means: dict[str, float]
 ) -> str:
     if measurement is None:
         return f"| {rows:,} | {metrics} | {label} | failed | | | | | | |"

@@ -55,10 +55,7 @@ _GIGABYTE = 1e9
 
 TARGETS = (
     Target(
-        "6,980 x 1,000: wall time over pytrec_eval-terrier's",
-        1 / 7,
-        (_PASSAGES, _EVAL),
-        (_PASSAGES, _PYTREC),
+        "6,980 x 1,000: wall time over pytrec_eval-terrier's", 1 / 7, (_PASSAGES, _EVAL), (_PASSAGES, _PYTREC)
     ),
     Target(
         "6,980 x 1,000: anonymous memory over pytrec_eval-terrier's",
@@ -73,12 +70,7 @@ TARGETS = (
         (_PASSAGES, _EVAL),
         (_PASSAGES, who.SCAN.name),
     ),
-    Target(
-        "6,980 x 1,000: wall time shuffled over sorted",
-        2,
-        (_SHUFFLED, _EVAL),
-        (_PASSAGES, _EVAL),
-    ),
+    Target("6,980 x 1,000: wall time shuffled over sorted", 2, (_SHUFFLED, _EVAL), (_PASSAGES, _EVAL)),
     Target(
         "6,980 x 1,000: anonymous memory shuffled over sorted",
         2,
@@ -86,24 +78,11 @@ TARGETS = (
         (_PASSAGES, _EVAL),
         "memory",
     ),
-    Target(
-        "50 x 1,000: wall time over a bare interpreter's",
-        1.5,
-        (_SMALL, _EVAL),
-        (_SMALL, who.BARE.name),
-    ),
-    Target(
-        "50 x 1,000: wall time over ir_measures'",
-        1.6,
-        (_SMALL, _EVAL),
-        (_SMALL, who.IR_MEASURES.name),
-    ),
+    Target("50 x 1,000: wall time over a bare interpreter's", 1.5, (_SMALL, _EVAL), (_SMALL, who.BARE.name)),
+    Target("50 x 1,000: wall time over ir_measures'", 1.6, (_SMALL, _EVAL), (_SMALL, who.IR_MEASURES.name)),
     Target("1,000,000 x 100: anonymous memory in GB", 3, (_HUGE, _EVAL), None, "memory"),
     Target(
-        "1,000,000 x 100: wall time over a bare Polars scan's",
-        2.5,
-        (_HUGE, _EVAL),
-        (_HUGE, who.SCAN.name),
+        "1,000,000 x 100: wall time over a bare Polars scan's", 2.5, (_HUGE, _EVAL), (_HUGE, who.SCAN.name)
     ),
     Target(
         "1,000,000 x 100: wall time over a bare Polars scan's in batches",
@@ -165,7 +144,5 @@ def markdown(result: Sequence[Outcome]) -> str:
     labels = {None: "not measured", True: "met", False: "not met"}
     for outcome in result:
         measured = "" if outcome.measured is None else f"{outcome.measured:.3f}"
-        lines.append(
-            f"| {outcome.title} | {outcome.bound:.3f} | {measured} | {labels[outcome.met]} |"
-        )
+        lines.append(f"| {outcome.title} | {outcome.bound:.3f} | {measured} | {labels[outcome.met]} |")
     return "\n".join(lines) + "\n"

@@ -102,9 +102,7 @@ def _write(
 ) -> None:
     with path.open("wb") as out:
         for queries in _pieces(workload):
-            make(workload, queries).write_csv(
-                out, separator=" ", include_header=False, float_precision=6
-            )
+            make(workload, queries).write_csv(out, separator=" ", include_header=False, float_precision=6)
 
 
 def _pieces(workload: Workload) -> Iterator[NDArray[np.int64]]:

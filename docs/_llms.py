@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 _TREE = re.compile(r"```\{toctree\}\n(?P<options>(?::.*\n)+)\n(?P<pages>[^`]+)```")
 _ABOUT = (
-    "Evaluate, compare and gate search and recommendation rankings: exact metrics by named "
-    "conventions, explanations, comparisons, and decisions by a policy."
+    "Evaluate, compare and gate search and recommendation rankings: exact metrics by named conventions, "
+    "explanations, comparisons, and decisions by a policy."
 )
 _RULES = """\
 - `rankgate COMMAND --help` and `rankgate COMMAND --format json` are the contract; exit codes: 0 done or pass, 1 a gate failed,

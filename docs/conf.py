@@ -73,11 +73,7 @@ def _described(app, what, name, obj, options, lines):  # noqa: ANN001, ANN202, A
     if what in {"attribute", "property"}:
         lines.insert(0, "\\")  # nothing, as RST reads it
     elif what == "class" and not any("Attributes:" in line for line in lines):
-        result = (
-            inspect.getdoc(base) or ""
-            for base in obj.__mro__[1:]
-            if base.__module__[:8] == "rankgate"
-        )
+        result = (inspect.getdoc(base) or "" for base in obj.__mro__[1:] if base.__module__[:8] == "rankgate")
         docstring = next((text for text in result if "Attributes:" in text), "")
         lines += ["", *docstring[docstring.find("Attributes:") :].splitlines()] if docstring else []
 
@@ -98,14 +94,10 @@ def _navigated(app, pagename, templatename, context, doctree):  # noqa: ANN001, 
 def _reachable(app, pagename, templatename, context, doctree):  # noqa: ANN001, ANN202, ARG001 - Sphinx's event
     """What is wider than its place can be moved with keys; captions of the sidebar have a level."""
     tree = _navigation(app.builder).seen_from(app.builder.get_target_uri(pagename))
-    context["furo_navigation_tree"] = tree.replace(
-        'role="heading"', 'role="heading" aria-level="2"'
-    )
+    context["furo_navigation_tree"] = tree.replace('role="heading"', 'role="heading" aria-level="2"')
     if "body" in context:
         body = context["body"].replace("<pre>", '<pre tabindex="0">')
-        context["body"] = body.replace(
-            '<div class="table-wrapper', '<div tabindex="0" class="table-wrapper'
-        )
+        context["body"] = body.replace('<div class="table-wrapper', '<div tabindex="0" class="table-wrapper')
 
 
 def _texts(app, exception):  # noqa: ANN001, ANN202 - Sphinx's event

@@ -43,17 +43,13 @@ def loop(inputs: int, seed: int, names: Sequence[str], seconds: float, memory: i
             command = [sys.executable, str(CHILD), str(notes), ",".join(names), str(corpus)]
             artifact_prefix = f"-artifact_prefix={folder}/"
             process = subprocess.run(
-                [*command, *limits, *options, artifact_prefix],
-                capture_output=True,
-                check=False,
-                text=True,
+                [*command, *limits, *options, artifact_prefix], capture_output=True, check=False, text=True
             )
             begun += 1
             number = _counted(tally, notes)
             if process.returncode:
                 kind = next(
-                    (fault_kind for fault_kind in _SIGNS if _SIGNS[fault_kind] in process.stderr),
-                    "crash",
+                    (fault_kind for fault_kind in _SIGNS if _SIGNS[fault_kind] in process.stderr), "crash"
                 )
                 last = names[number or 0]  # the last that was written down, or near it
                 tally.add(kind, f"{kind} near {last}", (last, -1, process.stderr[-2000:]))

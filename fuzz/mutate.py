@@ -141,9 +141,7 @@ def _flip(chance: random.Random, data: bytes, other: bytes) -> bytes:  # noqa: A
     if not data:
         return b"\x00"
     position = chance.randrange(len(data))
-    return (
-        data[:position] + bytes([data[position] ^ 1 << chance.randrange(8)]) + data[position + 1 :]
-    )
+    return data[:position] + bytes([data[position] ^ 1 << chance.randrange(8)]) + data[position + 1 :]
 
 
 def _byte(chance: random.Random, data: bytes, other: bytes) -> bytes:  # noqa: ARG001

@@ -41,9 +41,7 @@ def main() -> int:
         import own as engine  # type: ignore[no-redef]
 
         result = "our own loop, damage by chance, not guided by coverage"
-    print(
-        f"{options.inputs} inputs, {len(names)} formats, seed {options.seed}; {result}", flush=True
-    )
+    print(f"{options.inputs} inputs, {len(names)} formats, seed {options.seed}; {result}", flush=True)
     tally = engine.loop(options.inputs, options.seed, names, options.seconds, options.memory)
     engine.save(tally, FAULTS, options.seed, names)
     for kind in ("contents", "error", "traceback", "hang", "memory", "crash"):

@@ -76,9 +76,7 @@ WRITTEN: dict[str, tuple[bytes, ...]] = {
         b'{"result": [{"id": 7, "score": 0.5}], "status": "ok", "time": 0.1}',
     ),
     "weaviate": (b'{"data": {"Get": {"Shop": [{"_additional": {"id": "a", "score": "1"}}]}}}',),
-    "meilisearch": (
-        b'{"hits": [{"id": 1}], "query": "a", "processingTimeMs": 1, "estimatedTotalHits": 1}',
-    ),
+    "meilisearch": (b'{"hits": [{"id": 1}], "query": "a", "processingTimeMs": 1, "estimatedTotalHits": 1}',),
     "typesense": (
         (
             b'{"found": 1, "hits": [{"document": {"id": "a"}}], "search_time_ms": 1, '

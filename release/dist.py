@@ -28,17 +28,14 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folders = [Path(name) / folder_name for folder_name in ("one", "another")]
         first_hashes, second_hashes = (
-            {distribution.name: _hash(distribution) for distribution in _built(folder)}
-            for folder in folders
+            {distribution.name: _hash(distribution) for distribution in _built(folder)} for folder in folders
         )
         if first_hashes != second_hashes:
             print(f"not reproducible: {first_hashes} and {second_hashes}", file=sys.stderr)
             return 1
         shutil.rmtree(DIST, ignore_errors=True)
         shutil.copytree(folders[0] / "dist", DIST)
-        (DIST / "SHA256SUMS").write_text(
-            "".join(f"{sha}  {file}\n" for file, sha in first_hashes.items())
-        )
+        (DIST / "SHA256SUMS").write_text("".join(f"{sha}  {file}\n" for file, sha in first_hashes.items()))
         home = Path(name) / "empty"
         venv.create(home, with_pip=True)
         python = str(home / "bin" / "python")
@@ -56,21 +53,14 @@ def _built(folder: Path) -> list[Path]:
     packed = _git("archive", "HEAD")
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         archive.extractall(source, filter="data")
-    environ = {
-        **os.environ,
-        "SOURCE_DATE_EPOCH": _git("log", "-1", "--format=%ct").decode().strip(),
-    }
+    environ = {**os.environ, "SOURCE_DATE_EPOCH": _git("log", "-1", "--format=%ct").decode().strip()}
     hatch = [sys.executable, "-m", "hatchling", "build", "-d", str(dist)]
-    subprocess.run(
-        [*hatch, "-t", "sdist"], cwd=source, env=environ, check=True, capture_output=True
-    )
+    subprocess.run([*hatch, "-t", "sdist"], cwd=source, env=environ, check=True, capture_output=True)
     (sdist,) = dist.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         archive.extractall(folder / "unpacked", filter="data")
     (unpacked,) = (folder / "unpacked").iterdir()
-    subprocess.run(
-        [*hatch, "-t", "wheel"], cwd=unpacked, env=environ, check=True, capture_output=True
-    )
+    subprocess.run([*hatch, "-t", "wheel"], cwd=unpacked, env=environ, check=True, capture_output=True)
     return sorted(dist.iterdir())
 
 

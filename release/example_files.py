@@ -155,8 +155,7 @@ relative = 0.05
     "families.toml": '[families]\ngpt = ["judge", "c", "queries"]\nother = ["a", "b"]\n',
     "table.md": "| system | nDCG@10 | P@10 |\n|---|---|---|\n| old | 0.512 | 0.404 |\n"
     "| new | 0.541 | 0.420 |\n",
-    "table.tex": "system & Prec. & nDCG@10 \\\\\nold & 0.402 & 0.512 \\\\\n"
-    "new & 0.421 & 0.541 \\\\\n",
+    "table.tex": "system & Prec. & nDCG@10 \\\\\nold & 0.402 & 0.512 \\\\\nnew & 0.421 & 0.541 \\\\\n",
     "costs.txt": "Q0 1.0\n",
     "metrics.txt": "PrecisionCWLMetric(5)\nRBPCWLMetric(0.8)\n",
     "mine.py": """\
@@ -398,11 +397,7 @@ def _search(folder: Path, rng: random.Random) -> dict[str, dict[str, int]]:
     )
     _lines(
         folder / "gains.txt",
-        (
-            f"{q} 0 {doc} {grade / 3:.4f}"
-            for q, docs in grades.items()
-            for doc, grade in docs.items()
-        ),
+        (f"{q} 0 {doc} {grade / 3:.4f}" for q, docs in grades.items() for doc, grade in docs.items()),
     )
     _csv(
         folder / "judgments.csv",
@@ -418,9 +413,7 @@ def _search(folder: Path, rng: random.Random) -> dict[str, dict[str, int]]:
     texts = {query: " ".join(rng.sample(WORDS, 2)) for query in QUERIES}
     _lines(folder / "queries.tsv", (f"{query}\t{text}" for query, text in texts.items()))
     _csv(folder / "queries.csv", "query_id,text", texts.items())
-    _csv(
-        folder / "tags.csv", "query_id,intent", ((q, rng.choice(["buy", "know"])) for q in QUERIES)
-    )
+    _csv(folder / "tags.csv", "query_id,intent", ((q, rng.choice(["buy", "know"])) for q in QUERIES))
     documents = {
         doc: " ".join([*rng.choices(WORDS, k=30), *texts[query].split() * grade])
         for query, docs in grades.items()
@@ -437,10 +430,7 @@ def _search(folder: Path, rng: random.Random) -> dict[str, dict[str, int]]:
     _csv(folder / "pages.csv", "doc_id,text", documents.items())
     _csv(folder / "paragraphs.csv", "doc_id,text", halves)
     for name, table in (("corpus", documents.items()), ("corpus.new", halves)):
-        _lines(
-            folder / f"{name}.jsonl",
-            (json.dumps({"_id": doc, "text": text}) for doc, text in table),
-        )
+        _lines(folder / f"{name}.jsonl", (json.dumps({"_id": doc, "text": text}) for doc, text in table))
     _lines(
         folder / "titles.jsonl",
         (json.dumps({"doc_id": doc, "title": text[:20]}) for doc, text in documents.items()),
@@ -472,8 +462,7 @@ def _judging(folder: Path, rng: random.Random, grades: dict[str, dict[str, int]]
     def rated(mistakes: float) -> dict[str, dict[str, int]]:
         return {
             query: {
-                doc: rng.randrange(4) if rng.random() < mistakes else grade
-                for doc, grade in docs.items()
+                doc: rng.randrange(4) if rng.random() < mistakes else grade for doc, grade in docs.items()
             }
             for query, docs in grades.items()
         }
@@ -577,12 +566,7 @@ def _log(rng: random.Random, grades: dict[str, dict[str, int]]) -> Iterable[dict
         search, timestamp = f"{query}/{counts[query]}", 1_771_200_000_000 + moment_of_search
         common = {"query_id": search, "client_id": f"u{user}", "session_id": f"v{number // 2}"}
         attributes = {"variant": variant, "latency_ms": round(rng.lognormvariate(5, 0.3), 1)}
-        yield {
-            **common,
-            "user_query": query,
-            "query_attributes": attributes,
-            "timestamp": timestamp,
-        }
+        yield {**common, "user_query": query, "query_attributes": attributes, "timestamp": timestamp}
         noise = NOISE[variant]
         scores = {doc: grade + rng.gauss(0, noise) for doc, grade in grades[query].items()}
         for rank, doc in enumerate(sorted(scores, key=lambda doc: -scores[doc])[:10]):
@@ -611,25 +595,16 @@ def _online(folder: Path, rng: random.Random, grades: dict[str, dict[str, int]])
     for launch in range(1, 17):
         truth = rng.gauss(0.01, 0.02)
         rows.append((launch, "offline", "nDCG@10", round(truth, 4), ""))
-        rows.append(
-            (launch, "online", "search_ctr", round(truth / 2 + rng.gauss(0, 0.003), 4), 0.003)
-        )
+        rows.append((launch, "online", "search_ctr", round(truth / 2 + rng.gauss(0, 0.003), 4), 0.003))
     _csv(folder / "experiments.csv", "experiment,side,name,delta,standard_error", rows)
     share = {"shoes": 0.55, "coat": 0.25, "scarf": 0.15, "hat": 0.05}
     offers = rng.choices(list(share), list(share.values()), k=2000)
     _csv(
         folder / "log.csv",
         "action,reward,bought,propensity,new_policy",
-        (
-            (offer, int(rng.random() < 0.1), int(rng.random() < 0.1), share[offer], 0.25)
-            for offer in offers
-        ),
+        ((offer, int(rng.random() < 0.1), int(rng.random() < 0.1), share[offer], 0.25) for offer in offers),
     )
-    _csv(
-        folder / "new.csv",
-        "action,position,probability",
-        ((o, p, 0.25) for o in share for p in (1, 2)),
-    )
+    _csv(folder / "new.csv", "action,position,probability", ((o, p, 0.25) for o in share for p in (1, 2)))
     _csv(
         folder / "users.csv",
         "user_id,arm,spend,visits",

@@ -30,14 +30,13 @@ IMPORTS = {
     "ranx": "import ranx",
 }
 VALUES = {
-    "rankgate": "import rankgate; from rankgate.metrics import nDCG; "
-    "rankgate.evaluate('qrels.txt', 'a.run', [nDCG @ 10])",
+    "rankgate": "import rankgate; from rankgate.metrics import nDCG; rankgate.evaluate('qrels.txt', 'a.run', "
+    "[nDCG @ 10])",
     "ir_measures": "import ir_measures as m; m.calc_aggregate([m.nDCG @ 10], "
     "list(m.read_trec_qrels('qrels.txt')), list(m.read_trec_run('a.run')))",
     "pytrec_eval-terrier": "import pytrec_eval as p; q, r = open('qrels.txt'), open('a.run'); "
     "p.RelevanceEvaluator(p.parse_qrel(q), {'ndcg_cut.10'}).evaluate(p.parse_run(r))",
-    "ranx": "from ranx import Qrels, Run, evaluate; "
-    "evaluate(Qrels.from_file('qrels.txt', kind='trec'), "
+    "ranx": "from ranx import Qrels, Run, evaluate; evaluate(Qrels.from_file('qrels.txt', kind='trec'), "
     "Run.from_file('a.run', kind='trec'), 'ndcg@10')",
 }
 
@@ -55,8 +54,7 @@ def main() -> int:
             starts[name] = min(starts[name], _seconds(home, IMPORTS[name]))
             values[name] = min(values[name], _seconds(home, VALUES[name]))
     rows = [
-        (name, *_size(home), f"{starts[name]:.2f}", f"{values[name]:.2f}")
-        for name, home in homes.items()
+        (name, *_size(home), f"{starts[name]:.2f}", f"{values[name]:.2f}") for name, home in homes.items()
     ]
     header = ("tool", "version", "packages", "MB", "import, s", "nDCG@10 of two files, s")
     tables.write("footprint", header, rows)

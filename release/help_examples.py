@@ -43,12 +43,11 @@ ENDINGS = {
     "rankgate serve --store judging.db": SERVES,
     "rankgate serve --store postgresql://rankgate@db/judging --host 0.0.0.0 --behind-proxy": SERVER,
     "rankgate record gate.json --store https://search.example.org --project shop": SERVER,
-    "rankgate history search_ctr --store https://search.example.org --project shop "
-    "--since 2026-01-01": SERVER,
-    "rankgate rate pool.csv --queries queries.csv --documents docs.csv -o llm.jsonl "
-    "--llm MODEL --key-from API_KEY --prices 0.5 1.5 --ceiling 20": MODEL,
-    "rankgate rate first --project shop --store sqlite:///judging.db "
-    "--llm MODEL --key-from API_KEY": MODEL,
+    "rankgate history search_ctr --store https://search.example.org --project shop --since "
+    "2026-01-01": SERVER,
+    "rankgate rate pool.csv --queries queries.csv --documents docs.csv -o llm.jsonl --llm MODEL --key-from "
+    "API_KEY --prices 0.5 1.5 --ceiling 20": MODEL,
+    "rankgate rate first --project shop --store sqlite:///judging.db --llm MODEL --key-from API_KEY": MODEL,
 }
 """Examples that end with another exit code, and why."""
 
@@ -61,11 +60,7 @@ FEWER = {
 }
 """Where an example repeats one path many times, what it runs with, so that it takes a second."""
 
-ENVIRONMENT = {
-    "RANKGATE_STORE": "judging.db",
-    "RANKGATE_HASH_KEY": "a key of the examples",
-    "NO_COLOR": "1",
-}
+ENVIRONMENT = {"RANKGATE_STORE": "judging.db", "RANKGATE_HASH_KEY": "a key of the examples", "NO_COLOR": "1"}
 
 _MISSING = re.compile(r"pip install 'rankgate\[(\w+)\]'")
 
@@ -154,9 +149,7 @@ def _preformatted(text: str) -> Iterator[str]:
             yield from (" ".join(line.split()) for line in paragraph.splitlines())
 
 
-def _commands(
-    name: str, group: click.Group, context: click.Context
-) -> Iterator[tuple[str, click.Command]]:
+def _commands(name: str, group: click.Group, context: click.Context) -> Iterator[tuple[str, click.Command]]:
     """A command and those below it, with their names."""
     command = group.get_command(context, name)
     assert command is not None
@@ -222,9 +215,7 @@ def _run_here(command: str, lines: list[str], world: Path, place: Path) -> NoRet
             for stream, name in ((1, "stdout"), (2, "stderr")):
                 flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
                 os.dup2(os.open(place / name, flags), stream)
-            ending = Ending(
-                command, line, _code(line), (place / "stderr").read_text(errors="replace")
-            )
+            ending = Ending(command, line, _code(line), (place / "stderr").read_text(errors="replace"))
             with (place / "endings").open("a") as file:
                 file.write(json.dumps(asdict(ending)) + "\n")
             if ending.extra:  # the examples after it may read what it did not write
@@ -261,9 +252,7 @@ def words(line: str) -> list[str]:
         line = line.replace(repeated, fewer)
     arguments = shlex.split(re.split(r" >>? ", line)[0])
     patterns = {
-        word: sorted(map(str, Path().glob(word)))
-        for word in arguments
-        if "*" in word and "=" not in word
+        word: sorted(map(str, Path().glob(word))) for word in arguments if "*" in word and "=" not in word
     }
     return [name for word in arguments for name in patterns.get(word, [word])]
 

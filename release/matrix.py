@@ -82,12 +82,7 @@ def _cell(version: str, kind: str, wheel: Path) -> str:
     if installation.returncode:
         missing = re.findall(r"No matching distribution found for (\S+)", installation.stderr)
         return f"no wheels of {', '.join(missing) or 'some packages'}"
-    smoke = [
-        sys.executable,
-        str(ROOT / "release" / "smoke.py"),
-        str(programs / "python"),
-        "--extras",
-    ]
+    smoke = [sys.executable, str(ROOT / "release" / "smoke.py"), str(programs / "python"), "--extras"]
     if subprocess.run(smoke, check=False).returncode:
         return "smoke tests failed"
     return _tested(programs, version)

@@ -142,9 +142,7 @@ def changed_files(revision: str) -> list[str]:
     """Files that differ from a revision, and files that git does not track."""
     commands = (["diff", "--name-only", revision], ["ls-files", "--others", "--exclude-standard"])
     outputs = (
-        subprocess.run(
-            ["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True
-        ).stdout
+        subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout
         for arguments in commands
     )
     return sorted({line for output in outputs for line in output.splitlines()})
@@ -156,24 +154,17 @@ def touched_tests(files: list[str]) -> list[str]:
         return ["tests", "src"]
     names = {str(path.relative_to(ROOT)): name for name, path in MODULES.items()}
     changed = {names[file] for file in files if file in names}
-    folders = {
-        str(Path(file).parent) for file in files if file.startswith("src/") and file not in names
-    }
+    folders = {str(Path(file).parent) for file in files if file.startswith("src/") and file not in names}
     changed |= {name for path, name in names.items() if str(Path(path).parent) in folders}
     other_paths = {
         "/".join(Path(file).parts[:2]) for file in files if not file.startswith(("src/", "tests/"))
     }
-    paths = {
-        file
-        for file in files
-        if file.startswith("src/") and file in names and (ROOT / file).exists()
-    }
+    paths = {file for file in files if file.startswith("src/") and file in names and (ROOT / file).exists()}
     for name, path in MODULES.items():
         if not path.name.startswith("test_"):
             continue
         data_file_changed = any(
-            file.startswith(f"{path.parent.relative_to(ROOT)}/") and file not in names
-            for file in files
+            file.startswith(f"{path.parent.relative_to(ROOT)}/") and file not in names for file in files
         )
         text = path.read_text()
         if (

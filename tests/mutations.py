@@ -185,12 +185,8 @@ def sampled(source: Path, count: int, seed: int, also: Path | None = None) -> li
     candidates = unique(source)
     if also:
         other_changes = unique(also)
-        candidates = {
-            content: change for content, change in candidates.items() if content in other_changes
-        }
-    shuffled = sorted(
-        candidates, key=lambda content: hashlib.sha256(f"{seed}{content}".encode()).digest()
-    )
+        candidates = {content: change for content, change in candidates.items() if content in other_changes}
+    shuffled = sorted(candidates, key=lambda content: hashlib.sha256(f"{seed}{content}".encode()).digest())
     sample: list[Change] = []
     for change in map(candidates.__getitem__, shuffled):
         if len(sample) < count and not any(change.overlaps(earlier) for earlier in sample):
@@ -206,9 +202,7 @@ def build_in(chosen: Iterable[Change], source: Path) -> None:
         path = source / change.file
         lines = path.read_bytes().split(b"\n")
         line = lines[change.line - 1]
-        switch = (
-            f"(({change.new}) if __import__('rankgate_changes').on({number}) else ({change.old}))"
-        )
+        switch = f"(({change.new}) if __import__('rankgate_changes').on({number}) else ({change.old}))"
         lines[change.line - 1] = line[: change.begin] + switch.encode() + line[change.end :]
         path.write_bytes(b"\n".join(lines))
 
@@ -230,9 +224,7 @@ def run(source: Path, words: Iterable[str], **environment: str) -> bool:
     except subprocess.TimeoutExpired:
         return False
     if "REACHED" in environment and process.returncode:
-        sys.stdout.write(
-            f"these fail without any change, and do not count:\n{process.stdout[-2000:]}"
-        )
+        sys.stdout.write(f"these fail without any change, and do not count:\n{process.stdout[-2000:]}")
     return not process.returncode
 
 
@@ -257,8 +249,7 @@ def reaching(source: Path, folder: Path, tests: list[str]) -> dict[int, list[str
     for number in imported:
         tests_by_change[number] |= near
     return {
-        number: [test for _, test in sorted(timed_tests)]
-        for number, timed_tests in tests_by_change.items()
+        number: [test for _, test in sorted(timed_tests)] for number, timed_tests in tests_by_change.items()
     }
 
 

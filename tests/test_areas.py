@@ -66,11 +66,7 @@ class Edge:
         """With file and line."""
         path = self.module.replace(".", "/")
         file = next(
-            (
-                file
-                for file in (f"src/{path}/__init__.py", f"src/{path}.py")
-                if (ROOT / file).exists()
-            ),
+            (file for file in (f"src/{path}/__init__.py", f"src/{path}.py") if (ROOT / file).exists()),
             f"src/{path}.py",
         )
         return f"{file}:{self.line}: {self.how} {self.target}"
@@ -185,18 +181,11 @@ def problems(texts):
             source_area, target_area = area_of(module), area_of(target)
             if not source_area:
                 continue
-            if not target_area or (
-                source_area != target_area and LEVEL[target_area] >= LEVEL[source_area]
-            ):
+            if not target_area or (source_area != target_area and LEVEL[target_area] >= LEVEL[source_area]):
                 yield f"{edge}: {target_area or 'the façade'} is not below {source_area}"
             elif source_area == target_area:
                 inner, target_inner = module.split(".")[2:3], target.split(".")[2:3]
-                if (
-                    inner
-                    and target_inner
-                    and inner != target_inner
-                    and (source_area, *inner) in with_modules
-                ):
+                if inner and target_inner and inner != target_inner and (source_area, *inner) in with_modules:
                     packages.setdefault((source_area, *inner), {}).setdefault(
                         (source_area, *target_inner), edge
                     )

@@ -57,11 +57,7 @@ def project(tmp_path):
 def test_a_change_selects_the_tests_that_load_it(project, changed, tests):
     (project / changed).write_text("new = 1")
     selected = subprocess.run(
-        [sys.executable, "tests/changed.py"],
-        cwd=project,
-        check=True,
-        capture_output=True,
-        text=True,
+        [sys.executable, "tests/changed.py"], cwd=project, check=True, capture_output=True, text=True
     ).stdout.split()
     assert {Path(path).name for path in selected if path.startswith("tests/")} == tests
     doctests = {changed} if changed.endswith(".py") and changed.startswith("src/") else set()
@@ -71,10 +67,6 @@ def test_a_change_selects_the_tests_that_load_it(project, changed, tests):
 def test_what_every_test_uses_selects_all(project):
     (project / "tests" / "conftest.py").write_text("new = 1")
     selected = subprocess.run(
-        [sys.executable, "tests/changed.py"],
-        cwd=project,
-        check=True,
-        capture_output=True,
-        text=True,
+        [sys.executable, "tests/changed.py"], cwd=project, check=True, capture_output=True, text=True
     ).stdout.split()
     assert selected == ["tests", "src"]

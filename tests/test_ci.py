@@ -67,11 +67,7 @@ def test_bare_commands_see_python_make_git_and_a_shell(steps, monkeypatch):
         assert {path.name for path in folder.iterdir()} <= {*steps.TOOLS, "python3"}
         code = "import encodings, sys; print(sys.version)"
         result = subprocess.run(
-            ["sh", "-c", f"python3 -c '{code}'"],
-            env=environment,
-            text=True,
-            check=True,
-            capture_output=True,
+            ["sh", "-c", f"python3 -c '{code}'"], env=environment, text=True, check=True, capture_output=True
         )
         assert result.stdout.strip() == sys.version
     assert not Path(environment["TMPDIR"]).exists()
@@ -136,8 +132,7 @@ def test_percentages_count_statements_and_branches_of_an_area():
 
 
 @pytest.mark.parametrize(
-    ("bound", "words"),
-    [(80.1, "less of it is tested"), (77.9, "too low"), (79.0, None), (78.1, None)],
+    ("bound", "words"), [(80.1, "less of it is tested"), (77.9, "too low"), (79.0, None), (78.1, None)]
 )
 def test_bounds_only_go_up(bound, words):
     coverage = tool(".ci/bounds.py").COVERAGE

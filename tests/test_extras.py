@@ -75,8 +75,7 @@ def test_every_module_of_an_extra_is_a_package_of_it():
 
 
 @pytest.mark.parametrize(
-    ("extra", "command"),
-    [(extra, command) for extra, commands in COMMANDS.items() for command in commands],
+    ("extra", "command"), [(extra, command) for extra, commands in COMMANDS.items() for command in commands]
 )
 def test_a_missing_package_is_named_by_its_extra(tmp_path, extra, command):
     (tmp_path / "qrels.txt").write_text("q1 0 a 1\n")

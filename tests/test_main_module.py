@@ -62,9 +62,7 @@ def test_a_command_that_another_process_ended_has_its_status(start):
 
 
 @pytest.mark.parametrize(("error", "reported"), [(KeyboardInterrupt, False), (ValueError, True)])
-def test_an_exception_without_a_caller_is_reported_unless_an_interrupt(
-    error, reported, monkeypatch
-):
+def test_an_exception_without_a_caller_is_reported_unless_an_interrupt(error, reported, monkeypatch):
     reports = []
     monkeypatch.setattr(sys, "__unraisablehook__", reports.append)
     unraisable = SimpleNamespace(exc_type=error)

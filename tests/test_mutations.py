@@ -23,9 +23,7 @@ def test_code_that_is_added_and_moved_leaves_the_others_in_the_sample(tmp_path):
     )
     assert first == second
     assert len(set(first)) == 12
-    assert first != [
-        mutation.content for mutation in mutations.sampled(original_tree, 12, 14, changed_tree)
-    ]
+    assert first != [mutation.content for mutation in mutations.sampled(original_tree, 12, 14, changed_tree)]
 
 
 def test_a_line_that_is_there_twice_is_left_out(tmp_path):

@@ -62,9 +62,7 @@ LEAKS = {
     "os.environ['LEFT'] = '1'": "environment: LEFT",
     "os.environ.pop('HOME')": "environment: HOME",
     "sys.modules['json'] = None": "module: json",
-    "(tmp_path / 'stub.py').touch(); monkeypatch.syspath_prepend(tmp_path); import stub": (
-        "module: stub"
-    ),
+    "(tmp_path / 'stub.py').touch(); monkeypatch.syspath_prepend(tmp_path); import stub": ("module: stub"),
 }
 
 
@@ -136,8 +134,7 @@ def test_an_order_that_does_not_exist(project):
 
 def test_what_a_test_leaves_makes_it_fail(project):
     tests = "".join(
-        f"def test_leaves_{number}(tmp_path, monkeypatch):\n    {leak}\n\n"
-        f"def test_next_{number}(): pass\n\n"
+        f"def test_leaves_{number}(tmp_path, monkeypatch):\n    {leak}\n\ndef test_next_{number}(): pass\n\n"
         for number, leak in enumerate(LEAKS)
     )
     result = project(f"import os, sys\n\n{tests}")
@@ -149,9 +146,7 @@ def test_what_a_test_leaves_makes_it_fail(project):
 def test_a_fixture_that_implies_a_need_is_the_only_one_of_its_name():
     fixture = re.compile(r"^@pytest\.fixture.*\ndef (\w+)\(", re.MULTILINE)
     files = {*TESTS.rglob("*.py")} - {Path(__file__)}
-    definitions = Counter(
-        name for file in files for name in fixture.findall(file.read_text("utf-8"))
-    )
+    definitions = Counter(name for file in files for name in fixture.findall(file.read_text("utf-8")))
     assert {name: definitions[name] for name in needs.FIXTURES} == dict.fromkeys(needs.FIXTURES, 1)
 
 

@@ -70,9 +70,7 @@ def test_the_last_step_is_in_an_output_of_a_notebook(monkeypatch, capsys):
             outputs.append((data["text/plain"], raw))
 
     shell = SimpleNamespace(kernel=object())
-    display = SimpleNamespace(
-        display=lambda *_, **options: Handle() if options["display_id"] else 0
-    )
+    display = SimpleNamespace(display=lambda *_, **options: Handle() if options["display_id"] else 0)
     notebook = SimpleNamespace(get_ipython=lambda: shell, display=display)
     monkeypatch.setitem(sys.modules, "IPython", notebook)
     monkeypatch.setitem(sys.modules, "IPython.display", display)

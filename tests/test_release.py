@@ -91,10 +91,7 @@ def test_templates_of_issues_have_what_their_service_asks_for(name):
 
 def help_of(command):
     process = subprocess.run(
-        [sys.executable, "-m", "rankgate", *command, "--help"],
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, "-m", "rankgate", *command, "--help"], capture_output=True, text=True, check=True
     )
     return process.stdout
 
@@ -125,9 +122,7 @@ def test_the_component_of_gitlab_runs_the_gate_with_options_that_it_has():
 def test_entries_of_the_changelog_are_named_after_a_kind():
     kinds = {
         kind["directory"]
-        for kind in tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["towncrier"][
-            "type"
-        ]
+        for kind in tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["towncrier"]["type"]
     }
     for path in (ROOT / "changelog.d").glob("*"):
         assert path.name == "README.md" or path.name.split(".")[-2] in kinds, path.name

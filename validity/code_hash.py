@@ -139,9 +139,7 @@ class Code:
     def _class(self, place: Place) -> ast.ClassDef | None:
         module = self._module(place.module)
         statements = module.own.get(place.name, []) if module and not place.method else []
-        return next(
-            (statement for statement in statements if isinstance(statement, ast.ClassDef)), None
-        )
+        return next((statement for statement in statements if isinstance(statement, ast.ClassDef)), None)
 
     def _methods(self, place: Place) -> list[Place]:
         """Methods that count where their name is used; special ones count with their class."""
@@ -159,12 +157,7 @@ class Code:
             return []
         statements = module.own[place.name]
         if place.method:
-            body = [
-                member
-                for stmt in statements
-                if isinstance(stmt, ast.ClassDef)
-                for member in stmt.body
-            ]
+            body = [member for stmt in statements if isinstance(stmt, ast.ClassDef) for member in stmt.body]
             statements = [s for s in body if isinstance(s, _FUNCTIONS) and s.name == place.method]
         methods = not place.method and self._class(place) is not None
         nodes = list(_walked(statements, without_methods=methods))
@@ -190,10 +183,7 @@ class Code:
             for _, node, _, _ in self._nodes(definition)[:2]:
                 if isinstance(node, _FUNCTIONS):
                     arguments = node.args
-                    names = [
-                        a.arg
-                        for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
-                    ]
+                    names = [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
             for i, name in enumerate(names):
                 positions.setdefault(name, set()).add(i)
         for definition in reached:
@@ -227,9 +217,7 @@ class Code:
     def _word(node: ast.AST, value: str, digests: dict[Place, str], places: dict[str, str]) -> str:
         """A name that is neither a variable here nor a definition elsewhere."""
         if isinstance(node, (ast.Attribute, ast.keyword)):
-            methods = {
-                digest for definition, digest in digests.items() if definition.method == value
-            }
+            methods = {digest for definition, digest in digests.items() if definition.method == value}
             return "+".join(sorted(methods)) or places.get(value, value)
         return value
 
@@ -267,11 +255,7 @@ def _defined(statement: ast.stmt) -> list[str]:
     if isinstance(statement, (*_FUNCTIONS, ast.ClassDef)):
         return [statement.name]
     if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
-        return [
-            n.id
-            for n in ast.walk(statement)
-            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-        ]
+        return [n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
     return []
 
 

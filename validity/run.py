@@ -113,9 +113,7 @@ def main() -> None:
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     options, all_studies = parser.parse_args(), studies()
     if unknown := set(options.studies) - set(all_studies):
-        parser.error(
-            f"no study is called {', '.join(unknown)}; there are {', '.join(all_studies)}."
-        )
+        parser.error(f"no study is called {', '.join(unknown)}; there are {', '.join(all_studies)}.")
     for name in options.studies or all_studies:
         if options.here:
             run(name)
@@ -168,9 +166,7 @@ def page(known: list[str]) -> str:
             module = import_module(f"studies.{name}")
             parts.append(getattr(module, "section", partial(plainly, module))(cells))
             if not fresh(name):
-                parts.append(
-                    f"The code has changed since: `make validity-{name}` measures again.\n"
-                )
+                parts.append(f"The code has changed since: `make validity-{name}` measures again.\n")
     return "\n".join(parts)
 
 
@@ -197,9 +193,7 @@ def plain(cell: object) -> dict[str, Any]:
         raise TypeError(f"a study gives data classes, not {type(cell).__name__}")
     holds = {"holds": cell.holds} if hasattr(cell, "holds") else {}
     values = {**asdict(cell), **holds}  # those of NumPy become Python's
-    return {
-        name: value.item() if hasattr(value, "item") else value for name, value in values.items()
-    }
+    return {name: value.item() if hasattr(value, "item") else value for name, value in values.items()}
 
 
 if __name__ == "__main__":

@@ -31,20 +31,8 @@ data.set("rec.items", torch.from_numpy(shown.astype(np.int64)))
 data.set("data.num_items", 50_000)
 data.set("data.count_items", Counter(before.ravel().tolist()))
 
-ACCURACY = (
-    metrics.Hit,
-    metrics.MRR,
-    metrics.MAP,
-    metrics.Recall,
-    metrics.NDCG,
-    metrics.Precision,
-)
-LISTS = (
-    metrics.ItemCoverage,
-    metrics.AveragePopularity,
-    metrics.ShannonEntropy,
-    metrics.GiniIndex,
-)
+ACCURACY = (metrics.Hit, metrics.MRR, metrics.MAP, metrics.Recall, metrics.NDCG, metrics.Precision)
+LISTS = (metrics.ItemCoverage, metrics.AveragePopularity, metrics.ShannonEntropy, metrics.GiniIndex)
 NAMES = {
     "precision@10": "P@10",
     "recall@100": "R@100",

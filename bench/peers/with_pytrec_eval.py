@@ -13,13 +13,7 @@ from typing import Any
 import pytrec_eval
 from clock import timed
 
-NAMES = {
-    "nDCG@10": "ndcg_cut_10",
-    "AP": "map",
-    "RR": "recip_rank",
-    "R@100": "recall_100",
-    "P@10": "P_10",
-}
+NAMES = {"nDCG@10": "ndcg_cut_10", "AP": "map", "RR": "recip_rank", "R@100": "recall_100", "P@10": "P_10"}
 
 
 def main() -> None:

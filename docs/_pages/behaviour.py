@@ -103,8 +103,7 @@ def _of_rankings(metric: Metric) -> list[Panel]:
         return [[*[by] * i, *_POOL, *[0] * (DEEPEST - i)] for i in range(11)]
 
     document_curves = [
-        _curve(f"grade {grade}", metric, ranks, alone(grade), pool)
-        for grade in (_POOL[0], _POOL[-1])
+        _curve(f"grade {grade}", metric, ranks, alone(grade), pool) for grade in (_POOL[0], _POOL[-1])
     ]
     pushed_curves = [
         _curve(name, metric, range(11), pushed(grade), pool)
@@ -113,9 +112,7 @@ def _of_rankings(metric: Metric) -> list[Panel]:
     ideal_grades = ", ".join(map(str, _POOL))
     return [
         Panel(
-            f"One document of the pool ({ideal_grades}) found, at this rank",
-            "rank",
-            _merged(document_curves),
+            f"One document of the pool ({ideal_grades}) found, at this rank", "rank", _merged(document_curves)
         ),
         Panel(
             f"The perfect list ({ideal_grades}, then 0) pushed down",
@@ -126,16 +123,10 @@ def _of_rankings(metric: Metric) -> list[Panel]:
 
 
 def _curve(
-    name: str,
-    metric: Metric,
-    x: Sequence[float],
-    rankings: list[list[float | None]],
-    pool: Sequence[float],
+    name: str, metric: Metric, x: Sequence[float], rankings: list[list[float | None]], pool: Sequence[float]
 ) -> Curve:
     defaults = CONVENTIONS["trec"].for_metric(metric).defaults(metric)
-    build_view = {PREFERENCES: _preferred, SAMPLED_POOLS: _sampled, SEQUENCES: _alone}.get(
-        metric.view, block
-    )
+    build_view = {PREFERENCES: _preferred, SAMPLED_POOLS: _sampled, SEQUENCES: _alone}.get(metric.view, block)
     values = metric.compute(build_view(rankings, [pool] * len(rankings)), defaults)
     if metric.view == SEQUENCES and np.isnan(values).all():  # of questions without evidence
         values = metric.compute(_alone(rankings, [[]] * len(rankings)), defaults)
@@ -150,9 +141,7 @@ def _sampled(rankings: list[list[float | None]], pools: list[Sequence[float]]) -
         remaining_grades = list((Counter(pool) - Counter(grade for _, grade in graded)).elements())
         rank = np.array([*(float(i) for i, _ in graded), *[np.inf] * len(remaining_grades)])
         grades = np.array([*(grade for _, grade in graded), *remaining_grades], float)
-        sampled_pools.append(
-            SampledPool(rank, grades, np.zeros(len(rank), int), np.full(len(rank), np.nan))
-        )
+        sampled_pools.append(SampledPool(rank, grades, np.zeros(len(rank), int), np.full(len(rank), np.nan)))
     return sampled_pools
 
 
@@ -213,12 +202,8 @@ def _of_subtopics(metric: Metric) -> list[Panel]:
         curve("the same again", later_ranks, second({0})),
     ]
     return [
-        Panel(
-            "One relevant document, at this rank; three subtopics", "rank", _merged(single_curves)
-        ),
-        Panel(
-            "The first answers one subtopic; a second document", "its rank", _merged(second_curves)
-        ),
+        Panel("One relevant document, at this rank; three subtopics", "rank", _merged(single_curves)),
+        Panel("The first answers one subtopic; a second document", "its rank", _merged(second_curves)),
     ]
 
 
@@ -295,7 +280,5 @@ def _merged(curves: Sequence[Curve]) -> tuple[Curve, ...]:
     """Merge equal curves into one curve with both names."""
     first, second = curves
     if np.allclose(first.y, second.y, equal_nan=True):
-        return (
-            Curve(f"{first.name} or {second.name}".replace(" on top or", " or"), first.x, first.y),
-        )
+        return (Curve(f"{first.name} or {second.name}".replace(" on top or", " or"), first.x, first.y),)
     return (first, second)

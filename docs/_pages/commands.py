@@ -45,9 +45,9 @@ def _index() -> str:
             table(("command", "does"), rows),
             "## What holds for all\n",
             (
-                "Data goes to standard output, words and progress to standard error. `-` is standard "
-                "input. The same option means the same everywhere. Same inputs, same bytes out: seeds "
-                "are options, and recorded. A file named with `-o` is written whole or not at all.\n"
+                "Data goes to standard output, words and progress to standard error. `-` is standard input. "
+                "The same option means the same everywhere. Same inputs, same bytes out: seeds are options, "
+                "and recorded. A file named with `-o` is written whole or not at all.\n"
             ),
             table(("exit code", "says"), [(code(key), meaning) for key, meaning in _CODES.items()]),
             toctree(COMMANDS),
@@ -75,9 +75,7 @@ def _section(command: click.Command, name: str, parent: click.Context, level: st
         names = command.list_commands(context)
         subcommands = ((name, command.get_command(context, name)) for name in names)
         parts += [
-            _section(subcommand, name, context, f"{level}#")
-            for name, subcommand in subcommands
-            if subcommand
+            _section(subcommand, name, context, f"{level}#") for name, subcommand in subcommands if subcommand
         ]
     return "\n".join(block for block in parts if block)
 

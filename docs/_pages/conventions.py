@@ -13,11 +13,7 @@ from rankgate.measurement.evaluation.metric_details import metric_details
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rankgate.measurement.evaluation.convention_details import (
-        AxisChoice,
-        AxisDetails,
-        ConventionDetails,
-    )
+    from rankgate.measurement.evaluation.convention_details import AxisChoice, AxisDetails, ConventionDetails
 
 _METRICS = ("nDCG", "DCG", "AP", "RR", "P", "R", "F", "Success", "Rprec", "ERR", "RBP", "Bpref")
 _SAME = "·"
@@ -33,17 +29,14 @@ def pages() -> Iterator[tuple[str, str]]:
 
 
 def _index(known: Sequence[ConventionDetails]) -> str:
-    rows = [
-        (f"[{convention.name}]({convention.name}.md)", prose(convention.title))
-        for convention in known
-    ]
+    rows = [(f"[{convention.name}]({convention.name}.md)", prose(convention.title)) for convention in known]
     return "\n".join(
         [
             MADE,
             "# Named conventions\n",
             (
-                f"All {len(known)}: the rules of a tool or a document, as data. "
-                "[Side by side](../side-by-side.md) · [How to use one, or write your own]"
+                f"All {len(known)}: the rules of a tool or a document, as data. [Side by "
+                "side](../side-by-side.md) · [How to use one, or write your own]"
                 "(../../conventions.md) · [The proof against the tools](../../agreement.md)\n"
             ),
             table(("convention", "what it reproduces"), rows),
@@ -73,8 +66,7 @@ def _page(facts: ConventionDetails) -> str:
         ]
     if facts.spellings:
         rows = [
-            (code(peer_name), code(rankgate_name))
-            for peer_name, rankgate_name in facts.spellings.items()
+            (code(peer_name), code(rankgate_name)) for peer_name, rankgate_name in facts.spellings.items()
         ]
         parts += [
             "## Its own names of metrics\n",
@@ -99,11 +91,7 @@ def _other(facts: ConventionDetails) -> str:
 
 def _choice(choice: AxisChoice) -> tuple[str, str, str]:
     value = code(choice.value)
-    return (
-        code(choice.axis),
-        value if choice.usual else f"**{value}**",
-        prose(choice.about),
-    )
+    return (code(choice.axis), value if choice.usual else f"**{value}**", prose(choice.about))
 
 
 def _side_by_side(known: Sequence[ConventionDetails]) -> str:
@@ -113,18 +101,16 @@ def _side_by_side(known: Sequence[ConventionDetails]) -> str:
         MADE,
         "# Conventions side by side\n",
         (
-            f"`{_SAME}` is the default, shown under the name of the axis; only different choices "
-            f"are written out. [What each axis decides](#axes) is "
-            "below, and what [single metrics](#by-metric) get in between. The first column and the "
-            "heads stay in sight.\n"
+            f"`{_SAME}` is the default, shown under the name of the axis; only different choices are written "
+            f"out. [What each axis decides](#axes) is below, and what [single metrics](#by-metric) get in "
+            "between. The first column and the heads stay in sight.\n"
         ),
         "## By axis\n",
         _wide(_axis_head(plain), [_axis_row(convention.name, plain) for convention in known]),
         label("by-metric") + "## By metric\n",
         (
-            "Parameters that a convention binds, then in brackets the value of a query with nothing "
-            "relevant where that is not 0. [Every metric's page](metrics/index.md) has all "
-            "conventions.\n"
+            "Parameters that a convention binds, then in brackets the value of a query with nothing relevant "
+            "where that is not 0. [Every metric's page](metrics/index.md) has all conventions.\n"
         ),
         _wide(
             ["convention", *(f"[{name}](metrics/{name}.md)" for name in _METRICS)],
@@ -157,11 +143,7 @@ def _metric_row(name: str) -> list[str]:
     for metric in _METRICS:
         treatment = metric_details(metric).conventions[name]
         (bound, relevant, _), *_ = documents.group_by_treatment({name: treatment})
-        result = (
-            []
-            if bound == documents.USUAL_TEXT
-            else [code(binding) for binding in bound.split(", ")]
-        )
+        result = [] if bound == documents.USUAL_TEXT else [code(binding) for binding in bound.split(", ")]
         result += [] if relevant == "0" else [f"({relevant})"]
         cells.append("<br>".join(result) or _SAME)
     return cells

@@ -10,12 +10,7 @@ from typing import Any
 
 import click
 
-from rankgate.core.console.option_types import (
-    DefiningCommand,
-    FullHelpGroup,
-    SectionedCommand,
-    SectionOption,
-)
+from rankgate.core.console.option_types import DefiningCommand, FullHelpGroup, SectionedCommand, SectionOption
 from rankgate.core.console.shared_options import RenamedOption
 from rankgate.interface.cli import rankgate
 
@@ -24,10 +19,7 @@ FILE = Path(__file__).parents[2] / "src/rankgate/interface/cli/commands.json"
 _CLASSES = (DefiningCommand, SectionedCommand, FullHelpGroup, click.Command)
 _SIMPLE_TYPES = ("BoolParamType", "FloatParamType", "IntParamType")
 _RANGE = dict.fromkeys(("min", "max")) | dict.fromkeys(("min_open", "max_open"), False)
-_PATH = {
-    key: vars(click.Path())[key]
-    for key in ("exists", "file_okay", "dir_okay", "writable", "readable")
-}
+_PATH = {key: vars(click.Path())[key] for key in ("exists", "file_okay", "dir_okay", "writable", "readable")}
 _ARGUMENT = {key: vars(click.Option(["--name"]))[key] for key in ("metavar", "nargs", "default")}
 _OPTION = {
     **_ARGUMENT,
@@ -40,9 +32,7 @@ _OPTION = {
 def page() -> str:
     """The commands as JSON, a line each."""
     context = click.Context(rankgate)
-    commands = {
-        name: rankgate.get_command(context, name) for name in rankgate.list_commands(context)
-    }
+    commands = {name: rankgate.get_command(context, name) for name in rankgate.list_commands(context)}
     lines = [
         f"{json.dumps(name)}: {json.dumps(described(command, context), ensure_ascii=False, default=dict)}"
         for name, command in commands.items()
@@ -65,9 +55,7 @@ def described(command: click.Command, context: click.Context) -> dict[str, Any]:
         description["definitions"] = command.definitions
     if isinstance(command, click.Group):
         context = click.Context(command, parent=context)
-        subcommands = {
-            name: command.get_command(context, name) for name in command.list_commands(context)
-        }
+        subcommands = {name: command.get_command(context, name) for name in command.list_commands(context)}
         description["invoke_without_command"] = command.invoke_without_command
         description["commands"] = {
             name: described(subcommand, context)

@@ -38,12 +38,10 @@ def _panel(panel: Panel) -> str:
     parts = [*_frame(x_scale, y_scale, sorted(set(xs)), (low, high), panel.axis)]
     parts += [_line(curve, index, x_scale, y_scale) for index, curve in enumerate(panel.curves)]
     legend = "".join(
-        f'<span class="k{index}">{escape(curve.name)}</span>'
-        for index, curve in enumerate(panel.curves)
+        f'<span class="k{index}">{escape(curve.name)}</span>' for index, curve in enumerate(panel.curves)
     )
     result = "; ".join(
-        f"{curve.name}: from {_number(curve.y[0])} to {_number(curve.y[-1])}"
-        for curve in panel.curves
+        f"{curve.name}: from {_number(curve.y[0])} to {_number(curve.y[-1])}" for curve in panel.curves
     )
     label = escape(f"{panel.title}. {result}.", quote=True)
     return (
@@ -74,9 +72,7 @@ def _frame(across, up, xs, ends, axis):  # noqa: ANN001, ANN202 - parts of one d
             f'<text x="{_LEFT - 6}" y="{up(y) + 4:.1f}" text-anchor="end">{_number(y)}</text>'
         )
     for x in (xs[0], xs[len(xs) // 2], xs[-1]):
-        yield (
-            f'<text x="{across(x):.1f}" y="{_HEIGHT - _BOTTOM + 15}" text-anchor="middle">{x:g}</text>'
-        )
+        yield (f'<text x="{across(x):.1f}" y="{_HEIGHT - _BOTTOM + 15}" text-anchor="middle">{x:g}</text>')
     yield (
         f'<text x="{(_LEFT + _WIDTH - _RIGHT) / 2}" y="{_HEIGHT - 4}" '
         f'text-anchor="middle">{escape(axis)}</text>'
@@ -86,8 +82,7 @@ def _frame(across, up, xs, ends, axis):  # noqa: ANN001, ANN202 - parts of one d
 def _line(curve: Curve, at: int, across, up) -> str:  # noqa: ANN001 - functions of _scale
     points = [f"{across(x):.1f},{up(y):.1f}" for x, y in zip(curve.x, curve.y, strict=True)]
     dots = "".join(
-        '<circle class="c{}" cx="{}" cy="{}" r="2.2"/>'.format(at, *point.split(","))
-        for point in points
+        '<circle class="c{}" cx="{}" cy="{}" r="2.2"/>'.format(at, *point.split(",")) for point in points
     )
     return f'<polyline class="c{at}" points="{" ".join(points)}"/>{dots}'
 

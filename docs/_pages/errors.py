@@ -96,9 +96,7 @@ def _raised(node: ast.AST, texts: list[tuple[int, str, str]]) -> Iterator[tuple[
     text = _text(first) if first is not None else None
     if text is None and isinstance(first, ast.Name):
         near = [
-            assignment
-            for assignment in texts
-            if assignment[1] == first.id and assignment[0] <= node.lineno
+            assignment for assignment in texts if assignment[1] == first.id and assignment[0] <= node.lineno
         ]
         text = max(near)[2] if near and node.lineno - max(near)[0] < _NEAR else None
     if text and len(text) > _SHOWN:

@@ -91,9 +91,7 @@ Each limit ends in an error that names it, with exit code 2.
 def page() -> str:
     """The page from the registry of formats."""
     all_formats = formats().formats
-    rows = tuple(
-        (fmt.name, parts_label(fmt), access_label(fmt), suffixes(fmt)) for fmt in all_formats
-    )
+    rows = tuple((fmt.name, parts_label(fmt), access_label(fmt), suffixes(fmt)) for fmt in all_formats)
     header = ("format", "holds", "read, written", "suffixes")
     table = markup_tables.markdown_table(Grid(header, rows, frozenset(range(4))))
     for fmt in all_formats:  # names are links; words in cells never are

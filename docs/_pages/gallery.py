@@ -58,8 +58,8 @@ def pages() -> Iterator[tuple[str, str]]:
         "# Gallery\n",
         (
             "Every kind of picture of [`rankgate plot`](commands/plot.md), drawn while this manual was "
-            "built, from the data of [the example on stages](../mirrored/examples/search-stages.md). "
-            "[What each shows, and in which forms](../pictures.md).\n"
+            "built, from the data of [the example on stages](../mirrored/examples/search-stages.md). [What "
+            "each shows, and in which forms](../pictures.md).\n"
         ),
     ]
     with tempfile.TemporaryDirectory() as temporary:
@@ -101,8 +101,7 @@ def _judged(people: Path) -> str:
     """A judge that gives every third document a grade more than people did, up to 3."""
     rows = [line.split() for line in people.read_text().splitlines()]
     return "".join(
-        f"{q} 0 {d} {min(int(g) + (index % 3 == 0), 3)}\n"
-        for index, (q, _, d, g) in enumerate(rows)
+        f"{q} 0 {d} {min(int(g) + (index % 3 == 0), 3)}\n" for index, (q, _, d, g) in enumerate(rows)
     )
 
 

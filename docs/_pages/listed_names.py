@@ -24,8 +24,6 @@ def page() -> str:
         "engines": engines().kinds,
         "kpis": KPIS.values(),
     }
-    titles = {
-        kind: {entry.name: entry.title for entry in entries} for kind, entries in kinds.items()
-    }
+    titles = {kind: {entry.name: entry.title for entry in entries} for kind, entries in kinds.items()}
     titles["rating_metrics"] = dict.fromkeys(RATING_METRICS, "metric of predicted ratings")
     return json.dumps(titles, ensure_ascii=False, indent=1) + "\n"

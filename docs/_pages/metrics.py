@@ -28,8 +28,8 @@ _FAMILIES = {
     "Of rankings that should serve several subtopics": (
         FACET_METRICS,
         (
-            "Judgments by subtopic, as of TREC's diversity tasks; a column subtopic_weight has "
-            "the weight of each subtopic in its query."
+            "Judgments by subtopic, as of TREC's diversity tasks; a column subtopic_weight has the weight of "
+            "each subtopic in its query."
         ),
     ),
     "Of preferences": (
@@ -54,8 +54,8 @@ _FAMILIES = {
 }
 _CAPTION = {
     "rankings": "Computed by the metric itself as {name}, by the convention trec.",
-    "lists": "Computed by the metric itself as {name}, on 60 synthetic users and 200 items with "
-    "long-tailed popularity.",
+    "lists": "Computed by the metric itself as {name}, on 60 synthetic users and 200 items with long-tailed "
+    "popularity.",
 }
 
 
@@ -71,20 +71,15 @@ def _index() -> str:
     parts = [MADE, "# Metrics\n"]
     total = sum(len(family) for family, _ in _FAMILIES.values())
     parts.append(
-        f"All {total}, each from its description in the code. "
-        "[Which one when?](../which-metric.md) · [Conventions side by side](../side-by-side.md) · "
-        "[A metric of your own](../../custom-metrics.md)\n"
+        f"All {total}, each from its description in the code. [Which one when?](../which-metric.md) · "
+        "[Conventions side by side](../side-by-side.md) · [A metric of your own](../../custom-metrics.md)\n"
     )
     for title, (family, description) in _FAMILIES.items():
         rows = [
             (f"[{metric.name}]({metric.name}.md)", prose(metric.title), prose(metric.blind_to))
             for metric in family
         ]
-        parts += [
-            f"## {title}\n",
-            f"{description}\n",
-            table(("metric", "measures", "is blind to"), rows),
-        ]
+        parts += [f"## {title}\n", f"{description}\n", table(("metric", "measures", "is blind to"), rows)]
     parts.append(toctree(m.name for family, _ in _FAMILIES.values() for m in family))
     return "\n".join(parts)
 
@@ -154,19 +149,14 @@ def _conventions(conventions: Mapping[str, Mapping[str, Any]]) -> str:
         header = ("tool", "binds", "calls it")
         return "## Whose variant is which\n\n" + table(header, rows)
     rows = [
-        (
-            _choice(bound),
-            *empty,
-            ", ".join(f"[{name}](../conventions/{name}.md)" for name in names),
-        )
+        (_choice(bound), *empty, ", ".join(f"[{name}](../conventions/{name}.md)" for name in names))
         for (bound, *empty), names in documents.group_by_treatment(conventions).items()
     ]
     header = ("parameters", "nothing relevant", "empty list", "conventions")
     return (
-        "## Under each convention\n\nParameters that it binds, and what a query counts "
-        "without a relevant document or with an empty list, if the metric has no value there. Ties, "
-        "missing queries and all else are [side by side](../side-by-side.md).\n\n"
-        + table(header, rows)
+        "## Under each convention\n\nParameters that it binds, and what a query counts without a relevant "
+        "document or with an empty list, if the metric has no value there. Ties, missing queries and all "
+        "else are [side by side](../side-by-side.md).\n\n" + table(header, rows)
     )
 
 

@@ -16,8 +16,7 @@ _LINK = re.compile(r"(\]\()(?!https?:|#)([^)#\s]+)((?:#[^)]*)?\))")
 def places() -> dict[Path, str]:
     """Every such page by its file, with its place below ``mirrored``."""
     page_paths = {
-        page: f"examples/{page.parent.name}.md"
-        for page in sorted(ROOT.glob("examples/*/README.md"))
+        page: f"examples/{page.parent.name}.md" for page in sorted(ROOT.glob("examples/*/README.md"))
     }
     page_paths |= {
         page: f"examples/plugin-{page.parent.name}.md"
@@ -33,10 +32,7 @@ def places() -> dict[Path, str]:
 def pages() -> Iterator[tuple[str, str]]:
     """Every page by its place below ``mirrored``."""
     for page, relative_path in places().items():
-        yield (
-            relative_path,
-            turned(page.read_text(), page.parent, "../" * relative_path.count("/") + ".."),
-        )
+        yield (relative_path, turned(page.read_text(), page.parent, "../" * relative_path.count("/") + ".."))
 
 
 def turned(text: str, folder: Path, docs: str) -> str:
@@ -48,8 +44,7 @@ def turned(text: str, folder: Path, docs: str) -> str:
         docs: the way from the page's place on the site to ``docs``.
     """
     mirrored_urls = {
-        page.resolve(): f"{docs}/mirrored/{relative_path}"
-        for page, relative_path in places().items()
+        page.resolve(): f"{docs}/mirrored/{relative_path}" for page, relative_path in places().items()
     }
 
     def target(found: re.Match[str]) -> str:

@@ -25,13 +25,13 @@ _TABLES = {
 }
 _NONE = "–"
 _BLOCKS = (
-    "A finding blocks the figures that it affects when its share of faults reaches the one given "
-    "here. Below it, or without such a share, it is only a warning. `sample-ratio` (at any look, "
-    "p < 0.01) and `mean-weight` (importance weights whose mean is not 1) always block."
+    "A finding blocks the figures that it affects when its share of faults reaches the one given here. Below "
+    "it, or without such a share, it is only a warning. `sample-ratio` (at any look, p < 0.01) and "
+    "`mean-weight` (importance weights whose mean is not 1) always block."
 )
 _NULL = (
-    "A mean is taken over the rows that count, and is null without such rows: null is not 0. "
-    "A KPI that needs events of a kind which the log does not have is null too."
+    "A mean is taken over the rows that count, and is null without such rows: null is not 0. A KPI that "
+    "needs events of a kind which the log does not have is null too."
 )
 
 
@@ -64,14 +64,7 @@ def pages() -> Iterator[tuple[str, str]]:
     ]
     for name, title in _TABLES.items():
         rows = [
-            [
-                f"`{kpi.name}`",
-                kpi.title,
-                kpi.formula,
-                kpi.unit,
-                kpi.better or _NONE,
-                kpi.source or _NONE,
-            ]
+            [f"`{kpi.name}`", kpi.title, kpi.formula, kpi.unit, kpi.better or _NONE, kpi.source or _NONE]
             for kpi in KPIS.values()
             if kpi.table == name
         ]
@@ -103,13 +96,7 @@ def pages() -> Iterator[tuple[str, str]]:
         table(
             ["method", "what", "how", "known limit", "source"],
             [
-                [
-                    f"`{method.name}`",
-                    method.title,
-                    method.formula,
-                    method.bias or _NONE,
-                    method.source,
-                ]
+                [f"`{method.name}`", method.title, method.formula, method.bias or _NONE, method.source]
                 for method in METHODS.values()
             ],
         ),

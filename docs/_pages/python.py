@@ -24,15 +24,9 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "index.md", _index(verbs, classes, home)
     for verb in verbs:
         verb_classes = [name for name in classes if home[name] == verb]
-        yield (
-            f"{verb}.md",
-            _page(verb, [_directive("autofunction", verb), *map(_class, verb_classes)]),
-        )
+        yield (f"{verb}.md", _page(verb, [_directive("autofunction", verb), *map(_class, verb_classes)]))
     value_classes = [name for name in classes if home[name] == "values"]
-    yield (
-        "values.md",
-        f"{MADE}\n# Errors and other values\n\n" + "\n".join(map(_class, value_classes)),
-    )
+    yield ("values.md", f"{MADE}\n# Errors and other values\n\n" + "\n".join(map(_class, value_classes)))
 
 
 def _results(verb: str, classes: list[str]) -> list[str]:
@@ -51,10 +45,10 @@ def _index(verbs: list[str], classes: list[str], home: dict[str, str]) -> str:
             MADE,
             "# Python\n",
             (
-                "`import rankgate` has the verbs below, each with the name of its command. Inputs are "
-                "paths, frames (Polars, pandas, Arrow), dicts or arrays; results have Polars tables as "
-                "attributes, `to_dict()`, show themselves in notebooks, and never print. Metrics are "
-                'by name in `rankgate.metrics`: `nDCG(gain="exp") @ 10`.\n'
+                "`import rankgate` has the verbs below, each with the name of its command. Inputs are paths, "
+                "frames (Polars, pandas, Arrow), dicts or arrays; results have Polars tables as attributes, "
+                "`to_dict()`, show themselves in notebooks, and never print. Metrics are by name in "
+                '`rankgate.metrics`: `nDCG(gain="exp") @ 10`.\n'
             ),
             "## Verbs\n",
             table(("verb", "does"), (_row(name, f"{name}.md") for name in verbs)),

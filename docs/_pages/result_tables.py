@@ -77,9 +77,7 @@ def stored_hints(cls: type) -> Mapping[str, object]:
 
 def frame_fields(cls: type) -> set[str]:
     """The stored fields of a dataclass that hold a table."""
-    return {
-        name for name, hint in stored_hints(cls).items() if pl.DataFrame in (hint, *get_args(hint))
-    }
+    return {name for name, hint in stored_hints(cls).items() if pl.DataFrame in (hint, *get_args(hint))}
 
 
 def _members(hint: object) -> Iterator[object]:

@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parents[1] / "schemas"
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
-_OF_DATA = frozenset(
-    {"per_query", "mean", "means", "values", "parameters", "special", "axes", "forced"}
-)
+_OF_DATA = frozenset({"per_query", "mean", "means", "values", "parameters", "special", "axes", "forced"})
 _TYPES = {str: "string", bool: "boolean", int: "integer", float: "number"}
 
 _PAGE = """# JSON of results
@@ -56,9 +54,7 @@ def schema_of(result: Result) -> dict[str, Any]:
     """The schema of a result's JSON."""
     cls, values = type(result), json.loads(json.dumps(result.to_dict()))
     has_own_form = cls.to_dict is not Result.to_dict
-    schema = (
-        _with_tables(_learned(values), result, values) if has_own_form else _object(cls, result)
-    )
+    schema = _with_tables(_learned(values), result, values) if has_own_form else _object(cls, result)
     constants = {"schema_version": {"const": cls.schema_version}, "kind": {"const": cls.kind}}
     return {
         "$schema": _DRAFT,
@@ -88,9 +84,7 @@ def _object(cls: type, value: Any) -> dict[str, Any]:
     }
 
 
-def _with_tables(
-    schema: dict[str, Any], value: Any, json_values: Mapping[str, Any]
-) -> dict[str, Any]:
+def _with_tables(schema: dict[str, Any], value: Any, json_values: Mapping[str, Any]) -> dict[str, Any]:
     """The schema of a dataclass that writes its own JSON, with the columns of its tables."""
     keys: Mapping[str, str] = getattr(value, "KEYS", {})
     tables: Mapping[str, Columns] = getattr(value, "SCHEMAS", {})
@@ -145,10 +139,7 @@ def _generic(origin: Any, inside: Sequence[Any], value: Any) -> dict[str, Any]:
     if origin in (tuple, list, Sequence, frozenset):
         is_repeated = origin is not tuple or inside[1:] == (Ellipsis,)
         first = next(iter(value), None) if isinstance(value, Iterable) else None
-        return {
-            "type": "array",
-            "items": _typed(inside[0], first) if is_repeated and inside else {},
-        }
+        return {"type": "array", "items": _typed(inside[0], first) if is_repeated and inside else {}}
     if origin in (Mapping, dict) and inside:
         first = next(iter(value.values()), None) if isinstance(value, Mapping) else None
         return {"type": "object", "additionalProperties": _typed(inside[1], first)}

@@ -21,15 +21,10 @@ def page() -> str:
         if relative_path.parts[0].startswith(_LEFT_OUT):
             continue
         text = re.sub(r"^```.*?^```", "", path.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
-        title, *topics = re.findall(r"^#+ +(.+?) *$", text, flags=re.MULTILINE) or [
-            relative_path.stem
-        ]
+        title, *topics = re.findall(r"^#+ +(.+?) *$", text, flags=re.MULTILINE) or [relative_path.stem]
         pages[f"docs/{relative_path.as_posix()}"] = {
             "title": _plain(title),
-            "topics": [
-                *map(_plain, topics),
-                *SEARCH_WORDS.get(f"{relative_path.with_suffix('')}", ()),
-            ],
+            "topics": [*map(_plain, topics), *SEARCH_WORDS.get(f"{relative_path.with_suffix('')}", ())],
         }
     return json.dumps(pages, ensure_ascii=False, indent=1) + "\n"
 

@@ -6,40 +6,29 @@ from typing import TYPE_CHECKING
 
 from _pages.words import MADE, label, prose, table
 from rankgate.decisions.advice.advice_inputs import DEPTH, PAGE, STAGES, TASKS, DataFacts
-from rankgate.decisions.advice.advice_rules import (
-    CAUTIONS,
-    ROLES,
-    RULES,
-    SOURCES,
-    fill_cutoffs,
-    fill_facts,
-)
+from rankgate.decisions.advice.advice_rules import CAUTIONS, ROLES, RULES, SOURCES, fill_cutoffs, fill_facts
 from rankgate.decisions.advice.advise import choices
 from rankgate.measurement.metrics.metric_name_parser import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_LIST = {
-    "retrieval": "candidates",
-    "reranking": "an order of candidates",
-    "final": "what people see",
-}
+_LIST = {"retrieval": "candidates", "reranking": "an order of candidates", "final": "what people see"}
 _SIZES = (
     (
         "One person, a few days",
         "25 to 50 queries, 10 documents each, one rater",
         (
-            "nDCG@10 or RR@10, one of them in the gate with a margin of 0.05 or more; Judged@10 besides "
-            "it. [Start here](../start/ci.md)."
+            "nDCG@10 or RR@10, one of them in the gate with a margin of 0.05 or more; Judged@10 besides it. "
+            "[Start here](../start/ci.md)."
         ),
     ),
     (
         "A team",
         "100 to 200 queries, sampled from logs (`rankgate pool --queries`), two raters on a fifth",
         (
-            "a margin of 0.02 to 0.03; a second metric for the blind spots of the first "
-            "(`rankgate blindspots`); queries that must not drop; agreement before every use. "
+            "a margin of 0.02 to 0.03; a second metric for the blind spots of the first (`rankgate "
+            "blindspots`); queries that must not drop; agreement before every use. "
             "[Judging](../guides/judging.md)."
         ),
     ),
@@ -88,10 +77,9 @@ def _page() -> str:
         MADE,
         "# Which metric when\n",
         (
-            "The rules of [`rankgate advise`](commands/advise.md), asked here for every task and stage "
-            f"with pages of {PAGE} and {DEPTH} candidates. The command answers these questions "
-            f"for your judgments and runs, reports what your number of queries can show, and "
-            f"writes the policy of the gate.\n"
+            "The rules of [`rankgate advise`](commands/advise.md), asked here for every task and stage with "
+            f"pages of {PAGE} and {DEPTH} candidates. The command answers these questions for your judgments "
+            f"and runs, reports what your number of queries can show, and writes the policy of the gate.\n"
         ),
     ]
     for task, description in TASKS.items():
@@ -99,11 +87,11 @@ def _page() -> str:
     parts += [
         label("team-size") + "## By the size of the team\n",
         (
-            "A margin that a gate can hold is a matter of how many queries are judged. On TREC data "
-            "50 queries show a difference of 0.02 in nDCG@20 with a chance of 19 %, 100 with 30 % "
-            f"{_ref('urbano2019')}; `rankgate advise` says it of yours, and "
-            "[Do verdicts hold?](../validity.md) of simulations. What a team of each size can carry, "
-            f"after the guide's division of organisations {_ref('guide')}:\n"
+            "A margin that a gate can hold is a matter of how many queries are judged. On TREC data 50 "
+            "queries show a difference of 0.02 in nDCG@20 with a chance of 19 %, 100 with 30 % "
+            f"{_ref('urbano2019')}; `rankgate advise` says it of yours, and [Do verdicts "
+            "hold?](../validity.md) of simulations. What a team of each size can carry, after the guide's "
+            f"division of organisations {_ref('guide')}:\n"
         ),
         table(("team", "judgments that it can make", "metrics and gate"), _SIZES),
         "## What the data adds\n",
@@ -175,6 +163,5 @@ def _holes() -> str:
 def _cautions() -> str:
     facts = _facts("explore", "final", graded=True, judged=(("old", 0.6),), queries=40, single=0.95)
     return "".join(
-        f"- {prose(fill_facts(caution.words, facts))} {_ref(caution.source)}\n"
-        for caution in CAUTIONS
+        f"- {prose(fill_facts(caution.words, facts))} {_ref(caution.source)}\n" for caution in CAUTIONS
     )

@@ -29,8 +29,7 @@ def prose(text: str) -> str:
     """A sentence of a docstring or of help; text between backticks is code."""
     parts = re.split(r"``?([^`]+)``?", text)
     return "".join(
-        code(part_text) if index % 2 else escape_markdown(part_text)
-        for index, part_text in enumerate(parts)
+        code(part_text) if index % 2 else escape_markdown(part_text) for index, part_text in enumerate(parts)
     )
 
 

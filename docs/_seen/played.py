@@ -87,9 +87,7 @@ def computed(text: str, name: str) -> str:
         output_lines = [
             line if line.strip() else "<BLANKLINE>\n" for line in result.splitlines(keepends=True)
         ]
-        lines[begin : begin + example.want.count("\n")] = [
-            " " * example.indent + x for x in output_lines
-        ]
+        lines[begin : begin + example.want.count("\n")] = [" " * example.indent + x for x in output_lines]
     return "".join(lines)
 
 
@@ -134,12 +132,7 @@ def _run(command: str, before: int) -> tuple[int, str]:
         return _ours([argument for word in arguments for argument in _named(word)])
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     process = subprocess.run(  # noqa: S602 - our own pages
-        command,
-        shell=True,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PATH": path},
+        command, shell=True, capture_output=True, text=True, check=False, env={**os.environ, "PATH": path}
     )
     return process.returncode, process.stdout + process.stderr
 
@@ -165,8 +158,6 @@ def pages() -> list[Path]:
     generated = ("_", "reference", "mirrored")
     docs = ROOT / "docs"
     written = [
-        page
-        for page in docs.rglob("*.md")
-        if not page.relative_to(docs).parts[0].startswith(generated)
+        page for page in docs.rglob("*.md") if not page.relative_to(docs).parts[0].startswith(generated)
     ]
     return sorted([*written, *ROOT.glob("examples/*/README.md")])

@@ -13,14 +13,7 @@ from statsmodels.stats.power import TTestPower
 import rankgate
 from rankgate.core.errors import UsageError
 from rankgate.decisions.advice.advice_inputs import STAGES, TASKS, DataFacts
-from rankgate.decisions.advice.advice_rules import (
-    CAUTIONS,
-    ROLES,
-    RULES,
-    SOURCES,
-    fill_cutoffs,
-    fill_facts,
-)
+from rankgate.decisions.advice.advice_rules import CAUTIONS, ROLES, RULES, SOURCES, fill_cutoffs, fill_facts
 from rankgate.decisions.gating.policy import parse_policy
 from rankgate.measurement.metrics.metric_name_parser import parse
 from support.wording import raises
@@ -48,9 +41,7 @@ FACTS = DataFacts(
 
 def judged(count=40, grades=(0, 1, 2, 3), seed=3):
     rng = np.random.default_rng(seed)
-    return {
-        f"q{i:02d}": {f"d{j}": float(rng.choice(grades)) for j in range(20)} for i in range(count)
-    }
+    return {f"q{i:02d}": {f"d{j}": float(rng.choice(grades)) for j in range(20)} for i in range(count)}
 
 
 def noisy(qrels, noise, seed):
@@ -175,8 +166,7 @@ def test_what_queries_carry_is_as_statsmodels_has_it(collection):
     result = rankgate.advise(qrels, runs, test=rankgate.Test(margin=0.03))
     values = rankgate.evaluate(qrels, runs, ["nDCG@10"]).values
     run_values = {
-        name: values.filter(pl.col("run") == name).sort("query_id")["value"].to_numpy()
-        for name in runs
+        name: values.filter(pl.col("run") == name).sort("query_id")["value"].to_numpy() for name in runs
     }
     sd = max((run_values[name] - run_values["old"]).std(ddof=1) for name in ("mid", "new"))
     query_power = next(choice.carrying for choice in result.choices if choice.metric == "nDCG@10")
@@ -192,9 +182,7 @@ def test_what_queries_carry_is_as_statsmodels_has_it(collection):
     assert query_power.detectable / sd == pytest.approx(solve(None, 40, 0.05, 0.8), rel=1e-4)
     assert query_power.carries == (query_power.needed <= 40)
     assert dict(query_power.means)["mid"] == pytest.approx(run_values["mid"].mean())
-    multi_comparison = rankgate.compare(
-        qrels, runs["old"], [runs["mid"], runs["new"]], ["nDCG@10"]
-    ).many
+    multi_comparison = rankgate.compare(qrels, runs["old"], [runs["mid"], runs["new"]], ["nDCG@10"]).many
     assert query_power.e_rho2 == pytest.approx(multi_comparison.reliability["e_rho2"][0])
 
 
@@ -204,9 +192,7 @@ def test_a_metric_that_stands_still_is_reported():
     old = {query: {"a": 9.0, "b": 5.0, "c": 4.0} for query in qrels}
     new = {query: {"a": 9.0, "b": 4.0, "c": 5.0} for query in qrels}
     result = rankgate.advise(qrels, [old, new], task="find-one")
-    unmoved = {
-        choice.metric: choice.carrying.unmoved for choice in result.choices if choice.carrying
-    }
+    unmoved = {choice.metric: choice.carrying.unmoved for choice in result.choices if choice.carrying}
     assert (unmoved["RR@10"], unmoved["nDCG@10"]) == (1.0, 0.0)
 
 
@@ -229,9 +215,7 @@ def test_a_log_has_no_holes():
     first_run = {query: {"a": 9.0, **{f"x{j}": 8.0 - j for j in range(8)}} for query in qrels}
     second_run = {query: {**{f"x{j}": 8.0 - j for j in range(8)}, "a": 0.5} for query in qrels}
     result = rankgate.advise(qrels, [first_run, second_run], task="recommend")
-    assert not {"nDCG(judged_only=True)@10", "RBP(p=0.8)", "Judged@10", "Bpref"} & set(
-        roles(result)
-    )
+    assert not {"nDCG(judged_only=True)@10", "RBP(p=0.8)", "Judged@10", "Bpref"} & set(roles(result))
     assert "log" in {caution.rule for caution in result.cautions}
     assert 'kind = "judged"' not in result.policy
     assert 'kind = "judged"' in rankgate.advise(qrels, [first_run, second_run]).policy

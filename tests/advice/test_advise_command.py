@@ -90,9 +90,7 @@ def test_gains_are_not_taken_for_grades(run, tmp_path):
     lines = [f"q{i} 0 d{j} {g}\n" for i in range(12) for j, g in enumerate((100, 10, 1, 0))]
     (tmp_path / "gains.txt").write_text("".join(lines))
     (tmp_path / "five.txt").write_text("".join(lines).replace("100", "6").replace(" 10\n", " 5\n"))
-    runs = [
-        f"q{i} Q0 d{j} 1 {j * s + i % 3} t\n" for s in (1, -1) for i in range(12) for j in range(4)
-    ]
+    runs = [f"q{i} Q0 d{j} 1 {j * s + i % 3} t\n" for s in (1, -1) for i in range(12) for j in range(4)]
     (tmp_path / "a.run").write_text("".join(runs[:48]))
     (tmp_path / "b.run").write_text("".join(runs[48:]))
     names = [str(tmp_path / name) for name in ("a.run", "b.run")]

@@ -102,14 +102,7 @@ def test_prices_decide_what_is_next():
     def chosen(*prices):
         first = settle(OLD, NEW, PREDICTED, prices=["budget=60"])
         result = settle(
-            OLD,
-            NEW,
-            PREDICTED,
-            people(first.sample),
-            first.sample,
-            prices=prices,
-            level=0.999,
-            looks=4,
+            OLD, NEW, PREDICTED, people(first.sample), first.sample, prices=prices, level=0.999, looks=4
         )
         return result.actions.filter("chosen")["action"].to_list()
 
@@ -117,9 +110,7 @@ def test_prices_decide_what_is_next():
 
 
 def test_what_the_model_has_not_judged_is_named():
-    partial_predictions = {
-        q: {d: g for d, g in docs.items() if d != "d3"} for q, docs in PREDICTED.items()
-    }
+    partial_predictions = {q: {d: g for d, g in docs.items() if d != "d3"} for q, docs in PREDICTED.items()}
     result = settle(OLD, NEW, partial_predictions)
     assert result.lacking > 0
     codes = [notice.code for notice in result.notices]
@@ -155,10 +146,7 @@ FEW = {q: PREDICTED[q] for q in list(PREDICTED)[:9]}
         ({"prices": ["human=1", "human=2"]}, "duplicate-option"),
         ({"predicted": None, "people": people(SAMPLE), "sample": SAMPLE}, "missing-input"),
         ({"baseline": FEW, "candidate": FEW, "predicted": FEW}, "too-few-queries"),
-        (
-            {"candidate": {f"other-{q}": docs for q, docs in NEW.items()}, "predicted": None},
-            "queries-differ",
-        ),
+        ({"candidate": {f"other-{q}": docs for q, docs in NEW.items()}, "predicted": None}, "queries-differ"),
         ({"saw": people(SAMPLE)}, "model-saw-judgments"),
     ],
 )
@@ -174,14 +162,11 @@ def test_a_query_may_cost_nothing():
 
 def test_a_price_of_queries_opens_fewer_of_them_and_more_documents_of_each():
     free, dear = (
-        settle(OLD, NEW, PREDICTED, prices=["human=1", f"query={price}"]).sample
-        for price in (0, 20)
+        settle(OLD, NEW, PREDICTED, prices=["human=1", f"query={price}"]).sample for price in (0, 20)
     )
     assert free["query_id"].n_unique() == QUERIES
     assert 20 <= dear["query_id"].n_unique() < QUERIES
-    documents_per_query = [
-        len(s.drop_nulls("doc_id")) / s["query_id"].n_unique() for s in (free, dear)
-    ]
+    documents_per_query = [len(s.drop_nulls("doc_id")) / s["query_id"].n_unique() for s in (free, dear)]
     assert documents_per_query[1] > documents_per_query[0]
     assert dear["query_inclusion"].unique().to_list() == [dear["query_id"].n_unique() / QUERIES]
 

@@ -34,9 +34,7 @@ def look(chromium, axe):
             wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
             assert chromium.ask(wider) == 0, (name, label)
             complaints = [  # a page that refuses something is no complaint
-                event
-                for event in chromium.said
-                if event.get("entry", {}).get("source") != "network"
+                event for event in chromium.said if event.get("entry", {}).get("source") != "network"
             ]
             assert complaints == [], (name, label)
             if PICTURES:

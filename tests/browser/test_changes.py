@@ -10,14 +10,7 @@ from rankgate.store.people import sign_in, users
 from rankgate.store.store import Store
 from rankgate.workspace.records.alerts.alert_check import check_alerts
 from support.chromium import PICTURES, VIEWS
-from support.following import (
-    ALERT,
-    CHANGE_POINT,
-    CHANGES_OF_POINT,
-    JUDGE_MISSING,
-    WORST_QUERY,
-    follow,
-)
+from support.following import ALERT, CHANGE_POINT, CHANGES_OF_POINT, JUDGE_MISSING, WORST_QUERY, follow
 from support.regressed import FELL, regress
 from support.serving import PASSWORD, served
 

@@ -34,9 +34,7 @@ def dashboard(tmp_path_factory):
 @pytest.fixture(scope="module")
 def pages(dashboard):
     _, records_by_kind = dashboard
-    gate, comparison, run = (
-        records_by_kind[kind].sha256 for kind in ("verdict", "comparison", "evaluation")
-    )
+    gate, comparison, run = (records_by_kind[kind].sha256 for kind in ("verdict", "comparison", "evaluation"))
     return {
         "projects": "/projects",
         "overview": SHOP,
@@ -149,9 +147,7 @@ def test_the_navigation_is_whole_on_a_phone_and_by_keyboard(reader, dashboard, p
     try:
         reader.open(address + pages["records"], width=390)
         links = "[...document.querySelectorAll('nav.of-project a')]"
-        pages_of_section = next(
-            section.pages for section in SECTIONS if section.label == "Evaluations"
-        )
+        pages_of_section = next(section.pages for section in SECTIONS if section.label == "Evaluations")
         assert reader.ask(f"{links}.length") == len(SECTIONS) + len(pages_of_section)
         outside = f"{links}.filter((a) => a.getBoundingClientRect().right > innerWidth).length"
         assert reader.ask(outside) == 0

@@ -86,9 +86,7 @@ def engine(store, path):
                 0, pl.lit(system).alias("system")
             )
             means = values_by_query.drop("system", "query_id").mean().row(0, named=True)
-            figures = tuple(
-                Value(name, system, mean, n=len(values_by_query)) for name, mean in means.items()
-            )
+            figures = tuple(Value(name, system, mean, n=len(values_by_query)) for name, mean in means.items())
             moment = datetime.fromisoformat(timestamp)
             record = NewRecord(
                 {"kind": "metric_store", "schema_version": 1, "at": timestamp},

@@ -36,9 +36,7 @@ def picture(width, height):
     """A PNG of one colour, as a data URL."""
 
     def chunk(kind, data):
-        return (
-            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-        )
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
     out = io.BytesIO(b"")
     out.write(b"\x89PNG\r\n\x1a\n")
@@ -84,9 +82,7 @@ def place(tmp_path_factory):
             users.add(connection, "root", admin=True)
             for name, (query, fields, card) in CASES.items():
                 settings = {"card": card_settings(parse_card(card))}
-                project = projects.add(
-                    connection, name, title=name.title(), scale=GRADED, settings=settings
-                )
+                project = projects.add(connection, name, title=name.title(), scale=GRADED, settings=settings)
                 users.grant(connection, project.id, user.id, "rater")
                 query_table = pl.DataFrame({"query_id": ["q1"], "text": [query]})
                 queries_documents.add_queries(connection, project.id, query_table)

@@ -48,9 +48,7 @@ def kept(file):
 
 def opened(chromium, address, secret):
     chromium.send("Network.clearBrowserCookies")
-    chromium.send(
-        "Network.setCookie", name="rankgate_session", value=secret, url=address, httpOnly=True
-    )
+    chromium.send("Network.setCookie", name="rankgate_session", value=secret, url=address, httpOnly=True)
     chromium.open(f"{address}/projects/shop/rate")
     chromium.ask("localStorage.clear()")
     return chromium.ask(TASK)
@@ -112,9 +110,7 @@ def test_two_tabs_and_an_ended_session_lose_nothing(chromium, place):
         pressed(chromium, "1")
         chromium.until(f"{STATE}.startsWith('You are signed out. 1 ')")
         with Store.open(str(file)) as store, store.write() as connection:
-            _, new_secret = sign_in.begin_session(
-                connection, users.get_by_name(connection, "ann").id
-            )
+            _, new_secret = sign_in.begin_session(connection, users.get_by_name(connection, "ann").id)
         chromium.send("Network.setCookie", name="rankgate_session", value=new_secret, url=address)
         chromium.open(f"{address}/projects/shop/rate")
         chromium.until(f"{TASK} !== '{second}'")

@@ -148,9 +148,7 @@ OPEN = "[...document.querySelectorAll('details[open]')].map((each) => each.id)"
 def test_a_bar_opens_its_query(page, name):
     tab = page(name)
     target = tab.ask("document.querySelector('.plot a').getAttribute('href').slice(1)")
-    tab.ask(
-        "document.querySelector('.plot a').dispatchEvent(new MouseEvent('click', {bubbles: true}))"
-    )
+    tab.ask("document.querySelector('.plot a').dispatchEvent(new MouseEvent('click', {bubbles: true}))")
     tab.until(f"{OPEN}.includes('{target}')")
     assert tab.ask(f"document.getElementById('{target}').checkVisibility()")
 

@@ -25,9 +25,7 @@ def test_tables_are_not_cut(tmp_path, chromium, axe, width):
             number = projects.add(connection, "shop", title="Shop").id
             ranked = {f"q{i}": {f"d{j}": -float(j) for j in range(20)} for i in range(120)}
             for name in ("production-2026-11-22-reranked", "new"):
-                run = stored_runs.add_run(
-                    connection, store.blobs, number, read_run(ranked, name), name=name
-                )
+                run = stored_runs.add_run(connection, store.blobs, number, read_run(ranked, name), name=name)
                 item = archive.get(connection, number, "run", run.id)
                 archive.set_archived(connection, item, archived=name == "new")
             batches.add_batch(connection, number, "a batch of the second quarter")

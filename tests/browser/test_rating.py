@@ -28,9 +28,7 @@ def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo")
     build(folder)
     pool_result = pool([folder / "old.run", folder / "new.run"], PoolDesign(depth=3))
-    pairs = pool_result.table.filter(pool_result.table["query_id"].is_in(["q01", "q02"])).head(
-        PAIRS
-    )
+    pairs = pool_result.table.filter(pool_result.table["query_id"].is_in(["q01", "q02"])).head(PAIRS)
     pairs.select("query_id", "doc_id", "why", "best_rank", "systems").write_csv(folder / "pool.csv")
     with sqlite3.connect(folder / "docs.sqlite") as base:
         rows = base.execute("SELECT doc_id, name, summary, body FROM new").fetchall()
@@ -194,9 +192,7 @@ def set_up(mia, folder):
 
 
 def invite(mia, name):
-    answer = mia.send(
-        "/projects/docs/invitations", "/projects/docs/people", name=name, role="rater"
-    )
+    answer = mia.send("/projects/docs/invitations", "/projects/docs/people", name=name, role="rater")
     return answer.data.decode().partition('id="secret">')[2].partition("<")[0]
 
 
@@ -260,9 +256,7 @@ def resolved(chromium, screen, address, count):
 def the_command_line_uses_what_the_team_judged(folder):
     store = ["--store", str(folder / "judging.db"), "--project", "docs"]
     command = [sys.executable, "-m", "rankgate", "eval", "march", "old", "new", *store]
-    process = subprocess.run(
-        [*command, "-m", "nDCG@10"], capture_output=True, text=True, check=False
-    )
+    process = subprocess.run([*command, "-m", "nDCG@10"], capture_output=True, text=True, check=False)
     assert process.returncode == 0, process.stderr
     assert "nDCG@10" in process.stdout
     assert {"old", "new"} <= set(process.stdout.split())

@@ -68,9 +68,7 @@ class OpenSearchShop:
 
     def import_words(self, words):
         fields = {"title": {"type": "keyword"}, "words": {"type": "text"}}
-        documents = {
-            doc_id: {"title": title, "words": words[doc_id]} for doc_id, title in PRODUCTS.items()
-        }
+        documents = {doc_id: {"title": title, "words": words[doc_id]} for doc_id, title in PRODUCTS.items()}
         self.cluster.index("products", fields, documents)
 
 
@@ -269,9 +267,7 @@ def add_manager(store):
 
 
 @pytest.mark.parametrize("view", VIEWS, ids=[view[0] for view in VIEWS])
-def test_the_pages_have_no_fault_for_those_who_do_not_see_them(
-    new_file, tmp_path, chromium, axe, view
-):
+def test_the_pages_have_no_fault_for_those_who_do_not_see_them(new_file, tmp_path, chromium, axe, view):
     (tmp_path / "shop").mkdir()
     engine = SqliteShop(tmp_path)
     _, width, dark = view

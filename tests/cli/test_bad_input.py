@@ -18,88 +18,24 @@ LONG_RUN = b"".join(
 )
 
 RUNS = {
-    "a field too few": (
-        b"1 Q0 a 1 2 t\n1 Q0 b 1 t\n",
-        "wrong-field-count",
-        2,
-    ),
-    "a field too many": (
-        b"1 Q0 a 1 2 t\n1 Q0 b 1 1 t t\n",
-        "wrong-field-count",
-        2,
-    ),
-    "a score that is no number": (
-        b"1 Q0 a 1 2 t\n1 Q0 b 1 high t\n",
-        "not-a-number",
-        2,
-    ),
-    "a score that is nan": (
-        b"1 Q0 a 1 nan t\n",
-        "not-a-number",
-        1,
-    ),
-    "a score that is infinite": (
-        b"1 Q0 a 1 2 t\n1 Q0 b 1 -inf t\n",
-        "not-a-number",
-        2,
-    ),
-    "a judged document twice": (
-        b"1 Q0 a 1 3 t\n1 Q0 b 2 2 t\n1 Q0 a 3 1 t\n",
-        "duplicate-document",
-        3,
-    ),
-    "an unjudged document twice": (
-        b"1 Q0 a 1 3 t\n1 Q0 u 2 2 t\n1 Q0 u 3 1 t\n",
-        "duplicate-document",
-        3,
-    ),
+    "a field too few": (b"1 Q0 a 1 2 t\n1 Q0 b 1 t\n", "wrong-field-count", 2),
+    "a field too many": (b"1 Q0 a 1 2 t\n1 Q0 b 1 1 t t\n", "wrong-field-count", 2),
+    "a score that is no number": (b"1 Q0 a 1 2 t\n1 Q0 b 1 high t\n", "not-a-number", 2),
+    "a score that is nan": (b"1 Q0 a 1 nan t\n", "not-a-number", 1),
+    "a score that is infinite": (b"1 Q0 a 1 2 t\n1 Q0 b 1 -inf t\n", "not-a-number", 2),
+    "a judged document twice": (b"1 Q0 a 1 3 t\n1 Q0 b 2 2 t\n1 Q0 a 3 1 t\n", "duplicate-document", 3),
+    "an unjudged document twice": (b"1 Q0 a 1 3 t\n1 Q0 u 2 2 t\n1 Q0 u 3 1 t\n", "duplicate-document", 3),
     "an empty file": (b"", "empty-file", None),
     "blank lines": (b"\n \n", "empty-file", None),
-    "comments": (
-        b"# run of Monday\n",
-        "empty-file",
-        None,
-    ),
-    "no query in common": (
-        b"q7 Q0 a 1 3 t\n",
-        "queries-differ",
-        None,
-    ),
-    "bytes of another alphabet": (
-        "1 Q0 a 1 3 t\n1 Q0 é 2 2 t\n".encode("latin1"),
-        "not-utf8",
-        2,
-    ),
-    "junk": (
-        random.Random(1).randbytes(100_000),
-        "binary-file",
-        None,
-    ),
-    "junk without NUL": (
-        b"\x07\x08 \x03\n" * 1000,
-        "binary-file",
-        1,
-    ),
-    "half a gzip file": (
-        gzip.compress(LONG_RUN)[:20_000],
-        "damaged-file",
-        None,
-    ),
-    "the head of a gzip file": (
-        gzip.compress(LONG_RUN)[:5],
-        "damaged-file",
-        None,
-    ),
-    "half a zstd file": (
-        zstandard.compress(LONG_RUN)[:20_000],
-        "damaged-file",
-        None,
-    ),
-    "the head of a zstd file": (
-        zstandard.compress(LONG_RUN)[:6],
-        "damaged-file",
-        None,
-    ),
+    "comments": (b"# run of Monday\n", "empty-file", None),
+    "no query in common": (b"q7 Q0 a 1 3 t\n", "queries-differ", None),
+    "bytes of another alphabet": ("1 Q0 a 1 3 t\n1 Q0 é 2 2 t\n".encode("latin1"), "not-utf8", 2),
+    "junk": (random.Random(1).randbytes(100_000), "binary-file", None),
+    "junk without NUL": (b"\x07\x08 \x03\n" * 1000, "binary-file", 1),
+    "half a gzip file": (gzip.compress(LONG_RUN)[:20_000], "damaged-file", None),
+    "the head of a gzip file": (gzip.compress(LONG_RUN)[:5], "damaged-file", None),
+    "half a zstd file": (zstandard.compress(LONG_RUN)[:20_000], "damaged-file", None),
+    "the head of a zstd file": (zstandard.compress(LONG_RUN)[:6], "damaged-file", None),
 }
 
 

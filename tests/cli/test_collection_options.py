@@ -80,11 +80,7 @@ def test_a_sheet_with_labels_gives_the_numbers_of_plain_judgments(run, name):
     options = ["--columns", "query=term,doc=sku,grade=label"]
     options += ["--grades", ",".join(f"{label}={grade}" for label, grade in GRADES.items())]
     results = []
-    for source, file_options in (
-        ("qrels.txt", []),
-        ("qrels.csv", options),
-        ("collection.toml", []),
-    ):
+    for source, file_options in (("qrels.txt", []), ("qrels.csv", options), ("collection.toml", [])):
         result = run(name, *template.format(source).split(), *file_options, "--format", "json")
         assert result.code in {0, 1, 3}, result.err  # 1 and 3 are verdicts
         results.append((result.code, _numbers(json.loads(result.out))))
@@ -181,9 +177,7 @@ def test_a_format_is_that_of_the_files_that_can_have_it(files, run):
     assert result.code == 0, result.err
     assert_refused(run("eval", "qrels.txt", "old.run", "--from", "topics"), "format-cannot-hold")
     assert_refused(run("eval", "qrels.txt", "old.run", "--from", "elasticsearc"), "unknown-format")
-    assert_refused(
-        run("eval", "qrels.txt", "old.run", "--from", "json-table"), "invalid-json", "old.run", 1
-    )
+    assert_refused(run("eval", "qrels.txt", "old.run", "--from", "json-table"), "invalid-json", "old.run", 1)
 
 
 @pytest.mark.parametrize("name", COMMANDS_OF_COLLECTIONS)
@@ -194,9 +188,7 @@ def test_help_shows_options_of_a_collection_after_those_of_the_command(run, name
 
 
 def test_how_judged_documents_were_chosen_is_a_fact_of_judgments(run, files):
-    (files / "pooled.toml").write_text(
-        '[collection]\njudgments = "qrels.txt"\nselection = "pooled"\n'
-    )
+    (files / "pooled.toml").write_text('[collection]\njudgments = "qrels.txt"\nselection = "pooled"\n')
     options = ("old.run", "new.run", "-m", "nDCG@5", "--draws", "20", "--format", "json")
     pooled = json.loads(run("holes", "pooled.toml", *options).out)
     assert pooled == json.loads(run("holes", "qrels.txt", "--selection", "pooled", *options).out)
@@ -225,8 +217,7 @@ def test_items_that_users_had_leave_the_lists_in_every_verb():
     log = pl.DataFrame({"user_id": list(QRELS), "item_id": ["d0"] * len(QRELS)})
     collection = rankgate.Collection(QRELS, training=log, drop_seen=True)
     old, new = (
-        {q: {d: s for d, s in row.items() if d != "d0"} for q, row in run.items()}
-        for run in (OLD, NEW)
+        {q: {d: s for d, s in row.items() if d != "d0"} for q, row in run.items()} for run in (OLD, NEW)
     )
     for verb in (rankgate.holes, rankgate.blindspots, rankgate.total_error):
         actual = verb(collection, {"old": OLD}, {"new": NEW}, ["nDCG@5"])
@@ -255,9 +246,7 @@ def test_a_field_of_a_test_that_a_verb_does_not_take_is_an_error():
 def test_advice_takes_planned_judgments_in_the_place_of_judgments(run):
     plan = rankgate.PlannedJudgments(queries=50, grades=2)
     advice = rankgate.advise(plan, task="recommend")
-    result = run(
-        "advise", "--queries", "50", "--grades", "2", "--task", "recommend", "--format", "json"
-    )
+    result = run("advise", "--queries", "50", "--grades", "2", "--task", "recommend", "--format", "json")
     assert json.loads(result.out) == json.loads(json.dumps(advice.to_dict()))
     assert run("advise", "qrels.txt", "--queries", "50").code == 2
     with raises("out-of-range", rankgate.UsageError):
@@ -290,8 +279,7 @@ def test_reports_and_charts_take_a_collection(run, name):
         "plot": ("plot", "deltas", "{}", "old.run", "new.run", "-m", "nDCG@5"),
     }[name]
     plain, shop = (
-        run(*(word.format(source) for word in templates))
-        for source in ("qrels.txt", "collection.toml")
+        run(*(word.format(source) for word in templates)) for source in ("qrels.txt", "collection.toml")
     )
     assert plain.code == 0, plain.err
     assert shop.code == 0, shop.err

@@ -24,9 +24,7 @@ def complete(monkeypatch):
         printed = get_completion_class(shell)(rankgate, {}, "rankgate", "_X").complete()
         lines = printed.splitlines()
         if shell == "zsh":
-            return [
-                name for kind, name in zip(lines[::3], lines[1::3], strict=True) if kind == "plain"
-            ]
+            return [name for kind, name in zip(lines[::3], lines[1::3], strict=True) if kind == "plain"]
         separator = "\t" if shell == "fish" else ","
         items = [item.split(separator)[0] if shell == "fish" else item for item in lines]
         return [item.partition(",")[2] for item in items if item.startswith("plain,")]
@@ -142,9 +140,7 @@ def test_commands_and_listed_names_load_no_numeric_library():
         "assert NAMES['baselines'](context) == []\n"
         "print({'numpy', 'polars', 'scipy', 'duckdb'} & set(sys.modules))"
     )
-    process = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
+    process = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert process.stdout == "set()\n"
 
 

@@ -52,7 +52,5 @@ def test_help_and_usage_errors_load_no_numeric_library():
         "            assert (end.code == 0) == (option == '--help'), sys.argv\n"
         "print({'numpy', 'polars', 'scipy', 'duckdb'} & set(sys.modules))"
     )
-    process = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
+    process = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert process.stdout.endswith("\nset()\n")

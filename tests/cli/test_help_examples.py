@@ -115,9 +115,7 @@ def test_a_run_without_a_judged_document_is_named(name, world, tmp_path, monkeyp
             written = re.search(r" -o ([\w./-]+)", line)
             if written and (folder / written[1]).is_file():
                 output += (folder / written[1]).read_text(errors="replace")
-            unjudged_warning = re.search(
-                r"no (document|item) .*is judged", " ".join(output.split())
-            )
+            unjudged_warning = re.search(r"no (document|item) .*is judged", " ".join(output.split()))
             refused = result.code in {1, 2, 3}  # among them the verdicts of a gate
             assert unjudged_warning or refused, (line, result)
 
@@ -172,9 +170,7 @@ def test_a_damaged_file_is_no_fault_of_ours(name, world, tmp_path, monkeypatch, 
             help_examples.begin(line, folder)
             first.write_bytes(damaged(content))
             result = run(*arguments)
-            reasons = [
-                reason for key, reason in ACCEPTED.items() if line.startswith(f"rankgate {key} ")
-            ]
+            reasons = [reason for key, reason in ACCEPTED.items() if line.startswith(f"rankgate {key} ")]
             accepted = any(damage in reason for reason in reasons) and result.code == 0
             names_file = first.name in result.out + result.err
             assert accepted or (result.code == 2 and names_file), (line, damage, result)

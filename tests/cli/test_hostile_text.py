@@ -78,11 +78,7 @@ def test_pages_in_a_log_have_no_command_to_a_build_server(run, files, form):
 
 @pytest.mark.parametrize("word", ["::error::a", "##[error]a", "##vso[task.logissue]a"])
 def test_forms_of_pages_escape_commands(word):
-    for text in (
-        escape_markdown(word),
-        latex_table(Grid((word,), ((word,),))),
-        latex_comment(word),
-    ):
+    for text in (escape_markdown(word), latex_table(Grid((word,), ((word,),))), latex_comment(word)):
         assert remove_server_commands(text) == text
 
 

@@ -66,10 +66,7 @@ def test_a_wrong_option_says_the_same_under_a_limit(tmp_path):
             preexec_fn=limited,
             env=FEW,
         )
-        for limited in (
-            None,
-            lambda: resource.setrlimit(resource.RLIMIT_AS, (8000 << 20, 8000 << 20)),
-        )
+        for limited in (None, lambda: resource.setrlimit(resource.RLIMIT_AS, (8000 << 20, 8000 << 20)))
     ]
     assert processes[0].returncode == processes[1].returncode == 2
     assert processes[0].stderr == processes[1].stderr

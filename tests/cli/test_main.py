@@ -74,11 +74,7 @@ def test_our_own_fault_is_one_line(run, small, monkeypatch):
         (["evla"], "usage-error", None),
         (["explain", "q", "r", "-m", "AP"], "missing-parameter", "--query"),
         (["explain", "q", "r", "--query", "1"], "missing-parameter", "--metric"),
-        (
-            ["explain", "q", "r", "--query", "1", "-m", "AP", "--depth", "0"],
-            "bad-parameter",
-            "--depth",
-        ),
+        (["explain", "q", "r", "--query", "1", "-m", "AP", "--depth", "0"], "bad-parameter", "--depth"),
     ],
 )
 def test_usage_is_one_line_and_2(run, words, code, source):

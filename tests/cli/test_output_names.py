@@ -77,12 +77,7 @@ def folder(tmp_path, monkeypatch):
         Path(f"{name}.run").write_text(
             "".join(f"{q} Q0 {d} {r} {9 - r} t\n" for q in queries for r, d in enumerate(docs))
         )
-    rows = [
-        f"{q},{d},{rater},{len(d + q) % 2}\n"
-        for q in queries
-        for d in "abc"
-        for rater in ("x", "y")
-    ]
+    rows = [f"{q},{d},{rater},{len(d + q) % 2}\n" for q in queries for d in "abc" for rater in ("x", "y")]
     Path("ratings.csv").write_text("query_id,doc_id,rater,grade\n" + "".join(rows))
     Path("sheet.csv").write_text("query,document,rater,grade\n" + "".join(rows[::2]))
     Path("table.md").write_text("| system | n | P@10 |\n|--|--|--|\n| a | 50 | 0.452 |\n")

@@ -164,10 +164,7 @@ def _taken(name):
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_a_command_and_its_function_take_the_same(name):
-    command, function = (
-        set(_command(name)) - PRINTED,
-        _taken(name) - INSTEAD,
-    )
+    command, function = (set(_command(name)) - PRINTED, _taken(name) - INSTEAD)
     assert command - function <= COMMAND_ONLY.get(name, set())
     assert function - command <= PYTHON_ONLY.get(name, set())
 
@@ -177,9 +174,7 @@ def test_options_have_the_names_of_parameters(name):
     for key, parameter in _command(name).items():
         if isinstance(parameter, click.Option) and key in _function(name):
             long = {word[2:].replace("-", "_") for word in parameter.opts if word.startswith("--")}
-            option_name = (
-                key.rstrip("_").removesuffix("s") if parameter.multiple else key.rstrip("_")
-            )
+            option_name = key.rstrip("_").removesuffix("s") if parameter.multiple else key.rstrip("_")
             assert {option_name, key} & long, key
 
 
@@ -223,12 +218,7 @@ OWN_HELP = {
     *(("reconcile", "value"), ("explain", "depth"), ("gate", "noise"), ("rating-accuracy", "k")),
     ("next", "prices"),
     *(("plot", "query_id"), ("plot", "cutoffs"), ("resolve", "parameters"), ("sheet", "raters")),
-    *(
-        ("fuse", "parameters"),
-        ("fuse", "weights"),
-        ("snapshot", "parameters"),
-        ("stages", "parameters"),
-    ),
+    *(("fuse", "parameters"), ("fuse", "weights"), ("snapshot", "parameters"), ("stages", "parameters")),
 }
 
 

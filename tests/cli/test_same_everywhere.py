@@ -63,10 +63,10 @@ VERBS = {
 
 NOT_OFFERED = {
     "a page shows it of its own project, without options": {
-        *("agree", "attribute", "record", "next", "total-error", "plot", "report"),
+        *("agree", "attribute", "record", "next", "total-error", "plot", "report")
     },
     "it writes or asks for hours; people start it at a terminal": {
-        *("snapshot", "sweep", "fuse", "split", "sheet", "collect", "reanchor", "stages"),
+        *("snapshot", "sweep", "fuse", "split", "sheet", "collect", "reanchor", "stages")
     },
     "few people need it, and no assistant was asked for it": {
         *("audit", "admit", "admit-plan", "gold", "reusability", "scorecard", "rating-accuracy"),
@@ -95,13 +95,13 @@ LEFT_OUT = {
             for name in ("from_", "columns", "grades", "as_")
         },
         "the server was started for its folder, today, and writes no log": {
-            *("gate.log", "gate.folder", "gate.today"),
+            *("gate.log", "gate.folder", "gate.today")
         },
     },
     "requests": {
         "the server keeps no log, and has no folder": {"gate.log", "gate.folder", "gate.today"},
         "no request has needed it, and the default does": {
-            *("compare.depth", "gate.redraws", "history.rate", "history.bridge"),
+            *("compare.depth", "gate.redraws", "history.rate", "history.bridge")
         },
         "the history is that of the project": {"history.from_", "history.store", "history.project"},
         "ratings and their scale are the project's": {
@@ -109,7 +109,7 @@ LEFT_OUT = {
             *("import_file.store", "import_file.project"),
         },
         "a final word of the project counts first; the other rules have no parameters": {
-            "resolve.parameters",
+            "resolve.parameters"
         },
         "only whole pools are rated on pages": {
             *("resolve.sample", "resolve.rest", "PoolDesign.rel", "PoolDesign.strata"),
@@ -123,10 +123,10 @@ LEFT_OUT = {
         "a form has a number for each of the two prices": {"Judge.prices"},
         "jobs of pages show documents as they are, once": {"Judge.again", "Judge.attack"},
         "it is of attacks, of families of models, or of runs, which a job does not have": {
-            *("Demands.tau", "Demands.raised", "Demands.family"),
+            *("Demands.tau", "Demands.raised", "Demands.family")
         },
         "the upload is a field of its own, as are its format and the button that only checks": {
-            *("import_file.source", "import_file.from_", "import_file.dry_run"),
+            *("import_file.source", "import_file.from_", "import_file.dry_run")
         },
     },
 }
@@ -134,7 +134,7 @@ LEFT_OUT = {
 
 OTHER = {
     "the server reads no files: the text itself is sent": {
-        *("gate.policy", "resolve.transform", "import_file.transform", "Judge.template"),
+        *("gate.policy", "resolve.transform", "import_file.transform", "Judge.template")
     },
     "it is an object with all fields of a test": {"compare.test"},
     "a form has lines, or one text": {"Judge.parameters", "import_file.columns"},
@@ -325,9 +325,7 @@ def _differences(declared: Parameter, one: Offered, option: click.Option | None)
     shortest = min(helps, key=len)
     pairs |= {f"help {text!r}": (text[: len(shortest)], shortest) for text in helps}
     pairs["no help"] = (bool(shortest), True)
-    return [
-        f"{what}: {left!r}, not {right!r}" for what, (left, right) in pairs.items() if left != right
-    ]
+    return [f"{what}: {left!r}, not {right!r}" for what, (left, right) in pairs.items() if left != right]
 
 
 def _limit(bound):

@@ -121,11 +121,8 @@ def test_a_format_of_a_command_is_that_of_what_it_can_hold(folder, run):
     paths, _ = written(folder, "csv")
     target_options = ("--target", "uniform")
     assert_refused(
-        run("online", "ope", paths["decisions"], *target_options, "--from", "topics"),
-        "format-cannot-hold",
+        run("online", "ope", paths["decisions"], *target_options, "--from", "topics"), "format-cannot-hold"
     )
-    assert_refused(
-        run("online", "ope", "trec:qrels.txt", *target_options), "wrong-type", "qrels.txt"
-    )
+    assert_refused(run("online", "ope", "trec:qrels.txt", *target_options), "wrong-type", "qrels.txt")
     mistaken = run("online", "ope", paths["decisions"], *target_options, "--from", "parquet")
     assert_refused(mistaken, "damaged-file", paths["decisions"])

@@ -28,13 +28,7 @@ def test_a_full_disk(run, small, form):
 def test_standard_output_on_a_full_disk(small, words):
     names = {"Q": small[0], "R": small[1]}
     format_option = ["--to", "csv"] * (words[0] == "convert")
-    command = [
-        sys.executable,
-        "-m",
-        "rankgate",
-        *(str(names.get(w, w)) for w in words),
-        *format_option,
-    ]
+    command = [sys.executable, "-m", "rankgate", *(str(names.get(w, w)) for w in words), *format_option]
     with FULL.open("wb") as full:
         result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
     assert result.returncode == 2

@@ -41,8 +41,7 @@ def means(grades):
 def written(place, rows, places, scale=1):
     """A table in a form that depends on the number of its rows."""
     cells = [
-        (f"s{at}", *(f"{scale * row[name]:.{places}f}" for name in COLUMNS))
-        for at, row in enumerate(rows)
+        (f"s{at}", *(f"{scale * row[name]:.{places}f}" for name in COLUMNS)) for at, row in enumerate(rows)
     ]
     head = ("system", *COLUMNS)
     if len(rows) == 2:
@@ -257,9 +256,7 @@ def test_what_is_not_read_is_reported(tmp_path, run):
     result = rankgate.audit(place)
     assert result.cells["status"].to_list() == ["unread", "unread", "possible"]
     assert [notice.code for notice in result.notices] == ["unread-cell"] * 2
-    assert (
-        "its number of queries '~50' is not read: it is not exact" in run("audit", str(place)).out
-    )
+    assert "its number of queries '~50' is not read: it is not exact" in run("audit", str(place)).out
 
 
 def test_columns_that_span_and_heads_of_two_rows(tmp_path):
@@ -272,12 +269,7 @@ System & P@10 & RR@10 & P@10 & RR@10 \\ \midrule
 BM25 & 0.430 & \textbf{0.500} & 0.452 & 0.600 \\[2pt]
 \bottomrule \end{tabular}""")
     cells = rankgate.audit(place).cells
-    assert cells["column"].to_list() == [
-        "P@10 (DL 19)",
-        "RR@10 (DL 19)",
-        "P@10 (DL 20)",
-        "RR@10 (DL 20)",
-    ]
+    assert cells["column"].to_list() == ["P@10 (DL 19)", "RR@10 (DL 19)", "P@10 (DL 20)", "RR@10 (DL 20)"]
     assert cells["n"].to_list() == [43, 43, 54, 54]
     assert cells["low"].to_list() == pytest.approx([0.4295, 0.4995, 0.4515, 0.5995])
 

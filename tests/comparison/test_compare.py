@@ -45,10 +45,7 @@ def systems():
 def test_figures_are_scipys(systems):
     result = rankgate.compare(*systems, ["P@1", "RR"], test=Test(correction="none"))
     row = result.metrics.row(0, named=True)
-    values = [
-        rankgate.evaluate(systems[0], run, ["P@1"]).values["value"].to_numpy()
-        for run in systems[1:]
-    ]
+    values = [rankgate.evaluate(systems[0], run, ["P@1"]).values["value"].to_numpy() for run in systems[1:]]
     delta = values[1] - values[0]
     scipy_result = stats.ttest_rel(values[1], values[0])
     ends = scipy_result.confidence_interval(0.95)
@@ -214,9 +211,7 @@ def test_sides_of_other_judgments_or_conventions(systems):
 
 def test_slices_and_their_interaction(systems):
     qrels, old, new = systems
-    tags = pl.DataFrame(
-        {"query_id": list(qrels), "kind": ["head" if i < 20 else "tail" for i in range(40)]}
-    )
+    tags = pl.DataFrame({"query_id": list(qrels), "kind": ["head" if i < 20 else "tail" for i in range(40)]})
     result = rankgate.compare(Collection(qrels, tags=tags), old, new, ["P@1"], slices=["kind"]).only
     assert result.slices["n"].to_list() == [20, 20]
     parts = result.slices["delta"].to_numpy()
@@ -258,9 +253,7 @@ def test_states_and_latency_from_the_companion(tmp_path, systems):
 
 def test_the_same_bytes_twice(systems):
     ways = Test("randomization", "bca", resamples=500)
-    first, second = (
-        json.dumps(compare(*systems, ["P@1", "RR"], test=ways).to_dict()) for _ in range(2)
-    )
+    first, second = (json.dumps(compare(*systems, ["P@1", "RR"], test=ways).to_dict()) for _ in range(2))
     assert first == second
     plain = json.loads(first)["comparisons"][0]
     assert set(plain) >= {
@@ -325,9 +318,7 @@ def test_how_many_queries_a_wanted_difference_takes(systems):
     result = rankgate.compare(*systems, ["P@1"], test=Test(wanted=0.1, power=0.9)).only
     sd = result.metrics["sd"][0]
     statsmodels_count = TTestPower().solve_power(effect_size=0.1 / sd, alpha=0.05, power=0.9)
-    assert result.plans["queries"][0] == pytest.approx(
-        statsmodels_count, rel=0.12
-    )  # ours is simulated
+    assert result.plans["queries"][0] == pytest.approx(statsmodels_count, rel=0.12)  # ours is simulated
     needed_queries = math.ceil(result.plans["queries"][0])
     assert re.search(rf"show 0.1\n.* {needed_queries}\n", _lines(result))
     assert result.to_dict()["plans"][0]["wanted"] == 0.1

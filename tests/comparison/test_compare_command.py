@@ -19,9 +19,7 @@ def data(tmp_path, monkeypatch):
     """Twelve queries, one good document each; new finds it first, old second."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
-    (tmp_path / "qrels.txt").write_text(
-        "".join(f"q{i} 0 good 2\nq{i} 0 bad 0\n" for i in range(12))
-    )
+    (tmp_path / "qrels.txt").write_text("".join(f"q{i} 0 good 2\nq{i} 0 bad 0\n" for i in range(12)))
     rows = {
         "old.run": ["bad", "good", "x"],
         "new.run": ["good", "y", "bad"],
@@ -88,9 +86,7 @@ def test_the_same_words_give_the_same_bytes(run, data):
 
 
 def test_what_the_reciprocal_rank_does_not_see(run, data):
-    result = json.loads(
-        run("blindspots", *data[:2], "-m", "RR", "-m", "P@3", "--format", "json").out
-    )
+    result = json.loads(run("blindspots", *data[:2], "-m", "RR", "-m", "P@3", "--format", "json").out)
     share = {(row["change"], row["metric"]): row["unmoved"] for row in result["profile"]}
     assert share["swap ranks 1 and 2", "RR"] == 0
     assert share["swap ranks 1 and 2", "P@3"] == 1
@@ -139,12 +135,8 @@ def test_two_query_sets_are_refused_unless_allowed(run, data):
         stream.writelines(lines)
     result = run("compare", *data, "-m", "RR")
     assert_refused(result, "values-differ")
-    zero = json.loads(
-        run("compare", *data, "-m", "RR", "--unequal", "zero", "--format", "json").out
-    )
-    drop = json.loads(
-        run("compare", *data, "-m", "RR", "--unequal", "drop", "--format", "json").out
-    )
+    zero = json.loads(run("compare", *data, "-m", "RR", "--unequal", "zero", "--format", "json").out)
+    drop = json.loads(run("compare", *data, "-m", "RR", "--unequal", "drop", "--format", "json").out)
     delta = [output["comparisons"][0]["metrics"][0]["delta"] for output in (zero, drop)]
     assert delta == [pytest.approx((9 * 1.0) / 12 - 0.5), 0.5]
     assert len(drop["comparisons"][0]["excluded"]) >= 3
@@ -216,9 +208,7 @@ def test_latex_of_many_systems_marks_what_is_better_and_has_signs_that_latex_pri
         lines = [
             f"q{i:02} Q0 {doc} {rank} {9 - rank} t\n"
             for i in range(24)
-            for rank, doc in enumerate(
-                (*(("bad", "good") if i in wrong else ("good", "bad")), *unjudged), 1
-            )
+            for rank, doc in enumerate((*(("bad", "good") if i in wrong else ("good", "bad")), *unjudged), 1)
         ]
         paths.append(tmp_path / f"{name}.run")
         paths[-1].write_text("".join(lines))

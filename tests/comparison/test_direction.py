@@ -101,9 +101,7 @@ def test_a_leaderboard_marks_the_better_system(better):
 
 
 def test_metrics_of_both_directions_order_systems_alike():
-    comparison = rankgate.compare(
-        QRELS, run_of([4] * 20), {"bad": BAD, "good": GOOD}, [METRIC, "RR"]
-    )
+    comparison = rankgate.compare(QRELS, run_of([4] * 20), {"bad": BAD, "good": GOOD}, [METRIC, "RR"])
     row = comparison.many.orderings.row(0, named=True)
     assert row["tau"] > 0
     assert row["rbo"] > 0.9
@@ -111,9 +109,7 @@ def test_metrics_of_both_directions_order_systems_alike():
 
 def test_a_report_counts_what_gained_and_what_lost(better, worse):
     for comparison, counts_text in ((better, "20 gained, 0 lost"), (worse, "0 gained, 20 lost")):
-        assert counts_text in str(
-            comparison_report.sections(comparison.only, "0", ReportOptions(worst=5))
-        )
+        assert counts_text in str(comparison_report.sections(comparison.only, "0", ReportOptions(worst=5)))
     assert "better." in comparison_report.sentence(better.only)
     assert "worse." in comparison_report.sentence(worse.only)
 
@@ -126,9 +122,7 @@ def test_a_comparison_read_from_json_has_the_gain(better):
 
 def test_slices_count_wins_by_the_direction():
     tags = pl.DataFrame({"query_id": QUERIES, "half": ["a", "b"] * 10})
-    comparison = rankgate.compare(
-        Collection(QRELS, tags=tags), BAD, GOOD, [METRIC], slices=["half"]
-    )
+    comparison = rankgate.compare(Collection(QRELS, tags=tags), BAD, GOOD, [METRIC], slices=["half"])
     assert comparison.only.slices.select("wins", "losses").rows() == [(10, 0), (10, 0)]
     assert (comparison.only.slices["gain"] > 0).all()
 

@@ -68,9 +68,7 @@ def test_each_document_weighs_by_the_inverse_of_its_chance():
     estimates = compared(metrics=["DCG@3"]).only.queries.sort("query_id")
     model = compare(_table(MODEL), *RUNS, ["DCG@3"]).only.queries.sort("query_id")
     assert len(estimates) == QUERIES
-    for row, plain in zip(
-        estimates.iter_rows(named=True), model.iter_rows(named=True), strict=True
-    ):
+    for row, plain in zip(estimates.iter_rows(named=True), model.iter_rows(named=True), strict=True):
         q = int(row["query_id"][1:])
         scores = RUNS[1][row["query_id"]]
         ranked = sorted(scores, key=scores.__getitem__, reverse=True)[:3]
@@ -86,9 +84,7 @@ def test_all_documents_drawn_are_the_judgments_of_people():
     full_mask = np.ones_like(KEPT)
     comparison = compared(full_mask, sample=_sample(full_mask, np.full_like(CHANCE, 0.999999)))
     truth = compare(_table(GRADES), *RUNS, METRICS)
-    assert comparison.metrics["delta"].to_list() == pytest.approx(
-        truth.metrics["delta"].to_list(), abs=1e-4
-    )
+    assert comparison.metrics["delta"].to_list() == pytest.approx(truth.metrics["delta"].to_list(), abs=1e-4)
 
 
 def test_the_table_says_how_many_documents_more():
@@ -161,9 +157,7 @@ def test_a_pool_of_strata_is_such_a_sample(tmp_path):
     path = tmp_path / "pool.csv"
     pool.to_polars().write_csv(path)
     pairs = set(pool.to_polars().select("query_id", "doc_id").iter_rows())
-    sampled_mask = np.array(
-        [[(f"q{q}", f"d{d}") in pairs for d in range(DOCS)] for q in range(QUERIES)]
-    )
+    sampled_mask = np.array([[(f"q{q}", f"d{d}") in pairs for d in range(DOCS)] for q in range(QUERIES)])
     row = compared(sampled_mask, ["DCG@3"], sample=path).only.represented.row(0, named=True)
     assert row["documents"] == len(pairs)
 
@@ -173,9 +167,7 @@ def test_more_documents_lower_the_part_of_the_variance_that_is_theirs():
     parts, chance = rng.normal(0, 0.01, 400), np.full(400, 0.2)
     variance = ((1 - chance) * (parts / chance) ** 2).sum()
     extra_documents = documents_needed(parts, chance, chance, variance + 0.5, variance / 4 + 0.5)
-    assert extra_documents == pytest.approx(
-        600, abs=1
-    )  # (1 − π)/π falls from 4 to 1: π = .5 instead of .2
+    assert extra_documents == pytest.approx(600, abs=1)  # (1 − π)/π falls from 4 to 1: π = .5 instead of .2
     assert documents_needed(parts, chance, chance, variance + 0.5, 0.49) is None
     assert documents_needed(parts, chance, chance, 0.1, 0.2) == 0
 

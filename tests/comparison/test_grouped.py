@@ -43,8 +43,7 @@ def grouped(runs, qrels=QRELS, convention="trec"):
             replace(
                 run,
                 groups={
-                    m: GroupSums.from_queries(hash_queries(run.query_ids), run.values[m])
-                    for m in METRICS
+                    m: GroupSums.from_queries(hash_queries(run.query_ids), run.values[m]) for m in METRICS
                 },
             )
             for run in evaluation.runs
@@ -68,9 +67,7 @@ def test_sums_of_parts_are_the_sums_of_all():
     ids, values = hash_queries(pl.Series([f"u{i}" for i in range(999)])), RNG.random(999)
     values[3] = np.nan
     all_sums = GroupSums.from_queries(ids, values)
-    parts = GroupSums.from_queries(ids[:400], values[:400]) + GroupSums.from_queries(
-        ids[400:], values[400:]
-    )
+    parts = GroupSums.from_queries(ids[:400], values[:400]) + GroupSums.from_queries(ids[400:], values[400:])
     assert (parts.queries, parts.total) == (all_sums.queries, 998)
     np.testing.assert_allclose(parts.sums, all_sums.sums, rtol=1e-14)
     assert GroupSums.from_packed(all_sums.packed()).to_dict() == all_sums.to_dict()
@@ -127,12 +124,7 @@ def test_a_gate_decides_by_what_groups_show(saved):
     at_least = 0.1
     """
     verdict = gate(read_scores(*saved), policy=policy_of(rules))
-    assert [rule.outcome.status for rule in verdict.rules] == [
-        "pass",
-        "inconclusive",
-        "inconclusive",
-        "pass",
-    ]
+    assert [rule.outcome.status for rule in verdict.rules] == ["pass", "inconclusive", "inconclusive", "pass"]
     assert verdict.passed
     assert verdict.rules[0].outcome.n == 1500
     assert not verdict.rules[0].outcome.queries
@@ -144,10 +136,7 @@ def test_a_gate_decides_by_what_groups_show(saved):
 
 def test_more_queries_are_counted_in_queries(saved):
     rules = "[[rules]]\nkind = 'noninferiority'\nmetric = 'RR'\nmargin = {}\n"
-    reversed_paths, delta = (
-        saved[::-1],
-        compare(read_scores(*saved), metrics=["RR"]).metrics["delta"][0],
-    )
+    reversed_paths, delta = (saved[::-1], compare(read_scores(*saved), metrics=["RR"]).metrics["delta"][0])
     open_ = gate(read_scores(*reversed_paths), policy=policy_of(rules.format(delta * 1.02)))
     assert open_.verdict == "inconclusive"
     assert int(open_.rules[0].outcome.next.split("about ")[1].split()[0].replace(",", "")) > 1500

@@ -29,10 +29,7 @@ def test_the_one_query_that_lost_is_named():
 
 def test_the_blindness_is_named():
     result = rankgate.blindspots(*DATA, ["RR", "nDCG@4"], page=4)
-    assert result.seen.select("metric", "moved", "blind").rows() == [
-        ("RR", 0, 1.0),
-        ("nDCG@4", 4, 0),
-    ]
+    assert result.seen.select("metric", "moved", "blind").rows() == [("RR", 0, 1.0), ("nDCG@4", 4, 0)]
     assert result.suggested == ("nDCG@4",)
     assert_warned(rankgate.compare(*DATA, ["RR"]))
 

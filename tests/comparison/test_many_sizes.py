@@ -13,8 +13,7 @@ def _systems(count):
     draw = np.random.default_rng(1)
     qrels = {f"q{q}": {f"d{d}": int(draw.integers(0, 3)) for d in range(8)} for q in range(12)}
     runs = {
-        f"s{s}": {q: {d: float(draw.random()) for d in row} for q, row in qrels.items()}
-        for s in range(count)
+        f"s{s}": {q: {d: float(draw.random()) for d in row} for q, row in qrels.items()} for s in range(count)
     }
     return qrels, runs.pop("s0"), runs
 
@@ -36,9 +35,7 @@ def test_several_systems_have_one_where_it_is_asked_for():
     assert any(comparison.metrics.select(finite).item() for comparison in full_comparisons)
     columns = ["delta", "low", "high", "p_value", "mde"]
     for quick_comparison, full_comparison in zip(quick, full_comparisons, strict=True):
-        assert quick_comparison.metrics.select(columns).equals(
-            full_comparison.metrics.select(columns)
-        )
+        assert quick_comparison.metrics.select(columns).equals(full_comparison.metrics.select(columns))
 
 
 def test_progress_counts_what_is_scored_and_what_is_compared():

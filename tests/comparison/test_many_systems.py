@@ -35,12 +35,7 @@ def test_pairs_tested_together_have_the_p_values_of_each_alone():
         baseline, candidate = rng.standard_t(2, (2, 30, 2))
         candidate[:missing, 1] = np.nan
         values = PairedValues(
-            [f"q{i}" for i in range(30)],
-            ("one", "two"),
-            baseline,
-            candidate,
-            np.ones(2),
-            pl.DataFrame(),
+            [f"q{i}" for i in range(30)], ("one", "two"), baseline, candidate, np.ones(2), pl.DataFrame()
         )
         pairs.append((compute_figures(values, test), values))
     joint_p_values = randomized_p_values(pairs, test)

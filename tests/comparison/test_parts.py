@@ -19,10 +19,7 @@ QRELS = {user: {ITEMS[(3 * i) % 12]: 1, ITEMS[(5 * i + 1) % 12]: 1} for i, user 
 
 
 def _run(shift, users=USERS):
-    return {
-        user: {ITEMS[(i * shift + j) % 12]: 5.0 - j for j in range(5)}
-        for i, user in enumerate(users)
-    }
+    return {user: {ITEMS[(i * shift + j) % 12]: 5.0 - j for j in range(5)} for i, user in enumerate(users)}
 
 
 OLD, NEW = _run(1), _run(3)
@@ -58,9 +55,7 @@ def test_values_of_lists_are_weighted_as_those_of_rankings():
         expected = (w * rows["delta"].to_numpy()).sum() / w.sum()
         sampled_delta = sampled.metrics.filter(metric=metric)["delta"][0]
         assert sampled_delta == pytest.approx(expected, abs=1e-12)
-        assert sampled_delta != pytest.approx(rows["delta"].mean(), abs=1e-6), (
-            "weights move the mean"
-        )
+        assert sampled_delta != pytest.approx(rows["delta"].mean(), abs=1e-6), "weights move the mean"
     evaluation = rankgate.evaluate(_collection(sample=WEIGHTS), {"new": NEW}, ["Novelty@3"])
     novelty_rows = plain.queries.filter(metric="Novelty@3")
     w = np.array([weights[user] for user in novelty_rows["query_id"]])
@@ -97,14 +92,9 @@ def test_a_model_corrects_values_of_lists_which_judgments_do_not_change():
     model = {user: dict.fromkeys(ITEMS, 0.0) | grades for user, grades in QRELS.items()}
     for i, user in enumerate(USERS):  # a model that errs now and then
         model[user][ITEMS[i % 12]] = 1.0 - model[user][ITEMS[i % 12]]
-    judged = {
-        user: {item: QRELS[user].get(item, 0.0) for item in ITEMS} for user in USERS[::1][:22]
-    }
+    judged = {user: {item: QRELS[user].get(item, 0.0) for item in ITEMS} for user in USERS[::1][:22]}
     collection = Collection(
-        judged,
-        training=TRAINING,
-        sample="random",
-        predicted=rankgate.Predicted(model, saw="none"),
+        judged, training=TRAINING, sample="random", predicted=rankgate.Predicted(model, saw="none")
     )
     result = rankgate.compare(collection, OLD, NEW, ["nDCG@3", "Novelty@3"]).only
     all_users = rankgate.compare(_collection(), OLD, NEW, ["Novelty@3"]).only
@@ -112,9 +102,7 @@ def test_a_model_corrects_values_of_lists_which_judgments_do_not_change():
     assert estimated_delta == pytest.approx(all_users.metrics["delta"][0], abs=1e-9)
 
 
-def test_a_baseline_without_seen_items_is_compared_with_a_candidate_without_them(
-    tmp_path, monkeypatch
-):
+def test_a_baseline_without_seen_items_is_compared_with_a_candidate_without_them(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     _written(tmp_path)
     collection = Collection("qrels.txt", training=TRAINING, drop_seen=True)
@@ -131,11 +119,7 @@ def test_a_baseline_without_seen_items_is_compared_with_a_candidate_without_them
 
 
 def _written(folder):
-    rows = [
-        f"{user} 0 {item} {grade}"
-        for user, grades in QRELS.items()
-        for item, grade in grades.items()
-    ]
+    rows = [f"{user} 0 {item} {grade}" for user, grades in QRELS.items() for item, grade in grades.items()]
     (folder / "qrels.txt").write_text("\n".join(rows) + "\n")
     for name, run in (("old", OLD), ("new", NEW)):
         rows = [

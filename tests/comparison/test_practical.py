@@ -86,9 +86,7 @@ def test_simultaneous_intervals_are_wider_than_single_and_narrower_than_bonferro
         simultaneous.comparisons, single.comparisons, strict.comparisons, strict=True
     ):
         for name, low in joint.metrics.select("metric", "low").iter_rows():
-            ends = [
-                t.metrics.filter(pl.col("metric") == name)["low"].item() for t in (plain, corrected)
-            ]
+            ends = [t.metrics.filter(pl.col("metric") == name)["low"].item() for t in (plain, corrected)]
             assert ends[1] - 0.01 < low < ends[0]
 
 

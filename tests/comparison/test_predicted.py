@@ -47,14 +47,7 @@ TAGS = pl.DataFrame(
 
 
 def predicted(
-    qrels=JUDGED,
-    model=MODEL,
-    metrics=("nDCG@5", "P@5"),
-    *,
-    saw="unknown",
-    test="t",
-    slices=(),
-    **facts,
+    qrels=JUDGED, model=MODEL, metrics=("nDCG@5", "P@5"), *, saw="unknown", test="t", slices=(), **facts
 ):
     collection = Collection(qrels, predicted=Predicted(model, saw), **{"sample": "random"} | facts)
     runs = {"old": OLD}, {"new": NEW}
@@ -67,14 +60,8 @@ def test_the_estimate_is_of_all_queries_and_shorter_than_that_of_people():
     represented = result.represented.row(0, named=True)
     assert row["low"] <= full_row["delta"] <= row["high"]
     assert row["candidate"] - row["baseline"] == pytest.approx(row["delta"])
-    assert row["high"] - row["low"] < 0.85 * (
-        represented["people_high"] - represented["people_low"]
-    )
-    assert (represented["queries"], represented["population"], row["n"]) == (
-        PEOPLE,
-        QUERIES,
-        PEOPLE,
-    )
+    assert row["high"] - row["low"] < 0.85 * (represented["people_high"] - represented["people_low"])
+    assert (represented["queries"], represented["population"], row["n"]) == (PEOPLE, QUERIES, PEOPLE)
     people = compare(JUDGED, OLD, NEW, ["nDCG@5"]).metrics.row(0, named=True)
     assert (represented["people"], represented["people_low"]) == pytest.approx(
         (people["delta"], people["low"])
@@ -85,9 +72,7 @@ def test_the_estimate_is_of_all_queries_and_shorter_than_that_of_people():
 
 
 def test_it_is_the_estimate_of_the_values_of_both():
-    people, model = (
-        compare(judgments, OLD, NEW, ["P@5"]).only.queries for judgments in (JUDGED, MODEL)
-    )
+    people, model = (compare(judgments, OLD, NEW, ["P@5"]).only.queries for judgments in (JUDGED, MODEL))
     merged = people.join(model.select("query_id", x="delta"), on="query_id")
     population = Population(model["delta"].to_numpy(), np.ones(QUERIES))
     estimate = estimate_population(
@@ -142,24 +127,13 @@ def test_too_few_people_have_no_interval_and_decide_nothing():
         ({"test": Test(interval="bca")}, "conflicting-options"),
         ({"test": Test(relative=True)}, "conflicting-options"),
         ({"model": JUDGED}, "model-saw-judgments"),
+        ({"model": {q: docs for q, docs in MODEL.items() if q != f"q{DRAWN[0]}"}}, "sample-not-subset"),
         (
-            {"model": {q: docs for q, docs in MODEL.items() if q != f"q{DRAWN[0]}"}},
+            {"model": {q: {d: g for d, g in docs.items() if d != "d3"} for q, docs in MODEL.items()}},
             "sample-not-subset",
         ),
         (
-            {
-                "model": {
-                    q: {d: g for d, g in docs.items() if d != "d3"} for q, docs in MODEL.items()
-                }
-            },
-            "sample-not-subset",
-        ),
-        (
-            {
-                "sample": pl.DataFrame(
-                    {"query_id": list(JUDGED), "stratum": "a", "stratum_share": 1.0}
-                )
-            },
+            {"sample": pl.DataFrame({"query_id": list(JUDGED), "stratum": "a", "stratum_share": 1.0})},
             "conflicting-options",
         ),
     ],
@@ -188,19 +162,14 @@ def test_queries_drawn_with_unequal_chances_are_taken():
     rng = np.random.default_rng(2)
     chance = np.where(np.arange(QUERIES) % 3 == 0, 0.5, 0.15)
     sampled = np.flatnonzero(rng.random(QUERIES) < chance)
-    sample = pl.DataFrame(
-        {"query_id": [f"q{q}" for q in sampled], "query_inclusion": chance[sampled]}
-    )
+    sample = pl.DataFrame({"query_id": [f"q{q}" for q in sampled], "query_inclusion": chance[sampled]})
     row = predicted(_judged(GRADES, sampled), sample=sample).metrics.row(0, named=True)
     truth = compare(ALL, OLD, NEW, ["nDCG@5"]).metrics["delta"][0]
     assert row["low"] <= truth <= row["high"]
 
 
 def test_a_model_that_judges_less_where_people_did_not_is_refused():
-    easy = {
-        q: docs if q in JUDGED else {d: g for d, g in docs.items() if g > 1}
-        for q, docs in MODEL.items()
-    }
+    easy = {q: docs if q in JUDGED else {d: g for d, g in docs.items() if g > 1} for q, docs in MODEL.items()}
     with raises("sample-not-random"):
         predicted(model={q: docs for q, docs in easy.items() if docs})
 
@@ -247,8 +216,7 @@ def test_queries_whose_judgments_the_model_saw_are_left_out():
 
 
 @pytest.mark.parametrize(
-    ("options", "code"),
-    [({"saw": JUDGED}, "model-saw-judgments"), ({"saw": ALL}, "model-saw-judgments")],
+    ("options", "code"), [({"saw": JUDGED}, "model-saw-judgments"), ({"saw": ALL}, "model-saw-judgments")]
 )
 def test_a_model_that_saw_all_that_people_judged_is_not_corrected(options, code):
     with raises(code):
@@ -257,9 +225,7 @@ def test_a_model_that_saw_all_that_people_judged_is_not_corrected(options, code)
 
 def test_a_slice_that_was_never_drawn_is_refused_or_named():
     rare = TAGS.with_columns(
-        language=pl.Series(
-            ["fr" if q not in DRAWN and q % 3 == 0 else "en" for q in range(QUERIES)]
-        )
+        language=pl.Series(["fr" if q not in DRAWN and q % 3 == 0 else "en" for q in range(QUERIES)])
     )
     with raises("sample-not-random"):
         predicted(tags=rare)
@@ -309,9 +275,7 @@ def _write_runs(folder):
         lines = [f"{q} 0 {d} {grade}\n" for q, docs in qrels.items() for d, grade in docs.items()]
         (folder / name).write_text("".join(lines))
     for name, scores in (("old.run", OLD), ("new.run", NEW)):
-        lines = [
-            f"{q} Q0 {d} 1 {score} x\n" for q, docs in scores.items() for d, score in docs.items()
-        ]
+        lines = [f"{q} Q0 {d} 1 {score} x\n" for q, docs in scores.items() for d, score in docs.items()]
         (folder / name).write_text("".join(lines))
 
 
@@ -320,17 +284,14 @@ def test_the_gate_decides_by_both(policy):
     verdict = gate(sampled, OLD, NEW, policy(), log=False)
     people_verdict = gate(JUDGED, OLD, NEW, policy(), log=False)
     predicted_outcomes, people_outcomes = (
-        {r.rule.id: r.outcome for r in gate_result.rules}
-        for gate_result in (verdict, people_verdict)
+        {r.rule.id: r.outcome for r in gate_result.rules} for gate_result in (verdict, people_verdict)
     )
     assert (
         predicted_outcomes["gain"].high - predicted_outcomes["gain"].low
         < people_outcomes["gain"].high - people_outcomes["gain"].low
     )
     assert predicted_outcomes["gain"].delta == pytest.approx(predicted().metrics["delta"][0])
-    assert predicted_outcomes["share"].delta == pytest.approx(
-        predicted_outcomes["gain"].delta, abs=0.01
-    )
+    assert predicted_outcomes["share"].delta == pytest.approx(predicted_outcomes["gain"].delta, abs=0.01)
     truth = evaluate(ALL, {"new": NEW}, ["P@5"])["new", "P@5"]
     assert predicted_outcomes["level"].low < truth < predicted_outcomes["level"].high
     assert gate(sampled, OLD, NEW, policy(0.99), log=False).verdict == "fail"
@@ -339,25 +300,16 @@ def test_the_gate_decides_by_both(policy):
 def test_an_open_verdict_says_how_many_more_people_settle_it(policy):
     judgments = {f"q{q}": JUDGED[f"q{q}"] for q in DRAWN[:22]}
     verdict = gate(
-        Collection(judgments, sample="random", predicted=MODEL),
-        OLD,
-        _run(1.95),
-        policy(),
-        log=False,
+        Collection(judgments, sample="random", predicted=MODEL), OLD, _run(1.95), policy(), log=False
     )
-    (gain,) = (
-        rule_result.outcome for rule_result in verdict.rules if rule_result.rule.id == "gain"
-    )
+    (gain,) = (rule_result.outcome for rule_result in verdict.rules if rule_result.rule.id == "gain")
     assert gain.status == "inconclusive"
     assert "people" in gain.next
 
 
 @pytest.mark.parametrize(
     ("words", "code"),
-    [
-        ('interval = "bca"', "conflicting-options"),
-        ('interval = "guaranteed"', "conflicting-options"),
-    ],
+    [('interval = "bca"', "conflicting-options"), ('interval = "guaranteed"', "conflicting-options")],
 )
 def test_policies_that_need_each_value_are_refused(tmp_path, words, code):
     path = tmp_path / "rules.toml"
@@ -394,9 +346,7 @@ def test_compare_eval_and_gate_weigh_alike():
     jackknife = v * (values - mean) / (v.sum() - v)
     error = np.sqrt((PEOPLE - 1) / PEOPLE * jackknife @ jackknife)
     reach = stdtrit((v @ v) ** 2 / (v**4).sum() - 1, 0.975) * error
-    assert (row["delta"], row["low"], row["high"]) == pytest.approx(
-        (mean, mean - reach, mean + reach)
-    )
+    assert (row["delta"], row["low"], row["high"]) == pytest.approx((mean, mean - reach, mean + reach))
     means = evaluate(Collection(JUDGED, sample=sample), {"old": OLD, "new": NEW}, ["P@5"])
     assert means["new", "P@5"] - means["old", "P@5"] == pytest.approx(row["delta"])
     assert means.weighted["effective"][0] == pytest.approx(WEIGHTS.sum() ** 2 / (WEIGHTS**2).sum())
@@ -425,16 +375,12 @@ def test_slices_are_weighted_in_eval_as_in_compare(share):
     sizes = {"stratum_share": [0.1] * 25 + [0.9] * 15}
     sample = _sample(query_stratum=strata, **(sizes if share else chance))
     weighted = Collection(JUDGED, tags=TAGS, sample=sample)
-    head_slice = evaluate(weighted, {"new": NEW}, ["P@5"], slices=["kind"]).slices.filter(
-        value="head"
-    )
+    head_slice = evaluate(weighted, {"new": NEW}, ["P@5"], slices=["kind"]).slices.filter(value="head")
     result = compare(weighted, OLD, NEW, ["P@5"], slices=["kind"])
     row = result.only.slices.filter(value="head")
     weights = dict(zip(JUDGED, [2.0] * 25 + [30.0] * 15, strict=True))
     plain = evaluate(JUDGED, {"new": NEW}, ["P@5"]).values.to_dicts()
-    head_values = {
-        record["query_id"]: record["value"] for record in plain if int(record["query_id"][1:]) % 2
-    }
+    head_values = {record["query_id"]: record["value"] for record in plain if int(record["query_id"][1:]) % 2}
     total = sum(weights[query] for query in head_values)
     expected = sum(weights[query] * value for query, value in head_values.items()) / total
     assert head_slice["mean"][0] == pytest.approx(expected)
@@ -453,9 +399,7 @@ def test_the_size_of_the_population_is_not_that_of_a_slice():
 
 def test_a_pool_says_how_its_queries_were_drawn(tmp_path):
     sizes = {f"q{q}": 1.0 + q for q in range(QUERIES)}
-    pool = rankgate.pool(
-        [OLD, NEW], rankgate.PoolDesign(queries=PEOPLE, query_sampling="pps", sizes=sizes)
-    )
+    pool = rankgate.pool([OLD, NEW], rankgate.PoolDesign(queries=PEOPLE, query_sampling="pps", sizes=sizes))
     path = tmp_path / "pool.csv"
     pool.to_polars().write_csv(path)
     sampled_queries = pool.to_polars().select("query_id", "query_inclusion").unique()

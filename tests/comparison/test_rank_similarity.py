@@ -173,9 +173,7 @@ def test_the_command_writes_the_matrix_of_a_measure(run, files):
     assert rows[1][2] == f"{cells[0, 1]:.4f}"
     assert rows[3][1] == f"{cells[2, 0]:.4f}"
     assert_refused(run("rank-similarity", *files[:2], "--measure", "tau"), "conflicting-options")
-    assert_refused(
-        run("rank-similarity", *files, "--depth", 5, "--measure", "overlap@10"), "unknown-measure"
-    )
+    assert_refused(run("rank-similarity", *files, "--depth", 5, "--measure", "overlap@10"), "unknown-measure")
 
 
 def test_metrics_of_the_project_s_file_are_for_commands_that_measure(run, files, tmp_path):

@@ -122,9 +122,7 @@ def from_runs():
 
 
 @pytest.mark.parametrize("write", WRITERS, ids=lambda each: each.__name__)
-def test_any_tools_file_gives_the_figures_and_the_verdict_of_the_runs(
-    tmp_path, values, write, from_runs
-):
+def test_any_tools_file_gives_the_figures_and_the_verdict_of_the_runs(tmp_path, values, write, from_runs):
     files = one_file_each(tmp_path, values, write)
     result = compare(read_scores(*files), metrics=METRICS).only
     truth, expected = from_runs
@@ -190,12 +188,9 @@ def test_a_metric_that_nobody_knows_takes_its_direction_from_the_option(tmp_path
     arguments = ["compare", "--scores", str(tmp_path / "wide.csv"), "-m", "seconds", "old", "new"]
     assert_refused(run(*arguments), "unknown-direction")
     scores = (
-        read_scores(tmp_path / "wide.csv", directions={"seconds": better})
-        for better in ("higher", "lower")
+        read_scores(tmp_path / "wide.csv", directions={"seconds": better}) for better in ("higher", "lower")
     )
-    higher_gain, lower_gain = (
-        compare(table, "old", "new", "seconds").metrics["gain"][0] for table in scores
-    )
+    higher_gain, lower_gain = (compare(table, "old", "new", "seconds").metrics["gain"][0] for table in scores)
     assert higher_gain == -lower_gain != 0
     assert_refused(run(*arguments, "--direction", "seconds=best"), "unknown-choice")
 
@@ -247,9 +242,7 @@ def test_queries_of_one_system_alone_are_refused_left_out_or_0(table, run):
     row = next(query_row for query_row in zero["queries"] if query_row["query_id"] == "q05")
     assert (zero["metrics"][0]["n"], row["candidate"]) == (30, 0)
     with raises("conflicting-options"):
-        compare(
-            read_scores(path, directions={"AP": "lower"}), metrics="AP", test=Test(unequal="zero")
-        )
+        compare(read_scores(path, directions={"AP": "lower"}), metrics="AP", test=Test(unequal="zero"))
     with raises("invalid-parameter"):
         compare(read_scores(path), test=Test(unequal="guess"))
 
@@ -309,8 +302,7 @@ def test_the_pages_say_that_values_were_given(table, tmp_path):
     verdict = gate(
         read_scores(path),
         policy=parse_policy(
-            POLICY.partition('[[rules]]\nid = "a"')[0]
-            + ("[[rules]]\nkind = 'improvement'\nmetric = 'AP'\n"),
+            POLICY.partition('[[rules]]\nid = "a"')[0] + ("[[rules]]\nkind = 'improvement'\nmetric = 'AP'\n"),
             "p",
         ),
     )

@@ -31,18 +31,7 @@ TEXT_QRELS = "Q0 0 D0 0\nQ0 0 D1 1\nQ1 0 D0 0\nQ1 0 D3 2\n"
 TEXT_RUN = "Q0 0 D0 0 1.2 x\nQ0 0 D1 1 1.0 x\nQ1 0 D3 0 3.6 x\nQ1 0 D0 1 2.4 x\n"
 MEASURES = (
     *("nDCG@10", "P@5", "P(rel=2)@5", "Judged@10", "AP", "AP(rel=2)", "RR", "RR@10", "Rprec"),
-    *(
-        "Bpref",
-        "R@10",
-        "Success@5",
-        "SetP",
-        "SetR",
-        "SetF",
-        "IPrec@0.1",
-        "NumQ",
-        "NumRel",
-        "ERR@10",
-    ),
+    *("Bpref", "R@10", "Success@5", "SetP", "SetR", "SetF", "IPrec@0.1", "NumQ", "NumRel", "ERR@10"),
 )
 
 
@@ -51,9 +40,7 @@ def world(seed):
     rng = random.Random(seed)
     queries = [f"{i:02}" for i in range(20)]
     documents = [f"d{i}" for i in range(15)]
-    qrels = {
-        q: {d: rng.randint(0, 3) for d in rng.sample(documents, 8)} | {"d0": 2} for q in queries
-    }
+    qrels = {q: {d: rng.randint(0, 3) for d in rng.sample(documents, 8)} | {"d0": 2} for q in queries}
     runs = [
         {q: {d: rng.random() + 0.2 * i * qrels[q].get(d, 0) for d in documents} for q in queries}
         for i in range(3)
@@ -111,12 +98,7 @@ def of_ir_measures(library):
             [metric.query_id, str(metric.measure), metric.value]
             for metric in library.iter_calc([library.nDCG @ 10, library.P(rel=2) @ 5], qrels, run)
         ),
-        "written": [
-            str(library.AP),
-            str(library.AP(rel=2)),
-            str(single),
-            str(library.P(rel=2) @ 10),
-        ],
+        "written": [str(library.AP), str(library.AP(rel=2)), str(single), str(library.P(rel=2) @ 10)],
         "trec": [str(measure) for measure in library.parse_trec_measure("P")],
         "dicts": [named(evaluator.calc_aggregate(table)) for table in tables],
         "object": single.calc_aggregate(grades, tables[0]),

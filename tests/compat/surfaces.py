@@ -13,11 +13,7 @@ from importlib import import_module
 from importlib.metadata import version
 from types import ModuleType
 
-PACKAGES = {
-    "ir_measures": "ir-measures",
-    "pytrec_eval": "pytrec-eval-terrier",
-    "ranx": "ranx",
-}
+PACKAGES = {"ir_measures": "ir-measures", "pytrec_eval": "pytrec-eval-terrier", "ranx": "ranx"}
 MORE = {"ranx": {"Report": "ranx.data_structures.report:Report"}}
 """Classes of results, which the packages do not export."""
 

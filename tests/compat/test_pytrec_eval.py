@@ -27,9 +27,7 @@ def values(measures, run=RUN, qrels=QRELS, **options):
 
 @pytest.mark.parametrize("case", PRINTED["cases"], ids=lambda case: case["title"])
 def test_all_measures_have_the_values_of_the_library(case):
-    rankgate_values = values(
-        pytrec_eval.supported_measures, case["run"], case["qrels"], **case["options"]
-    )
+    rankgate_values = values(pytrec_eval.supported_measures, case["run"], case["qrels"], **case["options"])
     assert list(rankgate_values) == [query for query in case["run"] if query in case["qrels"]]
     for query, position in zip(rankgate_values, range(len(rankgate_values)), strict=True):
         expected = {name: column[position] for name, column in case["values"].items()}
@@ -133,9 +131,7 @@ def test_grades_that_are_no_ints_are_refused(grade):
         values({"map"}, RUN, {"1": {"a": grade}})
 
 
-@pytest.mark.parametrize(
-    "run", [{1: {"a": 1.0}}, {"1": {1: 1.0}}, {"1": [("a", 1.0)]}, [("1", {})]]
-)
+@pytest.mark.parametrize("run", [{1: {"a": 1.0}}, {"1": {1: 1.0}}, {"1": [("a", 1.0)]}, [("1", {})]])
 def test_runs_that_are_no_dicts_of_dicts_by_strings_are_refused(run):
     with pytest.raises(TypeError):
         values({"map"}, run)
@@ -162,13 +158,8 @@ def test_a_level_is_a_whole_number_above_0(level):
 
 
 def test_files_are_parsed_line_by_line():
-    assert pytrec_eval.parse_run(["1 Q0 a 1 2.5 t\n", "1\tQ0\tb 2 1 t"]) == {
-        "1": {"a": 2.5, "b": 1}
-    }
-    assert pytrec_eval.parse_qrel(iter(["1 0 a 1\r\n", "2 0 a -1"])) == {
-        "1": {"a": 1},
-        "2": {"a": -1},
-    }
+    assert pytrec_eval.parse_run(["1 Q0 a 1 2.5 t\n", "1\tQ0\tb 2 1 t"]) == {"1": {"a": 2.5, "b": 1}}
+    assert pytrec_eval.parse_qrel(iter(["1 0 a 1\r\n", "2 0 a -1"])) == {"1": {"a": 1}, "2": {"a": -1}}
     assert pytrec_eval.parse_run([]) == {}
 
 
@@ -191,9 +182,7 @@ def test_a_document_that_stands_twice_is_refused():
         pytrec_eval.parse_run(["1 Q0 a 1 1 t", "1 Q0 a 1 1 t"])
 
 
-@pytest.mark.parametrize(
-    ("name", "joined"), [("map", 0.75), ("num_ret", 1.5), ("gm_map", math.exp(0.75))]
-)
+@pytest.mark.parametrize(("name", "joined"), [("map", 0.75), ("num_ret", 1.5), ("gm_map", math.exp(0.75))])
 def test_values_are_joined_by_the_name_of_the_measure(name, joined):
     assert pytrec_eval.compute_aggregated_measure(name, [1.0, 0.5]) == pytest.approx(joined)
 
@@ -215,20 +204,13 @@ def test_dictionaries_and_tables_are_scored_alike(seed, judged_only):
         str(t): {d: chance.randint(-1, 3) for d in chance.sample(names, chance.choice([3, 100]))}
         for t in range(8)
     }
-    run = {
-        str(t): {d: 1 + level * chance.randint(0, 9) for d in chance.sample(names, 200)}
-        for t in range(8)
-    }
+    run = {str(t): {d: 1 + level * chance.randint(0, 9) for d in chance.sample(names, 200)} for t in range(8)}
     rankgate_values = values(
         {"map", "ndcg", "bpref", "P.5", "infAP"}, run, qrels, judged_docs_only_flag=judged_only
     )
     suffix = "(judged_only=True)" if judged_only else ""
     metric_names = {"map": "AP", "ndcg": "nDCG", "bpref": "Bpref", "infAP": "infAP"}
-    scores = evaluate(
-        qrels, run, [f"{name}{suffix}" for name in metric_names.values()], "pytrec_eval"
-    )
+    scores = evaluate(qrels, run, [f"{name}{suffix}" for name in metric_names.values()], "pytrec_eval")
     for name, metric in metric_names.items():
         expected = scores.runs[0].per_query(f"{metric}{suffix}")
-        assert {query: rankgate_values[query][name] for query in rankgate_values} == pytest.approx(
-            expected
-        )
+        assert {query: rankgate_values[query][name] for query in rankgate_values} == pytest.approx(expected)

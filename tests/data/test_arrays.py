@@ -81,9 +81,7 @@ def test_ids_can_be_given():
         from_arrays(LABELS, SCORES, query_ids=["q"])
 
 
-@pytest.mark.parametrize(
-    "wrap", [np.array, Tensor, scipy.sparse.csr_array, scipy.sparse.coo_matrix]
-)
+@pytest.mark.parametrize("wrap", [np.array, Tensor, scipy.sparse.csr_array, scipy.sparse.coo_matrix])
 def test_arrays_alone_are_judgments_and_runs(wrap):
     labels, scores = np.array([[3.0, 1.0], [2.0, 4.0]]), np.array([[0.5, 0.25], [0.1, 0.2]])
     qrels, run = read_qrels(wrap(labels)), read_run(wrap(scores))
@@ -141,7 +139,5 @@ def test_no_tensor_library_is_imported():
         "import numpy, sys, rankgate; rankgate.evaluate(numpy.eye(2), numpy.eye(2), ['RR']);"
         "print([m for m in ('torch', 'scipy.sparse', 'jax', 'pandas') if m in sys.modules])"
     )
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"

@@ -56,8 +56,7 @@ def test_a_folder_is_read_whole(folder):
         {"doc_id": "d2", "title": "Cars", "text": "b", "metadata": "{}"},
     ]
     assert (
-        detect_format(open_source(folder))[1]
-        == "the folder holds corpus.jsonl and queries.jsonl and qrels"
+        detect_format(open_source(folder))[1] == "the folder holds corpus.jsonl and queries.jsonl and qrels"
     )
     assert len(read_qrels(folder).table) == 2
 

@@ -45,10 +45,7 @@ def _means(collection, runs=None):
 
 def test_labels_become_grades_in_every_form_of_judgments(tmp_path, shop):
     frame = pl.read_csv(shop / "qrels.csv")
-    labelled = {
-        "mug": {"m1": "Exact", "m2": "Partial"},
-        "lamp": {"l1": "Exact", "l2": "Irrelevant"},
-    }
+    labelled = {"mug": {"m1": "Exact", "m2": "Partial"}, "lamp": {"l1": "Exact", "l2": "Irrelevant"}}
     (tmp_path / "qrels.jsonl").write_text(frame.write_ndjson())
     frame.write_parquet(tmp_path / "qrels.parquet")
     frame.write_csv(tmp_path / "qrels.tsv", separator="\t")
@@ -122,9 +119,7 @@ def test_a_declaration_that_cannot_be_is_an_error_at_once(options, problem):
 
 def test_what_one_collection_leaves_open_is_filled_from_another():
     stated = Collection(QRELS, items=Items(category="genre"), drop_seen=True)
-    defaults = Collection(
-        tags="tags.csv", items=Items("items.csv", category="other", features=["price"])
-    )
+    defaults = Collection(tags="tags.csv", items=Items("items.csv", category="other", features=["price"]))
     filled = stated.filled(defaults)
     assert filled.judgments is QRELS
     assert filled.tags == "tags.csv"

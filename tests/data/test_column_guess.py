@@ -105,9 +105,7 @@ def test_files_that_name_columns_differently_share_one_line(tmp_path, run):
     assert run("eval", judged, ranked, *shlex.split(option)).code == 0
     columns = shlex.split(option)[1]
     table = pl.read_csv(judged).rename({"Suchbegriff": "search_term"})
-    collection = rankgate.Collection(
-        table, columns=columns, grades={"sehr gut": 3, "gut": 2, "schlecht": 0}
-    )
+    collection = rankgate.Collection(table, columns=columns, grades={"sehr gut": 3, "gut": 2, "schlecht": 0})
     assert rankgate.evaluate(collection, RANKED, ["P@1"]).means["P@1"][0] == 1 / 2
 
 

@@ -68,9 +68,7 @@ def test_runs_without_these_columns_are_read_as_they_are(folder, run):
 
 def test_columns_of_several_raters_are_their_ratings(folder, run):
     for columns in (f"{PAIR},grade=rater_*", f"{PAIR},grade=rater_ann+rater_bob"):
-        counts = json.loads(
-            run("agree", "sheet.csv", "--columns", columns, "--format", "json").out
-        )["counts"]
+        counts = json.loads(run("agree", "sheet.csv", "--columns", columns, "--format", "json").out)["counts"]
         assert (counts["ratings"], counts["raters"], counts["overlap"]) == (7, 2, 3)
     agreement = rankgate.agree(pl.read_csv(folder / "sheet.csv"), columns=f"{PAIR},grade=rater_*")
     assert agreement.found.counts["ratings"] == 7
@@ -84,9 +82,9 @@ def test_columns_of_several_raters_are_their_ratings(folder, run):
 def test_every_command_of_files_takes_them(folder, run):
     out = run("convert", "sheet.csv", "-", "--to", "trec", "--columns", GRADE).out
     assert out == "laptop 0 100 3\nlaptop 0 101 1\nphone 0 200 3\nphone 0 201 0\n"
-    (described,) = json.loads(
-        run("describe", "sheet.csv", "--columns", GRADE, "--format", "json").out
-    )["files"]
+    (described,) = json.loads(run("describe", "sheet.csv", "--columns", GRADE, "--format", "json").out)[
+        "files"
+    ]
     assert described["bytes"] == len(SHEET)
     assert run("validate", "sheet.csv", "--columns", GRADE).code == 0
     long = run("convert", "sheet.csv", "-", "--to", "csv", "--columns", f"{PAIR},grade=rater_*")

@@ -93,9 +93,7 @@ class _Registered:
                 return contextlib.closing(io.BytesIO(self.data))
 
         judged = "".join(f"{q} 0 {d} {g}\n" for q, row in QRELS.items() for d, g in row.items())
-        ranked = "".join(
-            f"{q} Q0 {d} 1 {s} x\n" for q, row in RANKED.items() for d, s in row.items()
-        )
+        ranked = "".join(f"{q} Q0 {d} 1 {s} x\n" for q, row in RANKED.items() for d, s in row.items())
         self.dataset = Dataset(
             TsvQueries(Bytes(b"q1\tjaguar speed\nq2\tcars\n")),
             TrecQrels(Bytes(judged.encode()), {0: "not", 1: "yes", 2: "very"}),

@@ -19,11 +19,7 @@ from support.command import assert_refused
 
 ROOT = Path(__file__).parents[2]
 QRELS = {"red mug": {"m1": 3, "m2": 2, "m3": 0}, "lamp": {"l1": 3, "l2": 0}, "sofa": {"s1": 1}}
-LISTS = {
-    "red mug": [("m2", 9.5), ("m1", 7.25), ("m3", 1.0)],
-    "lamp": [("l2", 4.0), ("l1", 2.0)],
-    "sofa": [],
-}
+LISTS = {"red mug": [("m2", 9.5), ("m1", 7.25), ("m3", 1.0)], "lamp": [("l2", 4.0), ("l1", 2.0)], "sofa": []}
 TREC = "".join(
     f"{query.replace(' ', '_')} Q0 {doc} {rank} {score} x\n"
     for query, hits in LISTS.items()
@@ -103,9 +99,7 @@ def _qdrant_search(query, hits):
 
 
 def _weaviate(_, hits):
-    objects = [
-        {"_additional": {"id": doc, "score": str(score)}, "title": "x"} for doc, score in hits
-    ]
+    objects = [{"_additional": {"id": doc, "score": str(score)}, "title": "x"} for doc, score in hits]
     return {"data": {"Get": {"Product": objects}}}
 
 
@@ -130,8 +124,7 @@ def _typesense(query, hits):
         "search_time_ms": 1,
         "search_cutoff": False,
         "hits": [
-            {"document": {"id": doc}, "highlights": [], "text_match": 578730123365711993}
-            for doc, _ in hits
+            {"document": {"id": doc}, "highlights": [], "text_match": 578730123365711993} for doc, _ in hits
         ],
     }
 
@@ -149,9 +142,7 @@ ANSWERS = {
 SEVERAL = {
     "elasticsearch": lambda answers: {"took": 9, "responses": answers},
     "algolia": lambda answers: {"results": answers},
-    "meilisearch": lambda answers: {
-        "results": [{"indexUid": "shop", **answer} for answer in answers]
-    },
+    "meilisearch": lambda answers: {"results": [{"indexUid": "shop", **answer} for answer in answers]},
     "typesense": lambda answers: {"results": answers},
     "qdrant": lambda answers: {
         "result": [answer["result"] for answer in answers],
@@ -179,12 +170,7 @@ ERRORS = {
             "relevance": 1.0,
             "fields": {"totalCount": 0},
             "errors": [
-                {
-                    "code": 12,
-                    "summary": "Timed out",
-                    "source": "shop",
-                    "message": "Error in execution",
-                }
+                {"code": 12, "summary": "Timed out", "source": "shop", "message": "Error in execution"}
             ],
         }
     },
@@ -341,9 +327,7 @@ def test_another_field_holds_the_id_and_the_query(folder, run):
         for query, hits in LISTS.items()
     ]
     (folder / "log.ndjson").write_text("\n".join(lines))
-    rows = [
-        f"{query},sku-{doc},{grade}" for query, row in QRELS.items() for doc, grade in row.items()
-    ]
+    rows = [f"{query},sku-{doc},{grade}" for query, row in QRELS.items() for doc, grade in row.items()]
     (folder / "qrels.csv").write_text("\n".join(["term,sku,grade", *rows]))
     options = ["--columns", "query=term|request.text,doc=sku|_source.sku"]
     result = json.loads(
@@ -360,9 +344,7 @@ def test_queries_that_nothing_names_or_that_come_twice_are_errors(folder, run):
         "\n".join(json.dumps({"query_id": "lamp", **lamp}) for _ in range(2))
     )
     assert_refused(run("eval", "qrels.json", "twice.ndjson"), "duplicate-query", "twice.ndjson", 2)
-    (folder / "some.ndjson").write_text(
-        json.dumps({"qid": "lamp", **lamp}) + f"\n{json.dumps(lamp)}"
-    )
+    (folder / "some.ndjson").write_text(json.dumps({"qid": "lamp", **lamp}) + f"\n{json.dumps(lamp)}")
     assert_refused(run("eval", "qrels.json", "some.ndjson"), "missing-key", "some.ndjson", 2)
 
 

@@ -49,11 +49,7 @@ def tarred():
         (gzip.compress(gzip.compress(QRELS, mtime=0), mtime=0), None, "unknown-format"),
         (tarred(), None, "unknown-format"),
         (gzip.compress(tarred(), mtime=0), None, "unknown-format"),
-        (
-            b"version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 3\n",
-            None,
-            "unknown-format",
-        ),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 3\n", None, "unknown-format"),
         (b"<!DOCTYPE html>\n<html><body>404 Not Found</body></html>", None, "unknown-format"),
         (QRELS.decode().encode("utf-16"), None, "unknown-format"),
         (CSV.encode("utf-16-le"), None, "unknown-format"),

@@ -38,17 +38,7 @@ def test_the_table_and_the_formats_agree():
 
 @pytest.mark.parametrize("name", [fmt.name for fmt in FORMATS])
 def test_no_format_claims_nothing(name):
-    for first_bytes in (
-        b"",
-        b"\n",
-        b"\xef\xbb\xbf",
-        b"\x00\x01\x02",
-        b"{}",
-        b"[]",
-        b"[1]",
-        b"null",
-        b"\xff",
-    ):
+    for first_bytes in (b"", b"\n", b"\xef\xbb\xbf", b"\x00\x01\x02", b"{}", b"[]", b"[1]", b"null", b"\xff"):
         assert find_format(name).sniff(first_bytes, "") is None, first_bytes
 
 
@@ -166,7 +156,5 @@ def test_eval_loads_no_more_than_it_needs():
         "other = tuple('rankgate.data.' + part for part in other)\n"
         "print([name for name in sys.modules if name.startswith(other)])"
     )
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"

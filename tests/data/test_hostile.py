@@ -58,32 +58,12 @@ def parquet(rows=QRELS):
         (b'qid,doc,grade\n"1,a,1\n', 2, "wrong-field-count"),
         (b'qid,doc,grade\n1,"' + b"a" * 140_000 + b'",x\n', 2, "invalid-syntax"),
         (b'{"qid": 1, "doc": "a", "grade": 1}\n{"qid": 1, "doc": "b"}\n[]\n', 3, "wrong-type"),
-        (
-            b'{"qid": 1, "doc": "a", "grade": 1}\n{"qid": 1, "doc": "b", "grade": "x"}\n',
-            2,
-            "not-a-number",
-        ),
+        (b'{"qid": 1, "doc": "a", "grade": 1}\n{"qid": 1, "doc": "b", "grade": "x"}\n', 2, "not-a-number"),
         (b'{"qid": 1, "doc": "a", "grade": 1}\n{"qid": 1, "grade": 1}\n', 2, "empty-value"),
-        (
-            b'{"qid": 1, "doc": "a", "grade": 1}\n{"qid": 1.5, "doc": "b", "grade": 1}',
-            2,
-            "invalid-id",
-        ),
-        (
-            b'{"qid": 1, "doc": "a", "grade": 1}\n{"qid": true, "doc": "b", "grade": 1}',
-            2,
-            "invalid-id",
-        ),
-        (
-            b'{"qid": 1, "doc": "a", "grade": 1}\n{"qid": [1], "doc": "b", "grade": 1}',
-            2,
-            "invalid-id",
-        ),
-        (
-            b'{"qid": 1, "doc": "a", "grade": 1}\n{"qid": 1, "doc": "b", "grade": NaN}',
-            2,
-            "invalid-json",
-        ),
+        (b'{"qid": 1, "doc": "a", "grade": 1}\n{"qid": 1.5, "doc": "b", "grade": 1}', 2, "invalid-id"),
+        (b'{"qid": 1, "doc": "a", "grade": 1}\n{"qid": true, "doc": "b", "grade": 1}', 2, "invalid-id"),
+        (b'{"qid": 1, "doc": "a", "grade": 1}\n{"qid": [1], "doc": "b", "grade": 1}', 2, "invalid-id"),
+        (b'{"qid": 1, "doc": "a", "grade": 1}\n{"qid": 1, "doc": "b", "grade": NaN}', 2, "invalid-json"),
         (
             b'{"qid": 1, "doc": "a", "grade": 1}\n{"qid": 1, "doc": "b", "grade": 1, "grade": 2}\n',
             2,
@@ -95,11 +75,7 @@ def parquet(rows=QRELS):
             "invalid-json",
         ),
         (b'{"qid": 1, "doc": "a", "grade": 1}\n{"qid": 1, "doc', 2, "invalid-json"),
-        (
-            b'{"qid": 1, "doc": "a", "grade": 1}\n{"qid": 1, "doc": 1e999, "grade": 2}',
-            2,
-            "invalid-id",
-        ),
+        (b'{"qid": 1, "doc": "a", "grade": 1}\n{"qid": 1, "doc": 1e999, "grade": 2}', 2, "invalid-id"),
         (
             b'{"qid": 1, "doc": "a", "grade": 1}\n{"qid": 1, "doc": "a", "grade": 2}\n',
             2,
@@ -179,12 +155,7 @@ JUNK = [
     b"\x28\xb5\x2f\xfd",
     b"\x1b[31m 0 a 1\n",
 ]
-LONG = [
-    b'{"a":' * 100_000,
-    b"[" * 1_000_000,
-    b"\n" * 100_000,
-    b"," * 100_000,
-]
+LONG = [b'{"a":' * 100_000, b"[" * 1_000_000, b"\n" * 100_000, b"," * 100_000]
 
 
 def refused(path, name, content):
@@ -336,9 +307,7 @@ def test_a_query_with_too_many_documents(tmp_path, monkeypatch):
 
 
 def test_a_field_with_a_number_that_is_too_large(tmp_path):
-    path = saved(
-        tmp_path, b'{"qid": "1", "text": "a", "x": 1}\n{"qid": "2", "text": "b", "x": 1e999}'
-    )
+    path = saved(tmp_path, b'{"qid": "1", "text": "a", "x": 1}\n{"qid": "2", "text": "b", "x": 1e999}')
     with raises("not-a-number", InputError, line=2) as error:
         contents_of(path)
     assert error.value.line == 2

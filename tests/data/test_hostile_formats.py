@@ -169,10 +169,7 @@ def test_the_loop_of_our_own_runs():
     inputs = str(2 * len(NAMES))
     command = [sys.executable, str(FUZZ / "run.py"), "--engine", "own"]
     process = subprocess.run(
-        [*command, "--inputs", inputs, "--seconds", "60"],
-        capture_output=True,
-        text=True,
-        check=False,
+        [*command, "--inputs", inputs, "--seconds", "60"], capture_output=True, text=True, check=False
     )
     assert process.returncode == 0, process.stdout + process.stderr
     assert f"{inputs} inputs in" in process.stdout
@@ -217,9 +214,7 @@ def test_the_loop_sees_a_traceback_a_hang_and_a_crash(tmp_path):
     )
     assert process.returncode == 1
     words = process.stdout.split()
-    counts = {
-        kind: words[words.index(kind) + 1] for kind in ("traceback", "hang", "memory", "crash")
-    }
+    counts = {kind: words[words.index(kind) + 1] for kind in ("traceback", "hang", "memory", "crash")}
     assert counts == dict.fromkeys(counts, "1"), process.stdout + process.stderr
     faults = ("KeyError at", "memory in trec", "crash in trec", "hang in trec")
     assert all(f"1 × {fault}" in process.stdout for fault in faults), process.stdout

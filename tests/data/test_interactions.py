@@ -27,9 +27,7 @@ def written(form, folder):
     texts = {
         "csv": ["userId,movieId,rating,timestamp", *(f"{u},{i},{v},{t}" for u, i, v, t in ROWS)],
         "tsv": ["item\tuser\ttime\trating", *(f"{i}\t{u}\t{t}\t{v}" for u, i, v, t in ROWS)],
-        "jsonl": [
-            f'{{"user": "{u}", "item": {i}, "rating": {v}, "ts": {t}}}' for u, i, v, t in ROWS
-        ],
+        "jsonl": [f'{{"user": "{u}", "item": {i}, "rating": {v}, "ts": {t}}}' for u, i, v, t in ROWS],
         "recbole": [
             "user_id:token\titem_id:token\trating:float\ttimestamp:float",
             *(f"{u}\t{i}\t{v}\t{t}" for u, i, v, t in ROWS),
@@ -62,10 +60,7 @@ FORMS = (
 @pytest.mark.parametrize("form", FORMS)
 def test_every_format_gives_the_same_log(form, tmp_path):
     log = read_interactions(written(form, tmp_path))
-    expected = [
-        (u, i, timestamp, "interaction", v)
-        for (u, i, v, _), timestamp in zip(ROWS, AT, strict=True)
-    ]
+    expected = [(u, i, timestamp, "interaction", v) for (u, i, v, _), timestamp in zip(ROWS, AT, strict=True)]
     assert log.table.rows() == expected
 
 
@@ -84,9 +79,7 @@ def test_lists_are_in_the_order_of_time(tmp_path):
 
 def test_the_real_lists_have_the_rows_of_their_index(shared):
     folder = shared / "amazon-beauty-selfrec"
-    train, test = (
-        read_interactions(folder / f"{split_name}.txt.gz") for split_name in ("train", "test")
-    )
+    train, test = (read_interactions(folder / f"{split_name}.txt.gz") for split_name in ("train", "test"))
     assert train.table["query_id"].n_unique() == 22_363
     assert len(test.table) == 22_363  # the last item of each
     with gzip.open(folder / "train.txt.gz", "rt") as lines:
@@ -133,11 +126,7 @@ def test_mixed_or_impossible_times_are_refused(times, code, tmp_path):
         ("ratings.dat", "1::2::3::978300760\n1::3::b::978300760\n", "not-a-number"),
         ("ratings.csv", "userId,movieId,rating\n1,2,3.5\n1,,4\n", "empty-value"),
         ("ratings.csv", "userId,movieId\n1,2\n1,3,4\n", "wrong-field-count"),
-        (
-            "a.inter",
-            "user_id:token\titem_id:token\trating:float\n1\t2\t3\n1\t3\tb\n",
-            "not-a-number",
-        ),
+        ("a.inter", "user_id:token\titem_id:token\trating:float\n1\t2\t3\n1\t3\tb\n", "not-a-number"),
         ("lists.txt", "u: a b\nv: c\nbroken\n", "invalid-syntax"),
         ("a.jsonl", '{"user":"a","item":"b"}\n{"user":"a","item":\n', "invalid-json"),
         ("a.jsonl", '{"user":"a","item":"b"}\n{"user":"a"}\n', "invalid-id"),
@@ -221,15 +210,8 @@ LOG = pl.DataFrame(
 
 
 def test_kinds_weigh_and_those_without_weight_do_not_count():
-    judgments = truth(
-        read_interactions(LOG), Truth({"buy": 2, "view": 0.5, "return": 0}, threshold=1)
-    )
-    assert judgments.table.rows() == [
-        ("u", "a", 1.0),
-        ("u", "b", 1.0),
-        ("u", "c", 0.0),
-        ("v", "a", 0.0),
-    ]
+    judgments = truth(read_interactions(LOG), Truth({"buy": 2, "view": 0.5, "return": 0}, threshold=1))
+    assert judgments.table.rows() == [("u", "a", 1.0), ("u", "b", 1.0), ("u", "c", 0.0), ("v", "a", 0.0)]
     purchase_judgments = truth(read_interactions(LOG), Truth({"buy": 1}, threshold=1))
     assert purchase_judgments.table.rows() == [("u", "b", 1.0), ("u", "a", 1.0)]
     assert purchase_judgments.made_by["weights"] == {"buy": 1}
@@ -238,8 +220,7 @@ def test_kinds_weigh_and_those_without_weight_do_not_count():
 
 
 @pytest.mark.parametrize(
-    ("repeats", "grade"),
-    [("max", 2.0), ("last", 2.0), ("first", 0.5), ("sum", 2.5), ("mean", 1.25)],
+    ("repeats", "grade"), [("max", 2.0), ("last", 2.0), ("first", 0.5), ("sum", 2.5), ("mean", 1.25)]
 )
 def test_repeats_become_one_grade_by_the_rule(repeats, grade):
     rule = Truth({"buy": 2, "view": 0.5}, repeats=repeats, grades="value")

@@ -34,10 +34,7 @@ def test_an_unfinished_line_is_cut_off_wherever_it_was_torn(tmp_path, end):
 
 
 def test_two_programs_do_not_write_at_once(tmp_path):
-    with (
-        Journal.open(tmp_path / "a.jsonl"),
-        raises("cannot-write", UsageError),
-    ):
+    with Journal.open(tmp_path / "a.jsonl"), raises("cannot-write", UsageError):
         Journal.open(tmp_path / "a.jsonl")
 
 

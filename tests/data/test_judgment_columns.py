@@ -18,11 +18,7 @@ from rankgate.data.streams.source import InputFile
 from support.wording import raises
 
 TABLES = ("csv", "tsv", "jsonl", "parquet", "arrow")
-WRITERS = [
-    file_format.name
-    for file_format in FORMATS
-    if file_format.write and "qrels" in file_format.holds
-]
+WRITERS = [file_format.name for file_format in FORMATS if file_format.write and "qrels" in file_format.holds]
 
 SUBTOPICS = pl.DataFrame(
     {
@@ -35,9 +31,7 @@ SUBTOPICS = pl.DataFrame(
         "stratum": ["top", None, "rest, or so", "top"],
     }
 )
-DRAWN = SUBTOPICS.drop("subtopic", "subtopic_weight").unique(
-    ["query_id", "doc_id"], maintain_order=True
-)
+DRAWN = SUBTOPICS.drop("subtopic", "subtopic_weight").unique(["query_id", "doc_id"], maintain_order=True)
 
 
 def written(name, table):
@@ -110,9 +104,7 @@ def test_judgments_by_subtopic_in_tables_are_used_as_those_of_trec(tmp_path):
     assert values == [(0.0, 1.0)] * 3
     with raises("wrong-type", InputError):
         rankgate.evaluate(path, run, ["AP"])
-    assert not [
-        problem for problem in validate([path, trec]).problems if problem.severity == "error"
-    ]
+    assert not [problem for problem in validate([path, trec]).problems if problem.severity == "error"]
 
 
 def test_the_record_of_judgments_is_reported_when_it_is_lost(tmp_path):

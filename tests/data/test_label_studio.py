@@ -54,8 +54,7 @@ def read(tmp_path):
 EXPORT = (
     task(
         annotation(
-            result(3),
-            {"from_name": "why", "to_name": "doc", "type": "textarea", "value": {"text": ["fits"]}},
+            result(3), {"from_name": "why", "to_name": "doc", "type": "textarea", "value": {"text": ["fits"]}}
         ),
         annotation(result(2), who={"id": 2, "email": "bob@x.org"}),
         predictions=[{"model_version": "m1", "result": [result(1)], "score": 0.5}],
@@ -104,8 +103,7 @@ def test_out_and_back(read, tmp_path):
     first, *other_tasks = json.loads(out.getvalue())
     assert len(first["annotations"]) == 2
     assert [
-        (prediction["model_version"], prediction["result"][0]["value"])
-        for prediction in first["predictions"]
+        (prediction["model_version"], prediction["result"][0]["value"]) for prediction in first["predictions"]
     ] == [("m1", {"rating": 1})]
     assert not any("predictions" in other_task for other_task in other_tasks)
 

@@ -65,9 +65,7 @@ class ItemListCollection:
 
 @pytest.mark.parametrize("pair", [(ITEMS, SCORES), (SCORES, ITEMS)])
 def test_items_and_scores_are_one_run(pair: tuple[np.ndarray, np.ndarray]) -> None:
-    result = rankgate.evaluate(
-        Collection(TEST, items=Items(catalogue=4)), pair, ["RR", "Coverage@2"]
-    )
+    result = rankgate.evaluate(Collection(TEST, items=Items(catalogue=4)), pair, ["RR", "Coverage@2"])
     assert result.means.rows() == [("run1", 0.5, 1.0)]
     assert rankgate.scorecard({"0": {"1": 1}}, pair, ["RR"], resamples=2).users == 1
     assert read_run(pair).table.height == 5
@@ -85,10 +83,7 @@ def test_two_matrices_are_two_runs() -> None:
 
 def test_an_item_list_collection_is_a_run() -> None:
     lists = ItemListCollection(
-        {
-            1: ItemList(["a", "b", "c"], [0.1, 0.9, float("nan")]),
-            2: ItemList(["c", "a"], ordered=True),
-        }
+        {1: ItemList(["a", "b", "c"], [0.1, 0.9, float("nan")]), 2: ItemList(["c", "a"], ordered=True)}
     )
     result = rankgate.evaluate({"1": {"a"}, "2": {"c"}}, lists, ["RR"], convention="lenskit")
     assert result.values["value"].to_list() == [0.5, 1.0]
@@ -143,20 +138,11 @@ def test_lists_of_lenskit_itself(lenskit: Any, tmp_path: Path) -> None:
         result = rankgate.evaluate(truth, run, ["RR", "nDCG@3"])
         ranking_scores = {"b": 3.0, "c": 2.0, "a": 1.0}
         plain = rankgate.evaluate(
-            {q: {"a": 3, "c": 1} for q in "12"},
-            dict.fromkeys("12", ranking_scores),
-            [
-                "RR",
-                "nDCG@3",
-            ],
+            {q: {"a": 3, "c": 1} for q in "12"}, dict.fromkeys("12", ranking_scores), ["RR", "nDCG@3"]
         )
         assert result.means.rows() == plain.means.rows()
         for layout in ("native", "flat"):
             run.save_parquet(tmp_path / "run.parquet", layout=layout)
             truth.save_parquet(tmp_path / "truth.parquet", layout=layout)
-            saved = rankgate.evaluate(
-                tmp_path / "truth.parquet", tmp_path / "run.parquet", ["RR", "nDCG@3"]
-            )
-            assert [row[1:] for row in saved.means.rows()] == [
-                row[1:] for row in plain.means.rows()
-            ]
+            saved = rankgate.evaluate(tmp_path / "truth.parquet", tmp_path / "run.parquet", ["RR", "nDCG@3"])
+            assert [row[1:] for row in saved.means.rows()] == [row[1:] for row in plain.means.rows()]

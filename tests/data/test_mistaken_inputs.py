@@ -38,11 +38,7 @@ def _written(frame, folder, suffix):
 @pytest.mark.parametrize("suffix", ["frame", "pandas", "csv", "jsonl", "parquet"])
 def test_judgments_choose_among_columns_of_ids(tmp_path, suffix):
     run_factories = {"frame": lambda: PYTERRIER, "pandas": PYTERRIER.to_pandas}
-    run = (
-        run_factories[suffix]()
-        if suffix in run_factories
-        else _written(PYTERRIER, tmp_path, suffix)
-    )
+    run = run_factories[suffix]() if suffix in run_factories else _written(PYTERRIER, tmp_path, suffix)
     assert rankgate.evaluate(QRELS, run, ["RR"]).means["RR"][0] == 1.0
     compared = rankgate.compare(QRELS, run, QRELS, metrics=["RR"])
     assert compared.metrics["baseline"][0] == 1.0
@@ -57,9 +53,7 @@ def test_without_a_judged_id_two_columns_are_an_error(tmp_path, suffix):
             rankgate.evaluate(qrels, run, ["RR"])
     with raises("ambiguous-column"):
         _ = read_run(run).table
-    evaluation = rankgate.evaluate(
-        Collection({"1": {"9": 1}}, columns={"doc_id": "docid"}), run, ["RR"]
-    )
+    evaluation = rankgate.evaluate(Collection({"1": {"9": 1}}, columns={"doc_id": "docid"}), run, ["RR"])
     assert evaluation.means["RR"][0] == 0.5 if suffix in {"frame", "csv"} else True
 
 
@@ -78,10 +72,7 @@ def test_judgments_with_two_columns_of_ids_are_refused(tmp_path, run):
         rankgate.evaluate(frame, {"1": {"a": 1.0}}, ["RR"])
     path = _written(frame, tmp_path, "csv")
     assert_refused(run("describe", path), "ambiguous-column")
-    assert (
-        rankgate.evaluate(Collection(path, columns="doc=docno"), QRELS, ["RR"]).means["RR"][0]
-        == 1.0
-    )
+    assert rankgate.evaluate(Collection(path, columns="doc=docno"), QRELS, ["RR"]).means["RR"][0] == 1.0
 
 
 MARCO = "".join(f"{query}\t{10 * query + rank}\t{rank}\n" for query in (1, 2) for rank in (1, 2, 3))

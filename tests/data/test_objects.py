@@ -114,13 +114,9 @@ RUNS = {
     "unnamed series": lambda: indexed(ROWS, ("a", "b", "c"))["c"].rename_axis([None, None]),
     "indexed frame": lambda: indexed(ROWS, ("topic", "docno", "score")),
     "frame by query": lambda: (
-        pd.DataFrame(ROWS, columns=["qid", "d", "score"])
-        .rename(columns={"d": "docno"})
-        .set_index("qid")
+        pd.DataFrame(ROWS, columns=["qid", "d", "score"]).rename(columns={"d": "docno"}).set_index("qid")
     ),
-    "integer ids": lambda: {
-        int(q): {int(d): s for d, s in row.items()} for q, row in by_query(ROWS).items()
-    },
+    "integer ids": lambda: {int(q): {int(d): s for d, s in row.items()} for q, row in by_query(ROWS).items()},
     "integers of NumPy": lambda: {np.int64(q): row for q, row in by_query(ROWS).items()},
     "pairs": lambda: {q: list(row.items()) for q, row in by_query(ROWS).items()},
     "answers": lambda: {q: answer(docs, [9.0, 8.0, 7.0]) for q, docs in LISTS.items()},
@@ -158,8 +154,7 @@ JUDGMENTS = {
         int(q): {int(d): g for d, g in row.items()} for q, row in by_query(JUDGED).items()
     },
     "graded results": lambda: {
-        q: [{"doc_id": d, "grade": g} for d, g in row.items()]
-        for q, row in by_query(JUDGED).items()
+        q: [{"doc_id": d, "grade": g} for d, g in row.items()] for q, row in by_query(JUDGED).items()
     },
 }
 
@@ -202,8 +197,7 @@ def test_pairs_are_relevant_documents():
 
 def test_foreign_columns_and_fields_are_named(values):
     collection = Collection(
-        [{"term": q, "sku": d, "stars": g} for q, d, g in JUDGED],
-        columns="query=term,doc=sku,grade=stars",
+        [{"term": q, "sku": d, "stars": g} for q, d, g in JUDGED], columns="query=term,doc=sku,grade=stars"
     )
     answers = {
         q: {"hits": {"hits": [{"_id": i, "_source": {"sku": [d]}} for i, d in enumerate(docs)]}}
@@ -230,9 +224,7 @@ def test_the_rows_of_other_tables():
     log = [{"user_id": "u", "item_id": i, "timestamp": i} for i in range(9)]
     assert read_interactions(log).table.height == 9
     scores = [
-        {"query_id": q, "metric": "RR", "system": s, "value": 0.5}
-        for q in "12"
-        for s in ("old", "new")
+        {"query_id": q, "metric": "RR", "system": s, "value": 0.5} for q in "12" for s in ("old", "new")
     ]
     (result,) = rankgate.compare(rankgate.read_scores(scores)).comparisons
     assert (result.baseline.name, result.candidate.name) == ("old", "new")
@@ -283,11 +275,7 @@ def _hits(*docs):
 
 def test_answers_without_their_queries_name_the_line_to_write():
     answers = {query: _hits(*docs) for query, docs in LISTS.items()}
-    for wrong in (
-        answers["1"],
-        {"took": 2, "responses": [*answers.values()]},
-        [*answers.values()],
-    ):
+    for wrong in (answers["1"], {"took": 2, "responses": [*answers.values()]}, [*answers.values()]):
         with raises("wrong-type"):
             rankgate.evaluate({"1": {"20": 1}}, wrong)
     with raises("duplicate-query"):
@@ -308,8 +296,7 @@ def test_answers_that_name_their_queries_rank_in_served_order():
 def test_results_of_queries_with_foreign_names():
     judgments = {"1": {"20": 1}, "2": {"40": 1}}
     results = {
-        q: [{"item": doc, "score": 9.0 - i} for i, doc in enumerate(docs)]
-        for q, docs in LISTS.items()
+        q: [{"item": doc, "score": 9.0 - i} for i, doc in enumerate(docs)] for q, docs in LISTS.items()
     }
     collection = Collection(judgments, columns="doc=item")
     assert rankgate.evaluate(collection, results, ["RR"]).means["RR"][0] == 0.5
@@ -320,9 +307,7 @@ def test_results_of_queries_with_foreign_names():
     assert evaluation.means.row(0) == ("run1", 0.5)
     tables = {
         "new": [
-            {"term": q, "item": r["item"], "score": r["score"]}
-            for q, row in results.items()
-            for r in row
+            {"term": q, "item": r["item"], "score": r["score"]} for q, row in results.items() for r in row
         ]
     }
     columns = Collection(judgments, columns="query=term,doc=item")

@@ -38,12 +38,8 @@ def trec(tmp_path_factory):
     """The files of the same data in TREC form."""
     folder = tmp_path_factory.mktemp("trec")
     qrels, run = folder / "a.qrels", folder / "a.run"
-    qrels.write_text(
-        "".join(f"{q} 0 {d} {g}\n" for q, row in QRELS.items() for d, g in row.items())
-    )
-    run.write_text(
-        "".join(f"{q} Q0 {d} 1 {s} a\n" for q, row in RUN.items() for d, s in row.items())
-    )
+    qrels.write_text("".join(f"{q} 0 {d} {g}\n" for q, row in QRELS.items() for d, g in row.items()))
+    run.write_text("".join(f"{q} Q0 {d} 1 {s} a\n" for q, row in RUN.items() for d, s in row.items()))
     return qrels, run
 
 
@@ -63,8 +59,7 @@ def data_set(folder):
     util = importlib.import_module("ir_datasets.util")
     qrels, run = folder
     return ir_datasets.Dataset(
-        formats.TrecQrels(util.LocalDownload(qrels), {}),
-        formats.TrecScoredDocs(util.LocalDownload(run)),
+        formats.TrecQrels(util.LocalDownload(qrels), {}), formats.TrecScoredDocs(util.LocalDownload(run))
     )
 
 
@@ -89,13 +84,7 @@ def test_ir_measures(trec, expected):
     qrels = [im.Qrel(q, d, g) for q, row in QRELS.items() for d, g in row.items()]
     run = [im.ScoredDoc(q, d, s) for q, row in RUN.items() for d, s in row.items()]
     assert values(qrels, run) == expected
-    measures = [
-        im.nDCG @ 10,
-        im.AP(rel=2),
-        im.nDCG(dcg="exp-log2") @ 2,
-        im.P @ 2,
-        im.SetF(beta=2.0),
-    ]
+    measures = [im.nDCG @ 10, im.AP(rel=2), im.nDCG(dcg="exp-log2") @ 2, im.P @ 2, im.SetF(beta=2.0)]
     peer_values = im.calc_aggregate(measures, qrels, run)
     means = rankgate.evaluate(QRELS, RUN, measures, "ir_measures").means
     for measure in measures:
@@ -156,11 +145,7 @@ def test_ranx(expected):
 
 def test_hugging_face(expected):
     datasets = importlib.import_module("datasets")
-    rows = [
-        {"query-id": q, "corpus-id": d, "score": g}
-        for q, row in QRELS.items()
-        for d, g in row.items()
-    ]
+    rows = [{"query-id": q, "corpus-id": d, "score": g} for q, row in QRELS.items() for d, g in row.items()]
     qrels = datasets.Dataset.from_list([*rows, {"query-id": "3", "corpus-id": "1", "score": 0}])
     run = datasets.Dataset.from_list(
         [{"qid": q, "docno": d, "score": s} for q, row in RUN.items() for d, s in row.items()]
@@ -204,8 +189,7 @@ def dsl(module, search):
     """The responses of the helpers of Elasticsearch and OpenSearch."""
     response = importlib.import_module(f"{module}.response").Response
     hits = {
-        q: [{"_id": d, "_score": s, "_source": {"sku": d}} for d, s in row.items()]
-        for q, row in RUN.items()
+        q: [{"_id": d, "_score": s, "_source": {"sku": d}} for d, s in row.items()] for q, row in RUN.items()
     }
     return {q: response(search(), {"hits": {"hits": row}}) for q, row in hits.items()}
 
@@ -222,9 +206,7 @@ def opensearch_dsl():
 def solr():
     pysolr = importlib.import_module("pysolr")
     return {
-        q: pysolr.Results(
-            {"response": {"docs": [{"id": d, "sku": [d], "score": s} for d, s in row.items()]}}
-        )
+        q: pysolr.Results({"response": {"docs": [{"id": d, "sku": [d], "score": s} for d, s in row.items()]}})
         for q, row in RUN.items()
     }
 
@@ -236,10 +218,7 @@ def qdrant():
     answers = {}
     for query, row in RUN.items():
         client.create_collection(query, vectors_config=size)
-        points = [
-            models.PointStruct(id=int(d), vector=[s, 0.0], payload={"sku": d})
-            for d, s in row.items()
-        ]
+        points = [models.PointStruct(id=int(d), vector=[s, 0.0], payload={"sku": d}) for d, s in row.items()]
         client.upsert(query, points)
         answers[query] = client.query_points(query, query=[1.0, 0.0])
     return answers
@@ -270,13 +249,7 @@ def vespa():
     response = importlib.import_module("vespa.io").VespaQueryResponse
     return {
         q: response(
-            {
-                "root": {
-                    "children": [
-                        {"id": d, "relevance": s, "fields": {"sku": d}} for d, s in row.items()
-                    ]
-                }
-            },
+            {"root": {"children": [{"id": d, "relevance": s, "fields": {"sku": d}} for d, s in row.items()]}},
             200,
             "http://shop",
         )
@@ -318,10 +291,7 @@ def langchain_store():
     for query, row in RUN.items():
         stores[query] = core.InMemoryVectorStore(Numbers())
         stores[query].add_documents(
-            [
-                documents.Document(page_content=str(9 - s), id=d, metadata={"sku": d})
-                for d, s in row.items()
-            ]
+            [documents.Document(page_content=str(9 - s), id=d, metadata={"sku": d}) for d, s in row.items()]
         )
     return stores
 
@@ -338,9 +308,7 @@ def llama_index():
     schema = importlib.import_module("llama_index.core.schema")
     return {
         q: [
-            schema.NodeWithScore(
-                node=schema.TextNode(id_=d, text="x", metadata={"sku": d}), score=s
-            )
+            schema.NodeWithScore(node=schema.TextNode(id_=d, text="x", metadata={"sku": d}), score=s)
             for d, s in row.items()
         ]
         for q, row in RUN.items()
@@ -361,8 +329,7 @@ def haystack():
         documents = store()
         documents.write_documents(
             [  # fewer words in all: a greater score
-                document(id=d, content="mug " + "cup " * i, meta={"sku": d})
-                for i, d in enumerate(docs)
+                document(id=d, content="mug " + "cup " * i, meta={"sku": d}) for i, d in enumerate(docs)
             ]
         )
         answers[query] = retrievers.InMemoryBM25Retriever(documents).run(query="mug")

@@ -22,13 +22,8 @@ RANKED = {"1": {"b": 2.5, "a": 1.0}, "2": {"c": 1.0, "d": 0.5}}
 JUDGED = pl.DataFrame(
     {"query_id": ["1", "1", "2", "2"], "doc_id": ["a", "b", "c", "z"], "grade": [3, 0, 1, None]}
 )
-RAN = pl.DataFrame(
-    {"query_id": [1, 1, 2, 2], "doc_id": ["b", "a", "c", "d"], "score": [2.5, 1, 1, 0.5]}
-)
-QRELS_TREC, RUN_TREC = (
-    b"1 0 a 3\n1 0 b 0\n2 0 c 1\n",
-    b"1 Q0 b 1 2.5 x\n1 Q0 a 2 1 x\n2 Q0 c 1 1 x\n",
-)
+RAN = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": ["b", "a", "c", "d"], "score": [2.5, 1, 1, 0.5]})
+QRELS_TREC, RUN_TREC = (b"1 0 a 3\n1 0 b 0\n2 0 c 1\n", b"1 Q0 b 1 2.5 x\n1 Q0 a 2 1 x\n2 Q0 c 1 1 x\n")
 
 
 @pytest.fixture
@@ -82,10 +77,7 @@ def test_a_table_of_a_file_is_named_behind_a_colon(folder, run, form):
     assert_refused(run("eval", path, f"{path}:old run"), "several-candidates", path)
     assert_refused(run("eval", f"{path}:jugments", f"{path}:old run"), "no-such-table", path)
     described = json.loads(run("describe", f"{path}:judgments", "--format", "json").out)
-    assert (described["files"][0]["format"], described["files"][0]["judgments"]["judgments"]) == (
-        form,
-        3,
-    )
+    assert (described["files"][0]["format"], described["files"][0]["judgments"]["judgments"]) == (form, 3)
     clash = run("convert", f"{path}:judgments", path, "--to", "trec")
     assert_refused(clash, "output-is-input")
 
@@ -160,9 +152,7 @@ def test_tables_in_json_are_read(folder):
     for name in ("records.json", "split.json", "pandas.json"):
         evaluation = rankgate.evaluate(name, "logged.table.json", ["nDCG@10"])
         assert evaluation.means["nDCG@10"].to_list() == expected
-    (folder / "ragged.json").write_text(
-        '{"columns": ["qid", "doc", "grade"], "data": [["1", "a"]]}'
-    )
+    (folder / "ragged.json").write_text('{"columns": ["qid", "doc", "grade"], "data": [["1", "a"]]}')
     with raises("wrong-type", source="ragged.json"):
         read_qrels("ragged.json")
 

@@ -92,11 +92,7 @@ def test_a_page_that_declares_what_cannot_be(tmp_path):
 def test_any_damage_is_reported(data):
     intact = written(compression="uncompressed")
     offset = data.draw(st.integers(0, len(intact) - 1))
-    bad = (
-        intact[:offset]
-        + data.draw(st.binary(max_size=4))
-        + intact[offset + data.draw(st.integers(0, 4)) :]
-    )
+    bad = intact[:offset] + data.draw(st.binary(max_size=4)) + intact[offset + data.draw(st.integers(0, 4)) :]
     try:
         check_parquet_sizes(io.BytesIO(bad), len(bad), "x")
     except InputError as error:

@@ -74,9 +74,7 @@ def test_a_folder_is_read_as_one_table(tmp_path, suffix):
     assert detect_format(open_source(run))[1].startswith("a folder of ")
     form = {"parquet": "parquet", "csv": "csv", "txt": "csv"}.get(suffix, "jsonl")
     assert contents_of(qrels, form).qrels
-    assert not [
-        problem for problem in validate([str(qrels)]).problems if problem.severity == "error"
-    ]
+    assert not [problem for problem in validate([str(qrels)]).problems if problem.severity == "error"]
 
 
 def test_a_duplicate_in_two_files_names_both(tmp_path):
@@ -87,9 +85,7 @@ def test_a_duplicate_in_two_files_names_both(tmp_path):
         _ = read_run(folder).table
     assert (caught.value.source, caught.value.line) == (str(folder / "part-00003.csv"), 3)
     assert f"{folder / 'part-00000.csv'}:4" in caught.value.problem
-    (error,) = [
-        problem for problem in validate([str(folder)]).problems if problem.severity == "error"
-    ]
+    (error,) = [problem for problem in validate([str(folder)]).problems if problem.severity == "error"]
     assert str(error.file) == str(folder / "part-00003.csv")
 
 

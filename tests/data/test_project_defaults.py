@@ -116,9 +116,7 @@ def test_what_the_file_cannot_state_is_an_error_with_its_line(project, table, pr
 
 
 def test_the_help_lists_the_options_of_values_under_their_headings():
-    headings = [
-        line for line in _call("compare", "--help").splitlines() if line.startswith("Options")
-    ]
+    headings = [line for line in _call("compare", "--help").splitlines() if line.startswith("Options")]
     assert headings == [
         "Options:",
         "Options of the collection:",

@@ -94,15 +94,11 @@ def test_ids_go_before_texts():
     contents = read([WITH_IDS], "ragas")
     assert contents.runs[0].table["doc_id"].to_list() == ["b", "a"]
     assert contents.qrels.table.rows() == [("7", "a", 1.0)]
-    assert dict(contents.documents.select("doc_id", "text").iter_rows()) == {
-        "a": "Paris.",
-        "b": "Rome.",
-    }
+    assert dict(contents.documents.select("doc_id", "text").iter_rows()) == {"a": "Paris.", "b": "Rome."}
 
 
 @pytest.mark.parametrize(
-    ("rows", "name"),
-    [(RAGAS, "ragas"), ([WITH_IDS], "ragas"), (NUGGETS, "nuggets"), (ANSWERS, "trec-rag")],
+    ("rows", "name"), [(RAGAS, "ragas"), ([WITH_IDS], "ragas"), (NUGGETS, "nuggets"), (ANSWERS, "trec-rag")]
 )
 def test_they_come_back(rows, name):
     contents, out = read(rows, name), io.BytesIO()
@@ -157,34 +153,17 @@ def test_support_of_sentences(tmp_path):
         ("nuggets", [{"qid": 1, "nuggets": [{"text": "a", "importance": "x"}]}], "wrong-type", 1),
         ("nuggets", [{"qid": 1, "nuggets": 3}], "wrong-type", 1),
         ("trec-rag", [ANSWERS[0], ANSWERS[0]], "duplicate-query", 2),
-        (
-            "trec-rag",
-            [{"topic_id": 1, "references": [], "answer": [{"citations": [0]}]}],
-            "wrong-shape",
-            1,
-        ),
+        ("trec-rag", [{"topic_id": 1, "references": [], "answer": [{"citations": [0]}]}], "wrong-shape", 1),
         ("trec-rag", [{"topic_id": 1, "references": [], "answer": "text"}], "wrong-type", 1),
         (
             "trec-rag",
-            [
-                {
-                    "topic_id": 1,
-                    "references": ["a"],
-                    "answer": [{"citations": [0], "support": [1, 2]}],
-                }
-            ],
+            [{"topic_id": 1, "references": ["a"], "answer": [{"citations": [0], "support": [1, 2]}]}],
             "wrong-shape",
             1,
         ),
         (
             "trec-rag",
-            [
-                {
-                    "topic_id": 1,
-                    "references": ["a"],
-                    "answer": [{"citations": [0], "support": ["maybe"]}],
-                }
-            ],
+            [{"topic_id": 1, "references": ["a"], "answer": [{"citations": [0], "support": ["maybe"]}]}],
             "wrong-type",
             1,
         ),
@@ -215,9 +194,7 @@ def test_a_context_or_nugget_twice():
         _ = run.table  # a convention says what such a context is
     nugget = {"text": "a", "importance": "vital"}
     with raises("duplicate-document", DuplicateError):
-        find_format("nuggets").read(
-            InputFile(None, data([{"qid": 1, "nuggets": [nugget, nugget]}]))
-        )
+        find_format("nuggets").read(InputFile(None, data([{"qid": 1, "nuggets": [nugget, nugget]}])))
 
 
 def test_answers_are_not_made_of_runs():
@@ -243,7 +220,4 @@ def test_contexts_without_ids_match_by_normalized_text_where_asked_for():
     )
     assert detect_format(source)[0].name == "ragas"
     with_ids = InputFile(None, data([WITH_IDS | {"retrieved_context_ids": ["B", "A"]}]))
-    assert find_format("ragas-normalized").read(with_ids).runs[0].table["doc_id"].to_list() == [
-        "B",
-        "A",
-    ]
+    assert find_format("ragas-normalized").read(with_ids).runs[0].table["doc_id"].to_list() == ["B", "A"]

@@ -176,10 +176,7 @@ def test_cbor_comes_back(table):
 def test_parquet_as_ranx_writes_it(tmp_path):
     table = pl.DataFrame({"q_id": ["q1", "q1"], "doc_id": ["a", "b"], "score": [2, 0]})
     table.write_parquet(tmp_path / "qrels.parquet")
-    assert contents_of(tmp_path / "qrels.parquet").qrels.table.rows() == [
-        ("q1", "a", 2.0),
-        ("q1", "b", 0.0),
-    ]
+    assert contents_of(tmp_path / "qrels.parquet").qrels.table.rows() == [("q1", "a", 2.0), ("q1", "b", 0.0)]
     table.cast({"score": pl.Float64}).write_parquet(tmp_path / "run.parquet")
     assert contents_of(tmp_path / "run.parquet").parts == ("runs",)
 
@@ -195,8 +192,6 @@ def test_both_come_back_and_losses_are_reported(name):
     assert (restored_qrels.table.rows(), restored_qrels.unjudged) == (table.rows(), ("2",))
     rows = pl.DataFrame({"query_id": ["1"], "doc_id": ["b"], "score": [0.1]})
     out = io.BytesIO()
-    lost = find_format(name).write(
-        FileContents(runs=(Run("r", lambda: iter([rows]), tag="t"),)), out
-    )
+    lost = find_format(name).write(FileContents(runs=(Run("r", lambda: iter([rows]), tag="t"),)), out)
     assert [loss.what for loss in lost] == ["tag of a run"]
     assert held(out.getvalue(), name).runs[0].table.rows() == rows.rows()

@@ -31,11 +31,7 @@ def test_times_may_be_written_in_several_ways_and_no_time_is_reported_by_line(tm
     ]
     path.write_text("\n".join(lines))
     result = read_ratings(path).table["at"].to_list()
-    assert result == [
-        datetime(2026, 1, 1, 23, 30, tzinfo=UTC),
-        datetime(2026, 1, 1, tzinfo=UTC),
-        None,
-    ]
+    assert result == [datetime(2026, 1, 1, 23, 30, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC), None]
     path.write_text("\n".join([*lines, "q1,d2,b,2,yesterday"]))
     with raises("not-a-time", InputError, line=5):
         read_ratings(path)
@@ -47,9 +43,7 @@ def test_times_may_be_written_in_several_ways_and_no_time_is_reported_by_line(tm
         ("r.csv", "query,document,rater,grade\nq1,d1,a,1\nq1,d1,b,0\n"),
         (
             "r.jsonl",
-            "".join(
-                f'{{"query":"q1","document":"d1","judge":"{rater}","grade":1}}\n' for rater in "ab"
-            ),
+            "".join(f'{{"query":"q1","document":"d1","judge":"{rater}","grade":1}}\n' for rater in "ab"),
         ),
     ],
 )

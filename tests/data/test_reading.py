@@ -108,8 +108,7 @@ def test_standard_input(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("file", "name"),
-    [("a.run.gz", "a"), ("bm25.v2.txt", "bm25.v2"), ("plain", "plain"), ("b.run", "b")],
+    ("file", "name"), [("a.run.gz", "a"), ("bm25.v2.txt", "bm25.v2"), ("plain", "plain"), ("b.run", "b")]
 )
 def test_names_come_from_files(tmp_path, file, name):
     assert read_run(saved(tmp_path, RUN_TEXT, file)).name == name
@@ -182,9 +181,7 @@ def test_a_field_too_few_and_one_too_many(tmp_path, monkeypatch, beyond, extra):
         (f"1 Q0 x 1 2 t {extra}\n", "1 Q0 y 1 2\n"),
         ("1 Q0 y 1 2\n", f"1 Q0 x 1 2 t {extra}\n"),
     ):
-        path = saved(
-            tmp_path, (good_lines + first + good_lines.replace("d", "e") + second).encode()
-        )
+        path = saved(tmp_path, (good_lines + first + good_lines.replace("d", "e") + second).encode())
         with raises("wrong-field-count", InputError, line=5001):
             _ = read_run(path).table
 
@@ -226,8 +223,7 @@ def test_damaged_compression_and_folders(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "table",
-    [{"1": {7.5: 1.0}}, {1.5: {"a": 1.0}}, {"1": {"a": "x"}}, {"1": [("a", "x")]}, 17, None],
+    "table", [{"1": {7.5: 1.0}}, {1.5: {"a": 1.0}}, {"1": {"a": "x"}}, {"1": [("a", "x")]}, 17, None]
 )
 def test_tables_that_are_none(table):
     with pytest.raises(InputError):

@@ -69,9 +69,7 @@ def test_real_files_survive_every_table(shared, file, name):
     contents = contents_of(shared / file)
     out = io.BytesIO()
     losses = find_format(name).write(contents, out)
-    reread_contents = contents_of(
-        InputFile(None, out.getvalue()), name, "run" if contents.runs else "qrels"
-    )
+    reread_contents = contents_of(InputFile(None, out.getvalue()), name, "run" if contents.runs else "qrels")
     if contents.runs:
         assert reread_contents.runs[0].table.equals(contents.runs[0].table)
     else:

@@ -26,13 +26,9 @@ WHOLE = st.integers(-2, 4).map(float)
 TABLES = ("csv", "tsv", "jsonl", "parquet", "arrow")
 SPECIAL = ("quepid-snapshot", "ragas", "nuggets", "trec-rag")
 """One needs a run, the others have few grades: tests of their own."""
-WRITERS = [
-    fmt.name for fmt in FORMATS if fmt.write and "qrels" in fmt.holds and fmt.name not in SPECIAL
-]
+WRITERS = [fmt.name for fmt in FORMATS if fmt.write and "qrels" in fmt.holds and fmt.name not in SPECIAL]
 NEIGHBOURS = [
-    (first, WRITERS[(index + step) % len(WRITERS)])
-    for index, first in enumerate(WRITERS)
-    for step in (1, 7)
+    (first, WRITERS[(index + step) % len(WRITERS)]) for index, first in enumerate(WRITERS) for step in (1, 7)
 ]
 """Each format after two others: a ring, as every format has a test of its own."""
 
@@ -106,8 +102,7 @@ def test_trec_with_ids_that_it_cannot_hold(found):
     fitted = qrels.table.with_columns(pl.col("query_id", "doc_id").str.replace_all(unheld, "_"))
     queries = qrels.table["query_id"].n_unique()
     merged = (
-        fitted["query_id"].n_unique() < queries
-        or fitted.select("query_id", "doc_id").is_duplicated().any()
+        fitted["query_id"].n_unique() < queries or fitted.select("query_id", "doc_id").is_duplicated().any()
     )
     if merged:
         with pytest.raises(InputError) as refused:
@@ -152,14 +147,10 @@ def test_ratings_queries_documents_and_values(name):
 
 @pytest.mark.parametrize("name", [*TABLES, "trec"])
 def test_all_that_a_table_cannot_hold_is_reported(name):
-    qrels = Qrels(
-        qrels_of({("1", "a"): 1.0}).table, scale=Scale(0, 4), unjudged=("7", "8"), name="q"
-    )
+    qrels = Qrels(qrels_of({("1", "a"): 1.0}).table, scale=Scale(0, 4), unjudged=("7", "8"), name="q")
     run = run_of({("1", "a"): 1.0}, tag="bm25")
     queries = pl.DataFrame({"query_id": ["1"], "text": ["red shoes"]})
-    contents = FileContents(
-        qrels=qrels, runs=(run,), queries=queries, extra={"rre": {"index": "i"}}
-    )
+    contents = FileContents(qrels=qrels, runs=(run,), queries=queries, extra={"rre": {"index": "i"}})
     _, losses = written(contents, name)
     result = {loss.what: (loss.count, loss.examples) for loss in losses}
     assert result == {
@@ -184,9 +175,7 @@ def sample(holds):
         }
     )
     run = run_of({("star wars", "11"): 2.0, ("star wars", "9"): 1.0, ("star trek", "154"): 1.5})
-    queries = pl.DataFrame(
-        {"query_id": ["star wars", "star trek"], "text": ["star wars", "star trek"]}
-    )
+    queries = pl.DataFrame({"query_id": ["star wars", "star trek"], "text": ["star wars", "star trek"]})
     contents = FileContents(qrels=Qrels(table), runs=(run,), queries=queries)
     return contents.only(*holds)
 

@@ -56,14 +56,11 @@ def test_without_such_columns_nothing_is_known(written):
 
 
 def test_a_state_of_something_else_is_none(written):
-    assert (
-        read_run(written(ROWS.drop("latency_ms").with_columns(state=pl.lit("TX")))).queries is None
-    )
+    assert read_run(written(ROWS.drop("latency_ms").with_columns(state=pl.lit("TX")))).queries is None
 
 
 @pytest.mark.parametrize(
-    ("latency", "code"),
-    [([1, 2, 3, 4], "contradiction"), ([-1, -1, 3, 4], "not-a-number")],
+    ("latency", "code"), [([1, 2, 3, 4], "contradiction"), ([-1, -1, 3, 4], "not-a-number")]
 )
 def test_what_no_latency_can_be(written, latency, code):
     path = written(ROWS.with_columns(latency_ms=pl.Series(latency, dtype=pl.Float64)))

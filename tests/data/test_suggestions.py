@@ -64,9 +64,7 @@ def test_completions_by_hand(tmp_path):
 
 def test_corrections_by_hand(tmp_path):
     metrics = ["CorrectionAccuracy", "CorrectionP", "CorrectionR", "FalseAlarm", "Success@2"]
-    empty_values = dict.fromkeys(
-        ["recieve", "acommodate", "definately", "colour", "their", "house"], None
-    )
+    empty_values = dict.fromkeys(["recieve", "acommodate", "definately", "colour", "their", "house"], None)
     assert values(tmp_path, SPELLED, metrics) == {
         "CorrectionAccuracy": {
             "recieve": 1,
@@ -79,14 +77,7 @@ def test_corrections_by_hand(tmp_path):
         "CorrectionP": empty_values | {"recieve": 1, "definately": 0, "colour": 1, "their": 0},
         "CorrectionR": empty_values | {"recieve": 1, "acommodate": 0, "definately": 0},
         "FalseAlarm": empty_values | {"colour": 1, "their": 1, "house": 0},
-        "Success@2": {
-            "recieve": 1,
-            "acommodate": 0,
-            "definately": 0,
-            "colour": 1,
-            "their": 0,
-            "house": 0,
-        },
+        "Success@2": {"recieve": 1, "acommodate": 0, "definately": 0, "colour": 1, "their": 0, "house": 0},
     }
 
 
@@ -103,8 +94,7 @@ def test_facets_by_hand(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "name"),
-    [(TYPED, "completions"), (SPELLED, "corrections"), (FACETS.replace(",", ";"), "facets")],
+    ("text", "name"), [(TYPED, "completions"), (SPELLED, "corrections"), (FACETS.replace(",", ";"), "facets")]
 )
 def test_tables_are_known_by_their_columns(text, name):
     assert detect_format(InputFile(None, text.encode()))[0].name == name

@@ -21,9 +21,7 @@ RANKLIB = b"""# made by hand
 
 2 qid:2 7:1 # 1370 alien
 """
-LETOR = (
-    b"2 qid:10032 1:0.056537 2:0.000000 #docid = GX029-35-5894638 inc = 0.0119881 prob = 0.139842\n"
-)
+LETOR = b"2 qid:10032 1:0.056537 2:0.000000 #docid = GX029-35-5894638 inc = 0.0119881 prob = 0.139842\n"
 
 
 def read(data):
@@ -128,9 +126,7 @@ def test_judgments_from_elsewhere():
 def test_features_are_a_loss_elsewhere(tmp_path):
     (tmp_path / "x").write_bytes(RANKLIB)
     lost = convert(tmp_path / "x", tmp_path / "y.csv").losses
-    assert ("fields that only svmlight uses", ("features",)) in [
-        (loss.what, loss.examples) for loss in lost
-    ]
+    assert ("fields that only svmlight uses", ("features",)) in [(loss.what, loss.examples) for loss in lost]
 
 
 def test_real_features(shared):

@@ -78,10 +78,7 @@ def test_a_version_that_another_process_wrote_stays(tmp_path):
     file = tmp_path / "a"
     version = FileVersion.read_version(file)
     file.write_text("theirs")
-    with (
-        raises("file-changed", UsageError),
-        replace_file(file, version) as out,
-    ):
+    with raises("file-changed", UsageError), replace_file(file, version) as out:
         out.write(b"ours")
     assert (file.read_text(), [*tmp_path.iterdir()]) == ("theirs", [file])
     with replace_file(file, FileVersion.read_version(file)) as out:
@@ -103,8 +100,7 @@ with replace_file(sys.argv[1]) as out:
 def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path):
     file = tmp_path / "a [1].run"  # a name with signs of a pattern
     writers = [
-        subprocess.Popen([sys.executable, "-c", WRITER, str(file)], stdout=subprocess.PIPE)
-        for _ in range(2)
+        subprocess.Popen([sys.executable, "-c", WRITER, str(file)], stdout=subprocess.PIPE) for _ in range(2)
     ]
     for writer in writers:
         writer.stdout.readline()
@@ -177,11 +173,7 @@ def test_every_command_refuses_a_small_file_that_becomes_huge(run, tmp_path, mon
     monkeypatch.chdir(tmp_path)
     (tmp_path / "qrels").write_text("1 0 a 1\n")
     (tmp_path / "run").write_text("1 Q0 a 1 2.0 x\n")
-    first_rows = (
-        b"1 Q0 a 1 2.0 x\n"
-        if " qrels bomb" in words or "run bomb" in words
-        else b"user,item\nu,i\n"
-    )
+    first_rows = b"1 Q0 a 1 2.0 x\n" if " qrels bomb" in words or "run bomb" in words else b"user,item\nu,i\n"
     (tmp_path / "bomb.gz").write_bytes(gzip.compress(first_rows + b"\n" * (3 << 20)))
     result = run(*words.split())
     assert result.code == 2
@@ -253,8 +245,6 @@ def test_an_interrupt_while_starting_has_no_traceback(tmp_path):
         time.sleep(wait * 0.01)
         os.kill(process.pid, signal.SIGINT)
         _, result = process.communicate(timeout=PATIENCE)
-        messages = [
-            text for text in result.decode().splitlines() if not text.startswith("import time")
-        ]
+        messages = [text for text in result.decode().splitlines() if not text.startswith("import time")]
         assert "Traceback" not in result.decode(), messages
         assert process.returncode in {130, 2, -signal.SIGINT}, messages

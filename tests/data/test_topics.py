@@ -58,14 +58,8 @@ def test_elements_with_attributes():
 
 
 def test_smart_and_lines():
-    assert read(SMART).queries.rows() == [
-        ("001", "what similarity laws ."),
-        ("004", "what problems ."),
-    ]
-    assert read(LINES).queries.rows() == [
-        ("156493", "do goldfish grow"),
-        ("1110199", "what is wifi"),
-    ]
+    assert read(SMART).queries.rows() == [("001", "what similarity laws ."), ("004", "what problems .")]
+    assert read(LINES).queries.rows() == [("156493", "do goldfish grow"), ("1110199", "what is wifi")]
 
 
 @pytest.mark.parametrize("content", [TREC, XML, SMART, LINES])

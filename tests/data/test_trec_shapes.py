@@ -108,11 +108,7 @@ def test_judgments_without_probabilities_are_reported():
 
 def test_subtopics_are_kept(tmp_path):
     qrels = read(SUBTOPICS).qrels
-    assert qrels.table.rows() == [
-        ("51", "d1", 1.0, "2"),
-        ("51", "d1", 2.0, "3"),
-        ("51", "d2", 0.0, "0"),
-    ]
+    assert qrels.table.rows() == [("51", "d1", 1.0, "2"), ("51", "d1", 2.0, "3"), ("51", "d2", 0.0, "0")]
     assert qrels.by_document().table.rows() == [("51", "d1", 2.0), ("51", "d2", 0.0)]
     assert again("trec-subtopics", SUBTOPICS) == (SUBTOPICS, ())
     path = tmp_path / "x.qrels"
@@ -175,9 +171,7 @@ def test_real_judgments_by_subtopic(shared):
         assert (len(table), table["query_id"].n_unique()) == (rows, topics)
 
 
-@pytest.mark.parametrize(
-    "queries", ["1 1 1 2 2 3", "1 2 1 2 3 3", "1 2 3 4 5 6", "a.b a.b b b b b"]
-)
+@pytest.mark.parametrize("queries", ["1 1 1 2 2 3", "1 2 1 2 3 3", "1 2 3 4 5 6", "a.b a.b b b b b"])
 def test_pieces_of_judgments_are_the_whole(monkeypatch, queries):
     """Whatever a piece is: whole queries, or everything where a query comes back."""
     ids = [query.replace(".", " ") for query in queries.split()]
@@ -186,9 +180,7 @@ def test_pieces_of_judgments_are_the_whole(monkeypatch, queries):
     for piece in (1, 2, 3, 100):
         monkeypatch.setattr("rankgate.data.formats.trec.trec_writer._ROWS_PER_WRITE", piece)
         out = io.BytesIO()
-        result.add(
-            (find_format("trec").write(FileContents(qrels=Qrels(table)), out), out.getvalue())
-        )
+        result.add((find_format("trec").write(FileContents(qrels=Qrels(table)), out), out.getvalue()))
     grades = (1, 0, 2, 0, 1, 3)
     lines = zip(queries.replace(".", "_").split(), "abcdef", grades, strict=True)
     ((losses, data),) = result

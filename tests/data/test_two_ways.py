@@ -68,9 +68,7 @@ def test_the_fast_way_is_taken():
     line = json.dumps({"qid": "1", "doc": "é", "score": 0.1, "note": {"doc": "x"}})
     table = schemas.find_schema(["qid", "doc", "score"], "runs")
     assert (
-        jsonl._parse_with_polars(
-            line.replace('"note": {"doc": "x"}', '"note": [1]').encode(), table
-        )
+        jsonl._parse_with_polars(line.replace('"note": {"doc": "x"}', '"note": [1]').encode(), table)
         is not None
     )
     assert jsonl._parse_with_polars(line.encode(), table) is None

@@ -61,10 +61,7 @@ def again(name, contents):
 
 def test_a_failure_is_no_grade():
     fmt, reason = detect_format(InputFile(None, ANSWERS))
-    assert (fmt.name, reason) == (
-        "umbrela",
-        "the first line is an object with query, passage and judgment",
-    )
+    assert (fmt.name, reason) == ("umbrela", "the first line is an object with query, passage and judgment")
     contents = read(ANSWERS)
     assert contents.qrels.table.rows() == [(FLEA, LIFE, 3.0), (FLEA, "third", 0.0)]
     table = contents.ratings.table.select("doc_id", "rater", "grade", "reason", "comment")

@@ -8,15 +8,7 @@ from typing import Annotated, Literal
 
 import pytest
 
-from rankgate.core.declare import (
-    Declared,
-    Parameter,
-    Range,
-    Registry,
-    fields_of,
-    parameters_of,
-    registries,
-)
+from rankgate.core.declare import Declared, Parameter, Range, Registry, fields_of, parameters_of, registries
 from rankgate.core.declare.toml_file import TomlFile
 from rankgate.core.errors import InputError, UsageError
 from support.wording import raises, refused
@@ -79,12 +71,7 @@ def test_parameters_of_a_function_have_the_help_of_its_docstring():
 
     rule.__annotations__ = {"plus": Annotated[float, Range(0)], "way": Literal["a", "b"]}
     plus, choice_parameter = parameters_of(rule).values()
-    assert (plus.name, plus.help, plus.default, plus.range) == (
-        "plus",
-        "what is added.",
-        1,
-        Range(0),
-    )
+    assert (plus.name, plus.help, plus.default, plus.range) == ("plus", "what is added.", 1, Range(0))
     assert (choice_parameter.kind, choice_parameter.choices) == ("choice", ("a", "b"))
 
 

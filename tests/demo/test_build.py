@@ -52,9 +52,7 @@ def test_every_query_has_at_least_twenty_documents_and_at_most_a_hundred(demo, n
 
 def test_the_qrels_are_the_judgments_of_documents_that_can_be_found(demo):
     written = {(query_id, doc_id): grade for query_id, _, doc_id, grade in lines(demo.qrels)}
-    bundled = {
-        (judgment.query_id, judgment.doc_id): str(judgment.grade) for judgment in judgments()
-    }
+    bundled = {(judgment.query_id, judgment.doc_id): str(judgment.grade) for judgment in judgments()}
     assert written.items() <= bundled.items()
     assert len(written) == demo.judgments >= 0.95 * len(bundled)
 

@@ -56,10 +56,7 @@ def test_equal_scores_stand_by_doc_id_as_an_evaluation_reads_them(engine, index)
 
 
 def test_the_depth_is_a_limit(index):
-    assert (
-        found(demo_engines.OLD, index, "shop", depth=2)
-        == found(demo_engines.OLD, index, "shop")[:2]
-    )
+    assert found(demo_engines.OLD, index, "shop", depth=2) == found(demo_engines.OLD, index, "shop")[:2]
 
 
 @pytest.mark.parametrize("text", ['merge" OR "', "merge*", "NOT merge", "name:merge", "merge-a)("])

@@ -59,8 +59,7 @@ def test_every_process_harvests_the_same():
     )
     command = [sys.executable, "-c", source]
     first, second = (
-        subprocess.check_output(command, env=os.environ | {"PYTHONHASHSEED": seed})
-        for seed in ("1", "2")
+        subprocess.check_output(command, env=os.environ | {"PYTHONHASHSEED": seed}) for seed in ("1", "2")
     )
     assert first == second
 

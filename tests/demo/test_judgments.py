@@ -66,9 +66,7 @@ def test_every_judgment_has_a_grade_and_a_reason_and_stands_once():
 
 
 def test_every_judged_document_is_one_of_this_python_or_known_of_another():
-    missing = {judgment.doc_id for judgment in judgments()} - {
-        doc.doc_id for doc in harvest_docstrings()
-    }
+    missing = {judgment.doc_id for judgment in judgments()} - {doc.doc_id for doc in harvest_docstrings()}
     assert missing <= SOMETIMES
 
 
@@ -77,8 +75,7 @@ def test_nearly_all_of_the_first_ten_are_judged(demo, name):
     judged = {(judgment.query_id, judgment.doc_id) for judgment in judgments()}
     ranked = ranking(getattr(demo, name))
     shares = [
-        sum((query_id, doc_id) in judged for doc_id in ranked[query_id][:10]) / 10
-        for query_id in queries()
+        sum((query_id, doc_id) in judged for doc_id in ranked[query_id][:10]) / 10 for query_id in queries()
     ]
     assert sum(shares) / len(shares) >= 0.95
 

@@ -43,9 +43,7 @@ def ndcg(ranked, grades):
 def values(folder, metric):
     qrels = table(folder / "qrels.txt", 2, 3)
     runs = [table(folder / name, 2, 4) for name in ("old.run", "new.run")]
-    return [
-        {query: metric(list(run[query]), grades) for query, grades in qrels.items()} for run in runs
-    ]
+    return [{query: metric(list(run[query]), grades) for query, grades in qrels.items()} for run in runs]
 
 
 def test_it_tells_counts_and_means(result):
@@ -63,9 +61,7 @@ def test_the_example_is_the_greatest_difference_that_rr_cannot_see(result):
     old, new = values(folder, ndcg)
     alike = {query for query in old if first_old[query] == first_new[query]}
     query = max(alike, key=lambda query: abs(new[query] - old[query]))
-    [story] = [
-        section for section in parts if section.startswith("A difference that RR cannot see")
-    ]
+    [story] = [section for section in parts if section.startswith("A difference that RR cannot see")]
     assert f'query {query}, "{queries()[query]}"' in story
     assert f"RR is {first_old[query]:.4f} for both" in story
     assert f"from {old[query]:.4f} to {new[query]:.4f}" in story
@@ -74,9 +70,7 @@ def test_the_example_is_the_greatest_difference_that_rr_cannot_see(result):
 
 def test_the_explanation_is_of_that_query_and_reaches_the_same_value(result):
     folder, parts = result
-    [example] = [
-        section for section in parts if section.startswith("A difference that RR cannot see")
-    ]
+    [example] = [section for section in parts if section.startswith("A difference that RR cannot see")]
     query = next(query for query in queries() if f"query {query}," in example)
     value = values(folder, ndcg)[1][query]
     [explained] = [section for section in parts if section.startswith("nDCG@10 = ")]

@@ -71,15 +71,7 @@ def test_the_public_names_are_these():
         "InputError",
         "Items",
     ]
-    results += [
-        "Judge",
-        "JudgeAdmission",
-        "JudgeGrades",
-        "Lists",
-        "LivePipeline",
-        "Matrix",
-        "ModelRatings",
-    ]
+    results += ["Judge", "JudgeAdmission", "JudgeGrades", "Lists", "LivePipeline", "Matrix", "ModelRatings"]
     results += ["Pipeline", "PlannedJudgments", "Policy"]
     results += [
         "Pool",
@@ -92,28 +84,11 @@ def test_the_public_names_are_these():
         "RatingAccuracy",
         "Reconciliation",
     ]
-    results += [
-        "Recorded",
-        "ResolvedJudgments",
-        "Reusability",
-        "Scorecard",
-        "Scores",
-        "Settlement",
-        "Sheets",
-    ]
+    results += ["Recorded", "ResolvedJudgments", "Reusability", "Scorecard", "Scores", "Settlement", "Sheets"]
     results += ["Snapshot", "Split", "SplitPlan", "StoredProject", "Sweep", "Test", "TotalError"]
     results += ["Truth", "UsageError"]
     results += ["Validation", "Verdict"]
-    verbs = [
-        "admit",
-        "admit_plan",
-        "advise",
-        "agree",
-        "annotate",
-        "attribute",
-        "audit",
-        "blindspots",
-    ]
+    verbs = ["admit", "admit_plan", "advise", "agree", "annotate", "attribute", "audit", "blindspots"]
     verbs += ["check_engine", "check_gold", "collect", "compare", "compare_engines", "convention"]
     verbs += ["conventions", "convert", "describe", "draw_gold", "evaluate", "explain"]
     verbs += ["from_arrays", "fuse", "gate", "history", "holes", "metric", "plot", "pool"]

@@ -24,9 +24,7 @@ def test_the_pipeline_runs_as_the_page_says(run, tmp_path, monkeypatch):
         result = rankgate_python(text)
     assert outcome.code == 0, outcome.err
     numbers = re.compile(r"[\d.]+")  # they move with Python's docstrings and the machine
-    page_lines = [
-        numbers.sub("0", line).split() for line in text.split(f"{command}\n")[1].split("\n")
-    ]
+    page_lines = [numbers.sub("0", line).split() for line in text.split(f"{command}\n")[1].split("\n")]
     printed = [numbers.sub("0", line).split() for line in outcome.out.split("\n")]
     rows = [line for line in page_lines[: page_lines.index(["```"])] if line and line != ["…"]]
     assert len(rows) == 12

@@ -32,9 +32,7 @@ def test_the_page_has_a_row_for_each_code():
     assert all(f"| `{code}` |" in text for code in codes)
     classes = [value for value in vars(errors).values() if isinstance(value, type)]
     defaults = {
-        error_class.default_code
-        for error_class in classes
-        if issubclass(error_class, errors.RankgateError)
+        error_class.default_code for error_class in classes if issubclass(error_class, errors.RankgateError)
     }
     assert defaults <= set(codes)
     assert text.count("…") > 100

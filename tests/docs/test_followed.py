@@ -182,11 +182,7 @@ def _typed_in_python(page, home, folder):
     """Run the Python of a page in its environment."""
     run = f"import doctest, sys; sys.exit(doctest.testfile({str(page)!r}, False).failed)"
     process = subprocess.run(
-        [home / "bin" / "python", "-c", run],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
+        [home / "bin" / "python", "-c", run], cwd=folder, capture_output=True, text=True, check=False
     )
     assert process.returncode == 0, process.stdout + process.stderr
     assert doctest.DocTestParser().get_examples(page.read_text())

@@ -66,9 +66,7 @@ def test_every_convention_axis_command_and_verb_has_its_place(pages):
     for axis in axes().axes:
         assert (f"### {axis.name}\n" in page) == (len(axis.chosen) > 1)
     assert {f"reference/commands/{name}.md" for name in COMMANDS} < set(pages)
-    result = "".join(
-        text for page_path, text in pages.items() if page_path.startswith("reference/python")
-    )
+    result = "".join(text for page_path, text in pages.items() if page_path.startswith("reference/python"))
     for name in rankgate.__all__:
         assert re.search(rf"auto(function|class):: rankgate\.{name}\n", result), name
 
@@ -86,12 +84,8 @@ def test_the_pictures_are_the_metrics(rooms):
     single_panel, pushed = rooms["behaviour"].panels(by_name["nDCG"])
     ideal_dcg = sum(g / math.log2(i + 1) for i, g in enumerate((3, 2, 1, 1, 1), start=1))
     grade_3_curve, grade_1_curve = single_panel.curves
-    assert grade_3_curve.y == pytest.approx(
-        [3 / math.log2(i + 1) / ideal_dcg for i in range(1, 21)]
-    )
-    assert grade_1_curve.y == pytest.approx(
-        [1 / math.log2(i + 1) / ideal_dcg for i in range(1, 21)]
-    )
+    assert grade_3_curve.y == pytest.approx([3 / math.log2(i + 1) / ideal_dcg for i in range(1, 21)])
+    assert grade_1_curve.y == pytest.approx([1 / math.log2(i + 1) / ideal_dcg for i in range(1, 21)])
     (curve,) = pushed.curves  # irrelevant and unjudged documents are the same to nDCG
     assert curve.y[0] == 1
     assert len(rooms["behaviour"].panels(by_name["Bpref"])[1].curves) == 2  # not to bpref

@@ -33,13 +33,11 @@ FOLLOWED = {"start", "guides"}
 RUN = [
     page
     for page in PAGES
-    if page.parent.name not in FOLLOWED
-    and any(sign in page.read_text() for sign in ("```console", ">>> "))
+    if page.parent.name not in FOLLOWED and any(sign in page.read_text() for sign in ("```console", ">>> "))
 ]
 README = ROOT / "README.md"
 FENCE = re.compile(
-    r"(?:<!-- (?P<said>[^>]*) -->\n+)?^```(?P<kind>\S*)[^\n]*\n(?P<text>.*?)^```",
-    re.MULTILINE | re.DOTALL,
+    r"(?:<!-- (?P<said>[^>]*) -->\n+)?^```(?P<kind>\S*)[^\n]*\n(?P<text>.*?)^```", re.MULTILINE | re.DOTALL
 )
 WORDS = {"console", "toml", "yaml", "text", "json", "csv", "{toctree}", "{index}"}
 SHORTENED = re.compile(r"[…]|\bRUN\.\.\.|\bVARIABLE\b")
@@ -120,9 +118,7 @@ def test_workflows_say_what_the_action_takes(page):
     for with_block in with_blocks:
         input_names = set(re.findall(r"(\w+): ", with_block))
         assert input_names <= set(action_inputs)
-        assert {
-            name for name, details in action_inputs.items() if details.get("required")
-        } <= input_names
+        assert {name for name, details in action_inputs.items() if details.get("required")} <= input_names
     assert all(yaml.safe_load(block) for block in blocks)
 
 

@@ -34,13 +34,7 @@ def _guide(k):
         sum(g / log2(i + 2) for i, g in enumerate(gains[:k]))
         for gains in (grades, sorted(films, reverse=True))
     )
-    return {
-        "P": p,
-        "R": r,
-        "F": 2 * p * r / (p + r),
-        "AP": sum(hits) / len(hits),
-        "nDCG": dcg / ideal_dcg,
-    }
+    return {"P": p, "R": r, "F": 2 * p * r / (p + r), "AP": sum(hits) / len(hits), "nDCG": dcg / ideal_dcg}
 
 
 def test_the_guide_s_comparison_over_cutoffs():

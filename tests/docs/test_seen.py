@@ -61,9 +61,7 @@ def test_colour_changes_nothing_but_colour(pages):
 
 def test_a_title_and_labels_are_painted():
     plain = "trec\n  ties *  asc\nnothing here\n"
-    assert colour_text(plain) == (
-        "\x1b[1mtrec\x1b[0m\n  \x1b[36mties *\x1b[0m  asc\nnothing here\n"
-    )
+    assert colour_text(plain) == ("\x1b[1mtrec\x1b[0m\n  \x1b[36mties *\x1b[0m  asc\nnothing here\n")
 
 
 def test_the_example_finds_both_rules():

@@ -57,9 +57,7 @@ def test_a_quantile_difference_is_that_of_resampled_pairs():
     candidate = baseline + rng.normal(1, 0.1, 300)
     estimate = quantile_differences(baseline, candidate, [0.5, 0.95], samples=500)
     differences = [candidate.mean() - baseline.mean()]
-    differences += [
-        np.quantile(candidate, share) - np.quantile(baseline, share) for share in (0.5, 0.95)
-    ]
+    differences += [np.quantile(candidate, share) - np.quantile(baseline, share) for share in (0.5, 0.95)]
     assert (estimate.two - estimate.one).tolist() == pytest.approx(differences)
     assert estimate.high[0] - estimate.low[0] < 0.05  # pairs share the spread of 10
     draws = np.random.default_rng(0).integers(0, 300, (500, 300))
@@ -84,10 +82,7 @@ def test_a_failing_engine_ends_both_and_both_go_on(tmp_path):
     assert interrupted.candidate.problem
     assert interrupted.baseline.problem == f"new: {interrupted.candidate.problem}"
     assert interrupted.candidate.states["failed"] == 10
-    assert {notice.code for notice in interrupted.notices} >= {
-        "unfinished-snapshot",
-        "unpaired-queries",
-    }
+    assert {notice.code for notice in interrupted.notices} >= {"unfinished-snapshot", "unpaired-queries"}
     with raises("other-snapshot"):
         rankgate.snapshot(new, QUERIES, files[1])  # alone it is under another load
     with raises("other-snapshot"):
@@ -115,14 +110,7 @@ def test_the_command_writes_two_runs(run, engine, tmp_path):
     other_engine = engine.with_name("other.toml")
     other_engine.write_text(engine.read_text().replace("weight = 1.0", "weight = 2.0"))
     files = [str(tmp_path / name) for name in ("new.run", "old.run")]
-    arguments = [
-        "--compare",
-        str(engine),
-        str(other_engine),
-        str(queries_file(tmp_path)),
-        "-o",
-        files[0],
-    ]
+    arguments = ["--compare", str(engine), str(other_engine), str(queries_file(tmp_path)), "-o", files[0]]
     assert run("snapshot", *arguments).code == 2
     assert run("snapshot", *arguments[2:], "--baseline-output", files[1]).code == 2
     outcome = run("snapshot", *arguments, "--baseline-output", files[1], "--format", "json")

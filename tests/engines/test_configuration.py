@@ -38,18 +38,10 @@ def test_paths_are_those_of_the_file(tmp_path):
         (GOOD + "[snapshot]\nconcurrency = 0\n", "invalid-engine", 6),
         (GOOD + "[snapshoot]\n", "invalid-engine", 5),
         (HTTP, "invalid-engine", 1),
-        (
-            HTTP + '[engine.params]\nq = "{{query}}"\nboost = "{{boots}}"\n',
-            "unknown-parameter",
-            1,
-        ),
+        (HTTP + '[engine.params]\nq = "{{query}}"\nboost = "{{boots}}"\n', "unknown-parameter", 1),
         ('[engine]\nkind = "command"\ncommand = [1]\n', "invalid-engine", 1),
         ('[engine]\nkind = "postgresql"\ndsn = "x"\nsql = "SELECT 1"\n', "invalid-engine", 1),
-        (
-            CLUSTER + 'user = "me"\n',
-            "invalid-engine",
-            1,
-        ),
+        (CLUSTER + 'user = "me"\n', "invalid-engine", 1),
     ],
 )
 def test_what_is_wrong_is_named_with_its_line(tmp_path, text, code, line):

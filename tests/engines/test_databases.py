@@ -54,9 +54,7 @@ def test_postgresql_ranks_by_a_statement(postgresql, tmp_path, monkeypatch):
     )
 
 
-def test_a_table_of_postgresql_that_changes_is_named(
-    postgresql_server, postgresql, tmp_path, monkeypatch
-):
+def test_a_table_of_postgresql_that_changes_is_named(postgresql_server, postgresql, tmp_path, monkeypatch):
     monkeypatch.setenv("SHOP_PASSWORD", "s3cret-word")
     file, output = engine(tmp_path, postgresql), tmp_path / "pg.run"
     begun(file, output, monkeypatch)

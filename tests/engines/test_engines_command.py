@@ -124,8 +124,7 @@ def test_states_are_shown_with_values_comparisons_and_verdicts(run, tmp_path):
     qrels, old, new = (str(tmp_path / name) for name in ("qrels.txt", "old.run", "new.run"))
     (tmp_path / "qrels.txt").write_text("".join(f"{query} 0 d1 1\n" for query in QUERIES))
     (tmp_path / "rankgate.toml").write_text(
-        '[gate]\nunequal = "zero"\n'
-        '[[rules]]\nkind = "noninferiority"\nmetric = "RR"\nmargin = 0.5\n'
+        '[gate]\nunequal = "zero"\n[[rules]]\nkind = "noninferiority"\nmetric = "RR"\nmargin = 0.5\n'
     )
     policy = ["--policy", str(tmp_path / "rankgate.toml")]
 
@@ -145,11 +144,7 @@ def test_states_are_shown_with_values_comparisons_and_verdicts(run, tmp_path):
     assert state_counts == {state: count for state, count in expected.items() if count}
     compare_arguments = ["compare", qrels, old, new, "--unequal", "zero"]
     compared = json.loads(run(*compare_arguments, "--format", "json").out)
-    assert {row["state"] for row in compared["comparisons"][0]["states"]} == {
-        "ok",
-        "zero",
-        "failed",
-    }
+    assert {row["state"] for row in compared["comparisons"][0]["states"]} == {"ok", "zero", "failed"}
     for arguments in (["eval", qrels, new], compare_arguments, ["gate", qrels, old, new, *policy]):
         for form in ("text", "html"):
             output = run(*arguments, "--format", form).out

@@ -19,9 +19,7 @@ def lists(result):
     return result.run.table.group_by("query_id", maintain_order=True).agg("doc_id").rows()
 
 
-WHOLE = [
-    (query_id, [document["id"] for document in listed(text)]) for query_id, text in QUERIES.items()
-]
+WHOLE = [(query_id, [document["id"] for document in listed(text)]) for query_id, text in QUERIES.items()]
 
 
 def test_documents_scores_fields_and_totals(api, server):
@@ -218,9 +216,7 @@ SHAPES = {
     ),
     "qdrant": (
         {"result": {"points": [{"id": "a", "score": 2.0, "payload": {"title": "T"}}]}},
-        Shape(
-            parse_path("result.points"), ("id",), ("score",), {"title": parse_path("payload.title")}
-        ),
+        Shape(parse_path("result.points"), ("id",), ("score",), {"title": parse_path("payload.title")}),
     ),
     "groonga": (
         [[0, 1.0, 0.1], [[[3], [["_key", "T"], ["_score", "Int32"]], ["a", 2, "T"]]]],

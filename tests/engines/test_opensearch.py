@@ -95,11 +95,7 @@ def test_bodies_templates_and_pipelines(cluster, tmp_path):
     snapshot(engine(cluster, tmp_path, 'template = "main"'), {"q": "x"})
     path, request = searches(cluster)[1]
     assert path == "/shop,old/_search/template"
-    assert (request["id"], request["params"]["query"], request["params"]["size"]) == (
-        "main",
-        "x",
-        20,
-    )
+    assert (request["id"], request["params"]["query"], request["params"]["size"]) == ("main", "x", 20)
 
 
 @pytest.mark.parametrize(

@@ -47,9 +47,7 @@ def test_a_snapshot_is_what_the_node_returns(node, engine, tmp_path):
         hits = node.call("POST", "/shop/_search", body)["hits"]["hits"]
         table = result.run.table
         snapshot_rows = table.filter(table["query_id"] == query_id).select("doc_id", "score").rows()
-        assert snapshot_rows == [
-            (hit["_id"], pytest.approx(hit["_score"], rel=1e-5)) for hit in hits
-        ]
+        assert snapshot_rows == [(hit["_id"], pytest.approx(hit["_score"], rel=1e-5)) for hit in hits]
     assert check_engine(engine, "red shoe").documents[0]["title"].startswith("D")
 
 
@@ -63,9 +61,7 @@ def test_saved_answers_are_the_run_of_a_snapshot(node, engine, tmp_path, monkeyp
     (tmp_path / "answers").mkdir()
     for query, answer in answers.items():
         (tmp_path / "answers" / f"{query}.json").write_text(json.dumps(answer))
-    log_lines = [
-        json.dumps({"query": query, "response": response}) for query, response in answers.items()
-    ]
+    log_lines = [json.dumps({"query": query, "response": response}) for query, response in answers.items()]
     (tmp_path / "log.ndjson").write_text("\n".join(log_lines))
     lines = [json.dumps(entry) for body in bodies.values() for entry in ({"index": "shop"}, body)]
     msearch_answer = node.call("POST", "/_msearch", "\n".join(lines) + "\n")
@@ -84,11 +80,7 @@ def test_saved_answers_are_the_run_of_a_snapshot(node, engine, tmp_path, monkeyp
     judged = rankgate.Collection(judgments, columns="doc=name")
     assert (
         rankgate.evaluate(judged, ["answers", answers], ["P@1"]).means["P@1"].to_list()
-        == [
-            pytest.approx(
-                sum(1 for response in answers.values() if response["hits"]["hits"]) / len(QUERIES)
-            )
-        ]
+        == [pytest.approx(sum(1 for response in answers.values() if response["hits"]["hits"]) / len(QUERIES))]
         * 2
     )
     with raises("wrong-type"):
@@ -108,16 +100,12 @@ def test_a_stored_template_and_a_body_are_asked(node, engine):
     engine.write_text(settings_text.replace('search = ["body"]', 'template = "main"'))
     by_template = snapshot(engine, QUERIES).run.table
     engine.write_text(
-        settings_text.replace(
-            'search = ["body"]', 'body = {query = {match = {body = "{{query}}"}}}'
-        )
+        settings_text.replace('search = ["body"]', 'body = {query = {match = {body = "{{query}}"}}}')
     )
     assert snapshot(engine, QUERIES).run.table.equals(by_template)
 
 
-def test_the_state_of_the_index_is_kept_and_its_change_is_named(
-    node, engine, tmp_path, monkeypatch
-):
+def test_the_state_of_the_index_is_kept_and_its_change_is_named(node, engine, tmp_path, monkeypatch):
     output = tmp_path / "os.run"
     begun(engine, output, monkeypatch)
     document = {"body": "red shoe", "name": "NEW"}
@@ -125,10 +113,7 @@ def test_the_state_of_the_index_is_kept_and_its_change_is_named(
         node.call("POST", "/shop/_refresh")  # changes nothing
         second_snapshot = snapshot(engine, QUERIES)
         assert not second_snapshot.changed
-        assert (second_snapshot.facts.documents, len(second_snapshot.facts.settings)) == (
-            len(DOCS),
-            12,
-        )
+        assert (second_snapshot.facts.documents, len(second_snapshot.facts.settings)) == (len(DOCS), 12)
         assert second_snapshot.facts.changes
         node.call("PUT", "/shop/_doc/new?refresh=true", document)
         result = snapshot(engine, QUERIES, output)
@@ -157,25 +142,19 @@ METRICS = {
 def test_rank_eval_gives_the_values_of_the_convention_elasticsearch(node, engine):
     chance = random.Random(5)
     ids = sorted(DOCS)
-    qrels = {
-        query: {doc: chance.choice([0, 1, 2, 3]) for doc in chance.sample(ids, 25)}
-        for query in QUERIES
-    }
+    qrels = {query: {doc: chance.choice([0, 1, 2, 3]) for doc in chance.sample(ids, 25)} for query in QUERIES}
     requests = [
         {
             "id": query,
             "request": {"size": 20, "query": {"multi_match": {"query": text, "fields": ["body"]}}},
             "ratings": [
-                {"_index": "shop", "_id": doc, "rating": grade}
-                for doc, grade in qrels[query].items()
+                {"_index": "shop", "_id": doc, "rating": grade} for doc, grade in qrels[query].items()
             ],
         }
         for query, text in QUERIES.items()
     ]
     run = snapshot(engine, QUERIES).run
-    rankgate_values = rankgate.evaluate(
-        qrels, run, list(METRICS), convention="elasticsearch"
-    ).values
+    rankgate_values = rankgate.evaluate(qrels, run, list(METRICS), convention="elasticsearch").values
     by_id = {"order": "score", "ties": "doc_id_desc"}  # a live engine's ties are as it serves them
     convention = rankgate.convention("elasticsearch", by_id)
     ordered_scores = rankgate.evaluate(qrels, run, list(METRICS), convention)
@@ -185,9 +164,9 @@ def test_rank_eval_gives_the_values_of_the_convention_elasticsearch(node, engine
         peer_values = node.call("POST", "/shop/_rank_eval", body)["details"]
         metric_rows = rankgate_values.filter(rankgate_values["metric"] == name)
         values = dict(zip(metric_rows["query_id"], metric_rows["value"], strict=True))
-        assert {
-            query: detail["metric_score"] for query, detail in peer_values.items()
-        } == pytest.approx(values, abs=1e-12)
+        assert {query: detail["metric_score"] for query, detail in peer_values.items()} == pytest.approx(
+            values, abs=1e-12
+        )
 
 
 def test_documents_of_two_indices_with_the_same_ids_are_counted(opensearch, tmp_path):

@@ -173,16 +173,7 @@ def groonga(tmp_path_factory):
     """The URL of a Groonga with the documents."""
     port = free_port()
     folder = tmp_path_factory.mktemp("groonga")
-    command = [
-        "groonga",
-        "-s",
-        "--protocol",
-        "http",
-        "--bind-address",
-        "127.0.0.1",
-        "-p",
-        str(port),
-    ]
+    command = ["groonga", "-s", "--protocol", "http", "--bind-address", "127.0.0.1", "-p", str(port)]
     command += ["--log-path", str(folder / "log"), "-n", str(folder / "db")]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}"
@@ -234,9 +225,7 @@ def _load(url):
             source=column,
             flags="COLUMN_INDEX|WITH_POSITION",
         )
-    rows = [
-        {"_key": doc_id, "title": body.split()[0], "body": body} for doc_id, body in DOCS.items()
-    ]
+    rows = [{"_key": doc_id, "title": body.split()[0], "body": body} for doc_id, body in DOCS.items()]
     assert call(url, "load", json.dumps(rows).encode(), table="Docs") == len(DOCS)
 
 

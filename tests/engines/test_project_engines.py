@@ -11,11 +11,7 @@ from rankgate.core.errors import InputError, RankgateError, UsageError
 from rankgate.engines.configuration import ENGINES
 from rankgate.engines.engine import Query
 from rankgate.engines.kinds.database_engines import Sqlite
-from rankgate.engines.project_engines import (
-    ACCESS_VARIABLE,
-    EngineAccess,
-    read_project_engine,
-)
+from rankgate.engines.project_engines import ACCESS_VARIABLE, EngineAccess, read_project_engine
 from rankgate.engines.snapshots.project_snapshot import snapshot_project
 from rankgate.store.blobs import stored_runs
 from rankgate.store.material import project_engines, projects, queries_documents
@@ -128,10 +124,7 @@ def test_secrets_are_names_that_are_allowed(secrets, settings, code):  # noqa: A
 
 
 def test_code_runs_only_where_the_operator_says_so(folder):
-    for kind, settings in (
-        ("command", {"command": ["true"]}),
-        ("python", {"function": "os:getcwd"}),
-    ):
+    for kind, settings in (("command", {"command": ["true"]}), ("python", {"function": "os:getcwd"})):
         engine = ProjectEngine("one", kind, settings)
         with raises("programs-not-allowed", UsageError):
             read_project_engine(engine, "shop", EngineAccess(folder=folder))
@@ -204,9 +197,7 @@ def test_a_job_has_the_access_that_the_server_gave(monkeypatch, folder):
 def project(new_store):
     with new_store.write() as connection:
         number = projects.add(connection, "shop").id
-        table = pl.DataFrame(
-            {"query_id": [f"q{n}" for n, _ in enumerate(QUERIES, 1)], "text": list(QUERIES)}
-        )
+        table = pl.DataFrame({"query_id": [f"q{n}" for n, _ in enumerate(QUERIES, 1)], "text": list(QUERIES)})
         queries_documents.add_queries(connection, number, table)
         project_engines.save_engine(connection, number, ProjectEngine("fts", "sqlite", FTS))
     return StoredProject(new_store, "shop", number)
@@ -255,17 +246,16 @@ def test_engines_are_saved_changed_and_deleted_by_name(project):
     with project.store.write() as connection:
         engine = ProjectEngine("other", "http", HTTP)
         project_engines.save_engine(connection, project.number, engine)
-        assert [
-            stored.name for stored in project_engines.list_engines(connection, project.number)
-        ] == ["fts", "other"]
+        assert [stored.name for stored in project_engines.list_engines(connection, project.number)] == [
+            "fts",
+            "other",
+        ]
         assert project_engines.get_engine(connection, project.number, "other") == engine
         project_engines.delete_engine(connection, project.number, "other")
         with raises("unknown-engine", UsageError):
             project_engines.delete_engine(connection, project.number, "other")
         for name in ("", "a/b", "Shop", "x.json"):
             with raises("invalid-name", UsageError):
-                project_engines.save_engine(
-                    connection, project.number, ProjectEngine(name, "http", {})
-                )
+                project_engines.save_engine(connection, project.number, ProjectEngine(name, "http", {}))
         projects.change_settings(connection, project.number, {"metric": "P@5"})
         assert len(project_engines.list_engines(connection, project.number)) == 1

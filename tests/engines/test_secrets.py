@@ -143,10 +143,7 @@ def kept(tmp_path, run, new_file, caplog):
         with new_file(folder / "store.db") as store, store.write() as connection:
             projects.add(connection, "shop")
         rankgate.record(
-            scores,
-            store=str(folder / "store.db"),
-            project="shop",
-            provenance=rankgate.Provenance("1"),
+            scores, store=str(folder / "store.db"), project="shop", provenance=rankgate.Provenance("1")
         )
         files = [folder / "new.jsonl.snapshot.json", folder / "scores.json"]
         report_result = run("report", *files, "-o", folder / "report.html")
@@ -154,9 +151,7 @@ def kept(tmp_path, run, new_file, caplog):
         text_by_source["terminal"] = report_result.out + report_result.err
         for file in folder.rglob("*"):
             if file.is_file():
-                text_by_source[str(file.relative_to(folder))] = file.read_bytes().decode(
-                    errors="replace"
-                )
+                text_by_source[str(file.relative_to(folder))] = file.read_bytes().decode(errors="replace")
         text_by_source["log"] = caplog.text
         return text_by_source
 

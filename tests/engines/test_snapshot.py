@@ -194,9 +194,7 @@ def test_a_function_is_an_engine():
 
     result = snapshot(search, QUERIES, depth=3)
     assert result.engine == "search"
-    assert result.run.table["doc_id"].head(3).to_list() == [
-        hit["id"] for hit in listed(QUERIES["q0"])[:3]
-    ]
+    assert result.run.table["doc_id"].head(3).to_list() == [hit["id"] for hit in listed(QUERIES["q0"])[:3]]
 
 
 @pytest.mark.parametrize(
@@ -300,18 +298,12 @@ def test_fields_of_any_type_are_kept_as_json(tmp_path):
     }
 
     engine = FunctionEngine(
-        function=lambda _, **__: [{"id": "a", **document_fields}],
-        fields={k: k for k in document_fields},
+        function=lambda _, **__: [{"id": "a", **document_fields}], fields={k: k for k in document_fields}
     )
     snapshot(engine, {"q": "x"}, tmp_path / "new.run")
     (row,) = rows(tmp_path / "new.run.docs.jsonl")
     assert row["at"].startswith("2026-01-02")
-    assert (row["price"], row["raw"], row["list"], row["text"]) == (
-        "1.50",
-        "a\ufffd",
-        [1, None],
-        "a?",
-    )
+    assert (row["price"], row["raw"], row["list"], row["text"]) == ("1.50", "a\ufffd", [1, None], "a?")
 
 
 def test_what_the_format_cannot_hold_is_named(tmp_path):
@@ -354,12 +346,7 @@ def test_an_id_that_no_format_can_hold_costs_its_own_place(tmp_path):
     documents = ["a", 1.5, "", "a\tb", "a\u00a0b", None, "a\ud800", "c"]
     result = snapshot(lambda _, **__: documents, {"q": "x"}, tmp_path / "new.csv")
     assert result.run.table["doc_id"].to_list() == ["a", "a\tb", "a\u00a0b", "c"]
-    assert read_run(tmp_path / "new.csv").table["doc_id"].to_list() == [
-        "a",
-        "a\tb",
-        "a\u00a0b",
-        "c",
-    ]
+    assert read_run(tmp_path / "new.csv").table["doc_id"].to_list() == ["a", "a\tb", "a\u00a0b", "c"]
     (notice,) = result.notices
     assert notice.code == "unusable-ids"
     assert "4 documents" in notice.text

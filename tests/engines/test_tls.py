@@ -109,9 +109,7 @@ def test_a_certificate_of_an_own_authority(certificates, tmp_path):
 
 
 @pytest.mark.parametrize(("name", "ca"), [("right", False), ("wrong", True)])
-def test_a_certificate_that_is_not_trusted_ends_the_snapshot_unsent(
-    certificates, tmp_path, name, ca
-):
+def test_a_certificate_that_is_not_trusted_ends_the_snapshot_unsent(certificates, tmp_path, name, ca):
     shutil.copy(certificates / "ca.pem", tmp_path / "ca.pem")
     with serving(certificates, name) as server:
         file = engine(tmp_path, server, 'ca = "ca.pem"' if ca else "")

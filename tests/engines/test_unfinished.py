@@ -17,9 +17,7 @@ from support.wording import raises
 from .conftest import QUERIES
 
 QRELS = {query: {"d1": 1} for query in QUERIES}
-LENIENT = (
-    '[gate]\nunequal = "drop"\n[[rules]]\nkind = "noninferiority"\nmetric = "RR"\nmargin = 0.5\n'
-)
+LENIENT = '[gate]\nunequal = "drop"\n[[rules]]\nkind = "noninferiority"\nmetric = "RR"\nmargin = 0.5\n'
 
 
 def good(_, **__):
@@ -128,11 +126,7 @@ def test_every_command_refuses_a_run_whose_snapshot_is_under_way(files, run, tmp
     (tmp_path / "new.run.partial.jsonl").write_text('{"head": {}}\n')  # a new one was interrupted
     (tmp_path / "qrels.txt").write_text("".join(f"{query} 0 d1 1\n" for query in QUERIES))
     qrels = tmp_path / "qrels.txt"
-    for arguments in (
-        ("eval", qrels, new),
-        ("compare", qrels, old, new),
-        ("gate", qrels, old, new),
-    ):
+    for arguments in (("eval", qrels, new), ("compare", qrels, old, new), ("gate", qrels, old, new)):
         result = run(*arguments)
         assert result.code == 2
         assert "new.run.partial.jsonl" in result.err
@@ -185,9 +179,7 @@ def test_a_run_of_queries_without_results_is_worth_nothing(tmp_path, name):
     assert not result.failed
     scores = rankgate.evaluate(QRELS, tmp_path / name, ["RR"])
     assert scores.means["RR"].to_list() == [0.0]
-    snapshot(
-        lambda text, **_: [("d1" if len(text) % 3 else "d2", 1.0)], QUERIES, tmp_path / "old.run"
-    )
+    snapshot(lambda text, **_: [("d1" if len(text) % 3 else "d2", 1.0)], QUERIES, tmp_path / "old.run")
     assert not rankgate.gate(QRELS, tmp_path / "old.run", tmp_path / name).passed
 
 

@@ -47,10 +47,7 @@ BESIDE = Collection(
 )
 GIVEN = {"seen", "relevant", "history", "baseline", "features", "categories", "groups"}
 RANKINGS = ["nDCG@5", "AP", "GMAP", "RR", "P@3", "NumRet", "Judged@5", "RBP", "NumRel"]
-METRICS = [
-    *RANKINGS,
-    *(str(metric @ 5) for metric in LIST_METRICS if set(metric.inputs_needed) <= GIVEN),
-]
+METRICS = [*RANKINGS, *(str(metric @ 5) for metric in LIST_METRICS if set(metric.inputs_needed) <= GIVEN)]
 
 
 def batch(users):
@@ -99,11 +96,7 @@ FRESH = {
     "seen leaves": accumulator(drop_seen=True),
     "recbole": accumulator(convention="recbole"),
 }
-WHOLE = {
-    "plain": whole(),
-    "seen leaves": whole(drop_seen=True),
-    "recbole": whole(convention="recbole"),
-}
+WHOLE = {"plain": whole(), "seen leaves": whole(drop_seen=True), "recbole": whole(convention="recbole")}
 
 
 @pytest.mark.parametrize("way", FRESH)
@@ -143,9 +136,7 @@ def test_every_convention_adds_up(name):
 def test_a_batch_may_have_any_form():
     outcome = Accumulator(["RR", "Coverage@2"], collection=Collection(items=Items(catalogue=4)))
     outcome.update(Lists([[0], [1]]), np.array([[3.0, 1, 2, 0], [3.0, 2, 1, 0]]))
-    outcome.update(
-        {"a": {"2"}}, pl.DataFrame({"user": ["a", "a"], "item": [3, 2], "score": [2.0, 1.0]})
-    )
+    outcome.update({"a": {"2"}}, pl.DataFrame({"user": ["a", "a"], "item": [3, 2], "score": [2.0, 1.0]}))
     outcome.update(sp.csr_matrix([[0, 0, 0, 1]]), Lists([[3, 2]]))
     assert outcome.result() == {"RR": (1 + 1 / 2 + 1 / 2 + 1) / 4, "Coverage@2": 1.0}
 
@@ -168,14 +159,10 @@ def test_a_batch_of_users_without_ground_truth_is_counted():
 
 
 def test_nothing_yet_is_nothing():
-    outcome = Accumulator(
-        ["RR", "GMAP", "Coverage@1"], collection=Collection(items=Items(catalogue=2))
-    )
+    outcome = Accumulator(["RR", "GMAP", "Coverage@1"], collection=Collection(items=Items(catalogue=2)))
     assert all(map(math.isnan, outcome.result().values()))
     assert outcome.counts.queries == 0
-    outcome.merge(
-        Accumulator(["RR", "GMAP", "Coverage@1"], collection=Collection(items=Items(catalogue=2)))
-    )
+    outcome.merge(Accumulator(["RR", "GMAP", "Coverage@1"], collection=Collection(items=Items(catalogue=2))))
     assert outcome.counts.queries == 0
 
 
@@ -219,9 +206,7 @@ def test_a_refused_batch_adds_nothing():
     "other",
     [
         Accumulator(["AP", "Coverage@1"], collection=Collection(items=Items(catalogue=2))),
-        Accumulator(
-            ["RR", "Coverage@1"], "recbole", collection=Collection(items=Items(catalogue=2))
-        ),
+        Accumulator(["RR", "Coverage@1"], "recbole", collection=Collection(items=Items(catalogue=2))),
         Accumulator(["RR", "Coverage@1"], collection=Collection(items=Items(catalogue=3))),
     ],
 )
@@ -296,22 +281,15 @@ def test_parts_of_the_items_are_the_slices_of_a_scorecard():
 
 def test_all_that_a_batch_shows_may_leave():
     total = Accumulator(
-        ["RR"],
-        collection=Collection(
-            training=pl.DataFrame({"user": ["u"], "item": ["a"]}), drop_seen=True
-        ),
+        ["RR"], collection=Collection(training=pl.DataFrame({"user": ["u"], "item": ["a"]}), drop_seen=True)
     )
-    total.update(
-        {"u": {"b": 1}}, pl.DataFrame({"query_id": ["u"], "doc_id": ["a"], "score": [1.0]})
-    )
+    total.update({"u": {"b": 1}}, pl.DataFrame({"query_id": ["u"], "doc_id": ["a"], "score": [1.0]}))
     total.update({"v": {"b": 1}}, {"v": {"b": 1.0}})
     assert (total.result(), total.counts.missing) == ({"RR": 0.5}, 1)
 
 
 def test_a_batch_without_rankings_adds_its_judged_users():
-    total = Accumulator(
-        ["RR", "Coverage@1"], collection=Collection(items=Items(catalogue=["a", "b"]))
-    )
+    total = Accumulator(["RR", "Coverage@1"], collection=Collection(items=Items(catalogue=["a", "b"])))
     total.update({"u": {"a": 1}}, {"u": {"a": 1.0}})
     total.update({"v": {"b": 1}}, {})
     assert total.result() == {"RR": 0.5, "Coverage@1": 0.5}

@@ -99,9 +99,7 @@ def test_a_setting_that_there_is_not(run, small, word):
 def test_a_convention_from_a_file(run, small, tmp_path):
     path = tmp_path / "ours.toml"
     path.write_text("title = 'Ours'\nmissing = 'leave_out'\n")
-    result = json.loads(
-        run("eval", *small, "-m", "RR", "--convention", path, "--format", "json").out
-    )
+    result = json.loads(run("eval", *small, "-m", "RR", "--convention", path, "--format", "json").out)
     assert result["convention"]["name"] == "ours"
     assert result["runs"][0]["mean"]["RR"] == 2 / 3
     assert "Ours" in run("conventions", "show", path).out

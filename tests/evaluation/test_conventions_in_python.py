@@ -47,9 +47,7 @@ def test_overrides_in_the_call_are_the_same():
     convention = rankgate.convention("trec", {"ties": "doc_id_asc"})
     result = rankgate.evaluate(QRELS, TIED, "RR", convention)
     assert result.convention["hash"] == convention.hash
-    explanation = rankgate.explain(
-        QRELS, TIED, "q", "RR", rankgate.convention("trec", ["ties=doc_id_asc"])
-    )
+    explanation = rankgate.explain(QRELS, TIED, "q", "RR", rankgate.convention("trec", ["ties=doc_id_asc"]))
     assert explanation.value == 1.0
     assert explanation.convention["hash"] == convention.hash
 
@@ -75,13 +73,8 @@ def test_bounds_stand_beside_values():
     qrels = {"q": {"a": 1}, "r": {"a": 1}}
     run = {"q": {"x": 2.0, "a": 1.0}, "r": {"a": 2.0, "x": 1.0}}
     result = rankgate.evaluate(qrels, run, ["RR", "Judged@2"], bounds=True)
-    assert result.bounds.rows() == [
-        ("run1", "RR", 0.75, 0.75, 1.0),
-        ("run1", "Judged@2", 0.5, None, None),
-    ]
-    values = result.values.filter(pl.col("metric") == "RR").select(
-        "query_id", "value", "low", "high"
-    )
+    assert result.bounds.rows() == [("run1", "RR", 0.75, 0.75, 1.0), ("run1", "Judged@2", 0.5, None, None)]
+    values = result.values.filter(pl.col("metric") == "RR").select("query_id", "value", "low", "high")
     assert values.rows() == [("q", 0.5, 0.5, 1.0), ("r", 1.0, 1.0, 1.0)]
     assert "[0.7500, 1.0000]" in result._repr_html_()
     plain = rankgate.evaluate(qrels, run, ["RR"])

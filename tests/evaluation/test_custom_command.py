@@ -100,9 +100,7 @@ def called(place, *words):
 
 
 def test_an_installed_plug_in_is_known_by_name(installed, small):
-    result = called(
-        installed, "eval", *small, "-m", "TimedGain", "-m", "timedgain@1", "--format", "json"
-    )
+    result = called(installed, "eval", *small, "-m", "TimedGain", "-m", "timedgain@1", "--format", "json")
     assert result.stderr == ""
     # query 1: a is first and c fourth, behind a, u and b; query 2: x is first
     late = 2 ** (-(3 * 4.4 + (0.64 + 2 * 0.39) * 25.8) / 224)

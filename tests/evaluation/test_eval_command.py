@@ -157,10 +157,7 @@ def test_equal_names_are_distinguished(run, small, tmp_path):
     second_run.parent.mkdir()
     second_run.write_text(small[1].read_text())
     result = json.loads(run("eval", *small, second_run, "-m", "RR", "--format", "json").out)
-    assert [run_result["name"] for run_result in result["runs"]] == [
-        f"{tmp_path.name}/bm25",
-        "dense/bm25",
-    ]
+    assert [run_result["name"] for run_result in result["runs"]] == [f"{tmp_path.name}/bm25", "dense/bm25"]
 
 
 def test_standard_input_for_either(run, small):
@@ -184,11 +181,7 @@ def test_output_goes_to_the_file_and_nowhere_else(run, small, tmp_path):
     assert (result.code, result.out, result.err) == (0, "", "")
     assert target.read_text() == run(*arguments).out == run(*arguments, "-o", "-").out
     assert target.stat().st_mode & 0o777 == 0o640
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "bm25.run",
-        "out.csv",
-        "small.qrels",
-    ]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bm25.run", "out.csv", "small.qrels"]
 
 
 def test_a_link_stays_a_link(run, small, tmp_path):

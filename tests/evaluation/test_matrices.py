@@ -58,9 +58,7 @@ def expected():
         items = lists[u]
         gains = [GRADES[u, i] / math.log2(rank + 1) for rank, i in enumerate(items[:10], 1)]
         ideal_grades = sorted(GRADES[u], reverse=True)[:10]
-        ndcg.append(
-            sum(gains) / sum(g / math.log2(rank + 1) for rank, g in enumerate(ideal_grades, 1))
-        )
+        ndcg.append(sum(gains) / sum(g / math.log2(rank + 1) for rank, g in enumerate(ideal_grades, 1)))
         recall.append(sum(GRADES[u, i] > 0 for i in items[:5]) / (GRADES[u] > 0).sum())
         rr.append(next((1 / r for r, i in enumerate(items[:10], 1) if GRADES[u, i]), 0))
     shown_items = {i for items in lists.values() for i in items[:5]}
@@ -100,9 +98,7 @@ RUNS = {
 
 
 def means(truth, run, metrics=METRICS):
-    collection = Collection(
-        truth, items=Items(catalogue=I), training=sp.csr_matrix(TRAIN), drop_seen=True
-    )
+    collection = Collection(truth, items=Items(catalogue=I), training=sp.csr_matrix(TRAIN), drop_seen=True)
     return list(rankgate.evaluate(collection, run, metrics).runs[0].means.values())
 
 
@@ -141,9 +137,7 @@ def arrays(library):
 @pytest.mark.parametrize("metrics", [METRICS, ["nDCG@10", "Coverage@3"]])
 def test_tensors_give_what_numpy_gives(library, metrics):
     to_array = arrays(library)
-    assert means(TRUTHS["sparse"], to_array(SCORES), metrics) == means(
-        TRUTHS["sparse"], SCORES, metrics
-    )
+    assert means(TRUTHS["sparse"], to_array(SCORES), metrics) == means(TRUTHS["sparse"], SCORES, metrics)
     float32_means = means(to_array(TRUTHS["matrix"].astype(np.float32)), to_array(SCORES), metrics)
     assert float32_means == means(TRUTHS["sparse"], SCORES, metrics)
     lists = Lists(to_array(TOP.astype(np.int32)))
@@ -184,9 +178,7 @@ def test_whatever_speaks_dlpack_is_taken():
 
 
 def test_blocks_are_no_matter(monkeypatch):
-    expected_means = {
-        name: means(TRUTHS["sparse"], RUNS[name]) for name in ("matrix", "sparse", "lists")
-    }
+    expected_means = {name: means(TRUTHS["sparse"], RUNS[name]) for name in ("matrix", "sparse", "lists")}
     monkeypatch.setattr(matrix_source, "_CELLS", 3 * I)
     for name, result in expected_means.items():
         assert means(TRUTHS["sparse"], RUNS[name]) == result
@@ -201,15 +193,11 @@ def test_what_was_seen_is_not_ranked():
         pl.DataFrame({"user": [0], "item": [0]}),
     ):
         for run in (scores, sp.csr_matrix(scores), Lists([[0, 1, 2]]), {"0": {"0": 2.0, "1": 1.0}}):
-            result = rankgate.evaluate(
-                Collection({0: [1]}, training=train, drop_seen=True), run, ["RR"]
-            )
+            result = rankgate.evaluate(Collection({0: [1]}, training=train, drop_seen=True), run, ["RR"])
             assert result.means["RR"].item() == 1.0
 
 
-@pytest.mark.parametrize(
-    ("ties", "first"), [("doc_id_desc", 9), ("doc_id_asc", 0), ("file_order", 0)]
-)
+@pytest.mark.parametrize(("ties", "first"), [("doc_id_desc", 9), ("doc_id_asc", 0), ("file_order", 0)])
 def test_ties_at_the_edge_of_the_list_are_broken_by_the_convention(ties, first):
     collection = Collection(Lists([[first]]), items=Items(catalogue=12))
     convention = rankgate.convention("trec", {"ties": ties})
@@ -218,9 +206,7 @@ def test_ties_at_the_edge_of_the_list_are_broken_by_the_convention(ties, first):
 
 
 def test_a_cutoff_beyond_the_catalogue_is_the_catalogue():
-    result = rankgate.evaluate(
-        Lists([[2]]), np.array([[1.0, 2.0, 3.0]]), ["P@5", "R@5", "Coverage@9"]
-    )
+    result = rankgate.evaluate(Lists([[2]]), np.array([[1.0, 2.0, 3.0]]), ["P@5", "R@5", "Coverage@9"])
     assert result.means.row(0)[1:] == (1 / 5, 1.0, 1.0)
 
 
@@ -231,13 +217,9 @@ def test_gaps_in_a_list_close():
 
 def test_great_numbers_are_ids_too():
     great = 2**53 + 1  # no float has it
-    result = rankgate.evaluate(
-        {0: [great]}, Lists(np.array([[great - 1, great]])), ["RR", "Coverage@1"]
-    )
+    result = rankgate.evaluate({0: [great]}, Lists(np.array([[great - 1, great]])), ["RR", "Coverage@1"])
     assert result.means.row(0)[1:] == (1 / 2, 1 / 2)
-    uint64_scores = rankgate.evaluate(
-        Lists(np.array([[great]], np.uint64)), {"0": {str(great): 1.0}}, ["RR"]
-    )
+    uint64_scores = rankgate.evaluate(Lists(np.array([[great]], np.uint64)), {"0": {str(great): 1.0}}, ["RR"])
     assert uint64_scores.means["RR"].item() == 1.0
 
 

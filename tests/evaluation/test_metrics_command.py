@@ -17,14 +17,7 @@ from rankgate.measurement.metrics.stratified_samples import SAMPLE_METRICS
 from rankgate.measurement.scoring import CONVENTIONS
 from support.command import assert_refused
 
-EVERY = (
-    *CATALOGUE,
-    *FACET_METRICS,
-    *PREFERENCE_METRICS,
-    *SAMPLE_METRICS,
-    *LIST_METRICS,
-    *SEQUENCE_METRICS,
-)
+EVERY = (*CATALOGUE, *FACET_METRICS, *PREFERENCE_METRICS, *SAMPLE_METRICS, *LIST_METRICS, *SEQUENCE_METRICS)
 
 
 def test_every_metric_is_listed_within_80_columns(run):
@@ -91,10 +84,7 @@ def test_a_metric_on_lists_tells_whose_variant_it_is(run):
     assert result["conventions"] == {
         "elliot": {"parameters": {}, "called": ["Gini@{k}, here Equality(divisor='n-1')@{k}"]}
     }
-    assert (
-        "evidently   over='shown', divisor='n-1'  PopularityBias(k={k})"
-        in run("metrics", "Gini").out
-    )
+    assert "evidently   over='shown', divisor='n-1'  PopularityBias(k={k})" in run("metrics", "Gini").out
 
 
 @pytest.mark.parametrize("metric", EVERY, ids=lambda metric: metric.name)

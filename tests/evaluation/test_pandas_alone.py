@@ -84,10 +84,7 @@ def alone(tmp_path):
     for folder in map(Path, sys.path):
         if folder.name == "site-packages":
             for package in folder.iterdir():
-                if (
-                    not package.name.startswith("pyarrow")
-                    and not (package_folder / package.name).exists()
-                ):
+                if not package.name.startswith("pyarrow") and not (package_folder / package.name).exists():
                     (package_folder / package.name).symlink_to(package)
     source = Path(__file__).resolve().parents[2] / "src"
     return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (source, package_folder)))}
@@ -95,8 +92,6 @@ def alone(tmp_path):
 
 def test_every_verb_works_without_pyarrow(tmp_path, alone):
     command = [sys.executable, "-S", "-W", "error", "-c", SCRIPT]
-    process = subprocess.run(
-        command, env=alone, cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    process = subprocess.run(command, env=alone, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert process.returncode == 0, process.stderr
     assert process.stdout.split() == ["wrong-type"]

@@ -10,14 +10,7 @@ from rankgate.measurement.metrics.sequences.sequence_catalogue import SEQUENCE_M
 from rankgate.measurement.metrics.stratified_samples import SAMPLE_METRICS
 from support.wording import raises
 
-EVERY = (
-    *CATALOGUE,
-    *FACET_METRICS,
-    *PREFERENCE_METRICS,
-    *SAMPLE_METRICS,
-    *LIST_METRICS,
-    *SEQUENCE_METRICS,
-)
+EVERY = (*CATALOGUE, *FACET_METRICS, *PREFERENCE_METRICS, *SAMPLE_METRICS, *LIST_METRICS, *SEQUENCE_METRICS)
 
 
 def test_every_metric_has_one():

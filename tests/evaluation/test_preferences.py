@@ -62,9 +62,7 @@ def test_a_metric_without_values_in_a_format_is_refused(tmp_path):
 
 def test_compatibility_has_an_ideal_of_preferences(tmp_path):
     # by two judges c is preferred to a and a to b; by a third b to c: leads 1, 0, -1
-    text = "".join(
-        f"q {judge} 1 c 2\nq {judge} 1 a 1\nq {judge} 2 a 2\nq {judge} 2 b 1\n" for judge in "gh"
-    )
+    text = "".join(f"q {judge} 1 c 2\nq {judge} 1 a 1\nq {judge} 2 a 2\nq {judge} 2 b 1\n" for judge in "gh")
     text += "q i 1 b 2\nq i 1 c 1\n"
     half = 0.5
     # the closure of g and h has c above b too: c, a, b; the ranking is a, b, c

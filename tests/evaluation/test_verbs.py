@@ -43,18 +43,14 @@ def test_an_explanation_s_rows_add_up():
 def test_intervals_are_those_of_scipy_of_queries_and_of_slices():
     rng = np.random.default_rng(3)
     qrels = {f"{'ab'[i % 2]}{i}": {"d": 1} for i in range(40)}
-    run = {
-        query: {"d": 1.0, **{f"x{j}": 2.0 for j in range(rng.integers(0, 5))}} for query in qrels
-    }
+    run = {query: {"d": 1.0, **{f"x{j}": 2.0 for j in range(rng.integers(0, 5))}} for query in qrels}
     shop = rankgate.Collection(qrels, tags="ids:(?P<kind>.).*")
     scores = rankgate.evaluate(shop, {"one": run}, ["RR", "num_rel"], slices=["kind"])
     values = scores.runs[0].per_query("RR")
     for kind, letters in ((None, "ab"), ("a", "a"), ("b", "b")):
         slice_values = np.array([value for query, value in values.items() if query[0] in letters])
         (row,) = scores.intervals.filter(pl.col("value").eq_missing(kind), metric="RR").to_dicts()
-        reach = stats.t.interval(
-            0.95, len(slice_values) - 1, slice_values.mean(), stats.sem(slice_values)
-        )
+        reach = stats.t.interval(0.95, len(slice_values) - 1, slice_values.mean(), stats.sem(slice_values))
         assert (row["n"], row["mean"]) == (len(slice_values), pytest.approx(slice_values.mean()))
         assert (row["low"], row["high"]) == pytest.approx(reach)
     (row,) = scores.intervals.filter(pl.col("tag").is_null(), metric="num_rel").to_dicts()

@@ -23,9 +23,7 @@ def test_the_output_is_that_of_ndeval(run, monkeypatch, words):
 
 def rows(run, words):
     lines = run("gdeval", *words.split()).out.splitlines()[1:]
-    return {
-        line.split(",")[-3]: [float(number) for number in line.split(",")[-2:]] for line in lines
-    }
+    return {line.split(",")[-3]: [float(number) for number in line.split(",")[-2:]] for line in lines}
 
 
 def test_gdeval_divides_by_the_topics_of_the_run_or_by_all(run, monkeypatch):
@@ -81,9 +79,7 @@ def test_a_weight_of_risk_is_a_number(run, monkeypatch):
     assert run("ndeval", "-riskAlpha", "much", "qrels.txt", "first.run").code == 2
 
 
-@pytest.mark.parametrize(
-    ("program", "judgments"), [("ndeval", "qrels.txt"), ("gdeval", "adhoc.txt")]
-)
+@pytest.mark.parametrize(("program", "judgments"), [("ndeval", "qrels.txt"), ("gdeval", "adhoc.txt")])
 def test_an_empty_file_is_refused(run, monkeypatch, tmp_path, program, judgments):
     monkeypatch.chdir(PLACE)
     (empty := tmp_path / "empty").touch()

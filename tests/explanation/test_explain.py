@@ -97,19 +97,7 @@ def assert_adds_up(result):
 
 def test_the_parts_are_reported_for_most_metrics():
     metrics_with_steps = {metric.name for metric in CATALOGUE if metric.steps}
-    assert metrics_with_steps >= {
-        "nDCG",
-        "DCG",
-        "CG",
-        "AP",
-        "RR",
-        "P",
-        "R",
-        "Success",
-        "RBP",
-        "ERR",
-        "Bpref",
-    }
+    assert metrics_with_steps >= {"nDCG", "DCG", "CG", "AP", "RR", "P", "R", "Success", "RBP", "ERR", "Bpref"}
 
 
 def test_the_order_is_that_of_the_convention():
@@ -146,12 +134,7 @@ def test_unjudged_documents_have_the_weight_of_their_rank():
 def test_the_ideal_tells_where_the_run_has_each():
     qrels = {"q": {"a": 1, "b": 3, "c": 2, "d": 3, "e": 0, "f": -1}}
     result = explain(qrels, {"q": {"c": 3.0, "d": 2.0, "x": 1.0}}, "q", "nDCG@2")
-    assert [(row.doc_id, row.found) for row in result.ideal] == [
-        ("d", 2),
-        ("b", None),
-        ("c", 1),
-        ("a", None),
-    ]
+    assert [(row.doc_id, row.found) for row in result.ideal] == [("d", 2), ("b", None), ("c", 1), ("a", None)]
     assert [row.weight for row in result.ideal] == [1, pytest.approx(1 / math.log2(3)), 0, 0]
     assert result.relevant == 4
 
@@ -188,10 +171,7 @@ def test_what_matters_is_shown_first():
 
 
 def others(result):
-    return {
-        (alternative.convention, alternative.metric): alternative.value
-        for alternative in result.others
-    }
+    return {(alternative.convention, alternative.metric): alternative.value for alternative in result.others}
 
 
 def test_trec_evals_own_value_beside_another_gain_or_denominator():

@@ -8,12 +8,8 @@ import pytest
 from rankgate.measurement.scoring import CONVENTIONS
 from support.command import assert_refused
 
-HEADPHONES_QRELS = (
-    "headphones 0 sony 3\nheadphones 0 jbl 2\nheadphones 0 stand 1\nheadphones 0 bose 3\n"
-)
-HEADPHONES_RUN = (
-    "headphones Q0 sony 1 3 esci\nheadphones Q0 jbl 2 2 esci\nheadphones Q0 stand 3 1 esci\n"
-)
+HEADPHONES_QRELS = "headphones 0 sony 3\nheadphones 0 jbl 2\nheadphones 0 stand 1\nheadphones 0 bose 3\n"
+HEADPHONES_RUN = "headphones Q0 sony 1 3 esci\nheadphones Q0 jbl 2 2 esci\nheadphones Q0 stand 3 1 esci\n"
 
 
 @pytest.fixture

@@ -23,12 +23,7 @@ LINEAR = (3 + 2 / log2(3) + 1 / 2) / (3 + 3 / log2(3) + 2 / 2)
 EXPONENTIAL = (7 + 3 / log2(3) + 1 / 2) / (7 + 7 / log2(3) + 3 / 2)
 
 # ties, a hole, a missed document, a query without relevant ones, a missing and an unknown query
-MANY = {
-    "1": {"a": 3.0, "b": 0.0, "c": 1.0},
-    "2": {"a": 1.0, "x": 2.0},
-    "3": {"z": 0.0},
-    "4": {"z": 1.0},
-}
+MANY = {"1": {"a": 3.0, "b": 0.0, "c": 1.0}, "2": {"a": 1.0, "x": 2.0}, "3": {"z": 0.0}, "4": {"z": 1.0}}
 RANKED = {
     "1": {"a": 8.0, "b": 8.0, "u": 8.0, "c": 7.0},
     "2": {"x": 3.0, "y": 2.0},
@@ -90,10 +85,7 @@ def test_where_all_stop_the_reason_is_the_error():
 @pytest.mark.parametrize("name", ["trec9", "esci", "note", "rre", "opensearch", "elasticsearch"])
 def test_steps_go_from_one_number_to_the_other_without_a_gap(name, metric):
     result = bridge(MANY, RANKED, metric, "trec", name)
-    ends = [
-        evaluate(MANY, RANKED, metric, convention).runs[0].means[metric]
-        for convention in ("trec", name)
-    ]
+    ends = [evaluate(MANY, RANKED, metric, convention).runs[0].means[metric] for convention in ("trec", name)]
     assert [result.before, result.after] == ends
     means = [result.before, *(step.after for step in result.steps)]
     assert [step.before for step in result.steps] == means[:-1]
@@ -186,14 +178,10 @@ def test_a_value_that_is_no_number():
 
 def test_a_run_is_read_once(tmp_path, monkeypatch):
     path = tmp_path / "a.run"
-    path.write_text(
-        "".join(f"{q} Q0 {d} 1 {s} t\n" for q, row in RANKED.items() for d, s in row.items())
-    )
+    path.write_text("".join(f"{q} Q0 {d} 1 {s} t\n" for q, row in RANKED.items() for d, s in row.items()))
     readings = []
     form = RunSource.formed
-    monkeypatch.setattr(
-        RunSource, "formed", lambda self, *args: readings.append(1) or form(self, *args)
-    )
+    monkeypatch.setattr(RunSource, "formed", lambda self, *args: readings.append(1) or form(self, *args))
     find_reported(MANY, path, "nDCG@10", "0.5")
     assert len(readings) == 1
 
@@ -211,9 +199,7 @@ def test_a_duplicate_is_an_error_only_where_the_convention_says_so(tmp_path):
 
 def test_results_of_two_conventions_are_not_put_together():
     first_scores = evaluate(MANY, RANKED, "AP")
-    second_scores = evaluate(
-        MANY, {"new": RANKED}, "AP", overridden("trec", ["ties=doc_id_asc", "AP.rel=2"])
-    )
+    second_scores = evaluate(MANY, {"new": RANKED}, "AP", overridden("trec", ["ties=doc_id_asc", "AP.rel=2"]))
     with raises("not-comparable", UsageError) as refused:
         first_scores.joined(second_scores)
     result = str(refused.value)

@@ -80,10 +80,6 @@ def test_the_command(tmp_path):
     result = CliRunner().invoke(reconcile_command, arguments, catch_exceptions=False).output
     assert "2 numbers under 4 conventions" in result
     assert "Gini.over: catalogue → shown" in result
-    result = (
-        CliRunner()
-        .invoke(reconcile_command, [*arguments, "--from", "trec", "--to", "evidently"])
-        .output
-    )
+    result = CliRunner().invoke(reconcile_command, [*arguments, "--from", "trec", "--to", "evidently"]).output
     assert "Gini.divisor: n → n-1\n" in result
     assert "moves" not in result

@@ -37,9 +37,7 @@ def test_all_are_listed_with_what_they_add(call, installed):
         ("report block", "concentration"),
         ("KPI", "deep_click_share"),
     }
-    assert {(*plugin["versions"], plugin["status"]) for plugin in listing["plugins"]} == {
-        ("1", "works")
-    }
+    assert {(*plugin["versions"], plugin["status"]) for plugin in listing["plugins"]} == {("1", "works")}
     assert all(plugin["place"].startswith(str(installed)) for plugin in listing["plugins"])
 
 
@@ -102,8 +100,7 @@ def test_a_block_is_added_to_a_report(call, installed, folder):
 def test_a_kpi_is_computed(call, installed, folder):
     rows = [("search", ""), ("click", "1"), ("click", "7"), ("click", "9")]
     lines = [
-        f"s1,u1,2026-01-05T10:00:0{i}Z,{kind},q1,shoes,d{i},{rank}"
-        for i, (kind, rank) in enumerate(rows)
+        f"s1,u1,2026-01-05T10:00:0{i}Z,{kind},q1,shoes,d{i},{rank}" for i, (kind, rank) in enumerate(rows)
     ]
     header = "session,user,at,kind,query_event_id,query,doc_id,rank"
     (folder / "log.csv").write_text("\n".join([header, *lines]))

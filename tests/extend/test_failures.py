@@ -84,18 +84,7 @@ def test_a_block_that_is_about_nothing_in_the_report_is_refused(run, folder, mon
         "from rankgate.extend import ReportBlock\n"
         "B = ReportBlock('mine', ('comparison',), lambda result: ['x'], title='mine')\n"
     )
-    arguments = (
-        "report",
-        *FILES,
-        "-m",
-        "RR",
-        "--add",
-        "mine",
-        "-o",
-        "r.html",
-        "--plugin",
-        "mine.py",
-    )
+    arguments = ("report", *FILES, "-m", "RR", "--add", "mine", "-o", "r.html", "--plugin", "mine.py")
     assert_refused(run(*arguments), "nothing-to-show")
 
 

@@ -27,9 +27,7 @@ def signature(value):
         function = inspect.isfunction(value)
         return str(inspect.signature(value)) if function else type(value).__name__
     field_types = (
-        {attribute.name: str(attribute.type) for attribute in fields(value)}
-        if is_dataclass(value)
-        else {}
+        {attribute.name: str(attribute.type) for attribute in fields(value)} if is_dataclass(value) else {}
     )
     methods = {name: member for name, member in vars(value).items() if inspect.isfunction(member)}
     public = {name: method for name, method in methods.items() if not name.startswith("_")}
@@ -69,9 +67,7 @@ def test_each_stable_point_has_a_page_and_an_example(point):
     assert any(point.group in entry_points for entry_points in groups)
 
 
-@pytest.mark.parametrize(
-    "page", sorted((ROOT / "docs" / "extend").glob("*.md")), ids=lambda page: page.stem
-)
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "extend").glob("*.md")), ids=lambda page: page.stem)
 def test_the_pages_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = doctest.testfile(str(page), module_relative=False)
@@ -98,13 +94,8 @@ def test_a_file_adds_to_several_points_for_one_call(run, tmp_path):
     assert json.loads(result.out)["runs"][0]["mean"] == {"RR": 1.0, "finds@1": 1.0}
     plugins = json.loads(run("plugins", "--plugin", plugin_file, "--format", "json").out)["plugins"]
     assert [
-        (plugin["adds"], plugin["names"])
-        for plugin in plugins
-        if plugin["plugin"] == str(plugin_file)
-    ] == [
-        ("metric", ["finds"]),
-        ("convention", ["house"]),
-    ]
+        (plugin["adds"], plugin["names"]) for plugin in plugins if plugin["plugin"] == str(plugin_file)
+    ] == [("metric", ["finds"]), ("convention", ["house"])]
     assert run(*arguments).code == 2  # only for one call
 
 

@@ -95,18 +95,8 @@ OF_ONE_FILE = [
         "query_id,text\n1,red shoe\n2,red shoes\n",
         ("warning", None, 2),
     ),
-    (
-        "query-twins",
-        CSV + "Fender,a,1\nfender,a,1\n",
-        CSV + "Fender,a,1\nfend,a,1\n",
-        ("note", None, 2),
-    ),
-    (
-        "empty-doc",
-        "query_id,doc_id,score\nq,,1\n",
-        "query_id,doc_id,score\nq,a,1\n",
-        ("error", 2, 1),
-    ),
+    ("query-twins", CSV + "Fender,a,1\nfender,a,1\n", CSV + "Fender,a,1\nfend,a,1\n", ("note", None, 2)),
+    ("empty-doc", "query_id,doc_id,score\nq,,1\n", "query_id,doc_id,score\nq,a,1\n", ("error", 2, 1)),
     ("ranked-twice", RUN + "1 Q0 a 3 7 x\n", RUN + "2 Q0 a 1 7 x\n", ("error", 3, 1)),
     ("no-score", RUN + "1 Q0 c 3 nan x\n1 Q0 d 4 - x\n", RUN, ("error", 3, 2)),
     (
@@ -261,12 +251,7 @@ OF_RATINGS = [
         rated(("q", "d", "a", 3), scale=Scale(0, 3)),
         1,
     ),
-    (
-        "rated-only",
-        FileContents(notes=(Note("documents that are rated only", 2),)),
-        FileContents(),
-        2,
-    ),
+    ("rated-only", FileContents(notes=(Note("documents that are rated only", 2),)), FileContents(), 2),
     ("seen", FileContents(notes=(Note("doublets", 3, ("x",)),)), FileContents(), 3),
 ]
 
@@ -353,9 +338,7 @@ def test_a_frame_with_a_grade_that_is_no_number():
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    ["1,c,\r1\n", "1,c\n", '1,"c"x,1,\n', "1,c,\xff\n"],
-    ids=["return", "few", "many", "bytes"],
+    "wrong", ["1,c,\r1\n", "1,c\n", '1,"c"x,1,\n', "1,c,\xff\n"], ids=["return", "few", "many", "bytes"]
 )
 def test_what_a_reader_refuses_is_an_error_here(tmp_path, wrong):
     """The rows with defects come from the reader itself, so that the two cannot differ."""
@@ -364,6 +347,4 @@ def test_what_a_reader_refuses_is_an_error_here(tmp_path, wrong):
     with pytest.raises(InputError) as refused:
         read_qrels(file)
     problems = validate([file]).problems
-    assert [(problem.check, problem.line) for problem in problems] == [
-        ("unreadable", refused.value.line)
-    ]
+    assert [(problem.check, problem.line) for problem in problems] == [("unreadable", refused.value.line)]

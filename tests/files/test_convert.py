@@ -50,9 +50,9 @@ def test_a_run_survives(tmp_path, run, name):
 
 def test_trec_is_written_as_it_was(tmp_path, run):
     convert(run, tmp_path / "a.run")
-    assert (tmp_path / "a.run").read_text() == RUN.replace(" 9 ", " 9.0 ").replace(
-        " 8 ", " 8.0 "
-    ).replace(" 3 ", " 3.0 ")
+    assert (tmp_path / "a.run").read_text() == RUN.replace(" 9 ", " 9.0 ").replace(" 8 ", " 8.0 ").replace(
+        " 3 ", " 3.0 "
+    )
 
 
 def test_ranks_follow_scores_and_lines_keep_their_order(tmp_path, run):
@@ -136,9 +136,7 @@ def test_a_run_goes_before_judgments_that_are_none(tmp_path):
     for name in ("a.csv", "a.parquet", "a.jsonl"):
         result = convert(tmp_path / "a.json", tmp_path / name)
         assert result.rows == {"runs": 2}
-        assert ("queries without judgments", 1) in [
-            (loss.what, loss.count) for loss in result.losses
-        ]
+        assert ("queries without judgments", 1) in [(loss.what, loss.count) for loss in result.losses]
         assert read_run(tmp_path / name).table["doc_id"].to_list() == ["d", "e"]
 
 
@@ -244,9 +242,7 @@ def lags(source, target, monkeypatch):
         patch.setattr(InputFile, "chunks", counted)
         convert(source, target)
     sizes = source.stat().st_size, target.stat().st_size
-    return [
-        (read_bytes / sizes[0], written_bytes / sizes[1]) for read_bytes, written_bytes in progress
-    ]
+    return [(read_bytes / sizes[0], written_bytes / sizes[1]) for read_bytes, written_bytes in progress]
 
 
 def test_a_long_run_is_written_while_it_is_read(tmp_path, long, monkeypatch):

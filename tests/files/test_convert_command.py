@@ -66,10 +66,7 @@ def test_all_commands_take_a_named_format(run, small, tmp_path):
     run("convert", small[0], tmp_path / "q.csv")
     result = run("eval", f"csv:{tmp_path / 'q.csv'}", f"trec:{small[1]}", "-m", "AP")
     assert result.code == 0
-    assert (
-        result.out.replace("judgments q,", "judgments small,")
-        == run("eval", *small, "-m", "AP").out
-    )
+    assert result.out.replace("judgments q,", "judgments small,") == run("eval", *small, "-m", "AP").out
 
 
 def test_the_table_of_formats(run):

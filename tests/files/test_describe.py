@@ -23,11 +23,7 @@ def test_judgments():
     assert (summary.queries, summary.judgments, summary.documents) == (2, 4, 3)
     assert summary.grades == ((0.0, 3), (3.0, 1))
     assert summary.without_positive == 1
-    assert (summary.per_query.least, summary.per_query.median, summary.per_query.most) == (
-        1,
-        2.0,
-        3,
-    )
+    assert (summary.per_query.least, summary.per_query.median, summary.per_query.most) == (1, 2.0, 3)
     assert summary.sha256 == read_qrels(QRELS).sha256
     assert (result.format, result.sha256) == ("memory", "")
 

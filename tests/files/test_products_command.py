@@ -17,11 +17,7 @@ JUDGMENTS = {
             "queries": [
                 {
                     "placeholders": {"$query": "notebook"},
-                    "relevant_documents": {
-                        "1": {"gain": 3},
-                        "2": {"gain": 1},
-                        "3": {"gain": 0},
-                    },
+                    "relevant_documents": {"1": {"gain": 3}, "2": {"gain": 1}, "3": {"gain": 0}},
                 }
             ]
         }
@@ -74,10 +70,7 @@ def test_all_are_judgments_and_runs(run, tmp_path, name, snapshot):
     ranked.write_text(json.dumps(SNAPSHOT) if snapshot else RUN)
     result = run("eval", tmp_path / name, ranked, "-m", "AP", "-m", "RR", "--format", "json")
     assert result.code == 0, result.err
-    assert json.loads(result.out)["runs"][0]["mean"] == {
-        "AP": pytest.approx((1 + 2 / 3) / 2),
-        "RR": 1,
-    }
+    assert json.loads(result.out)["runs"][0]["mean"] == {"AP": pytest.approx((1 + 2 / 3) / 2), "RR": 1}
 
 
 def test_the_report_of_a_conversion_names_what_was_seen_and_lost(run, tmp_path):

@@ -46,11 +46,7 @@ JUDGMENTS = {
     f"{PACK}core17.txt.gz": ("trec", 50, 30030),
     f"{PACK}bright-biology.txt.gz": ("trec", 103, 372),
     f"{PACK}microblog2011.txt.gz": ("trec", 49, 60129),
-    "rag25-human-vs-llm/qrels.rag25.test.txt.gz": (
-        "trec",
-        22,
-        {0: 3619, 1: 1499, 2: 3760, 3: 1318, 4: 88},
-    ),
+    "rag25-human-vs-llm/qrels.rag25.test.txt.gz": ("trec", 22, {0: 3619, 1: 1499, 2: 3760, 3: 1318, 4: 88}),
     "rag25-human-vs-llm/qrels.rag25.test-umbrela2.txt.gz": (
         "trec",
         22,
@@ -60,11 +56,7 @@ JUDGMENTS = {
     "esci-us/art_judgments.llm.json.gz": ("opensearch-judgments", 27, 1080),
     "chorus-electronics/Chorus_Electronics_basic.csv": ("quepid-csv", 2, 207),
     "chorus-electronics/Broad_Query_Set_rated.csv": ("quepid-csv", 135, BROAD),
-    "tmdb-title-judgments/title_judgments.txt": (
-        "quepid-ltr",
-        40,
-        {0: 1098, 1: 162, 2: 33, 3: 51, 4: 46},
-    ),
+    "tmdb-title-judgments/title_judgments.txt": ("quepid-ltr", 40, {0: 1098, 1: 162, 2: 33, 3: 51, 4: 46}),
     "lightgbm-lambdarank/rank.train.gz": ("svmlight", 201, 3005),
     "lightgbm-lambdarank/rank.test.gz": ("svmlight", 50, 768),
     "products/chorus/Broad_Query_Set_rated.csv": ("quepid-csv", 135, BROAD),
@@ -150,12 +142,7 @@ def test_a_book_s_ratings(shared):
     """2,420 pairs, 137 queries, 1,942 judgements, 13 judges, 562 pairs with two equal grades."""
     book = shared / "products" / "quepid" / "haystack_rating_party_book.json"
     ratings = describe(book).files[0].ratings
-    assert (ratings.ratings, ratings.raters, ratings.queries, ratings.shared) == (
-        1942,
-        13,
-        137,
-        562,
-    )
+    assert (ratings.ratings, ratings.raters, ratings.queries, ratings.shared) == (1942, 13, 137, 562)
     problems = validate(book).problems
     assert named(problems)["copied-ratings"].count == 562
     seen_counts = [problem.count for problem in problems if problem.check == "seen"]
@@ -217,9 +204,7 @@ def test_cranfield_s_own_file_of_queries(shared, file):
 
 def test_cranfield_s_own_run_is_numbered_like_its_judgments(shared):
     folder = shared / "cranfield"
-    problems = named(
-        validate(folder / "runs" / "bm25.run.gz", folder / "cranqrel.trec.txt").problems
-    )
+    problems = named(validate(folder / "runs" / "bm25.run.gz", folder / "cranqrel.trec.txt").problems)
     assert "numbering" not in problems
     assert problems["stray-grade"].line == 316
 
@@ -227,9 +212,7 @@ def test_cranfield_s_own_run_is_numbered_like_its_judgments(shared):
 def test_cranfield_s_scale_begins_with_the_best(shared):
     """Code 1 is a complete answer, 4 of minimum interest."""
     folder = shared / "cranfield"
-    problems = named(
-        validate(folder / "runs" / "bm25.run.gz", folder / "smart" / "cranqrel").problems
-    )
+    problems = named(validate(folder / "runs" / "bm25.run.gz", folder / "smart" / "cranqrel").problems)
     assert problems["reversed-scale"].severity == "note"
     assert problems["grades-against-ranks"].severity == "warning"
     assert problems["negative-grade"].count == 225
@@ -255,9 +238,7 @@ def test_cacm_s_documents_are_numbered_with_zeros_in_the_runs_only(shared):
     result = validate(folder / "runs" / "bm25.run.gz", folder / "qrels.cacm.txt").problems
     problem = named(result)["documents-spelled"]
     assert problem.count == len(short) == 46
-    assert (
-        problem.example == f"'{min(short)}' in the judgments, 'CACM-0{min(short)[5:]}' in the run"
-    )
+    assert problem.example == f"'{min(short)}' in the judgments, 'CACM-0{min(short)[5:]}' in the run"
 
 
 def test_esci_s_gains_are_no_grades(shared):

@@ -132,9 +132,7 @@ def test_cranfield_cut_anew(shared, size, lap):
         for query, grades in qrels.items()
         for name, grade in known(grades, spans).items()
     }
-    assert sum(actual_grades.get(pair) == grade for pair, grade in expected.items()) >= 0.95 * len(
-        expected
-    )
+    assert sum(actual_grades.get(pair) == grade for pair, grade in expected.items()) >= 0.95 * len(expected)
     for (query, name), grade in actual_grades.items():
         shares = {doc: share for doc, (share, _) in spans[name].items() if doc in qrels[query]}
         if grade > 0:
@@ -173,9 +171,9 @@ def test_a_judged_document_without_a_text_is_lost_and_named():
 
 
 PASSAGE = (
-    "the software is provided as is without any warranty of merchantability or fitness for a "
-    "particular purpose and in no event shall the authors be liable for any claim damages or other "
-    "liability arising from the software"
+    "the software is provided as is without any warranty of merchantability or fitness for a particular "
+    "purpose and in no event shall the authors be liable for any claim damages or other liability arising "
+    "from the software"
 )
 PHRASE = "without any warranty of merchantability or fitness for a particular purpose"
 

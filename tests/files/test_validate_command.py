@@ -45,9 +45,7 @@ def test_warnings_exit_with_0(run, small):
     assert result.code == 0
     assert "1 of 4 judged queries is not in the run [queries-in-common]" in result.out
     assert "1 of 4 queries of the run without judgments" in result.out
-    assert "without a document of a positive grade" in result.out.replace("\n", " ").replace(
-        "  ", ""
-    )
+    assert "without a document of a positive grade" in result.out.replace("\n", " ").replace("  ", "")
     assert result.out.startswith("2 warnings, 2 notes\n")
     assert max(len(line) for line in result.out.splitlines() if line[0:1] != "/") <= 80
 
@@ -76,8 +74,7 @@ def test_for_programs(run, wrong):
         "what": "1 row judging a document again for the same query, 1 document with another grade",
         "count": 1,
         "example": "query 1, document a",
-        "mend": "remove all but one of them; rankgate resolve does that for ratings of several "
-        "people",
+        "mend": "remove all but one of them; rankgate resolve does that for ratings of several people",
     }
 
 
@@ -88,9 +85,7 @@ def test_for_pages(run, wrong):
     assert page[3].startswith("| error | line 2: 1 row judging a document again")
 
 
-@pytest.mark.parametrize(
-    "content", [b"\x00\x01\x02\x03" * 99, b"", b"{", b"1 0 \xff 1\n", b"x,y\n1"]
-)
+@pytest.mark.parametrize("content", [b"\x00\x01\x02\x03" * 99, b"", b"{", b"1 0 \xff 1\n", b"x,y\n1"])
 def test_what_cannot_be_read_is_an_error_in_the_list(run, tmp_path, content):
     path = tmp_path / "x"
     path.write_bytes(content)

@@ -43,13 +43,7 @@ def test_a_result_can_be_put_into_a_report(run, runs, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "words",
-    [
-        ("--format", "json"),
-        ("--to", "quepid-book"),
-        ("--weights", "1;2"),
-        ("-o", "fused.pdf"),
-    ],
+    "words", [("--format", "json"), ("--to", "quepid-book"), ("--weights", "1;2"), ("-o", "fused.pdf")]
 )
 def test_bad_words_end_with_2_and_write_nothing(run, runs, words):
     result = run("fuse", *runs, *words)

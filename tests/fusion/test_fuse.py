@@ -32,9 +32,7 @@ def test_a_document_of_one_run_and_queries_of_one_run_are_kept():
         ("q1", "b", 1 / 62),
         ("q2", "d", 1 / 61),
     ]
-    assert [(notice.code, notice.subject) for notice in fused.notices] == [
-        ("missing-queries", "run1")
-    ]
+    assert [(notice.code, notice.subject) for notice in fused.notices] == [("missing-queries", "run1")]
 
 
 def test_depth_and_keep_cut_lists_before_and_after():
@@ -63,9 +61,7 @@ def test_a_trained_method_trusts_the_better_run(method):
 def test_judgments_of_a_query_never_decide_its_own_list():
     """Other judgments of one fold change only the lists of the other folds."""
     qrels, runs = world(queries=12)
-    table_before = rankgate.fuse(
-        runs, "posfuse", learning=rankgate.FusionLearning(qrels, folds=12)
-    ).run.table
+    table_before = rankgate.fuse(runs, "posfuse", learning=rankgate.FusionLearning(qrels, folds=12)).run.table
     flipped_qrels = qrels | {"q3": {doc: 1 - grade for doc, grade in qrels["q3"].items()}}
     table_after = rankgate.fuse(
         runs, "posfuse", learning=rankgate.FusionLearning(flipped_qrels, folds=12)
@@ -141,9 +137,7 @@ def test_a_collection_says_how_judgments_are_read():
         for doc, grade in docs.items()
     ]
     grades = {row["label"]: float(row["label"].split()[1]) for row in rows}
-    shop = rankgate.Collection(
-        pl.DataFrame(rows), columns="query=term,doc=sku,grade=label", grades=grades
-    )
+    shop = rankgate.Collection(pl.DataFrame(rows), columns="query=term,doc=sku,grade=label", grades=grades)
     first, second = (
         rankgate.fuse(runs, "linear", learning=rankgate.FusionLearning(judged, tune=True))
         for judged in (qrels, shop)

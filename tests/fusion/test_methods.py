@@ -69,9 +69,7 @@ def test_scores_equal_those_of_ranx(key):
         judged = [(q, d, g) for q, docs in RANX["qrels"].items() for d, g in docs.items()]
         schema = {"query_id": pl.String, "doc_id": pl.String, "grade": pl.Float64}
         table = pl.DataFrame(judged, schema, orient="row")
-        trained = METHODS[name].learned(
-            TrainingData.from_lists(fusion.runs, numbered, table, 1), parameters
-        )
+        trained = METHODS[name].learned(TrainingData.from_lists(fusion.runs, numbered, table, 1), parameters)
     setting = Setting(parameters, WEIGHTS if peer_name in WEIGHTED else None)
     expected = {(q, d): s for q, docs in RANX["fused"][key].items() for d, s in docs.items()}
     assert values(fusion.fuse(setting, trained).table) == pytest.approx(expected, abs=1e-10)
@@ -90,9 +88,7 @@ SLOW = {  # of scores and ranks of the runs that have the document
     "rbc": lambda _s, n: sum(0.2 * 0.8 ** (rank - 1) for rank in n),
 }
 
-lists = st.dictionaries(
-    st.sampled_from("abcdefgh"), st.integers(-4, 4).map(float), min_size=1, max_size=6
-)
+lists = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(-4, 4).map(float), min_size=1, max_size=6)
 systems = st.lists(
     st.dictionaries(st.sampled_from(["q1", "q2", "q3"]), lists, min_size=1), min_size=2, max_size=4
 )
@@ -150,9 +146,7 @@ def test_a_normalisation_keeps_the_order_and_its_range(name, docs):
 def test_a_normalisation_by_median_is_not_moved_by_an_outlier():
     plain = {"q": {"a": 3.0, "b": 2.0, "c": 1.0, "d": 0.0, "e": -1.0}}
     spiked = {"q": plain["q"] | {"a": 1e9}}
-    tables = [
-        fuser([run, run], "combmax", "robust")[0].fuse(Setting({})).table for run in (plain, spiked)
-    ]
+    tables = [fuser([run, run], "combmax", "robust")[0].fuse(Setting({})).table for run in (plain, spiked)]
     assert values(tables[0])["q", "b"] == values(tables[1])["q", "b"] == pytest.approx(1 / 1.4826)
 
 
@@ -169,9 +163,7 @@ def test_blocks_do_not_change_scores(monkeypatch):
         {f"q{q}": {f"d{d}": float(rng.random()) for d in rng.choice(40, 20)} for q in range(30)}
         for _ in range(3)
     ]
-    expected = {
-        name: rankgate.fuse(runs, name) for name in ("rrf", "combmed", "borda", "condorcet")
-    }
+    expected = {name: rankgate.fuse(runs, name) for name in ("rrf", "combmed", "borda", "condorcet")}
     monkeypatch.setattr("rankgate.measurement.fusion.candidate_blocks._ROWS_OF_BLOCK", 100)
     for name, fused in expected.items():
         assert fused.run.table.equals(rankgate.fuse(runs, name).run.table), name

@@ -14,17 +14,13 @@ import pytest
 from rankgate.decisions.gating.commands import gate_command as gate
 
 ACTION = Path(__file__).resolve().parents[2] / "action.yml"
-POLICY = (
-    '[gate]\nholes = "ignore"\n[[rules]]\nkind = "noninferiority"\nmetric = "P@1"\nmargin = 0.1\n'
-)
+POLICY = '[gate]\nholes = "ignore"\n[[rules]]\nkind = "noninferiority"\nmetric = "P@1"\nmargin = 0.1\n'
 
 
 def script(step):
     """What a step runs."""
     match = re.search(
-        rf"    - id: {step}\n.*?      run: \|\n((?:        [^\n]*\n|\n)+)",
-        ACTION.read_text(),
-        re.DOTALL,
+        rf"    - id: {step}\n.*?      run: \|\n((?:        [^\n]*\n|\n)+)", ACTION.read_text(), re.DOTALL
     )
     return textwrap.dedent(match[1])
 
@@ -39,21 +35,12 @@ def inputs_of(step):
 
 def acted(folder, step="gate", **inputs):
     """Run a step with these inputs, as a runner would."""
-    output_paths = {
-        name: str(folder / name.lower()) for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")
-    }
+    output_paths = {name: str(folder / name.lower()) for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     names = dict.fromkeys(inputs_of(step), "")
     temporary = folder.with_name(f"{folder.name}-runner")
     temporary.mkdir(exist_ok=True)
-    env = {
-        **os.environ,
-        **names,
-        **output_paths,
-        "PATH": path,
-        "RUNNER_TEMP": str(temporary),
-        **inputs,
-    }
+    env = {**os.environ, **names, **output_paths, "PATH": path, "RUNNER_TEMP": str(temporary), **inputs}
     process = subprocess.run(
         ["bash", "-eo", "pipefail", "-c", script(step)],
         env=env,
@@ -63,8 +50,7 @@ def acted(folder, step="gate", **inputs):
         check=False,
     )
     result = {
-        name: Path(file).read_text() if Path(file).exists() else ""
-        for name, file in output_paths.items()
+        name: Path(file).read_text() if Path(file).exists() else "" for name, file in output_paths.items()
     }
     return process, result["GITHUB_OUTPUT"], result["GITHUB_STEP_SUMMARY"]
 
@@ -112,9 +98,7 @@ def test_the_step_ends_as_the_gate_does(data, candidate, code, verdict):
 
 @pytest.mark.bash
 def test_wrong_input_is_2_with_an_annotation_and_a_summary(data):
-    process, output, summary = acted(
-        data, QRELS="no%\nne", BASELINE="right.run", CANDIDATE="same.run"
-    )
+    process, output, summary = acted(data, QRELS="no%\nne", BASELINE="right.run", CANDIDATE="same.run")
     assert (process.returncode, output) == (2, "exit-code=2\n")
     (line,) = process.stdout.splitlines()
     assert line.startswith("::error title=rankgate::rankgate: no%25")
@@ -270,12 +254,7 @@ def test_the_log_of_looks_is_restored_before_the_gate_and_kept_after_a_fail_too(
     text = ACTION.read_text()
     restore, merge, gate_, keep = (
         text.index(fragment)
-        for fragment in (
-            "actions/cache/restore@",
-            "- id: merge",
-            "- id: gate",
-            "actions/cache/save@",
-        )
+        for fragment in ("actions/cache/restore@", "- id: merge", "- id: gate", "actions/cache/save@")
     )
     assert restore < merge < gate_ < keep
     assert "key: ${{ steps.restore.outputs.cache-primary-key }}" in text[keep:]

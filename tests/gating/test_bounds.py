@@ -28,9 +28,7 @@ def test_without_spread_nothing_passes_by_an_interval_of_no_width(interval):
 
 def test_without_spread_many_queries_pass_as_far_as_unseen_ones_may_matter():
     # rule of three: 30 equal values leave room for 1 − 0.05^(1/30) = 9.5 % of others, 300 for 1 %
-    small_sample, large_sample = (
-        check_bound(np.full(n, 0.0144), -0.02, Terms(), GAINS) for n in (30, 300)
-    )
+    small_sample, large_sample = (check_bound(np.full(n, 0.0144), -0.02, Terms(), GAINS) for n in (30, 300))
     assert (small_sample.status, large_sample.status) == ("inconclusive", "pass")
 
 
@@ -57,9 +55,7 @@ def test_no_values_lie_outside_of_a_guaranteed_range():
         check_bound(np.linspace(0, 2, 30), 0.1, Terms(interval="guaranteed"))
 
 
-@pytest.mark.parametrize(
-    ("interval", "anytime"), [("t", False), ("t", True), ("guaranteed", False)]
-)
+@pytest.mark.parametrize(("interval", "anytime"), [("t", False), ("t", True), ("guaranteed", False)])
 def test_many_samples_are_decided_as_each_is(interval, anytime):
     table = np.random.default_rng(2).normal(0.0, 0.05, (60, 30)).clip(-1, 1)
     terms = Terms(alpha=0.2, tests=2, interval=interval, anytime=anytime)

@@ -59,24 +59,18 @@ def test_five_copies_of_each_query_decide_what_one_decides(decided, interval):
     single, copies = decided(SINGLE, None, interval), decided(COPIES, _tags(CODES), interval)
     (first,), (second,) = single.rules, copies.rules
     assert (second.outcome.n, second.outcome.status) == (30, first.outcome.status)
-    assert (second.outcome.low, second.outcome.high) == pytest.approx(
-        (first.outcome.low, first.outcome.high)
-    )
+    assert (second.outcome.low, second.outcome.high) == pytest.approx((first.outcome.low, first.outcome.high))
     assert second.outcome.low < decided(COPIES, None, interval).rules[0].outcome.low
     assert any("150 queries are 30 clusters" in note for note in copies.notes)
 
 
-@pytest.mark.parametrize(
-    "test", ["t", "randomization", Test(interval="bca"), Test(interval="simultaneous")]
-)
+@pytest.mark.parametrize("test", ["t", "randomization", Test(interval="bca"), Test(interval="simultaneous")])
 def test_compare_counts_clusters(test):
     single = compare(read_scores(*_scores(SINGLE)), metrics="nDCG@10", test=test).metrics
     tags = _tags(CODES)
     copies = compare(read_scores(*_scores(COPIES), tags=tags), metrics="nDCG@10", test=test)
     names = ["n", "delta", "low", "high", "p_raw", "wins"]
-    assert copies.metrics.select(names).row(0) == pytest.approx(
-        single.select(names).row(0), abs=0.01
-    )
+    assert copies.metrics.select(names).row(0) == pytest.approx(single.select(names).row(0), abs=0.01)
     assert len(copies.only.queries) == 150
 
 
@@ -202,9 +196,7 @@ def test_compare_with_a_model_counts_clusters():
         runs = [table(grades + errors) for errors in noise[:2]]
         ids = [f"{row}.{copy}" for row in range(60) for copy in range(copies)]
         tags = pl.DataFrame({"query_id": ids, "cluster": [i.partition(".")[0] for i in ids]})
-        collection = Collection(
-            table(grades, people), predicted=table(model), sample="random", tags=tags
-        )
+        collection = Collection(table(grades, people), predicted=table(model), sample="random", tags=tags)
         return compare(collection, *runs, ["nDCG@5"]).only
 
     single, copies = inputs(1), inputs(4)

@@ -14,9 +14,7 @@ from rankgate.measurement.scoring.presets import chosen_convention
 from support.wording import raises
 
 QRELS = {f"q{i:02}": {"good": 1, "bad": 0} for i in range(12)}
-LONG = {
-    query: {"good": 9.0, "bad": 8.0, **{f"d{i}": 7 - i / 10 for i in range(12)}} for query in QRELS
-}
+LONG = {query: {"good": 9.0, "bad": 8.0, **{f"d{i}": 7 - i / 10 for i in range(12)}} for query in QRELS}
 
 
 def ended(rule, candidate=LONG, head=""):
@@ -32,10 +30,7 @@ def order(above, below):
 def test_what_stands_above_passes_and_what_does_not_fails():
     assert ended(order("good", "bad")).status == "pass"
     result = ended(order("bad", "good"))
-    assert (result.status, result.next) == (
-        "fail",
-        "look at it side by side (rankgate compare --query q03)",
-    )
+    assert (result.status, result.next) == ("fail", "look at it side by side (rankgate compare --query q03)")
     assert result.reason == "for q03 bad is at rank 2 and good is at rank 1; bad must be above"
 
 
@@ -88,8 +83,7 @@ def test_states_are_counted_of_so_many():
         "3 of the candidate's 12 queries (25.0%) were not run, 0 of the baseline's 12 (0.0%); at"
     )
     assert (
-        ended('kind = "states"\nstate = "not_run"\nat_most = 0.25', partial_run, policy_head).status
-        == "pass"
+        ended('kind = "states"\nstate = "not_run"\nat_most = 0.25', partial_run, policy_head).status == "pass"
     )
 
 
@@ -101,17 +95,14 @@ TAGS = pl.DataFrame({"query_id": list(QRELS), "band": ["head"] * 6 + ["tail"] * 
 def sliced(rule, candidate, baseline=LONG, head="", band="tail"):
     text = f"[gate]\nholes = 'ignore'\n{head}\n[[rules]]\n{rule}\nslice = 'band={band}'"
     return (
-        gate(Collection(QRELS, tags=TAGS), baseline, candidate, parse_policy(text, "policy"))
-        .rules[0]
-        .outcome
+        gate(Collection(QRELS, tags=TAGS), baseline, candidate, parse_policy(text, "policy")).rules[0].outcome
     )
 
 
 def test_what_is_judged_and_seen_of_a_slice():
     """If the tail shows an unjudged document first, only a rule on the tail detects it."""
     changed_run = {
-        query: {"new": 10.0, **ranked} if query > "q05" else ranked
-        for query, ranked in LONG.items()
+        query: {"new": 10.0, **ranked} if query > "q05" else ranked for query, ranked in LONG.items()
     }
     judged = 'kind = "judged"\nk = 1\nat_least = 0.5'
     assert ended(judged, changed_run).status == "pass"
@@ -168,8 +159,8 @@ def test_states_are_counted_of_a_slice():
     result = sliced(rule, partial_run, head=policy_head)
     assert (result.status, result.n) == ("fail", 6)
     assert result.reason == (
-        "3 of the candidate's 6 queries for band=tail (50.0%) were not run, 0 of the baseline's 6 "
-        "(0.0%); at most 25% may"
+        "3 of the candidate's 6 queries for band=tail (50.0%) were not run, 0 of the baseline's 6 (0.0%); at "
+        "most 25% may"
     )
     result = sliced(rule, partial_run, head=policy_head, band="body")
     assert (result.status, result.n) == ("inconclusive", 0)

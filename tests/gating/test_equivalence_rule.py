@@ -66,10 +66,7 @@ def test_a_relative_margin_is_a_share_of_the_baseline():
         absolute, relative = (
             outcome(spread(mean), more=margin) for margin in ("margin = 0.05", "relative = 0.1")
         )
-        assert (absolute.status, absolute.margin) == (
-            relative.status,
-            pytest.approx(relative.margin),
-        )
+        assert (absolute.status, absolute.margin) == (relative.status, pytest.approx(relative.margin))
         assert (absolute.low, absolute.high) == pytest.approx((relative.low, relative.high))
 
 
@@ -152,9 +149,7 @@ def test_slices_keep_their_numbers_of_queries():
     qrels = {query: {"a": 1, "b": 0} for query in tags["query_id"]}
     rng = np.random.default_rng(3)
     old, new = ({query: {"a": float(rng.random()), "b": 0.5} for query in qrels} for _ in range(2))
-    rule = (
-        "[[rules]]\nid = '{0}'\nkind = 'floor'\nmetric = 'RR'\nat_least = 0.4\nslice = 'part={0}'\n"
-    )
+    rule = "[[rules]]\nid = '{0}'\nkind = 'floor'\nmetric = 'RR'\nat_least = 0.4\nslice = 'part={0}'\n"
     policy = parse_policy(rule.format("x") + rule.format("y"), "p")
     flip_rate = gate(Collection(qrels, tags=tags), old, new, policy).again
     assert set(flip_rate.rules) == {"x", "y"}

@@ -14,11 +14,7 @@ from scipy.stats import t as student
 from rankgate.decisions.gating.decide import decide
 from rankgate.decisions.gating.policy import parse_policy
 from rankgate.decisions.gating.saved.baseline_file import LookNumber
-from rankgate.measurement.stats.mean_intervals import (
-    corrected_skewness,
-    guarded_interval,
-    skewness,
-)
+from rankgate.measurement.stats.mean_intervals import corrected_skewness, guarded_interval, skewness
 from support.comparisons import compared, spread
 from support.wording import assert_wording
 
@@ -76,9 +72,7 @@ def test_what_is_not_pinned_is_not_corrected():
     assert low_of(0, policy, delta) == pytest.approx(bound(delta, 0.05), abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("mean", "says"), [(0.02, "pass"), (-0.045, "inconclusive"), (-0.2, "fail")]
-)
+@pytest.mark.parametrize(("mean", "says"), [(0.02, "pass"), (-0.045, "inconclusive"), (-0.2, "fail")])
 def test_the_interval_decides_against_the_margin(mean, says):
     policy = parse_policy(POLICY.format(looks=""), "p.toml")
     assert decide(compared(spread(mean)), policy).verdict == says
@@ -96,8 +90,7 @@ def test_a_false_pass_at_the_margin_is_no_more_frequent_than_alpha():
     policy = parse_policy(POLICY.format(looks=""), "p.toml")
     generator = np.random.default_rng(7)
     passed = sum(
-        decide(compared(generator.normal(-0.05, 0.1, 30)), policy).verdict == "pass"
-        for _ in range(300)
+        decide(compared(generator.normal(-0.05, 0.1, 30)), policy).verdict == "pass" for _ in range(300)
     )
     assert passed / 300 <= 0.05 + 3 * sqrt(0.05 * 0.95 / 300)
 
@@ -137,8 +130,6 @@ def test_a_rule_that_warns_decides_nothing():
 def test_losses_that_are_skewed_take_the_promise_back():
     policy = parse_policy(POLICY.format(looks=""), "p.toml")
     few_great_losses = np.array([0.01] * 36 + [-0.5] * 4)
-    losses, gains = (
-        decide(compared(d), policy).notes for d in (few_great_losses, -few_great_losses)
-    )
+    losses, gains = (decide(compared(d), policy).notes for d in (few_great_losses, -few_great_losses))
     (warning,) = set(losses) - set(gains)
     assert_wording(warning)

@@ -13,12 +13,7 @@ from rankgate.decisions.gating.policy import parse_policy
 
 QUERIES = [f"q{i:02}" for i in range(60)]
 HOLED = QUERIES[:20]
-TAGS = pl.DataFrame(
-    {
-        "query_id": QUERIES,
-        "part": ["holed"] * 20 + ["whole"] * 40,
-    }
-)
+TAGS = pl.DataFrame({"query_id": QUERIES, "part": ["holed"] * 20 + ["whole"] * 40})
 
 
 def outcome(rule, head="", *, candidate="y"):
@@ -57,9 +52,7 @@ def test_a_slice_is_checked_by_its_own_queries():
     """At least 0.2: clear over all queries, but 20 of them show only unjudged documents."""
     rule = 'kind = "floor"\nat_least = 0.2\nby = "mean"\n'
     everywhere = outcome(rule)
-    complete, holed = (
-        outcome(f'{rule}slice = "part={slice_name}"') for slice_name in ("whole", "holed")
-    )
+    complete, holed = (outcome(f'{rule}slice = "part={slice_name}"') for slice_name in ("whole", "holed"))
     assert (everywhere.status, complete.status) == ("pass", "pass")
     assert holed.status == "inconclusive"
     assert "(the value could be from 0.0000 to +1.0000)" in holed.reason
@@ -70,9 +63,7 @@ def test_a_floor_sees_holes(by):
     result = outcome(f'kind = "floor"\nat_least = 0.4\nby = "{by}"', "alpha = 0.3")
     assert result.status == "inconclusive"
     assert ("judging" in result.reason) == (by == "mean" or "below" in result.reason)
-    assert (
-        outcome('kind = "floor"\nat_least = 0.4\nby = "mean"', "holes = 'ignore'").status == "fail"
-    )
+    assert outcome('kind = "floor"\nat_least = 0.4\nby = "mean"', "holes = 'ignore'").status == "fail"
 
 
 def test_what_can_hardly_flip_is_decided():

@@ -61,8 +61,7 @@ def place(here):
 
 
 @pytest.mark.parametrize(
-    ("name", "code", "word"),
-    [("same", 0, "PASS"), ("worse", 1, "FAIL"), ("unclear", 3, "INCONCLUSIVE")],
+    ("name", "code", "word"), [("same", 0, "PASS"), ("worse", 1, "FAIL"), ("unclear", 3, "INCONCLUSIVE")]
 )
 @pytest.mark.usefixtures("place")
 def test_the_exit_code_is_the_verdict(run, name, code, word):
@@ -186,11 +185,7 @@ def test_a_saved_noise_floor_is_kept(run):
 @pytest.mark.parametrize(
     ("change", "code", "line"),
     [
-        (
-            ("rankgate.toml", POLICY.replace("margin = 0.05", "margn = 0.05")),
-            "invalid-policy",
-            5,
-        ),
+        (("rankgate.toml", POLICY.replace("margin = 0.05", "margn = 0.05")), "invalid-policy", 5),
         (("rankgate.toml", POLICY.replace("0.05", "-1")), "invalid-policy", 5),
         (("same.run", ranked([1] * 39, "same")), "values-differ", None),
         (("same.run", "q0 Q0 good 1 nan t\n"), "not-a-number", 1),
@@ -204,11 +199,7 @@ def test_what_is_wrong_is_reported_with_its_place(run, place, change, code, line
 
 @pytest.mark.parametrize(
     ("pair", "code"),
-    [
-        (("RMITBM1", "OHSU_RUN2"), 0),
-        (("OHSU_RUN2", "RMITBM1"), 1),
-        (("CSIROmedNIR", "OHSU_RUN2"), 3),
-    ],
+    [(("RMITBM1", "OHSU_RUN2"), 0), (("OHSU_RUN2", "RMITBM1"), 1), (("CSIROmedNIR", "OHSU_RUN2"), 3)],
 )
 @pytest.mark.usefixtures("here")
 def test_pairs_of_trec_covid(run, shared, pair, code):
@@ -242,12 +233,7 @@ def test_every_look_is_logged_and_the_same_run_is_the_same_look(run, place):
     baseline_bytes = (place / "rankgate/baselines/main.json").read_bytes()
     assert [looks(run, name) for name in ("same", "worse", "same", "unclear")] == [1, 2, 1, 3]
     lines = (place / "rankgate/baselines/main.looks.jsonl").read_text().splitlines()
-    assert [json.loads(line)["verdict"] for line in lines] == [
-        "pass",
-        "fail",
-        "pass",
-        "inconclusive",
-    ]
+    assert [json.loads(line)["verdict"] for line in lines] == ["pass", "fail", "pass", "inconclusive"]
     assert (place / "rankgate/baselines/main.json").read_bytes() == baseline_bytes
     assert looks(run, "old", "--no-log") == 4
     assert looks(run, "old", "--no-log") == 4
@@ -293,9 +279,7 @@ def test_a_candidate_with_more_queries_is_the_same_candidate(run, place):
         (place / "some.txt").write_text("".join(f"q{i} 0 good 1\n" for i in range(count)))
         run("baseline", "save", "main", "some.txt", "old.run", "-m", "RR", "--force")
         verdict = json.loads(run("gate", "some.txt", "main", f"{name}.run", "--format", "json").out)
-        result += [
-            (verdict["looks"], note) for note in verdict["notes"] if "at these queries" in note
-        ]
+        result += [(verdict["looks"], note) for note in verdict["notes"] if "at these queries" in note]
     assert [look for look, _ in result] == [1, 2, 3, 4]
     assert [note[:19] for _, note in result] == [
         "candidate 1, look 1",

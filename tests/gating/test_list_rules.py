@@ -32,16 +32,12 @@ WIDE = shown(lambda u: [(u + 8 * j) % ITEMS for j in range(5)])
 HALF = shown(lambda u: range(5) if u % 2 else [(u + 8 * j) % ITEMS for j in range(5)])
 RNG = np.random.default_rng(3)
 PULL = (1 + np.arange(ITEMS)) ** -0.8
-DRAWN = [
-    shown(lambda _: RNG.choice(ITEMS, 5, replace=False, p=PULL / PULL.sum())) for _ in range(2)
-]
+DRAWN = [shown(lambda _: RNG.choice(ITEMS, 5, replace=False, p=PULL / PULL.sum())) for _ in range(2)]
 
 
 def rule(kind, metric, **says):
     lines = [f'[[rules]]\nid = "r"\nkind = "{kind}"\nmetric = "{metric}"']
-    return "\n".join(
-        [*lines, *(f"{name} = {json.dumps(setting)}" for name, setting in says.items())]
-    )
+    return "\n".join([*lines, *(f"{name} = {json.dumps(setting)}" for name, setting in says.items())])
 
 
 def ended(baseline, candidate, text, **facts):
@@ -82,9 +78,7 @@ def test_numbers_about_all_lists_end_in_three_words(baseline, candidate, words, 
 def test_the_default_margin_of_a_slice_is_about_its_users():
     import polars as pl
 
-    tags = pl.DataFrame(
-        {"query_id": list(QRELS), "half": ["a" if u % 2 else "b" for u in range(USERS)]}
-    )
+    tags = pl.DataFrame({"query_id": list(QRELS), "half": ["a" if u % 2 else "b" for u in range(USERS)]})
     text = rule("improvement", "Coverage@5", by=0.2, slice="half={}")
     for half, status in (("b", "pass"), ("a", "fail")):
         result, outcome = ended(POPULAR, HALF, text.replace("{}", half), tags=tags)
@@ -234,9 +228,7 @@ def test_slices_hold_users_without_judgments(tmp_path, saved):
     old_lists = {user: {f"i{i:02}": 9.0 - i for i in range(5)} for user in SERVED}
     baseline, candidate = {**POPULAR, **old_lists}, {**WIDE, **SERVED}
     rules = "\n".join(
-        rule("noninferiority", metric, margin=0.5, slice=f"half={half}").replace(
-            '"r"', f'"{number}"'
-        )
+        rule("noninferiority", metric, margin=0.5, slice=f"half={half}").replace('"r"', f'"{number}"')
         for number, (metric, half) in enumerate(
             (("Coverage@5", "a"), ("Coverage@5", "b"), ("ListLength@5", "b"))
         )

@@ -27,9 +27,7 @@ def drawn(seed: int, skew: float) -> dict[str, dict[str, float]]:
     return {
         f"u{user:02}": {
             f"i{item:02}": 9.0 - rank
-            for rank, item in enumerate(
-                rng.choice(ITEMS, 7, replace=False, p=weight / weight.sum())
-            )
+            for rank, item in enumerate(rng.choice(ITEMS, 7, replace=False, p=weight / weight.sum()))
         }
         for user in range(USERS)
     }
@@ -44,9 +42,7 @@ def collection():
     import polars as pl
 
     rng = np.random.default_rng(5)
-    interactions = [
-        (f"u{user:02}", f"i{item:02}") for user in range(USERS) for item in rng.choice(ITEMS, 4)
-    ]
+    interactions = [(f"u{user:02}", f"i{item:02}") for user in range(USERS) for item in rng.choice(ITEMS, 4)]
     table = [(f"i{item:02}", float(item % 3)) for item in range(ITEMS)]
     items = pl.DataFrame(table, schema=["item_id", "kind"], orient="row")
     training = pl.DataFrame(interactions, schema=["user_id", "item_id"], orient="row").unique()
@@ -93,16 +89,11 @@ def test_every_served_user_counts_and_is_reported(collection):
         rankgate.compare(replace(collection, judged_users_only=judged_only), OLD, NEW, METRICS).only
         for judged_only in (False, True)
     )
-    counts = [
-        dict(comparison.metrics.select("metric", "n").rows()) for comparison in (all_users, judged)
-    ]
+    counts = [dict(comparison.metrics.select("metric", "n").rows()) for comparison in (all_users, judged)]
     assert [count["Novelty@5"] for count in counts] == [USERS, JUDGED]
     assert [count["Coverage@5"] for count in counts] == [USERS, JUDGED]
     assert [count["P@5"] for count in counts] == [JUDGED, JUDGED]
-    assert [any(str(USERS - JUDGED) in w for w in e.warnings) for e in (all_users, judged)] == [
-        True,
-        False,
-    ]
+    assert [any(str(USERS - JUDGED) in w for w in e.warnings) for e in (all_users, judged)] == [True, False]
 
 
 def test_a_guessed_catalogue_is_reported_everywhere(collection):
@@ -141,9 +132,7 @@ def test_disliked_items_that_count_are_reported_everywhere():
 def test_a_saved_baseline_holds_the_lists_of_all_served_users(tmp_path, monkeypatch, collection):
     monkeypatch.chdir(tmp_path)
     for name, run in (("old", OLD), ("new", NEW)):
-        lines = [
-            f"{u} Q0 {i} 1 {s} {name}\n" for u, scores in run.items() for i, s in scores.items()
-        ]
+        lines = [f"{u} Q0 {i} 1 {s} {name}\n" for u, scores in run.items() for i, s in scores.items()]
         (tmp_path / f"{name}.run").write_text("".join(lines))
     lines = [f"{u} 0 {i} {g}\n" for u, grades in QRELS.items() for i, g in grades.items()]
     (tmp_path / "q.qrels").write_text("".join(lines))
@@ -174,9 +163,7 @@ def test_metrics_of_whole_lists_are_refused_where_lists_are_cut():
 
 def test_earlier_lists_are_named_or_of_every_system(tmp_path):
     for name, run in (("old", OLD), ("new", NEW)):
-        lines = [
-            f"{u} Q0 {i} 1 {s} {name}\n" for u, scores in run.items() for i, s in scores.items()
-        ]
+        lines = [f"{u} Q0 {i} 1 {s} {name}\n" for u, scores in run.items() for i, s in scores.items()]
         (tmp_path / f"{name}.run").write_text("".join(lines))
     (tmp_path / "q.qrels").write_text(
         "".join(f"{u} 0 {i} {g}\n" for u, grades in QRELS.items() for i, g in grades.items())
@@ -187,10 +174,7 @@ def test_earlier_lists_are_named_or_of_every_system(tmp_path):
     def means(*words: str) -> list[float]:
         result = CliRunner().invoke(program, ["eval", *files, *metric, *words])
         assert result.exit_code == 0, result.output
-        return [
-            run_result["mean"]["TemporalDiversity@5"]
-            for run_result in json.loads(result.stdout)["runs"]
-        ]
+        return [run_result["mean"]["TemporalDiversity@5"] for run_result in json.loads(result.stdout)["runs"]]
 
     diversity = means("--earlier", f"old={files[1]}", "--earlier", f"new={files[2]}")
     assert diversity == [0.0, 0.0]

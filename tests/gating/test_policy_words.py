@@ -20,9 +20,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 SCHEMA = Draft202012Validator(json.loads((DOCS / "policy.schema.json").read_text()))
 GOOD = {
     "default": DEFAULT_POLICY,
-    "the page's": re.search(r"```toml\n(.*?)```", (DOCS / "gate.md").read_text(), re.DOTALL).group(
-        1
-    ),
+    "the page's": re.search(r"```toml\n(.*?)```", (DOCS / "gate.md").read_text(), re.DOTALL).group(1),
     "every kind": "".join(
         f'[[rules]]\nkind = "{kind}"\n{says}\n'
         for kind, says in {
@@ -48,8 +46,7 @@ GOOD = {
 KPI = '[[rules]]\nid = "ctr"\nkind = "kpi_noninferiority"\nkpi = "search_ctr"\nrelative = 0.01\n'
 LAUNCH = '[experiment]\ncontrol = "old"\ntreatment = "new"\nstart = "2026-03-01"\n'
 GOOD["a launch"] = (
-    LAUNCH
-    + "[[ramp]]\nshare = 0.01\nsince = '2026-03-01'\n[[ramp]]\nshare = 0.5\npasses = ['ctr']\n"
+    LAUNCH + "[[ramp]]\nshare = 0.01\nsince = '2026-03-01'\n[[ramp]]\nshare = 0.5\npasses = ['ctr']\n"
     "[budget]\nalpha = 0.05\ngate = 0.4\nreplay = 0\ninterleaving = 0.1\nramp = 0.5\n"
     "[earlier]\ngate = 'gate.json'\n" + KPI
 )
@@ -97,6 +94,4 @@ def test_a_policy_is_checked_and_shown(tmp_path):
     path.write_text(GOOD["every kind"])
     result = CliRunner().invoke(program, ["policy", str(path)]).output
     assert "16 rules" in result
-    assert re.search(
-        r"per_query +per_query-5 \(block\)\n +metric AP, max_drop 0.2, at_most 3", result
-    )
+    assert re.search(r"per_query +per_query-5 \(block\)\n +metric AP, max_drop 0.2, at_most 3", result)

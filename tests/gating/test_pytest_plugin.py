@@ -29,9 +29,7 @@ def trec(ranked):
 @pytest.fixture(scope="module", autouse=True)
 def imported():
     """Import the modules of a gate, which pytester would remove after each of its runs."""
-    first, second = (
-        {f"q{i}": {"good": 1.0 + (i % odd > 0), "x": 1.5} for i in range(12)} for odd in (2, 3)
-    )
+    first, second = ({f"q{i}": {"good": 1.0 + (i % odd > 0), "x": 1.5} for i in range(12)} for odd in (2, 3))
     qrels = {query: {"good": 1} for query in first}
     for verdict in (rankgate.gate(qrels, first, second), rankgate.gate(qrels, second, first)):
         str(verdict)
@@ -201,11 +199,7 @@ def test_a_folder_with_the_name_of_the_baseline_and_one_run_twice(project):
     root = project.path
     (root / "main").mkdir()
     saved_baselines.save(
-        "main",
-        str(root / "qrels.txt"),
-        str(root / "old.run"),
-        ["RR"],
-        folder=root / saved_baselines.FOLDER,
+        "main", str(root / "qrels.txt"), str(root / "old.run"), ["RR"], folder=root / saved_baselines.FOLDER
     )
     pytest_run = result(
         project,

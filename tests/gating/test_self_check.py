@@ -84,9 +84,7 @@ def test_an_engine_is_asked_several_times(tmp_path):
         return [(f"d{d}", float(rng.random())) for d in range(10)][:depth]
 
     queries = dict.fromkeys(QRELS, "text")
-    result = rankgate.self_check(
-        QRELS, search, policy(tmp_path, 0.02), queries=queries, snapshots=3
-    )
+    result = rankgate.self_check(QRELS, search, policy(tmp_path, 0.02), queries=queries, snapshots=3)
     assert (len(result.runs), len(result.verdicts), result.changed) == (3, 6, 40)
     with raises("missing-input"):
         rankgate.self_check(QRELS, search)
@@ -106,9 +104,7 @@ def test_the_command_says_how_often_the_verdict_flips(run, tmp_path):
         )
         (tmp_path / file).write_text("".join(lines))
     qrels = tmp_path / "qrels.txt"
-    qrels.write_text(
-        "".join(f"{q} 0 {d} {g}\n" for q, docs in QRELS.items() for d, g in docs.items())
-    )
+    qrels.write_text("".join(f"{q} 0 {d} {g}\n" for q, docs in QRELS.items() for d, g in docs.items()))
     arguments = ["gate", "--self-check", str(qrels), *files[:2], "--noise", files[2]]
     assert run(*arguments, "--policy", str(policy(tmp_path, 0.0001))).code in (1, 3)
     arguments += ["--policy", str(policy(tmp_path, 0.2))]

@@ -14,8 +14,7 @@ def _scores(n=40, seed=1, loss=0.0):
     new = np.random.default_rng(seed).normal(0.5 - loss, 0.1, n)
     systems = {"old": np.full(n, 0.5), "new": new}
     return [
-        pl.DataFrame({"query_id": _ids(n), "run": run, "nDCG@10": values})
-        for run, values in systems.items()
+        pl.DataFrame({"query_id": _ids(n), "run": run, "nDCG@10": values}) for run, values in systems.items()
     ]
 
 

@@ -151,9 +151,7 @@ def test_rules_that_warn_do_not_decide():
                 )
             )
         ),
-        "started twice": lambda rows: rows.filter(
-            (pl.col("at").dt.day() < 3) | (pl.col("at").dt.day() > 6)
-        ),
+        "started twice": lambda rows: rows.filter((pl.col("at").dt.day() < 3) | (pl.col("at").dt.day() > 6)),
         "logging": lambda rows: rows.filter(
             (pl.col("variant") == "old") | (pl.col("kind") != "click") | (pl.col("at").dt.day() < 5)
         ),
@@ -243,8 +241,7 @@ def test_results_of_interleaving_and_replay(tmp_path, name, values, status):
     (tmp_path / "result.json").write_text(json.dumps(values))
     policy_path = tmp_path / "launch.toml"
     policy_path.write_text(
-        HEAD + f'[earlier]\n{name} = "result.json"\n{name}_margin = 0.05\n'
-        "[budget]\nalpha = 0.1\n" + CTR
+        HEAD + f'[earlier]\n{name} = "result.json"\n{name}_margin = 0.05\n[budget]\nalpha = 0.1\n' + CTR
     )
     (stage,) = (
         earlier_stage
@@ -316,10 +313,7 @@ def test_one_policy_for_the_gate_and_the_ramp(tmp_path):
 
 @pytest.mark.parametrize(
     "text",
-    [
-        CTR,
-        HEAD + '[[rules]]\nkind = "noninferiority"\nmetric = "RR"\nmargin = 0.1\n',
-    ],
+    [CTR, HEAD + '[[rules]]\nkind = "noninferiority"\nmetric = "RR"\nmargin = 0.1\n'],
     ids=["no experiment", "no rule on a KPI"],
 )
 def test_a_policy_that_cannot_be_watched(text):

@@ -97,15 +97,9 @@ def test_errors_are_promised_where_rules_infer_and_only_there():
     assert [
         sum("false-pass and false-fail rates" in note for note in notes)
         for notes in (one_rule, two_rules, none)
-    ] == [
-        1,
-        1,
-        0,
-    ]
+    ] == [1, 1, 0]
     assert one_rule[1] == "bounds: one-sided 95% confidence bounds"
-    assert (
-        two_rules[1] == "bounds: one-sided confidence bounds, 95% for a pass and 97.5% for a fail"
-    )
+    assert two_rules[1] == "bounds: one-sided confidence bounds, 95% for a pass and 97.5% for a fail"
     assert "over the 2 blocking rules that infer" in two_rules[0]
 
 
@@ -115,9 +109,7 @@ def test_no_number_looks_like_a_bound_that_it_is_not_at(value):
     away = abs(value - bound) > 1e-9
     for result in (measured_number(value, bound), signed_number(value, bound)):
         assert (float(result) != bound) == away
-    assert (percent(value, bound) != limit_percent(bound)) == away or percent(
-        value, bound
-    ) == "70.0%"
+    assert (percent(value, bound) != limit_percent(bound)) == away or percent(value, bound) == "70.0%"
     assert needed_decimals(value, ()) == 4
 
 
@@ -128,10 +120,7 @@ def test_a_slice_of_too_few_queries_is_named():
     rules = ('kind = "floor"\nat_least = 0.1', 'kind = "improvement"')
     text = "".join(f"[[rules]]\n{rule}\nmetric = 'P@1'\nslice = 'band=head'\n" for rule in rules)
     result = gate(
-        Collection(QRELS, tags=tags),
-        run,
-        new_run,
-        parse_policy(f"[gate]\nholes = 'ignore'\n{text}", "p"),
+        Collection(QRELS, tags=tags), run, new_run, parse_policy(f"[gate]\nholes = 'ignore'\n{text}", "p")
     )
     says = "band=head: 1 query has a value on both sides; fewer than 10 decide nothing"
     assert [rule_result.outcome.reason for rule_result in result.rules] == [says, says]

@@ -85,10 +85,7 @@ def collections():
         if plain and row["value"] != "null":
             collection = (row["qrels"], row["run"])
             tolerance = float(row["tolerance"] or 0)
-            by_convention[row["convention"]][collection][row["metric"]] = (
-                float(row["value"]),
-                tolerance,
-            )
+            by_convention[row["convention"]][collection][row["metric"]] = (float(row["value"]), tolerance)
     return by_convention
 
 
@@ -133,9 +130,7 @@ def unnoticed(name):
         now = values(convention, collection, expected)
         if now is None:
             continue
-        matching = {
-            metric: pair for metric, pair in expected.items() if agrees(now, {metric: pair})
-        }
+        matching = {metric: pair for metric, pair in expected.items() if agrees(now, {metric: pair})}
         remaining = {
             key: variant
             for key, variant in remaining.items()

@@ -33,12 +33,7 @@ def outcome(metric):
     name, _, options = metric.removesuffix("]").partition("[")
     match = re.fullmatch(r"(\w+)(?:\((.*)\))?(?:@(.*))?", name.strip())
     name, parameters, cutoff = match.groups() if match else (name.strip(), None, None)
-    return (
-        name,
-        dict(pair.split("=") for pair in (parameters or "").split(",") if pair),
-        cutoff,
-        options,
-    )
+    return (name, dict(pair.split("=") for pair in (parameters or "").split(",") if pair), cutoff, options)
 
 
 def word_of(name, given, cut):
@@ -131,10 +126,7 @@ def by_pytrec_eval(rows, _):
         parse_grade = lambda text: float(text) if "." in text else int(text)  # noqa: E731
         score = np.float32 if "float32" in options else float
         grade = np.int64 if "numpy int" in options else parse_grade
-        qrels, run = (
-            numbers(parsed(row["qrels"], "="), grade),
-            numbers(parsed(row["run"], "@"), score),
-        )
+        qrels, run = (numbers(parsed(row["qrels"], "="), grade), numbers(parsed(row["run"], "@"), score))
     level = 2 if "relevance_level=2" in options or parameters.get("rel") == "2" else 1
     spellings = {case["id"]: word_of(*outcome(case["metric"])[:3]) for case in rows}
     evaluator = pytrec_eval.RelevanceEvaluator(
@@ -148,9 +140,7 @@ def by_pytrec_eval(rows, _):
     for name, word in spellings.items():
         output_column = column(word, level, te9=True)
         names[name] = (
-            output_column.label
-            if output_column.label in next(iter(result.values()))
-            else output_column.name
+            output_column.label if output_column.label in next(iter(result.values())) else output_column.name
         )
     return {
         name: float(np.mean([values[column_name] for values in result.values()]))
@@ -235,10 +225,6 @@ def test_evaluate_gives_what_the_tool_gives(batch):
 
 
 def test_no_row_is_missing():
-    assert Counter(row["convention"] for row in ROWS) == {
-        "trec": 994,
-        "trec9": 971,
-        "pytrec_eval": 714,
-    }
+    assert Counter(row["convention"] for row in ROWS) == {"trec": 994, "trec9": 971, "pytrec_eval": 714}
     assert (len(FACED), len(OWN)) == (2670, 2617)
     assert all(row in FACED or row in OWN for row in ROWS)

@@ -34,7 +34,5 @@ def test_the_numbers_of_a_library(convention, world):
 
 def test_every_library_says_enough():
     counts = {name: len(lines) for name, lines in STORED["values"].items()}
-    assert counts.keys() == {
-        *("recommenders", "lenskit", "evidently", "recbole", "rexmex", "recmetrics"),
-    }
+    assert counts.keys() == {*("recommenders", "lenskit", "evidently", "recbole", "rexmex", "recmetrics")}
     assert min(counts.values()) > 10

@@ -25,18 +25,14 @@ def _means(run, own_id, names):
 @pytest.mark.parametrize("tool", GOLDEN["values"])
 def test_means_are_those_of_the_tools(tool):
     own_id, expected = tool.rsplit(maxsplit=1)[1], GOLDEN["values"][tool]
-    names = [
-        "@".join([OURS.get(n.split("@")[0], n.split("@")[0]), n.split("@")[1]]) for n in expected
-    ]
+    names = ["@".join([OURS.get(n.split("@")[0], n.split("@")[0]), n.split("@")[1]]) for n in expected]
     assert _means(GOLDEN["run"], own_id, names) == pytest.approx(list(expected.values()), abs=6e-6)
 
 
 def test_beir_drops_them_and_trec_does_not():
     assert CONVENTIONS["beir"].own_id == "dropped"
     plain = rankgate.evaluate(GOLDEN["qrels"], GOLDEN["run"], ["nDCG@10"], "beir").means
-    assert plain["nDCG@10"][0] == pytest.approx(
-        GOLDEN["values"]["beir 2.2.0 dropped"]["NDCG@10"], abs=6e-6
-    )
+    assert plain["nDCG@10"][0] == pytest.approx(GOLDEN["values"]["beir 2.2.0 dropped"]["NDCG@10"], abs=6e-6)
     assert CONVENTIONS["trec"].own_id == "kept"
 
 

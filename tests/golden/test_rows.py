@@ -31,13 +31,7 @@ SECTIONS = {
     "II.2.5": 6,
     "II.2.6": 2,
 }
-FAMILIES = {
-    "conventions": 2679,
-    "ir": 2658,
-    "learning": 1382,
-    "products": 1171,
-    "recommenders": 858,
-}
+FAMILIES = {"conventions": 2679, "ir": 2658, "learning": 1382, "products": 1171, "recommenders": 858}
 EXCEPTIONS = {"OUTSIDE": 2, "ELSEWHERE": 10, "REFUSED": 9, "ANSWERED": 18}
 """How many rows the families name: no metric that we have, computed in ``test_rows_lists``,
 refused by us, answered otherwise."""
@@ -66,9 +60,7 @@ def taken(module):
 
 def checked(module):
     """The rows whose values a family compares."""
-    parts = [
-        getattr(module, name) for name in ("FACED", "OWN", "INSIDE", "HERE") if name in vars(module)
-    ]
+    parts = [getattr(module, name) for name in ("FACED", "OWN", "INSIDE", "HERE") if name in vars(module)]
     outside_ids = {*getattr(module, "OUTSIDE", ()), *getattr(module, "ELSEWHERE", ())}
     return {row["id"] for section in parts or [module.ROWS] for row in section} - outside_ids
 

@@ -26,9 +26,7 @@ COUNTS = {
     "gdeval": 3,
 }
 
-OUTSIDE = {
-    "2.8-0059": "asks whether a document is judged for any query at all",
-}
+OUTSIDE = {"2.8-0059": "asks whether a document is judged for any query at all"}
 """Rows that no metric over the judgments of a query can have."""
 
 ELSEWHERE = ("2.10-0001", "2.10-0002", "2.10-0013")  # of subtopics, and the p-value of a test
@@ -157,9 +155,7 @@ def call(row, folder):
 @pytest.mark.parametrize("batch", batches(INSIDE))
 def test_the_convention_gives_what_the_tool_gives(batch, tmp_path):
     expected = {name: value for name, (value, _) in ANSWERED.items()}
-    assert_rows(
-        batch, evaluated({row["id"]: call(row, tmp_path) for row in batch}), expected, REFUSED
-    )
+    assert_rows(batch, evaluated({row["id"]: call(row, tmp_path) for row in batch}), expected, REFUSED)
 
 
 def test_no_row_is_missing():
@@ -172,9 +168,7 @@ def test_what_we_answer_otherwise_is_otherwise():
     rows = {row["id"]: row["value"] for row in ROWS}
     for row_id, (rankgate_value, _) in ANSWERED.items():
         tool_value = rows[row_id]
-        assert tool_value.startswith("error") or float(tool_value) != pytest.approx(
-            rankgate_value, abs=1e-6
-        )
+        assert tool_value.startswith("error") or float(tool_value) != pytest.approx(rankgate_value, abs=1e-6)
 
 
 SPELLINGS = [(name, spelling) for name in COUNTS for spelling in CONVENTIONS[name].spellings]

@@ -17,12 +17,7 @@ from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.metrics.facet_input import block
 from rankgate.measurement.metrics.facet_metrics import alpha_ndcg
 from rankgate.measurement.metrics.lists import Listed
-from rankgate.measurement.metrics.lists.coverage_evenness import (
-    coverage,
-    entropy,
-    gini,
-    personalization,
-)
+from rankgate.measurement.metrics.lists.coverage_evenness import coverage, entropy, gini, personalization
 from rankgate.measurement.metrics.metric_name_parser import parse
 from rankgate.measurement.scoring import CONVENTIONS
 from rankgate.measurement.scoring.first_items import top_items

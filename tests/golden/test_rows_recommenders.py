@@ -69,11 +69,7 @@ def with_no_relevant_results(how, metric):
     return how, metric
 
 
-OPTIONS = {
-    "recommenders": by_threshold,
-    "elliot": with_threshold,
-    "rankeval": with_no_relevant_results,
-}
+OPTIONS = {"recommenders": by_threshold, "elliot": with_threshold, "rankeval": with_no_relevant_results}
 
 
 def plain(how, metric):

@@ -28,10 +28,7 @@ GRADED = "cranqrel.graded.trec.txt"
 ALL = ["-q", "-c", "-m", "all_trec"]
 BINARY = ["-c", "-l2", "-m", "map", "-m", "recip_rank", "-m", "recall.100", "-m"]
 
-pytestmark = [
-    pytest.mark.large,
-    pytest.mark.shared,
-]
+pytestmark = [pytest.mark.large, pytest.mark.shared]
 
 
 def stem(path):
@@ -56,9 +53,7 @@ def files():
             if path.suffix in (".gz", ".trec_eval"):
                 name, _, kind = path.name.partition(".trec_eval")[0].rpartition(".")
                 kind, name = (kind, name) if kind in ("l2", "graded") else ("", f"{name}.{kind}")
-                yield pytest.param(
-                    collection, path, name.lstrip("."), kind, id=f"{collection}-{path.name}"
-                )
+                yield pytest.param(collection, path, name.lstrip("."), kind, id=f"{collection}-{path.name}")
 
 
 def qrels(collection, kind=""):
@@ -129,18 +124,14 @@ def assert_summary(text, row):
     }
 
 
-@pytest.mark.parametrize(
-    ("collection", "row"), tables("expected/summary.all_trec.trec_eval-9.0.4.csv")
-)
+@pytest.mark.parametrize(("collection", "row"), tables("expected/summary.all_trec.trec_eval-9.0.4.csv"))
 def test_every_cell_is_that_of_trec_eval_9(collection, row, capsys):
     path = runs(collection)[row["run"]]
     text = printed(capsys, "--te9", "-c", "-mall_trec", qrels(collection), path)
     assert_summary(text, row)
 
 
-@pytest.mark.parametrize(
-    ("collection", "row"), tables("expected/summary.all_trec.trec_eval-10.0-rc3.csv")
-)
+@pytest.mark.parametrize(("collection", "row"), tables("expected/summary.all_trec.trec_eval-10.0-rc3.csv"))
 def test_every_cell_is_that_of_trec_eval_10(collection, row, capsys):
     path = runs(collection)[row["run"]]
     assert_summary(printed(capsys, "-c", "-m", "all_trec", qrels(collection), path), row)
@@ -180,12 +171,8 @@ LEADERBOARD = {
 
 @pytest.mark.parametrize(("collection", "row"), tables("leaderboard.csv"))
 def test_evaluate_gives_the_leaderboard_of_trec_covid(collection, row):
-    scores = evaluate(
-        qrels(collection), runs(collection)[row["run"]], list(LEADERBOARD.values())
-    ).runs[0]
-    rankgate_values = {
-        column: f"{scores.means[metric]:.4f}" for column, metric in LEADERBOARD.items()
-    }
+    scores = evaluate(qrels(collection), runs(collection)[row["run"]], list(LEADERBOARD.values())).runs[0]
+    rankgate_values = {column: f"{scores.means[metric]:.4f}" for column, metric in LEADERBOARD.items()}
     assert rankgate_values == {column: f"{float(row[column]):.4f}" for column in LEADERBOARD}
 
 
@@ -217,9 +204,7 @@ CALLS = {
 @pytest.mark.parametrize("kind", CALLS)
 @pytest.mark.parametrize("run", ["run", "run-ties"])
 @pytest.mark.parametrize("version", ["te9", "te10"])
-def test_preferences_groups_and_z_scores_are_those_of_trec_eval(
-    kind, run, version, capsys, monkeypatch
-):
+def test_preferences_groups_and_z_scores_are_those_of_trec_eval(kind, run, version, capsys, monkeypatch):
     monkeypatch.chdir(OTHERS)
     arguments = ["-q", *CALLS[kind], f"{run}.txt", *(["--te9"] if version == "te9" else [])]
     absent = (run, version) == ("run", "te10") and kind != "prefs-c"

@@ -112,22 +112,13 @@ def test_a_relstring_may_be_long(lines, write):
 
 
 def test_n_leaves_the_summary_out(lines):
-    assert lines("-n -q -m recip_rank qrels run") == [
-        "recip_rank 1 0.2500",
-        "recip_rank 2 0.5000",
-    ]
+    assert lines("-n -q -m recip_rank qrels run") == ["recip_rank 1 0.2500", "recip_rank 2 0.5000"]
     assert lines("-n -m recip_rank qrels run") == []
 
 
 def test_depth_judged_only_and_collection_size(lines):
-    assert lines("-M3 -m num_ret -m num_rel_ret qrels run") == [
-        "num_ret all 5",
-        "num_rel_ret all 1",
-    ]
-    assert lines("-J -m num_ret -m recip_rank qrels run") == [
-        "num_ret all 3",
-        "recip_rank all 0.7500",
-    ]
+    assert lines("-M3 -m num_ret -m num_rel_ret qrels run") == ["num_ret all 5", "num_rel_ret all 1"]
+    assert lines("-J -m num_ret -m recip_rank qrels run") == ["num_ret all 3", "recip_rank all 0.7500"]
     # 100 documents, 4 and 2 shown, 2 and 1 relevant, 1 and 1 of them shown
     worth = ((100 + 1 - 4 - 2) + (100 + 1 - 2 - 1)) / 2
     assert lines("-N100 -m utility.0,0,0,1 qrels run") == [f"utility_0,0,0,1 all {worth:.4f}"]
@@ -193,11 +184,7 @@ def test_a_missing_query_is_the_floor_of_a_geometric_mean(lines):
 
 
 def test_trec_eval_9_leaves_missing_queries_out_or_counts_them_without_a_block(lines):
-    assert lines("--te9 -q -m num_q -m map qrels half") == [
-        "map 1 0.2500",
-        "num_q all 1",
-        "map all 0.2500",
-    ]
+    assert lines("--te9 -q -m num_q -m map qrels half") == ["map 1 0.2500", "num_q all 1", "map all 0.2500"]
     assert lines("--te9 -c -q -m num_q -m map -m num_rel qrels half") == [
         "num_rel 1 2",
         "map 1 0.2500",
@@ -242,11 +229,7 @@ def test_queries_stand_in_the_order_of_their_bytes(lines, write):
 
 def test_a_percent_sign_is_a_sign_like_any_other(lines, write):
     write(qrels="%d 0 x 1\n", run="%d Q0 x 1 1 %s\n")
-    assert lines("-q -m runid -m map qrels run") == [
-        "map %d 1.0000",
-        "runid all %s",
-        "map all 1.0000",
-    ]
+    assert lines("-q -m runid -m map qrels run") == ["map %d 1.0000", "runid all %s", "map all 1.0000"]
 
 
 @pytest.mark.parametrize("version", ["", "--te9 "])

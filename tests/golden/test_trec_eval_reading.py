@@ -128,10 +128,7 @@ def process(*words, given=b""):
 def test_the_program_ends_with_1_and_a_sentence():
     completed = process("-Y", "qrels", "run")
     assert (completed.returncode, completed.stdout) == (1, b"")
-    assert (
-        completed.stderr
-        == b"rankgate: trec_eval: option -Y not recognized; -h lists the options.\n"
-    )
+    assert completed.stderr == b"rankgate: trec_eval: option -Y not recognized; -h lists the options.\n"
 
 
 @pytest.mark.usefixtures("write")
@@ -156,9 +153,7 @@ def test_h_explains_the_options_and_the_metrics_named(printed):
 
 
 def test_tables_in_memory_are_taken_too():
-    result = trec_eval(
-        {"1": {"a": 1, "b": 0}}, {"1": {"b": 2.0, "a": 1.0}}, ["recip_rank", "runid"]
-    )
+    result = trec_eval({"1": {"a": 1, "b": 0}}, {"1": {"b": 2.0, "a": 1.0}}, ["recip_rank", "runid"])
     assert result.mean("recip_rank") == 0.5
     assert result.query_ids == ("1",)
     assert result.summary == ("run", 0.5)

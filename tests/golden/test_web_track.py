@@ -33,9 +33,7 @@ def test_every_topic_and_the_mean_are_gdeval_s(web):
 
 def test_the_output_of_trec_eval_is_reproduced(web, capsys):
     qrels, run, folder = web
-    trec_eval_command.main(
-        ["-q", "-c", "-m", "all_trec", str(qrels), str(run)], standalone_mode=False
-    )
+    trec_eval_command.main(["-q", "-c", "-m", "all_trec", str(qrels), str(run)], standalone_mode=False)
     rankgate_lines = capsys.readouterr().out.splitlines()
     stored = gzip.decompress((folder / "expected" / "indri.wt2010.trec_eval.gz").read_bytes())
     trec_eval_lines = stored.decode().splitlines()

@@ -107,11 +107,7 @@ def test_the_note_s_numbers_from_a_raw_log():
             assert result[name] == pytest.approx(sum(defined) / len(defined), abs=1e-12), convention
     items = example / "contents.csv"
     card = scorecard(
-        Collection(judgments, items=Items(items)),
-        example / "model.run",
-        ["Coverage@5"],
-        "note",
-        resamples=5,
+        Collection(judgments, items=Items(items)), example / "model.run", ["Coverage@5"], "note", resamples=5
     )
     distinct = {item for ranking in lists.values() for item in ranking[:5]}
     assert card.figures["value"][0] == pytest.approx(len(distinct) / 12)

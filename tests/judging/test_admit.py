@@ -23,9 +23,7 @@ from support.wording import assert_wording, raises
 def made(grades, name="qrels"):
     """Judgments from rows of grades, a row a query."""
     rows = [
-        (f"q{i:02}", f"d{j:02}", float(grade))
-        for i, row in enumerate(grades)
-        for j, grade in enumerate(row)
+        (f"q{i:02}", f"d{j:02}", float(grade)) for i, row in enumerate(grades) for j, grade in enumerate(row)
     ]
     return Qrels(pl.DataFrame(rows, schema=["query_id", "doc_id", "grade"], orient="row"), name)
 
@@ -50,12 +48,7 @@ def test_who_draws_grades_is_refused(people):
     random_grades = np.random.default_rng(4).permuted(people.ravel()).reshape(people.shape)
     result = admit(made(people), made(random_grades))
     assert result.status == 1
-    assert ends(result) == {
-        "pairs": "pass",
-        "answered": "pass",
-        "agreement": "fail",
-        "bias": "pass",
-    }
+    assert ends(result) == {"pairs": "pass", "answered": "pass", "agreement": "fail", "bias": "pass"}
 
 
 def test_who_is_generous_is_refused_by_the_bias(people):
@@ -227,19 +220,14 @@ def simulated(qrels, confusion, seed):
     model_grades = [
         float(rng.choice(3, p=confusion[int(grade)])) if grade >= 0 else grade for grade in grades
     ]
-    return replace(
-        qrels, table=qrels.table.with_columns(pl.Series("grade", model_grades)), name="model"
-    )
+    return replace(qrels, table=qrels.table.with_columns(pl.Series("grade", model_grades)), name="model")
 
 
 @pytest.mark.slow
 def test_the_order_of_sixteen_systems_under_a_simulated_judge(shared):
     """rag25's model on TREC-COVID's three grades: 0 is 0, 1 and 2 are 1, 3 and 4 are 2."""
     folder = shared / "rag25-human-vs-llm"
-    two = [
-        read_qrels(folder / f"qrels.rag25.{name}.txt.gz").table
-        for name in ("test", "test-umbrela2")
-    ]
+    two = [read_qrels(folder / f"qrels.rag25.{name}.txt.gz").table for name in ("test", "test-umbrela2")]
     paired_grades = two[0].join(two[1], on=["query_id", "doc_id"])
     three = np.zeros((3, 3))
     for people_grade, model_grade in paired_grades.select("grade", "grade_right").iter_rows():

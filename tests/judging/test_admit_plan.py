@@ -81,8 +81,7 @@ def test_derivatives_are_those_of_the_figures(pool):
     bias = influence("bias", table, grades) + FIGURES["bias"](table, grades)
     assert bias == pytest.approx(grades[None, :] - grades[:, None], abs=1e-6)
     rater_qrels = [
-        qrels(dict(enumerate(rater_grades)), name)
-        for rater_grades, name in ((people, "p"), (judge, "j"))
+        qrels(dict(enumerate(rater_grades)), name) for rater_grades, name in ((people, "p"), (judge, "j"))
     ]
     admitted = rankgate.admit(*rater_qrels).coefficients["alpha, ordinal"].value
     assert FIGURES["alpha"](table, grades) == pytest.approx(admitted, abs=1e-4)
@@ -96,8 +95,7 @@ def test_the_sample_reaches_the_width(pool, figure, width):
     np.add.at(table, (people, judge), 1)
     truth = FIGURES[figure](table, np.arange(4.0))
     number = {
-        (q, d): i
-        for i, (q, d) in enumerate(qrels(human_grades).table.select("query_id", "doc_id").rows())
+        (q, d): i for i, (q, d) in enumerate(qrels(human_grades).table.select("query_id", "doc_id").rows())
     }
     draw, reached, within = np.random.default_rng(3), [], 0
     for seed in range(8):

@@ -30,9 +30,7 @@ def ratings_of(grades, raters="ABCDEFGH", queries=15, **columns):
         for j, grade in enumerate(row)
         if grade is not None
     ]
-    return Ratings(
-        pl.DataFrame(rows, schema_overrides={"grade": pl.Float64}).with_columns(**columns)
-    )
+    return Ratings(pl.DataFrame(rows, schema_overrides={"grade": pl.Float64}).with_columns(**columns))
 
 
 HAND = [[0, 0, 0], [1, 1, 2], [2, 2, None], [3, None, 1], [0, None, None], [1, 2, 0]]
@@ -58,9 +56,7 @@ def test_figures_counted_by_hand():
     assert by_rater["A"]["bias"] == pytest.approx((0 - 0.5 + 0 + 2 + 0) / 5)
     assert by_rater["A"]["overlap"] == 5
     assert by_rater["A"]["agreement"] == pytest.approx((1 + 0.5 + 1 + 0 + 0) / 5)
-    pair = result.pairs.filter((pl.col("first") == "A") & (pl.col("second") == "B")).row(
-        0, named=True
-    )
+    pair = result.pairs.filter((pl.col("first") == "A") & (pl.col("second") == "B")).row(0, named=True)
     assert (pair["overlap"], pair["agreement"]) == (4, 0.75)
     assert pair["bias"] == pytest.approx(-0.25)
     # others of C: on d0 both say 0, on d1 both say 1, on d3 A says 3, on d5 they differ
@@ -99,9 +95,7 @@ def test_gwets_raters_have_the_published_coefficients():
         "Brennan-Prediger": 0.772727,
         "alpha, nominal": 0.743421,
     }
-    assert {name: result.coefficients[name].value for name in published} == pytest.approx(
-        published, abs=1e-6
-    )
+    assert {name: result.coefficients[name].value for name in published} == pytest.approx(published, abs=1e-6)
 
 
 def test_specific_agreement_of_two():
@@ -232,9 +226,7 @@ def test_a_reversed_and_a_random_rater_among_four():
 
 
 @pytest.mark.parametrize(("queries", "pairs"), [(3, 60), (8, 80)])
-def test_a_reversed_rater_is_found_with_few_queries_and_a_random_one_is_not_called_reversed(
-    queries, pairs
-):
+def test_a_reversed_rater_is_found_with_few_queries_and_a_random_one_is_not_called_reversed(queries, pairs):
     rng, counts = np.random.default_rng(14), {"reversed": 0, "random": 0}
     for _ in range(5):
         for bad in counts:
@@ -266,9 +258,7 @@ def test_of_two_raters_the_pair_is_named():
     """Grades that are opposite, and 600 pairs of grades that have nothing in common."""
     rng = np.random.default_rng(11)
     rows = clear(rng, raters=2)
-    assert kinds(ratings_of(np.stack([rows[:, 0], 3 - rows[:, 1]], 1).tolist())) == [
-        ("reversed", "A, B")
-    ]
+    assert kinds(ratings_of(np.stack([rows[:, 0], 3 - rows[:, 1]], 1).tolist())) == [("reversed", "A, B")]
     result = alarms_of(ratings_of(rng.integers(0, 4, (600, 2)).tolist()))
     assert [(alarm.kind, alarm.who) for alarm in result] == [("random", "A, B")]
     assert "A and B agree with kappa" in result[0].what
@@ -322,9 +312,7 @@ def test_few_queries_with_a_difference_are_named(different, kinds_of_alarms):
 def test_nobody_graded():
     with raises("no-grades", InputError):
         agreements(
-            Ratings(
-                pl.DataFrame({"query_id": ["q"], "doc_id": ["d"], "rater": ["A"], "grade": [None]})
-            )
+            Ratings(pl.DataFrame({"query_id": ["q"], "doc_id": ["d"], "rater": ["A"], "grade": [None]}))
         )
 
 
@@ -332,9 +320,7 @@ def test_agreement_comes_back_from_json():
     rows = clear(np.random.default_rng(15)).tolist()
     for ratings in (ratings_of(rows), ratings_of(HAND), ratings_of([[1], [2]])):
         result = agree(ratings)
-        restored = RaterAgreement.from_dict(
-            json.loads(json.dumps(result.to_dict(), allow_nan=False))
-        )
+        restored = RaterAgreement.from_dict(json.loads(json.dumps(result.to_dict(), allow_nan=False)))
         assert restored.to_dict() == result.to_dict()
         for form in FORMS:
             assert render_result(restored, form) == render_result(result, form)

@@ -14,9 +14,7 @@ from support.wording import raises
 AMOUNT = st.floats(0.001, 1e6)
 
 
-@given(
-    st.lists(st.tuples(AMOUNT, st.floats(0, 1)), max_size=40), st.floats(0, 1e7), st.integers(1, 4)
-)
+@given(st.lists(st.tuples(AMOUNT, st.floats(0, 1)), max_size=40), st.floats(0, 1e7), st.integers(1, 4))
 def test_many_threads_never_spend_more_than_the_ceiling(requests, ceiling, threads):
     costs, pending, refused = CostLimit(ceiling), iter(requests), []
 

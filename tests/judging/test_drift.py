@@ -28,9 +28,7 @@ def test_who_drifts_is_found():
     by_rater = {row["rater"]: row for row in drift(rated(60, 1)).to_dicts()}
     assert by_rater["cid"]["drifts"]
     assert by_rater["cid"]["first_agreement"] > by_rater["cid"]["last_agreement"]
-    assert (
-        by_rater["ann"]["change"] < 0 < by_rater["cid"]["change"]
-    )  # the others moved away from ann
+    assert by_rater["ann"]["change"] < 0 < by_rater["cid"]["change"]  # the others moved away from ann
 
 
 def test_nobody_drifts_who_stays_the_same():

@@ -88,13 +88,7 @@ def test_metrics_of_two_scales_go_two_ways():
 
 @pytest.mark.parametrize(
     ("grades", "grade"),
-    [
-        ([4, 1], 2.5),
-        ([3, 2, 1], 1),
-        ([3, 3, 3, 1, 0], 3),
-        ([3, 2, 2, 1, 0], 2),
-        ([2.5, 2.5, 1.5], 1.5),
-    ],
+    [([4, 1], 2.5), ([3, 2, 1], 1), ([3, 3, 3, 1, 0], 3), ([3, 2, 2, 1, 0], 2), ([2.5, 2.5, 1.5], 1.5)],
 )
 def test_quepid(grades, grade):
     # one rated document: DCG@10 at the first rank is its gain
@@ -125,13 +119,7 @@ def test_the_command_line_knows_every_tool_with_a_way():
 
 
 def test_from_the_command_line(tmp_path, monkeypatch, capsys):
-    lines = [
-        "query,document,rater,grade",
-        "shoes,a,ann,1",
-        "shoes,a,bob,1",
-        "shoes,b,ann,0",
-        "shoes,b,bob,1",
-    ]
+    lines = ["query,document,rater,grade", "shoes,a,ann,1", "shoes,a,bob,1", "shoes,b,ann,0", "shoes,b,bob,1"]
     (tmp_path / "ratings.csv").write_text("\n".join(lines) + "\n")
     (tmp_path / "one.run").write_text("shoes Q0 a 1 2 t\nshoes Q0 b 2 1 t\n")
     assert holds_ratings(tmp_path / "ratings.csv", "searchtweak")

@@ -12,14 +12,7 @@ from scipy.stats import t
 from rankgate.core.errors import InputError, UsageError
 from rankgate.data import Qrels
 from rankgate.data.qrels import Ratings
-from rankgate.judging.gold.gold_check import (
-    AMBIGUOUS,
-    CONFIRMED,
-    OPEN,
-    WRONG,
-    check_gold,
-    draw_gold,
-)
+from rankgate.judging.gold.gold_check import AMBIGUOUS, CONFIRMED, OPEN, WRONG, check_gold, draw_gold
 from support.command import assert_refused
 from support.wording import raises
 
@@ -51,10 +44,7 @@ def truth():
 
 
 def statuses(result):
-    return {
-        (row["query_id"], row["doc_id"]): row["status"]
-        for row in result.labels.iter_rows(named=True)
-    }
+    return {(row["query_id"], row["doc_id"]): row["status"] for row in result.labels.iter_rows(named=True)}
 
 
 def test_a_wrong_label_is_no_ambiguous_one(truth):
@@ -97,15 +87,11 @@ def test_the_error_of_raters_and_what_it_does_by_chance_are_recovered():
         errs = rng.random(truth.shape) < 0.15
         return np.where(errs, (truth + rng.integers(1, 4, truth.shape)) % 4, truth)
 
-    results = [
-        check_gold(labelled(truth), rated({name: blind() for name in "abc"})) for _ in range(20)
-    ]
+    results = [check_gold(labelled(truth), rated({name: blind() for name in "abc"})) for _ in range(20)]
     assert np.mean([result.error for result in results]) == pytest.approx(0.15, abs=0.01)
     looked_wrong = [result.labels.filter(status=WRONG).height for result in results]
     # three of three at 75 %: 3 (e/3)³ of 400 pairs
-    assert np.mean([result.by_chance for result in results]) == pytest.approx(
-        400 * 3 * 0.05**3, rel=0.25
-    )
+    assert np.mean([result.by_chance for result in results]) == pytest.approx(400 * 3 * 0.05**3, rel=0.25)
     assert np.mean(looked_wrong) == pytest.approx(400 * 3 * 0.05**3, abs=0.5)
 
 
@@ -140,19 +126,14 @@ def test_systems_with_corrected_labels(truth):
     gold[:, 0], gold[:, 1] = 0, 3
     right = truth.copy()
     right[:, 0], right[:, 1] = 3, 0
-    run = {
-        f"q{i:02}": {f"d{j}": float(DOCUMENTS - j) for j in range(DOCUMENTS)}
-        for i in range(QUERIES)
-    }
+    run = {f"q{i:02}": {f"d{j}": float(DOCUMENTS - j) for j in range(DOCUMENTS)} for i in range(QUERIES)}
     result = check_gold(labelled(gold), rated({"ann": right, "bob": right}), [run], ["P(rel=3)@1"])
     row = result.systems.row(0, named=True)
     assert (row["gold"], row["corrected"], row["delta"]) == (0, 1, 1)
 
 
 def test_what_cannot_be_checked_is_one_error(truth):
-    strange = Ratings(
-        pl.DataFrame({"query_id": ["x"], "doc_id": ["y"], "rater": ["ann"], "grade": [1.0]})
-    )
+    strange = Ratings(pl.DataFrame({"query_id": ["x"], "doc_id": ["y"], "rater": ["ann"], "grade": [1.0]}))
     with raises("no-common-pairs", InputError):
         check_gold(labelled(truth), strange)
     unjudged_qrels = Qrels(pl.DataFrame({"query_id": ["q"], "doc_id": ["d"], "grade": [-1.0]}))

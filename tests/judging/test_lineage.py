@@ -27,11 +27,7 @@ def _table(values):
 def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     for name, scores in SCORES.items():
-        rows = [
-            f"{q} Q0 {d} 0 {x} {name}\n"
-            for q, docs in _table(scores).items()
-            for d, x in docs.items()
-        ]
+        rows = [f"{q} Q0 {d} 0 {x} {name}\n" for q, docs in _table(scores).items() for d, x in docs.items()]
         (folder / f"{name}.run").write_text("".join(rows))
     return [str(folder / f"{name}.run") for name in SCORES]
 
@@ -47,9 +43,7 @@ def _judge(favour):
 
 
 def admitted(runs, favour=0.0, **options):
-    return admit(
-        _table(PEOPLE), _judge(favour), runs, ["nDCG@5"], **{"lineage": FAMILIES} | options
-    )
+    return admit(_table(PEOPLE), _judge(favour), runs, ["nDCG@5"], **{"lineage": FAMILIES} | options)
 
 
 def family(result):
@@ -113,9 +107,7 @@ def test_queries_of_the_same_family_are_named(runs):
     lineage = {"gpt": ["judge", "a", "b", "queries"], "classic": list("cdefgh")}
     assert any("queries" in caution for caution in admitted(runs, lineage=lineage).cautions)
     people_lineage = {**FAMILIES, "people": ["queries"]}
-    assert not any(
-        "queries" in caution for caution in admitted(runs, lineage=people_lineage).cautions
-    )
+    assert not any("queries" in caution for caution in admitted(runs, lineage=people_lineage).cautions)
 
 
 def test_without_systems_of_its_family_nothing_is_tested(runs):
@@ -152,10 +144,7 @@ def test_it_makes_the_round_trip(runs):
         ('[families]\ngpt = ["judge", "a"]\nclassic = ["a", "b", "c"]\n', "contradiction"),
         ('[families]\ngpt = ["judge", "a", "b", "c"]\n', "missing-input"),
         ('[families]\ngpt = ["a", "b", "c", "d"]\n', "missing-input"),
-        (
-            '[families]\ngpt = ["judge", "a", "b", "c", "d", "e", "f", "g", "h", "i"]\n',
-            "unknown-name",
-        ),
+        ('[families]\ngpt = ["judge", "a", "b", "c", "d", "e", "f", "g", "h", "i"]\n', "unknown-name"),
         ("[families]\ngpt = 3\n", "invalid-lineage"),
         ("[family]\n", "missing-input"),
         ("[families\n", "invalid-toml"),

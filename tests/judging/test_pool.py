@@ -71,15 +71,7 @@ def test_by_disagreement():
 def test_move_to_front_stays_with_the_system_that_proves_right():
     lists = [["a", "b", "c", "d"], ["x", "y", "z"]]
     # a relevant, b relevant, c not: the turn goes over; x not: both have lost one, A goes on
-    assert move_to_front_order(lists, {"a": 1, "b": 2, "c": 0, "x": 0}) == [
-        "a",
-        "b",
-        "c",
-        "x",
-        "d",
-        "y",
-        "z",
-    ]
+    assert move_to_front_order(lists, {"a": 1, "b": 2, "c": 0, "x": 0}) == ["a", "b", "c", "x", "d", "y", "z"]
     # nothing is known: one of each in turn
     assert move_to_front_order(lists, {}) == ["a", "x", "b", "y", "c", "z", "d"]
     # a document of both lists is asked once, and only its first system pays for it

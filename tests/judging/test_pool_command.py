@@ -38,9 +38,7 @@ def test_blind_says_nothing_of_systems(run, runs):
 
 def test_a_sample_with_its_rest(run, runs, tmp_path):
     rest_path = tmp_path / "rest.qrels"
-    command_result = run(
-        "pool", *runs, "--strata", "1:1,2:0.5", "--rest", rest_path, "--format", "json"
-    )
+    command_result = run("pool", *runs, "--strata", "1:1,2:0.5", "--rest", rest_path, "--format", "json")
     result = json.loads(command_result.out)
     assert result["made_by"]["strata"] == "1:1,2:0.5"
     lines = [f"{row['query_id']} 0 {row['doc_id']} -1\n" for row in result["rest"]]
@@ -52,9 +50,7 @@ def test_from_a_sample_to_judgments_with_chances(run, runs, tmp_path):
     sample, rest_path, ratings = (tmp_path / name for name in ("s.csv", "rest.qrels", "r.csv"))
     run("pool", *runs, "--strata", "2:0.5", "--rest", rest_path, "-o", sample)
     rows = [line.split(",")[:2] for line in sample.read_text().splitlines()[1:]]
-    ratings.write_text(
-        "query_id,doc_id,rater,grade\n" + "".join(f"{q},{d.strip()},ann,1\n" for q, d in rows)
-    )
+    ratings.write_text("query_id,doc_id,rater,grade\n" + "".join(f"{q},{d.strip()},ann,1\n" for q, d in rows))
     arguments = ("resolve", ratings, "--sample", sample, "--rest", rest_path)
     command_result = run(*arguments, "--format", "csv")
     result = command_result.out.splitlines()
@@ -120,9 +116,7 @@ def test_ratings_of_sheets_are_added_to_what_was_rated_before(run, tmp_path):
         for document, grade in grades.items():
             text = text.replace(f",{document},,", f",{document},{grade},")
         (tmp_path / "ann.csv").write_text(text, encoding="utf-8")
-        result = run(
-            "collect", tmp_path / "ann.csv", "--pool", tmp_path / "pool.csv", "-o", ratings_path
-        )
+        result = run("collect", tmp_path / "ann.csv", "--pool", tmp_path / "pool.csv", "-o", ratings_path)
         assert result.code == 0
         rows = [json.loads(line) for line in ratings_path.read_text().splitlines()]
         assert rows[0] == earlier_rating

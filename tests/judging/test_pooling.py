@@ -35,13 +35,7 @@ def test_what_is_judged_already_is_left_out():
         ("2", "m", 1),
         ("1", "d", 2),
     ]
-    assert dict(result.counts) == {
-        "pool": 4,
-        "sampled": 4,
-        "judged": 1,
-        "to_judge": 3,
-        "queries": 2,
-    }
+    assert dict(result.counts) == {"pool": 4, "sampled": 4, "judged": 1, "to_judge": 3, "queries": 2}
 
 
 def test_batches_and_a_blind_order():
@@ -153,11 +147,7 @@ def test_move_to_front_finds_more_relevant_documents_than_depth(covid):
     for order in ("rank", "move-to-front"):
         graded_rows = truth.table.head(0)
         for _ in range(6):
-            judged = (
-                Qrels(graded_rows, unjudged=("1",))
-                if graded_rows.is_empty()
-                else Qrels(graded_rows)
-            )
+            judged = Qrels(graded_rows, unjudged=("1",)) if graded_rows.is_empty() else Qrels(graded_rows)
             result = pool(runs[:6], PoolDesign(depth=30, order=order), collection=judged)
             new_grades = result.table.select("query_id", "doc_id").join(
                 truth.table, on=["query_id", "doc_id"], maintain_order="left"
@@ -214,8 +204,7 @@ def test_left_out_of_a_real_pool(files, covid):
             for query, _, document, _, value, _ in (line.split() for line in lines):
                 rows.setdefault(query, []).append((float(value), document))
         lists[run_path] = {
-            q: [d for _, d in sorted(scored_documents, reverse=True)]
-            for q, scored_documents in rows.items()
+            q: [d for _, d in sorted(scored_documents, reverse=True)] for q, scored_documents in rows.items()
         }
     omitted_path = next(run_path for run_path in paths if run_path.name.startswith("xj4wang"))
     other_pairs = {
@@ -228,9 +217,7 @@ def test_left_out_of_a_real_pool(files, covid):
     grades, remaining_grades, unique = {}, {}, 0
     for query, _, document, grade in (line.split() for line in path.read_text().splitlines()):
         grades.setdefault(query, {})[document] = int(grade)
-        if (query, document) not in other_pairs and document in lists[omitted_path].get(query, ())[
-            :10
-        ]:
+        if (query, document) not in other_pairs and document in lists[omitted_path].get(query, ())[:10]:
             unique += 1
         else:
             remaining_grades.setdefault(query, {})[document] = int(grade)
@@ -248,9 +235,7 @@ def test_left_out_of_a_real_pool(files, covid):
 def rated(table, truth):
     """The grades of a rater who knows the truth; documents without a judgment are irrelevant."""
     result = table.join(truth.table, on=["query_id", "doc_id"], how="left")
-    return result.select(
-        "query_id", "doc_id", pl.col("grade").fill_null(0), pl.lit("ann").alias("rater")
-    )
+    return result.select("query_id", "doc_id", pl.col("grade").fill_null(0), pl.lit("ann").alias("rater"))
 
 
 def test_average_precision_from_a_third_of_the_pool(covid):
@@ -267,8 +252,7 @@ def test_average_precision_from_a_third_of_the_pool(covid):
     assert (sampled_qrels.table["grade"] == -1).sum() == len(result.rest)
     full = [float(run_scores.means["AP"]) for run_scores in evaluate(judged, runs, ["AP"]).runs]
     estimate = [
-        float(run_scores.means["infAP"])
-        for run_scores in evaluate(sampled_qrels, runs, ["infAP"]).runs
+        float(run_scores.means["infAP"]) for run_scores in evaluate(sampled_qrels, runs, ["infAP"]).runs
     ]
     assert tau(np.array(estimate), np.array(full)) > 0.8
     assert np.sqrt(np.mean((np.array(estimate) - full) ** 2)) < 0.03
@@ -286,9 +270,7 @@ def test_strata_of_unlike_rates_are_none_for_inferred_ap(covid):
         unsampled = Qrels(result.rest.with_columns(pl.lit(-1.0).alias("grade")), name="rest")
         resolution = resolve(rated(result.table, truth), sample=result, rest=unsampled)
         qrels = resolution.qrels
-        estimate = [
-            float(run_scores.means["infAP"]) for run_scores in evaluate(qrels, runs, ["infAP"]).runs
-        ]
+        estimate = [float(run_scores.means["infAP"]) for run_scores in evaluate(qrels, runs, ["infAP"]).runs]
         bias = np.mean(np.array(estimate) - full)
         assert (bias > 0.03) == warned
         assert ("unlike-strata" in {notice.code for notice in resolution.notices}) == warned
@@ -296,9 +278,7 @@ def test_strata_of_unlike_rates_are_none_for_inferred_ap(covid):
 
 def test_what_was_drawn_and_not_graded_is_in_the_pool_all_the_same():
     result = pool([A, B], PoolDesign(strata="3:1"))
-    ratings = (
-        result.table.head(2).select("query_id", "doc_id").with_columns(rater=pl.lit("a"), grade=1)
-    )
+    ratings = result.table.head(2).select("query_id", "doc_id").with_columns(rater=pl.lit("a"), grade=1)
     table = resolve(ratings, sample=result, rest={"1": {"x": -1}}).qrels.table
     assert table["grade"].to_list() == [1, 1, *[-1] * (len(result.table) - 2), -1]
     assert table["inclusion"].to_list() == [1, 1, *[None] * (len(result.table) - 1)]
@@ -309,9 +289,7 @@ def test_a_grade_outside_the_sample_has_no_chance():
     result = pool([A, B], PoolDesign(strata="1:1,3:0.5"))
     unsampled_rows = result.rest.rows()
     table = pl.DataFrame(
-        [(*unsampled_rows[0], "ann", 1.0)],
-        schema=["query_id", "doc_id", "rater", "grade"],
-        orient="row",
+        [(*unsampled_rows[0], "ann", 1.0)], schema=["query_id", "doc_id", "rater", "grade"], orient="row"
     )
     with raises("not-in-sample", InputError):
         resolve(table, sample=result)

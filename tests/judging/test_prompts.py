@@ -19,9 +19,7 @@ def test_parts_and_places():
     )
     prompt = Template.parse(text).filled(QUERY, DOCUMENT, {0.0: "no", 2.5: "2.5"})
     assert prompt.system == "You are jaguar."
-    assert prompt.user == (
-        '0  no\n2.5\nCats||title: Cats\ntext: A cat.\n{not a place} {"grade": 1}'
-    )
+    assert prompt.user == ('0  no\n2.5\nCats||title: Cats\ntext: A cat.\n{not a place} {"grade": 1}')
 
 
 def test_without_headings_all_is_the_users():
@@ -72,8 +70,7 @@ def test_another_word_is_another_template():
 
 
 @pytest.mark.parametrize(
-    "words",
-    ["</document>", "</DOCUMENT >", "< / document>", "</query>", "<document>", "</document\n>"],
+    "words", ["</document>", "</DOCUMENT >", "< / document>", "</query>", "<document>", "</document\n>"]
 )
 def test_a_document_cannot_close_its_part(words):
     """The following text would be read as a message of the user."""

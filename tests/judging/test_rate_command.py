@@ -95,9 +95,7 @@ def test_texts_are_shown_and_move_no_cursor(run, pool, tmp_path):
     queries, documents = tmp_path / "q.csv", tmp_path / "d.jsonl"
     queries.write_text("query_id,text\nq0,red shoes\nq1,x\nq2,y\n")
     documents.write_text(
-        "".join(
-            json.dumps({"doc_id": f"d{i}", "title": f"Shoe\x1b[2J {i}"}) + "\n" for i in range(6)
-        )
+        "".join(json.dumps({"doc_id": f"d{i}", "title": f"Shoe\x1b[2J {i}"}) + "\n" for i in range(6))
     )
     result = run(
         "rate",
@@ -144,9 +142,7 @@ def terminal(pool, tmp_path, start):
     out = tmp_path / "a.jsonl"
     documents = tmp_path / "d.jsonl"
     long = "begin " + "x " * 1600 + "end"
-    documents.write_text(
-        "".join(json.dumps({"doc_id": f"d{i}", "text": long}) + "\n" for i in range(6))
-    )
+    documents.write_text("".join(json.dumps({"doc_id": f"d{i}", "text": long}) + "\n" for i in range(6)))
     arguments = ("rate", pool, "--rater", "a", "-o", out, "--documents", documents)
     process = start(*arguments, stdin=terminal_fd)
     os.close(terminal_fd)

@@ -44,10 +44,7 @@ def _rated(queries=30, docs=6, raters=("ann", "bob", "eve")):
 
 
 RATED = _rated()
-RUNS = [
-    {f"q{i:02}": {f"d{j}": float(RNG.normal()) for j in range(6)} for i in range(30)}
-    for _ in range(2)
-]
+RUNS = [{f"q{i:02}": {f"d{j}": float(RNG.normal()) for j in range(6)} for i in range(30)} for _ in range(2)]
 
 
 def test_tables_of_grades_have_the_figures_of_the_grades_themselves():
@@ -101,9 +98,7 @@ def test_judges_are_a_crossed_effect_of_a_comparison():
     for k, rater in enumerate(("ann", "bob", "eve")):
         rater_grades = RATED.filter(pl.col("rater") == rater)
         for s, run in enumerate(RUNS):
-            column = (
-                evaluate(rater_grades.drop("rater"), run, ["nDCG@5"]).runs[0].per_query("nDCG@5")
-            )
+            column = evaluate(rater_grades.drop("rater"), run, ["nDCG@5"]).runs[0].per_query("nDCG@5")
             values[:, s, k] = [column[f"q{i:02}"] for i in range(30)]
     truth = crossed(values)
     assert (component.queries, component.judges) == (30, ("ann", "bob", "eve"))
@@ -117,11 +112,7 @@ def test_judges_are_a_crossed_effect_of_a_comparison():
 def test_judges_with_little_in_common_are_left_out():
     sparse_grades = RATED.filter((pl.col("rater") != "eve") | (pl.col("query_id") < "q03"))
     (component,) = resample_raters(sparse_grades, *RUNS, ["nDCG@5"], draws=2).components
-    assert (component.judges, component.left_out, component.queries) == (
-        ("ann", "bob"),
-        ("eve",),
-        30,
-    )
+    assert (component.judges, component.left_out, component.queries) == (("ann", "bob"), ("eve",), 30)
     disjoint_grades = RATED.filter((pl.col("rater") == "ann") | (pl.col("query_id") < "q01"))
     assert resample_raters(disjoint_grades, *RUNS, ["nDCG@5"], draws=2).components == ()
 
@@ -130,9 +121,7 @@ def test_the_command_shows_them_and_json_keeps_them(tmp_path, run):
     RATED.write_csv(tmp_path / "ratings.csv")
     for name, ranking in zip(("a", "b"), RUNS, strict=True):
         (tmp_path / f"{name}.run").write_text(
-            "".join(
-                f"{q} Q0 {d} 0 {v} {name}\n" for q, docs in ranking.items() for d, v in docs.items()
-            )
+            "".join(f"{q} Q0 {d} 0 {v} {name}\n" for q, docs in ranking.items() for d, v in docs.items())
         )
     arguments = ["agree", *(str(tmp_path / name) for name in ("ratings.csv", "a.run", "b.run"))]
     arguments += ["--draws", "2"]
@@ -157,6 +146,4 @@ def test_raters_in_small_chunks_have_the_same_figures(monkeypatch):
     common_pairs = ann.join(bob, on=["query_id", "doc_id"], suffix="_bob")
     row = expected_pairs.filter(first="ann", second="bob").row(0, named=True)
     assert row["overlap"] == len(common_pairs)
-    assert row["agreement"] == pytest.approx(
-        (common_pairs["grade"] == common_pairs["grade_bob"]).mean()
-    )
+    assert row["agreement"] == pytest.approx((common_pairs["grade"] == common_pairs["grade_bob"]).mean())

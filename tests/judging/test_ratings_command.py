@@ -78,9 +78,7 @@ def test_blanks_in_ids_need_another_form(run, tmp_path):
     path = tmp_path / "ratings.csv"
     path.write_text("query_id,doc_id,rater,grade\nblue jeans,d1,ann,1\n")
     assert_refused(run("resolve", path), "invalid-id")
-    assert run("resolve", path, "--format", "csv").out == (
-        "query_id,doc_id,grade\nblue jeans,d1,1\n"
-    )
+    assert run("resolve", path, "--format", "csv").out == ("query_id,doc_id,grade\nblue jeans,d1,1\n")
 
 
 def test_agreement_in_words_and_for_programs(run, ratings):

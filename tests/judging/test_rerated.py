@@ -38,9 +38,7 @@ def test_the_share_of_reversals_by_all_that_could_be_drawn():
         for first, second in product(product(a, repeat=3), product(b, repeat=3))
     ]
     want = np.mean(np.array(drawings) < -1e-12)
-    (effect,) = resample_raters(
-        rated(rows), *RUNS, ["DCG@1"], rule="mean", draws=100, seed=1
-    ).effects
+    (effect,) = resample_raters(rated(rows), *RUNS, ["DCG@1"], rule="mean", draws=100, seed=1).effects
     assert effect.delta == pytest.approx(1 / 3)
     assert effect.reversed == pytest.approx(want, abs=4 * np.sqrt(want * (1 - want) / 100))
 
@@ -64,7 +62,5 @@ def test_without_a_pair_of_two_raters_nothing_is_known():
 
 def test_the_same_seed_draws_the_same_raters():
     rows = [("q", doc, r, (i + j) % 3) for i, doc in enumerate("ab") for j, r in enumerate("xyz")]
-    first, second = (
-        resample_raters(rated(rows), *RUNS, ["DCG@2"], rule="mean", draws=8) for _ in "12"
-    )
+    first, second = (resample_raters(rated(rows), *RUNS, ["DCG@2"], rule="mean", draws=8) for _ in "12")
     assert json.dumps(first.to_dict(), default=str) == json.dumps(second.to_dict(), default=str)

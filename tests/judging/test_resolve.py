@@ -66,12 +66,7 @@ def test_a_rule_on_one_pair(rule, given_, expected):
 def test_a_transformer_by_name_by_lines_or_from_a_file(tmp_path):
     (tmp_path / "map.txt").write_text("1: 0\n2: 1\n")
     steps = ((1.0, 0.0), (2.0, 1.0))
-    for transformer in (
-        "1: 0; 2: 1",
-        "1: 0\n2: 1",
-        str(tmp_path / "map.txt"),
-        tmp_path / "map.txt",
-    ):
+    for transformer in ("1: 0; 2: 1", "1: 0\n2: 1", str(tmp_path / "map.txt"), tmp_path / "map.txt"):
         assert find_transformer(transformer).steps == steps
     assert find_transformer("graded-to-binary") is TRANSFORMERS["graded-to-binary"]
     assert find_transformer(None) is None
@@ -81,9 +76,7 @@ def test_a_transformer_by_name_by_lines_or_from_a_file(tmp_path):
 
 def test_searchtweak_transforms_before_it_aggregates():
     """Grades 1, 1, 0 are relevant by majority; their mean .67 would not be a grade to map."""
-    result = resolve_ratings(
-        rated([[1, 1, 0]]), "majority", transformer=TRANSFORMERS["graded-to-binary"]
-    )
+    result = resolve_ratings(rated([[1, 1, 0]]), "majority", transformer=TRANSFORMERS["graded-to-binary"])
     assert grades_of(result, 1) == [1]
     assert result.qrels.made_by["transformer"] == "graded-to-binary"
     assert result.qrels.made_by["maps"] == "0: 0\n1: 1\n2: 1\n3: 1"
@@ -113,11 +106,7 @@ def test_a_transformer_reads_what_it_writes():
 
 @pytest.mark.parametrize(
     ("text", "code", "line"),
-    [
-        ("1: 0\nfoo", "invalid-syntax", 2),
-        ("1: 0\n1: 1", "duplicate-grade", 2),
-        ("\n", "empty-file", None),
-    ],
+    [("1: 0\nfoo", "invalid-syntax", 2), ("1: 0\n1: 1", "duplicate-grade", 2), ("\n", "empty-file", None)],
 )
 def test_a_transformer_that_cannot_be_read(text, code, line):
     with raises(code, InputError, line=line, source="mine"):
@@ -160,9 +149,7 @@ def test_the_last_word_of_a_rater_counts():
 
 
 def test_a_withdrawn_grade_is_no_grade():
-    table = pl.DataFrame(
-        {"query_id": "q", "doc_id": "d0", "rater": ["ann", "ann"], "grade": [2.0, None]}
-    )
+    table = pl.DataFrame({"query_id": "q", "doc_id": "d0", "rater": ["ann", "ann"], "grade": [2.0, None]})
     result = resolve_ratings(Ratings(table), "mean")
     assert result.qrels is None
     assert result.unresolved["why"].to_list() == ["no grade"]
@@ -226,9 +213,7 @@ def test_the_scale_goes_with_the_judgments():
 
 @given(
     st.lists(
-        st.lists(st.one_of(st.none(), st.integers(0, 3)), min_size=1, max_size=5),
-        min_size=1,
-        max_size=6,
+        st.lists(st.one_of(st.none(), st.integers(0, 3)), min_size=1, max_size=5), min_size=1, max_size=6
     ),
     st.sampled_from([name for name in RULES if name not in {"adjudicated", "latest"}]),
 )
@@ -256,9 +241,7 @@ def test_latest_needs_times_where_grades_differ():
         resolve_ratings(rated([[0, 3]], at=pl.Series([day[0], day[0]])), "latest")
     with raises("missing-input", UsageError):
         resolve_ratings(rated([[0, 3]], at=pl.Series([day[0], None])), "latest")
-    assert grades_of(
-        resolve_ratings(rated([[0, 3, 1], [2, 2]]), "latest", {"order": "file"}), 2
-    ) == [1, 2]
+    assert grades_of(resolve_ratings(rated([[0, 3, 1], [2, 2]]), "latest", {"order": "file"}), 2) == [1, 2]
     assert grades_of(resolve_ratings(rated([[1, 1]]), "latest"), 1) == [1]
 
 

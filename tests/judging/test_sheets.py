@@ -46,9 +46,7 @@ def graded(row):
 
 def line_of(place, document):
     with place.open(encoding="utf-8", newline="") as file:
-        return next(
-            i for i, row in enumerate(csv.DictReader(file), 2) if row["document"] == document
-        )
+        return next(i for i, row in enumerate(csv.DictReader(file), 2) if row["document"] == document)
 
 
 def on(document, /, **cells):
@@ -70,9 +68,7 @@ def test_out_and_back(tmp_path, form):
     assert path.read_bytes() == result.write(tmp_path / f"again.{form}", form)[0].read_bytes()
     if form == "csv":
         text = path.read_text(encoding="utf-8-sig")
-        assert not any(
-            cell[:1] in "=+-@" for row in csv.reader(text.splitlines()) for cell in row if cell
-        )
+        assert not any(cell[:1] in "=+-@" for row in csv.reader(text.splitlines()) for cell in row if cell)
         path.write_text(text.replace(",,,,ann", ",2,,fine,ann"), encoding="utf-8")
     else:
         book = load_workbook(path)
@@ -91,9 +87,7 @@ def test_out_and_back(tmp_path, form):
 
 
 def test_nothing_in_a_sheet_says_what_systems_made_of_a_document():
-    header, rows = sheets(POOL.with_columns(why=pl.lit("rank 1"), best_rank=1), ["ann"]).tables[
-        "ann"
-    ]
+    header, rows = sheets(POOL.with_columns(why=pl.lit("rank 1"), best_rank=1), ["ann"]).tables["ann"]
     assert header == [
         "check",
         "query",
@@ -194,11 +188,7 @@ def test_cannot_tell_has_its_reason(sheet):
 @pytest.mark.parametrize(
     ("document", "cells", "code"),
     [
-        (
-            "3-4",
-            {"document": "04.Mrz"},
-            "invalid-sheet",
-        ),
+        ("3-4", {"document": "04.Mrz"}, "invalid-sheet"),
         ("3-4", {"document": "2026-03-04 00:00:00"}, "invalid-sheet"),
         ("007", {"document": "7"}, "invalid-sheet"),
         ("1E5", {"document": "1E+05"}, "invalid-sheet"),
@@ -306,9 +296,7 @@ def test_an_adjudicator_sees_what_others_said_and_nobody_else_does(tmp_path):
     assert resolved.unresolved["doc_id"].to_list() == ["d2", "d3"]
     sheet_set = sheets(resolved.unresolved, ["cyd"], show=ratings)
     header, cells_ = sheet_set.tables["cyd"]
-    shown_grades = {
-        row[header.index("document")]: row[header.index("others' grades")] for row in cells_
-    }
+    shown_grades = {row[header.index("document")]: row[header.index("others' grades")] for row in cells_}
     assert shown_grades == {"d2": "0, 2", "d3": "1, 2"}
     assert {row[header.index("others' comments")] for row in cells_} == {"2: =off topic"}
     assert "others' grades" not in sheets(resolved.unresolved, ["cyd"]).tables["cyd"][0]

@@ -44,8 +44,7 @@ def values(case, mark):
     metrics = {name: with_required(METRICS[name]) for name in NAMES}
     scores = rankgate.evaluate(*CASES[case], list(metrics.values()), convention).runs[0]
     return {
-        name: next(iter(scores.per_query(str(metric)).values()), None)
-        for name, metric in metrics.items()
+        name: next(iter(scores.per_query(str(metric)).values()), None) for name, metric in metrics.items()
     }
 
 
@@ -61,9 +60,9 @@ def test_an_empty_case_counts_what_the_page_says_or_has_a_value_of_its_own(name,
     assert filled == list(MARKS)
     if case != "nothing_judged":
         plain_value = values(case, None)[name]
-        assert ("undefined" if plain_value is None else plain_value) == metric_details(
-            name
-        ).conventions["trec"][case]
+        assert ("undefined" if plain_value is None else plain_value) == metric_details(name).conventions[
+            "trec"
+        ][case]
 
 
 @pytest.mark.parametrize("name", METRICS)

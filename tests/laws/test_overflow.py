@@ -35,12 +35,8 @@ def _variants(metrics):
 
 
 def _variants_of(metric):
-    examples = {
-        name: 10 if metric.parameters[name].kind == "int" else 0.5 for name in metric.missing
-    }
-    choices = [
-        (name, word) for name, parameter in metric.parameters.items() for word in parameter.choices
-    ]
+    examples = {name: 10 if metric.parameters[name].kind == "int" else 0.5 for name in metric.missing}
+    choices = [(name, word) for name, parameter in metric.parameters.items() for word in parameter.choices]
     for choice in [{}, *({name: word} for name, word in choices)]:
         try:
             yield metric(**examples | choice)
@@ -145,11 +141,7 @@ def test_great_grades_and_features_give_finite_values_of_lists(number):
 @pytest.mark.parametrize("number", LARGE)
 def test_great_grades_lengths_and_calls_give_finite_values_of_sequences(number, tmp_path):
     ids = "ids:(?P<session>.+)-(?P<position>[0-9]+)"
-    rankings = {
-        "s-1": {"x": 3.0, "b": 2.0, "z": 1.0},
-        "s-2": {"a": 3.0, "b": 2.0},
-        "t-1": {"c": 1.0},
-    }
+    rankings = {"s-1": {"x": 3.0, "b": 2.0, "z": 1.0}, "s-2": {"a": 3.0, "b": 2.0}, "t-1": {"c": 1.0}}
     agent = tmp_path / "agent.jsonl"
     variants = _variants(SEQUENCE_METRICS)
     of_rankings = [variant for variant in variants if not str(variant).startswith(OF_CALLS)]

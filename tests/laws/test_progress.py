@@ -54,9 +54,7 @@ CASES = {
         2,
     ),
     "rank_similarity": (
-        lambda: rankgate.rank_similarity(
-            {**RUNS, "third": {query: {"b": 1.0} for query in QUERIES}}
-        ),
+        lambda: rankgate.rank_similarity({**RUNS, "third": {query: {"b": 1.0} for query in QUERIES}}),
         3,
     ),
     "reusability": (lambda: rankgate.reusability(QRELS, [OLD, NEW]), 2),
@@ -71,10 +69,7 @@ CASES = {
     "gate": (lambda: rankgate.gate(QRELS, OLD, NEW), 2),
     "scorecard": (lambda: rankgate.scorecard(QRELS, [OLD, NEW], ["P@1", "Coverage@1"]), 2),
     "self_check": (lambda: rankgate.self_check(QRELS, [OLD, NEW]), 2),
-    "self_check, engine": (
-        lambda: rankgate.self_check(QRELS, answers, queries=QUERIES, snapshots=2),
-        4,
-    ),
+    "self_check, engine": (lambda: rankgate.self_check(QRELS, answers, queries=QUERIES, snapshots=2), 4),
 }
 """Calls of the verbs with the number of steps that each reports."""
 ELSEWHERE = {"rate"}

@@ -45,9 +45,7 @@ def test_ids_come_back(pairs, form):
             if form == "csv":
                 spreadsheet_cells.write_csv(header, rows, out)
             else:
-                spreadsheet_cells.write_xlsx(
-                    header, rows, out, choices={"grade": ["0", "1", "2", "3"]}
-                )
+                spreadsheet_cells.write_xlsx(header, rows, out, choices={"grade": ["0", "1", "2", "3"]})
         ratings, notes = read_filled_sheets([spreadsheet_cells.read(path)], pool=pool)
     assert ratings.table.select("query_id", "doc_id").rows() == pairs
     assert notes == ()
@@ -60,9 +58,7 @@ def test_an_id_that_was_changed_is_always_found(pairs, data):
     for row in rows:
         row[header.index("grade")] = "2"
     victim, column = data.draw(st.sampled_from(rows)), data.draw(st.sampled_from([1, 2]))
-    changed = data.draw(
-        TEXT.filter(lambda word: unguard_cell(word) != unguard_cell(victim[column]))
-    )
+    changed = data.draw(TEXT.filter(lambda word: unguard_cell(word) != unguard_cell(victim[column])))
     victim[column] = changed
     text = io.BytesIO()
     spreadsheet_cells.write_csv(header, rows, text)

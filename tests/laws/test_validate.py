@@ -46,9 +46,7 @@ def tables(draw):
     row = st.lists(st.sampled_from(["", *WORDS]), min_size=width, max_size=width)
     rows = draw(st.lists(row, max_size=12))
     mark = draw(st.sampled_from(["", "\ufeff"]))
-    return mark + "".join(
-        f"{separator.join(fields)}\n" for fields in [header.split(separator), *rows]
-    )
+    return mark + "".join(f"{separator.join(fields)}\n" for fields in [header.split(separator), *rows])
 
 
 @st.composite
@@ -58,15 +56,10 @@ def objects(draw):
     values = st.sampled_from([1, 2.5, -1, None, "3", "x", 100])
     extra_fields = draw(st.sampled_from([[], ["rank"]]))
     row = st.fixed_dictionaries(
-        {
-            "query_id": st.sampled_from(["1", "2", 3]),
-            "doc_id": st.sampled_from(["a", "b", "", None]),
-        }
+        {"query_id": st.sampled_from(["1", "2", 3]), "doc_id": st.sampled_from(["a", "b", "", None])}
         | dict.fromkeys([number, *extra_fields], values)
     )
-    return "".join(
-        json.dumps(record) + "\n" for record in draw(st.lists(row, min_size=1, max_size=6))
-    )
+    return "".join(json.dumps(record) + "\n" for record in draw(st.lists(row, min_size=1, max_size=6)))
 
 
 FILES = st.one_of(lines(), tables(), objects(), st.text(max_size=60))

@@ -129,8 +129,8 @@ def test_a_function_that_fails_is_reported_with_metric_and_query():
         rankgate.evaluate({"r": {"a": 1}, "q": {"a": 1}}, {"q": {"a": 1.0}, "r": {"b": 1.0}}, first)
     line = first.kernel.__wrapped__.__code__.co_firstlineno + 2
     assert str(result.value) == (
-        f"first (test_custom.py:{line}) failed on a list of 1 document: TypeError: unsupported "
-        "operand type(s) for +: 'NoneType' and 'int'; it was computed for query 'r'."
+        f"first (test_custom.py:{line}) failed on a list of 1 document: TypeError: unsupported operand "
+        "type(s) for +: 'NoneType' and 'int'; it was computed for query 'r'."
     )
     assert isinstance(result.value.__cause__.__cause__, TypeError)
 
@@ -165,9 +165,7 @@ def test_for_nan_the_convention_says_what_counts():
     assert result.values.select("value", "why").rows() == [(1.5, None), (0.0, "nothing judged")]
 
 
-@pytest.mark.parametrize(
-    "value", [0.5, np.zeros(7), np.array(["a", "b"]), np.array([1.0, np.inf]), None]
-)
+@pytest.mark.parametrize("value", [0.5, np.zeros(7), np.array(["a", "b"]), np.array([1.0, np.inf]), None])
 def test_a_kernel_gives_one_number_for_each_query(value):
     def wrong(judged: Judged) -> np.ndarray:
         return value

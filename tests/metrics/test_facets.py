@@ -123,9 +123,7 @@ def test_ndeval_s_stored_outputs(year, order, shared):
         with gzip.open(run, "rt") as lines:
             rows = [line.split() for line in lines]
         frame = pl.DataFrame(
-            [(r[0], r[2], -float(r[3])) for r in rows],
-            schema=["query_id", "doc_id", "score"],
-            orient="row",
+            [(r[0], r[2], -float(r[3])) for r in rows], schema=["query_id", "doc_id", "score"], orient="row"
         )
         ranked = read_run(frame)
     (stored,) = (folder / "expected").glob(f"*.ndeval.{order}.csv")
@@ -138,15 +136,10 @@ def test_ndeval_s_stored_outputs(year, order, shared):
     for peer_name, rankgate_name in COLUMNS.items():
         for query, row in rows.items():
             want = float(row[peer_name])
-            if query not in {
-                "amean",
-                *values[rankgate_name],
-            }:  # two topics have no judgments at all
+            if query not in {"amean", *values[rankgate_name]}:  # two topics have no judgments at all
                 assert (year, want) == ("2010", 0)
                 continue
-            actual = (
-                result.means[rankgate_name] if query == "amean" else values[rankgate_name][query]
-            )
+            actual = result.means[rankgate_name] if query == "amean" else values[rankgate_name][query]
             assert actual == pytest.approx(want, abs=2e-6), (query, peer_name)
             compared += 1
     assert compared == len(COLUMNS) * {"2009": 51, "2010": 49}[year]
@@ -204,10 +197,7 @@ GRADED = block([[{0: 1}, {0: 2, 1: 1}, {}, {2: 3}]], [[{0: 2, 1: 1}, {2: 3}, {0:
         ("Dsharp(of='CG@2',gamma=0)", (1 + 3) / 3),
         (
             "Dsharp(of='nDCG@4',gamma=0.25)",
-            0.25
-            + 0.75
-            * (1 + 3 / log2(3) + 3 / log2(5))
-            / (3 + 3 / log2(3) + 2 / log2(4) + 1 / log2(5)),
+            0.25 + 0.75 * (1 + 3 / log2(3) + 3 / log2(5)) / (3 + 3 / log2(3) + 2 / log2(4) + 1 / log2(5)),
         ),
     ],
 )
@@ -216,9 +206,7 @@ def test_grades_of_intents_count(name, value):
     assert metric.kernel(GRADED, **metric.bound())[0] == pytest.approx(value)
 
 
-@pytest.mark.parametrize(
-    ("general", "own"), [("IA(of='P@3')", "P_IA@3"), ("IA(of='AP@3')", "AP_IA@3")]
-)
+@pytest.mark.parametrize(("general", "own"), [("IA(of='P@3')", "P_IA@3"), ("IA(of='AP@3')", "AP_IA@3")])
 def test_the_general_form_has_the_values_of_the_metrics_that_are_one(general, own):
     values = [parse(name, FACET_METRICS) for name in (general, own)]
     for judged in (TOLD, GRADED):
@@ -235,12 +223,7 @@ def test_a_metric_that_intents_do_not_allow_is_refused(of):
 
 # intents 0 and 1 of q weigh 1 : 3; of another query, whose weights are not used, 1 alone
 WEIGHED = pl.DataFrame(
-    [
-        ("q", "a", 1, "0", 0.2),
-        ("q", "b", 1, "1", 0.6),
-        ("q", "c", 0, "2", 0.2),
-        ("p", "a", 2, "0", 9),
-    ],
+    [("q", "a", 1, "0", 0.2), ("q", "b", 1, "1", 0.6), ("q", "c", 0, "2", 0.2), ("p", "a", 2, "0", 9)],
     schema=["query_id", "doc_id", "grade", "subtopic", "subtopic_weight"],
     orient="row",
 )

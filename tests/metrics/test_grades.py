@@ -64,8 +64,7 @@ def test_capped_recall_is_beir_s():
 
 
 @pytest.mark.parametrize(
-    ("name", "low", "high"),
-    [("AvgGrade@2", 1.5, 3.0), ("Hits@2", 1, 2), ("NCG@2", 3 / 4, 1.0)],
+    ("name", "low", "high"), [("AvgGrade@2", 1.5, 3.0), ("Hits@2", 1, 2), ("NCG@2", 3 / 4, 1.0)]
 )
 def test_bounds(name, low, high):
     qrels, run = {"q": {"a": 3, "b": 1}}, {"q": {"u": 2.0, "a": 1.0}}

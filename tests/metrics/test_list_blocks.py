@@ -43,10 +43,7 @@ def lists():
 def test_blocks_of_any_size_give_the_same(metric, monkeypatch):
     result = lists()
     monkeypatch.setattr(list_input, "_TABLES", 0)
-    expected, values = (
-        metric.value(result),
-        None if metric.merge == "items" else metric.values(result),
-    )
+    expected, values = (metric.value(result), None if metric.merge == "items" else metric.values(result))
     for size in (1, 2 * K, 7 * K):
         monkeypatch.setattr(list_input, "_BLOCK", size)
         assert metric.value(result) == pytest.approx(expected, rel=1e-12, nan_ok=True)

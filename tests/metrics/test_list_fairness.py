@@ -90,9 +90,7 @@ def test_rankings_that_take_turns_give_equal_items_their_due():
 def test_expected_exposure_is_a_mean_over_rankings():
     rng = np.random.default_rng(5)
     users, n_rankings, places, items = 40, 3, 6, 9
-    rankings = np.array(
-        [[rng.permutation(items)[:places] for _ in range(n_rankings)] for _ in range(users)]
-    )
+    rankings = np.array([[rng.permutation(items)[:places] for _ in range(n_rankings)] for _ in range(users)])
     lengths = rng.integers(0, places + 1, (users, n_rankings))  # some are not drawn for a user
     lengths[0] = 0
     rankings[np.arange(places) >= lengths[..., None]] = NONE
@@ -101,9 +99,7 @@ def test_expected_exposure_is_a_mean_over_rankings():
     for weight in ("geometric", "log2"):
         for metric, index in ((EED, 0), (EER, 1), (EEL, 2)):
             metric_values = metric(weight=weight).values(result)
-            expected = [
-                _by_hand(*pair, weight)[index] for pair in zip(rankings, relevant, strict=True)
-            ]
+            expected = [_by_hand(*pair, weight)[index] for pair in zip(rankings, relevant, strict=True)]
             np.testing.assert_allclose(metric_values, expected, rtol=1e-12, atol=1e-14)
     expected_at_2 = [
         _by_hand(user_rankings[:, :2], user_relevant, "geometric")[2]
@@ -122,8 +118,7 @@ def _by_hand(rankings, relevant, weight):
     judged_relevant = {item for item in relevant if item != NONE}
     all_items = judged_relevant.union(*lists)
     received_exposure = {
-        item: sum(worth[row.index(item)] for row in lists if item in row) / len(lists)
-        for item in all_items
+        item: sum(worth[row.index(item)] for row in lists if item in row) / len(lists) for item in all_items
     }
     m, n = len(judged_relevant), len(all_items)
     deserved_exposure = {
@@ -209,13 +204,7 @@ def test_ndkl_is_written_out():
 def test_the_head_and_the_tail():
     interaction_counts = np.array([10, 5, 3, 1, 1])
     assert is_long_tail(interaction_counts).tolist() == [False, True, True, True, True]
-    assert is_long_tail(interaction_counts, "interactions", 0.8).tolist() == [
-        False,
-        False,
-        False,
-        True,
-        True,
-    ]
+    assert is_long_tail(interaction_counts, "interactions", 0.8).tolist() == [False, False, False, True, True]
     result = Listed(
         np.array([[0, 1], [3, NONE]]),
         5,

@@ -35,9 +35,7 @@ ORDERED = {
     "FAIR",
 }
 
-rows = st.lists(st.integers(0, ITEMS - 1), max_size=4, unique=True).map(
-    lambda row: (row + [NONE] * 4)[:4]
-)
+rows = st.lists(st.integers(0, ITEMS - 1), max_size=4, unique=True).map(lambda row: (row + [NONE] * 4)[:4])
 tables = st.lists(st.tuples(*[rows] * 5), min_size=2, max_size=6)
 
 
@@ -70,9 +68,7 @@ def same(metric, one, other):
 def test_the_order_of_users_does_not_matter(table, random):
     lists, order = result(table), list(range(len(table)))
     random.shuffle(order)
-    moved = replace(
-        lists, items=lists.items[order], **{name: getattr(lists, name)[order] for name in BY_ROW}
-    )
+    moved = replace(lists, items=lists.items[order], **{name: getattr(lists, name)[order] for name in BY_ROW})
     for metric in LIST_METRICS:
         same(metric, lists, moved)
         same(metric @ 2, lists, moved)
@@ -114,22 +110,16 @@ def test_what_looks_at_ranks_sees_a_list_turned_round():
     given = {"FAIR": {"p": 0.95}, **{name: {"step": 2} for name in ("rND", "rKL", "rRD")}}
     metrics = [metric(**given.get(metric.name, {})) for metric in LIST_METRICS]
     sensitive_metrics = {
-        m.name
-        for m in metrics
-        if m.value(lists) != pytest.approx(m.value(reversed_lists), nan_ok=True)
+        m.name for m in metrics if m.value(lists) != pytest.approx(m.value(reversed_lists), nan_ok=True)
     }
-    assert sensitive_metrics == ORDERED - {
-        "ExposureGini"
-    }  # items swap what they get, which is as uneven
+    assert sensitive_metrics == ORDERED - {"ExposureGini"}  # items swap what they get, which is as uneven
 
 
 @given(tables)
 def test_a_whole_that_stands_twice_is_as_even_as_once(table):
     lists = result(table)
     doubled_lists = replace(
-        lists,
-        items=np.tile(lists.items, (2, 1)),
-        **{n: np.tile(getattr(lists, n), (2, 1)) for n in BY_ROW},
+        lists, items=np.tile(lists.items, (2, 1)), **{n: np.tile(getattr(lists, n), (2, 1)) for n in BY_ROW}
     )
     for metric in LIST_METRICS:
         if metric.name != "Personalization":  # a list is alike to its own copy
@@ -153,9 +143,7 @@ documents = st.lists(st.sets(st.integers(0, 2)), min_size=1, max_size=6)
 @given(documents, st.permutations([0, 1, 2]))
 def test_the_numbers_of_subtopics_do_not_matter(ranking, order):
     renamed = [{order[s] for s in subtopics} for subtopics in ranking]
-    pools = [
-        [subtopics for subtopics in documents if subtopics] for documents in (ranking, renamed)
-    ]
+    pools = [[subtopics for subtopics in documents if subtopics] for documents in (ranking, renamed)]
     original_block, renamed_block = block([ranking], [pools[0]]), block([renamed], [pools[1]])
     for metric in FACET_METRICS:
         bound = (metric @ 3).bound() if metric.at else metric.bound()
@@ -185,6 +173,4 @@ def test_with_one_subtopic_the_greedy_ideal_is_the_best(relevant):
         assert kernel(faceted)[0] <= 1 + 1e-12
         # with nothing gained by a second document it is the discount of the first
         alpha_one_value = kernel(faceted, alpha=1.0)[0]
-        assert alpha_one_value == pytest.approx(
-            1 / np.log2(first + 1) if name == "alpha_nDCG" else 1 / first
-        )
+        assert alpha_one_value == pytest.approx(1 / np.log2(first + 1) if name == "alpha_nDCG" else 1 / first)

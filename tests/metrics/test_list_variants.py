@@ -44,9 +44,7 @@ def test_how_much_is_shown():
 
 def test_any_similarity_can_be_given():
     similarities = np.array([[1, 0.5, 0.1], [0.5, 1, 0.2], [0.1, 0.2, 1]])
-    result = Listed(
-        np.array([[0, 1, 2], [2, 0, NONE], [1, NONE, NONE]]), 3, similarities=similarities
-    )
+    result = Listed(np.array([[0, 1, 2], [2, 0, NONE], [1, NONE, NONE]]), 3, similarities=similarities)
     values = ILD(similarity="given").values(result)
     assert values[:2].tolist() == pytest.approx([1 - 0.8 / 3, 0.9])
     assert np.isnan(values[2])

@@ -90,10 +90,7 @@ def test_recpack_s_example():
 
 
 def test_rexmex_s_example():
-    equal_lists, distinct_lists = (
-        Listed(np.array([[0], [0], [0]]), 2),
-        Listed(np.array([[0], [1]]), 2),
-    )
+    equal_lists, distinct_lists = (Listed(np.array([[0], [0], [0]]), 2), Listed(np.array([[0], [1]]), 2))
     assert personalization(distinct_lists.sums()) == 1.0
     assert personalization(equal_lists.sums()) == 0.0
     result = Listed(np.array([[0, 1], [2, 3], [0, 3], [NONE, NONE]]), 5)
@@ -131,9 +128,7 @@ def test_steck_s_calibration():
     ):
         assert divergence_of_shares(p, np.array([q], float))[0] == pytest.approx(result, abs=1e-9)
     assert divergence_of_shares(p, p, "hellinger")[0] == 0
-    assert divergence_of_shares(np.array([[1.0, 0]]), np.array([[0, 1.0]]), "js")[
-        0
-    ] == pytest.approx(1)
+    assert divergence_of_shares(np.array([[1.0, 0]]), np.array([[0, 1.0]]), "js")[0] == pytest.approx(1)
     assert divergence_of_shares(np.array([[1.0, 0]]), np.array([[0, 1.0]]), "hellinger")[0] == 1
 
 
@@ -147,9 +142,7 @@ def test_calibration_comes_from_categories_and_histories():
     )
     alpha = 0.01
     first = 0.5 * log(0.5 / (0.99 + alpha * 0.5)) + 0.5 * log(0.5 / (alpha * 0.5))
-    second = 0.75 * log(0.75 / (0.99 * 0.5 + alpha * 0.75)) + 0.25 * log(
-        0.25 / (0.99 * 0.5 + alpha * 0.25)
-    )
+    second = 0.75 * log(0.75 / (0.99 * 0.5 + alpha * 0.75)) + 0.25 * log(0.25 / (0.99 * 0.5 + alpha * 0.25))
     assert miscalibration(result)[:2].tolist() == pytest.approx([first, second])
     assert np.isnan(miscalibration(result)[2:]).all()
 
@@ -161,11 +154,7 @@ def test_diversity_by_cosine_is_that_of_a_loop():
     result = intra_list_diversity(Listed(items, 6, features=features))
 
     def cosine(a, b):
-        return (
-            features[a]
-            @ features[b]
-            / sqrt(features[a] @ features[a] * (features[b] @ features[b]))
-        )
+        return features[a] @ features[b] / sqrt(features[a] @ features[a] * (features[b] @ features[b]))
 
     for row, value in zip(items, result, strict=True):
         pairs = [1 - cosine(a, b) for a, b in combinations(row[row != NONE], 2)]
@@ -283,9 +272,7 @@ def test_weights_are_lists_that_stand_several_times():
     repeated = Listed(np.repeat(items, [2, 0, 3], axis=0), 6).sums(looked=rank_weights)
     weighted = Listed(items, 6).sums(np.array([2.0, 0, 3]), rank_weights)
     for name in ("counts", "scaled", "exposure"):
-        first, second = (
-            np.atleast_2d(getattr(sums, name)).sum(axis=0) for sums in (repeated, weighted)
-        )
+        first, second = (np.atleast_2d(getattr(sums, name)).sum(axis=0) for sums in (repeated, weighted))
         assert first == pytest.approx(second)
     assert (repeated.lists, repeated.filled) == (weighted.lists, weighted.filled)
     assert personalization(weighted) == 1  # a list is no pair with itself

@@ -241,9 +241,7 @@ def test_what_is_printed_reads_back(metric):
     assert str(parse(str(metric))) == str(metric)
 
 
-@given(
-    st.text(max_size=30) | st.from_regex(r"[A-Za-z_]{1,8}[._(]?[a-z0-9=,'{}]{0,9}\)?@?[0-9.]{0,4}")
-)
+@given(st.text(max_size=30) | st.from_regex(r"[A-Za-z_]{1,8}[._(]?[a-z0-9=,'{}]{0,9}\)?@?[0-9.]{0,4}"))
 def test_any_text_is_a_metric_or_a_deliberate_error(text):
     with contextlib.suppress(RankgateError):
         parse_all(text)

@@ -9,12 +9,7 @@ import pytest
 
 from metrics.test_list_blocks import ITEMS, lists
 from rankgate.measurement.metrics.lists import LIST_METRICS, NONE, Listed, list_input
-from rankgate.measurement.metrics.lists.list_input import (
-    Ragged,
-    count_shared,
-    is_in_row,
-    restrict_lists,
-)
+from rankgate.measurement.metrics.lists.list_input import Ragged, count_shared, is_in_row, restrict_lists
 
 
 def ragged_of(matrix):
@@ -33,9 +28,7 @@ def both():
     history = np.pad(whole.history, ((0, 0), (0, ITEMS - 5)), constant_values=NONE)
     history[7] = long
     whole = replace(whole, history=history)
-    return whole, replace(
-        whole, relevant=ragged_of(whole.relevant), history=ragged_of(whole.history)
-    )
+    return whole, replace(whole, relevant=ragged_of(whole.relevant), history=ragged_of(whole.history))
 
 
 @pytest.mark.parametrize("cells", [1 << 22, 12])
@@ -44,10 +37,7 @@ def test_metrics_give_the_same(metric, cells, both, monkeypatch):
     monkeypatch.setattr(list_input, "_CELLS", cells)
     matrices, rows = both
     kept = np.arange(ITEMS) % 3 > 0
-    for one, other in (
-        (matrices, rows),
-        (restrict_lists(matrices, kept), restrict_lists(rows, kept)),
-    ):
+    for one, other in ((matrices, rows), (restrict_lists(matrices, kept), restrict_lists(rows, kept))):
         assert metric.value(other) == pytest.approx(metric.value(one), rel=1e-12, nan_ok=True)
         if metric.merge != "items":
             np.testing.assert_allclose(metric.values(other), metric.values(one), rtol=1e-12)
@@ -57,13 +47,8 @@ def test_metrics_give_the_same(metric, cells, both, monkeypatch):
 def test_shared_items_are_counted(cells, both, monkeypatch):
     monkeypatch.setattr(list_input, "_CELLS", cells)
     matrices, rows = both
-    assert (
-        count_shared(rows.relevant, rows.history)
-        == is_in_row(matrices.relevant, matrices.history).sum()
-    )
-    assert (
-        count_shared(rows.items, rows.history) == is_in_row(matrices.items, matrices.history).sum()
-    )
+    assert count_shared(rows.relevant, rows.history) == is_in_row(matrices.relevant, matrices.history).sum()
+    assert count_shared(rows.items, rows.history) == is_in_row(matrices.items, matrices.history).sum()
 
 
 def test_rows_by_place_and_rows_that_are_not_there(both):

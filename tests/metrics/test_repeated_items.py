@@ -56,8 +56,7 @@ def test_resamples_are_of_sets_too() -> None:
 def test_first_places_are_those_of_python(width: int) -> None:
     items = np.random.default_rng(width).integers(NONE, 7, (50, width))
     expected = [
-        [item != NONE and item not in row[:index] for index, item in enumerate(row)]
-        for row in items.tolist()
+        [item != NONE and item not in row[:index] for index, item in enumerate(row)] for row in items.tolist()
     ]
     assert is_first(items).tolist() == expected
 

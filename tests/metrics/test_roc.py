@@ -56,9 +56,7 @@ def test_areas_are_those_of_a_loop_over_all_pairs(rel, over, collection):
     score_pairs = pairs(qrels, run, rel, over)
     if not score_pairs:
         return
-    won, tied = (
-        sum(f(a, b) for a, b in score_pairs) for f in (lambda a, b: a > b, lambda a, b: a == b)
-    )
+    won, tied = (sum(f(a, b) for a, b in score_pairs) for f in (lambda a, b: a > b, lambda a, b: a == b))
     half = of_one(AUC(over=over, rel=rel), qrels, run)
     assert half == pytest.approx((won + tied / 2) / len(score_pairs), abs=1e-12)
     lost = of_one(AUC(over=over, rel=rel, ties="lost"), qrels, run)
@@ -94,9 +92,7 @@ def test_the_mean_is_weighted_by_relevant_documents():
 def test_a_query_without_pairs_weighs_nothing_where_it_is_left_out():
     qrels = {"1": {"a": 1, "b": 0}, "2": {"a": 0}}
     run = {"1": {"a": 2.0, "b": 1.0}, "2": {"a": 1.0}}
-    result = evaluate(
-        qrels, run, [AUC, GAUC], chosen_convention("trec", {"without_relevant": None})
-    ).runs[0]
+    result = evaluate(qrels, run, [AUC, GAUC], chosen_convention("trec", {"without_relevant": None})).runs[0]
     assert result.means == {"AUC": 1.0, "GAUC": 1.0}
     assert evaluate(qrels, run, [AUC, GAUC]).runs[0].means == {"AUC": 0.5, "GAUC": 1.0}
     lone = evaluate({"2": {"a": 0}}, {"2": {"a": 1.0}}, [GAUC]).runs[0]
@@ -108,7 +104,5 @@ def test_bounds(metric):
     qrels, run = {"q": {"a": 1, "b": 0}}, {"q": {"u": 3.0, "a": 2.0, "b": 1.0}}
     result = evaluate(qrels, run, [metric], bounds=True).runs[0]
     name = str(metric)
-    assert (
-        result.values[name][0] == result.all_irrelevant.values[name][0] == 1 / 2
-    )  # u before a before b
+    assert result.values[name][0] == result.all_irrelevant.values[name][0] == 1 / 2  # u before a before b
     assert result.all_best.values[name][0] == result.all_best.means[name] == 1

@@ -79,9 +79,7 @@ def test_nothing_is_corrected_where_all_are_drawn() -> None:
     ("metric", "items", "negatives", "ranks"),
     [("bpref", 10, 5, [1]), ("P", 10, 5, [1]), ("RR", 5, 5, [1]), ("RR", 10, 5, [7])],
 )
-def test_what_does_not_fit_is_refused(
-    metric: str, items: int, negatives: int, ranks: list[int]
-) -> None:
+def test_what_does_not_fit_is_refused(metric: str, items: int, negatives: int, ranks: list[int]) -> None:
     with pytest.raises(UsageError):
         corrected_mean(np.array(ranks), metric, items, negatives)
 

@@ -20,10 +20,7 @@ STRATA = {"d1": "a", "d2": "a", "d3": "a", "d4": "a", "d5": "b", "d6": "b", "d7"
 
 
 def judgments(grades, strata=STRATA, chances=None):
-    rows = [
-        ("q", doc, float(grade), strata[doc], (chances or {}).get(doc))
-        for doc, grade in grades.items()
-    ]
+    rows = [("q", doc, float(grade), strata[doc], (chances or {}).get(doc)) for doc, grade in grades.items()]
     names = ["query_id", "doc_id", "grade", "stratum", "inclusion"]
     table = pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None)
     return table if chances else table.drop("inclusion")
@@ -40,9 +37,7 @@ def test_values_by_hand():
     rank_one = a * 1
     rank_three = a / 3 * (1 + 2 * (1 + e) / (1 + 2 * e))
     rank_six = b / 6 * (1 + 4 * (2 + e) / (2 + 2 * e) + 1 * (0 + e) / (0 + 2 * e))
-    assert value("xinfAP", pool_grades) == pytest.approx(
-        (rank_one + rank_three + rank_six) / (2 * a + 2 * b)
-    )
+    assert value("xinfAP", pool_grades) == pytest.approx((rank_one + rank_three + rank_six) / (2 * a + 2 * b))
     dcg = a * 2 + a * 1 / log2(4) + b * 3 / log2(7)
     ideal = 3 + 2 / log2(3) + 2 / log2(4) + sum(1 / log2(i) for i in (5, 6, 7))
     assert value("infNDCG", pool_grades) == pytest.approx(dcg / ideal)
@@ -61,9 +56,7 @@ def test_a_pool_that_is_judged_wholly_has_the_plain_values():
 def test_one_stratum_has_the_value_of_infap():
     pool_grades = GRADES | {"d2": -1, "d5": -1}
     single_stratum = dict.fromkeys(STRATA, "s")
-    assert value("xinfAP", pool_grades, strata=single_stratum) == pytest.approx(
-        value("infAP", pool_grades)
-    )
+    assert value("xinfAP", pool_grades, strata=single_stratum) == pytest.approx(value("infAP", pool_grades))
 
 
 def test_the_numerator_of_statap_is_right_on_average_over_all_samples():
@@ -101,12 +94,7 @@ def test_a_metric_is_declared_in_full(metric):
 
 @pytest.mark.parametrize(
     "changed",
-    [
-        "xinfAP(rel=2) xinfAP",
-        "statAP(rel=2) statAP",
-        "infNDCG@2 infNDCG",
-        "infNDCG(gain='exp') infNDCG",
-    ],
+    ["xinfAP(rel=2) xinfAP", "statAP(rel=2) statAP", "infNDCG@2 infNDCG", "infNDCG(gain='exp') infNDCG"],
 )
 def test_a_parameter_changes_the_value(changed):
     first, second = (value(name, GRADES | {"d2": -1, "d5": -1}) for name in changed.split())

@@ -100,6 +100,4 @@ def test_weights_are_reported_where_an_unjudged_document_stands_too():
         if metric.name in ("infAP", "ERR"):  # one estimates from the pool, one needs a scale
             continue
         bound_metric = metric @ 5 if metric.missing else metric
-        np.testing.assert_array_equal(
-            bound_metric.compute(from_pool), bound_metric.compute(unjudged)
-        )
+        np.testing.assert_array_equal(bound_metric.compute(from_pool), bound_metric.compute(unjudged))

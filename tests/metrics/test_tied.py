@@ -54,10 +54,7 @@ def test_averaged_dcg_is_the_mean_over_all_orders(seed, cutoff):
     documents = examples(seed)
     for kind, signed in (("linear", False), ("signed", True)):
         sums = [
-            sum(
-                gain(grade, signed=signed) / log2(i + 1)
-                for i, grade in enumerate(order[:cutoff], 1)
-            )
+            sum(gain(grade, signed=signed) / log2(i + 1) for i, grade in enumerate(order[:cutoff], 1))
             for order in orders(documents)
         ]
         (value,) = computed(documents, f"DCG(gain='{kind}',ties='averaged')@{cutoff}")
@@ -68,9 +65,7 @@ def test_averaged_dcg_is_the_mean_over_all_orders(seed, cutoff):
 def test_a_signed_ideal_of_known_documents_is_their_best_order(seed):
     documents, missed = examples(seed), [2, -2][: seed % 3]
     pool = [gain(grade, signed=True) for grade, _ in documents] + missed
-    ideal = sum(
-        pool_gain / log2(i + 1) for i, pool_gain in enumerate(sorted(pool, reverse=True)[:4], 1)
-    )
+    ideal = sum(pool_gain / log2(i + 1) for i, pool_gain in enumerate(sorted(pool, reverse=True)[:4], 1))
     dcg, value = computed(
         documents,
         "DCG(gain='signed',ties='averaged')@4",
@@ -93,9 +88,7 @@ def test_a_signed_ideal_of_judged_documents_leaves_the_unjudged_out():
 
 
 def test_a_negative_grade_that_is_missed_stands_in_the_ideal():
-    means = evaluate(
-        {"q": {"a": 1, "b": -2}}, {"q": {"a": 1.0}}, "NDCG(2, gain='rating')", "lenskit"
-    )
+    means = evaluate({"q": {"a": 1, "b": -2}}, {"q": {"a": 1.0}}, "NDCG(2, gain='rating')", "lenskit")
     assert means.runs[0].means["NDCG(2, gain='rating')"] == 1 / (1 - 2)
 
 

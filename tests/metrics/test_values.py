@@ -38,17 +38,9 @@ VALUES = [
     (SHORT, "nDCG(discount='original')@3", (3 + 2 / 1 + 1 / _3) / (3 + 3 / 1 + 2 / _3)),  # .775
     (SHORT, "nDCG(gain={1:1,2:3,3:7})@3", (7 + 3 / _3 + 1 / _4) / (7 + 7 / _3 + 3 / _4)),
     (SHORT, "nDCG(gain={2:5})@3", (3 + 5 / _3 + 1 / _4) / (5 + 3 / _3 + 3 / _4)),
-    (
-        SHORT,
-        "nDCG(gain={0:2,1:2,2:2,3:2})@4",
-        (1 + 1 / _3 + 1 / _4) / (1 + 1 / _3 + 1 / _4 + 1 / _5),
-    ),
+    (SHORT, "nDCG(gain={0:2,1:2,2:2,3:2})@4", (1 + 1 / _3 + 1 / _4) / (1 + 1 / _3 + 1 / _4 + 1 / _5)),
     (SHORT, "nDCG(gain='binary')@3", 1.0),
-    (
-        LIST,
-        "nDCG(gain='signed')@6",
-        (2 + 1 / _5 + 3 / _6 - 1 / log2(7)) / (3 + 2 / _3 + 1 / _4 + 1 / _5),
-    ),
+    (LIST, "nDCG(gain='signed')@6", (2 + 1 / _5 + 3 / _6 - 1 / log2(7)) / (3 + 2 / _3 + 1 / _4 + 1 / _5)),
     (LIST, "nDCG(ideal='shown')@4", (2 + 1 / _5) / (2 + 1 / _3)),
     (LIST, "nDCG(ideal='retrieved')@4", (2 + 1 / _5) / (3 + 2 / _3 + 1 / _4)),
     (block([[0, 1]]), "nDCG(ideal='shown')@1", 0),
@@ -190,17 +182,12 @@ VALUES = [
         1 / 3 + 2 / 3 * 2 / 2 * 1e-5 / (1 + 2e-5),
     ),
     # dcg/idcg at ranks 1 and 3 of the two found, the third at the end of the list
-    (
-        block([[1, 0, 1]], ideal=[[1, 1, 1, 0]]),
-        "nDCGRel",
-        (1 + 2 * (1 + 1 / 2) / (1 + 1 / _3 + 1 / 2)) / 3,
-    ),
+    (block([[1, 0, 1]], ideal=[[1, 1, 1, 0]]), "nDCGRel", (1 + 2 * (1 + 1 / 2) / (1 + 1 / _3 + 1 / 2)) / 3),
     # levels 2 (one document) and 1 (three), and the list of 5 is longer than 3 + 1
     (
         block([[1, 2, 0, 0, 1]]),
         "RnDCG",
-        (1 / 2 + (1 + 2 / _3) / (2 + 1 / _3 + 1 / 2) + (1 + 2 / _3 + 1 / _6) / (2 + 1 / _3 + 1 / 2))
-        / 3,
+        (1 / 2 + (1 + 2 / _3) / (2 + 1 / _3 + 1 / 2) + (1 + 2 / _3 + 1 / _6) / (2 + 1 / _3 + 1 / 2)) / 3,
     ),
     (block([[0, 2, 1]]), "G", (2 / log2(2 + 3 - 2) + 1 / log2(2 + 4 - 3)) / 3),
     (block([[0, 1, 0, 1]]), "BinG", (1 / log2(3) + 1 / log2(4)) / 2),
@@ -241,11 +228,7 @@ VALUES = [
     (SHORT, "SDCG@10", (3 / 4 + 2 / 4 / _3 + 1 / 4 / _4) / sum(1 / log2(i) for i in range(2, 12))),
     (SHORT, "SDCG(max_grade=2,min_grade=1)@3", (1 + 1 / _3) / (1 + 1 / _3 + 1 / _4)),
     # of the ideal 3 3 2 1 the first, third and last are there, at ranks 1, 2 and 3
-    (
-        SHORT,
-        "Compat(p=0.5)",
-        (1 + 0.5 * 1 / 2 + 0.25 * 2 / 3 + 0.125 * 3 / 4) / (1 + 0.5 + 0.25 + 0.125),
-    ),
+    (SHORT, "Compat(p=0.5)", (1 + 0.5 * 1 / 2 + 0.25 * 2 / 3 + 0.125 * 3 / 4) / (1 + 0.5 + 0.25 + 0.125)),
     # the ideal: what is at 5, 1 and 4, and one that is missing
     (
         LIST,
@@ -291,9 +274,7 @@ VALUES = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("judged", "name", "expected"), VALUES, ids=[name for _, name, _ in VALUES]
-)
+@pytest.mark.parametrize(("judged", "name", "expected"), VALUES, ids=[name for _, name, _ in VALUES])
 def test_a_value_is_its_formula(judged, name, expected):
     (value,) = parse(name).compute(judged)
     assert value == pytest.approx(expected, abs=1e-14)
@@ -316,9 +297,9 @@ def test_the_numbers_of_the_worked_list():
 NO_RELEVANT = block([[0, None]], ideal=[[0, 0]])
 EMPTY = block([[]], ideal=[[1, 1, 0]])
 NEEDS_RELEVANT = (
-    "R@5 RelP@5 F@5 Success@5 RR RR@5 AP AP@5 AP(denominator='returned') GMAP Rprec RprecMult@0.2 "
-    "IPrec@0.5 IPrec11 Bpref GMBpref infAP SetR SetF SetRelP SetAP nDCG nDCG@5 "
-    "nDCG(ideal='retrieved') nDCGRel RnDCG G BinG Yaap"
+    "R@5 RelP@5 F@5 Success@5 RR RR@5 AP AP@5 AP(denominator='returned') GMAP Rprec RprecMult@0.2 IPrec@0.5 "
+    "IPrec11 Bpref GMBpref infAP SetR SetF SetRelP SetAP nDCG nDCG@5 nDCG(ideal='retrieved') nDCGRel RnDCG G "
+    "BinG Yaap"
 )
 
 
@@ -335,8 +316,8 @@ def test_what_needs_no_ideal_is_zero_without_a_relevant_document(name):
 ZERO_OF_NOTHING = (
     "R@5 RelP@5 F@5 Success@5 RR AP AP@5 AP(denominator='ranks') AP(denominator='ranks')@5 "
     "AP(denominator='returned') Rprec Bpref infAP IPrec@0.5 SetR SetF nDCG nDCG@5 nDCGRel RnDCG "
-    "nDCG(depth='returned')@5 nDCG(ideal='shown')@5 "
-    "G BinG P@5 DCG CG@5 ERR RBP Unjudged@5 NumRet NumRelRet Utility"
+    "nDCG(depth='returned')@5 nDCG(ideal='shown')@5 G BinG P@5 DCG CG@5 ERR RBP Unjudged@5 NumRet NumRelRet "
+    "Utility"
 )
 
 
@@ -382,12 +363,7 @@ GAIN_MAPS = [
     # written in the other order, 2 comes last but one, and level 0 is the best all the same
     ([[2, 1]], "ndcg.2=0.5,1=0.9", 0.0, (0.5 + 0.9 / _3) / (0.9 + 0.5 / _3)),
     # level 3, unnamed, is the best; 2 and 1 are equal to the sort, so 2 (last) goes first
-    (
-        [[3, 1, 2]],
-        "ndcg.1=1.9,2=1.2",
-        (3 + 1.9 / _3 + 1.2 / 2) / (3 + 1.2 / _3 + 1.9 / 2),
-        1.0,
-    ),
+    ([[3, 1, 2]], "ndcg.1=1.9,2=1.2", (3 + 1.9 / _3 + 1.2 / 2) / (3 + 1.2 / _3 + 1.9 / 2), 1.0),
 ]
 
 

@@ -44,25 +44,13 @@ def log(users=600, days=8, effect=0.0, *, seed=0, share=0.5, before=0, slower=1.
                 "state": "ok",
                 "latency_ms": float(random.gamma(4, 25)) * (slower if new else 1.0),
             }
-            impression = {
-                **search,
-                "kind": "impression",
-                "doc_id": "d",
-                "rank": 1,
-                "latency_ms": None,
-            }
+            impression = {**search, "kind": "impression", "doc_id": "d", "rank": 1, "latency_ms": None}
             rows += [search, impression]
             if random.random() < chance[user] + (effect if new else 0):
                 rows.append({**impression, "kind": "click", "at": timestamp + timedelta(seconds=5)})
     return pl.DataFrame(
         [
-            {
-                **row,
-                "event_id": f"e{n}",
-                "action": row["kind"],
-                "source_file": "log",
-                "source_line": n,
-            }
+            {**row, "event_id": f"e{n}", "action": row["kind"], "source_file": "log", "source_line": n}
             for n, row in enumerate(rows)
         ],
         infer_schema_length=None,

@@ -68,9 +68,7 @@ def test_cookie_cats(cats, shared):
         assert figures["treatment"] == pytest.approx(reference["rate_treatment"])
         assert figures["p_raw"] == pytest.approx(reference["p_two_sided"])
         # Mee's interval is not Wald's, and lies near it where shares have many units
-        assert [figures["low"], figures["high"]] == pytest.approx(
-            reference["ci95_unpooled"], rel=2e-2
-        )
+        assert [figures["low"], figures["high"]] == pytest.approx(reference["ci95_unpooled"], rel=2e-2)
         assert figures["relative"] == pytest.approx(reference["rel_diff"])
         assert figures["kind"] == "proportion"
     rounds = row(cats, "sum_game_rounds")
@@ -99,8 +97,7 @@ def test_one_player_makes_the_difference(cats):
 
 def test_hillstrom(mails):
     visit, conversion, spend, ratio = (
-        row(mails, name, "Womens E-Mail")
-        for name in ("visit", "conversion", "spend", "spend/visit")
+        row(mails, name, "Womens E-Mail") for name in ("visit", "conversion", "spend", "spend/visit")
     )
     assert visit["control"] == pytest.approx(0.1061672768)
     assert visit["treatment"] == pytest.approx(0.1514003834)
@@ -143,9 +140,7 @@ def test_a_weak_covariate_gains_nothing(shared):
     experiment = online.ab(
         pl.read_csv(data, infer_schema_length=None).filter(pl.col("segment") != "Mens E-Mail"),
         ["spend"],
-        design=online.Design(
-            variant="segment", control="No E-Mail", covariates={"spend": "history"}
-        ),
+        design=online.Design(variant="segment", control="No E-Mail", covariates={"spend": "history"}),
     )
     spend = row(experiment, "spend")
     assert spend["delta"] == pytest.approx(0.4227009232)
@@ -184,9 +179,7 @@ def test_the_guide_of_tea_tasting():
             variant="variant",
             unit="user",
             control="0",
-            covariates={
-                metric: f"{metric}_covariate" for metric in ("sessions", "orders", "revenue")
-            }
+            covariates={metric: f"{metric}_covariate" for metric in ("sessions", "orders", "revenue")}
             | {"orders/sessions": "orders_covariate/sessions_covariate"},
         ),
         test=online.ExperimentTest(correction="none"),
@@ -195,9 +188,7 @@ def test_the_guide_of_tea_tasting():
 
 
 def growthbook(total, squares, n):
-    return Moments(
-        n, {"value": total / n}, {("value", "value"): (squares - total**2 / n) / (n - 1)}
-    )
+    return Moments(n, {"value": total / n}, {("value", "value"): (squares - total**2 / n) / (n - 1)})
 
 
 def test_growthbook():
@@ -231,31 +222,21 @@ def test_the_bootstrap_agrees_with_the_delta_method():
     n = 2000
     visits = random.poisson(3, n) + 1
     data = pl.DataFrame(
-        {
-            "arm": ["old", "new"] * (n // 2),
-            "visits": visits,
-            "spend": visits * random.gamma(2, 1, n),
-        }
+        {"arm": ["old", "new"] * (n // 2), "visits": visits, "spend": visits * random.gamma(2, 1, n)}
     )
     plain = row(online.ab(data, ["spend/visits"], design=OLD_NEW), "spend/visits")
     bootstrapped = row(
-        online.ab(
-            data, ["spend/visits"], design=OLD_NEW, test=online.ExperimentTest(bootstrap=2000)
-        ),
+        online.ab(data, ["spend/visits"], design=OLD_NEW, test=online.ExperimentTest(bootstrap=2000)),
         "spend/visits",
     )
     width = plain["high"] - plain["low"]
     assert bootstrapped["high"] - bootstrapped["low"] == pytest.approx(width, rel=0.06)
     assert bootstrapped["delta"] == pytest.approx(plain["delta"])
     assert bootstrapped["method"] == "bootstrap"
-    quantiles = online.ab(
-        data, ["p90(spend)"], design=OLD_NEW, test=online.ExperimentTest(bootstrap=400)
-    )
+    quantiles = online.ab(data, ["p90(spend)"], design=OLD_NEW, test=online.ExperimentTest(bootstrap=400))
     order = row(online.ab(data, ["p90(spend)"], design=OLD_NEW), "p90(spend)")
     quantile_row = row(quantiles, "p90(spend)")
-    assert quantile_row["high"] - quantile_row["low"] == pytest.approx(
-        order["high"] - order["low"], rel=0.35
-    )
+    assert quantile_row["high"] - quantile_row["low"] == pytest.approx(order["high"] - order["low"], rel=0.35)
 
 
 def money(random, n, share=0.02):
@@ -271,16 +252,12 @@ def test_p_both_intervals_and_guardrails_are_of_one_test():
         values = [money(random, 500), money(random, 500)]
         arms = [compute_moments(pl.DataFrame({"value": spend})) for spend in values]
         effect = compare_means(*arms)
-        for low, high in (
-            (effect.low, effect.high),
-            (effect.relative_low, effect.relative_high),
-        ):
+        for low, high in ((effect.low, effect.high), (effect.relative_low, effect.relative_high)):
             assert (low > 0 or high < 0) == (effect.p_value < 0.05)
         rejected += effect.p_value < 0.05
         worse = compute_moments(pl.DataFrame({"value": 0.9 * values[1]}))
         passed += (
-            guardrail_status(compare_means(arms[0], worse, 0.9), measure_from_column("spend"), 0.1)
-            == "pass"
+            guardrail_status(compare_means(arms[0], worse, 0.9), measure_from_column("spend"), 0.1) == "pass"
         )
     assert rejected <= 23  # of 15 expected, P(more) < .02; the logarithm rejects 14 %
     assert passed <= 23
@@ -390,9 +367,7 @@ def test_rows_of_one_user_are_one_unit():
     random = np.random.default_rng(4)
     users = 400
     level = random.normal(0, 1, users)
-    data = pl.DataFrame(
-        {"user": np.repeat(np.arange(users), 8), "y": np.repeat(level, 8), "one": 1.0}
-    )
+    data = pl.DataFrame({"user": np.repeat(np.arange(users), 8), "y": np.repeat(level, 8), "one": 1.0})
     data = data.with_columns(
         arm=pl.when(pl.col("user") % 2 == 0).then(pl.lit("old")).otherwise(pl.lit("new"))
     )
@@ -404,9 +379,7 @@ def test_rows_of_one_user_are_one_unit():
 
 def test_kpis_of_events_are_those_of_kpi():
     data = log(effect=0.1)
-    experiment = online.ab(
-        data, ["search_ctr", "clicks_per_search"], design=online.Design(control="old")
-    )
+    experiment = online.ab(data, ["search_ctr", "clicks_per_search"], design=online.Design(control="old"))
     table = online.kpi(data, ["search_ctr", "clicks_per_search"], by=["variant"]).values
     for name in ("search_ctr", "clicks_per_search"):
         values = table.filter(pl.col("kpi") == name, pl.col("by") == "variant")
@@ -424,8 +397,7 @@ def test_cuped_of_events_uses_what_was_before():
     data = log(users=1500, before=12, days=12)
     plain = row(online.ab(data, ["search_ctr"], design=online.Design(control="old")), "search_ctr")
     adjusted = row(
-        online.ab(data, ["search_ctr"], design=online.Design(control="old", cuped=True)),
-        "search_ctr",
+        online.ab(data, ["search_ctr"], design=online.Design(control="old", cuped=True)), "search_ctr"
     )
     assert 0.02 < adjusted["explained"] < 0.4
     assert adjusted["mde"] == pytest.approx(plain["mde"] * (1 - adjusted["explained"]) ** 0.5)
@@ -451,9 +423,7 @@ def test_sequential_intervals_are_wider():
 def test_guardrails_have_directions():
     data = log(users=2000, slower=1.3)
     experiment = online.ab(
-        data,
-        guardrails={"latency_p95": 0.05, "search_ctr": 0.3},
-        design=online.Design(control="old"),
+        data, guardrails={"latency_p95": 0.05, "search_ctr": 0.3}, design=online.Design(control="old")
     )
     assert row(experiment, "latency_p95")["status"] == "fail"
     assert row(experiment, "search_ctr")["status"] == "pass"
@@ -484,9 +454,7 @@ def test_segments_say_whether_they_differ():
 
 def test_random_halves_of_the_control_differ_as_often_as_the_level_says():
     random = np.random.default_rng(7)
-    data = pl.DataFrame(
-        {"arm": random.choice(["old", "new"], 2000), "y": random.normal(0, 1, 2000)}
-    )
+    data = pl.DataFrame({"arm": random.choice(["old", "new"], 2000), "y": random.normal(0, 1, 2000)})
     half_tests = online.ab(
         data, ["y"], design=OLD_NEW, test=online.ExperimentTest(halves=400)
     ).against_itself.row(0, named=True)
@@ -609,16 +577,12 @@ def test_an_arm_whose_logging_changed_blocks():
 
 
 def test_a_steady_effect_is_no_change_of_logging():
-    experiment = online.ab(
-        log(users=1500, effect=0.35), ["search_ctr"], design=online.Design(control="old")
-    )
+    experiment = online.ab(log(users=1500, effect=0.35), ["search_ctr"], design=online.Design(control="old"))
     assert codes(experiment) <= {"changing-effect"}
 
 
 def test_a_kpi_without_values_is_null():
-    result = online.ab(
-        log(), ["search_ctr", "conversion_rate"], design=online.Design(control="old")
-    )
+    result = online.ab(log(), ["search_ctr", "conversion_rate"], design=online.Design(control="old"))
     assert result.status == 3
     figures = row(result, "conversion_rate")
     assert figures["status"] == "inconclusive"
@@ -639,9 +603,7 @@ def test_bad_input(shared):
         online.ab(data, ["retention_1"], design=online.Design(variant="version", control="gate_50"))
     with raises("unplanned-arm", UsageError):
         online.ab(
-            data,
-            ["retention_1"],
-            design=online.Design(variant="version", split={"gate_30": 1, "x": 1}),
+            data, ["retention_1"], design=online.Design(variant="version", split={"gate_30": 1, "x": 1})
         )
     with raises("one-arm", UsageError):
         online.ab(single_arm, ["y"], design=online.Design(variant="arm"))

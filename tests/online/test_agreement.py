@@ -85,11 +85,7 @@ def test_attenuation_is_corrected():
         r = pearson(measured[0], measured[1])
         plain.append(float(r))
         values.append(
-            float(
-                corrected_correlation(
-                    r, reliability(measured[0], ones), reliability(measured[1], ones)
-                )
-            )
+            float(corrected_correlation(r, reliability(measured[0], ones), reliability(measured[1], ones)))
         )
     assert np.mean(plain) == pytest.approx(0.4, abs=0.02)
     assert np.mean(values) == pytest.approx(0.8, abs=0.03)
@@ -105,9 +101,7 @@ def test_intervals_of_corrected_correlations_hold_the_truth():
         first, second = (
             values + random.normal(0, error, 10) for values, error in zip(true, errors, strict=True)
         )
-        low, high = corrected_interval(
-            first, second, np.full(10, errors[0]), np.full(10, errors[1]), 0.95, 0
-        )
+        low, high = corrected_interval(first, second, np.full(10, errors[0]), np.full(10, errors[1]), 0.95, 0)
         covered += not (high < 0.8 or low > 0.8)  # none where every correlation is possible
     assert covered / runs >= 0.95 - 2 * 0.016
 
@@ -167,9 +161,7 @@ def test_choosing_among_blind_metrics_has_no_honest_skill():
     random = np.random.default_rng(8)
     rows = [(f"e{index}", "online", "ctr", random.normal(), 0.1) for index in range(14)]
     rows += [
-        (f"e{index}", "offline", f"m{m}", random.normal(), None)
-        for index in range(14)
-        for m in range(12)
+        (f"e{index}", "offline", f"m{m}", random.normal(), None) for index in range(14) for m in range(12)
     ]
     result = online.agreement(pl.DataFrame(rows, schema=NAMES, orient="row"), resamples=5)
     assert result.best["honest_skill"].item() < result.best["skill"].item()
@@ -180,9 +172,7 @@ def test_choosing_among_blind_metrics_has_no_honest_skill():
 def test_queries_of_a_log():
     qrels = {f"q{index}": {"a": 1, "b": 0, "c": 0} for index in range(12)}
     # half of the queries have the relevant document on top, the others below
-    run = {
-        query: {"a": 3 if index % 2 else 1, "b": 2, "c": 1.5} for index, query in enumerate(qrels)
-    }
+    run = {query: {"a": 3 if index % 2 else 1, "b": 2, "c": 1.5} for index, query in enumerate(qrels)}
     simulation = online.simulate(qrels, [run], searches=6000)
     result = online.agreement(simulation.events, qrels=qrels, metrics=["RR", "P@3"], resamples=50)
     assert result.unit == "query"

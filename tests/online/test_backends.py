@@ -12,9 +12,7 @@ from support.spark import spark  # noqa: F401 - a fixture
 
 
 def all_tables(rows):
-    searches = search_tables.with_bands(
-        search_tables.with_next_search(search_tables.searches(rows))
-    )
+    searches = search_tables.with_bands(search_tables.with_next_search(search_tables.searches(rows)))
     sessions = search_tables.sessions(rows, searches, ("click and survey>=4", "purchase"))
     return {
         "searches": searches,
@@ -33,8 +31,7 @@ def test_every_kpi_is_sql(dialect):
         sql = ibis.to_sql(table.aggregate(**each.columns(table)), dialect=dialect)
         assert each.table in str(sql)
     assert all(
-        "GROUP BY" in str(ibis.to_sql(made[name], dialect=dialect))
-        for name in ("searches", "sessions")
+        "GROUP BY" in str(ibis.to_sql(made[name], dialect=dialect)) for name in ("searches", "sessions")
     )
 
 

@@ -63,9 +63,7 @@ def highest_likelihood(rows, cell_of, steps):
         attractive = {pair: total / count for pair, (total, count) in sums_a.items()}
         examined = {cell: total / count for cell, (total, count) in sums_e.items()}
     return sum(
-        np.log(
-            attractive[pair] * examined[cell] if clicked else 1 - attractive[pair] * examined[cell]
-        )
+        np.log(attractive[pair] * examined[cell] if clicked else 1 - attractive[pair] * examined[cell])
         for pair, cell, clicked in impressions
     )
 
@@ -85,10 +83,7 @@ def ranks_and_clicks_before(rows):
 
 @pytest.mark.parametrize(
     ("cells_of", "size", "cell_of"),
-    [
-        (_rank_cells, RANKS, ranks_of),
-        (_distance_cells, RANKS * (RANKS + 1), ranks_and_clicks_before),
-    ],
+    [(_rank_cells, RANKS, ranks_of), (_distance_cells, RANKS * (RANKS + 1), ranks_and_clicks_before)],
     ids=["pbm", "ubm"],
 )
 def test_no_plain_em_is_more_likely(cells_of, size, cell_of):
@@ -164,9 +159,7 @@ def test_clicks_that_say_nothing_of_documents_make_no_judgments(model):
     )
 
 
-@pytest.mark.parametrize(
-    "model", ["dctr", "sdbn", "pbm", "pbm_harvest", "ubm", "dbn", "dcm", "ccm", "coec"]
-)
+@pytest.mark.parametrize("model", ["dctr", "sdbn", "pbm", "pbm_harvest", "ubm", "dbn", "dcm", "ccm", "coec"])
 def test_documents_that_differ_have_judgments(model):
     rows, _ = log("shuffled")
     result = online.judgments(PackedSearches.pack(rows), model=model, resamples=0)

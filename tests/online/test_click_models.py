@@ -179,15 +179,11 @@ def test_curves_have_intervals_of_sessions(world, simulated):
             "clicked": simulated["pbm_harvest"].ravel(),
         }
     )
-    copies = pl.concat(
-        [rows.with_columns(search=pl.col("search") + 20_000 * copy) for copy in range(9)]
-    )
+    copies = pl.concat([rows.with_columns(search=pl.col("search") + 20_000 * copy) for copy in range(9)])
     session = pl.col("search") % 20_000
     width = {}
     for name, table in (("one", copies), ("nine", copies.with_columns(session=session))):
-        curves = online.judgments(
-            PackedSearches.pack(table), model="pbm_harvest", resamples=30
-        ).curves
+        curves = online.judgments(PackedSearches.pack(table), model="pbm_harvest", resamples=30).curves
         width[name] = float((curves["high"] - curves["value"])[1:].mean())
     assert width["nine"] / width["one"] == pytest.approx(3, rel=0.35)
     assert width["nine"] / 1.96 == pytest.approx(error[1:].mean(), rel=0.35)

@@ -33,13 +33,7 @@ def events(start, hours=72):
         rows += [{**search, "kind": "click", "doc_id": "d", "rank": 1}] if half % 3 == 0 else []
     return pl.DataFrame(
         [
-            {
-                **row,
-                "event_id": f"e{n}",
-                "action": row["kind"],
-                "source_file": "log",
-                "source_line": n,
-            }
+            {**row, "event_id": f"e{n}", "action": row["kind"], "source_file": "log", "source_line": n}
             for n, row in enumerate(rows)
         ],
         infer_schema_length=None,
@@ -67,9 +61,7 @@ def counted(table):
 @pytest.mark.parametrize("start", CHANGES)
 def test_days_of_kpis_are_those_of_the_zone(tmp_path, zone, start):
     frame = events(start)
-    table = online.kpi(
-        online.Events(frame, mapping=mapping(tmp_path, zone)), ["search_ctr"], checks=False
-    )
+    table = online.kpi(online.Events(frame, mapping=mapping(tmp_path, zone)), ["search_ctr"], checks=False)
     assert counted(table) == days_of(frame, zone)
     assert table.time_zone == zone
     assert table.first == start.strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -92,9 +84,7 @@ def test_arms_are_compared_on_days_of_the_zone(tmp_path, start):
     counts = days_of(frame, "America/Los_Angeles")
     assert units == {day: sum(counts[d] for d in days if d <= day) for day in days}
     late = online.ab(
-        online.Events(frame, mapping=path),
-        ["search_ctr"],
-        design=online.Design(control="old", start=days[1]),
+        online.Events(frame, mapping=path), ["search_ctr"], design=online.Design(control="old", start=days[1])
     )
     assert late.variants["units"].sum() == sum(counts[day] for day in days[1:])
 
@@ -103,9 +93,9 @@ def test_weeks_begin_on_the_monday_of_the_zone(tmp_path):
     """On Sunday the first of March at 20:00 in UTC it is Monday in Kolkata."""
     frame = events(datetime(2026, 3, 1, 20, tzinfo=UTC), hours=2)
     path = mapping(tmp_path, "Asia/Kolkata")
-    assert set(
-        online.weeks(online.Events(frame, mapping=path), kpis=["search_ctr"]).weeks["week"]
-    ) == {"2026-03-02"}
+    assert set(online.weeks(online.Events(frame, mapping=path), kpis=["search_ctr"]).weeks["week"]) == {
+        "2026-03-02"
+    }
     assert set(online.weeks(frame, kpis=["search_ctr"]).weeks["week"]) == {"2026-02-23"}
 
 

@@ -36,9 +36,7 @@ def planted(rows):
         for row in honest(20, base=1)
     ]
     day = 86_400
-    survey = [
-        event("survey", n, 30, doc="q", event_attributes={"value": 1 + n % 5}) for n in range(40)
-    ]
+    survey = [event("survey", n, 30, doc="q", event_attributes={"value": 1 + n % 5}) for n in range(40)]
     return {
         "mixed-rank-base": (mixed, 20),
         "clicks-without-rank": (
@@ -49,8 +47,7 @@ def planted(rows):
         "impressions-without-search": (changed(1, query_id="nobody"), 1),
         "clicks-not-shown": (
             changed(
-                clicks[0],
-                event_attributes={"object": {"object_id": "other"}, "position": {"ordinal": 1}},
+                clicks[0], event_attributes={"object": {"object_id": "other"}, "position": {"ordinal": 1}}
             ),
             1,
         ),
@@ -70,10 +67,7 @@ def planted(rows):
         "repeated-clicks": ([*rows, {**rows[clicks[0]], "timestamp": stamp(9.3)}], 1),
         "reused-session": (changed(clicks[0], client_id="somebody"), 1),
         "events-after-session-end": (changed(clicks[0], timestamp=stamp(1900)), 1),
-        "labels-out-of-scale": (
-            [*rows, *survey, event("survey", 1, 30, event_attributes={"value": 7})],
-            1,
-        ),
+        "labels-out-of-scale": ([*rows, *survey, event("survey", 1, 30, event_attributes={"value": 7})], 1),
         "search-recorded-late": ([*rows, search(0, 5000)], 1),
         "purchases-without-search": ([*rows, event("purchase", 900, 30, 0)], 1),
         "carts-without-search": ([*rows, event("add_to_cart", 900, 30, 0)], 1),
@@ -81,12 +75,7 @@ def planted(rows):
         "negative-revenue": (
             [
                 *rows,
-                event(
-                    "purchase",
-                    1,
-                    30,
-                    event_attributes={"value": -3.5, "object": {"object_id": "d1"}},
-                ),
+                event("purchase", 1, 30, event_attributes={"value": -3.5, "object": {"object_id": "d1"}}),
             ],
             1,
         ),
@@ -127,11 +116,7 @@ def planted(rows):
         ),
         "sample-ratio": (
             [
-                {
-                    **search(n, n),
-                    "client_id": f"c{n}",
-                    "query_attributes": {"variant": "a" if n % 3 else "b"},
-                }
+                {**search(n, n), "client_id": f"c{n}", "query_attributes": {"variant": "a" if n % 3 else "b"}}
                 for n in range(300)
             ],
             300,
@@ -230,6 +215,4 @@ def test_the_command_prints_findings(tmp_path):
         text=True,
         check=True,
     )
-    assert [finding["code"] for finding in json.loads(process.stdout)["findings"]] == [
-        "negative-revenue"
-    ]
+    assert [finding["code"] for finding in json.loads(process.stdout)["findings"]] == ["negative-revenue"]

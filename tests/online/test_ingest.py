@@ -28,12 +28,7 @@ def test_ubi_becomes_events_with_ranks_from_one(tmp_path):
     assert table.columns == list(COLUMNS)
     assert (
         table["kind"].to_list()
-        == ["search", *["impression"] * 4, "click"]
-        + [
-            "search",
-            *["impression"] * 4,
-        ]
-        * 2
+        == ["search", *["impression"] * 4, "click"] + ["search", *["impression"] * 4] * 2
     )
     first = table.row(1, named=True)
     assert first["rank"] == 1
@@ -50,13 +45,9 @@ def test_variants_of_ubi_are_the_same_events(tmp_path):
     text = json.dumps(rows).replace('"ordinal"', '"index"')
     old = json.loads(text.replace('"click"', '"click_through"'))
     bulk = tmp_path / "bulk.ndjson"
-    bulk.write_text(
-        "".join(f'{{"index": {{"_index": "ubi"}}}}\n{json.dumps(row)}\n\n' for row in old)
-    )
+    bulk.write_text("".join(f'{{"index": {{"_index": "ubi"}}}}\n{json.dumps(row)}\n\n' for row in old))
     tabs = tmp_path / "tabs.txt.gz"
-    tabs.write_bytes(
-        gzip.compress("".join(f"ubi_events\t{json.dumps(row)}\r\n" for row in rows).encode())
-    )
+    tabs.write_bytes(gzip.compress("".join(f"ubi_events\t{json.dumps(row)}\r\n" for row in rows).encode()))
     epochs = json.loads(json.dumps(rows))
     for row in epochs:
         from datetime import datetime
@@ -94,10 +85,7 @@ def test_variants_of_ubi_are_the_same_events(tmp_path):
 
 
 def test_lists_of_results_are_impressions_where_there_are_none(tmp_path):
-    rows = [
-        search(1, 0, query_response_hit_ids=["a", "b"]),
-        search(2, 9, query_response_hit_ids=[]),
-    ]
+    rows = [search(1, 0, query_response_hit_ids=["a", "b"]), search(2, 9, query_response_hit_ids=[])]
     table = read(tmp_path, [*rows, event("click", 1, 5, 0, "a")])
     impressions = table.filter(kind="impression")
     assert impressions.select("doc_id", "rank").rows() == [("a", 1), ("b", 2)]
@@ -107,8 +95,7 @@ def test_lists_of_results_are_impressions_where_there_are_none(tmp_path):
 def test_a_mapping_reads_other_logs(tmp_path):
     log = tmp_path / "log.csv"
     log.write_text(
-        "visit,q,pos,item,clicked,when\n1,tv,0,a,False,2026-03-02 09:00\n1,tv,1,b,True,2026-03-02"
-        " 09:00\n"
+        "visit,q,pos,item,clicked,when\n1,tv,0,a,False,2026-03-02 09:00\n1,tv,1,b,True,2026-03-02 09:00\n"
     )
     mapping = tmp_path / "map.toml"
     mapping.write_text(
@@ -183,9 +170,7 @@ def test_private_words_and_ids_are_not_kept(tmp_path, monkeypatch):
     with raises("missing-secret", UsageError):
         online.ingest(log, tmp_path / "events", privacy=online.Privacy(users="hash"))
     monkeypatch.setenv("RANKGATE_HASH_KEY", "0123456789abcdef")
-    result = online.ingest(
-        log, tmp_path / "events", privacy=online.Privacy(queries="hash", users="hash")
-    )
+    result = online.ingest(log, tmp_path / "events", privacy=online.Privacy(queries="hash", users="hash"))
     table = events_of(tmp_path / "events")
     stored_text = (tmp_path / "events" / "events.json").read_text() + str(table.rows())
     assert "words" not in stored_text.replace('"words"', "")
@@ -216,9 +201,7 @@ def test_what_is_left_out_is_in_no_file(tmp_path, monkeypatch, queries, users):
         for event_row in honest()
     ]
     log = written(tmp_path / "log.ndjson", rows)
-    online.ingest(
-        log, tmp_path / "events", privacy=online.Privacy(queries=queries, users=users, min_users=9)
-    )
+    online.ingest(log, tmp_path / "events", privacy=online.Privacy(queries=queries, users=users, min_users=9))
     table = events_of(tmp_path / "events")
     cells = {str(cell) for row in table.rows() for cell in row}
     original_values = {
@@ -226,9 +209,7 @@ def test_what_is_left_out_is_in_no_file(tmp_path, monkeypatch, queries, users):
         "users": {f"u{n}" for n in range(20)},
         "sessions": {f"v{n}" for n in range(60)},
     }
-    remaining_counts = {
-        name: len(identifiers & cells) for name, identifiers in original_values.items()
-    }
+    remaining_counts = {name: len(identifiers & cells) for name, identifiers in original_values.items()}
     assert remaining_counts == {
         "queries": {"keep": 7, "frequent": 4}.get(queries, 0),
         "users": 20 if users == "keep" else 0,
@@ -288,9 +269,7 @@ def test_tables_of_events_keep_what_privacy_allows(tmp_path):
     online.ingest(written(tmp_path / "log.ndjson", honest()), tmp_path / "first")
     events_of(tmp_path / "first").write_parquet(tmp_path / "events.parquet")
     online.ingest(
-        tmp_path / "events.parquet",
-        tmp_path / "second",
-        privacy=online.Privacy(queries="drop", users="drop"),
+        tmp_path / "events.parquet", tmp_path / "second", privacy=online.Privacy(queries="drop", users="drop")
     )
     table = events_of(tmp_path / "second")
     assert table["query"].null_count() == table["user"].null_count() == len(table)

@@ -65,9 +65,7 @@ def test_c02_lists_of_balanced_interleaving():
 
 
 def test_c03_probabilities_of_optimised_interleaving():
-    lists, shares, depth = mixed_list_probabilities(
-        ("1", "2"), ("2", "3"), 2, reciprocal_rank_difference
-    )
+    lists, shares, depth = mixed_list_probabilities(("1", "2"), ("2", "3"), 2, reciprocal_rank_difference)
     assert depth == 2
     probabilities = dict(zip(lists, shares, strict=True))
     assert probabilities == pytest.approx(
@@ -76,14 +74,7 @@ def test_c03_probabilities_of_optimised_interleaving():
 
 
 def test_c04_probabilities_of_probabilistic_interleaving():
-    rounds = {
-        "12": 0.4444,
-        "13": 0.4444,
-        "21": 0.049383,
-        "31": 0.049383,
-        "23": 0.0061728,
-        "32": 0.0061728,
-    }
+    rounds = {"12": 0.4444, "13": 0.4444, "21": 0.049383, "31": 0.049383, "23": 0.0061728, "32": 0.0061728}
     close(drawn([["1", "2"], ["1", "3"]], "probabilistic_rounds", 2), rounds)
     # by hand, a coin for every slot: 2 first with 1/18, then a has 1 alone, b 1 with 8/9
     low = 1 / 18
@@ -108,26 +99,17 @@ def test_c06_team_draft_cannot_see_every_difference():
 
 
 def test_c07_units_that_a_sign_test_needs():
-    assert [needed_units(win_share) for win_share in (0.51, 0.52, 0.55, 0.6)] == [
-        19620,
-        4904,
-        783,
-        194,
-    ]
+    assert [needed_units(win_share) for win_share in (0.51, 0.52, 0.55, 0.6)] == [19620, 4904, 783, 194]
     assert needed_units(0.5) is None
 
 
 def random_clicks(lists, method, rate, seed=1, length=3):
     """The mean credit of the second system minus the first, with its error, under random clicks."""
-    assignments = [
-        interleave(lists, str(number), method=method, length=length) for number in range(DRAWS)
-    ]
+    assignments = [interleave(lists, str(number), method=method, length=length) for number in range(DRAWS)]
     depth = max(len(assignment.docs) for assignment in assignments)
     rates = rate if np.isscalar(rate) else rate[:depth]  # balanced lists end where one ends
     clicks = np.random.default_rng(seed).random((DRAWS, depth)) < rates
-    clicks &= np.array(
-        [[slot < len(assignment.docs) for slot in range(depth)] for assignment in assignments]
-    )
+    clicks &= np.array([[slot < len(assignment.docs) for slot in range(depth)] for assignment in assignments])
     credit = credits_of_clicks(assignments, clicks)
     delta = credit[:, 1] - credit[:, 0]
     return delta.mean(), delta.std() / math.sqrt(DRAWS)
@@ -142,23 +124,18 @@ def random_clicks(lists, method, rate, seed=1, length=3):
 def test_a_user_who_clicks_at_random_prefers_nobody(method, lists):
     for rate in (0.3, np.array([0.7, 0.3, 0.1, 0.05, 0.02, 0.01])):
         length = 5
-        click_rates = (
-            rate if np.isscalar(rate) else rate[: min(length, len(set(lists[0] + lists[1])))]
-        )
+        click_rates = rate if np.isscalar(rate) else rate[: min(length, len(set(lists[0] + lists[1])))]
         mean, error = random_clicks(lists, method, click_rates, length=length)
         assert abs(mean) <= 4 * error + 1e-12
 
 
 def test_random_clicks_do_not_prefer_a_list_that_is_moved_up():
     """By hand, a random click prefers b c a to a b c in two of three cases."""
-    assignments = [
-        interleave([ABC, BCA], str(number), method="balanced", length=3) for number in range(600)
-    ]
+    assignments = [interleave([ABC, BCA], str(number), method="balanced", length=3) for number in range(600)]
     clicked = [[number % 3] for number in range(600)]
     counts = [METHODS["balanced"].score(*row) for row in zip(assignments, clicked, strict=True)]
     wins = Counter(
-        (second_count > first_count) - (first_count > second_count)
-        for first_count, second_count in counts
+        (second_count > first_count) - (first_count > second_count) for first_count, second_count in counts
     )
     assert wins[1] / (wins[1] + wins[-1]) == pytest.approx(2 / 3, abs=0.06)
     result = online.preference(
@@ -188,8 +165,7 @@ def test_preference_interval_and_verdict_are_of_one_test(method):
     for lean in np.linspace(0, 0.6, 7):
         for _ in range(6):
             assignments = [
-                interleave(lists, str(random.integers(10**9)), method=method, length=6)
-                for _ in range(60)
+                interleave(lists, str(random.integers(10**9)), method=method, length=6) for _ in range(60)
             ]
             clicks = [
                 [row.docs.index("b") + 1]
@@ -209,8 +185,7 @@ def test_a_better_list_is_preferred_by_every_method():
     better, worse = list("abcdef"), list("fedcba")
     for method in METHODS:
         assignments = [
-            interleave([worse, better], str(number), method=method, length=6)
-            for number in range(300)
+            interleave([worse, better], str(number), method=method, length=6) for number in range(300)
         ]
         scored = online.preference(
             [(assignment, [assignment.docs.index("a") + 1]) for assignment in assignments]
@@ -227,9 +202,7 @@ def test_several_lists():
         "probabilistic_rounds": ["y", "z", "z"],
     }
     for method, expected in preferred.items():
-        assignments = [
-            interleave(lists, str(number), method=method, length=4) for number in range(2000)
-        ]
+        assignments = [interleave(lists, str(number), method=method, length=4) for number in range(2000)]
         scored = online.preference(
             [(assignment, [assignment.docs.index("d") + 1]) for assignment in assignments]
         )
@@ -271,8 +244,7 @@ def test_marginal_credits_are_those_of_all_assignments():
     assignment = next(
         candidate
         for candidate in (
-            interleave(lists, str(number), method="probabilistic", length=3)
-            for number in range(1000)
+            interleave(lists, str(number), method="probabilistic", length=3) for number in range(1000)
         )
         if candidate.docs == docs
     )
@@ -291,22 +263,14 @@ def test_the_command_scores_a_log_and_events(tmp_path):
     runs = {"old": {"q": {"b": 2.0, "a": 1.0}}, "new": {"q": {"a": 2.0, "b": 1.0}}}
     lists = online.mix([runs["old"], runs["new"]], lists=60).assignments
     log = written(
-        tmp_path / "l.jsonl",
-        [(assignment, [assignment.docs.index("a") + 1]) for assignment in lists],
+        tmp_path / "l.jsonl", [(assignment, [assignment.docs.index("a") + 1]) for assignment in lists]
     )
-    result = CliRunner().invoke(
-        program, ["online", "interleave", "score", str(log), "--format", "json"]
-    )
+    result = CliRunner().invoke(program, ["online", "interleave", "score", str(log), "--format", "json"])
     assert result.exit_code == 0, result.output
     inline = json.loads(result.output)
     assert inline["pairs"][0]["preferred"] == "run2"
     rows = [
-        {
-            "kind": "click",
-            "query_event_id": assignment.request,
-            "doc_id": "a",
-            "session": f"s{number // 2}",
-        }
+        {"kind": "click", "query_event_id": assignment.request, "doc_id": "a", "session": f"s{number // 2}"}
         for number, assignment in enumerate(lists)
     ]
     events = pl.DataFrame(rows)
@@ -365,8 +329,7 @@ def test_logs_that_do_not_fit(tmp_path):
         online.preference([])
     with raises("no-common-requests", InputError):
         online.preference(
-            [assignment],
-            pl.DataFrame({"kind": ["click"], "query_event_id": ["x"], "doc_id": ["a"]}),
+            [assignment], pl.DataFrame({"kind": ["click"], "query_event_id": ["x"], "doc_id": ["a"]})
         )
     with raises("wrong-list-count", InputError):
         interleave([ABC, BCA, ABC], "r", method="balanced")
@@ -382,9 +345,7 @@ def test_shares_that_do_not_fit_the_draw_give_no_preference():
     # lists whose first slot is of the old system are lost for half of the requests
     assignments = [interleave({"old": ABC, "new": BCA}, str(number)) for number in range(400)]
     remaining = [
-        assignment
-        for number, assignment in enumerate(assignments)
-        if assignment.teams[0] == 1 or number % 2
+        assignment for number, assignment in enumerate(assignments) if assignment.teams[0] == 1 or number % 2
     ]
     result = online.preference([(assignment, [1]) for assignment in remaining])
     assert result.verdict == "inconclusive"

@@ -128,10 +128,7 @@ def twice(clicked):
     rows = []
     for number in range(100):
         rows.append(search(number, number * 60, user_query="q"))
-        rows += [
-            event("impression", number, number * 60 + 1, rank, doc)
-            for rank, doc in enumerate("ABA", 1)
-        ]
+        rows += [event("impression", number, number * 60 + 1, rank, doc) for rank, doc in enumerate("ABA", 1)]
         if number < 40:
             rows.append(event("click", number, number * 60 + 9, *clicked))
     return rows

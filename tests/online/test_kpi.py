@@ -32,27 +32,14 @@ ROWS = [
     row("impression", ("s1", None), "v1", "ann", 0, doc="x", pos=1),
     row("impression", ("s1", None), "v1", "ann", 0, doc="y", pos=2),
     row("search", ("s2", "red shoes women"), "v1", "ann", 20, hits=3, ms=30.0, hit=False, arm="a"),
-    *(
-        row("impression", ("s2", None), "v1", "ann", 20, doc=d, pos=p)
-        for p, d in enumerate("abc", 1)
-    ),
+    *(row("impression", ("s2", None), "v1", "ann", 20, doc=d, pos=p) for p, d in enumerate("abc", 1)),
     row("click", ("s2", None), "v1", "ann", 24, doc="b", pos=2),
     row("click", ("s2", None), "v1", "ann", 29, doc="a", pos=1),
     row("purchase", ("s2", None), "v1", "ann", 60, doc="a", money=40.0),
     # session v2 of bob: no results, then the same words again, then an answer on the page
     row("search", ("s3", "tv"), "v2", "bob", 100, hits=0, ms=20.0, hit=False, arm="b"),
     row("search", ("s4", "tv"), "v2", "bob", 130, state="failed", arm="b"),
-    row(
-        "search",
-        ("s5", "weather"),
-        "v2",
-        "bob",
-        1000,
-        hits=1,
-        ms=40.0,
-        arm="b",
-        more='{"answer": true}',
-    ),
+    row("search", ("s5", "weather"), "v2", "bob", 1000, hits=1, ms=40.0, arm="b", more='{"answer": true}'),
     row("impression", ("s5", None), "v2", "bob", 1000, doc="w", pos=1),
     # session v3 of ann, two days later: one click that is the last of its session
     row("search", ("s6", "bag"), "v3", "ann", 172_800, hits=1, arm="a"),
@@ -167,9 +154,7 @@ def test_a_kpi_is_what_its_definition_says(table, name):
 
 
 def test_it_is_divided_by_day_variant_and_position(table):
-    values = {
-        (row["by"], row["slice"], row["kpi"]): row["value"] for row in table.values.to_dicts()
-    }
+    values = {(row["by"], row["slice"], row["kpi"]): row["value"] for row in table.values.to_dicts()}
     assert values["day", "2026-03-02", "search_ctr"] == 1 / 3
     assert values["day", "2026-03-04", "search_ctr"] == 1.0
     assert values["variant", "b", "zero_result_rate"] == 1 / 2
@@ -248,20 +233,14 @@ def test_bots_and_repeated_events_can_be_left_out(tmp_path):
 def test_success_is_what_the_user_declares(place, success, share, seconds):
     names = ("session_success_rate", "time_to_success_p50")
     kpis = online.kpi(
-        online.Events(place / "log.jsonl", mapping=place / "map.toml", success=success),
-        names,
-        by=(),
+        online.Events(place / "log.jsonl", mapping=place / "map.toml", success=success), names, by=()
     )
     assert kpis["session_success_rate"] == share
     assert kpis["time_to_success_p50"] == seconds
 
 
 def test_null_is_not_zero(tmp_path):
-    rows = [
-        *honest(),
-        event("purchase", 1, 90, 0),
-        {**search(900, 1), "query_response_hit_ids": []},
-    ]
+    rows = [*honest(), event("purchase", 1, 90, 0), {**search(900, 1), "query_response_hit_ids": []}]
     log = written(tmp_path / "log.ndjson", rows)
     names = ("goods_return_rate", "error_rate", "add_to_cart_rate", "latency_p50")
     kpis = online.kpi(log, names, by=())
@@ -286,9 +265,7 @@ def test_words_that_name_nothing(place):
     with raises("unknown-KPI", UsageError):
         online.kpi(online.Events(place / "log.jsonl", mapping=place / "map.toml"), ("ctr",))
     with raises("invalid-goal", UsageError):
-        online.kpi(
-            online.Events(place / "log.jsonl", mapping=place / "map.toml", success=("a >= b",))
-        )
+        online.kpi(online.Events(place / "log.jsonl", mapping=place / "map.toml", success=("a >= b",)))
     with raises("unknown-slice", UsageError):
         online.kpi(online.Events(place / "log.jsonl", mapping=place / "map.toml"), by=("week",))
 
@@ -316,13 +293,7 @@ def test_actions_without_a_kind_are_named_with_their_share_and_the_lines_to_add(
     (finding,) = (entry for entry in result.findings if entry.code == "unmapped-actions")
     assert (finding.count, finding.total) == (95, 100)
     (text,) = (entry.text for entry in result.notices if entry.code == "unmapped-actions")
-    for phrase in (
-        "view (90)",
-        "login (5)",
-        "95.00%",
-        'impression = ["view"]',
-        'other = ["login"]',
-    ):
+    for phrase in ("view (90)", "login (5)", "95.00%", 'impression = ["view"]', 'other = ["login"]'):
         assert phrase in text
     diagnosis = online.doctor(online.Events(log, mapping=mapping))
     assert finding in diagnosis.findings
@@ -369,9 +340,7 @@ def test_every_kpi_blocked_is_exit_3_and_stands_in_json(tmp_path, run):
     blocked = run("online", "kpi", log, "-k", "search_ctr", "--format", "json")
     assert blocked.code == 3
     values = json.loads(blocked.out)
-    assert values["values"] == [
-        {"kpi": "search_ctr", "by": "all", "slice": "", "value": None, "n": 0}
-    ]
+    assert values["values"] == [{"kpi": "search_ctr", "by": "all", "slice": "", "value": None, "n": 0}]
     assert values["blocked"] == {"search_ctr": ["clicks-without-search"]}
     assert [finding["code"] for finding in values["findings"]] == ["clicks-without-search"]
     partly_blocked = run("online", "kpi", log, "-k", "search_ctr", "-k", "session_duration")

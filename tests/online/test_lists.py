@@ -12,10 +12,7 @@ from support.wording import raises
 def shown(number, docs, **more):
     return [
         search(number, number * 60, user_query="tv"),
-        *(
-            event("impression", number, number * 60, rank, doc, **more)
-            for rank, doc in enumerate(docs)
-        ),
+        *(event("impression", number, number * 60, rank, doc, **more) for rank, doc in enumerate(docs)),
     ]
 
 

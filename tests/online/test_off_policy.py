@@ -47,9 +47,7 @@ def women():
 
 def men(shared):
     with gzip.open(shared / "open-bandit-men" / "bts" / "men.csv.gz") as file:
-        return pl.read_csv(BytesIO(file.read())).select(
-            "item_id", "position", "click", "propensity_score"
-        )
+        return pl.read_csv(BytesIO(file.read())).select("item_id", "position", "click", "propensity_score")
 
 
 def arrays(frame):
@@ -218,9 +216,7 @@ def test_a_wrong_model_is_corrected_and_found(tmp_path):
     by_file = online.ope(frame, policy(tmp_path / "new.csv"))
     by_column = online.ope(frame, "new")
     values = dict(by_file.estimates.select("estimator", "value").iter_rows())
-    assert values["ips"] == pytest.approx(
-        by_column.estimates.filter(estimator="ips")["value"].item()
-    )
+    assert values["ips"] == pytest.approx(by_column.estimates.filter(estimator="ips")["value"].item())
     assert values["dr"] == pytest.approx(TRUTH, abs=0.03)
     assert by_file.estimator == "dr"  # the smallest error
     assert by_column.estimator == "snips"
@@ -285,9 +281,7 @@ def test_refused_without_support(tmp_path):
 
 def test_logging_that_changed_half_way_is_refused():
     frame = decisions(4000, 5).with_row_index("row")
-    changed = frame.with_columns(
-        propensity=pl.when(pl.col("row") < 2000).then("propensity").otherwise(1 / 3)
-    )
+    changed = frame.with_columns(propensity=pl.when(pl.col("row") < 2000).then("propensity").otherwise(1 / 3))
     result = online.ope(changed.with_columns(time=pl.col("row")), "new")
     assert "drift" in result.checks.filter(outcome="blocks")["check"].to_list()
     assert result.estimator is None

@@ -27,9 +27,7 @@ def test_the_effect_that_units_show_on_a_click_rate():
 def test_a_plan_shows_what_the_experiment_shows():
     data = log(users=1500, days=10)
     planned = online.plan(data, ["search_ctr", "latency_p95"])
-    figures = online.ab(
-        data, ["search_ctr", "latency_p95"], design=online.Design(control="old")
-    ).metrics
+    figures = online.ab(data, ["search_ctr", "latency_p95"], design=online.Design(control="old")).metrics
     for name, tolerance in (("search_ctr", 0.06), ("latency_p95", 0.5)):  # one quantile, few users
         filters = (pl.col("kpi") == name, pl.col("share") == 0.5, pl.col("day") == 10)
         plan_rows = planned.detectable.filter(*filters)
@@ -55,9 +53,9 @@ def test_earlier_values_explain_what_cuped_gains():
     data = log(users=1500, days=12, before=12)
     planned = online.plan(data, ["search_ctr"])
     explained = planned.kpis["explained"].item()
-    adjusted = online.ab(
-        data, ["search_ctr"], design=online.Design(control="old", cuped=True)
-    ).metrics["explained"]
+    adjusted = online.ab(data, ["search_ctr"], design=online.Design(control="old", cuped=True)).metrics[
+        "explained"
+    ]
     assert explained == pytest.approx(adjusted.item(), abs=0.05)
     assert 0.02 < explained < 0.4
 

@@ -65,10 +65,7 @@ def test_intervals_reach_over_models_that_may_be_as_good():
     result = online.replay(BEST, searches, k=4, resamples=4)
     assert len(result.models) > 1  # 80 searches do not tell which model is right
     assert result.models[0] == result.model
-    ends = [
-        measured(online.replay(BEST, searches, k=4, resamples=4, model=model))
-        for model in result.models
-    ]
+    ends = [measured(online.replay(BEST, searches, k=4, resamples=4, model=model)) for model in result.models]
     row = measured(result)
     assert row["candidate"] == ends[0]["candidate"]
     assert row["low"] == min(end["low"] for end in ends)
@@ -84,9 +81,7 @@ def test_sessions_are_resampled():
         for session in range(60)
         for hits in [random.random(3) < [0.5, 0.3, 0.2]]
         for search in range(10)
-        for rank, (doc, hit) in enumerate(
-            zip("abc" if session % 2 else "bca", hits, strict=True), 1
-        )
+        for rank, (doc, hit) in enumerate(zip("abc" if session % 2 else "bca", hits, strict=True), 1)
     ]
     schema = ["search", "session", "query_id", "doc_id", "rank", "clicked"]
     table = pl.DataFrame(rows, schema=schema, orient="row")

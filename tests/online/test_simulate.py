@@ -46,9 +46,7 @@ def test_the_same_seed_gives_the_same_clicks(simulated):
     repeated = online.simulate(QRELS, [OLD, NEW], searches=20_000)
     assert repeated.events.equals(simulated.events)
     assert repeated.to_dict() == simulated.to_dict()
-    assert (
-        online.simulate(QRELS, [OLD, NEW], searches=20_000, seed=1).to_dict() != repeated.to_dict()
-    )
+    assert online.simulate(QRELS, [OLD, NEW], searches=20_000, seed=1).to_dict() != repeated.to_dict()
 
 
 def test_simulated_events_are_a_log_without_faults():

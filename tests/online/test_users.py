@@ -23,12 +23,7 @@ def log_of(searches):
     rows = []
     for number, (day, user, query, variant, docs, clicked) in enumerate(searches):
         at = START + timedelta(days=day, minutes=number % 1000)
-        head = {
-            "query_event_id": f"s{number}",
-            "user": user,
-            "session": f"v{number}",
-            "variant": variant,
-        }
+        head = {"query_event_id": f"s{number}", "user": user, "session": f"v{number}", "variant": variant}
         rows.append({**head, "at": at, "kind": "search", "query": query, "state": "ok"})
         rows += [
             {**head, "at": at, "kind": "impression", "doc_id": doc, "rank": rank}
@@ -60,9 +55,7 @@ def several():
     for number in range(240):
         query = f"q{number % 4}"
         docs = [f"{query}{each}" for each in "abcd"]
-        clicked = [
-            doc for doc in docs if random.random() < (0.9, 0.3, 0.2, 0.1)["abcd".index(doc[-1])]
-        ]
+        clicked = [doc for doc in docs if random.random() < (0.9, 0.3, 0.2, 0.1)["abcd".index(doc[-1])]]
         if number % 4 == 3:
             clicked = docs[:1]
         rows.append((number % 9, f"u{random.integers(12)}", query, "a", docs, clicked))
@@ -83,11 +76,7 @@ def test_intents_are_what_pairs_of_users_say(several):
             for left, right in combinations(sets, 2)
         ]
         assert row["distance"] == pytest.approx(np.mean(different))
-        share = {
-            doc: np.mean([(doc in each) / len(each) for each in sets])
-            for each in sets
-            for doc in each
-        }
+        share = {doc: np.mean([(doc in each) / len(each) for each in sets]) for each in sets for doc in each}
         p = np.array(list(share.values()))
         assert row["entropy"] == pytest.approx(-(p * np.log2(p)).sum())
         extra = (len(p) - 1) / (2 * len(sets) * np.log(2))
@@ -163,9 +152,7 @@ def test_groups_are_by_activity_without_a_table(personal, tmp_path):
     assert found.lifts["group"].to_list() == ["all", "2 to 9 searches"]
     assert {each.code for each in found.notices} == {"groups-by-activity"}
     groups.write_csv(tmp_path / "groups.csv")
-    again = online.personalization(
-        log, "plain", kpis=["search_ctr"], groups=tmp_path / "groups.csv"
-    )
+    again = online.personalization(log, "plain", kpis=["search_ctr"], groups=tmp_path / "groups.csv")
     assert again.lifts["group"].to_list() == ["all", "heavy", "light"]
 
 
@@ -210,9 +197,12 @@ def test_cohorts_are_counted(stays):
         assert row["users"] == len(users)
         assert row["active"] == sum(cohort + row["age"] in active[user] for user in users)
     # the log ends with its sixth week, so that every week is whole
-    assert found.cohorts.group_by("cohort").agg(pl.col("age").max()).sort("cohort")[
-        "age"
-    ].to_list() == [5, 4, 3, 0]
+    assert found.cohorts.group_by("cohort").agg(pl.col("age").max()).sort("cohort")["age"].to_list() == [
+        5,
+        4,
+        3,
+        0,
+    ]
 
 
 def test_a_novelty_that_wears_off_is_seen(stays):
@@ -256,9 +246,7 @@ def test_words_that_name_nothing(personal, stays):
         online.weeks(log_of(stays[:3]).with_columns(user=pl.lit(None, pl.String)))
 
 
-@pytest.mark.parametrize(
-    "words", [("intents",), ("weeks",), ("personalization", "--control", "own")]
-)
+@pytest.mark.parametrize("words", [("intents",), ("weeks",), ("personalization", "--control", "own")])
 def test_the_commands_print_what_they_found(personal, tmp_path, run, words):
     personal[0].write_parquet(tmp_path / "log.parquet")
     done = run("online", words[0], str(tmp_path / "log.parquet"), *words[1:], "--format", "json")

@@ -126,12 +126,8 @@ def test_a_design_from_a_file(run, tmp_path):
     assert design == online.Design(
         variant="arm", control="old", split={"old": 0.9, "new": 0.1}, segments=["os"], crossed=0.01
     )
-    data = pl.DataFrame(
-        {"arm": ["old"] * 900 + ["new"] * 100, "os": ["a", "b"] * 500, "y": range(1000)}
-    )
-    by_file, by_value = (
-        online.ab(data, ["y"], design=design_input) for design_input in (path, design)
-    )
+    data = pl.DataFrame({"arm": ["old"] * 900 + ["new"] * 100, "os": ["a", "b"] * 500, "y": range(1000)})
+    by_file, by_value = (online.ab(data, ["y"], design=design_input) for design_input in (path, design))
     assert by_file == by_value
     assert by_file.variants["planned"].to_list() == [0.9, 0.1]
     data.write_csv(tmp_path / "data.csv")
@@ -199,9 +195,7 @@ def on_logs():
     """The commands that read a log, by name."""
     names = group.list_commands(None)
     commands = {name: group.get_command(None, name) for name in names}
-    commands |= {
-        f"interleave {name}": command for name, command in commands["interleave"].commands.items()
-    }
+    commands |= {f"interleave {name}": command for name, command in commands["interleave"].commands.items()}
     return {
         name: command
         for name, command in commands.items()
@@ -214,10 +208,7 @@ def test_the_options_of_events_are_the_same_everywhere():
     assert len(commands) == 13
     texts = {
         name: {
-            option.help
-            for command in commands.values()
-            for option in command.params
-            if option.name == name
+            option.help for command in commands.values() for option in command.params if option.name == name
         }
         for name in (*READ, "success", "despite")
     }

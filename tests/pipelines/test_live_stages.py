@@ -255,9 +255,7 @@ def test_a_reranker_that_returns_an_id_twice_is_a_notice(shop):
         result = followed()
         (text,) = [text for text in result.warnings if "appear again" in text]
         assert text.startswith("rerank: 3 documents appear again in one answer")
-    hybrid_docs, reranked_docs = (
-        lists(runs_of(result)[name])["q1"] for name in ("hybrid", "rerank")
-    )
+    hybrid_docs, reranked_docs = (lists(runs_of(result)[name])["q1"] for name in ("hybrid", "rerank"))
     assert reranked_docs == hybrid_docs
 
 
@@ -269,10 +267,7 @@ def test_the_depth_of_a_reranker_is_the_bottleneck(shop):
 
 def test_engines_that_are_asked_at_the_same_time_are_no_steps(shop):
     result = followed(metrics=["nDCG@3"])
-    assert result.steps.select("stage", "against").rows() == [
-        ("hybrid", "vectors"),
-        ("rerank", "hybrid"),
-    ]
+    assert result.steps.select("stage", "against").rows() == [("hybrid", "vectors"), ("rerank", "hybrid")]
     assert result.correction == "holm over 2 tests"
     assert result.moves.filter(stage="vectors")["new"].to_list() == [None, None]
 
@@ -298,9 +293,7 @@ def test_what_was_taken_is_taken_once(shop):
     first = followed()
     requests = (shop / "asked.txt").read_text()
     assert sorted(requests.split("\n")[:-1]) == sorted(
-        f"{name} {text}"
-        for name in ("forwards", "backwards", "even_first")
-        for text in QUERIES.values()
+        f"{name} {text}" for name in ("forwards", "backwards", "even_first") for text in QUERIES.values()
     )
     second = followed()
     assert (shop / "asked.txt").read_text() == requests
@@ -366,18 +359,14 @@ def test_a_command_reranks(shop):
 def test_a_reranker_may_leave_documents_out(shop):
     changed(shop, "shop:even_first", "shop:half")
     result = followed()
-    hybrid_docs, reranked_docs = (
-        lists(runs_of(result)[name])["q1"] for name in ("hybrid", "rerank")
-    )
+    hybrid_docs, reranked_docs = (lists(runs_of(result)[name])["q1"] for name in ("hybrid", "rerank"))
     assert reranked_docs == [*hybrid_docs[:2], *hybrid_docs[4:]]
     assert result.kinds[-1] == "reranks"
 
 
 def test_a_reranker_may_give_ids_without_scores(shop):
     changed(shop, "shop:even_first", "shop:ids_only")
-    hybrid_docs, reranked_docs = (
-        lists(runs_of(followed())[name])["q1"] for name in ("hybrid", "rerank")
-    )
+    hybrid_docs, reranked_docs = (lists(runs_of(followed())[name])["q1"] for name in ("hybrid", "rerank"))
     assert reranked_docs == [*reversed(hybrid_docs[:4]), *hybrid_docs[4:]]
 
 
@@ -429,14 +418,8 @@ def test_what_is_wrong_has_its_line(run, shop, before, after, code, line):
         (("pipeline.toml", "queries.tsv"), "missing-input"),
         (("qrels.txt", "words.run", "--folder", "x"), "unused-option"),
         (("pipeline.toml", "queries.tsv", "qrels.txt", "--parameter", "k=1"), "unknown-stage"),
-        (
-            ("pipeline.toml", "queries.tsv", "qrels.txt", "--parameter", "hybrid.k"),
-            "invalid-parameter",
-        ),
-        (
-            ("pipeline.toml", "queries.tsv", "qrels.txt", "--parameter", "hybrid.keep=x"),
-            "invalid-parameter",
-        ),
+        (("pipeline.toml", "queries.tsv", "qrels.txt", "--parameter", "hybrid.k"), "invalid-parameter"),
+        (("pipeline.toml", "queries.tsv", "qrels.txt", "--parameter", "hybrid.keep=x"), "invalid-parameter"),
     ],
 )
 def test_words_that_do_not_fit_are_refused(run, shop, words, code):
@@ -486,9 +469,7 @@ def test_the_picture_has_a_panel_of_times(shop):
 
 def test_json_round_trip(shop):
     result = followed()
-    assert Pipeline.from_dict(json.loads(json.dumps(result.to_dict()))).latency.equals(
-        result.latency
-    )
+    assert Pipeline.from_dict(json.loads(json.dumps(result.to_dict()))).latency.equals(result.latency)
     older = {key: value for key, value in result.to_dict().items() if key != "latency"}
     assert Pipeline.from_dict(older).latency.is_empty()
 

@@ -73,8 +73,7 @@ def test_bm25_by_its_formula(example, tmp_path):
     bm25 = sys.modules["bm25"]
     texts = {"a": "Running runs", "b": "a dog's run in the park", "c": "parks of dogs"}
     index = {
-        doc: terms.split()
-        for doc, terms in {"a": "run run", "b": "dog run park", "c": "park dog"}.items()
+        doc: terms.split() for doc, terms in {"a": "run run", "b": "dog run park", "c": "park dog"}.items()
     }
     lines = [f'{{"id": "{doc}", "title": "", "words": "{text}"}}\n' for doc, text in texts.items()]
     (tmp_path / "documents.jsonl").write_text("".join(lines))
@@ -143,9 +142,7 @@ def test_tokens_are_those_of_bert(example):
 @pytest.mark.model
 def test_vectors_are_those_of_the_reference(example):
     encoder = sys.modules["encoder"]
-    vectors, tokens = encoder.Encoder(encoder.model_folder()).texts(
-        ["a cat", "a kitten", "tax law"]
-    )
+    vectors, tokens = encoder.Encoder(encoder.model_folder()).texts(["a cat", "a kitten", "tax law"])
     assert np.linalg.norm(vectors, axis=1) == pytest.approx(1, abs=1e-5)
     assert vectors[0] @ vectors[1] > 0.6
     assert vectors[0] @ vectors[2] < 0.2
@@ -156,9 +153,7 @@ def test_vectors_are_those_of_the_reference(example):
     ("name", "documents", "published", "near"),
     [("cacm", 3204, 0.3123, 0.005), ("cranfield", 1400, 0.2928, 0.02)],
 )
-def test_bm25_is_near_what_is_published(
-    example, shared, tmp_path, name, documents, published, near
-):
+def test_bm25_is_near_what_is_published(example, shared, tmp_path, name, documents, published, near):
     corpora, bm25 = sys.modules["corpora"], sys.modules["bm25"]
     corpora.write(name, tmp_path, shared)
     assert len(corpora.read(tmp_path)) == documents

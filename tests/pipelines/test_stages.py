@@ -46,9 +46,7 @@ def pipelines(draw):
     qrels, first, second = {}, {}, {}
     for query in ("q1", "q2", "q3"):
         docs = "abcdefg"
-        qrels[query] = {
-            doc: draw(st.integers(-1, 3)) for doc in docs if draw(st.booleans()) or doc == "a"
-        }
+        qrels[query] = {doc: draw(st.integers(-1, 3)) for doc in docs if draw(st.booleans()) or doc == "a"}
         retrieved = draw(st.permutations(docs))[: draw(st.integers(1, 5))]
         reranked = draw(st.permutations(retrieved))[: draw(st.integers(1, len(retrieved)))]
         first[query], second[query] = ranked(retrieved), ranked(reranked)
@@ -63,10 +61,7 @@ def test_no_order_of_the_candidates_is_better_than_the_ceiling(data, k):
     tops, values = [], []
     for run in runs:
         tops.append(
-            [
-                max(ndcg(order, qrels[query], k) for order in permutations(run[query]))
-                for query in qrels
-            ]
+            [max(ndcg(order, qrels[query], k) for order in permutations(run[query])) for query in qrels]
         )
         values.append([ndcg(list(run[query]), qrels[query], k) for query in qrels])
     assert result.best == pytest.approx(np.mean(best_values))
@@ -125,9 +120,7 @@ def test_the_ceiling_of_every_metric_that_may_be_a_target(data, target):
 def systems(count, rows=30):
     """Judgments of ten documents, and systems that order them with less and less noise."""
     rng = np.random.default_rng(5)
-    qrels = {
-        f"q{i:02d}": {f"d{j}": int(rng.integers(0, 4)) for j in range(10)} for i in range(rows)
-    }
+    qrels = {f"q{i:02d}": {f"d{j}": int(rng.integers(0, 4)) for j in range(10)} for i in range(rows)}
     runs = {
         f"s{n}": {
             query: {doc: grade + rng.normal(0, 6 / (n + 1)) for doc, grade in grades.items()}
@@ -252,9 +245,7 @@ def test_what_queries_cannot_tell_apart_is_said():
 
 def test_an_ideal_of_what_was_retrieved_is_reported():
     qrels, runs = systems(2)
-    result = rankgate.stages(
-        qrels, runs, ["nDCG@5"], rankgate.convention("trec", ["nDCG.ideal=retrieved"])
-    )
+    result = rankgate.stages(qrels, runs, ["nDCG@5"], rankgate.convention("trec", ["nDCG.ideal=retrieved"]))
     assert_warned(result)
     assert result.ceilings["ceiling"].to_list() == pytest.approx([1.0, 1.0])
 

@@ -10,9 +10,7 @@ from rankgate.core.present.codec import encode
 from rankgate.core.present.column_texts import rows_as_json
 
 numbers = st.sampled_from([0.0, -0.0, 1.0, 1 / 3, 1e16, 1e-7])
-rows = st.tuples(
-    st.none() | st.text(), st.none() | numbers, st.none() | st.lists(st.none() | numbers)
-)
+rows = st.tuples(st.none() | st.text(), st.none() | numbers, st.none() | st.lists(st.none() | numbers))
 
 
 @given(st.lists(rows))

@@ -43,9 +43,7 @@ def test_a_column_is_documented_and_shown_as_declared():
         Column("grades", pl.List(pl.Float64), "its grades"),
         further_columns="a tag",
     )
-    table = pl.DataFrame(
-        [("a", 1e-9, 1200, [1.0, 2.0]), (None, None, None, [])], columns, orient="row"
-    )
+    table = pl.DataFrame([("a", 1e-9, 1200, [1.0, 2.0]), (None, None, None, [])], columns, orient="row")
     grid = columns.grid(table)
     assert grid.head == ("system", "p\n(t)", "n", "grades")
     assert grid.rows == (("a", "<0.001", "1,200", "1.0, 2.0"), ("", "–", "–", ""))

@@ -5,10 +5,7 @@ import pytest
 from rankgate.core.present.number_formats import count_noun, count_plural
 from rankgate.decisions.gating.rule import Drift
 from rankgate.engines.snapshots.snapshot import Lists, incomplete_notices
-from rankgate.measurement.evaluation.lists.list_inputs import (
-    unjudged_users_notice,
-    zero_grades_notice,
-)
+from rankgate.measurement.evaluation.lists.list_inputs import unjudged_users_notice, zero_grades_notice
 
 
 @pytest.mark.parametrize(
@@ -69,10 +66,7 @@ def _snapshot_texts(count):
             [unjudged_users_notice(1).split(";")[0]],
             ["metrics of lists count 1 served user without judgments"],
         ),
-        (
-            [zero_grades_notice(1, "ranx").split(" as ")[0]],
-            ["1 judgment of grade 0 counts"],
-        ),
+        ([zero_grades_notice(1, "ranx").split(" as ")[0]], ["1 judgment of grade 0 counts"]),
     ],
 )
 def test_messages_about_one_are_in_the_singular(texts, expected):

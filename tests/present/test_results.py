@@ -102,9 +102,7 @@ def collected(folder):
     sheet_set = rankgate.sheets(rankgate.pool([OLD, NEW], rankgate.PoolDesign(depth=2)), ["ann"])
     (header, rows) = sheet_set.tables["ann"]
     grade_index = header.index("grade")
-    filled = [
-        [*row[:grade_index], str(i % 3), *row[grade_index + 1 :]] for i, row in enumerate(rows)
-    ]
+    filled = [[*row[:grade_index], str(i % 3), *row[grade_index + 1 :]] for i, row in enumerate(rows)]
     (path,) = replace(sheet_set, tables={"ann": (header, filled)}).write(folder / "ann.csv")
     return rankgate.collect([path])
 
@@ -164,10 +162,7 @@ def past_experiments():
     rows = [
         (f"e{index}", side, name, value, 0.1)
         for index in range(5)
-        for side, name, value in (
-            ("offline", "<script>", index - 1.5),
-            ("online", "ctr", index - 2.0),
-        )
+        for side, name, value in (("offline", "<script>", index - 1.5), ("online", "ctr", index - 2.0))
     ]
     names = ["experiment", "side", "name", "delta", "standard_error"]
     return pl.DataFrame(rows, schema=names, orient="row")
@@ -193,21 +188,15 @@ def made(folder, ratings):
         "stages": lambda: rankgate.stages(QRELS, RUNS),
         "scorecard": lambda: rankgate.scorecard(QRELS, RUNS, ["nDCG@3", "Coverage@3"]),
         "advice": lambda: rankgate.advise(QRELS, [OLD, NEW]),
-        "fusion": lambda: rankgate.fuse(
-            RUNS, "linear", learning=rankgate.FusionLearning(QRELS, tune=True)
-        ),
+        "fusion": lambda: rankgate.fuse(RUNS, "linear", learning=rankgate.FusionLearning(QRELS, tune=True)),
         "rank_similarity": lambda: rankgate.rank_similarity(OLD, NEW, depth=3, collection=QRELS),
-        "rank_similarities": lambda: rankgate.rank_similarity(
-            {**RUNS, "<script>": {**NEW}}, depth=3
-        ),
+        "rank_similarities": lambda: rankgate.rank_similarity({**RUNS, "<script>": {**NEW}}, depth=3),
         "table_audit": lambda: rankgate.audit(published(folder), queries=50),
         "reanchored": reanchored,
         "event_log": lambda: online.ingest(user_log(folder), folder / "events"),
         "diagnosis": lambda: online.doctor(user_log(folder)),
         "recorded": lambda: recorded(folder),
-        "attribution": lambda: rankgate.attribute(
-            "2026-03-01", "2026-03-03", recorded(folder).place
-        ),
+        "attribution": lambda: rankgate.attribute("2026-03-01", "2026-03-03", recorded(folder).place),
         "history": lambda: rankgate.history("nDCG@10", recorded(folder).place),
         "kpi_table": lambda: online.kpi(user_log(folder)),
         "click_judgments": lambda: online.judgments(
@@ -239,9 +228,7 @@ def made(folder, ratings):
         ),
         "online_agreement": lambda: online.agreement(past_experiments(), resamples=20),
         "engine_check": lambda: rankgate.check_engine(lambda _, **__: ["<script>", "b"]),
-        "engine_comparison": lambda: rankgate.compare_engines(
-            _search, _search, {"q1": "a", "q2": "b"}
-        ),
+        "engine_comparison": lambda: rankgate.compare_engines(_search, _search, {"q1": "a", "q2": "b"}),
         "engine_kinds": engines,
         "snapshot": lambda: rankgate.snapshot(_search, {"q1": "a", "q2": "b", "q3": "c"}),
         "pool": lambda: rankgate.pool([OLD, NEW], rankgate.PoolDesign(depth=3)),
@@ -268,20 +255,7 @@ def made(folder, ratings):
         "store_listing": lambda: StoreListing("x.db", "users", ({"name": "ann", "number": 1},)),
         "collected": lambda: collected(folder),
         "model_ratings": lambda: ModelRatings(
-            "llm",
-            "m",
-            InputHash("graded", "0" * 64),
-            9,
-            5,
-            2,
-            4,
-            {"no answer": 2},
-            2,
-            2,
-            900,
-            30,
-            0.5,
-            1.5,
+            "llm", "m", InputHash("graded", "0" * 64), 9, 5, 2, 4, {"no answer": 2}, 2, 2, 900, 30, 0.5, 1.5
         ),
         "rating_accuracy": lambda: rankgate.rating_accuracy(QRELS, OLD),
         "sheets": lambda: rankgate.sheets(
@@ -292,9 +266,7 @@ def made(folder, ratings):
         "split": lambda: rankgate.split(folder / "log.csv", candidates="all"),
         "sweep": swept,
         "baselines": lambda: SavedBaselines.from_baselines(
-            save(
-                "main", folder / "qrels.txt", folder / "old.run", ["RR"], folder=folder, force=True
-            )
+            save("main", folder / "qrels.txt", folder / "old.run", ["RR"], folder=folder, force=True)
         ),
         "policy": load_default_policy,
         "policies": policy_keys,

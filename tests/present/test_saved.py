@@ -41,9 +41,7 @@ def test_flat_numbers_have_names_that_trackers_take(results):
         name: row[name] for name in ("baseline", "delta", "low")
     }
     assert "no-worse/delta" in verdict.to_flat()
-    single_run = rankgate.evaluate(
-        QRELS, {"new": NEW}, METRICS
-    ).to_flat()  # the same names for any run
+    single_run = rankgate.evaluate(QRELS, {"new": NEW}, METRICS).to_flat()  # the same names for any run
     assert single_run["nDCG_at_10"] == means["new"]
     for result in results:
         for name, value in result.to_flat().items():

@@ -16,9 +16,7 @@ USERS, ITEMS = 25, 20
 
 
 def by_history(qrels: Any, runs: Any, log: pl.DataFrame, metrics: list[str]) -> pl.DataFrame:
-    card = rankgate.scorecard(
-        Collection(qrels, training=log), runs, metrics, slices=["history"], resamples=1
-    )
+    card = rankgate.scorecard(Collection(qrels, training=log), runs, metrics, slices=["history"], resamples=1)
     assert set(card.slices["of"]) <= {"pairs"}
     assert ("· new (" in str(card)) == (card.slices["part"] == "new").any()
     return card.slices
@@ -40,17 +38,13 @@ def test_values_are_those_of_each_part() -> None:
     for slice_name, is_repeat in (("repeat", True), ("new", False)):
         hits, first, pairs = [], [], 0
         for user, earlier_items in had.items():
-            relevant = {
-                item for item in relevant_items[user] if (item in earlier_items) == is_repeat
-            }
+            relevant = {item for item in relevant_items[user] if (item in earlier_items) == is_repeat}
             pairs += len(relevant)
             if not relevant:
                 continue
             slice_items = [item for item in lists[user] if (item in earlier_items) == is_repeat]
             hits.append(len(relevant & set(slice_items[:3])) / 3)
-            first.append(
-                next((1 / rank for rank, i in enumerate(slice_items, 1) if i in relevant), 0)
-            )
+            first.append(next((1 / rank for rank, i in enumerate(slice_items, 1) if i in relevant), 0))
         assert results[slice_name, "P@3"] == [pytest.approx(np.mean(hits)), len(hits), pairs]
         assert results[slice_name, "RR"][0] == pytest.approx(np.mean(first))
 

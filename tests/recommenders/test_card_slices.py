@@ -30,9 +30,7 @@ def drawn(power):
 
 
 RUNS = {"one": drawn(0.9), "two": drawn(0.3)}
-QRELS = {
-    f"u{u:02}": {f"i{i:02}": 1 for i in RNG.choice(ITEMS, 3, replace=False)} for u in range(USERS)
-}
+QRELS = {f"u{u:02}": {f"i{i:02}": 1 for i in RNG.choice(ITEMS, 3, replace=False)} for u in range(USERS)}
 TRAIN = pl.DataFrame(
     [(f"u{u:02}", f"i{i:02}") for u in range(4, USERS) for i in range(1 + u % 5)],
     schema=["user", "item"],
@@ -45,10 +43,7 @@ PEOPLE = pl.DataFrame(
     }
 )
 THINGS = pl.DataFrame(
-    {
-        "item": [f"i{i:02}" for i in range(ITEMS)],
-        "kind": [("a", "b", "a|b")[i % 3] for i in range(ITEMS)],
-    }
+    {"item": [f"i{i:02}" for i in range(ITEMS)], "kind": [("a", "b", "a|b")[i % 3] for i in range(ITEMS)]}
 )
 METRICS = ["R@5", "nDCG@5", "Coverage@5", "Gini@5", "Novelty@5", "ILD@5"]
 
@@ -79,20 +74,14 @@ def test_users_are_new_light_or_heavy_by_training(card):
     sizes = dict(card.slices.filter(slice="activity").select("part", "size").iter_rows())
     had = np.array([0 if u < 4 else 1 + u % 5 for u in range(USERS)])
     median = np.median(had[had > 0])
-    assert sizes == {
-        "new": 4,
-        "light": ((had > 0) & (had <= median)).sum(),
-        "heavy": (had > median).sum(),
-    }
+    assert sizes == {"new": 4, "light": ((had > 0) & (had <= median)).sum(), "heavy": (had > median).sum()}
 
 
 def test_a_part_of_the_users_has_the_figures_of_a_card_of_them_alone(card):
     old = [user for user, age in PEOPLE.iter_rows() if age == "old"]
     qrels = {user: QRELS[user] for user in old}
     old_card = rankgate.scorecard(
-        Collection(
-            qrels, training=TRAIN, judged_users_only=True, items=Items(THINGS, category="kind")
-        ),
+        Collection(qrels, training=TRAIN, judged_users_only=True, items=Items(THINGS, category="kind")),
         RUNS,
         METRICS,
         resamples=100,
@@ -134,9 +123,7 @@ def test_lists_among_items_are_as_if_they_showed_nothing_else(card):
         for item in sorted(row, key=row.get, reverse=True)[:5]
         if item in kind_items
     }
-    assert figure(card, "kind", "b", "two", "Coverage@5")["value"] == len(shown_items) / len(
-        kind_items
-    )
+    assert figure(card, "kind", "b", "two", "Coverage@5")["value"] == len(shown_items) / len(kind_items)
 
 
 def test_head_and_tail_are_of_training(card):

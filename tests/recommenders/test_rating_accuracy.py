@@ -62,12 +62,8 @@ def test_orders_are_those_of_scipy_and_of_all_pairs() -> None:
     rng = np.random.default_rng(1)
     for _ in range(50):
         first, second = rng.integers(0, 4, 9).astype(float), rng.integers(0, 5, 9).astype(float)
-        assert spearman(first, second) == pytest.approx(
-            stats.spearmanr(first, second)[0], nan_ok=True
-        )
-        assert kendall(first, second) == pytest.approx(
-            stats.kendalltau(first, second)[0], nan_ok=True
-        )
+        assert spearman(first, second) == pytest.approx(stats.spearmanr(first, second)[0], nan_ok=True)
+        assert kendall(first, second) == pytest.approx(stats.kendalltau(first, second)[0], nan_ok=True)
         pairs = [(a, b) for a, b in combinations(range(9), 2) if first[a] != first[b]]
         signs = [np.sign((first[a] - first[b]) * (second[a] - second[b])) for a, b in pairs]
         expected = np.mean([{1: 0, 0: 0.5, -1: 1}[int(sign)] for sign in signs])

@@ -23,10 +23,7 @@ def test_they_cover_even_where_most_items_are_shown_once(items, users):
     def some():
         return Listed(crowd[rng.integers(0, len(crowd), users)], items)
 
-    truth = {
-        label: np.mean([metric.value(some()) for _ in range(600)])
-        for label, metric in METRICS.items()
-    }
+    truth = {label: np.mean([metric.value(some()) for _ in range(600)]) for label, metric in METRICS.items()}
     covered = dict.fromkeys(METRICS, 0)
     for seed in range(150):
         lists = some()

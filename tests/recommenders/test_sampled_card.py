@@ -75,9 +75,7 @@ def test_it_can_be_read_again_and_printed() -> None:
 
 def test_what_cannot_be_corrected_is_reported() -> None:
     short = {name: {u: items[:20] for u, items in run.items()} for name, run in RUNS.items()}
-    result = rankgate.scorecard(
-        Collection(QRELS, candidates=CANDIDATES), short, METRICS, resamples=1
-    )
+    result = rankgate.scorecard(Collection(QRELS, candidates=CANDIDATES), short, METRICS, resamples=1)
     assert not any("corrected" in metric for metric in result.metrics)
     assert_warned(result)
     full_card = rankgate.scorecard(QRELS, RUNS, METRICS, resamples=1)

@@ -29,16 +29,14 @@ from rankgate.metrics import P
 from support.wording import assert_warned, assert_wording, raises
 
 QRELS = {"u": {"a": 1, "b": 1}, "v": {"c": 1}, "w": {"a": 1}, "x": {"d": 1}}
-TRAIN = pl.DataFrame(
-    {"user": ["u", "u", "v", "w", "x", "y"], "item": ["c", "d", "a", "c", "c", "c"]}
-)
+TRAIN = pl.DataFrame({"user": ["u", "u", "v", "w", "x", "y"], "item": ["c", "d", "a", "c", "c", "c"]})
 ITEMS = pl.DataFrame(
     {
         "item": list("abcde"),
         "kind": ["A", "A|B", "B", "B", None],
         "size": [1.0, 2, 3, 4, 5],
         "maker": ["m", "n", "m", "n", None],
-    },
+    }
 )
 GOOD = {
     "u": {"a": 3.0, "b": 2.0},
@@ -72,9 +70,7 @@ def test_figures_are_those_of_the_metrics():
     assert value(result, "same", "TailShare@1") == 0  # c alone is the head
     assert value(result, "same", "ILD@2") == pytest.approx(0)  # both are B
     cosine = 1 / np.sqrt(2)
-    assert value(result, "good", "ILD@2") == pytest.approx(
-        np.mean([1 - cosine, 1 - cosine, 1 - cosine, 1])
-    )
+    assert value(result, "good", "ILD@2") == pytest.approx(np.mean([1 - cosine, 1 - cosine, 1 - cosine, 1]))
     assert result.dominated == (("same", "good"),)
     assert result.users == 4
 
@@ -102,13 +98,9 @@ def test_without_metrics_those_are_reported_for_which_all_is_there():
     items = Items(ITEMS, category="kind", group="maker")
     collection = Collection(QRELS, training=TRAIN, reference=SAME, items=items)
     full = rankgate.scorecard(collection, rankgate.read_run(GOOD, "good", earlier=SAME))
-    assert {
-        "Novelty@10",
-        "Miscalibration@10",
-        "Serendipity@10",
-        "AWRF@10",
-        "TemporalDiversity@10",
-    } <= set(full.metrics)
+    assert {"Novelty@10", "Miscalibration@10", "Serendipity@10", "AWRF@10", "TemporalDiversity@10"} <= set(
+        full.metrics
+    )
     with raises("missing-input", UsageError):
         rankgate.scorecard(QRELS, {"good": GOOD}, ["Novelty@5"])
     with raises("unknown-metric", UsageError):
@@ -120,15 +112,11 @@ def test_differences_are_paired_and_corrected():
     items = [f"i{k}" for k in range(30)]
     qrels = {f"u{k}": {items[k % 30]: 1} for k in range(60)}
     random_run = {
-        user: {item: float(s) for item, s in zip(items, rng.random(30), strict=True)}
-        for user in qrels
+        user: {item: float(s) for item, s in zip(items, rng.random(30), strict=True)} for user in qrels
     }
     popular = {user: {item: -float(k) for k, item in enumerate(items)} for user in qrels}
     result = rankgate.scorecard(
-        qrels,
-        {"popular": popular, "drawn": random_run},
-        ["P@5", "Coverage@5", "Gini@5"],
-        resamples=400,
+        qrels, {"popular": popular, "drawn": random_run}, ["P@5", "Coverage@5", "Gini@5"], resamples=400
     )
     rows = {row["metric"]: row for row in result.differences.iter_rows(named=True)}
     assert rows["Coverage@5"]["delta"] == pytest.approx(1 - 5 / 30)
@@ -139,10 +127,7 @@ def test_differences_are_paired_and_corrected():
     assert rows["P@5"]["p_value"] > 0.05
     assert (result.differences["p_value"] >= result.differences["p_raw"]).all()
     repeated = rankgate.scorecard(
-        qrels,
-        {"popular": popular, "drawn": random_run},
-        ["P@5", "Coverage@5", "Gini@5"],
-        resamples=400,
+        qrels, {"popular": popular, "drawn": random_run}, ["P@5", "Coverage@5", "Gini@5"], resamples=400
     )
     assert repeated.to_dict() == result.to_dict()
 
@@ -150,9 +135,7 @@ def test_differences_are_paired_and_corrected():
 def test_sampled_candidates_mark_every_figure(tmp_path):
     qrels = rankgate.read_qrels(QRELS)
     log = TRAIN.rename({"user": "query_id", "item": "doc_id"})
-    log = pl.concat(
-        [log, ITEMS.select(pl.lit("z").alias("query_id"), pl.col("item").alias("doc_id"))]
-    )
+    log = pl.concat([log, ITEMS.select(pl.lit("z").alias("query_id"), pl.col("item").alias("doc_id"))])
     sampled = sample(qrels.table, log, 1, 4)
     path = tmp_path / "candidates.csv"
     sampled.table.with_columns(pl.lit(sampled.mark).alias("candidates")).write_csv(path)
@@ -166,10 +149,7 @@ def test_sampled_candidates_mark_every_figure(tmp_path):
     assert (result.metrics, result.candidates) == (("P@1 sampled(1)",), "sampled(1)")
     assert_warned(result)
     message = "sampled(1) candidates: never compare these figures with exact ones"
-    result = [
-        rankgate.evaluate(judgments, {"same": SAME}, ["P@1"])
-        for judgments in (sampled_qrels, QRELS)
-    ]
+    result = [rankgate.evaluate(judgments, {"same": SAME}, ["P@1"]) for judgments in (sampled_qrels, QRELS)]
     for form in ("text", "markdown", "latex"):
         assert [message in render(evaluation, form).replace("\\", "") for evaluation in result] == [
             True,
@@ -177,8 +157,7 @@ def test_sampled_candidates_mark_every_figure(tmp_path):
         ]
     assert [message in evaluation._repr_html_() for evaluation in result] == [True, False]
     result = [
-        rankgate.compare(judgments, GOOD, SAME, ["P@1"]).warnings
-        for judgments in (sampled_qrels, QRELS)
+        rankgate.compare(judgments, GOOD, SAME, ["P@1"]).warnings for judgments in (sampled_qrels, QRELS)
     ]
     assert len(result[0]) == len(result[1]) + 1
     assert_wording(*(set(result[0]) - set(result[1])))
@@ -290,9 +269,7 @@ def test_a_world_is_coded():
 def test_the_command(tmp_path):
     for name, run in (("good", GOOD), ("same", SAME)):
         rows = [(u, d, s) for u, row in run.items() for d, s in row.items()]
-        pl.DataFrame(rows, schema=["user", "item", "score"], orient="row").write_csv(
-            tmp_path / f"{name}.csv"
-        )
+        pl.DataFrame(rows, schema=["user", "item", "score"], orient="row").write_csv(tmp_path / f"{name}.csv")
     rows = [(u, d, g) for u, row in QRELS.items() for d, g in row.items()]
     pl.DataFrame(rows, schema=["user", "item", "grade"], orient="row").write_csv(tmp_path / "q.csv")
     TRAIN.write_csv(tmp_path / "train.csv")
@@ -317,10 +294,7 @@ def test_the_command(tmp_path):
     assert result["schema_version"] == 1
     assert result["systems"] == ["same", "good"]
     for form in ("csv", "markdown", "html"):
-        assert (
-            "Miscalibration@10"
-            in CliRunner().invoke(program, [*arguments, "--format", form]).stdout
-        )
+        assert "Miscalibration@10" in CliRunner().invoke(program, [*arguments, "--format", form]).stdout
 
 
 def test_it_shows_itself_and_takes_metrics_as_objects():

@@ -47,11 +47,7 @@ def expected(users: list[str], catalogue: int) -> dict[str, float]:
         np.mean([-log2(had[item] / people) for item in LISTS[user] if item in had] or [np.nan])
         for user in users
     ]
-    gini = (
-        (2 * np.arange(1, catalogue + 1) - catalogue - 1)
-        @ all_counts
-        / (catalogue * all_counts.sum())
-    )
+    gini = (2 * np.arange(1, catalogue + 1) - catalogue - 1) @ all_counts / (catalogue * all_counts.sum())
     return {
         "Coverage": len(counts) / catalogue,
         "ItemsShown": len(counts),
@@ -98,8 +94,7 @@ def test_a_matrix_serves_users_without_judgments() -> None:
 
 def test_batches_add_up_to_the_same() -> None:
     accumulator = rankgate.Accumulator(
-        METRICS[:4],
-        collection=Collection(items=Items(catalogue=[f"i{item:02}" for item in range(ITEMS)])),
+        METRICS[:4], collection=Collection(items=Items(catalogue=[f"i{item:02}" for item in range(ITEMS)]))
     )
     for users in (list(LISTS)[:10], list(LISTS)[10:]):
         judged = {user: RELEVANT[user] for user in users if user in RELEVANT}
@@ -119,9 +114,7 @@ def test_metrics_of_relevance_look_at_judged_users(metric: str) -> None:
         training=log(),
         reference={user: ["i00"] for user in LISTS},
     )
-    values = [
-        rankgate.evaluate(collection, run, [metric]).means[metric][0] for run in (LISTS, judged)
-    ]
+    values = [rankgate.evaluate(collection, run, [metric]).means[metric][0] for run in (LISTS, judged)]
     assert values[0] == pytest.approx(values[1])
 
 
@@ -180,8 +173,6 @@ def test_every_similarity_takes_a_repeated_item_for_similar_to_itself():
 
 def test_a_stated_catalogue_needs_no_word() -> None:
     items = [f"i{item:02}" for item in range(ITEMS)]
-    text = str(
-        rankgate.evaluate(Collection(RELEVANT, items=Items(catalogue=items)), LISTS, ["Coverage@3"])
-    )
+    text = str(rankgate.evaluate(Collection(RELEVANT, items=Items(catalogue=items)), LISTS, ["Coverage@3"]))
     assert "catalogue" not in text
     assert "catalogue" not in str(rankgate.evaluate(RELEVANT, LISTS, ["P@3"]))

@@ -32,9 +32,7 @@ def log_of(rows):
     return read_interactions(pl.DataFrame(rows, schema=["user", "item", "time"], orient="row"))
 
 
-LOG = log_of(
-    [(u, f"{u}{k}", 10 * k + offset) for offset, u in enumerate("pqr") for k in range(1, 6)]
-)
+LOG = log_of([(u, f"{u}{k}", 10 * k + offset) for offset, u in enumerate("pqr") for k in range(1, 6)])
 
 
 @given(ROWS, st.sampled_from(sorted(SPLIT_METHODS)), st.integers(0, 3))
@@ -149,8 +147,7 @@ def test_validation_lies_between_training_and_test():
     assert fold.tuning.table["doc_id"].to_list() == ["p4", "q4", "r4"]
     assert len(fold.train.table) == 9
     sizes = [
-        split_part.rows
-        for split_part in split(LOG, SplitPlan("global", validation=True)).folds[0].parts
+        split_part.rows for split_part in split(LOG, SplitPlan("global", validation=True)).folds[0].parts
     ]
     assert sizes == [9, 3, 3]
 
@@ -167,9 +164,7 @@ def test_ways_that_need_times_refuse_logs_without():
 
 @given(st.integers(0, 5), st.integers(1, 6))
 def test_drawn_candidates_are_new_to_the_user_and_none_stands_twice(seed, many):
-    qrels = Qrels(
-        pl.DataFrame({"query_id": ["p", "q"], "doc_id": ["p5", "q5"], "grade": [1.0] * 2})
-    )
+    qrels = Qrels(pl.DataFrame({"query_id": ["p", "q"], "doc_id": ["p5", "q5"], "grade": [1.0] * 2}))
     candidates = sample(qrels.table, LOG.table, many, seed)
     table = candidates.table
     assert not table.is_duplicated().any()
@@ -209,9 +204,7 @@ def test_the_same_seed_draws_the_same_whatever_the_order_of_the_file():
         ]
     )
     for method in ("random", "leave-one-out", "cold-users", "cold-items"):
-        first, second = (
-            split(log, SplitPlan(method, seed=7)).folds[0].test.table for log in (LOG, shuffled)
-        )
+        first, second = (split(log, SplitPlan(method, seed=7)).folds[0].test.table for log in (LOG, shuffled))
         assert first.equals(second)
         assert not first.equals(split(LOG, SplitPlan(method, seed=9)).folds[0].test.table), method
 
@@ -293,9 +286,7 @@ def test_the_command_by_windows_and_by_a_cut(tmp_path):
     assert run.exit_code == 0, run.output
     assert (tmp_path / "w" / "2" / "train.parquet").is_file()
     assert "1 train" in run.stdout
-    cut_result = CliRunner().invoke(
-        program, ["split", str(log_path), "--cut", "51", "--format", "markdown"]
-    )
+    cut_result = CliRunner().invoke(program, ["split", str(log_path), "--cut", "51", "--format", "markdown"])
     assert "| test | 2 | 2 | 2 | 51 | 52 |" in cut_result.stdout
     wrong = CliRunner().invoke(program, ["split", str(log_path), "--weight", "buy"])
     assert wrong.exit_code

@@ -51,9 +51,7 @@ ASKED = st.tuples(
 def test_stretches_give_what_the_whole_gives(tmp_path_factory, rows, asked, size):
     method, validation, rule, candidates = asked
     folder = tmp_path_factory.mktemp("split")
-    plan = SplitPlan(
-        method, share=0.3, windows=2, validation=validation and method != "windows", seed=3
-    )
+    plan = SplitPlan(method, share=0.3, windows=2, validation=validation and method != "windows", seed=3)
     log = frame_of(rows)
     code = None
     try:

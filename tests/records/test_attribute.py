@@ -34,8 +34,7 @@ def change(cause, rng, judged, run):
         run = {q: {f"x-{d}": s for d, s in docs.items()} for q, docs in run.items()}
     elif cause == "judge":
         judged = {
-            q: {d: max(0, g - rng.choice([0, 1])) for d, g in docs.items()}
-            for q, docs in judged.items()
+            q: {d: max(0, g - rng.choice([0, 1])) for d, g in docs.items()} for q, docs in judged.items()
         }
         labels = {"judge": "model-2"}
     elif cause == "judgments":
@@ -106,11 +105,7 @@ def test_what_is_not_kept_is_unknown_unless_nothing_else_changed(tmp_path):
     both_changed = rankgate.attribute("2026-03-02", "2026-03-03", tmp_path)
     assert both_changed.answer == "unknown"
     known_parts = {row["cause"]: row["part"] for row in both_changed.parts.to_dicts()}
-    assert (known_parts["system"], known_parts["judgments"], known_parts["queries"]) == (
-        None,
-        None,
-        0.0,
-    )
+    assert (known_parts["system"], known_parts["judgments"], known_parts["queries"]) == (None, None, 0.0)
     assert len(both_changed.notices) == 1
     for day, cause in ((4, "queries"), (5, "ids")):
         recorded(tmp_path, day, *change(cause, rng, judged, run), keep=False)
@@ -139,9 +134,7 @@ def test_two_changes_that_only_one_run_shows_are_unknown(tmp_path):
     assert len(attribution.notices) == 1
 
 
-@pytest.mark.parametrize(
-    ("guideline", "answer"), [("prompt 2", "judge"), ("prompt 1", "judgments")]
-)
+@pytest.mark.parametrize(("guideline", "answer"), [("prompt 2", "judge"), ("prompt 1", "judgments")])
 def test_a_judge_is_known_by_its_ratings(run, tmp_path, monkeypatch, guideline, answer):
     monkeypatch.chdir(tmp_path)
     rng, judged, ranked = world(2)
@@ -169,9 +162,7 @@ def test_a_judge_is_known_by_its_ratings(run, tmp_path, monkeypatch, guideline, 
 @pytest.mark.parametrize(("revision", "answer"), [("1", "ids"), ("2", "unknown")])
 def test_new_ids_that_leave_a_document_as_it_was(tmp_path, revision, answer):
     _, judged, run = world(0)
-    renamed = {
-        q: {d if d == "d11" else f"x-{d}": s for d, s in docs.items()} for q, docs in run.items()
-    }
+    renamed = {q: {d if d == "d11" else f"x-{d}": s for d, s in docs.items()} for q, docs in run.items()}
     for day, ranked, built in ((1, run, "1"), (2, renamed, revision)):
         evaluation = rankgate.evaluate(judged, {"app": ranked}, ["nDCG@10"])
         rankgate.record(

@@ -51,10 +51,6 @@ def test_what_was_found_before_changes_nothing():
         plain = make_history(series[:end], (), lambda _: None)
         cached_history = make_history(series[:end], (), lambda _: None, looked=cache)
         assert cached_history.changes.equals(plain.changes)
-    changed_points = points(
-        np.concatenate([values[:5], values[:5] + 0.3, values[10:]])
-    )  # other contents
+    changed_points = points(np.concatenate([values[:5], values[:5] + 0.3, values[10:]]))  # other contents
     plain = make_history(changed_points, (), lambda _: None)
-    assert make_history(changed_points, (), lambda _: None, looked=cache).changes.equals(
-        plain.changes
-    )
+    assert make_history(changed_points, (), lambda _: None, looked=cache).changes.equals(plain.changes)

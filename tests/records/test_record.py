@@ -46,11 +46,7 @@ def points(folder, metric="RR"):
 
 
 def test_an_evaluation_is_recorded_once_with_its_values(folder):
-    options = {
-        "qrels": QRELS,
-        "runs": {"app": NEW},
-        "provenance": rankgate.Provenance("1f3c", "main"),
-    }
+    options = {"qrels": QRELS, "runs": {"app": NEW}, "provenance": rankgate.Provenance("1f3c", "main")}
     first = rankgate.record(evaluation(), folder, at="2026-03-01", **options)
     second = rankgate.record(evaluation(), folder, at="2026-03-01", **options)
     assert first.records["new"].to_list() == [True]
@@ -91,9 +87,7 @@ def test_a_store_holds_the_same(store, tmp_path):
         assert [point.value for point in rr_points] == [0.625, 0.625]
         assert rr_points[0].labels == {"nightly": "yes"}
         assert (
-            len(stored_runs.list_runs(connection, 1))
-            == len(stored_runs.list_judgments(connection, 1))
-            == 1
+            len(stored_runs.list_runs(connection, 1)) == len(stored_runs.list_judgments(connection, 1)) == 1
         )
         result = records.read_result(records.get(connection, 1), store.blobs)
     assert rankgate.Scores.from_dict(result)["app", "RR"] == 0.625
@@ -106,20 +100,13 @@ def test_a_verdict_and_a_comparison_have_both_systems(folder):
     compared = rankgate.compare(QRELS, OLD, NEW, ["RR"])
     rankgate.record(compared, folder, at="2026-03-01")
     points_by_system = {point.system: point for point in points(folder)}
-    assert {name: point.value for name, point in points_by_system.items()} == {
-        "run": 0.5,
-        "run#2": 0.625,
-    }
-    assert {point.qrels_sha256 for point in points_by_system.values()} == {
-        rankgate.read_qrels(QRELS).sha256
-    }
+    assert {name: point.value for name, point in points_by_system.items()} == {"run": 0.5, "run#2": 0.625}
+    assert {point.qrels_sha256 for point in points_by_system.values()} == {rankgate.read_qrels(QRELS).sha256}
     verdict = rankgate.gate(QRELS, OLD, NEW)
     rankgate.record(verdict, folder, at="2026-03-02", system="app")
     last = [point for point in points(folder, "nDCG@10") if point.system == "app"]
     value = rankgate.evaluate(QRELS, NEW, ["nDCG@10"]).runs[0].means["nDCG@10"]
-    assert [(point.verdict, point.value) for point in last] == [
-        (verdict.verdict, pytest.approx(value))
-    ]
+    assert [(point.verdict, point.value) for point in last] == [(verdict.verdict, pytest.approx(value))]
 
 
 def test_days_of_kpis_are_points_of_a_series(folder):
@@ -286,7 +273,5 @@ def test_the_command_records_files_and_annotations():
         ],
     )
     assert json.loads(result.stdout)["records"][0]["figures"] == 1
-    assert [(e.kind, e.text) for e in FolderStorage.at("h").annotations(None, None)] == [
-        ("deploy", "v2")
-    ]
+    assert [(e.kind, e.text) for e in FolderStorage.at("h").annotations(None, None)] == [("deploy", "v2")]
     assert run(program, ["record"]).exception.code == "missing-input"

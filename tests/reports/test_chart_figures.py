@@ -30,16 +30,12 @@ def test_deltas_are_the_comparison_s_sorted(results):
 def test_scatter_has_both_values_of_every_query(results):
     result = results["comparison"].queries.select("query_id", "baseline", "candidate").rows()
     rows = _drawn("scatter", results)
-    assert sorted((row["query"], row["baseline"], row["candidate"]) for row in rows) == sorted(
-        result
-    )
+    assert sorted((row["query"], row["baseline"], row["candidate"]) for row in rows) == sorted(result)
 
 
 def test_cutoffs_are_the_means_at_each_k(results):
     result = results["cutoffs"]
-    rows = {
-        (row["run"], row["metric"], row["k"]): row["value"] for row in _drawn("cutoffs", results)
-    }
+    rows = {(row["run"], row["metric"], row["k"]): row["value"] for row in _drawn("cutoffs", results)}
     assert len(rows) == 2 * len(result.metrics)
     for run in result.runs:
         for label, value in run.means.items():
@@ -53,9 +49,7 @@ def test_forest_has_each_interval(results):
 
 
 def test_reconcile_has_each_number_with_all_who_give_it(results):
-    result = {
-        group.value: ", ".join(group.conventions) for group in results["reconciliation"].groups
-    }
+    result = {group.value: ", ".join(group.conventions) for group in results["reconciliation"].groups}
     rows = {row["value"]: row["conventions"] for row in _drawn("reconcile", results)}
     assert rows == {value: names for value, names in result.items() if value is not None}
 
@@ -100,9 +94,7 @@ def test_distributions_have_every_value(results):
 
 def test_precision_recall_has_the_eleven_levels(results):
     result = results["recall"]
-    rows = [
-        row for row in _drawn("precision-recall", results) if row["series"] == result.runs[0].run
-    ]
+    rows = [row for row in _drawn("precision-recall", results) if row["series"] == result.runs[0].run]
     assert [row["recall"] for row in rows] == [level / 10 for level in range(11)]
     assert [row["precision"] for row in rows] == list(result.runs[0].means.values())
 
@@ -128,11 +120,7 @@ def test_agreement_is_a_matrix_with_both_halves(results):
 def test_admission_has_people_s_grades_by_the_judge_s():
     people = {"q": {"a": 2, "b": 1, "c": 0, "d": 0}}
     judge = {"q": {"a": 1, "b": 1, "c": 1, "d": 0}}
-    rows = (
-        find_chart_kind("admission")
-        .draw(compute_result("admitted", ChartRequest(people, (judge,))))
-        .rows
-    )
+    rows = find_chart_kind("admission").draw(compute_result("admitted", ChartRequest(people, (judge,)))).rows
     assert [(row["judge"], row["grade"], row["count"], row["share"]) for row in rows] == [
         (1, 2, 1, 1 / 3),
         (1, 1, 1, 1 / 3),
@@ -154,24 +142,14 @@ def test_scorecard_and_pareto_have_the_means_and_know_who_is_beaten():
     # AP and RR by hand: of 3 relevant documents
     qrels = {"q": {"a": 1, "b": 1, "c": 1}}
     lists = {"whole": "abc", "late": "xabc", "lone": "a", "worse": "xa"}
-    runs = {
-        name: {"q": {doc: -float(i) for i, doc in enumerate(docs)}} for name, docs in lists.items()
-    }
+    runs = {name: {"q": {doc: -float(i) for i, doc in enumerate(docs)}} for name, docs in lists.items()}
     named_runs = tuple(replace(read_run(run), name=name) for name, run in runs.items())
     result = compute_result("tradeoff", ChartRequest(qrels, named_runs, ("RR", "R@3")))
     assert result.front == ("whole",)
-    points = {
-        row["system"]: (row["x"], row["y"]) for row in find_chart_kind("pareto").draw(result).rows
-    }
-    assert points == {
-        "whole": (1, 1),
-        "late": (0.5, 2 / 3),
-        "lone": (1, 1 / 3),
-        "worse": (0.5, 1 / 3),
-    }
+    points = {row["system"]: (row["x"], row["y"]) for row in find_chart_kind("pareto").draw(result).rows}
+    assert points == {"whole": (1, 1), "late": (0.5, 2 / 3), "lone": (1, 1 / 3), "worse": (0.5, 1 / 3)}
     rows = {
-        (row["series"], row["metric"]): row["share"]
-        for row in find_chart_kind("scorecard").draw(result).rows
+        (row["series"], row["metric"]): row["share"] for row in find_chart_kind("scorecard").draw(result).rows
     }
     assert rows["whole", "RR"] == rows["whole", "R@3"] == rows["lone", "RR"] == 1
     # axes begin at 0, so that a share of the axis is a share of the largest mean
@@ -192,8 +170,7 @@ def _many(count):
 
 
 @pytest.mark.parametrize(
-    ("name", "metrics"),
-    [("cutoffs", ("P@5", "P@10")), ("precision-recall", ()), ("scorecard", ("RR", "AP"))],
+    ("name", "metrics"), [("cutoffs", ("P@5", "P@10")), ("precision-recall", ()), ("scorecard", ("RR", "AP"))]
 )
 def test_the_best_systems_get_the_colours(name, metrics):
     qrels, runs = _many(9)
@@ -238,11 +215,7 @@ def test_values_are_sorted_by_their_means():
 def test_an_axis_that_does_not_start_at_0_says_so():
     qrels, runs = _many(3)
     result = compute_result("tradeoff", ChartRequest(qrels, runs, ("RR", "AP")))
-    titles = {
-        x["title"]
-        for x in _values(find_chart_kind("pareto").draw(result).spec(), "x")
-        if "title" in x
-    }
+    titles = {x["title"] for x in _values(find_chart_kind("pareto").draw(result).spec(), "x") if "title" in x}
     assert all("starts at" in title for title in titles)
 
 

@@ -86,17 +86,9 @@ def test_grades_are_an_ordinal_scale_of_lightness():
 
 @pytest.mark.parametrize("kind", CONES)
 def test_colours_stay_apart_without_one_kind_of_cones(kind):
-    pairs = [
-        (*two, 15)
-        for two in (*combinations(SYSTEMS, 2), *pairwise(chart_style.GRADES), *DARK_GRADES)
-    ]
-    for first_colour, second_colour, min_distance in (
-        *pairs,
-        (chart_style.BLUE, chart_style.RED, 60),
-    ):
-        distance = np.linalg.norm(
-            _seen(first_colour, CONES[kind]) - _seen(second_colour, CONES[kind])
-        )
+    pairs = [(*two, 15) for two in (*combinations(SYSTEMS, 2), *pairwise(chart_style.GRADES), *DARK_GRADES)]
+    for first_colour, second_colour, min_distance in (*pairs, (chart_style.BLUE, chart_style.RED, 60)):
+        distance = np.linalg.norm(_seen(first_colour, CONES[kind]) - _seen(second_colour, CONES[kind]))
         assert distance >= min_distance, (first_colour, second_colour, distance)
 
 
@@ -106,20 +98,14 @@ def test_words_can_be_read_on_either_ground(ink, ground):
     assert _contrast(DARK[ink], DARK[ground]) >= 4.5
 
 
-@pytest.mark.parametrize(
-    ("shades", "domain"), [(chart_style.SHARES, (0, 1)), (chart_style.SIGNED, (-1, 1))]
-)
+@pytest.mark.parametrize(("shades", "domain"), [(chart_style.SHARES, (0, 1)), (chart_style.SIGNED, (-1, 1))])
 def test_words_in_cells_can_be_read(shades, domain):
     for value in np.linspace(*domain, 101):
         position = np.interp(value, np.linspace(*domain, len(shades)), range(len(shades)))
         parts = [[int(shade[i : i + 2], 16) for shade in shades] for i in (1, 3, 5)]
-        mixed = [
-            round(float(np.interp(position, range(len(shades)), channel))) for channel in parts
-        ]
+        mixed = [round(float(np.interp(position, range(len(shades)), channel))) for channel in parts]
         ground = "#" + "".join(f"{channel:02x}" for channel in mixed)
-        text_colour = (
-            chart_style.ON_DEEP if needs_white(value, domain, shades) else chart_style.ON_PALE
-        )
+        text_colour = chart_style.ON_DEEP if needs_white(value, domain, shades) else chart_style.ON_PALE
         assert _contrast(text_colour, ground) >= 4.5, (value, ground)
 
 

@@ -82,9 +82,7 @@ def test_a_panel_that_is_alone_keeps_its_heading(name, results):
     full = results["comparison"].only
     first = full.names[0]
     single_metric = replace(full, metrics=full.metrics.filter(metric=first))
-    result = find_chart_kind(name).draw(
-        replace(results["comparison"], comparisons=(single_metric,))
-    )
+    result = find_chart_kind(name).draw(replace(results["comparison"], comparisons=(single_metric,)))
     text = "".join(_parsed(result.svg()).itertext())
     row = full.metrics.row(0, named=True)
     assert f"{first}: " in text
@@ -128,9 +126,7 @@ _RATED = {"agreed", "admitted"}  # of ratings, and of two sets of judgments
 @pytest.fixture(scope="module")
 def hostile_results(collection):
     """A function from a need to the result of hostile data, which is computed once."""
-    qrels = {
-        EVIL + q: {EVIL + d: g for d, g in docs.items()} for q, docs in collection.qrels.items()
-    }
+    qrels = {EVIL + q: {EVIL + d: g for d, g in docs.items()} for q, docs in collection.qrels.items()}
     runs = []
     for i, run in enumerate(collection.runs):
         ranked = {EVIL + q: {EVIL + d: s for d, s in docs.items()} for q, docs in run.items()}

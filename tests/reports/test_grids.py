@@ -85,9 +85,7 @@ def test_a_cell_of_markdown_cannot_end_early(word):
 
 def test_signs_of_latex_are_printed_as_they_are():
     assert markup_tables.escape_latex("50%_&#${}") == r"50\%\_\&\#\$\{\}"
-    assert markup_tables.escape_latex("~^\\") == (
-        r"\textasciitilde{}\textasciicircum{}\textbackslash{}"
-    )
+    assert markup_tables.escape_latex("~^\\") == (r"\textasciitilde{}\textasciicircum{}\textbackslash{}")
     assert markup_tables.escape_latex("–") == "--"
 
 
@@ -98,23 +96,15 @@ def test_latex_prints_what_its_font_of_text_has_in_other_places():
 
 
 def test_a_row_of_latex_is_not_taken_by_the_end_of_the_row_above():
-    rows = markup_tables.latex_table(Grid(("[run]", "AP"), (("[2cm]", "0.5"), ("*", "0.4")))).split(
-        "\n"
-    )
-    assert [rows[2], *rows[4:6]] == [
-        r"{}[run] & AP \\",
-        r"{}[2cm] & 0.5 \\",
-        r"{}* & 0.4 \\",
-    ]
+    rows = markup_tables.latex_table(Grid(("[run]", "AP"), (("[2cm]", "0.5"), ("*", "0.4")))).split("\n")
+    assert [rows[2], *rows[4:6]] == [r"{}[run] & AP \\", r"{}[2cm] & 0.5 \\", r"{}* & 0.4 \\"]
 
 
 @pytest.mark.tex
 def test_latex_compiles_whatever_names_hold(tmp_path):
     words = [word for word in NASTY if word.isascii()]
     words += ["[2cm]", "<0.001", "-0.5", "`'\"", "é – → ✔ ✘ Δ ≥ ρ Φ … ᵃᵇ"]
-    result = markup_tables.latex_table(
-        Grid(("[name]", "AP"), tuple((word, "-0.5") for word in words))
-    )
+    result = markup_tables.latex_table(Grid(("[name]", "AP"), tuple((word, "-0.5") for word in words)))
     (tmp_path / "result.tex").write_text(
         r"\documentclass{article}\usepackage{booktabs}\begin{document}"
         f"\n{result}\n"
@@ -142,8 +132,7 @@ def test_csv_leaves_undefined_empty():
 def test_json_has_no_word_that_json_lacks():
     text = write_results.to_json({"a": [float("nan"), float("inf"), 1 / 3], "b": {"ä": None}})
     assert text == (
-        '{\n  "a": [\n    null,\n    null,\n    0.3333333333333333\n  ],\n'
-        '  "b": {\n    "ä": null\n  }\n}\n'
+        '{\n  "a": [\n    null,\n    null,\n    0.3333333333333333\n  ],\n  "b": {\n    "ä": null\n  }\n}\n'
     )
 
 

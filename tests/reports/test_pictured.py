@@ -8,11 +8,7 @@ from rankgate.core.errors import UsageError
 from rankgate.decisions.comparison.compare import compare
 from rankgate.decisions.comparison.comparison_power import power_curves
 from rankgate.decisions.comparison.comparison_tables import grades_by_rank, ranks
-from rankgate.workspace.reports.chart_results import (
-    ChartRequest,
-    compute_result,
-    metrics_at_cutoffs,
-)
+from rankgate.workspace.reports.chart_results import ChartRequest, compute_result, metrics_at_cutoffs
 from support.wording import raises
 
 QUERIES = [f"q{i}" for i in range(12)]
@@ -41,10 +37,7 @@ def test_what_is_unasked_is_by_how_many_runs_there_are():
     one_run, two_runs = (
         compute_result("cutoffs", ChartRequest(QRELS, runs)) for runs in ((OLD,), (OLD, NEW))
     )
-    stems = [
-        list(dict.fromkeys(m.split("@")[0] for m in cutoffs.metrics))
-        for cutoffs in (one_run, two_runs)
-    ]
+    stems = [list(dict.fromkeys(m.split("@")[0] for m in cutoffs.metrics)) for cutoffs in (one_run, two_runs)]
     assert stems == [["P", "R", "F", "AP", "nDCG"], ["P", "R", "nDCG"]]
 
 

@@ -22,14 +22,8 @@ def _scored():
 
 
 MADE = [
-    *(
-        (_compared, name)
-        for name in ("deltas", "scatter", "forest", "heat", "judged", "grades", "power")
-    ),
-    *(
-        (_scored, name)
-        for name in ("distributions", "cutoffs", "precision-recall", "scorecard", "pareto")
-    ),
+    *((_compared, name) for name in ("deltas", "scatter", "forest", "heat", "judged", "grades", "power")),
+    *((_scored, name) for name in ("distributions", "cutoffs", "precision-recall", "scorecard", "pareto")),
     (lambda: rankgate.holes(QRELS, OLD, NEW, ["nDCG@3"]), "holes"),
     (lambda: rankgate.explain(QRELS, OLD, "q1", "nDCG@3"), "explain"),
     (lambda: rankgate.reconcile(QRELS, OLD, "nDCG@3"), "reconcile"),
@@ -61,9 +55,7 @@ def test_a_scorecard_sets_accuracy_against_lists():
     qrels = {"u": {"a": 1}, "v": {"b": 1}}
     same_lists = {"u": {"a": 2.0}, "v": {"a": 2.0}}
     personal_lists = {"u": {"a": 2.0}, "v": {"b": 2.0}}
-    card = rankgate.scorecard(
-        qrels, {"same": same_lists, "own": personal_lists}, ["P@1", "RR", "Coverage@1"]
-    )
+    card = rankgate.scorecard(qrels, {"same": same_lists, "own": personal_lists}, ["P@1", "RR", "Coverage@1"])
     result = card.plot("pareto")
     assert result.title == "P@1 against Coverage@1: 2 systems"
     assert [(row["system"], row["x"], row["y"], row["front"]) for row in result.rows] == [

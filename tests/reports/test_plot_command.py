@@ -25,9 +25,7 @@ def files(tmp_path):
     qrels = [f"q{i} 0 {d} {g}\n" for i in range(9) for d, g in (("a", 2), ("b", 1), ("c", 0))]
     old = [f"q{i} Q0 {d} {r} {9 - r} old\n" for i in range(9) for r, d in enumerate("cba", 1)]
     new = [
-        f"q{i} Q0 {d} {r} {9 - r} new\n"
-        for i in range(9)
-        for r, d in enumerate("abc" if i % 3 else "xcb", 1)
+        f"q{i} Q0 {d} {r} {9 - r} new\n" for i in range(9) for r, d in enumerate("abc" if i % 3 else "xcb", 1)
     ]
     for name, lines in (("qrels.txt", qrels), ("old.run", old), ("new.run", new)):
         (tmp_path / name).write_text("".join(lines))
@@ -46,13 +44,7 @@ def test_a_file_has_the_form_that_its_name_says(files, form, plot):
     result = plot("deltas", "qrels.txt", "old.run", "new.run", "-o", f"out.{form}")
     assert (result.code, result.out) == (0, "")
     assert all(line.startswith("! ") for line in result.err.splitlines())
-    begins = {
-        "svg": b"<svg",
-        "png": b"\x89PNG",
-        "pdf": b"%PDF",
-        "html": b"<!doctype html>",
-        "json": b"{",
-    }
+    begins = {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF", "html": b"<!doctype html>", "json": b"{"}
     assert (files / f"out.{form}").read_bytes().startswith(begins[form])
 
 
@@ -147,9 +139,7 @@ def test_the_help_names_every_kind():
 
 def test_the_page_of_pictures_names_every_kind():
     page = (Path(__file__).parents[2] / "docs" / "pictures.md").read_text()
-    assert re.findall(r"^\| `([a-z-]+)` ", page, re.MULTILINE) == [
-        kind.name for kind in CHART_KINDS
-    ]
+    assert re.findall(r"^\| `([a-z-]+)` ", page, re.MULTILINE) == [kind.name for kind in CHART_KINDS]
 
 
 def test_eval_starts_without_altair(files):
@@ -178,9 +168,7 @@ def test_a_saved_result_is_drawn(tmp_path, files, run):
     saved = tmp_path / "kpi.json"
     table = online.kpi(written(tmp_path / "log.ndjson", honest(3000)), ("search_ctr",))
     saved.write_text(json.dumps(table.to_dict()))
-    result = CliRunner().invoke(
-        program, ["plot", "kpi-days", str(saved), "-o", str(tmp_path / "a.svg")]
-    )
+    result = CliRunner().invoke(program, ["plot", "kpi-days", str(saved), "-o", str(tmp_path / "a.svg")])
     assert result.exit_code == 0, result.output
     assert "search ctr" in (tmp_path / "a.svg").read_text()
     refused = run("plot", "kpi-days", str(files / "qrels.txt"), "-o", str(tmp_path / "b.svg"))

@@ -63,9 +63,7 @@ def data(tmp_path, monkeypatch):
         "new": lambda i: ["half", "bad", "<b>good</b>"] if i % 3 == 1 else ["<b>good</b>", "half"],
         "other": lambda _: ["bad", "half", "y"],
     }.items():
-        rows = [
-            f"q{i} Q0 {d} {r} {9 - r} t\n" for i in range(12) for r, d in enumerate(order(i), 1)
-        ]
+        rows = [f"q{i} Q0 {d} {r} {9 - r} t\n" for i in range(12) for r, d in enumerate(order(i), 1)]
         (tmp_path / f"{name}.run").write_text("".join(rows))
     return ["qrels.txt", "old.run", "new.run"]
 
@@ -100,9 +98,7 @@ def test_it_tells_verdict_metrics_worst_queries_and_how_to_make_it_again(run, da
     assert "What the metrics do not see" in text
     assert "What unjudged documents could change" in text
     assert "rankgate report qrels.txt old.run new.run -m RR@10 --gate --worst 3" in text
-    assert (
-        len([page_id for page_id in page.ids if page_id.startswith("q1-0-")]) == 3 + 4
-    )  # and gained
+    assert len([page_id for page_id in page.ids if page_id.startswith("q1-0-")]) == 3 + 4  # and gained
     assert "0.5" in text  # a grade keeps its decimals
 
 
@@ -113,9 +109,7 @@ def test_documents_and_queries_have_their_words_and_they_stay_words(run, data, t
     (tmp_path / "queries.jsonl").write_text(
         "".join(json.dumps({"_id": f"q{i}", "text": HOSTILE + str(i)}) + "\n" for i in range(12))
     )
-    result = run(
-        "report", *data, "-m", "RR", "--documents", "docs.jsonl", "--queries", "queries.jsonl"
-    )
+    result = run("report", *data, "-m", "RR", "--documents", "docs.jsonl", "--queries", "queries.jsonl")
     assert result.code == 0, result.err
     page = read(result.out)
     assert page.tags.count("script") == 1
@@ -131,8 +125,7 @@ def test_a_recorded_verdict_has_the_texts_of_its_queries(run, data, tmp_path):
     (tmp_path / "queries.jsonl").write_text(texts)
     (tmp_path / "verdict.json").write_text(run("gate", *data[:3], "--format", "json").out)
     plain, explained = (
-        run("report", "verdict.json", *options).out
-        for options in ((), ("--queries", "queries.jsonl"))
+        run("report", "verdict.json", *options).out for options in ((), ("--queries", "queries.jsonl"))
     )
     section = explained.split('id="worst"')[1].split("</section>")[0]
     queries = re.findall(r'<th scope="row">(?:<a [^>]*>)?(q\d+)', section)
@@ -166,9 +159,7 @@ def test_same_inputs_same_bytes(run, data):
 
 
 def test_the_policy_names_the_metrics(run, data, tmp_path):
-    (tmp_path / "p.toml").write_text(
-        '[[rules]]\nkind = "noninferiority"\nmetric = "P@1"\nmargin = 0.1\n'
-    )
+    (tmp_path / "p.toml").write_text('[[rules]]\nkind = "noninferiority"\nmetric = "P@1"\nmargin = 0.1\n')
     result = run("report", *data, "--policy", "p.toml", "-o", "page.html")
     assert result.code == 0
     text = (tmp_path / "page.html").read_text()
@@ -189,9 +180,7 @@ def test_holes_that_cannot_be_asked_for_are_reported(run, data):
 def test_standard_input_is_read_once(run, data, tmp_path, place):
     file_output = run("report", *data, "-m", "RR@10", "--gate").out
     arguments = [*data[:place], "-", *data[place + 1 :]]
-    piped = run(
-        "report", *arguments, "-m", "RR@10", "--gate", stdin=(tmp_path / data[place]).read_bytes()
-    )
+    piped = run("report", *arguments, "-m", "RR@10", "--gate", stdin=(tmp_path / data[place]).read_bytes())
     assert piped.code == 0, piped.err
     assert piped.out.count("<tr>") == file_output.count("<tr>")
 

@@ -45,9 +45,7 @@ def test_latex_marks_what_tukey_tells_apart(run, data):
     table = result.out[: result.out.index(r"\end{tabular}")]
     lines = [line for line in table.splitlines() if line.startswith(r"\textsuperscript")]
     assert len(lines) == 4
-    lines_by_name = {
-        name: line for name in SYSTEMS for line in lines if f"}} {escape_latex(name)} &" in line
-    }
+    lines_by_name = {name: line for name in SYSTEMS for line in lines if f"}} {escape_latex(name)} &" in line}
     assert set(lines_by_name) == set(SYSTEMS)
     for name, line in lines_by_name.items():
         value = line.split(" & ")[1]
@@ -76,9 +74,7 @@ def test_tex_takes_it(run, data, tmp_path):
     import subprocess
 
     text = run("report", *data, "-m", "RR", "--gate", "--format", "latex").out
-    preamble = (
-        r"\documentclass{article}\usepackage[T1]{fontenc}\usepackage{booktabs}\begin{document}"
-    )
+    preamble = r"\documentclass{article}\usepackage[T1]{fontenc}\usepackage{booktabs}\begin{document}"
     (tmp_path / "t.tex").write_text(f"{preamble}\n{text}\n\\end{{document}}\n")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
     assert subprocess.run(command, cwd=tmp_path, check=False).returncode == 0
@@ -126,8 +122,8 @@ def test_pdf_needs_a_file_and_a_browser(run, data, monkeypatch, tmp_path):
 def test_pdf_is_what_the_browser_printed(run, data, tmp_path):
     browser = tmp_path / "browser"
     browser.write_text(
-        '#!/bin/sh\nfor word in "$@"; do case $word in --print-to-pdf=*) to=${word#*=};; '
-        'file:*) from=${word#file://};; esac; done\ncp "$from" "$to"\n'
+        '#!/bin/sh\nfor word in "$@"; do case $word in --print-to-pdf=*) to=${word#*=};; file:*) '
+        'from=${word#file://};; esac; done\ncp "$from" "$to"\n'
     )
     browser.chmod(browser.stat().st_mode | stat.S_IXUSR)
     arguments = [*data, "-m", "RR", "-o", "r.pdf"]

@@ -25,9 +25,7 @@ def data(tmp_path, monkeypatch):
     judged = "".join(f"q{i} 0 good 3\nq{i} 0 half 1\nq{i} 0 bad 0\n" for i in range(12))
     (tmp_path / "qrels.txt").write_text(judged)
     for name, order in ORDERS.items():
-        rows = [
-            f"q{i} Q0 {d} {r} {9 - r} t\n" for i in range(12) for r, d in enumerate(order(i), 1)
-        ]
+        rows = [f"q{i} Q0 {d} {r} {9 - r} t\n" for i in range(12) for r, d in enumerate(order(i), 1)]
         (tmp_path / f"{name}.run").write_text("".join(rows))
     (tmp_path / "results").mkdir()
     return tmp_path
@@ -49,10 +47,7 @@ MADE = {
         ["reconcile", *TWO[:2], "-m", "nDCG@10", "--value", "0.5"],
         "The conventions that give nDCG@10 = 0.5 for old",
     ),
-    "explain": (
-        ["explain", *TWO[:2], "--query", "q1", "-m", "nDCG@10"],
-        "nDCG@10 of old for query q1",
-    ),
+    "explain": (["explain", *TWO[:2], "--query", "q1", "-m", "nDCG@10"], "nDCG@10 of old for query q1"),
     "stages": (["stages", *TWO], "Stages: old, new"),
     "advise": (["advise", *TWO], "Which metrics to decide by"),
     "scorecard": (["scorecard", *TWO, "-m", "nDCG@10"], "Scorecard"),
@@ -67,9 +62,7 @@ MADE = {
 def words(text):
     """The text of a page, without its markup."""
     body = text[text.index("<body>") :]
-    return " ".join(
-        unescape(re.sub(r"<script>.*?</script>|<[^>]*>", " ", body, flags=re.DOTALL)).split()
-    )
+    return " ".join(unescape(re.sub(r"<script>.*?</script>|<[^>]*>", " ", body, flags=re.DOTALL)).split())
 
 
 @pytest.mark.parametrize("name", MADE)
@@ -180,22 +173,10 @@ def test_hostile_words_in_any_result_stay_words(run, data, name):
         ('{"schema_version": 1, "comparisons": [', "invalid-json"),
         ('{"schema_version": 2, "kind": "comparison", "comparisons": []}', "unknown-version"),
         ('{"schema_version": 1, "kind": "comparison", "comparisons": []}', "damaged-result"),
-        (
-            '{"schema_version": 1, "kind": "comparison", "comparisons": [{"baseline": 3}]}',
-            "damaged-result",
-        ),
-        (
-            '{"schema_version": 1, "kind": "verdict", "verdict": "pass", "rules": [{}]}',
-            "damaged-result",
-        ),
-        (
-            '{"schema_version": 1, "kind": "evaluation", "runs": [], "convention": {}}',
-            "damaged-result",
-        ),
-        (
-            '{"schema_version": 1, "kind": "evaluation", "runs": 7, "convention": 3}',
-            "damaged-result",
-        ),
+        ('{"schema_version": 1, "kind": "comparison", "comparisons": [{"baseline": 3}]}', "damaged-result"),
+        ('{"schema_version": 1, "kind": "verdict", "verdict": "pass", "rules": [{}]}', "damaged-result"),
+        ('{"schema_version": 1, "kind": "evaluation", "runs": [], "convention": {}}', "damaged-result"),
+        ('{"schema_version": 1, "kind": "evaluation", "runs": 7, "convention": 3}', "damaged-result"),
     ],
 )
 def test_damage_is_reported(run, data, text, code):

@@ -114,8 +114,7 @@ DOCS = "abcdefg"
 def collections(draw):
     grades = st.sampled_from([-2, -1, 0, 1, 2, 3])
     qrels = {
-        query: draw(st.dictionaries(st.sampled_from(DOCS), grades, max_size=5)) | {"y": 1}
-        for query in "12"
+        query: draw(st.dictionaries(st.sampled_from(DOCS), grades, max_size=5)) | {"y": 1} for query in "12"
     }
     scores = st.sampled_from([0.5, 1.0, 2.0, 3.0, 4.0])
     run = {"1": draw(st.dictionaries(st.sampled_from(DOCS), scores, max_size=7)) | {"z": 3.5}}
@@ -156,9 +155,7 @@ def test_bounds_are_the_values_by_completed_judgments(way, cutoff, collection):
     scores = evaluate(qrels, run, names, convention, bounds=True).runs[0]
     best_grade = max(grade for grades in qrels.values() for grade in grades.values())
     for side, grade in ((scores.all_irrelevant, 0), (scores.all_best, best_grade)):
-        expected = evaluate(
-            completed(qrels, run, convention, cutoff, grade), run, names, convention
-        ).runs[0]
+        expected = evaluate(completed(qrels, run, convention, cutoff, grade), run, names, convention).runs[0]
         for name in names:
             np.testing.assert_array_equal(side.values[name], expected.values[name], name)
             np.testing.assert_equal(side.means[name], expected.means[name], name)
@@ -226,9 +223,7 @@ def test_no_completion_leaves_the_bounds(name, seed, thorough):
             bounded_metrics = [m for m in metrics if str(m) in scores.low.values]
             filled = completions(grades, ranked, cutoff, rng)
             full = {f"q{i}": completion for i, completion in enumerate(filled)}
-            full_values = (
-                evaluate(full, dict.fromkeys(full, run), bounded_metrics, name).runs[0].values
-            )
+            full_values = evaluate(full, dict.fromkeys(full, run), bounded_metrics, name).runs[0].values
             for metric in bounded_metrics:
                 values = full_values[str(metric)]
                 low, high = (e.values[str(metric)][0] for e in (scores.low, scores.high))

@@ -64,9 +64,7 @@ def result(scores):
     """All values of scores, for a comparison."""
     if isinstance(scores, str):
         return scores
-    values = {
-        name: (column.tolist(), scores.why[name].tolist()) for name, column in scores.values.items()
-    }
+    values = {name: (column.tolist(), scores.why[name].tolist()) for name, column in scores.values.items()}
     return repr((scores.query_ids.to_list(), values, dict(scores.means), scores.counts))
 
 
@@ -118,9 +116,7 @@ def variants(metric, how):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", ["trec", *(n for n, convention in CONVENTIONS.items() if convention.forced)]
-)
+@pytest.mark.parametrize("name", ["trec", *(n for n, convention in CONVENTIONS.items() if convention.forced)])
 def test_a_matrix_is_looked_at_no_deeper_than_metrics_look(name, monkeypatch):
     monkeypatch.setattr(scoring_plan, "JUDGED_CUTOFF", 5)
     convention, coded = CONVENTIONS[name], JudgmentIndex.of_matrix(make_source(GRADES, "qrels"))
@@ -130,9 +126,7 @@ def test_a_matrix_is_looked_at_no_deeper_than_metrics_look(name, monkeypatch):
         read_run(SCORES),
     )
     by_depth = {}
-    for metric in (
-        variant for cutoff_metric in CUT for variant in variants(cutoff_metric, convention)
-    ):
+    for metric in (variant for cutoff_metric in CUT for variant in variants(cutoff_metric, convention)):
         if not metric.missing and (depths := depths_of(metric, convention)):
             by_depth.setdefault(depths, {})[str(metric)] = metric
     for metrics in by_depth.values():
@@ -146,13 +140,8 @@ def test_a_matrix_is_looked_at_no_deeper_than_metrics_look(name, monkeypatch):
 def test_only_what_is_near_is_looked_at(monkeypatch):
     """A metric that needs the end of a list is not cut short."""
     depths = []
-    monkeypatch.setattr(
-        matrix_source, "aligned_blocks", lambda *given: depths.append(given[3]) or iter(())
-    )
-    coded, source = (
-        JudgmentIndex.of_matrix(make_source(GRADES, "qrels")),
-        make_source(SCORES, "run"),
-    )
+    monkeypatch.setattr(matrix_source, "aligned_blocks", lambda *given: depths.append(given[3]) or iter(()))
+    coded, source = (JudgmentIndex.of_matrix(make_source(GRADES, "qrels")), make_source(SCORES, "run"))
     for names in (["nDCG@5"], ["nDCG@12", "P@3"], ["AP"], ["nDCG@5", "RR"], ["FallOut@5"]):
         metrics = [(n, rankgate.measurement.metrics.metric_name_parser.parse(n)) for n in names]
         score_by_number(coded, source, metrics, CONVENTIONS["trec"], strict=False)
@@ -193,6 +182,4 @@ def test_whatever_is_in_them(pair, name):
     except RankgateError:
         return  # refused, by id
     coded = JudgmentIndex.of_matrix(make_source(grades, "qrels"))
-    assert (
-        result(score_by_number(coded, make_source(rankings, "run"), metrics, convention)) == plain
-    )
+    assert result(score_by_number(coded, make_source(rankings, "run"), metrics, convention)) == plain

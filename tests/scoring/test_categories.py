@@ -31,13 +31,7 @@ def expected():
 
 
 def test_the_scorecard_takes_categories_for_subtopics():
-    result = scorecard(
-        Collection(QRELS, items=BESIDE),
-        {"mine": RUN},
-        METRICS,
-        "trec",
-        resamples=2,
-    )
+    result = scorecard(Collection(QRELS, items=BESIDE), {"mine": RUN}, METRICS, "trec", resamples=2)
     figures = dict(zip(result.figures["metric"], result.figures["value"], strict=True))
     for name, value in expected().items():
         assert figures[name] == pytest.approx(value / 2), name  # 0 for v

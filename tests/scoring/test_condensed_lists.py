@@ -16,8 +16,7 @@ from rankgate.measurement.metrics.stratified_samples import SAMPLE_METRICS
 RNG = np.random.default_rng(0)
 DOCS = [f"d{i}" for i in range(30)]
 QRELS = {
-    str(t): {str(d): int(RNG.integers(0, 4)) for d in RNG.choice(DOCS, 12, replace=False)}
-    for t in range(4)
+    str(t): {str(d): int(RNG.integers(0, 4)) for d in RNG.choice(DOCS, 12, replace=False)} for t in range(4)
 }
 RUN = {str(t): {str(d): 100.0 - i for i, d in enumerate(RNG.permutation(DOCS))} for t in range(4)}
 CONDENSED = {t: {d: s for d, s in run.items() if d in QRELS[t]} for t, run in RUN.items()}
@@ -29,9 +28,7 @@ ANSWERED = pl.DataFrame(
 RANKINGS = [metric for metric in CATALOGUE if metric.view == RANKING]
 
 
-@pytest.mark.parametrize(
-    "metric", [*RANKINGS, *FACET_METRICS, *PREFERENCE_METRICS, *SAMPLE_METRICS], ids=str
-)
+@pytest.mark.parametrize("metric", [*RANKINGS, *FACET_METRICS, *PREFERENCE_METRICS, *SAMPLE_METRICS], ids=str)
 def test_a_metric_of_condensed_lists(metric):
     qrels = ANSWERED if metric in FACET_METRICS else QRELS
     complete_metric = metric(**{name: 0.5 if name == "recall" else 3 for name in metric.missing})

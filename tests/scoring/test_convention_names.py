@@ -99,6 +99,4 @@ def test_microsoft_ndcg_of_ntcir_is_not_the_original_one():
 
 def test_a_tool_name_takes_parameters_besides():
     convention = CONVENTIONS["ntcir"]
-    assert str(_metric("MSnDCG(gain='linear')@5", convention)) == (
-        "nDCG(gain='linear',discount='shifted')@5"
-    )
+    assert str(_metric("MSnDCG(gain='linear')@5", convention)) == ("nDCG(gain='linear',discount='shifted')@5")

@@ -66,8 +66,7 @@ BLOCKS = (_block(0, [0, 0, 1, 2, 3]), _block(1, [-1, 0, 1, 1.5, 2, 3]), block([[
 VALUES = {"int": (1, 2, 3, 4), "float": (0, 0.4, 0.5, 1, 1.5, 2, 3, 4, 6), "bool": (True, False)}
 DEFAULTS = {
     metric: {
-        str(convention.defaults(metric)): convention.defaults(metric)
-        for convention in CONVENTIONS.values()
+        str(convention.defaults(metric)): convention.defaults(metric) for convention in CONVENTIONS.values()
     }
     for metric in CATALOGUE
 }
@@ -90,9 +89,7 @@ def _values(metric, defaults):
 
 
 @pytest.mark.parametrize(
-    ("metric", "name"),
-    [(metric, name) for metric in CATALOGUE for name in metric.parameters],
-    ids=str,
+    ("metric", "name"), [(metric, name) for metric in CATALOGUE for name in metric.parameters], ids=str
 )
 def test_a_parameter_has_an_effect_under_every_convention(metric, name):
     declared = metric.parameters[name]

@@ -20,17 +20,13 @@ RNG = np.random.default_rng(20250917)
 
 def _answers():
     """The grades of a document for four subtopics."""
-    return {
-        int(s): float(RNG.integers(1, 4)) for s in RNG.choice(4, RNG.integers(0, 4), replace=False)
-    }
+    return {int(s): float(RNG.integers(1, 4)) for s in RNG.choice(4, RNG.integers(0, 4), replace=False)}
 
 
 def _faceted():
     rows = [[_answers() for _ in range(8)] for _ in range(20)]
     missed = [[_answers() for _ in range(4)] for _ in rows]
-    judged = block(
-        rows, [[*row, *missed_row] for row, missed_row in zip(rows, missed, strict=True)]
-    )
+    judged = block(rows, [[*row, *missed_row] for row, missed_row in zip(rows, missed, strict=True)])
     return replace(judged, weights=RNG.random((len(rows), judged.grades.shape[-1])))
 
 
@@ -57,17 +53,11 @@ SEEN = {
     **dict.fromkeys(PREFERENCE_METRICS, _preferred()),
     **dict.fromkeys(SAMPLE_METRICS, _pools()),
 }
-VALUES = {
-    "int": (1, 2, 3, 5),
-    "float": (0, 0.3, 0.5, 0.8, 1, 2, 3),
-    "text": ("RR", "nDCG@3", "P@2"),
-}
+VALUES = {"int": (1, 2, 3, 5), "float": (0, 0.3, 0.5, 0.8, 1, 2, 3), "text": ("RR", "nDCG@3", "P@2")}
 
 
 @pytest.mark.parametrize(
-    ("metric", "name"),
-    [(metric, name) for metric in SEEN for name in metric.parameters],
-    ids=str,
+    ("metric", "name"), [(metric, name) for metric in SEEN for name in metric.parameters], ids=str
 )
 def test_a_parameter_has_an_effect_under_every_convention(metric, name):
     declared = metric.parameters[name]
@@ -76,10 +66,7 @@ def test_a_parameter_has_an_effect_under_every_convention(metric, name):
         allowed = [value for value in allowed if declared.choices or value in declared.range]
     fixed = metric @ 3 if metric.at in metric.missing else metric
     for defaults in {
-        str(convention.defaults(metric)): convention.defaults(metric)
-        for convention in CONVENTIONS.values()
+        str(convention.defaults(metric)): convention.defaults(metric) for convention in CONVENTIONS.values()
     }.values():
-        results = {
-            fixed(**{name: value}).compute(SEEN[metric], defaults).tobytes() for value in allowed
-        }
+        results = {fixed(**{name: value}).compute(SEEN[metric], defaults).tobytes() for value in allowed}
         assert len(results) > 1, (str(fixed), name, defaults)

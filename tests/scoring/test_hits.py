@@ -42,11 +42,7 @@ def test_repeated_documents_hold_their_places():
     assert values == RULES
 
 
-RULES = {
-    "first": (1 / 1 + 2 / 2) / 2,
-    "each": (1 / 1 + 2 / 2 + 3 / 3) / 2,
-    "place": (1 / 1 + 2 / 3) / 2,
-}
+RULES = {"first": (1 / 1 + 2 / 2) / 2, "each": (1 / 1 + 2 / 2 + 3 / 3) / 2, "place": (1 / 1 + 2 / 3) / 2}
 
 
 @pytest.mark.parametrize("as_frame", [False, True])

@@ -131,11 +131,7 @@ def test_gdeval_refuses_a_grade_above_4(name, metric):
 
 
 @pytest.mark.parametrize(
-    ("run", "code"),
-    [
-        (RAN, "missing-query"),
-        ({**RAN, "3": {"d": 1.0}, "9": {"d": 1.0}}, "unknown-query"),
-    ],
+    ("run", "code"), [(RAN, "missing-query"), ({**RAN, "3": {"d": 1.0}, "9": {"d": 1.0}}, "unknown-query")]
 )
 def test_ranx_refuses_missing_and_unknown_queries(run, code):
     with raises(code, InputError):

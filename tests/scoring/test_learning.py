@@ -50,9 +50,7 @@ def test_a_query_without_a_relevant_document_may_be_an_error():
 
 def test_torchmetrics_retrieves_what_scores_above_0_for_some_metrics_only():
     names = [f"retrieval_{name}" for name in ("recall", "hit_rate", "reciprocal_rank")]
-    mean_values = means(
-        "torchmetrics", *names, qrels={"1": {"a": 1}}, run={"1": {"b": 1.0, "a": 0.0}}
-    )
+    mean_values = means("torchmetrics", *names, qrels={"1": {"a": 1}}, run={"1": {"b": 1.0, "a": 0.0}})
     assert mean_values == dict(zip(names, (0, 1, 0), strict=True))
 
 

@@ -48,9 +48,7 @@ def test_the_entropies_of_the_same_lists():
         assert under(convention, name).value(SIX) == pytest.approx(nats / log(2))
 
 
-@pytest.mark.parametrize(
-    ("convention", "name"), [("lenskit", "Entropy"), ("recommenders", "Serendipity")]
-)
+@pytest.mark.parametrize(("convention", "name"), [("lenskit", "Entropy"), ("recommenders", "Serendipity")])
 def test_our_names_name_ours_where_a_tool_writes_its_own_in_lower_case(convention, name):
     assert under(convention, name).name == name
     assert under(convention, name.lower()).name != name
@@ -99,9 +97,7 @@ def test_evidently_s_serendipity_falls_with_every_hit():
 def test_evidently_s_popularity_novelty_and_personalization():
     training = {"seen": np.array([0, 3, 1, 0]), "people": 3}
     result = Listed(np.array([[3, NONE], [2, 3], [1, 2]]), 4, **training)
-    assert under("evidently", "NoveltyMetric(k=2)").value(result) == pytest.approx(
-        1.188722, abs=1e-6
-    )
+    assert under("evidently", "NoveltyMetric(k=2)").value(result) == pytest.approx(1.188722, abs=1e-6)
     bias = "PopularityBias(k=2).current_"
     assert under("evidently", f"{bias}apr").value(result) == 1.5
     assert under("evidently", f"{bias}coverage").value(result) == 1.0  # of the two in training
@@ -145,12 +141,8 @@ def test_elliot_s_head_and_its_novelty_of_hits():
         relevant=np.array([[3, NONE], [NONE, NONE]]),
     )
     discount = 1 / log2(3)
-    assert under("elliot", "EPC@2").value(result) == pytest.approx(
-        discount * 3 / 4 / (1 + discount)
-    )
-    assert under("elliot", "EFD@2").value(result) == pytest.approx(
-        discount * log2(10) / (1 + discount)
-    )
+    assert under("elliot", "EPC@2").value(result) == pytest.approx(discount * 3 / 4 / (1 + discount))
+    assert under("elliot", "EFD@2").value(result) == pytest.approx(discount * log2(10) / (1 + discount))
     # the first three have 8 of 10 interactions
     assert under("elliot", "APLT@2").values(result).tolist() == [1 / 2, 0]
     assert under("trec", "APLT@2").values(result).tolist() == [1 / 2, 1]  # all but one of five

@@ -17,9 +17,7 @@ from rankgate.measurement.scoring.first_items import measure_lists
 from rankgate.measurement.scoring.scoring_plan import ListBlock, Measurement, Plan
 from support.wording import raises
 
-METRICS = {
-    str(metric): metric for metric in (*LIST_METRICS, *(metric @ 2 for metric in LIST_METRICS))
-}
+METRICS = {str(metric): metric for metric in (*LIST_METRICS, *(metric @ 2 for metric in LIST_METRICS))}
 PLAN = Plan.from_conventions(list(METRICS.items()), [convention("trec")])
 
 rows = st.lists(
@@ -58,16 +56,12 @@ def cut(whole, begin, end):
 def test_blocks_in_any_order_give_what_one_block_gives(lists, data):
     full_block = block(np.array(lists))
     ends = sorted(data.draw(st.lists(st.integers(0, len(lists)), max_size=3)))
-    parts = [
-        cut(full_block, *bounds) for bounds in zip([0, *ends], [*ends, len(lists)], strict=True)
-    ]
+    parts = [cut(full_block, *bounds) for bounds in zip([0, *ends], [*ends, len(lists)], strict=True)]
     merged = Measurement(PLAN)
     for sub_block in data.draw(st.permutations(parts)):
         merged = merged.merge(PLAN.measure(sub_block))
     single_lists, merged_lists = PLAN.measure(full_block).lists, merged.lists
-    assert single_lists.numbers == pytest.approx(
-        merged_lists.numbers, rel=1e-12, abs=1e-12, nan_ok=True
-    )
+    assert single_lists.numbers == pytest.approx(merged_lists.numbers, rel=1e-12, abs=1e-12, nan_ok=True)
     order = np.argsort(merged_lists.users.to_numpy(), kind="stable")
     for label, values in single_lists.values.items():
         np.testing.assert_array_equal(merged_lists.values[label][order], values)
@@ -77,13 +71,9 @@ def test_blocks_in_any_order_give_what_one_block_gives(lists, data):
 @given(rows, st.integers(0, 7))
 def test_exact_sums_of_two_blocks_make_the_number_of_one(lists, end):
     full_block = block(np.array(lists))
-    first, second = (
-        PLAN.measure(cut(full_block, *bounds)).lists.parts for bounds in ((0, end), (end, 99))
-    )
+    first, second = (PLAN.measure(cut(full_block, *bounds)).lists.parts for bounds in ((0, end), (end, 99)))
     numbers = PLAN.measure(full_block).lists.numbers
-    for (label, metric), first_part, second_part in zip(
-        METRICS.items(), first, second, strict=True
-    ):
+    for (label, metric), first_part, second_part in zip(METRICS.items(), first, second, strict=True):
         number = final_value(metric, merge_partials(first_part, second_part))
         assert number == pytest.approx(numbers[label], rel=1e-12, abs=1e-12, nan_ok=True), label
 
@@ -93,9 +83,7 @@ def test_metrics_together_give_what_each_gives_alone():
     measured = measure_lists(METRICS, result)
     assert list(measured.numbers) == list(METRICS)
     for label, metric in METRICS.items():
-        assert measured.numbers[label] == pytest.approx(
-            metric.value(result), rel=1e-12, nan_ok=True
-        )
+        assert measured.numbers[label] == pytest.approx(metric.value(result), rel=1e-12, nan_ok=True)
         assert (label in measured.values) == (metric.merge == "mean")
         if label in measured.values:
             np.testing.assert_array_equal(measured.values[label], metric.values(result))

@@ -20,11 +20,7 @@ RUN = {"1": {"b": 2.0, "a": 1.0}, "2": {"y": 1.0}}
 
 
 def test_every_field_that_chooses_is_an_axis_with_words():
-    axis_names = (
-        {field.name for field in fields(Convention)}
-        - DESCRIPTIVE_FIELDS
-        - {"parameters", "special"}
-    )
+    axis_names = {field.name for field in fields(Convention)} - DESCRIPTIVE_FIELDS - {"parameters", "special"}
     assert set(axes()) == axis_names
     assert all(len(axis.help) > 20 for axis in axes().values())
 
@@ -118,10 +114,7 @@ def test_a_convention_in_toml(tmp_path):
     result = evaluate(QRELS, RUN, ["ndcg at 5"], str(path))
     assert result.convention["name"] == "ours"
     axis_values = result.convention["axes"]
-    assert (axis_values["precision"], axis_values["missing"]) == (
-        "float32",
-        "leave_out",
-    )  # of the base
+    assert (axis_values["precision"], axis_values["missing"]) == ("float32", "leave_out")  # of the base
     assert (axis_values["ties"], axis_values["without_relevant"]) == ("doc_id_asc", None)
     assert axis_values["parameters"]["nDCG"]["gain"] == "exp"
     assert axis_values["parameters"]["*"] == {"rel": 2}

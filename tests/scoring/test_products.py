@@ -58,8 +58,7 @@ def test_the_best_document_of_rre_may_come_late_and_values_have_two_decimals():
 def test_a_rating_between_0_and_1_is_relevant_where_the_tool_says_above_0():
     qrels, run = {"1": {"a": 0.2}}, {"1": {"a": 1}}
     precisions = {
-        name: evaluate(qrels, run, "P@1", name).runs[0].means["P@1"]
-        for name in (*PRODUCTS, *DOCUMENTS)
+        name: evaluate(qrels, run, "P@1", name).runs[0].means["P@1"] for name in (*PRODUCTS, *DOCUMENTS)
     }
     assert [name for name in precisions if precisions[name] == 0] == [
         *("searchtweak", "elasticsearch", "rankquest", "esci-code")
@@ -89,9 +88,7 @@ def test_values_are_rounded_before_the_mean(hits, rounding, value):
     docs = {f"d{i}": 1.0 for i in range(hits)}
     for digits, want in ((2, 0.29), (1, value)):  # 0.29 times 100 is below 29 in binary
         convention = replace(CONVENTIONS["trec"], name="mine", digits=digits, rounding=rounding)
-        assert (
-            evaluate({"1": docs}, {"1": docs}, "P@100", convention).runs[0].means["P@100"] == want
-        )
+        assert evaluate({"1": docs}, {"1": docs}, "P@100", convention).runs[0].means["P@100"] == want
 
 
 def test_halves_are_rounded_up():
@@ -130,9 +127,4 @@ def test_haystack_divides_by_all_relevant_documents_since_3_1():
         name: evaluate(judged, run, "DocumentMAP", name).runs[0].means["DocumentMAP"]
         for name in ("haystack", "haystack-3.0")
     }
-    assert values == pytest.approx(
-        {
-            "haystack": (1 / 2 + 2 / 3) / 3,
-            "haystack-3.0": (1 / 2 + 2 / 3) / 2,
-        }
-    )
+    assert values == pytest.approx({"haystack": (1 / 2 + 2 / 3) / 3, "haystack-3.0": (1 / 2 + 2 / 3) / 2})

@@ -55,9 +55,7 @@ def forms() -> dict[str, object]:
         },
         "lists": {str(user): [str(i) for i in row] for user, row in enumerate(ranked.tolist())},
         "padded": rankgate.Lists(ranked),
-        "padded with scores": rankgate.Lists(
-            np.broadcast_to(np.arange(ITEMS), scores.shape), values=scores
-        ),
+        "padded with scores": rankgate.Lists(np.broadcast_to(np.arange(ITEMS), scores.shape), values=scores),
     }
 
 
@@ -75,9 +73,7 @@ def test_list_metrics_see_the_same_lists(form: str) -> None:
     names = ["Coverage@3", "Gini@3", "Entropy@3"]
     values = [
         [
-            rankgate.evaluate(labels, forms()[form_name], names, convention="lenskit").means[name][
-                0
-            ]
+            rankgate.evaluate(labels, forms()[form_name], names, convention="lenskit").means[name][0]
             for name in names
         ]
         for form_name in (form, "lists")

@@ -16,16 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 METRICS = ["nDCG@5", "AP", "RR", "P@3"]
-CONVENTIONS = (
-    "trec",
-    "trec9",
-    "ir_measures",
-    "beir",
-    "ntcir",
-    "lenskit",
-    "torchmetrics",
-    "sklearn",
-)
+CONVENTIONS = ("trec", "trec9", "ir_measures", "beir", "ntcir", "lenskit", "torchmetrics", "sklearn")
 QUERIES, DOCUMENTS = 12, 30
 
 
@@ -75,9 +66,7 @@ def test_values_and_counts_are_those_of_sorted_lines(tmp_path, lines, qrels, con
     scattered = [lines[next(by_query[query])] for query in shuffled.tolist()]
     assert scattered != lines
     results = [
-        rankgate.evaluate(
-            qrels, written(tmp_path / name, run_lines), METRICS, convention=convention
-        )
+        rankgate.evaluate(qrels, written(tmp_path / name, run_lines), METRICS, convention=convention)
         for name, run_lines in (("a.run", lines), ("b.run", scattered))
     ]
     first, second = (result.runs[0] for result in results)
@@ -97,10 +86,7 @@ def test_a_document_twice_is_found_across_pieces(tmp_path, lines, qrels):
 
 def test_bounds_look_at_scattered_lines_too(tmp_path, lines, qrels):
     order = np.random.default_rng(6).permutation(len(lines))
-    paths = [
-        written(tmp_path / "a.run", lines),
-        written(tmp_path / "b.run", [lines[i] for i in order]),
-    ]
+    paths = [written(tmp_path / "a.run", lines), written(tmp_path / "b.run", [lines[i] for i in order])]
     low, high = (rankgate.evaluate(qrels, path, METRICS, bounds=True).runs[0] for path in paths)
     for metric in METRICS:
         for first, second in ((low.low, high.low), (low.high, high.high)):

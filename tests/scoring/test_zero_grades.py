@@ -37,9 +37,7 @@ def test_what_the_user_asks_for_is_not_reported() -> None:
 def test_the_remedy_gives_the_value_without_disliked_items() -> None:
     settings = ("P.rel=1", "R.rel=1", "AP.rel=1", "nDCG.gain=binary")
     metrics = ["P@1", "R@1", "AP@2", "nDCG@2"]
-    mended = rankgate.evaluate(
-        DISLIKED, RUN, metrics, rankgate.convention("recommenders", settings)
-    )
+    mended = rankgate.evaluate(DISLIKED, RUN, metrics, rankgate.convention("recommenders", settings))
     liked = {user: {item for item, grade in row.items() if grade} for user, row in DISLIKED.items()}
     removed = rankgate.evaluate(liked, RUN, metrics, convention="recommenders")
     assert mended.means.row(0)[1:] == pytest.approx(removed.means.row(0)[1:])

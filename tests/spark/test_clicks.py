@@ -57,8 +57,7 @@ def local(events, **chosen):
 def test_counts_are_those_of_duckdb(events, chosen):
     counts = pl.DataFrame(click_counts(there(events), **chosen).toArrow())
     assert_frame_equal(
-        *(frame.cast(counting.COLUMNS) for frame in (counts, local(events, **chosen))),
-        check_row_order=False,
+        *(frame.cast(counting.COLUMNS) for frame in (counts, local(events, **chosen))), check_row_order=False
     )
     if not chosen:
         # c comes before d2, and d0 is shown twice
@@ -123,17 +122,13 @@ def test_every_command_prints_what_it_prints_on_one_machine(spark, events, tmp_p
             for arguments in (command, [*command, "--backend", "spark"])
         )
         assert spark_result.exit_code == 0, spark_result.output
-        (local_output, spark_output) = (
-            json.loads(result.stdout) for result in (local_result, spark_result)
-        )
+        (local_output, spark_output) = (json.loads(result.stdout) for result in (local_result, spark_result))
         assert local_output.keys() == spark_output.keys()
         if key == "means":
             assert local_output["runs"][0]["mean"] == spark_output["runs"][0]["mean"]
             assert local_output["slices"] == spark_output["slices"]
         elif key == "figures":
-            assert [row["value"] for row in local_output[key]] == [
-                row["value"] for row in spark_output[key]
-            ]
+            assert [row["value"] for row in local_output[key]] == [row["value"] for row in spark_output[key]]
         elif key == "parts":
             assert {**local_output, "log": ""} == {**spark_output, "log": ""}
         else:

@@ -178,11 +178,7 @@ def files_in(folder):
 @pytest.mark.parametrize("order", ["moved", "in place"])
 def test_lost_retried_and_speculative_tasks_change_no_value(master, tmp_path, order):
     rng = np.random.default_rng(11)
-    rows = [
-        (f"q{i}", f"d{j}", float(score))
-        for i in range(2000)
-        for j, score in enumerate(rng.random(20))
-    ]
+    rows = [(f"q{i}", f"d{j}", float(score)) for i in range(2000) for j, score in enumerate(rng.random(20))]
     run = pl.DataFrame(rows, schema=["query_id", "doc_id", "score"], orient="row")
     judged = run.with_row_index("row").sample(8000, shuffle=True, seed=2)
     judged = judged if order == "moved" else judged.sort("row")
@@ -195,9 +191,9 @@ def test_lost_retried_and_speculative_tasks_change_no_value(master, tmp_path, or
     values = {query: numbers for query, *numbers in spark_result["values"]}
     assert len(values) == len(spark_result["values"])
     for i, label in enumerate(["nDCG@10", "AP", "RR"]):
-        assert {
-            query: metric_values[i] for query, metric_values in values.items()
-        } == local_run.per_query(label)
+        assert {query: metric_values[i] for query, metric_values in values.items()} == local_run.per_query(
+            label
+        )
     assert spark_result["counts"]["queries"] == local_run.counts.queries
 
 
@@ -219,11 +215,7 @@ def test_a_split_survives_the_loss_of_executors(master, tmp_path):
     parts, retried_parts = (files_in(tmp_path / name) for name in ("parts", "again"))
     assert parts == retried_parts
     assert not [name for name in parts if ".writing" in name]
-    local_split = split(
-        tmp_path / "log.parquet",
-        SplitPlan("global", validation=True),
-        Truth(threshold=3.0),
-    )
+    local_split = split(tmp_path / "log.parquet", SplitPlan("global", validation=True), Truth(threshold=3.0))
     assert json.loads(json.dumps(local_split.to_dict())) == spark_result["summary"]
     for name in local_split.write(tmp_path / "here", "parquet"):
         if name == "split.json":

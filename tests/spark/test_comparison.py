@@ -37,12 +37,8 @@ def test_figures_and_slices_are_those_of_one_machine():
     tagged = rankgate.Collection(qrels, tags=tags)
     local_result = rankgate.compare(tagged, old, new, metrics, slices=["first"])
     moved = rankgate.Collection(there(qrels), tags=tags)
-    spark_result = measured(
-        *(rankgate.compare, moved, old, new, metrics), slices=["first"], partitions=3
-    )
-    assert_frame_equal(
-        local_result.metrics.drop("needed"), spark_result.metrics.drop("needed"), rel_tol=1e-9
-    )
+    spark_result = measured(*(rankgate.compare, moved, old, new, metrics), slices=["first"], partitions=3)
+    assert_frame_equal(local_result.metrics.drop("needed"), spark_result.metrics.drop("needed"), rel_tol=1e-9)
     assert_frame_equal(local_result.only.slices, spark_result.only.slices, rel_tol=1e-9)
     assert str(type(spark_result).from_dict(spark_result.to_dict())) == str(spark_result)
 
@@ -54,13 +50,9 @@ def test_queries_that_one_run_has_are_as_on_one_machine():
     qrels = full_run[::3].select("query_id", "doc_id", pl.lit(1).alias("grade"))
     old, new = (full_run.filter(~pl.col("query_id").is_in(out)) for out in (ids[:1], ids[2:8]))
     for unequal in ("zero", "drop"):
-        local_result = rankgate.compare(
-            qrels, old, new, ["RR"], test=rankgate.Test(unequal=unequal)
-        )
+        local_result = rankgate.compare(qrels, old, new, ["RR"], test=rankgate.Test(unequal=unequal))
         test = rankgate.Test(unequal=unequal)
-        spark_result = measured(
-            rankgate.compare, there(qrels), old, new, ["RR"], test=test, partitions=3
-        )
+        spark_result = measured(rankgate.compare, there(qrels), old, new, ["RR"], test=test, partitions=3)
         assert_frame_equal(
             local_result.metrics.drop("needed"), spark_result.metrics.drop("needed"), rel_tol=1e-9
         )
@@ -80,10 +72,7 @@ def test_gate_takes_what_was_saved(tmp_path):
     comparison = measured(rankgate.compare, there(qrels), old, new, ["RR"], partitions=3)
     runs = {"old": old, "new": new}
     evaluation = measured(rankgate.evaluate, there(qrels), runs, ["RR"], partitions=2)
-    sums, evaluation_sums = (
-        comparison.only.groups["candidate"]["RR"],
-        evaluation.runs[1].groups["RR"],
-    )
+    sums, evaluation_sums = (comparison.only.groups["candidate"]["RR"], evaluation.runs[1].groups["RR"])
     assert (sums.n.tolist(), sums.queries) == (evaluation_sums.n.tolist(), evaluation_sums.queries)
     np.testing.assert_allclose(sums.sums, evaluation_sums.sums, rtol=1e-14)
     path = tmp_path / "comparison.json"

@@ -72,9 +72,7 @@ def values_of(result, label):
     return dict(pl.DataFrame(pl.from_arrow(rows)).iter_rows())
 
 
-@pytest.mark.parametrize(
-    "convention", ["trec", "pytrec_eval", "recommenders", "beir", "torchmetrics"]
-)
+@pytest.mark.parametrize("convention", ["trec", "pytrec_eval", "recommenders", "beir", "torchmetrics"])
 def test_values_equal_those_of_one_machine(data, tmp_path, convention):
     qrels, run = data
     qrels.write_parquet(tmp_path / "qrels.parquet")
@@ -103,9 +101,7 @@ def test_values_that_were_kept_are_those_of_one_machine(data):
     )
     assert spark_result.to_dict(per_query=True)["runs"][0]["per_query"].keys() == {*names}
     without_values = evaluate(qrels, {"one": run}, names, keep_values=False)
-    assert values_of(without_values, "Rprec") == local_result.runs[0].per_query(
-        "Rprec"
-    )  # made again
+    assert values_of(without_values, "Rprec") == local_result.runs[0].per_query("Rprec")  # made again
     with raises("missing-part", UsageError):
         _ = without_values.values
     with raises("missing-part", UsageError):
@@ -222,9 +218,7 @@ def test_slices_are_those_of_one_machine(data, form):
 def test_a_run_without_a_judged_document_is_named_as_on_one_machine(data):
     qrels, run = data
     strange = run.with_columns(doc_id="other-" + pl.col("doc_id"))
-    one_judged = pl.concat(
-        [strange, run.join(qrels, on=["query_id", "doc_id"]).select(run.columns).head(1)]
-    )
+    one_judged = pl.concat([strange, run.join(qrels, on=["query_id", "doc_id"]).select(run.columns).head(1)])
     runs = {"good": run, "strange": strange, "one": one_judged}
     local_notices = rankgate.evaluate(qrels, runs, ["RR"]).notices
     spark_notices = evaluate(qrels, runs, ["RR"]).notices

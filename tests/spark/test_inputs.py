@@ -49,11 +49,7 @@ def test_formats_give_the_same_values(spark, tmp_path):  # noqa: F811
         (tmp_path / "nested" / folder).mkdir(parents=True)
         rows.write_csv(tmp_path / "nested" / folder / "rows.csv")
     table_path = tmp_path / "table"
-    table = (
-        spark.createDataFrame(RUN.to_dicts())
-        .write.mode("overwrite")
-        .option("path", str(table_path))
-    )
+    table = spark.createDataFrame(RUN.to_dicts()).write.mode("overwrite").option("path", str(table_path))
     table.saveAsTable("rankgate_run")
     try:
         files = ("a.csv", "a.tsv", "a.jsonl", "a.csv.gz", "a.jsonl.gz", "nested")
@@ -84,11 +80,7 @@ def test_a_file_with_other_columns_or_without_files(tmp_path):
 @pytest.mark.parametrize(
     ("text", "kind", "code"),
     [
-        (
-            "[DATA_SOURCE_NOT_FOUND] Failed to find the data source: delta.",
-            UsageError,
-            "missing-package",
-        ),
+        ("[DATA_SOURCE_NOT_FOUND] Failed to find the data source: delta.", UsageError, "missing-package"),
         ("[PATH_NOT_FOUND] Path does not exist: file:/data/a.csv.", InputError, "no-such-file"),
         (
             "native zStandard library not available: FAILED_READ_FILE file:/a.csv.zst",
@@ -162,9 +154,7 @@ def test_every_field_of_a_collection_is_measured_or_refused(verb, monkeypatch):
     assert names == {*STATED}
     allowed_fields = UNCHANGED
     if verb == "scorecard":  # drops what was seen, and takes no reference
-        allowed_fields = UNCHANGED - {"candidates", "reference", "judged_users_only"} | {
-            "drop_seen"
-        }
+        allowed_fields = UNCHANGED - {"candidates", "reference", "judged_users_only"} | {"drop_seen"}
     runs = ("old.run", "new.run") if verb == "compare" else (["old.run"],)
     for module in ("spark_evaluation", "spark_comparison", "spark_scorecards"):
         monkeypatch.setattr(f"rankgate.spark.{module}.prepare", _stop)
@@ -195,10 +185,7 @@ def test_columns_are_named_as_on_one_machine(spark, tmp_path):  # noqa: F811
     columns = {"query": "keyword|term", "doc": "SKU", "grade": "rated", "score": "weight"}
     shop = rankgate.Collection(there(tmp_path / "qrels.csv"), columns=columns)
     local_mean = rankgate.evaluate(QRELS, RUN, ["AP"]).means["AP"][0]
-    for run in (
-        tmp_path / "run.parquet",
-        spark.createDataFrame(RUN.rename(run_columns).to_dicts()),
-    ):
+    for run in (tmp_path / "run.parquet", spark.createDataFrame(RUN.rename(run_columns).to_dicts())):
         result = rankgate.evaluate(shop, there(run), ["AP"])
         assert result.means["AP"][0] == pytest.approx(local_mean, rel=1e-12)
     for columns in ("grade=stars", "query=words"):

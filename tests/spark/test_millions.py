@@ -78,20 +78,14 @@ def test_values_are_those_of_one_machine(files, convention):
     name = "shuffled" if convention == "beir" else "new"  # rows that are moved, and that are not
     paths = files / "qrels.parquet", files / f"{name}.parquet"
     local_result = rankgate.evaluate(*paths, METRICS, convention).runs[0]
-    spark_result = measured(
-        *(rankgate.evaluate, *map(there, paths), METRICS, convention), keep_values=True
-    )
+    spark_result = measured(*(rankgate.evaluate, *map(there, paths), METRICS, convention), keep_values=True)
     spark_values = spark_result.maker.values
-    local_frame = pl.DataFrame(
-        {"query_id": local_result.query_ids, **local_result.values}
-    ).fill_nan(None)
+    local_frame = pl.DataFrame({"query_id": local_result.query_ids, **local_result.values}).fill_nan(None)
     spark_frame = pl.DataFrame(
         spark_values.select("query_id", *(f"`{metric}`" for metric in METRICS)).toArrow()
     )
     spark_result.maker.kept.unpersist()
-    assert spark_frame.sort("query_id").equals(
-        local_frame.sort("query_id").select(spark_frame.columns)
-    )
+    assert spark_frame.sort("query_id").equals(local_frame.sort("query_id").select(spark_frame.columns))
     for label, mean in local_result.means.items():
         assert math.isclose(spark_result.runs[0].means[label], mean, rel_tol=1e-12), label
 
@@ -101,9 +95,7 @@ def test_a_comparison_is_that_of_one_machine(files):
     local_metrics = rankgate.compare(*three, ["nDCG@10", "AP"], test="t").metrics
     spark_metrics = measured(rankgate.compare, *map(there, three), ["nDCG@10", "AP"]).metrics
     for name in ("delta", "low", "high", "p_raw"):
-        assert spark_metrics[name].to_list() == pytest.approx(
-            local_metrics[name].to_list(), rel=1e-9
-        ), name
+        assert spark_metrics[name].to_list() == pytest.approx(local_metrics[name].to_list(), rel=1e-9), name
 
 
 def test_a_scorecard_is_that_of_one_machine(files):
@@ -118,8 +110,5 @@ def test_a_scorecard_is_that_of_one_machine(files):
     for local_row, spark_row in zip(
         local_figures.iter_rows(named=True), spark_figures.iter_rows(named=True), strict=True
     ):
-        assert (local_row["system"], local_row["metric"]) == (
-            spark_row["system"],
-            spark_row["metric"],
-        )
+        assert (local_row["system"], local_row["metric"]) == (spark_row["system"], spark_row["metric"])
         assert local_row["value"] == pytest.approx(spark_row["value"], rel=1e-12)

@@ -63,8 +63,7 @@ def test_a_split_that_spark_wrote(tmp_path):
     judged = read_qrels(tmp_path / "test.qrels.csv").table
     assert_frame_equal(judged, expected_split.qrels.table)
     spark_train, local_train = (
-        local_split(source, "random").train
-        for source in (tmp_path / "train.parquet", expected_split.train)
+        local_split(source, "random").train for source in (tmp_path / "train.parquet", expected_split.train)
     )
     assert_frame_equal(spark_train, local_train)
     spark_split.maker.unpersist()

@@ -51,9 +51,7 @@ def test_values_are_those_of_one_machine():
     runs = {"old": old, "new": new}
     spark_card = scorecard(qrels, runs, metrics, partitions=4, resamples=40, **options)
     columns = ["system", "metric", "about", "value"]
-    assert_frame_equal(
-        local_card.figures.select(columns), spark_card.figures.select(columns), rel_tol=1e-12
-    )
+    assert_frame_equal(local_card.figures.select(columns), spark_card.figures.select(columns), rel_tol=1e-12)
     assert (spark_card.figures["low"] <= spark_card.figures["value"]).all()
     assert spark_card.catalogue == 33
 
@@ -105,9 +103,7 @@ def _assert_equal_parts(here, found):
     columns = [*here.SCHEMAS["slices"]]
     columns = [name for name in columns if name not in {"low", "high", "p_raw", "p_value"}]
     columns = [name for name in columns if not name.startswith("delta_")]
-    user_column = pl.when(~pl.col("metric").str.starts_with("PopREO")).then(
-        "users"
-    )  # sums of lists
+    user_column = pl.when(~pl.col("metric").str.starts_with("PopREO")).then("users")  # sums of lists
     assert_frame_equal(
         here.slices.select(columns).with_columns(user_column),
         found.slices.select(columns).with_columns(user_column),
@@ -115,9 +111,7 @@ def _assert_equal_parts(here, found):
         abs_tol=1e-13,
     )
     columns = ["slice", "part", "system", "metric", "gap", "better"]
-    assert_frame_equal(
-        here.gaps.select(columns), found.gaps.select(columns), rel_tol=1e-11, abs_tol=1e-12
-    )
+    assert_frame_equal(here.gaps.select(columns), found.gaps.select(columns), rel_tol=1e-11, abs_tol=1e-12)
 
 
 def test_slices_are_those_of_one_machine():
@@ -153,30 +147,21 @@ def test_metrics_of_subtopics():
     local_card = local_scorecard(qrels, runs, metrics, resamples=10, **options)
     spark_card = scorecard(qrels, runs, metrics, partitions=4, resamples=10, **options)
     columns = ["system", "metric", "value", "users"]
-    assert_frame_equal(
-        local_card.figures.select(columns), spark_card.figures.select(columns), rel_tol=1e-12
-    )
+    assert_frame_equal(local_card.figures.select(columns), spark_card.figures.select(columns), rel_tol=1e-12)
     _assert_equal_parts(local_card, spark_card)
 
 
 def test_categories_of_items_are_subtopics():
     qrels, runs, options = _data(np.random.default_rng(8))
-    user_filter = (
-        pl.col("query_id") < "u2"
-    )  # so that no judged item of some partitions has a category
-    qrels, runs = (
-        qrels.filter(user_filter),
-        {name: run.filter(user_filter) for name, run in runs.items()},
-    )
+    user_filter = pl.col("query_id") < "u2"  # so that no judged item of some partitions has a category
+    qrels, runs = (qrels.filter(user_filter), {name: run.filter(user_filter) for name, run in runs.items()})
     options["items"] = options["items"].head(4)
     options |= {"slices": ["history", "items.colour"], "category": "colour"}
     metrics = ["alpha-nDCG@5", "ERR-IA@5", "nDCG@3"]
     local_card = local_scorecard(qrels, runs, metrics, resamples=10, **options)
     spark_card = scorecard(qrels, runs, metrics, partitions=6, resamples=5, **options)
     columns = ["system", "metric", "value", "users"]
-    assert_frame_equal(
-        local_card.figures.select(columns), spark_card.figures.select(columns), rel_tol=1e-12
-    )
+    assert_frame_equal(local_card.figures.select(columns), spark_card.figures.select(columns), rel_tol=1e-12)
     _assert_equal_parts(local_card, spark_card)
 
 

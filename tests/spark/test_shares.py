@@ -54,9 +54,7 @@ def written(folder, table, queries, rows, files=2):
 
 def shared(spark, folder, tables):  # noqa: F811
     """The shares of tables, with the cells that they open."""
-    pieces = {
-        table: list_pieces([str(folder / f"{table}")], NUMBERS[table], {}, 1) for table in tables
-    }
+    pieces = {table: list_pieces([str(folder / f"{table}")], NUMBERS[table], {}, 1) for table in tables}
     plan = module.plan_shares(spark, pieces, 1)
     if plan is None:
         return None
@@ -101,19 +99,14 @@ def test_executors_find_what_the_driver_finds(spark, tmp_path, monkeypatch):  # 
     monkeypatch.setattr(module, "_MAX_DRIVER_QUERIES", 0)
     executor_plan, cells = shared(spark, tmp_path, frames)
     check(cells, frames)
-    assert [share.parts for share in executor_plan.every] == [
-        share.parts for share in driver_plan.every
-    ]
+    assert [share.parts for share in executor_plan.every] == [share.parts for share in driver_plan.every]
     assert [{*share.listed} for share in executor_plan.every] == [
         {*share.listed} for share in driver_plan.every
     ]
 
 
 def test_rows_that_are_apart_and_come_in_another_file(spark, tmp_path):  # noqa: F811
-    frames = {
-        1: written(tmp_path, 1, [*QUERIES, "q3", "q40"], 5),
-        0: written(tmp_path, 0, QUERIES, 2),
-    }
+    frames = {1: written(tmp_path, 1, [*QUERIES, "q3", "q40"], 5), 0: written(tmp_path, 0, QUERIES, 2)}
     plan, cells = shared(spark, tmp_path, frames)
     check(cells, frames)
     assert sum(len(share.listed) for share in plan.every) == 2
@@ -147,9 +140,7 @@ def test_values_are_those_of_one_machine(tmp_path):
             zip(spark_table["query_id"].to_pylist(), spark_table["AP"].to_pylist(), strict=True)
         )
         assert spark_values == dict(zip(run.query_ids, run.values["AP"].tolist(), strict=True))
-    spark_comparison = measured(
-        rankgate.compare, on_spark(qrels), runs["one"], [runs["two"]], ["AP"]
-    )
+    spark_comparison = measured(rankgate.compare, on_spark(qrels), runs["one"], [runs["two"]], ["AP"])
     local_comparison = rankgate.compare(judged, *local.values(), ["AP"], test="t")
     assert spark_comparison.metrics["delta"].to_list() == pytest.approx(
         local_comparison.metrics["delta"].to_list()

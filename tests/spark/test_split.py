@@ -81,10 +81,7 @@ QUICK = {"global", "leave-one-out", "random", "cold-items"}
 
 @pytest.mark.parametrize(
     "way",
-    [
-        pytest.param(method, marks=[] if method in QUICK else pytest.mark.slow)
-        for method in SPLIT_METHODS
-    ],
+    [pytest.param(method, marks=[] if method in QUICK else pytest.mark.slow) for method in SPLIT_METHODS],
 )
 def test_parts_equal_those_of_one_machine(log, way):
     validation = way != "windows"
@@ -137,9 +134,7 @@ def test_frames_tables_and_files_of_any_format(spark, log, tmp_path):  # noqa: F
     (tmp_path / "events").mkdir()
     for i, table_slice in enumerate(table.iter_slices(250)):
         table_slice.write_ndjson(tmp_path / "events" / f"part-{i}.json")
-    lines = [
-        f"{row['user']}\t{row['item']}\t{row['value']}\t{row['time']}" for row in table.to_dicts()
-    ]
+    lines = [f"{row['user']}\t{row['item']}\t{row['value']}\t{row['time']}" for row in table.to_dicts()]
     (tmp_path / "events.inter").write_text(
         "user_id:token\titem_id:token\trating:float\ttimestamp:float\n" + "\n".join(lines)
     )
@@ -147,9 +142,7 @@ def test_frames_tables_and_files_of_any_format(spark, log, tmp_path):  # noqa: F
     for source in logs:
         spark_split = split(source, "leave-last", partitions=2)
         for name in ("train", "test"):
-            assert_frame_equal(
-                getattr(local_split, name), frame_of(getattr(spark_split.maker, name))
-            )
+            assert_frame_equal(getattr(local_split, name), frame_of(getattr(spark_split.maker, name)))
         spark_split.maker.unpersist()
     local_split = split_here(tmp_path / "events.inter")
     assert_equal(local_split, split(tmp_path / "events.inter", partitions=2))
@@ -158,11 +151,7 @@ def test_frames_tables_and_files_of_any_format(spark, log, tmp_path):  # noqa: F
 def test_dates_and_places_in_lists_are_times(spark, tmp_path):  # noqa: F811
     days = [datetime(2026, 1, 1) + timedelta(hours=7 * i, microseconds=i % 3) for i in range(60)]  # noqa: DTZ001 - as the file has them
     dated = pl.DataFrame(
-        {
-            "user": [f"u{i % 7}" for i in range(60)],
-            "item": [f"i{i % 11}" for i in range(60)],
-            "at": days,
-        }
+        {"user": [f"u{i % 7}" for i in range(60)], "item": [f"i{i % 11}" for i in range(60)], "at": days}
     )
     dated.write_parquet(tmp_path / "dated.parquet")
     zone = spark.conf.get("spark.sql.session.timeZone")

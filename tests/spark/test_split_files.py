@@ -39,10 +39,7 @@ def rows_of(folder):
 
 @pytest.mark.parametrize(
     ("plan", "rule", "to"),
-    [
-        (SplitPlan(), Truth(), "parquet"),
-        (SplitPlan("windows", windows=2), Truth(grades="value"), "csv"),
-    ],
+    [(SplitPlan(), Truth(), "parquet"), (SplitPlan("windows", windows=2), Truth(grades="value"), "csv")],
 )
 def test_both_writers_write_the_same(tmp_path, monkeypatch, plan, rule, to):
     log = pl.DataFrame(
@@ -92,8 +89,6 @@ def test_a_file_that_is_not_whole_is_not_taken(tmp_path):
     (tmp_path / "a").write_text("12345")
     for file_entry in ({"size": 6}, {"size": 5}):
         with pytest.raises(OSError, match="folder"):
-            _move_file(
-                tmp_path / ("a" if file_entry["size"] == 6 else "b"), file_entry, tmp_path / "c"
-            )
+            _move_file(tmp_path / ("a" if file_entry["size"] == 6 else "b"), file_entry, tmp_path / "c")
     _move_file(tmp_path / "a", {"size": 5}, tmp_path / "c")
     assert (tmp_path / "c").read_text() == "12345"

@@ -114,9 +114,7 @@ def test_conger_of_two_is_cohen(matrix):
 @given(arrays(float, (9, 4), elements=st.sampled_from([0.0, 1.0, 2.0, np.nan])))
 def test_sums_without_a_cluster_are_those_of_the_other_items(matrix):
     clusters = np.arange(len(matrix)) // 3
-    leave_one_out = Tallies.from_clusters(
-        RatingMatrix.from_grades(matrix, [0, 1, 2]), clusters
-    ).without_one()
+    leave_one_out = Tallies.from_clusters(RatingMatrix.from_grades(matrix, [0, 1, 2]), clusters).without_one()
     remaining = [tallies(matrix[clusters != cluster], [0, 1, 2]) for cluster in range(3)]
     for measure in (agreement, fleiss, conger, gwet, brennan_prediger):
         expected = [measure(subset, "linear")[0] for subset in remaining]
@@ -213,8 +211,6 @@ def test_few_clusters_give_no_interval():
     )
     assert np.isfinite(too_few["pa"].value)
     assert np.isnan([too_few["pa"].low, too_few["pa"].high]).all()
-    enough = intervals(
-        {"pa": agreement}, Tallies.from_clusters(sheet, np.arange(90) % FEWEST_CLUSTERS)
-    )
+    enough = intervals({"pa": agreement}, Tallies.from_clusters(sheet, np.arange(90) % FEWEST_CLUSTERS))
     assert enough["pa"].low < enough["pa"].value < enough["pa"].high
     assert np.isnan(left_out(Tallies.from_clusters(sheet)).low)

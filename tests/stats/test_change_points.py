@@ -4,11 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
-from rankgate.measurement.stats.change_points import (
-    change_points,
-    correlation_in_time,
-    extend_change_points,
-)
+from rankgate.measurement.stats.change_points import change_points, correlation_in_time, extend_change_points
 
 
 def engine(rng, days, queries=50):

@@ -196,13 +196,7 @@ def test_score_tests_of_shares(successes, units):
     error = np.sqrt(pooled * (1 - pooled) * (1 / units[0] + 1 / units[1]))
     assert arms.statistic() == pytest.approx((arms.treatment - arms.control) / error)
     truth = confint_proportions_2indep(
-        successes[1],
-        units[1],
-        successes[0],
-        units[0],
-        compare="ratio",
-        method="score",
-        correction=False,
+        successes[1], units[1], successes[0], units[0], compare="ratio", method="score", correction=False
     )
     z = stats.norm.ppf(0.975)
     assert arms.ratios(z) == pytest.approx(truth, rel=1e-6)
@@ -214,9 +208,7 @@ def test_score_tests_of_shares(successes, units):
             for count, n, share in zip(successes, units, (shares, shares + end), strict=True)
         )
         share = shares[np.argmax(likelihood)]
-        error = np.sqrt(
-            share * (1 - share) / units[0] + (share + end) * (1 - share - end) / units[1]
-        )
+        error = np.sqrt(share * (1 - share) / units[0] + (share + end) * (1 - share - end) / units[1])
         difference = arms.treatment - arms.control - end
         assert difference / error == pytest.approx(sign * z, abs=1e-3)
 

@@ -21,13 +21,7 @@ def pair(shared):
 
 
 @pytest.mark.parametrize(
-    ("margin", "p"),
-    [
-        (0.005, 0.998333),
-        (0.01, 0.995994),
-        (0.02, 0.980529),
-        (0.05, 0.576258),
-    ],
+    ("margin", "p"), [(0.005, 0.998333), (0.01, 0.995994), (0.02, 0.980529), (0.05, 0.576258)]
 )
 def test_tost_as_statsmodels_computes_it(pair, margin, p):
     """ttost_paired of statsmodels 0.15.0 with the limits −margin and margin."""
@@ -61,11 +55,7 @@ def test_posterior_has_the_probabilities_of_students_t(pair):
 
 def test_posterior_without_spread():
     result = [posterior(np.full(5, x), 0.1) for x in (-0.2, 0.1, 0.2)]
-    assert [(r.worse[0], r.same[0], r.better[0]) for r in result] == [
-        (1, 0, 0),
-        (0, 1, 0),
-        (0, 0, 1),
-    ]
+    assert [(r.worse[0], r.same[0], r.better[0]) for r in result] == [(1, 0, 0), (0, 1, 0), (0, 0, 1)]
 
 
 def test_fieller_ends_where_a_paired_test_ends_to_reject(pair):
@@ -180,9 +170,7 @@ def test_intervals_under_crossed_effects_cover():
     rng = np.random.default_rng(6)
 
     def draw():
-        parts = [
-            rng.normal(size=shape) for shape in ((20, 1, 1), (20, 2, 1), (1, 2, 5), (20, 1, 5))
-        ]
+        parts = [rng.normal(size=shape) for shape in ((20, 1, 1), (20, 2, 1), (1, 2, 5), (20, 1, 5))]
         return sum(parts) + rng.normal(size=(20, 2, 5))
 
     results = [crossed(draw()) for _ in range(500)]

@@ -20,11 +20,7 @@ from rankgate.measurement.stats.paired_tests import (
     student_test,
 )
 from rankgate.measurement.stats.query_power import detectable_difference, power, queries_for_power
-from rankgate.measurement.stats.resampling_tests import (
-    bootstrap_interval,
-    bootstrap_test,
-    randomization,
-)
+from rankgate.measurement.stats.resampling_tests import bootstrap_interval, bootstrap_test, randomization
 from support.wording import assert_warned, raises
 
 values = st.floats(-1, 1, allow_subnormal=False).map(lambda x: round(x, 6))
@@ -102,9 +98,7 @@ def test_power(differences):
 def test_power_is_statsmodels(size, n, sides):
     from statsmodels.stats.power import TTestPower
 
-    peer_power = TTestPower().power(
-        size, n, 0.05, alternative="two-sided" if sides == 2 else "larger"
-    )
+    peer_power = TTestPower().power(size, n, 0.05, alternative="two-sided" if sides == 2 else "larger")
     if np.isfinite(peer_power):
         assert power(size, 1.0, n, sides=sides) == pytest.approx(peer_power, abs=1e-9)
 
@@ -178,10 +172,7 @@ def test_corrections_of_1995():
 def test_corrections_are_statsmodels(p, names):
     from statsmodels.stats import multitest
 
-    rankgate_values, peer_values = (
-        correct(p, names[0]),
-        multitest.multipletests(p, method=names[1])[1],
-    )
+    rankgate_values, peer_values = (correct(p, names[0]), multitest.multipletests(p, method=names[1])[1])
     np.testing.assert_allclose(rankgate_values, peer_values, atol=1e-12)
 
 
@@ -287,17 +278,13 @@ def test_weights():
         (t_interval(column).low[0], t_interval(column).high[0])
     )
     interval = bootstrap_interval(column, weights=weights)
-    assert (interval.low[0], interval.high[0]) == pytest.approx(
-        (result.low[0], result.high[0]), abs=0.02
-    )
+    assert (interval.low[0], interval.high[0]) == pytest.approx((result.low[0], result.high[0]), abs=0.02)
 
 
 def test_bca_is_scipy():
     rng = np.random.default_rng(4)
     column = rng.exponential(size=40)
-    peer_interval = stats.bootstrap(
-        (column,), np.mean, n_resamples=50_000, rng=rng
-    ).confidence_interval
+    peer_interval = stats.bootstrap((column,), np.mean, n_resamples=50_000, rng=rng).confidence_interval
     rankgate_interval = bootstrap_interval(column, samples=50_000)
     assert (rankgate_interval.low[0], rankgate_interval.high[0]) == pytest.approx(
         (peer_interval.low, peer_interval.high), abs=0.01

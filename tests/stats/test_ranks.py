@@ -12,10 +12,7 @@ from rankgate.measurement.stats.studentized_range import quantile, tail
 
 # R, ?cor.test: Hunter L measures of lightness and panel scores of tuna (Hollander & Wolfe 1973)
 TUNA = np.array(
-    [
-        [44.4, 45.9, 41.9, 53.3, 44.7, 44.1, 50.7, 45.2, 60.1],
-        [2.6, 3.1, 2.5, 5.0, 3.6, 4.0, 5.2, 2.8, 3.8],
-    ]
+    [[44.4, 45.9, 41.9, 53.3, 44.7, 44.1, 50.7, 45.2, 60.1], [2.6, 3.1, 2.5, 5.0, 3.6, 4.0, 5.2, 2.8, 3.8]]
 )
 
 # R, ?wilcox.test: depression of nine patients before and after (Hollander & Wolfe 1973)
@@ -115,14 +112,9 @@ def test_spearman_and_kendall_as_r_computes_them():
 def test_correlations_with_ties_are_those_of_scipy():
     rng = np.random.default_rng(4)
     first, second = rng.integers(0, 5, (2, 40)).astype(float)
-    for rankgate_function, scipy_function in (
-        (spearman, stats.spearmanr),
-        (kendall, stats.kendalltau),
-    ):
+    for rankgate_function, scipy_function in ((spearman, stats.spearmanr), (kendall, stats.kendalltau)):
         result, expected = rankgate_function(first, second), scipy_function(first, second)
-        assert (result.value, result.p_value) == pytest.approx(
-            (expected.statistic, expected.pvalue)
-        )
+        assert (result.value, result.p_value) == pytest.approx((expected.statistic, expected.pvalue))
 
 
 @pytest.mark.parametrize(("of", "truth"), [(spearman, 0.4834), (kendall, 1 / 3), (pearson, 0.5)])
@@ -184,9 +176,7 @@ def test_exact_signed_ranks_count_all_signs_with_ties(zeros):
     ranks = stats.rankdata(np.abs(used_delta))[used_delta != 0]
     signs = (np.arange(1 << len(ranks))[:, None] >> np.arange(len(ranks))) & 1
     sums = signs @ ranks
-    observed = min(
-        ranks[used_delta[used_delta != 0] > 0].sum(), ranks[used_delta[used_delta != 0] < 0].sum()
-    )
+    observed = min(ranks[used_delta[used_delta != 0] > 0].sum(), ranks[used_delta[used_delta != 0] < 0].sum())
     assert signed_ranks(delta, zeros=zeros, way="exact").p_value == pytest.approx(
         [min(1, 2 * (sums <= observed).mean())]
     )

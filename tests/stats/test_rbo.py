@@ -42,18 +42,14 @@ def test_five_hundred_published_pairs(shared):
         for ties in "wab":
             result = rbo(groups(row["x"]), groups(row["y"]), float(row["p"]), ties)
             want = [float(row[f"{ties}.{name}"]) for name in ("ext", "min", "max", "res")]
-            assert [result.value, result.low, result.high, result.residual] == pytest.approx(
-                want, abs=1e-12
-            )
+            assert [result.value, result.low, result.high, result.residual] == pytest.approx(want, abs=1e-12)
 
 
 def alone(names):
     return [[name] for name in names]
 
 
-ORDERS = st.permutations("abcdef").flatmap(
-    lambda names: st.integers(1, 6).map(lambda n: alone(names[:n]))
-)
+ORDERS = st.permutations("abcdef").flatmap(lambda names: st.integers(1, 6).map(lambda n: alone(names[:n])))
 P = st.floats(0.05, 0.98)
 
 

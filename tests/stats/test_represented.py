@@ -64,9 +64,7 @@ def test_members_that_were_certain_to_be_drawn_add_no_error():
 
 def test_the_worth_of_weights():
     assert WeightPrecision.from_weights(np.full(7, 0.3)).degrees == 6
-    halves = WeightPrecision.from_weights(
-        np.r_[np.ones(30), np.full(30, 1e-9)]
-    )  # as 30 of equal weight
+    halves = WeightPrecision.from_weights(np.r_[np.ones(30), np.full(30, 1e-9)])  # as 30 of equal weight
     assert (halves.effective, halves.degrees) == pytest.approx((30, 29))
     precision = WeightPrecision.from_weights(np.r_[0.61, np.full(39, 0.01)])
     assert precision.effective == pytest.approx(1 / (0.61**2 + 39 * 0.01**2))
@@ -74,9 +72,7 @@ def test_the_worth_of_weights():
     assert code == "few-effective-queries"
     assert "worth 2.7 of equal weight" in reason
     strata = np.repeat([0, 1], 30)
-    assert WeightPrecision.from_weights(np.repeat([9.0, 1.0], 30), strata).spread == pytest.approx(
-        1
-    )
+    assert WeightPrecision.from_weights(np.repeat([9.0, 1.0], 30), strata).spread == pytest.approx(1)
     assert WeightPrecision.from_weights(np.repeat([9.0, 1.0], 30)).spread == pytest.approx(82 / 50)
 
 
@@ -88,9 +84,7 @@ def test_the_weight_of_queries_that_a_sample_may_not_show():
 
 
 def test_a_total_as_survey_software_has_it():
-    estimate = estimate_population(
-        Y, WEIGHTS, STRATA, total=1.0
-    )  # samplics, TaylorEstimator of a total
+    estimate = estimate_population(Y, WEIGHTS, STRATA, total=1.0)  # samplics, TaylorEstimator of a total
     assert (estimate.mean, error(estimate)) == pytest.approx((142.076, 28.156792774272663))
 
 
@@ -130,15 +124,11 @@ def _drawn(n=60, size=600, seed=1, noise=0.5):
 
 def test_values_have_the_mean_and_the_error_of_the_estimate():
     people, _, model = _drawn()
-    estimate = estimate_population(
-        people, predicted=model[:60], population=Population(model, np.ones(600))
-    )
+    estimate = estimate_population(people, predicted=model[:60], population=Population(model, np.ones(600)))
     ends = t_interval(estimate.values)
     assert estimate.mean == pytest.approx(estimate.values.mean())
     assert estimate.values.std(ddof=1) / 60**0.5 == pytest.approx(error(estimate))
-    assert ends.high[0] - ends.low[0] < 0.7 * np.ptp(
-        np.r_[t_interval(people).low, t_interval(people).high]
-    )
+    assert ends.high[0] - ends.low[0] < 0.7 * np.ptp(np.r_[t_interval(people).low, t_interval(people).high])
 
 
 def test_a_model_that_sees_all_makes_the_sample_the_population():
@@ -165,9 +155,7 @@ def test_how_a_model_is_biased_does_not_matter(shift, scale, sign):
 
 def test_all_queries_judged_by_people_need_no_model():
     people, population_values, model = _drawn(n=600)
-    estimate = estimate_population(
-        people, predicted=model, population=Population(model, np.ones(600))
-    )
+    estimate = estimate_population(people, predicted=model, population=Population(model, np.ones(600)))
     assert estimate.mean == pytest.approx(population_values.mean())
     assert error(estimate) == pytest.approx(population_values.std(ddof=1) / 600**0.5, rel=0.01)
 
@@ -175,16 +163,12 @@ def test_all_queries_judged_by_people_need_no_model():
 def test_a_useless_model_costs_next_to_nothing():
     people = np.random.default_rng(3).normal(0, 1, 60)
     noise = np.random.default_rng(4).normal(0, 1, 600)
-    estimate = estimate_population(
-        people, predicted=noise[:60], population=Population(noise, np.ones(600))
-    )
+    estimate = estimate_population(people, predicted=noise[:60], population=Population(noise, np.ones(600)))
     assert error(estimate) < 1.05 * people.std(ddof=1) / 60**0.5
 
 
 def test_equal_predictions_predict_nothing():
-    estimate = estimate_population(
-        Y, predicted=np.ones(12), population=Population(np.ones(50), np.ones(50))
-    )
+    estimate = estimate_population(Y, predicted=np.ones(12), population=Population(np.ones(50), np.ones(50)))
     assert (estimate.mean, estimate.slope) == (pytest.approx(Y.mean()), 0.0)
 
 
@@ -197,9 +181,7 @@ def test_strata_with_a_model_have_the_mean_of_the_population():
     v = np.repeat([3000 / 40, 1000 / 40], 40)
     for _ in range(400):
         sample = np.r_[rng.permutation(3000)[:40], 3000 + rng.permutation(1000)[:40]]
-        estimate = estimate_population(
-            y[sample], v, codes[sample], x[sample], Population(x, np.ones(size))
-        )
+        estimate = estimate_population(y[sample], v, codes[sample], x[sample], Population(x, np.ones(size)))
         estimates.append(estimate.mean)
         errors.append(error(estimate))
     assert np.mean(estimates) == pytest.approx(y.mean(), abs=4 * np.std(estimates) / 20)
@@ -208,9 +190,7 @@ def test_strata_with_a_model_have_the_mean_of_the_population():
 
 def test_how_many_more_people_are_needed():
     people, _, model = _drawn()
-    estimate = estimate_population(
-        people, predicted=model[:60], population=Population(model, np.ones(600))
-    )
+    estimate = estimate_population(people, predicted=model[:60], population=Population(model, np.ones(600)))
     size = sample_size_needed(estimate, 0.3, 2.8, 600)
     spread = np.sqrt(estimate.per_member / size + estimate.fixed)
     assert 0.3 / spread >= 2.8 > 0.3 / np.sqrt(estimate.per_member / (size - 1) + estimate.fixed)

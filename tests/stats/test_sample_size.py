@@ -12,12 +12,7 @@ from rankgate.decisions.comparison.pairs import ComparisonRules, compare_pairs
 from rankgate.measurement.evaluation.scored_system import Scorer
 from rankgate.measurement.stats import query_power
 from rankgate.measurement.stats.multiple_comparisons import correct, corrected_rows
-from rankgate.measurement.stats.query_power import (
-    draw_samples,
-    power,
-    queries_for,
-    queries_for_power,
-)
+from rankgate.measurement.stats.query_power import draw_samples, power, queries_for, queries_for_power
 
 
 def significant(found, alpha=0.05):
@@ -56,9 +51,7 @@ def test_normal_differences_take_what_the_noncentral_t_says(power):
         effect_size=0.02 / delta.std(ddof=1), alpha=0.05, power=power, alternative="two-sided"
     )
     for start in (5, 100, 20_000):
-        assert queries_for(delta, significant, power, start=start)[0] == pytest.approx(
-            peer_size, rel=0.06
-        )
+        assert queries_for(delta, significant, power, start=start)[0] == pytest.approx(peer_size, rel=0.06)
 
 
 def test_no_number_of_queries_shows_no_difference():
@@ -177,9 +170,7 @@ def test_a_correction_takes_more_queries_and_detects_less():
 def test_a_wanted_difference_takes_more_queries_after_a_correction():
     data = systems(60, 10)
     plain = rankgate.compare(*data, METRICS, test=Test(correction="none", wanted=0.05)).only.plans
-    strict = rankgate.compare(
-        *data, METRICS, test=Test(correction="bonferroni", wanted=0.05)
-    ).only.plans
+    strict = rankgate.compare(*data, METRICS, test=Test(correction="bonferroni", wanted=0.05)).only.plans
     assert (plain["queries"] * 1.2 < strict["queries"]).all()
 
 
@@ -189,9 +180,7 @@ def test_a_gate_does_without_the_simulation():
     sides = [scorer.scored(run) for run in (old, new)]
     (result,) = compare_pairs(*sides, ComparisonRules(Test(correction="none"), sizes=False))
     row = result.metrics.row(0, named=True)
-    peer_size = TTestPower().solve_power(
-        effect_size=row["delta"] / row["sd"], alpha=0.05, power=0.8
-    )
+    peer_size = TTestPower().solve_power(effect_size=row["delta"] / row["sd"], alpha=0.05, power=0.8)
     assert row["needed"] == pytest.approx(peer_size, rel=1e-6)
 
 

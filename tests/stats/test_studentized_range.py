@@ -6,20 +6,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rankgate.measurement.stats.studentized_range import (
-    normal_nodes,
-    power_of_range,
-    quantile,
-    tail,
-)
+from rankgate.measurement.stats.studentized_range import normal_nodes, power_of_range, quantile, tail
 
 
 @pytest.mark.parametrize(("means", "df"), [(2, 2), (3, 10), (16, 60), (16, 3735), (60, 120)])
 def test_it_is_that_of_scipy(means, df):
     q = np.array([0.0, 0.5, 2.0, 4.0, 8.0])
-    np.testing.assert_allclose(
-        tail(q, means, df), stats.studentized_range.sf(q, means, df), atol=1e-10
-    )
+    np.testing.assert_allclose(tail(q, means, df), stats.studentized_range.sf(q, means, df), atol=1e-10)
 
 
 @pytest.mark.parametrize("df", [998, 48_951, np.inf])
@@ -46,9 +39,7 @@ def test_of_two_means_it_is_the_t_distribution(df):
     np.testing.assert_allclose(tail(q, 2, df), 2 * stats.t.sf(q / np.sqrt(2), df), atol=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("means", "df", "expected"), [(3, 10, 3.877), (5, 20, 4.232), (10, 60, 4.646)]
-)
+@pytest.mark.parametrize(("means", "df", "expected"), [(3, 10, 3.877), (5, 20, 4.232), (10, 60, 4.646)])
 def test_quantiles_are_those_of_printed_tables(means, df, expected):
     assert quantile(0.95, means, df) == pytest.approx(expected, abs=6e-4)
 

@@ -17,9 +17,7 @@ from rankgate.measurement.stats.rank_correlation import group_ties, tau, tau_ap,
 
 @pytest.fixture(scope="module")
 def adhoc7(shared):
-    return np.genfromtxt(
-        shared / "score-matrices-trec" / "adhoc7_ap.csv", delimiter=",", skip_header=1
-    )
+    return np.genfromtxt(shared / "score-matrices-trec" / "adhoc7_ap.csv", delimiter=",", skip_header=1)
 
 
 def test_two_systems_are_the_paired_t(adhoc7):
@@ -37,11 +35,7 @@ def test_anova_is_statsmodels(adhoc7):
 
     matrix = adhoc7[:, :5]
     rows = [(i, j, matrix[i, j]) for i in range(len(matrix)) for j in range(5)]
-    table = (
-        AnovaRM(pd.DataFrame(rows, columns=["q", "s", "v"]), "v", "q", within=["s"])
-        .fit()
-        .anova_table
-    )
+    table = AnovaRM(pd.DataFrame(rows, columns=["q", "s", "v"]), "v", "q", within=["s"]).fit().anova_table
     result = anova(matrix)
     assert result.f == pytest.approx(table["F Value"].iloc[0])
     assert result.p_value == pytest.approx(table["Pr > F"].iloc[0])
@@ -111,9 +105,7 @@ def test_brennans_example(shared):
     assert (result.needed(0.95), result.needed(0.95, absolute=True)) == (85, 112)
 
 
-@pytest.mark.parametrize(
-    ("e_rho2", "expected"), [(0.93, 0.7487836), (0.95, 0.8150692), (0.98, 0.9226192)]
-)
+@pytest.mark.parametrize(("e_rho2", "expected"), [(0.93, 0.7487836), (0.95, 0.8150692), (0.98, 0.9226192)])
 def test_what_reliability_leads_to_expect(e_rho2, expected):
     assert e_rho2**TAU_AP == pytest.approx(expected, abs=5e-8)
     assert e_rho2**TAU > e_rho2**TAU_AP > e_rho2**POWER
@@ -132,9 +124,7 @@ orders = st.lists(st.integers(0, 5), min_size=2, max_size=9)
 @given(st.data())
 def test_tau_is_scipys(data):
     first = np.array(data.draw(orders), float)
-    second = np.array(
-        data.draw(st.lists(st.integers(0, 5), min_size=len(first), max_size=len(first)))
-    )
+    second = np.array(data.draw(st.lists(st.integers(0, 5), min_size=len(first), max_size=len(first))))
     scipy_tau = stats.kendalltau(first, second).statistic
     np.testing.assert_allclose(tau(first, second.astype(float)), scipy_tau, atol=1e-12)
 
@@ -193,9 +183,7 @@ def test_ties_are_the_mean_over_their_orders(estimate, data):
         plain_tau_ap(np.array(estimate) + np.array(places) / 100, reference)
         for places in itertools.permutations(range(n))
     ]
-    assert tau_ap(np.array(estimate, float), np.array(reference, float)) == pytest.approx(
-        np.mean(broken)
-    )
+    assert tau_ap(np.array(estimate, float), np.array(reference, float)) == pytest.approx(np.mean(broken))
 
 
 @given(st.integers(0, 10_000), st.integers(2, 30), st.integers(2, 6), st.floats(0, 1))
@@ -221,9 +209,7 @@ def test_a_large_matrix_is_turned_and_says_what_shuffles_say():
     assert (full_result.p_value == full_result.p_value.T).all()
     np.testing.assert_allclose(full_result.p_value, tukey(table).p_value, atol=0.03)
     np.testing.assert_allclose(
-        randomised_tukey([smaller_table], samples=4000)[0].p_value,
-        tukey(smaller_table).p_value,
-        atol=0.03,
+        randomised_tukey([smaller_table], samples=4000)[0].p_value, tukey(smaller_table).p_value, atol=0.03
     )
 
 
@@ -256,6 +242,4 @@ def test_p_values_of_shuffles_are_those_of_shuffles_one_at_a_time():
     (result,) = randomised_tukey([matrix], samples=500)
     exceed_count = (ranges >= np.abs(result.delta)[..., None]).sum(axis=2)
     off_diagonal = ~np.eye(7, dtype=bool)
-    np.testing.assert_array_equal(
-        result.p_value[off_diagonal], ((exceed_count + 1) / 501)[off_diagonal]
-    )
+    np.testing.assert_array_equal(result.p_value[off_diagonal], ((exceed_count + 1) / 501)[off_diagonal])

@@ -30,9 +30,7 @@ def _draws(count, expected):
         for draw in product((0, 1), repeat=chances.size):
             is_sampled = np.reshape(draw, chances.shape)
             p = np.where(is_sampled, chances, 1 - chances).prod() / len(groups)
-            values = MODEL[list(queries)] + (is_sampled * ERRORS[list(queries)] / chances).sum(
-                axis=1
-            )
+            values = MODEL[list(queries)] + (is_sampled * ERRORS[list(queries)] / chances).sum(axis=1)
             yield p, estimate_population(values, np.full(count, 1.0)).sampled
 
 

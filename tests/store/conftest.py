@@ -15,9 +15,7 @@ def store(new_store):
 
 
 PAIRS = pl.DataFrame(
-    [(f"q{i}", f"d{j}") for i in range(4) for j in range(5)],
-    schema=["query_id", "doc_id"],
-    orient="row",
+    [(f"q{i}", f"d{j}") for i in range(4) for j in range(5)], schema=["query_id", "doc_id"], orient="row"
 )
 
 

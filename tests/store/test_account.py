@@ -15,16 +15,9 @@ from rankgate.store import store as versions
 from rankgate.store.people import one_time_secrets, second_factors, sign_in, users
 from rankgate.store.rows import now
 from rankgate.store.store import Store
-from rankgate.store.tables.people_tables import (
-    one_time_secrets as secrets_table,
-)
-from rankgate.store.tables.people_tables import (
-    recovery_codes,
-    sessions,
-)
-from rankgate.store.tables.people_tables import (
-    second_factors as factors_table,
-)
+from rankgate.store.tables.people_tables import one_time_secrets as secrets_table
+from rankgate.store.tables.people_tables import recovery_codes, sessions
+from rankgate.store.tables.people_tables import second_factors as factors_table
 from support.wording import raises
 
 RELEASED = Path(__file__).parent / "released"
@@ -196,8 +189,7 @@ def test_links_and_sessions_end_with_the_password(store, ann, end):
     with store.write() as connection:
         users.add(connection, "root", admin=True)
         links = [
-            one_time_secrets.issue(connection, ann.id, "password", timedelta(hours=1))[0]
-            for _ in range(2)
+            one_time_secrets.issue(connection, ann.id, "password", timedelta(hours=1))[0] for _ in range(2)
         ]
         pending, _ = one_time_secrets.issue(connection, ann.id, "sign-in", timedelta(hours=1))
         _, session = sign_in.begin_session(connection, ann.id)
@@ -229,10 +221,7 @@ def test_sessions_are_listed_and_ended(store, ann):
         second, secret = sign_in.begin_session(connection, ann.id)
         sign_in.begin_session(connection, ann.id, timedelta(0))  # over at once
         sign_in.begin_session(connection, users.add(connection, "bob").id)
-        assert [session.id for session in sign_in.list_sessions(connection, ann.id)] == [
-            second.id,
-            first.id,
-        ]
+        assert [session.id for session in sign_in.list_sessions(connection, ann.id)] == [second.id, first.id]
         assert (first.address, first.browser) == ("::1", "curl/8")
         assert sign_in.end_sessions(connection, ann.id, except_for=second.id) == 2
         assert sign_in.list_sessions(connection, ann.id) == [second]

@@ -19,9 +19,7 @@ def compared(shop):
     """The shop with a batch that compares two runs for its first query."""
     with shop.store.write() as connection:
         runs = [
-            stored_runs.add_run(
-                connection, shop.store.blobs, shop.project, read_run(table, name), name=name
-            )
+            stored_runs.add_run(connection, shop.store.blobs, shop.project, read_run(table, name), name=name)
             for name, table in (("old", {"q0": {"d0": 1.0}}), ("new", {"q0": {"d1": 1.0}}))
         ]
         batch = batches.add_batch(connection, shop.project, "two", kind="lists", strategy="2")
@@ -85,8 +83,7 @@ def test_a_count_with_the_answers_since_is_the_whole_count(compared):
 
     def check(connection):
         earlier.extend(
-            (scope, rating_answers.count_answered(connection, shop.project, rater, scope))
-            for scope in scopes
+            (scope, rating_answers.count_answered(connection, shop.project, rater, scope)) for scope in scopes
         )
         for scope, counts in earlier:
             count = rating_answers.count_since(connection, shop.project, rater, counts, scope)
@@ -163,15 +160,9 @@ def test_documents_of_a_query(shop):
         table = {"query_id": ["", "q0"], "doc_id": ["z1", "z1"], "title": ["all", "own"]}
         queries_documents.add_documents(connection, shop.project, pl.DataFrame(table))
         assert queries_documents.count_documents(connection, shop.project) == count_before + 2
-        documents = queries_documents.documents_of_query(
-            connection, shop.project, "q0", ["z1", "none"]
-        )
-        assert {name: document.fields["title"] for name, document in documents.items()} == {
-            "z1": "own"
-        }
-        other_documents = queries_documents.documents_of_query(
-            connection, shop.project, "q1", ["z1"]
-        )
+        documents = queries_documents.documents_of_query(connection, shop.project, "q0", ["z1", "none"])
+        assert {name: document.fields["title"] for name, document in documents.items()} == {"z1": "own"}
+        other_documents = queries_documents.documents_of_query(connection, shop.project, "q1", ["z1"])
         assert other_documents["z1"].fields["title"] == "all"
         assert "title" in queries_documents.field_names(connection, shop.project)
         assert queries_documents.count_queries(connection, shop.project) == len(

@@ -30,12 +30,8 @@ RUN = {"q0": {"d0": 2.0, "d1": 1.0}, "q1": {"d2": 1.5}}
 def filled(shop):
     with shop.store.write() as connection:
         blobs = shop.store.blobs
-        stored_runs.add_run(
-            connection, blobs, shop.project, read_run(RUN, "bm25"), made_by={"depth": 10}
-        )
-        stored_runs.add_judgments(
-            connection, blobs, shop.project, read_qrels({"q0": {"d0": 1}}), name="one"
-        )
+        stored_runs.add_run(connection, blobs, shop.project, read_run(RUN, "bm25"), made_by={"depth": 10})
+        stored_runs.add_judgments(connection, blobs, shop.project, read_qrels({"q0": {"d0": 1}}), name="one")
         for task in (1, 2):
             rating = {"rating_id": f"r{task}", "grade": 2.0, "comment": "ü \u2028"}
             ratings.rate(connection, task, shop.raters[0], **rating)
@@ -47,22 +43,12 @@ def state(store):
     with store.read() as connection:
         table = ratings.read_ratings(connection, 1).table
         run = stored_runs.read_stored_run(connection, store.blobs, 1, "bm25")
-        return (
-            table,
-            run.table,
-            run.sha256,
-            users.list_users(connection),
-            tasks.progress(connection, 1),
-        )
+        return (table, run.table, run.sha256, users.list_users(connection), tasks.progress(connection, 1))
 
 
 def test_a_backup_restores_whole_in_both_databases(filled, tmp_path, postgresql_server):
     result = backup(filled.store, tmp_path / "a.zip")
-    assert (result.rows["ratings"], result.blobs, result.version) == (
-        2,
-        2,
-        versions.newest_version(),
-    )
+    assert (result.rows["ratings"], result.blobs, result.version) == (2, 2, versions.newest_version())
     assert (tmp_path / "a.zip").stat().st_mode & 0o777 == 0o600
     state_before = state(filled.store)
     restore(tmp_path / "a.zip", f"{tmp_path}/other.db")
@@ -171,11 +157,7 @@ def test_a_check_finds_what_is_wrong(filled, tmp_path):
     first, *other_paths = sorted(store.blobs.folder.glob("??/*"))
     first.write_bytes(b"damaged")
     shutil.rmtree(other_paths[0].parent)
-    assert sorted(problem.code for problem in check(store)) == [
-        "damaged-blob",
-        "missing-blob",
-        "stale-task",
-    ]
+    assert sorted(problem.code for problem in check(store)) == ["damaged-blob", "missing-blob", "stale-task"]
     with raises("damaged-blob" if first.name < other_paths[0].name else "missing-blob"):
         backup(store, tmp_path / "a.zip")
     assert not (tmp_path / "a.zip").exists()
@@ -187,19 +169,14 @@ def test_blobs_in_object_storage(tmp_path):
             projects.add(connection, "p")
             stored_run = stored_runs.add_run(connection, store.blobs, 1, read_run(RUN, "bm25"))
         with store.read() as connection:
-            assert (
-                stored_runs.read_stored_run(connection, store.blobs, 1, "bm25").sha256
-                == stored_run.sha256
-            )
+            assert stored_runs.read_stored_run(connection, store.blobs, 1, "bm25").sha256 == stored_run.sha256
         assert list(store.blobs.names()) == [stored_run.blob]
         assert (tmp_path / "objects" / stored_run.blob).is_file()
 
 
 def test_a_document_that_was_changed_outside_is_found(filled):
     with filled.store.write() as connection:
-        changed = sa.update(queries_documents.documents).where(
-            queries_documents.documents.c.doc_id == "d0"
-        )
+        changed = sa.update(queries_documents.documents).where(queries_documents.documents.c.doc_id == "d0")
         connection.execute(changed.values(fields={"title": "Blue"}))
     assert [problem.code for problem in check(filled.store)] == ["changed-document"]
 
@@ -220,19 +197,14 @@ def test_a_restored_backup_equals_the_original_by_the_hash_of_every_table(
                 with restored.write() as connection:
                     connection.exec_driver_sql("UPDATE users SET display = 'x' WHERE id = 1")
                 changed = {
-                    name
-                    for name, table_hash in hashes(restored).items()
-                    if table_hash != original[name]
+                    name for name, table_hash in hashes(restored).items() if table_hash != original[name]
                 }
                 assert changed == {"users"}
 
 
 def test_a_backup_whose_rows_were_changed_is_not_restored(filled, tmp_path):
     backup(filled.store, tmp_path / "a.zip")
-    with (
-        zipfile.ZipFile(tmp_path / "a.zip") as old,
-        zipfile.ZipFile(tmp_path / "b.zip", "w") as new,
-    ):
+    with zipfile.ZipFile(tmp_path / "a.zip") as old, zipfile.ZipFile(tmp_path / "b.zip", "w") as new:
         for name in old.namelist():
             content = old.read(name)
             new.writestr(name, content.replace(b'"ann"', b'"eve"'))

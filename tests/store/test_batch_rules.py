@@ -29,11 +29,7 @@ def take(shop, rater, moment=None):
     with shop.store.write() as connection:
         open_batches = batch_rules.prepare(connection, shop.project, rater, moment)
         return next_task.take(
-            connection,
-            shop.project,
-            rater,
-            barred=open_batches.barred,
-            reserved=open_batches.reserved,
+            connection, shop.project, rater, barred=open_batches.barred, reserved=open_batches.reserved
         )
 
 
@@ -170,8 +166,7 @@ def test_working_time_is_by_week_with_idle_time_cut(shop):
         rows = work_by_week(connection, shop.project).to_dicts()
     this_week = monday.date()
     assert [
-        (row["week"], row["rater"], row["answers"], row["without_grade"], row["idle"])
-        for row in rows
+        (row["week"], row["rater"], row["answers"], row["without_grade"], row["idle"]) for row in rows
     ] == [
         (this_week, "ann", 2, 0, 1),
         (this_week, "bob", 2, 1, 0),

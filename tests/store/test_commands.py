@@ -120,10 +120,7 @@ def test_files_come_in_and_go_out(command, tmp_path, url):
     (tmp_path / "wrong.csv").write_text(RATINGS.replace("bob,1", "bob,9"))
     command("project", "add", "other", "--scale", "0..3")
     assert_refused(
-        command("import", "wrong.csv", "--project", "other", code=2),
-        "grade-outside-scale",
-        "wrong.csv",
-        3,
+        command("import", "wrong.csv", "--project", "other", code=2), "grade-outside-scale", "wrong.csv", 3
     )
     with Store.open(url) as store, store.read() as connection:
         assert len(list_ratings(connection, 1)) == 3
@@ -158,11 +155,7 @@ def test_every_format_of_ratings_comes_back(store, tmp_path):
         target = tmp_path / f"out.{name}"
         export_file(store, "shop", target, to=name, as_="ratings")
         exported_ratings = contents_of(target, name).ratings.table
-        rows = (
-            exported_ratings.select("query_id", "doc_id", "rater", "grade")
-            .sort("doc_id", "rater")
-            .rows()
-        )
+        rows = exported_ratings.select("query_id", "doc_id", "rater", "grade").sort("doc_id", "rater").rows()
         assert rows == [("q1", "a", "ann", 2.0), ("q1", "a", "bob", 1.0), ("q1", "b", "ann", None)]
 
 

@@ -189,9 +189,7 @@ def test_a_deletion_that_is_killed_leaves_everything(filled, url):
     hashes_before, triggers = hashes(filled), guards(filled)
     command = [sys.executable, "-c", KILLED, url]
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
-    ) as process:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as process:
         assert process.stdout.readline() == b"deleted\n"
         process.send_signal(signal.SIGKILL)
     assert hashes(filled) == hashes_before
@@ -224,9 +222,7 @@ def test_a_row_that_is_deleted_is_looked_up_by_indexes(url, tmp_path):
         deleted = {project_rows, *archive.dependent_rows(project_rows, project_rows.c.id == 1)}
         for table in deleted:
             indexes = [index["column_names"] for index in inspector.get_indexes(table.name)]
-            indexes += [
-                unique["column_names"] for unique in inspector.get_unique_constraints(table.name)
-            ]
+            indexes += [unique["column_names"] for unique in inspector.get_unique_constraints(table.name)]
             indexes.append(inspector.get_pk_constraint(table.name)["constrained_columns"])
             first = {columns[0] for columns in indexes}
             missing += [
@@ -244,13 +240,8 @@ def test_what_a_model_rates_is_not_deleted(filled, state):
         lease_end = sa.bindparam("until", now() + model_jobs_table.LEASE, type_=Moment)
         connection.execute(sa.text(statement).bindparams(lease_end), {"state": state})
         numbers = model_jobs_table.tasks_of(connection, 1)
-        query_number = connection.scalars(
-            sa.select(tasks.c.query).where(tasks.c.id.in_(numbers))
-        ).first()
-        items = [
-            archive.get(connection, 1, "batch", 1),
-            archive.get(connection, 1, "query", query_number),
-        ]
+        query_number = connection.scalars(sa.select(tasks.c.query).where(tasks.c.id.in_(numbers))).first()
+        items = [archive.get(connection, 1, "batch", 1), archive.get(connection, 1, "query", query_number)]
     hashes_before = hashes(filled)
     for item in items:
         with raises("in-use"), filled.write() as connection:
@@ -290,18 +281,14 @@ def test_archived_queries_are_not_asked_and_are_deleted_together(filled):
     assert check(filled) == ()
 
 
-def test_the_command_line_does_not_write_into_an_archived_project(
-    filled, tmp_path, url, run, monkeypatch
-):
+def test_the_command_line_does_not_write_into_an_archived_project(filled, tmp_path, url, run, monkeypatch):
     archived(filled)
     hashes_before = hashes(filled)
     run_file, qrels_file = tmp_path / "a.run", tmp_path / "a.qrels"
     run_file.write_text("q0 Q0 d0 1 2 a\n")
     qrels_file.write_text("q0 0 d0 1\n")
     rules = tmp_path / "rules.toml"
-    rules.write_text(
-        '[[rules]]\nid = "low"\nkind = "absolute"\nmetric = "nDCG@10"\nat_least = 0.5\n'
-    )
+    rules.write_text('[[rules]]\nid = "low"\nkind = "absolute"\nmetric = "nDCG@10"\nat_least = 0.5\n')
     plan = tmp_path / "jobs.toml"
     plan.write_text('[[jobs]]\nname = "nightly"\nkind = "alerts"\nschedule = "0 3 * * *"\n')
     result = tmp_path / "result.json"
@@ -325,7 +312,7 @@ def test_the_command_line_does_not_write_into_an_archived_project(
         command_result = run(*arguments)
         assert command_result.code == 2, (arguments, command_result.out, command_result.err)
         assert command_result.err == (
-            "rankgate: the project shop is archived and cannot be changed; an admin can show it "
-            "again first.\n"
+            "rankgate: the project shop is archived and cannot be changed; an admin can show it again "
+            "first.\n"
         ), arguments
     assert hashes(filled) == hashes_before

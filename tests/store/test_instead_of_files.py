@@ -47,17 +47,7 @@ def test_from_runs_to_a_verdict_without_files(shop, url):
     shop("resolve", "first", *options, "--rule", "mean", "--save-as", "gold")
     evaluation = json.loads(
         shop(
-            "eval",
-            "gold",
-            "old",
-            "new",
-            *options,
-            "-m",
-            "nDCG@10",
-            "--save-as",
-            "e",
-            "--format",
-            "json",
+            "eval", "gold", "old", "new", *options, "-m", "nDCG@10", "--save-as", "e", "--format", "json"
         ).out
     )
     shop("gate", "gold", "old", "new", *options)
@@ -69,10 +59,7 @@ def test_from_runs_to_a_verdict_without_files(shop, url):
             results = stored_results.list_results(connection, project.number)
             assert [result.kind for result in results] == ["verdict", "evaluation"]
             assert results[0].summary["verdict"] in {"pass", "fail", "inconclusive"}
-            assert (
-                stored_results.read_result(results[1], project.store.blobs)["runs"]
-                == evaluation["runs"]
-            )
+            assert stored_results.read_result(results[1], project.store.blobs)["runs"] == evaluation["runs"]
     assert set(table["rater"]) == {"ann", "bob"}
     assert "withdrawn" in table["reason"].to_list()
     assert table["seconds"].null_count() == 1
@@ -169,9 +156,7 @@ def test_single_ratings_are_scored_as_searchtweak_does(shop, tmp_path):
     options = ("-m", "P@2", "--convention", "searchtweak", "--scale", "graded", "--format", "json")
     from_store = shop("eval", "all", "old", "--project", "shop", *options)
     from_files = shop("eval", "ratings.csv", "old.run", *options)
-    from_store, from_files = (
-        json.loads(result.out)["parts"] for result in (from_store, from_files)
-    )
+    from_store, from_files = (json.loads(result.out)["parts"] for result in (from_store, from_files))
     assert from_store
     for store_part, file_part in zip(from_store, from_files, strict=True):
         assert store_part["runs"] == file_part["runs"]

@@ -38,10 +38,7 @@ def test_imported_ratings_count_towards_the_raters_wanted(store):
     )
     with store.write() as connection:
         assert (
-            import_ratings.add_ratings(
-                connection, shop.project, table, source="a.csv", models=["bot"]
-            )
-            == 7
+            import_ratings.add_ratings(connection, shop.project, table, source="a.csv", models=["bot"]) == 7
         )
         task_counts = tasks.progress(connection, shop.project)
         assert (task_counts.done, task_counts.disputed, task_counts.open) == (1, 1, 18)
@@ -56,10 +53,7 @@ def test_imported_ratings_count_towards_the_raters_wanted(store):
         eve = users.ensure(connection, "eve")
         ratings.rate(connection, number, eve.id, rating_id="y", grade=2.0)
         assert (
-            import_ratings.add_ratings(
-                connection, shop.project, table, source="a.csv", models=["bot"]
-            )
-            == 0
+            import_ratings.add_ratings(connection, shop.project, table, source="a.csv", models=["bot"]) == 0
         )
         assert tasks.get_task(connection, number).state == "disputed"
     assert check(store) == ()
@@ -67,9 +61,7 @@ def test_imported_ratings_count_towards_the_raters_wanted(store):
 
 def test_imported_final_words_end_disagreements(store):
     shop = Shop(store, strategy="2")
-    table = rated(
-        ("q0", "d0", "eve", 2.0), ("q0", "d0", "fay", 0.0), ("q0", "d0", ratings.FINAL, 1.0)
-    )
+    table = rated(("q0", "d0", "eve", 2.0), ("q0", "d0", "fay", 0.0), ("q0", "d0", ratings.FINAL, 1.0))
     with store.write() as connection:
         import_ratings.add_ratings(connection, shop.project, table, source="a.csv")
         assert tasks.progress(connection, shop.project).done == 1
@@ -101,9 +93,7 @@ def test_ids_of_imported_ratings_are_hashes_of_their_content(store):
 def test_blobs_that_nothing_refers_to_are_deleted(shop):
     store = shop.store
     with store.write() as connection:
-        stored_runs.add_run(
-            connection, store.blobs, shop.project, read_run({"q": {"d": 1.0}}, "kept")
-        )
+        stored_runs.add_run(connection, store.blobs, shop.project, read_run({"q": {"d": 1.0}}, "kept"))
         blob_folders.save_blob(connection, store.blobs, b"of a run that was removed")
     orphan = store.blobs.put(b"of a transaction that was undone")
     assert unused_blobs(store) == ((), 0)  # too young: somebody may be about to refer to them
@@ -117,10 +107,7 @@ def test_blobs_that_nothing_refers_to_are_deleted(shop):
     assert len(list(store.blobs.names())) == 1
     assert check(store) == ()
     with store.read() as connection:
-        assert (
-            len(stored_runs.read_stored_run(connection, store.blobs, shop.project, "kept").table)
-            == 1
-        )
+        assert len(stored_runs.read_stored_run(connection, store.blobs, shop.project, "kept").table) == 1
 
 
 def test_the_command_cleans(run, shop, monkeypatch):
@@ -151,18 +138,14 @@ def test_two_raters_on_lists_waste_no_time(store, strategy):
     rated_tasks = {first_rater: set(), second_rater: set()}
     with store.write() as connection:
         while True:
-            offered = {
-                rater: listed(connection, shop, rater) for rater in (first_rater, second_rater)
-            }
+            offered = {rater: listed(connection, shop, rater) for rater in (first_rater, second_rater)}
             if not any(offered.values()):
                 break
             if strategy == "1":
                 assert not set(offered[first_rater]) & set(offered[second_rater])
             for rater, numbers in offered.items():
                 for number in numbers:
-                    ratings.rate(
-                        connection, number, rater, rating_id=f"{rater}-{number}", grade=1.0
-                    )
+                    ratings.rate(connection, number, rater, rating_id=f"{rater}-{number}", grade=1.0)
                     rated_tasks[rater].add(number)
         task_counts = tasks.progress(connection, shop.project)
     expected = 20 * int(strategy)
@@ -176,9 +159,7 @@ def test_a_preference_of_two_lists_is_kept_by_the_runs(shop):
     store = shop.store
     with store.write() as connection:
         numbers = [
-            stored_runs.add_run(
-                connection, store.blobs, shop.project, read_run({"q0": docs}, name)
-            ).id
+            stored_runs.add_run(connection, store.blobs, shop.project, read_run({"q0": docs}, name)).id
             for name, docs in (("old", {"d0": 2.0, "d1": 1.0}), ("new", {"d1": 2.0, "d0": 1.0}))
         ]
         batch = batches.add_batch(connection, shop.project, "lists", kind="lists", strategy="2")

@@ -14,12 +14,7 @@ from rankgate.judging.admission.requirements import Demands
 from rankgate.judging.llm.judge import Judge
 from rankgate.judging.llm.protocols import Template
 from rankgate.judging.models.job_run import JobRun, rate_batch
-from rankgate.judging.models.model_admission import (
-    admit_model,
-    evidence,
-    find_model,
-    withdraw_model,
-)
+from rankgate.judging.models.model_admission import admit_model, evidence, find_model, withdraw_model
 from rankgate.judging.models.model_jobs import (
     Identity,
     Review,
@@ -61,10 +56,7 @@ def stored(store):
         names = [f"q{i}" for i in range(4)]
         texts = {"query_id": names, "text": [f"query {name}" for name in names]}
         queries_documents.add_queries(connection, project.id, pl.DataFrame(texts))
-        docs = {
-            "doc_id": [f"d{i}" for i in range(DOCS)],
-            "title": [f"the text of d{i}" for i in range(DOCS)],
-        }
+        docs = {"doc_id": [f"d{i}" for i in range(DOCS)], "title": [f"the text of d{i}" for i in range(DOCS)]}
         queries_documents.add_documents(connection, project.id, pl.DataFrame(docs))
         batch = batches.add_batch(connection, project.id, "first")
         pairs = {"query_id": [names[i % 4] for i in range(DOCS)], "doc_id": docs["doc_id"]}
@@ -102,9 +94,7 @@ def test_every_rating_has_its_model_prompt_and_explanation(stored, server, monke
     properties = server.sent[0][2]["response_format"]["json_schema"]["schema"]["properties"]
     assert "confidence" in properties
     with stored.store.read() as connection:
-        (rater,) = (
-            rater_row for rater_row in users.list_raters(connection) if rater_row.kind == "model"
-        )
+        (rater,) = (rater_row for rater_row in users.list_raters(connection) if rater_row.kind == "model")
         facts = {rating.document: rating for rating in list_ratings(connection, stored.number)}
         rows = {
             answer.doc_id: answer
@@ -168,18 +158,14 @@ def test_limits_hold_and_the_job_goes_on(stored, server, limit, asked):
     with stored.store.read() as connection:
         (job,) = model_jobs_table.list_jobs(connection, stored.number)
         view = job_view(connection, job)
-    assert (view["state"], view["requests"], view["done"]) == (
-        "stopped",
-        result.asked,
-        result.asked,
-    )
+    assert (view["state"], view["requests"], view["done"]) == ("stopped", result.asked, result.asked)
     resumed = rate_batch(stored, "first", judge(server, **priced)).run()
     assert resumed.asked == DOCS - result.asked
     assert sum(server.asked.values()) == DOCS
     with stored.store.read() as connection:
-        assert [
-            job_row.state for job_row in model_jobs_table.list_jobs(connection, stored.number)
-        ] == ["done"]
+        assert [job_row.state for job_row in model_jobs_table.list_jobs(connection, stored.number)] == [
+            "done"
+        ]
 
 
 def test_a_cancelled_job_stops_and_can_be_resumed(stored, server):
@@ -266,9 +252,7 @@ def people_rate(stored, grade_of, names=("ann", "bob")):
             rater = users.ensure(connection, name)
             for task in tasks_of_batch(connection, stored.number, "first"):
                 doc = tasks.get_task(connection, task).document.doc_id
-                ratings.rate(
-                    connection, task, rater.id, rating_id=f"{name}{task}", grade=grade_of(doc)
-                )
+                ratings.rate(connection, task, rater.id, rating_id=f"{name}{task}", grade=grade_of(doc))
 
 
 def test_a_model_counts_once_it_is_admitted(stored, server):
@@ -315,9 +299,7 @@ def test_an_admission_passes_and_fails_by_the_evidence(stored, server):
         queries_documents.add_queries(connection, stored.number, texts)
         pairs = [(name, f"d{i}") for name in names for i in range(8)]
         table = pl.DataFrame(pairs, schema=["query_id", "doc_id"], orient="row")
-        batches.add_pairs(
-            connection, batches.get_by_name(connection, stored.number, "first"), table
-        )
+        batches.add_pairs(connection, batches.get_by_name(connection, stored.number, "first"), table)
     for i in range(DOCS):
         says(server, **{f"d{i}": f'{{"grade": {i % 3}}}'})
     rate_batch(stored, "first", judge(server)).run()
@@ -334,9 +316,7 @@ def test_an_admission_passes_and_fails_by_the_evidence(stored, server):
         for task in tasks_of_batch(connection, stored.number, "first"):
             doc = tasks.get_task(connection, task).document.doc_id
             corrected_grade = float(2 - int(doc[1:]) % 3)
-            ratings.rate(
-                connection, task, rater.id, rating_id=f"again{task}", grade=corrected_grade
-            )
+            ratings.rate(connection, task, rater.id, rating_id=f"again{task}", grade=corrected_grade)
     assert admit_model(stored.store, stored.number, number)[0].verdict == "fail"
     assert len(counted_rows(stored, "equal")) == 2 * (128 + DOCS)  # ann's, with corrections
     looser = Demands(alpha=-1.0, bias=2.0)
@@ -350,12 +330,7 @@ def counted_rows(stored, models):
 
 
 def test_disagreements_and_doubt_go_to_people(stored, server):
-    says(
-        server,
-        d0='{"grade": 0}',
-        d1='{"grade": 1}',
-        d2='{"grade": 2, "confidence": 0.2, "reason": "hm"}',
-    )
+    says(server, d0='{"grade": 0}', d1='{"grade": 1}', d2='{"grade": 2, "confidence": 0.2, "reason": "hm"}')
     review = Review(distance=2.0, confidence=0.5)
     with stored.store.write() as connection:
         batch = batches.add_batch(connection, stored.number, "alone", most=0)
@@ -390,10 +365,7 @@ def test_disagreements_and_doubt_go_to_people(stored, server):
         ann = users.ensure(connection, "ann")
         later = ratings.rate(connection, task, ann.id, rating_id="later", grade=0.0)
         assert later.state == "done"
-        assert (
-            ratings.rate(connection, task, ann.id, rating_id="much later", grade=2.0).state
-            == "done"
-        )
+        assert ratings.rate(connection, task, ann.id, rating_id="much later", grade=2.0).state == "done"
 
 
 def test_what_runs_rank_first_is_rated_to_a_depth(stored, server):

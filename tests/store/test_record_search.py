@@ -22,9 +22,7 @@ FACTS = (
 @pytest.fixture
 def shop(store):
     with store.write() as connection:
-        stored_projects = [
-            projects.add(connection, name, scale=GRADED) for name in ("shop", "other")
-        ]
+        stored_projects = [projects.add(connection, name, scale=GRADED) for name in ("shop", "other")]
         for number in stored_projects:
             for day, facts in enumerate(FACTS):
                 kind = "verdict" if "verdict" in facts else "evaluation"
@@ -65,10 +63,7 @@ def test_records_that_fit(shop):
 def test_pages_and_choices_are_of_one_project(shop):
     connection, project, other_project = shop
     first, *remaining = record_search.find_records(connection, project, RecordFilter())
-    assert (
-        record_search.find_records(connection, project, RecordFilter(), before=first.id)
-        == remaining
-    )
+    assert record_search.find_records(connection, project, RecordFilter(), before=first.id) == remaining
     with pytest.raises(UsageError) as caught:
         record_search.find_records(connection, other_project, RecordFilter(), before=first.id)
     assert caught.value.code == "unknown-record"

@@ -45,16 +45,10 @@ def test_the_same_content_is_recorded_once(shop):
     assert plain.sha256 == one(5, dated=False).sha256 != one().sha256
     with store.read() as connection:
         stored_record = records.get(connection, first.record.id)
-        assert records.read_result(stored_record, store.blobs) == {
-            "kind": "evaluation",
-            "value": 0.5,
-        }
+        assert records.read_result(stored_record, store.blobs) == {"kind": "evaluation", "value": 0.5}
         assert records.read_per_query(stored_record, store.blobs).equals(PER_QUERY)
         assert set(records.read_values(connection, stored_record.id)) == set(one().values)
-        assert (
-            records.find_record(connection, shop.project, stored_record.sha256[:10])
-            == stored_record
-        )
+        assert records.find_record(connection, shop.project, stored_record.sha256[:10]) == stored_record
         assert records.find_record(connection, shop.project, str(stored_record.id)) == stored_record
         with raises("unknown-record"):
             records.find_record(connection, shop.project, "ffffffff")
@@ -67,9 +61,7 @@ def test_series_are_in_the_order_of_evaluation(shop):
         points = series.list_points(connection, shop.project, "nDCG@10")
         assert [point.value for point in points] == [0.5, 0.4, 0.3]
         assert [(points[0].low, points[0].high, points[0].n)] == [(0.4, 0.6, 2)]
-        recent_points = series.list_points(
-            connection, shop.project, "nDCG@10", since=DAY + timedelta(days=2)
-        )
+        recent_points = series.list_points(connection, shop.project, "nDCG@10", since=DAY + timedelta(days=2))
         assert [point.value for point in recent_points] == [0.3]
         series_rows = series.list_series(connection, shop.project)
         assert [(e.metric, e.slice, e.points) for e in series_rows] == [
@@ -105,10 +97,7 @@ def test_annotations_and_comments_are_withdrawn_by_later_rows(shop):
         comment = record_notes.add_comment(
             connection, project, "query", "q0", "odd", comment_id="c", actor="ann"
         )
-        assert (
-            record_notes.add_comment(connection, project, "query", "q0", "odd", comment_id="c")
-            == comment
-        )
+        assert record_notes.add_comment(connection, project, "query", "q0", "odd", comment_id="c") == comment
         record_notes.add_comment(connection, project, "query", "q1", "fine")
         assert record_notes.count_comments(connection, project, "query") == {"q0": 1, "q1": 1}
         assert record_notes.withdraw_comment(connection, project, comment.id).text == ""
@@ -140,27 +129,17 @@ def test_one_unresolved_alert_a_key(shop):
     project = shop.project
     with shop.store.write() as connection:
         first = alerts.fire_alert(connection, project, "k", rule="fall", message="1", at=DAY)
-        repeated = alerts.fire_alert(
-            connection, project, "k", rule="fall", message="2", evidence={"v": 1}
-        )
+        repeated = alerts.fire_alert(connection, project, "k", rule="fall", message="2", evidence={"v": 1})
         assert (first.new, repeated.new, repeated.alert.id) == (True, False, first.alert.id)
-        assert (repeated.alert.count, repeated.alert.message, repeated.alert.first_at) == (
-            2,
-            "2",
-            DAY,
-        )
+        assert (repeated.alert.count, repeated.alert.message, repeated.alert.first_at) == (2, "2", DAY)
         user = shop.people[0].id
         acknowledged = alerts.acknowledge_alert(connection, project, first.alert.id, user)
         assert (acknowledged.state, acknowledged.acknowledged_by) == ("acknowledged", user)
-        assert (
-            alerts.fire_alert(connection, project, "k", rule="fall", message="3").alert.count == 3
-        )
+        assert alerts.fire_alert(connection, project, "k", rule="fall", message="3").alert.count == 3
         assert alerts.resolve_alert(connection, project, first.alert.id).state == "resolved"
         new = alerts.fire_alert(connection, project, "k", rule="fall", message="4")
         assert (new.new, new.alert.count) == (True, 1)
-        assert [e.id for e in alerts.list_alerts(connection, project, state="open")] == [
-            new.alert.id
-        ]
+        assert [e.id for e in alerts.list_alerts(connection, project, state="open")] == [new.alert.id]
         with raises("unknown-alert"):
             alerts.acknowledge_alert(connection, project + 1, new.alert.id)
         late = alerts.add_notification(connection, new.alert.id, "fired", "mail", not_before=DAY)
@@ -179,9 +158,7 @@ def test_a_run_of_a_job_is_due_once_and_taken_once(shop):
         job_fields = {"kind": "evaluation", "schedule": "0 3 * * *"}
         job = scheduled_jobs.save_job(connection, shop.project, "nightly", **job_fields)
         assert (
-            scheduled_jobs.save_job(
-                connection, shop.project, "nightly", **job_fields, enabled=False
-            ).id
+            scheduled_jobs.save_job(connection, shop.project, "nightly", **job_fields, enabled=False).id
             == job.id
         )
         assert scheduled_jobs.list_enabled(connection) == []
@@ -199,9 +176,7 @@ def test_a_run_of_a_job_is_due_once_and_taken_once(shop):
             connection, planned_run.id, "p2", log="", error="no", next_try_at=later + lease
         )
         assert scheduled_jobs.take_run(connection, "p2", lease=lease, moment=later) is None
-        assert (
-            scheduled_jobs.take_run(connection, "p2", lease=lease, moment=later + lease).tries == 3
-        )
+        assert scheduled_jobs.take_run(connection, "p2", lease=lease, moment=later + lease).tries == 3
         scheduled_jobs.mark_done(connection, planned_run.id, "p2", log="well")
         assert scheduled_jobs.last_run(connection, job.id).state == "done"
 

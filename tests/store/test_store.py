@@ -40,16 +40,12 @@ def test_migrations_make_the_tables_that_the_code_knows(store):
     for name, table in METADATA.tables.items():
         database_table = reflected.tables[name]
         assert database_table.columns.keys() == table.columns.keys(), name
-        assert [c.nullable for c in database_table.columns] == [
-            c.nullable for c in table.columns
-        ], name
+        assert [c.nullable for c in database_table.columns] == [c.nullable for c in table.columns], name
         assert {fk.target_fullname for fk in database_table.foreign_keys} == {
             fk.target_fullname for fk in table.foreign_keys
         }
         index_names = {index.name for index in table.indexes}
-        database_indexes = {
-            db_index["name"] for db_index in sa.inspect(store.engine).get_indexes(name)
-        }
+        database_indexes = {db_index["name"] for db_index in sa.inspect(store.engine).get_indexes(name)}
         assert index_names <= database_indexes, name
 
 

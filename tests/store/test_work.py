@@ -67,18 +67,12 @@ def test_two_grades_disagreement_and_the_final_word(store):
     with store.read() as connection:
         queue = tasks.disputes(connection, shop.project)
         assert [dispute.task for dispute in queue] == differ
-        assert [(answer.rater, answer.grade) for answer in queue[0].answers] == [
-            ("ann", 1.0),
-            ("bob", 2.0),
-        ]
+        assert [(answer.rater, answer.grade) for answer in queue[0].answers] == [("ann", 1.0), ("bob", 2.0)]
         assert [
-            dispute.task
-            for dispute in tasks.disputes(connection, shop.project, after=differ[0], most=2)
+            dispute.task for dispute in tasks.disputes(connection, shop.project, after=differ[0], most=2)
         ] == differ[1:3]
     with store.write() as connection:
-        final_rating = ratings.rate(
-            connection, differ[0], cid, rating_id="f", grade=3.0, final=True
-        )
+        final_rating = ratings.rate(connection, differ[0], cid, rating_id="f", grade=3.0, final=True)
         assert final_rating.state == "done"
     with store.read() as connection:
         table = ratings.read_ratings(connection, shop.project).table
@@ -164,9 +158,11 @@ def test_retries_corrections_and_withdrawals(shop):
     with shop.store.write() as connection, raises("unknown-task"):
         ratings.rate(connection, 999, ann, rating_id="e", grade=1.0)
     with shop.store.read() as connection:
-        assert [
-            rating.rating_id for rating in ratings.ratings_of_rater(connection, shop.project, ann)
-        ] == ["c", "b", "a"]
+        assert [rating.rating_id for rating in ratings.ratings_of_rater(connection, shop.project, ann)] == [
+            "c",
+            "b",
+            "a",
+        ]
 
 
 def test_who_cannot_tell_does_not_fill_a_place(shop):
@@ -183,9 +179,7 @@ def test_gold_is_asked_of_everybody_and_training_comes_first(store):
     with store.write() as connection:
         gold = {("q0", "g0"): Gold(3.0, "it is"), ("q1", "g1"): Gold(0.0)}
         assert batches.add_pairs(connection, shop.batch, PAIRS, gold) == 2
-        training = batches.add_batch(
-            connection, shop.project, "training", kind="training", priority=-5
-        )
+        training = batches.add_batch(connection, shop.project, "training", kind="training", priority=-5)
         batches.add_pairs(connection, training, PAIRS.head(2), {("q0", "d0"): Gold(1.0)})
     first, second = (work(shop, rater) for rater in shop.raters[:2])
     with store.read() as connection:
@@ -204,9 +198,7 @@ def test_priorities_and_deadlines_of_batches(store):
     shop = Shop(store)
     with store.write() as connection:
         urgent = batches.add_batch(connection, shop.project, "urgent", priority=1)
-        soon = batches.add_batch(
-            connection, shop.project, "soon", deadline=datetime(2026, 1, 1, tzinfo=UTC)
-        )
+        soon = batches.add_batch(connection, shop.project, "soon", deadline=datetime(2026, 1, 1, tzinfo=UTC))
         for batch in (soon, urgent):
             batches.add_pairs(connection, batch, pl.DataFrame({"query_id": ["q"], "doc_id": ["d"]}))
     order = work(shop, shop.raters[0], most=3)

@@ -61,9 +61,7 @@ class Chromium:
         self.count, self.rest, self.events = 0, b"", []
         targets = self._send("Target.getTargets")["targetInfos"]
         # parts of the browser's own window are targets too
-        target = next(
-            target_info["targetId"] for target_info in targets if target_info["type"] == "page"
-        )
+        target = next(target_info["targetId"] for target_info in targets if target_info["type"] == "page")
         attached = self._send("Target.attachToTarget", targetId=target, flatten=True)
         self.session = attached["sessionId"]
         for domain in ("Page", "Network", "Runtime", "Log"):
@@ -153,9 +151,7 @@ class Chromium:
 
     def ask(self, script):
         """The value of an expression; promises are waited for."""
-        result = self.send(
-            "Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True
-        )
+        result = self.send("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
         assert "exceptionDetails" not in result, result["exceptionDetails"]
         return result["result"].get("value")
 
@@ -187,9 +183,6 @@ class Chromium:
         self.ask(f"{axe}\n;1")
         result = self.ask("axe.run(document, {resultTypes: ['violations']})")
         return [
-            (
-                violation["id"],
-                [(node["target"], node["failureSummary"]) for node in violation["nodes"][:5]],
-            )
+            (violation["id"], [(node["target"], node["failureSummary"]) for node in violation["nodes"][:5]])
             for violation in result["violations"]
         ]

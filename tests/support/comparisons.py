@@ -24,14 +24,7 @@ def compared(delta):
     queries = queries.with_columns(**ones).sort("delta")
     row = dict.fromkeys(METRICS) | {"metric": "AP", "n": len(delta)}
     lists = pl.DataFrame(
-        {
-            "query_id": names,
-            "system": "candidate",
-            "rank": 1,
-            "doc_id": "d",
-            "grade": 1.0,
-            "moved": None,
-        },
+        {"query_id": names, "system": "candidate", "rank": 1, "doc_id": "d", "grade": 1.0, "moved": None},
         schema_overrides={"moved": pl.Int64},
     )
     empty = pl.DataFrame()

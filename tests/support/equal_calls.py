@@ -46,9 +46,7 @@ def _collection_tables():
     rows = len(query_ids)
     qrels = pl.DataFrame({**names, "grade": rng.integers(0, 4, rows)})
     runs = {
-        name: pl.DataFrame({**names, "score": rng.random(rows)}).filter(
-            pl.Series(rng.random(rows) < 0.9)
-        )
+        name: pl.DataFrame({**names, "score": rng.random(rows)}).filter(pl.Series(rng.random(rows) < 0.9))
         for name in ("old", "new", "third")
     }
     tags = pl.DataFrame(
@@ -61,10 +59,7 @@ def _collection_tables():
     ratings = pl.concat(
         [
             qrels.select(
-                "query_id",
-                "doc_id",
-                rater=pl.lit(rater),
-                grade=pl.Series(rng.integers(0, 4, rows) * 0.7),
+                "query_id", "doc_id", rater=pl.lit(rater), grade=pl.Series(rng.integers(0, 4, rows) * 0.7)
             ).filter(pl.Series(rng.random(rows) < 0.5))
             for rater in ("ann", "bob", "eve")
         ]
@@ -100,7 +95,7 @@ def _write_log(path):
         }
     ).with_columns(
         at=pl.lit(datetime(2026, 3, 2)).dt.replace_time_zone("UTC")  # noqa: DTZ001
-        + pl.duration(days=pl.Series(days), seconds=pl.Series(rng.integers(0, 80000, SEARCHES))),
+        + pl.duration(days=pl.Series(days), seconds=pl.Series(rng.integers(0, 80000, SEARCHES)))
     )
     ranks = pl.DataFrame({"rank": np.arange(1, 6, dtype=np.int32)})
     shown = searches.drop("latency_ms").join(ranks, how="cross", maintain_order="left_right")

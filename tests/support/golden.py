@@ -52,9 +52,7 @@ def batches(chosen: Iterable[Row]) -> list[Any]:
     groups: dict[tuple[str, str, str], list[Row]] = {}
     for row in chosen:
         groups.setdefault((row["convention"], row["qrels"], row["run"]), []).append(row)
-    return [
-        pytest.param(group, id=f"{name}-{group[0]['id']}") for (name, _, _), group in groups.items()
-    ]
+    return [pytest.param(group, id=f"{name}-{group[0]['id']}") for (name, _, _), group in groups.items()]
 
 
 class Call(NamedTuple):
@@ -131,10 +129,6 @@ def assert_rows(
             want, tolerance = wanted(row)
             agrees = value == pytest.approx(want, rel=0, abs=tolerance, nan_ok=True)
         if not agrees:
-            lines.append(
-                f"{row['id']} {row['convention']} {row['metric']}: {value!r}, not {row['value']}"
-            )
+            lines.append(f"{row['id']} {row['convention']} {row['metric']}: {value!r}, not {row['value']}")
     if lines:
-        pytest.fail(
-            "\n".join([f"{len(lines)} of {len(chosen)} rows differ", *lines]), pytrace=False
-        )
+        pytest.fail("\n".join([f"{len(lines)} of {len(chosen)} rows differ", *lines]), pytrace=False)

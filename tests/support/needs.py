@@ -79,16 +79,11 @@ def _ml_100k() -> bool:
 
 
 NEEDS = {
-    "axe": Need(
-        "axe-core", f"pip install --no-deps {AXE.replace('_', '-')}", _axe, fixtures=("axe",)
-    ),
+    "axe": Need("axe-core", f"pip install --no-deps {AXE.replace('_', '-')}", _axe, fixtures=("axe",)),
     "bash": Need("Bash", "apt-get install bash", _programs("bash"), fixtures=("chromium",)),
     "caddy": Need("Caddy", "apt-get install caddy", _programs("caddy")),
     "chromium": Need(
-        "Chromium",
-        "apt-get install chromium fonts-dejavu-core",
-        chromium.program,
-        fixtures=("chromium",),
+        "Chromium", "apt-get install chromium fonts-dejavu-core", chromium.program, fixtures=("chromium",)
     ),
     "delta": Need(
         "jars of Delta",
@@ -97,9 +92,7 @@ NEEDS = {
         fixtures=("delta",),
     ),
     "git": Need("Git", "apt-get install git", _programs("git")),
-    "groonga": Need(
-        "Groonga", "apt-get install groonga-bin", _programs("groonga"), fixtures=("groonga",)
-    ),
+    "groonga": Need("Groonga", "apt-get install groonga-bin", _programs("groonga"), fixtures=("groonga",)),
     "ir_datasets": Need("ir-datasets", "pip install ir-datasets", _module("ir_datasets")),
     "ir_measures": Need("ir-measures", "pip install ir-measures", _module("ir_measures")),
     "java": Need(
@@ -111,9 +104,7 @@ NEEDS = {
     "jax": Need("JAX", "make tensors", _module("jax")),
     "lenskit": Need("LensKit", "pip install lenskit", _module("lenskit")),
     "libraries": Need(
-        "libraries whose objects are read",
-        "make objects",
-        lambda: all(_module(name)() for name in LIBRARIES),
+        "libraries whose objects are read", "make objects", lambda: all(_module(name)() for name in LIBRARIES)
     ),
     "linux": Need("Linux", "run them on Linux", lambda: sys.platform == "linux"),
     "maven": Need("Maven", "apt-get install maven", _programs("mvn")),
@@ -123,27 +114,16 @@ NEEDS = {
     ),
     "nginx": Need("nginx", "apt-get install nginx-light", _programs("nginx")),
     "opensearch": Need(
-        "OpenSearch",
-        "apt-get install maven; make engines",
-        opensearch.installed,
-        fixtures=("opensearch",),
+        "OpenSearch", "apt-get install maven; make engines", opensearch.installed, fixtures=("opensearch",)
     ),
     "openssl": Need(
-        "OpenSSL",
-        "apt-get install openssl",
-        _programs("openssl"),
-        fixtures=("certificate", "certificates"),
+        "OpenSSL", "apt-get install openssl", _programs("openssl"), fixtures=("certificate", "certificates")
     ),
     "posix": Need("POSIX", "run them on Linux or macOS", lambda: os.name == "posix"),
     "postgresql": Need(
-        "PostgreSQL",
-        "apt-get install postgresql",
-        postgresql.programs,
-        fixtures=("postgresql_server",),
+        "PostgreSQL", "apt-get install postgresql", postgresql.programs, fixtures=("postgresql_server",)
     ),
-    "pyspark": Need(
-        "PySpark", "make spark", _module("pyspark"), fixtures=("spark_session", "master")
-    ),
+    "pyspark": Need("PySpark", "make spark", _module("pyspark"), fixtures=("spark_session", "master")),
     "pytrec_eval": Need("pytrec_eval", "pip install pytrec_eval", _module("pytrec_eval")),
     "ranx": Need("ranx", "pip install ranx", _module("ranx")),
     "root": Need("root", "run them as root", lambda: os.geteuid() == 0),
@@ -156,9 +136,7 @@ NEEDS = {
     "systemd": Need("systemd", "apt-get install systemd", _programs("systemd-analyze")),
     "tex": Need("TeX", "apt-get install texlive-latex-base", _programs("pdflatex")),
     "torch": Need("PyTorch", "make tensors", _module("torch")),
-    "unprivileged": Need(
-        "a user other than root", "run them as another user", lambda: os.geteuid() != 0
-    ),
+    "unprivileged": Need("a user other than root", "run them as another user", lambda: os.geteuid() != 0),
     "usearch": Need("usearch", "pip install usearch", _module("usearch")),
 }
 FIXTURES = {

@@ -96,9 +96,7 @@ def _by_secret(header, claims, secret):
     """A token that is signed by a secret, or not at all."""
     header = {**header, "alg": "HS256" if secret else "none"}
     segments = [_encoded(json.dumps(document).encode()) for document in (header, claims)]
-    signed = (
-        hmac.new(secret, ".".join(segments).encode(), hashlib.sha256).digest() if secret else b""
-    )
+    signed = hmac.new(secret, ".".join(segments).encode(), hashlib.sha256).digest() if secret else b""
     return ".".join([*segments, _encoded(signed)])
 
 

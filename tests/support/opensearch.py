@@ -43,9 +43,7 @@ class Node:
         body = {"settings": {**shards, **dict(settings)}, "mappings": {"properties": fields}}
         self.call("PUT", f"/{name}", body)
         lines = [
-            line
-            for doc_id, document in documents.items()
-            for line in ({"index": {"_id": doc_id}}, document)
+            line for doc_id, document in documents.items() for line in ({"index": {"_id": doc_id}}, document)
         ]
         text = "".join(json.dumps(line) + "\n" for line in lines)
         self.call("POST", f"/{name}/_bulk?refresh=true", text)

@@ -11,9 +11,7 @@ from rankgate.interface.cli import main
 REAL = [pytest.param(name, marks=pytest.mark.shared) for name in ("covid", "folder")]
 NAMES = ("demo", "many", *REAL, "gate", "hostile", "deltas", "grades")
 
-HARM = (
-    "<img src=x onerror=\"document.title='taken'\"></script><script>document.title='taken'</script>"
-)
+HARM = "<img src=x onerror=\"document.title='taken'\"></script><script>document.title='taken'</script>"
 TEXTS = (
     HARM,
     "'\"><svg/onload=document.title='taken'>",
@@ -41,9 +39,7 @@ def demo(folder):
     call("demo", folder / "demo")
     data = [folder / "demo" / name for name in ("qrels.txt", "old.run", "new.run")]
     options = ("--queries", folder / "demo" / "queries.tsv")
-    call(
-        "report", *data, "-m", "RR", "-m", "nDCG@10", "--gate", *options, "-o", folder / "demo.html"
-    )
+    call("report", *data, "-m", "RR", "-m", "nDCG@10", "--gate", *options, "-o", folder / "demo.html")
     other_runs = [folder / "demo" / f"{name}.run" for name in ("third", "fourth")]
     for path in other_runs:
         path.write_bytes(data[2].read_bytes())
@@ -93,9 +89,7 @@ def hostile(folder):
             for j in range(len(docs))
         ]
         (folder / name).write_text("".join(rows), encoding="utf-8")
-    titles = [
-        {"_id": doc, "title": text, "text": HARM} for doc, text in zip(docs, TEXTS, strict=True)
-    ]
+    titles = [{"_id": doc, "title": text, "text": HARM} for doc, text in zip(docs, TEXTS, strict=True)]
     (folder / "docs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in titles))
     query_texts = [{"_id": query, "text": TEXTS[i % len(TEXTS)]} for i, query in enumerate(ids)]
     (folder / "words.jsonl").write_text("".join(json.dumps(row) + "\n" for row in query_texts))

@@ -57,9 +57,7 @@ def proxied(upstream, hidden, certificate, key):
         if request.url.path in hidden:
             return PlainTextResponse("", 404)
         path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-        headers = {
-            name: value for name, value in request.headers.items() if name not in HOP_HEADERS
-        }
+        headers = {name: value for name, value in request.headers.items() if name not in HOP_HEADERS}
         # what a client says of itself is not believed
         headers |= {
             "x-forwarded-for": request.client.host,

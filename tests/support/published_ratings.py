@@ -25,12 +25,7 @@ FOUR = np.array(
 
 # Krippendorff 2011, examples A (binary) and B (letters a to e)
 BINARY = np.array([[0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]]).T
-LETTERS = np.array(
-    [
-        [1, 1, 2, 2, 4, 3, 3, 3, 5, 4, 4, 1],
-        [2, 1, 2, 2, 2, 3, 3, 3, 5, 4, 4, 4],
-    ]
-).T
+LETTERS = np.array([[1, 1, 2, 2, 4, 3, 3, 3, 5, 4, 4, 1], [2, 1, 2, 2, 2, 3, 3, 3, 5, 4, 4, 4]]).T
 
 # Wikipedia, "Fleiss' kappa": fourteen raters, ten items, five grades
 FLEISS_TABLE = np.array(

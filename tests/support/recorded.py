@@ -24,9 +24,7 @@ def run_of(shift, bad=()):
     rankings = {}
     for i, query in enumerate(QRELS):
         grades = QRELS[query]
-        scores = {
-            doc: grade * shift + (3 * i + 5 * int(doc[1:])) % 7 for doc, grade in grades.items()
-        }
+        scores = {doc: grade * shift + (3 * i + 5 * int(doc[1:])) % 7 for doc, grade in grades.items()}
         rankings[query] = {doc: -s for doc, s in scores.items()} if query in bad else scores
     return rankings
 
@@ -56,9 +54,7 @@ def evaluated(store, project, name, run, at, qrels=None, **more):
     evaluation = evaluate(graded, {name: loaded_run}, METRICS)
     per_query = values_of(evaluation)
     means = evaluation.means.row(0, named=True)
-    figures = [
-        Value(m, name, means[m], means[m] - 0.03, means[m] + 0.03, len(per_query)) for m in METRICS
-    ]
+    figures = [Value(m, name, means[m], means[m] - 0.03, means[m] + 0.03, len(per_query)) for m in METRICS]
     with store.write() as connection:
         stored_run = stored_runs.add_run(
             connection, store.blobs, project, loaded_run, name=f"{name} {at:%Y-%m-%d}"
@@ -143,9 +139,7 @@ def judged(store, project, days):
     with store.write() as connection:
         inputs = {"runs": {}}
         for name, run in pair.items():
-            stored_run = stored_runs.add_run(
-                connection, store.blobs, project, read_run(run), name=name
-            )
+            stored_run = stored_runs.add_run(connection, store.blobs, project, read_run(run), name=name)
             inputs["runs"][name] = stored_run.sha256
         for kind, result in (
             ("comparison", comparison.to_dict(lists=True)),

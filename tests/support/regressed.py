@@ -14,12 +14,7 @@ from support.recorded import BEGIN, QRELS, evaluated, run_of
 HARM = "<script>document.title='taken'</script>"
 FELL = tuple(f"q{i:02}" for i in range(2, 20))
 TEXTS = {"q02": "red bike", "q03": "東京の自転車", "q04": f"shoes {HARM}"}
-TITLES = {
-    "p0": "A red bike for children",
-    "p1": "東京都の自転車店",
-    "p2": f"Shoes {HARM}",
-    "x1": "Red paint",
-}
+TITLES = {"p0": "A red bike for children", "p1": "東京都の自転車店", "p2": f"Shoes {HARM}", "x1": "Red paint"}
 RULES = '[[rules]]\nid = "fall"\nkind = "change"\nmetric = "nDCG@10"\ndays = 100000\n'
 
 

@@ -34,12 +34,8 @@ class Visitor:
         if self.token:
             request_headers["authorization"] = f"Bearer {self.token}"
         elif self.cookies:
-            request_headers["cookie"] = "; ".join(
-                f"{name}={value}" for name, value in self.cookies.items()
-            )
-        answer = self.http.request(
-            method, self.base + path, headers=request_headers, redirect=False, **how
-        )
+            request_headers["cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        answer = self.http.request(method, self.base + path, headers=request_headers, redirect=False, **how)
         for cookie in answer.headers.getlist("set-cookie"):
             name, value = cookie.split(";")[0].split("=", 1)
             self.cookies[name] = value
@@ -137,9 +133,7 @@ def started(store, *words, first=True, port=0):
         Path(log.name).open("ab") as log_output,
     ):
         environment = {**os.environ, "TMPDIR": folder}
-        process = subprocess.Popen(
-            [*command, str(port), *words], stderr=log_output, env=environment
-        )
+        process = subprocess.Popen([*command, str(port), *words], stderr=log_output, env=environment)
         process.stderr = log
         try:
             address = re.search(r"at (\S+)", _line(process))[1]

@@ -19,16 +19,9 @@ def shuffle_unordered(seed):
 
     for owner in (pl.Expr, pl.Series):
         owner.unique = _with_order(owner.unique, shuffled)
-    pl.LazyFrame.unique = _with_order(
-        pl.LazyFrame.unique, lambda frame: frame.select(shuffled(pl.all()))
-    )
+    pl.LazyFrame.unique = _with_order(pl.LazyFrame.unique, lambda frame: frame.select(shuffled(pl.all())))
 
-    group_by, join, agg, head = (
-        pl.LazyFrame.group_by,
-        pl.LazyFrame.join,
-        LazyGroupBy.agg,
-        LazyGroupBy.head,
-    )
+    group_by, join, agg, head = (pl.LazyFrame.group_by, pl.LazyFrame.join, LazyGroupBy.agg, LazyGroupBy.head)
 
     def ordered_group_by(self, *by, maintain_order=False, **named_by):
         groups = group_by(self, *by, maintain_order=maintain_order, **named_by)

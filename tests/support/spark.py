@@ -21,9 +21,7 @@ def delta_settings():
     The jars are searched in the folder RANKGATE_DELTA_JARS, and in `CACHES`.
     """
     release = ".".join(version("pyspark").split(".")[:2])
-    folders = [
-        Path(path).expanduser() for path in (os.environ.get("RANKGATE_DELTA_JARS"), *CACHES) if path
-    ]
+    folders = [Path(path).expanduser() for path in (os.environ.get("RANKGATE_DELTA_JARS"), *CACHES) if path]
     for folder in folders:
         jars = [
             max(folder.rglob(f"*{name}-{release}.*.jar"), default=None)

@@ -50,9 +50,7 @@ def cluster(folder):
         for i in range(2):
             room = ("--cores", "1", "--memory", "1g", "--webui-port", "0")
             worker_options = ("--work-dir", f"{folder}/worker-{i}")
-            running.append(
-                started("worker.Worker", f"127.0.0.{i + 1}", *room, *worker_options, url)
-            )
+            running.append(started("worker.Worker", f"127.0.0.{i + 1}", *room, *worker_options, url))
         yield url
     finally:
         for process in reversed(running):

@@ -22,9 +22,7 @@ def address_of(store):
 def opened(url, blobs):
     """A copy of a store, with its own place of blobs."""
     with Store.open(url) as store, store.write() as connection:
-        connection.execute(
-            sa.update(settings).where(settings.c.name == "blobs").values(value=blobs)
-        )
+        connection.execute(sa.update(settings).where(settings.c.name == "blobs").values(value=blobs))
     return Store.open(url)
 
 
@@ -50,10 +48,7 @@ def new_database(postgresql_server):
 
         @contextmanager
         def copied(name, blobs):
-            with (
-                postgresql_server.database(name, template=EMPTY) as copy,
-                opened(copy, blobs) as store,
-            ):
+            with postgresql_server.database(name, template=EMPTY) as copy, opened(copy, blobs) as store:
                 yield store
 
         yield copied

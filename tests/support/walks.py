@@ -82,9 +82,7 @@ def _experiment() -> Callable[[], None]:
     arms, spending = ("old", "new"), (0, 3, 5, 8, 2)
     rows = [f"u{i},{arms[i % 2]},{spending[i % 5] + i % 3 * (i % 2)}" for i in range(400)]
     Path("users.csv").write_text("\n".join(["user,arm,spend", *rows, ""]))
-    return _command(
-        "online", "ab", "users.csv", "--variant", "arm", "--unit", "user", "-m", "spend"
-    )
+    return _command("online", "ab", "users.csv", "--variant", "arm", "--unit", "user", "-m", "spend")
 
 
 def _rating(recorder: _Recorder) -> None:
@@ -147,9 +145,7 @@ def _parts_of_guide() -> tuple[str, str, str]:
 
 def listed_files() -> dict[str, set[str]]:
     """The files of each walk in the section of ``CONTRIBUTING.md``."""
-    blocks = {
-        block.partition(" (")[0].strip(): block for block in _parts_of_guide()[1].split("\n**")
-    }
+    blocks = {block.partition(" (")[0].strip(): block for block in _parts_of_guide()[1].split("\n**")}
     return {walk: _files_of_block(blocks.get(f"{title}**", "")) for walk, title in WALKS.items()}
 
 

@@ -50,9 +50,7 @@ class Buttons:
 
     def press(self, button, path, /, **values):
         """Send the form of a route."""
-        values = {
-            key: value if isinstance(value, tuple) else str(value) for key, value in values.items()
-        }
+        values = {key: value if isinstance(value, tuple) else str(value) for key, value in values.items()}
         answer = self.root.send(path, "/account", **values)
         assert answer.status in {200, 303}, (button, answer.data.decode()[-900:])
         self.pressed.add(button)
@@ -107,15 +105,7 @@ class Buttons:
 
     def batches(self):
         texts = {"queries": file(QUERIES), "documents": file(DOCUMENTS), "gold": file(GOLD)}
-        self.press(
-            "batch-add",
-            f"{PATH}/batches",
-            name="first",
-            pool=file(POOL),
-            strategy=2,
-            open=1,
-            **texts,
-        )
+        self.press("batch-add", f"{PATH}/batches", name="first", pool=file(POOL), strategy=2, open=1, **texts)
         self.press(
             "batch-add",
             f"{PATH}/batches",

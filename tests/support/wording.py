@@ -29,12 +29,7 @@ WRITE = os.environ.get("RANKGATE_WORDING") == "write"
 PYTHON = ".".join(platform.python_version_tuple()[:2])
 
 _VOLATILE = [
-    (
-        re.compile(
-            r"[^\s'\"]*/pytest-of-[^/]+/pytest-\d+/(popen-gw\d+/)?[^/\s'\"]+?(?=[/:\s'\",;]|$)"
-        ),
-        "TMP",
-    ),
+    (re.compile(r"[^\s'\"]*/pytest-of-[^/]+/pytest-\d+/(popen-gw\d+/)?[^/\s'\"]+?(?=[/:\s'\",;]|$)"), "TMP"),
     (re.compile(re.escape(str(Path(__file__).resolve().parents[3] / "shared"))), "SHARED"),
     (re.compile(re.escape(str(Path(__file__).resolve().parents[2]))), "ROOT"),
     (re.compile(r"0x[0-9a-f]{6,}"), "ADDRESS"),
@@ -58,11 +53,7 @@ def refused(kind: type[Exception]) -> Iterator[pytest.ExceptionInfo[Any]]:
 
 @contextmanager
 def raises(
-    code: str,
-    kind: type[Exception] = RankgateError,
-    *,
-    line: int | None = None,
-    source: str | None = None,
+    code: str, kind: type[Exception] = RankgateError, *, line: int | None = None, source: str | None = None
 ) -> Iterator[pytest.ExceptionInfo[Any]]:
     """Expect an error of rankgate with this code; its message is in the file of words.
 
@@ -102,9 +93,7 @@ def assert_wording(message: str) -> None:
     messages = _messages.get(test, [])
     if turn >= len(messages) or messages[turn] != message:
         stored_message = messages[turn] if turn < len(messages) else "nothing"
-        pytest.fail(
-            f"reworded? then say: make wording\n- {stored_message}\n+ {message}", pytrace=False
-        )
+        pytest.fail(f"reworded? then say: make wording\n- {stored_message}\n+ {message}", pytrace=False)
 
 
 @pytest.hookimpl(optionalhook=True)

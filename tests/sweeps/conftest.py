@@ -24,8 +24,7 @@ def shop(tmp_path):
     with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as shop, shop:
         for table, tokenizer in (("plain", "unicode61"), ("stems", "porter unicode61")):
             shop.execute(
-                f"CREATE VIRTUAL TABLE {table} USING fts5(id UNINDEXED, title, body, "
-                f"tokenize='{tokenizer}')"
+                f"CREATE VIRTUAL TABLE {table} USING fts5(id UNINDEXED, title, body, tokenize='{tokenizer}')"
             )
             rows = [(f"d{i}", titles[i], bodies[i]) for i in range(80)]
             shop.executemany(f"INSERT INTO {table} VALUES (?, ?, ?)", rows)  # noqa: S608

@@ -97,9 +97,7 @@ def test_the_interval_covers_the_gain_of_the_chosen_setting(shape, n):
 def grid(*sizes):
     places = np.array(list(np.ndindex(*sizes)))
     dials = tuple(Dial(f"d{i}", tuple(range(size))) for i, size in enumerate(sizes))
-    points = [
-        dict(zip((dial.name for dial in dials), map(int, row), strict=True)) for row in places
-    ]
+    points = [dict(zip((dial.name for dial in dials), map(int, row), strict=True)) for row in places]
     return dials, points, places
 
 
@@ -107,9 +105,7 @@ def test_importance_of_additive_dials_is_their_share_of_variance():
     dials, points, levels = grid(3, 4, 2)
     first_effect, second_effect = np.array([0.0, 1.0, 5.0]), np.array([0.0, 2.0, 2.0, 4.0])
     means = first_effect[levels[:, 0]] + second_effect[levels[:, 1]]
-    shares = {
-        importance.dials: importance.share for importance in importances(dials, points, means)
-    }
+    shares = {importance.dials: importance.share for importance in importances(dials, points, means)}
     total = first_effect.var() + second_effect.var()
     assert shares["d0",] == pytest.approx(first_effect.var() / total)
     assert shares["d1",] == pytest.approx(second_effect.var() / total)
@@ -121,9 +117,7 @@ def test_importance_of_additive_dials_is_their_share_of_variance():
 def test_importance_of_an_interaction_is_of_the_pair():
     dials, points, levels = grid(2, 2)
     means = np.where(levels[:, 0] == levels[:, 1], 1.0, 0.0)
-    shares = {
-        importance.dials: importance.share for importance in importances(dials, points, means)
-    }
+    shares = {importance.dials: importance.share for importance in importances(dials, points, means)}
     assert shares["d0", "d1"] == pytest.approx(1)
     assert shares["d0",] == shares["d1",] == pytest.approx(0)
 
@@ -150,12 +144,7 @@ def test_importance_of_many_values_is_by_parts_of_the_range():
     chance = np.random.default_rng(4)
     values = chance.uniform(0, 1, 120)
     dials = (Dial("a", low=0, high=1), Dial("b", low=0, high=1))
-    points = [
-        {"a": float(a), "b": float(b)}
-        for a, b in zip(values, chance.uniform(0, 1, 120), strict=True)
-    ]
-    shares = {
-        importance.dials: importance.share for importance in importances(dials, points, values)
-    }
+    points = [{"a": float(a), "b": float(b)} for a, b in zip(values, chance.uniform(0, 1, 120), strict=True)]
+    shares = {importance.dials: importance.share for importance in importances(dials, points, values)}
     assert shares["a",] > 0.9
     assert shares["b",] < 0.2

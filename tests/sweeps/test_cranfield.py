@@ -45,8 +45,8 @@ def cranfield(shared, thorough, tmp_path):
     with closing(sqlite3.connect(tmp_path / "cran.sqlite")) as database, database:
         for table, tokenizer in TOKENIZERS.items():
             database.execute(
-                f"CREATE VIRTUAL TABLE {table} USING "
-                f"fts5(id UNINDEXED, title, author, body, tokenize='{tokenizer}')"
+                f"CREATE VIRTUAL TABLE {table} USING fts5(id UNINDEXED, title, author, body, "
+                f"tokenize='{tokenizer}')"
             )
             database.executemany(f"INSERT INTO {table} VALUES (?, ?, ?, ?)", rows)  # noqa: S608
     lines = (folder / "queries.renumbered.tsv").read_text().splitlines()
@@ -74,9 +74,7 @@ def test_the_chosen_setting_stems_and_its_gain_is_honest(cranfield, thorough):
     assert len(result.points) == (72 if thorough else 4)
     assert result.queries == 225
     empty = [point.parameters for point in result.points if point.state == "empty"]
-    assert all(
-        (parameters["table"], parameters["match"]) == ("trigrams", "and") for parameters in empty
-    )
+    assert all((parameters["table"], parameters["match"]) == ("trigrams", "and") for parameters in empty)
     setting = result.chosen
     assert (setting.parameters["table"], setting.parameters["title"]) == ("stems", 4)
     assert setting.metrics["nDCG@10"].mean == pytest.approx(0.3699, abs=5e-4)

@@ -34,12 +34,7 @@ class Engine:
         clock = SimpleNamespace(perf_counter=lambda: self.now)
         monkeypatch.setattr(query_sender, "time", clock)
         plan = {
-            "sweep": {
-                "engine": declared(self),
-                "queries": QUERIES,
-                "qrels": QRELS,
-                "metrics": ["RR"],
-            },
+            "sweep": {"engine": declared(self), "queries": QUERIES, "qrels": QRELS, "metrics": ["RR"]},
             "dials": {"quality": list(dials)},
             "baseline": {"quality": dials[0]},
         }
@@ -54,9 +49,7 @@ def declared(engine):
 
     configuration = configuration_of(search)
     quality_engine = replace(configuration.engine, parameters={"quality": 4})
-    return replace(
-        configuration, engine=quality_engine, pace=replace(configuration.pace, concurrency=1)
-    )
+    return replace(configuration, engine=quality_engine, pace=replace(configuration.pace, concurrency=1))
 
 
 def qualities(result):

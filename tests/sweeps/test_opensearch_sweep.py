@@ -90,9 +90,7 @@ def test_each_point_has_its_own_k1_and_b_and_the_index_is_as_before(node, docume
 
 
 def test_an_index_that_cannot_be_set_up_is_opened_again(node, shop):
-    (shop / "sweep.toml").write_text(
-        SWEEP.replace("b = [0, 0.75]", "b = [7]").replace("[0.4, 1.2]", "[1.2]")
-    )
+    (shop / "sweep.toml").write_text(SWEEP.replace("b = [0, 0.75]", "b = [7]").replace("[0.4, 1.2]", "[1.2]"))
     result = rankgate.sweep(shop / "sweep.toml")
     assert [point.state for point in result.points] == ["ok", "failed"]
     assert "HTTP 400" in result.points[1].problem

@@ -40,9 +40,7 @@ def test_a_dictionary_is_set_up_and_dropped(postgresql_server, tmp_path, monkeyp
     (tmp_path / "pg.tsv").write_text("q1\tshoe\nq2\thats\nq3\tred\n")
     (tmp_path / "pg.txt").write_text("q1 0 d1 1\nq1 0 d2 1\nq2 0 d3 1\nq2 0 d4 1\nq3 0 d1 1\n")
     dsn = f"host={postgresql_server.folder} user=shop dbname=postgres password=${{PG_PASSWORD}}"
-    (tmp_path / "pg.toml").write_text(
-        f'[engine]\nkind = "postgresql"\ndsn = "{dsn}"\nsql = """{SEARCH}"""\n'
-    )
+    (tmp_path / "pg.toml").write_text(f'[engine]\nkind = "postgresql"\ndsn = "{dsn}"\nsql = """{SEARCH}"""\n')
     with postgresql_server.connect(autocommit=True) as session:
         session.execute("CREATE TABLE swept_texts (id text, body text)")
         for row in TEXTS.items():

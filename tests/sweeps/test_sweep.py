@@ -31,18 +31,14 @@ def test_every_point_has_the_figures_of_its_own_snapshot(plan, shop):
         weight, table = point.parameters["title"], point.parameters["table"]
         text = (shop / "engine.toml").read_text().replace('"plain"', f'"{table}"')
         (shop / "own.toml").write_text(text)
-        run = rankgate.snapshot(
-            shop / "own.toml", shop / "queries.tsv", parameters={"title": weight}
-        )
+        run = rankgate.snapshot(shop / "own.toml", shop / "queries.tsv", parameters={"title": weight})
         means = rankgate.evaluate(shop / "qrels.txt", run.run, ["nDCG@10", "RR"]).runs[0].means
         for metric, mean in means.items():
             assert point.metrics[metric].mean == pytest.approx(mean)
             assert point.metrics[metric].low < mean < point.metrics[metric].high
         assert set(point.latency) >= {"p50", "p95"}
         saved_rows = rankgate.read_run(shop / "sweep.points" / point.run).table
-        assert saved_rows.sort("query_id", "doc_id").equals(
-            run.run.table.sort("query_id", "doc_id")
-        )
+        assert saved_rows.sort("query_id", "doc_id").equals(run.run.table.sort("query_id", "doc_id"))
     means = [point.metrics["nDCG@10"].mean for point in result.points]
     assert result.choice.place == int(np.argmax(means))
     gain = max(means) - means[0]
@@ -100,15 +96,7 @@ def test_the_result_round_trips_and_reports(plan, shop, tmp_path):
 def test_a_killed_sweep_goes_on_and_equals_one_that_was_not(plan, tmp_path):
     file = plan(DIALS.replace("[0.5, 1, 4]", "[0.5, 1, 2, 4]"))
     uninterrupted = rankgate.sweep(file, folder=tmp_path / "whole")
-    command = [
-        sys.executable,
-        "-m",
-        "rankgate",
-        "sweep",
-        str(file),
-        "--folder",
-        str(tmp_path / "cut"),
-    ]
+    command = [sys.executable, "-m", "rankgate", "sweep", str(file), "--folder", str(tmp_path / "cut")]
     chance = random.Random(5)
     for _ in range(3):
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -146,9 +134,7 @@ def test_a_point_without_any_result_is_named_and_is_not_asked_again(plan, shop):
 
 
 def test_without_any_figures_nothing_is_chosen(plan):
-    result = rankgate.sweep(
-        plan('[dials]\ntable = ["late", "later"]\n[baseline]\ntable = "gone"\n')
-    )
+    result = rankgate.sweep(plan('[dials]\ntable = ["late", "later"]\n[baseline]\ntable = "gone"\n'))
     assert [point.state for point in result.points] == ["failed"] * 3
     assert result.choice is None
     assert result.chosen is None
@@ -294,10 +280,7 @@ def test_a_fusion_is_swept(shop, plan):
     runs = {}
     for name, weight in (("a", 0.1), ("b", 10)):
         runs[name] = rankgate.snapshot(
-            shop / "engine.toml",
-            shop / "queries.tsv",
-            shop / f"{name}.run",
-            parameters={"title": weight},
+            shop / "engine.toml", shop / "queries.tsv", shop / f"{name}.run", parameters={"title": weight}
         )
     text = """[sweep]
 qrels = "qrels.txt"
@@ -328,13 +311,10 @@ b = 1
     assert result.front == ()
     methods = text.replace('parameters = {k = "{{k}}"}\n', "").replace("k = 60\n", "")
     methods = methods.replace(
-        "k = {low = 1, high = 100, steps = 4, log = true, integer = true}",
-        'method = ["rrf", "borda", "isr"]',
+        "k = {low = 1, high = 100, steps = 4, log = true, integer = true}", 'method = ["rrf", "borda", "isr"]'
     )
     result = rankgate.sweep(plan(methods, ""))
-    assert {point.state for point in result.points if point.parameters["method"] == "isr"} == {
-        "failed"
-    }
+    assert {point.state for point in result.points if point.parameters["method"] == "isr"} == {"failed"}
 
 
 def test_a_command_is_swept(shop, plan):

@@ -35,9 +35,7 @@ rankgate.evaluate(3, RUN)  # type: ignore[arg-type]
 rankgate.evalute(JUDGMENTS, RUN)  # type: ignore[attr-defined]
 rankgate.online.doctr("log.ndjson")  # type: ignore[attr-defined]
 
-comparison = rankgate.compare(
-    "qrels.txt", "old.run", ["a.run", "b.run"], test=Test(correction="holm")
-)
+comparison = rankgate.compare("qrels.txt", "old.run", ["a.run", "b.run"], test=Test(correction="holm"))
 assert_type(comparison, rankgate.Comparisons)
 assert_type(comparison.kind, str)
 rankgate.compare("qrels.txt", "a.run", "b.run", test=Test(interval="guess"))  # type: ignore[arg-type]

@@ -25,11 +25,6 @@ def test_mypy_finds_every_planted_error_and_no_other():
     """A comment that ignores an error is an error if there is nothing to ignore (``strict``)."""
     from mypy import api
 
-    config = [
-        "--config-file",
-        str(ROOT / "pyproject.toml"),
-        "--cache-dir",
-        str(ROOT / ".mypy_cache"),
-    ]
+    config = ["--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(ROOT / ".mypy_cache")]
     out, err, code = api.run([*config, str(HERE / "public.py")])
     assert (code, err) == (0, ""), out

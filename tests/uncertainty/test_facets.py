@@ -21,10 +21,7 @@ def test_two_facets_are_those_of_systems_queries_and_judges():
 
 def test_a_value_without_repetition_has_the_error_of_its_mean():
     values = np.repeat(RNG.normal(0, 1, 25)[:, None], 3, axis=1)
-    estimate, interval = (
-        facets(values),
-        stats.ttest_1samp(values[:, 0], 0).confidence_interval(0.95),
-    )
+    estimate, interval = (facets(values), stats.ttest_1samp(values[:, 0], 0).confidence_interval(0.95))
     assert estimate.error == pytest.approx(stats.sem(values[:, 0]))
     assert estimate.ends(0.95) == pytest.approx((interval.low, interval.high))
 
@@ -39,9 +36,7 @@ def test_components_are_what_was_put_in():
         )
         estimate = facets(values)
         shares.append(estimate.shares)
-    truth = [
-        sd.get(effect, 0) ** 2 / np.prod([sizes[i] for i in effect]) for effect in estimate.effects
-    ]
+    truth = [sd.get(effect, 0) ** 2 / np.prod([sizes[i] for i in effect]) for effect in estimate.effects]
     assert np.mean(shares, axis=0) == pytest.approx(truth, rel=0.15, abs=0.0015)
 
 
@@ -61,9 +56,7 @@ def test_without_repetition_the_leaning_ends_are_the_guarded_ones():
     losses = np.where(np.arange(60) % 15 == 0, -0.7, 0.0) + RNG.normal(0, 0.05, 60)
     values = np.repeat(losses[:, None], 3, axis=1)
     guarded, estimate = guarded_interval(losses), facets(values)
-    assert skewed_interval_ends(values, estimate) == pytest.approx(
-        (guarded.low[0], guarded.high[0])
-    )
+    assert skewed_interval_ends(values, estimate) == pytest.approx((guarded.low[0], guarded.high[0]))
     assert skewed_interval_ends(values, estimate)[0] < estimate.ends()[0]
 
 
@@ -76,6 +69,4 @@ def test_what_biases_have_in_common_adds_to_the_variance():
         estimate = facets(np.repeat(biases[None], 4, axis=0))
         error_variances.append(estimate.error**2)
         added_variances.append(estimate.correlated([1], rho))
-    assert np.mean(error_variances) + np.mean(added_variances) == pytest.approx(
-        (1 + 4 * rho) / 5, rel=0.1
-    )
+    assert np.mean(error_variances) + np.mean(added_variances) == pytest.approx((1 + 4 * rho) / 5, rel=0.1)

@@ -143,9 +143,7 @@ def test_at_the_command_line(run, tmp_path, monkeypatch):
         lines = [f"{q} 0 {d} {grade}\n" for q, docs in qrels.items() for d, grade in docs.items()]
         (tmp_path / name).write_text("".join(lines))
     for name, scores in (("old.run", OLD[0]), ("new.run", NEW[0])):
-        lines = [
-            f"{q} Q0 {d} 1 {score} x\n" for q, docs in scores.items() for d, score in docs.items()
-        ]
+        lines = [f"{q} Q0 {d} 1 {score} x\n" for q, docs in scores.items() for d, score in docs.items()]
         (tmp_path / name).write_text("".join(lines))
     runs = ("--baseline", "old.run", "--candidate", "new.run", "-m", "P@5")
     result = run("total-error", "judge:ann=ann.qrels", "judge:bob=bob.qrels", *runs)

@@ -29,15 +29,11 @@ def _first(run, k):
 
 
 def test_tenths_are_counted_by_hand():
-    result = bin_predictions(
-        np.array([0.0, 0.05, 0.5, 0.55, 0.59, 1.0]), np.array([0.0, 1, 1, 0, 1, 1])
-    )
+    result = bin_predictions(np.array([0.0, 0.05, 0.5, 0.55, 0.59, 1.0]), np.array([0.0, 1, 1, 0, 1, 1]))
     assert result.select("low", "high", "n").rows() == [(0, 0.1, 2), (0.5, 0.6, 3), (0.9, 1.0, 1)]
     assert result["predicted"].to_list() == pytest.approx([0.025, 1.64 / 3, 1.0])
     assert result["measured"].to_list() == pytest.approx([1 / 2, 2 / 3, 1])
-    assert all(
-        row["measured_low"] <= row["measured"] <= row["measured_high"] for row in result.to_dicts()
-    )
+    assert all(row["measured_low"] <= row["measured"] <= row["measured_high"] for row in result.to_dicts())
 
 
 def test_brier_by_hand():

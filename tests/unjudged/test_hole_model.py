@@ -124,9 +124,9 @@ def test_intervals_of_draws_hold_the_truth():
     covered = []
     for seed in range(12):
         full_qrels, available_qrels, baseline, candidate = partly_judged([8, seed])
-        row = rankgate.holes(
-            available_qrels, baseline, candidate, ["nDCG@10"], draws=200
-        ).metrics.row(0, named=True)
+        row = rankgate.holes(available_qrels, baseline, candidate, ["nDCG@10"], draws=200).metrics.row(
+            0, named=True
+        )
         truth = rankgate.compare(full_qrels, baseline, candidate, ["nDCG@10"]).metrics["delta"][0]
         covered.append(row["low"] <= truth <= row["high"])
         assert row["worst"] <= row["low"] <= row["expected"] <= row["high"] <= row["best"]
@@ -138,10 +138,7 @@ def test_a_known_selection_takes_all_draws():
     _, available_qrels, baseline, candidate = partly_judged(5)
     row, half = (
         rankgate.holes(
-            rankgate.Collection(available_qrels, selection=selection),
-            baseline,
-            candidate,
-            ["nDCG@10"],
+            rankgate.Collection(available_qrels, selection=selection), baseline, candidate, ["nDCG@10"]
         ).metrics.row(0, named=True)
         for selection in ("pooled", "unknown")
     )
@@ -153,9 +150,9 @@ def test_a_known_selection_takes_all_draws():
 def test_holes_know_the_direction_of_a_metric():
     """RBPResid falls with every document that is judged: less is better, so all judged is best."""
     _, available_qrels, baseline, candidate = partly_judged(9)
-    row = rankgate.holes(
-        available_qrels, baseline, candidate, ["RBPResid@10"], "ir_measures"
-    ).metrics.row(0, named=True)
+    row = rankgate.holes(available_qrels, baseline, candidate, ["RBPResid@10"], "ir_measures").metrics.row(
+        0, named=True
+    )
     assert row["worst"] >= row["high"] >= row["low"] >= row["best"]
 
 

@@ -58,9 +58,7 @@ def test_values_are_those_of_judgments_with_these_grades(convention, seed):
             expected = result.values.filter(pl.col("query_id").is_in(queries))
             for metric_index, metric in enumerate(METRICS):
                 row = dict(
-                    expected.filter(pl.col("metric") == metric)
-                    .select("query_id", "value")
-                    .iter_rows()
+                    expected.filter(pl.col("metric") == metric).select("query_id", "value").iter_rows()
                 )
                 expected_values = [row.get(query) or 0.0 for query in queries]
                 assert values[system, metric_index, :, number].tolist() == expected_values
@@ -71,9 +69,7 @@ def test_no_hole_gives_no_query():
     scorer = Scorer.from_metrics(qrels, METRICS, "trec", depth=5)
     systems = [scorer.scored(read_run({"q": {"a": 2.0, "b": 1.0}}, name)) for name in "ab"]
     table = model_holes(*systems).table
-    assert HypotheticalScorer.from_systems(scorer, *systems).values(
-        table, np.zeros((0, 4))
-    ).shape == (
+    assert HypotheticalScorer.from_systems(scorer, *systems).values(table, np.zeros((0, 4))).shape == (
         2,
         3,
         0,
@@ -84,9 +80,7 @@ def test_no_hole_gives_no_query():
 def test_figures_of_a_slice_are_those_of_its_queries_alone():
     qrels, runs = collection(3)
     tags = {query: "even" if int(query[1]) % 2 == 0 else "odd" for query in qrels}
-    table = pl.DataFrame(
-        {"query_id": list(tags), "parity": list(tags.values()), "text": list(tags)}
-    )
+    table = pl.DataFrame({"query_id": list(tags), "parity": list(tags.values()), "text": list(tags)})
     shop = Collection(qrels, tags=table)
     slices = holes(shop, *runs, METRICS, depth=5).slices
     assert slices["tag"].unique().to_list() == ["parity"]  # a text is no slice

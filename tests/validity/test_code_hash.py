@@ -103,17 +103,13 @@ def test_what_changes_no_result_does_not_change_the_hash(what, code, tmp_path):
     study, ends = SAME[what]
     if what == "function's name":
         ends = ("lower(", "ends_of(")
-    assert digest(code, tmp_path, changed(STUDY, study), changed(ENDS, ends)) == digest(
-        code, tmp_path
-    )
+    assert digest(code, tmp_path, changed(STUDY, study), changed(ENDS, ends)) == digest(code, tmp_path)
 
 
 @pytest.mark.parametrize("what", OTHER)
 def test_what_changes_results_changes_the_hash(what, code, tmp_path):
     study, ends = OTHER[what]
-    assert digest(code, tmp_path, changed(STUDY, study), changed(ENDS, ends)) != digest(
-        code, tmp_path
-    )
+    assert digest(code, tmp_path, changed(STUDY, study), changed(ENDS, ends)) != digest(code, tmp_path)
 
 
 def test_the_name_of_a_module_in_a_string_changes_no_hash(code, tmp_path):

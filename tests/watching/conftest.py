@@ -31,9 +31,7 @@ class History:
     def add(self, *values, system="new", qrels="q", verdict=None, better=True, **more):
         for value in values:
             figures = tuple(
-                Value(
-                    metric, name, number, number - 0.05, number + 0.05, 50, higher_is_better=better
-                )
+                Value(metric, name, number, number - 0.05, number + 0.05, 50, higher_is_better=better)
                 for metric, name, number in [("nDCG@10", system, value)]
             )
             record = NewRecord(

@@ -57,9 +57,7 @@ def test_each_system_has_its_own_alert(history):
     history.add(0.2, system="new")
     assert changes(history) == [("low", "new", "fail", "again")]
     with history.store.read() as connection:  # the series of "old" is no longer looked at
-        states = {
-            alert.system: alert.state for alert in alerts.list_alerts(connection, history.project)
-        }
+        states = {alert.system: alert.state for alert in alerts.list_alerts(connection, history.project)}
     assert states == {"old": "resolved", "new": "open"}
 
 
@@ -71,18 +69,14 @@ def test_rules_count_points_in_a_row_and_intervals(history):
         ("sure", "pass"),
     ]
     history.add(0.44)
-    assert [(name, status) for name, _, status, _ in changes(history)] == [
-        ("low", "fail"),
-        ("sure", "fail"),
-    ]
+    assert [(name, status) for name, _, status, _ in changes(history)] == [("low", "fail"), ("sure", "fail")]
 
 
 @pytest.mark.parametrize("better", [True, False])
 def test_a_fall_is_measured_against_comparable_evaluations(history, better):
     sign = 1 if better else -1
     history.rules(
-        '[[rules]]\nid = "fall"\nkind = "relative"\nmetric = "nDCG@10"\nmargin = 0.1\n'
-        "window = 3\nleast = 2\n"
+        '[[rules]]\nid = "fall"\nkind = "relative"\nmetric = "nDCG@10"\nmargin = 0.1\nwindow = 3\nleast = 2\n'
     )
     history.add(sign * 0.9, sign * 0.5, better=better)
     assert changes(history)[0][2] == "inconclusive"

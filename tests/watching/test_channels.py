@@ -155,9 +155,7 @@ def test_public_and_allowed_addresses_are_reached(monkeypatch):
         alert_channels.read_allowed_networks()
 
 
-@pytest.mark.parametrize(
-    "host", ["localhost", "127.0.0.1", "[::1]", "2130706433", "0x7f000001", "127.1"]
-)
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]", "2130706433", "0x7f000001", "127.1"])
 def test_names_of_this_machine_are_refused_in_every_spelling(host):
     with hook() as server:
         with raises("private-address"):
@@ -197,16 +195,12 @@ def test_tls_checks_the_name_although_it_connects_to_an_address(monkeypatch, cer
     )
     with hook(certificate) as server:
         with raises("webhook-failed"):  # nobody vouches for it
-            alert_channels.post_webhook(
-                channel(server, "hooks.example.test", "https"), TEST, LOOPBACK
-            )
+            alert_channels.post_webhook(channel(server, "hooks.example.test", "https"), TEST, LOOPBACK)
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
         alert_channels.post_webhook(channel(server, "hooks.example.test", "https"), TEST, LOOPBACK)
         assert len(server.got) == 1
         with raises("webhook-failed"):  # its certificate is of another name
-            alert_channels.post_webhook(
-                channel(server, "other.example.test", "https"), TEST, LOOPBACK
-            )
+            alert_channels.post_webhook(channel(server, "other.example.test", "https"), TEST, LOOPBACK)
 
 
 def test_messages_are_sent_and_tried_again(history, monkeypatch):
@@ -274,12 +268,7 @@ def test_mail_is_handed_over(certificate, tls, monkeypatch):
     if tls == "tls":
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
     with mailbox(certificate, tls) as (box, port):
-        signed = {
-            "HOST": "localhost",
-            "FROM": "rankgate@example.org",
-            "PORT": str(port),
-            "TLS": tls,
-        }
+        signed = {"HOST": "localhost", "FROM": "rankgate@example.org", "PORT": str(port), "TLS": tls}
         if tls != "none":
             signed |= {"USER": "rank", "PASSWORD": "gate", "CA": str(certificate[0])}
         for name, value in signed.items():

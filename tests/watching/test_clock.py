@@ -25,8 +25,7 @@ STEP = timedelta(minutes=15)
 """Every clock change of the year falls on such a minute."""
 
 MOMENTS = [
-    datetime(YEAR, 1, 1, tzinfo=UTC) + quarter * STEP
-    for quarter in range(int(timedelta(days=366) / STEP))
+    datetime(YEAR, 1, 1, tzinfo=UTC) + quarter * STEP for quarter in range(int(timedelta(days=366) / STEP))
 ]
 DAY = int(timedelta(days=1) / STEP)
 CLOCK = [MOMENTS[0].replace(tzinfo=None) + i * STEP for i in range(-DAY, len(MOMENTS) + DAY)]
@@ -79,11 +78,7 @@ def test_the_clock_of_a_zone_is_that_of_python(zones):
 
 def due(schedule, zone, begin, end):
     """The moments of a schedule from one moment to another."""
-    moments, moment, due_moments = (
-        parse_schedule(schedule, zone.key),
-        begin - timedelta(microseconds=1),
-        [],
-    )
+    moments, moment, due_moments = (parse_schedule(schedule, zone.key), begin - timedelta(microseconds=1), [])
     while (moment := moments.next_after(moment)) is not None and moment < end:
         due_moments.append(moment)
     return due_moments
@@ -131,9 +126,7 @@ def test_every_time_of_the_days_around_a_change_is_due_once_in_all_zones(zones):
                 at_time = time(*divmod(quarter * 15, 60))
                 first = [
                     next(
-                        moment
-                        for moment, clock in adjacent_clocks
-                        if clock >= datetime.combine(day, at_time)
+                        moment for moment, clock in adjacent_clocks if clock >= datetime.combine(day, at_time)
                     )
                     for day in days
                 ]
@@ -239,9 +232,7 @@ def test_what_waits_for_a_moment_of_a_wrong_clock_is_taken_up(history):
         set_jobs(connection, history.project, read_jobs(JOB))
         job = scheduled_jobs.get_job(connection, history.project, "nightly")
         scheduled_jobs.plan_run(connection, job.id, now())
-        assert scheduled_jobs.take_run(
-            connection, "gone:1", lease=timedelta(minutes=2), moment=now() + wrong
-        )
+        assert scheduled_jobs.take_run(connection, "gone:1", lease=timedelta(minutes=2), moment=now() + wrong)
         assert scheduled_jobs.take_run(connection, "new:2", lease=timedelta(minutes=2))
         assert scheduled_jobs.take_run(connection, "other:3", lease=timedelta(minutes=2)) is None
         fired = alerts.fire_alert(

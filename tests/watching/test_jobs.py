@@ -118,23 +118,12 @@ def test_every_kind_gives_commands_that_the_program_has():
     two_runs = {"judgments": "gold", "baseline": "a", "candidate": "b"}
     engine = {"engine": "shop", "judgments": "gold", "metrics": ["P@5"], "depth": 5, "rate": 0.5}
     values_by_kind = {
-        "evaluate": {
-            "judgments": "gold",
-            "runs": ["a", "b"],
-            "metrics": ["nDCG@10"],
-            "system": None,
-        },
+        "evaluate": {"judgments": "gold", "runs": ["a", "b"], "metrics": ["nDCG@10"], "system": None},
         "gate": two_runs | {"policy": "p.toml", "system": None},
         "compare": two_runs | {"metrics": ["P@5"], "system": "shop"},
         "engine-snapshot": engine,
         "engine-gate": engine | {"baseline": "a"},
-        "pool": {
-            "runs": ["a", "b"],
-            "batch": "first",
-            "depth": 10,
-            "strategy": "agree",
-            "judgments": None,
-        },
+        "pool": {"runs": ["a", "b"], "batch": "first", "depth": 10, "strategy": "agree", "judgments": None},
         "judgments": {"judgments": "gold", "rule": "median"},
         "snapshot": {
             "engine": "e.toml",

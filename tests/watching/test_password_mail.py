@@ -21,9 +21,7 @@ def mails(new_file, tmp_path, monkeypatch):
     """A server that sends mail: its store, address, mailbox, and a function to wait for mail."""
     sent = []
     submit = password_reset_pages._senders().submit
-    monkeypatch.setattr(
-        password_reset_pages._senders(), "submit", lambda *words: sent.append(submit(*words))
-    )
+    monkeypatch.setattr(password_reset_pages._senders(), "submit", lambda *words: sent.append(submit(*words)))
     with new_file(tmp_path / "judging.db") as store, mailbox() as (box, port):
         for name, word in {"HOST": "localhost", "PORT": port, "TLS": "none"}.items():
             monkeypatch.setenv(f"RANKGATE_SMTP_{name}", str(word))
@@ -32,9 +30,7 @@ def mails(new_file, tmp_path, monkeypatch):
             hashed = sign_in.password_hash(PASSWORD)
             users.add(connection, ANN, hashed)
             users.add(connection, "plain", hashed)
-            users.add(
-                connection, "oidc@example.org", issuer="https://login.example.org", subject="7"
-            )
+            users.add(connection, "oidc@example.org", issuer="https://login.example.org", subject="7")
             gone = users.add(connection, "gone@example.org", hashed)
             users.disable(connection, gone.id)
         with served(store, link=LINK) as address:
@@ -69,8 +65,7 @@ def test_a_link_comes_by_mail_and_sets_the_password(mails):
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["nobody@example.org", "plain", "oidc@example.org", "gone@example.org", "@", "x y@z\r\n"],
+    "name", ["nobody@example.org", "plain", "oidc@example.org", "gone@example.org", "@", "x y@z\r\n"]
 )
 def test_the_reply_is_the_same_for_who_is_there_and_who_is_not(mails, name):
     _, address, box, wait = mails

@@ -37,9 +37,7 @@ def asked(visitor, route, project="shop"):
     """The status of a request that has nothing in it; programs' form, so that errors have codes."""
     if route.method == "GET":
         return visitor.get(path_of(route, project), headers={"content-type": "application/json"})
-    return visitor.ask(
-        "POST", path_of(route, project), json={}, headers={"x-csrf-token": visitor.word}
-    )
+    return visitor.ask("POST", path_of(route, project), json={}, headers={"x-csrf-token": visitor.word})
 
 
 @pytest.fixture(scope="module")
@@ -67,9 +65,7 @@ def test_each_role_may_what_the_table_says(people, route):
     for name in (*ROLES, "root"):
         answer = asked(people[name], route)
         code = answer.json()["error"]["code"] if answer.status in REFUSED else ""
-        refused = code == "not-allowed" or (
-            code == "not-found" and "project" in answer.data.decode()
-        )
+        refused = code == "not-allowed" or (code == "not-found" and "project" in answer.data.decode())
         assert refused != may(route, name), (name, answer.status, answer.data[:200])
         assert code != "forged-request"
         assert answer.status != 500
@@ -93,9 +89,7 @@ def test_nobody_gets_anything_without_signing_in(team, route):
     ids=lambda route: f"{route.method} {route.path}",
 )
 def test_a_project_of_others_is_not_there(team, people, route):
-    hidden, missing = (
-        asked(people["stranger"], route, project_name) for project_name in ("shop", "nowhere")
-    )
+    hidden, missing = (asked(people["stranger"], route, project_name) for project_name in ("shop", "nowhere"))
     assert hidden.status == missing.status == 404
     assert hidden.data == missing.data
     assert team.address
@@ -140,8 +134,7 @@ def test_tokens_allow_what_they_say(team):
     with team.store.write() as connection:
         user = users.get_by_name(connection, "manager").id
         secrets = {
-            scope: sign_in.issue_token(connection, user, scope, [scope])[1]
-            for scope in sign_in.SCOPES
+            scope: sign_in.issue_token(connection, user, scope, [scope])[1] for scope in sign_in.SCOPES
         }
         project_token = sign_in.issue_token(connection, user, "only", ["read"], project=shop.id)[1]
     expected = {
@@ -172,9 +165,7 @@ def test_a_token_ends(team):
 
     with team.store.write() as connection:
         user = users.get_by_name(connection, "viewer").id
-        _, old = sign_in.issue_token(
-            connection, user, "old", expires_at=now() - timedelta(seconds=1)
-        )
+        _, old = sign_in.issue_token(connection, user, "old", expires_at=now() - timedelta(seconds=1))
         token, secret = sign_in.issue_token(connection, user, "kept")
     visitor = Visitor(team.address, secret)
     assert Visitor(team.address, old).get("/projects.json").status == 401
@@ -198,9 +189,7 @@ def test_a_request_from_another_site_is_refused(team):
     ):
         answer = rater.ask("POST", path, json={"task": 1}, headers=headers)
         assert (answer.status, answer.json()["error"]["code"]) == (403, "forged-request")
-    assert (
-        rater.ask("POST", path, json={"task": task}, headers={"x-csrf-token": word}).status == 200
-    )
+    assert rater.ask("POST", path, json={"task": task}, headers={"x-csrf-token": word}).status == 200
     stranger = Visitor(team.address)
     fields = {"name": "rater", "password": PASSWORD}
     answer = stranger.ask("POST", "/sign-in", fields=fields, encode_multipart=False)

@@ -9,12 +9,8 @@ import sqlalchemy as sa
 from pyotp import TOTP
 
 from rankgate.store.people import audit, second_factors, sign_in, users
-from rankgate.store.tables.people_tables import (
-    one_time_secrets as secrets_table,
-)
-from rankgate.store.tables.people_tables import (
-    second_factors as factors_table,
-)
+from rankgate.store.tables.people_tables import one_time_secrets as secrets_table
+from rankgate.store.tables.people_tables import second_factors as factors_table
 from rankgate.workspace.web.routes import ROUTES
 from support.serving import PASSWORD, Visitor, served
 
@@ -22,8 +18,8 @@ NEW = "another long password"
 CODES = re.compile(r"<li>([a-z2-9-]{19})</li>")
 FIREFOX = "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0"
 SAFARI = (
-    "Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 "
-    "(KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1"
+    "Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) "
+    "Version/18.5 Mobile/15E148 Safari/604.1"
 )
 _numbers = count(1)
 
@@ -45,9 +41,7 @@ class Person:
         """An unused code, from 30 seconds after the last code."""
         with self.team.store.write() as connection:
             connection.execute(
-                sa.update(factors_table)
-                .where(factors_table.c.user == self.user.id)
-                .values(last_step=0)
+                sa.update(factors_table).where(factors_table.c.user == self.user.id).values(last_step=0)
             )
         return TOTP(self.secret).now()
 
@@ -117,9 +111,7 @@ def test_a_link_is_stored_as_a_hash_and_is_in_no_log(team, person):
     with team.store.read() as connection:
         assert secret not in str(connection.execute(sa.select(secrets_table)).all())
         assert secret not in str(audit.entries(connection))
-        row = connection.execute(
-            sa.select(secrets_table).where(secrets_table.c.user == person.user.id)
-        ).one()
+        row = connection.execute(sa.select(secrets_table).where(secrets_table.c.user == person.user.id)).one()
     assert row.secret_hash == sign_in.secret_hash(secret)
     assert row.expires_at - row.created_at == timedelta(days=1)
 
@@ -234,9 +226,7 @@ def test_codes_are_not_guessed_from_many_addresses(team, person):
     person.add_second_factor(person.visitor())
     visitor = Visitor(team.address)
     visitor.sign_in(person.name)
-    statuses = [
-        visitor.send("/sign-in/code", "/sign-in/code", code="wrong").status for _ in range(11)
-    ]
+    statuses = [visitor.send("/sign-in/code", "/sign-in/code", code="wrong").status for _ in range(11)]
     assert statuses == [403] * 10 + [429]
     with team.store.read() as connection:
         rows = connection.exec_driver_sql(

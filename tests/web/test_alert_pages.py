@@ -66,9 +66,7 @@ def test_a_manager_acknowledges_by_the_form(team):
     [message] = manager.get(f"{path}.json").json()["messages"]
     assert (message["channel"], message["event"], message["state"]) == ("team", "fired", "waiting")
     assert manager.send(f"{path}/acknowledge", "/projects/acknowledged/alerts").status == 303
-    [acknowledged] = manager.get("/projects/acknowledged/alerts.json?state=acknowledged").json()[
-        "alerts"
-    ]
+    [acknowledged] = manager.get("/projects/acknowledged/alerts.json?state=acknowledged").json()["alerts"]
     assert (acknowledged["acknowledged_by"], acknowledged["state"]) == ("manager", "acknowledged")
     assert manager.get("/projects/acknowledged/alerts.json?state=open").json()["alerts"] == []
     with team.store.read() as connection:

@@ -24,9 +24,7 @@ def made(team, request):
     project = team.project(name, strategy="1")
     with team.store.write() as connection:
         for run in ("old", "new"):
-            stored_runs.add_run(
-                connection, team.store.blobs, project.id, read_run(RUN, run), name=run
-            )
+            stored_runs.add_run(connection, team.store.blobs, project.id, read_run(RUN, run), name=run)
         stored_runs.add_judgments(
             connection, team.store.blobs, project.id, read_qrels({"q1": {"d0": 1}}), name="gold"
         )
@@ -57,14 +55,9 @@ def test_what_is_archived_is_hidden_and_kept(team, made):
     assert project_page["batches"] == []
     assert project_page["progress"]["total"] == 0
     assert manager.get(f"{project_url}/judgments.json").json()["judgments"] == []
-    assert {
-        row["run"] for row in manager.get(f"{project_url}/coverage.json").json()["coverage"]
-    } == {"new"}
+    assert {row["run"] for row in manager.get(f"{project_url}/coverage.json").json()["coverage"]} == {"new"}
     assert rater.get(f"{project_url}/rate.json").json()["task"] is None
-    assert (
-        rater.post(f"{project_url}/ratings", task=task, grade=2).json()["error"]["code"]
-        == "batch-closed"
-    )
+    assert rater.post(f"{project_url}/ratings", task=task, grade=2).json()["error"]["code"] == "batch-closed"
     with team.store.read() as connection:
         assert len(ratings.read_ratings(connection, made.id).table) == 1  # it counts
         actions = [entry.action for entry in audit.entries(connection, made.id)]
@@ -173,9 +166,7 @@ def test_an_admin_deletes_an_archived_project(team, made):
     assert "Archive the project first" in admin.get(f"{project_url}/delete").data.decode()
     answer = admin.post(f"{project_url}/delete", confirm=made.name)
     assert (answer.status, answer.json()["error"]["code"]) == (409, "in-use")
-    assert (
-        admin.send(f"{project_url}/archive", f"{project_url}/archive", archived="1").status == 303
-    )
+    assert admin.send(f"{project_url}/archive", f"{project_url}/archive", archived="1").status == 303
     assert f"{project_url}/delete" in admin.get(f"{project_url}/archive").data.decode()
     counts = admin.get(f"{project_url}/delete.json").json()["deleted"]
     expected = {
@@ -191,10 +182,7 @@ def test_an_admin_deletes_an_archived_project(team, made):
     assert {name: counts[name] for name in expected} == expected
     assert "1 rating" in admin.get(f"{project_url}/delete").data.decode()
     assert admin.post(f"{project_url}/delete", confirm="another").status == 400
-    assert (
-        admin.send(f"{project_url}/delete", f"{project_url}/delete", confirm=made.name).status
-        == 303
-    )
+    assert admin.send(f"{project_url}/delete", f"{project_url}/delete", confirm=made.name).status == 303
     for visitor in (admin, root):
         assert visitor.get(project_url, headers={"content-type": "application/json"}).status == 404
     pages = root.get("/projects.json").json()
@@ -232,10 +220,7 @@ def test_queries_are_archived_by_id_and_by_batch(team, made):
     assert query not in visible_queries
     assert manager.get(f"{project_url}.json").json()["progress"]["total"] == 0
     assert rater.get(f"{project_url}/rate.json").json()["task"] is None
-    assert (
-        rater.post(f"{project_url}/ratings", task=task, grade=2).json()["error"]["code"]
-        == "batch-closed"
-    )
+    assert rater.post(f"{project_url}/ratings", task=task, grade=2).json()["error"]["code"] == "batch-closed"
     with team.store.read() as connection:
         assert len(ratings.read_ratings(connection, made.id).table) == 1  # it counts
     page = manager.get(f"{project_url}/archive").data.decode()
@@ -255,11 +240,7 @@ def test_queries_are_archived_by_id_and_by_batch(team, made):
     assert "1 rating" in page
     assert admin.post(deletion, confirm="queries").status == 400
     answer = admin.post(deletion, confirm="archived queries")
-    assert answer.json() == {
-        "name": "archived queries",
-        "queries": 1,
-        "deleted": {"tasks": 4, "ratings": 1},
-    }
+    assert answer.json() == {"name": "archived queries", "queries": 1, "deleted": {"tasks": 4, "ratings": 1}}
     with team.store.read() as connection:
         entries = {entry.action: entry for entry in audit.entries(connection, made.id)}
     assert entries["queries.delete"].details == {"queries": 1, "tasks": 4, "ratings": 1}

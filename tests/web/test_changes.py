@@ -188,9 +188,7 @@ def test_missing_documents_are_asked_for_once_and_of_one_person(team, fallen, pa
     assert state == {"documents": 2, "waiting": 0, "batch": None}
     path = f"{SHOP}/changes/batch"
     assert viewer.post(path, **pair).status == 403
-    answer = manager.send(
-        path, query_page(address, "q02"), **pair, query="q02", metric="", system=""
-    )
+    answer = manager.send(path, query_page(address, "q02"), **pair, query="q02", metric="", system="")
     assert answer.status == 303
     assert "/changes/query?query=q02&" in answer.headers["location"]
     state = manager.get(query_page(address, "q02", ".json")).json()["missing"]
@@ -227,9 +225,7 @@ def test_missing_documents_are_asked_for_once_and_of_one_person(team, fallen, pa
 def test_comments_lead_back_to_the_comparison(team, pair, address):
     manager = team.visitor("manager")
     subject = f"{pair['before']}..{pair['after']}"
-    answer = manager.send(
-        f"{SHOP}/comments", address, kind="comparison", subject=subject, text="who knows?"
-    )
+    answer = manager.send(f"{SHOP}/comments", address, kind="comparison", subject=subject, text="who knows?")
     assert answer.headers["location"].startswith(f"{SHOP}/changes?before=")
     assert "who knows?" in manager.get(address).data.decode()
     page = query_page(address, "q02")

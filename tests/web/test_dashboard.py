@@ -72,9 +72,7 @@ def test_the_metric_of_the_overview_is_one_chart_with_its_marks(viewer, made):
     metric = viewer.get(f"{SHOP}.json").json()["quality"]["metric"]
     assert (metric["metric"], metric["system"]) == ("nDCG@10", "shop")
     assert metric["record"] == made["evaluation"].sha256
-    assert (metric["low"], metric["high"]) == pytest.approx(
-        (metric["value"] - 0.03, metric["value"] + 0.03)
-    )
+    assert (metric["low"], metric["high"]) == pytest.approx((metric["value"] - 0.03, metric["value"] + 0.03))
     page = viewer.get(SHOP).data.decode()
     chart = page[page.index("<figure") : page.index("</figure>")]
     assert chart.count("<circle") == 8
@@ -96,9 +94,7 @@ def test_queries_that_moved_most_have_their_texts_and_values(viewer, made):
     assert moves["count"] == len(QRELS)
     largest = sorted(map(abs, deltas.values()))[-len(moves["queries"]) :]
     assert sorted(abs(row["delta"]) for row in moves["queries"]) == pytest.approx(largest)
-    assert [row["delta"] for row in moves["queries"]] == sorted(
-        row["delta"] for row in moves["queries"]
-    )
+    assert [row["delta"] for row in moves["queries"]] == sorted(row["delta"] for row in moves["queries"])
     page = viewer.get(SHOP).data.decode()
     for row in moves["queries"]:
         query = row["query_id"]
@@ -174,15 +170,11 @@ def test_what_needs_attention_is_first(team):
     manager, viewer = team.visitor("manager"), team.visitor("viewer")
     with team.store.write() as connection:
         for name, error in (("nightly", "no engine"), ("weekly", "")):
-            job = scheduled_jobs.save_job(
-                connection, project.id, name, kind="alerts", schedule="0 3 * * *"
-            )
+            job = scheduled_jobs.save_job(connection, project.id, name, kind="alerts", schedule="0 3 * * *")
             scheduled_jobs.plan_run(connection, job.id, BEGIN)
             run = scheduled_jobs.take_run(connection, "me", lease=timedelta(minutes=1))
             if error:
-                scheduled_jobs.mark_failed(
-                    connection, run.id, "me", log="", error=error, next_try_at=None
-                )
+                scheduled_jobs.mark_failed(connection, run.id, "me", log="", error=error, next_try_at=None)
             else:
                 scheduled_jobs.mark_done(connection, run.id, "me", log="")
     for name, grade in (("manager", 0), ("rater", 3)):
@@ -205,10 +197,7 @@ def test_an_empty_project_shows_the_first_step(team):
     def first_step(visitor):
         step = visitor.get(f"{path}.json").json()["next_step"]
         page = visitor.get(path).data.decode()
-        assert ("First step" in page, f'href="{step["path"]}"' in page) == (
-            True,
-            step["path"] != "",
-        )
+        assert ("First step" in page, f'href="{step["path"]}"' in page) == (True, step["path"] != "")
         return step["label"], step["path"].removeprefix(path)
 
     assert first_step(manager) == ("See the steps", "/steps")  # there is a query
@@ -329,10 +318,7 @@ def test_a_query_over_time_with_both_lists(viewer, made):
     value = next(row["nDCG@10"] for row in rows_of(table) if row["query_id"] == "q03")
     last = next(row for row in answer["values"] if row["system"] == "shop")
     assert last["value"] == float(value)
-    for rows in (
-        answer["lists"],
-        viewer.get(f"{url}&record={made['comparison'].sha256}").json()["lists"],
-    ):
+    for rows in (answer["lists"], viewer.get(f"{url}&record={made['comparison'].sha256}").json()["lists"]):
         sides = {row["system"] for row in rows}
         assert len(sides) == 2
         for side in sides:
@@ -340,8 +326,7 @@ def test_a_query_over_time_with_both_lists(viewer, made):
             assert sorted(ranked) == list(range(1, 9))
             assert all(row["grade"] == QRELS["q03"][row["doc_id"]] for row in ranked.values())
     base_docs, target_docs = (
-        [row["doc_id"] for row in answer["lists"] if row["system"] == side]
-        for side in ("before", "after")
+        [row["doc_id"] for row in answer["lists"] if row["system"] == side] for side in ("before", "after")
     )
     assert [row["moved"] for row in answer["lists"][:8]] == [
         target_docs.index(doc) - base_docs.index(doc) for doc in base_docs
@@ -358,9 +343,7 @@ def test_a_value_is_explained(viewer, made):
     url = f"{SHOP}/explain.json?query=q03&metric=nDCG%4010&record={made['verdict'].sha256}"
     explanation = viewer.get(f"{url}&system=after").json()["explanation"]
     values = viewer.get(f"{SHOP}/query.json?query=q03&metric=nDCG%4010").json()["values"]
-    assert explanation["value"] == pytest.approx(
-        next(v["value"] for v in values if v["system"] == "after")
-    )
+    assert explanation["value"] == pytest.approx(next(v["value"] for v in values if v["system"] == "after"))
     assert viewer.get(f"{url}&system=nobody").status == 404
     assert viewer.get(url.replace("nDCG%4010", "nonsense")).status == 404
 
@@ -376,12 +359,7 @@ def test_queries_are_listed_the_worst_first(viewer):
 
 def test_comments_are_added_once_and_taken_back(team, viewer):
     rater, manager = team.visitor("rater"), team.visitor("manager")
-    fields = {
-        "kind": "query",
-        "subject": "q03",
-        "text": "<script>alert(1)</script>",
-        "comment_id": "mine",
-    }
+    fields = {"kind": "query", "subject": "q03", "text": "<script>alert(1)</script>", "comment_id": "mine"}
     number = rater.post(f"{SHOP}/comments", **fields).json()["id"]
     assert rater.post(f"{SHOP}/comments", **fields).json()["id"] == number
     assert viewer.post(f"{SHOP}/comments", **fields).status == 403
@@ -393,10 +371,7 @@ def test_comments_are_added_once_and_taken_back(team, viewer):
     assert rater.post(f"{SHOP}/comments/{manager_number}/withdraw").status == 403
     assert manager.post(f"{SHOP}/comments/{number}/withdraw").status == 200
     comments = viewer.get(f"{SHOP}/query.json?query=q03").json()["comments"]
-    assert [(comment["withdrawn"], comment["text"]) for comment in comments] == [
-        (True, ""),
-        (False, "seen"),
-    ]
+    assert [(comment["withdrawn"], comment["text"]) for comment in comments] == [(True, ""), (False, "seen")]
     queries = viewer.get(f"{SHOP}/queries.json?words=q03").json()["queries"]
     assert queries[0]["comments"] == 1
     with team.store.read() as connection:
@@ -411,12 +386,7 @@ def test_raters_read_no_comments_of_others_on_results(team, made):
     manager.post(f"{SHOP}/comments", kind="comparison", subject="old-new", text="new won")
     manager.post(f"{SHOP}/comments", kind="query", subject="q04", text="which of the two?")
     rater.post(f"{SHOP}/comments", **record, text="a question of mine")
-    for path in (
-        "",
-        f"?kind=record&subject={record['subject']}",
-        "?kind=comparison",
-        "?kind=record",
-    ):
+    for path in ("", f"?kind=record&subject={record['subject']}", "?kind=comparison", "?kind=record"):
         for form in ("", ".json"):
             text = rater.get(f"{SHOP}/comments{form}{path}").data.decode()
             assert "finds shoes" not in text
@@ -431,9 +401,7 @@ def test_forms_of_comments_need_their_word(team, made):
     url = f"{SHOP}/comments"
     fields = {"kind": "record", "subject": made["verdict"].sha256, "text": "why?"}
     assert rater.ask("POST", url, fields=fields, encode_multipart=False).status == 403
-    answer = rater.ask(
-        "POST", url, fields=fields | {"csrf": rater.csrf("/account")}, encode_multipart=False
-    )
+    answer = rater.ask("POST", url, fields=fields | {"csrf": rater.csrf("/account")}, encode_multipart=False)
     assert answer.status == 303
 
 
@@ -530,11 +498,7 @@ TABLES = [route for route in ROUTES if route.tabular]
 
 
 def test_a_table_as_csv_has_the_rights_of_its_page(team, viewer, made):
-    stranger, rater, anonymous = (
-        team.visitor("stranger"),
-        team.visitor("rater"),
-        Visitor(team.address),
-    )
+    stranger, rater, anonymous = (team.visitor("stranger"), team.visitor("rater"), Visitor(team.address))
     names = {"project": "shop", "record": made["verdict"].sha256, "table": "evidence_0"}
     for route in TABLES:
         path = re.sub(r"\{(\w+)\}", lambda found: names[found[1]], route.path) + ".csv"
@@ -572,11 +536,7 @@ def test_runs_without_judged_queries_are_named_and_runs_come_by_page(team, monke
     with team.store.write() as connection:
         for name, query in (("a", "q1"), ("z", "z9")):
             stored_runs.add_run(
-                connection,
-                team.store.blobs,
-                project.id,
-                read_run({query: {"d1": 1.0, "d2": 0.5}}),
-                name=name,
+                connection, team.store.blobs, project.id, read_run({query: {"d1": 1.0, "d2": 0.5}}), name=name
             )
         stored_runs.add_judgments(
             connection,
@@ -601,17 +561,11 @@ def test_runs_without_judged_queries_are_named_and_runs_come_by_page(team, monke
     assert viewer.get(f"{path}/other/evaluation").status == 200
     monkeypatch.setattr(coverage_pages, "_MAX_RUNS", 1)
     first, last = (
-        viewer.get(f"{path}/gold/evaluation.json?metrics=RR&after={after}").json()
-        for after in (0, 1)
+        viewer.get(f"{path}/gold/evaluation.json?metrics=RR&after={after}").json() for after in (0, 1)
     )
     assert [run["name"] for run in first["evaluation"]["runs"]] == ["a"]
     assert (first["after"], last["after"], last["not_scored"]) == (1, None, ["z"])
-    assert (
-        "metrics=RR&amp;after=1" in viewer.get(f"{path}/gold/evaluation?metrics=RR").data.decode()
-    )
+    assert "metrics=RR&amp;after=1" in viewer.get(f"{path}/gold/evaluation?metrics=RR").data.decode()
     for after, name, following in ((0, "a", 1), (1, "z", None)):
         coverage = viewer.get(f"/projects/apart/coverage.json?after={after}").json()
-        assert ({row["run"] for row in coverage["coverage"]}, coverage["after"]) == (
-            {name},
-            following,
-        )
+        assert ({row["run"] for row in coverage["coverage"]}, coverage["after"]) == ({name}, following)

@@ -57,17 +57,11 @@ def test_the_image_needs_no_named_registry_and_no_root():
 
 
 def test_every_file_that_the_image_copies_is_there_and_enough_to_build(tmp_path):
-    copied = [
-        arguments
-        for name, arguments in instructions()
-        if name == "COPY" and "--from" not in arguments
-    ]
+    copied = [arguments for name, arguments in instructions() if name == "COPY" and "--from" not in arguments]
     for arguments in copied:
         *sources, target = arguments.split()
         for source in sources:
-            target_path = (
-                tmp_path / target / (source if (ROOT / source).is_dir() else Path(source).name)
-            )
+            target_path = tmp_path / target / (source if (ROOT / source).is_dir() else Path(source).name)
             if (ROOT / source).is_dir():
                 shutil.copytree(ROOT / source, tmp_path / target, dirs_exist_ok=True)
             else:

@@ -21,18 +21,9 @@ from rankgate.workspace.web.pages.document_card import (
     image_sources,
     parse_card,
 )
-from rankgate.workspace.web.pages.document_html import (
-    plain_text,
-    render_html,
-    render_markdown,
-)
+from rankgate.workspace.web.pages.document_html import plain_text, render_html, render_markdown
 from rankgate.workspace.web.pages.document_view import document_title, document_view
-from rankgate.workspace.web.pages.highlighting import (
-    LANGUAGES,
-    QueryWords,
-    mark_words,
-    read_query_words,
-)
+from rankgate.workspace.web.pages.highlighting import LANGUAGES, QueryWords, mark_words, read_query_words
 
 PIXEL = (
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGA"
@@ -163,11 +154,7 @@ def test_images_come_from_the_project_s_sites_alone():
         None,
         (PIXEL, True),
     ]
-    assert image_sources(settings) == (
-        "https://img.example.org",
-        "https://cdn.example.org",
-        "data:",
-    )
+    assert image_sources(settings) == ("https://img.example.org", "https://cdn.example.org", "data:")
     assert image_address(PIXEL, {}) is None
     assert image_sources({}) == ()
     html = render_html(
@@ -211,9 +198,7 @@ def test_a_document_follows_the_card():
     assert text["html"] == "<p>red <i><mark>bike</mark></i></p>"
     assert text["segments"] == [("red ", False), ("bike", True)]
     assert document_title(document, settings) == "Bike"
-    assert document_title(document, {"card": card_settings(parse_card("text = html"))}) == (
-        "red bike"
-    )
+    assert document_title(document, {"card": card_settings(parse_card("text = html"))}) == ("red bike")
 
 
 @pytest.fixture(scope="module")
@@ -260,7 +245,4 @@ def test_a_manager_sets_the_card_and_raters_see_it(cards):
     assert '<img src="https://img.example.org/shop/d1.png" alt="picture"' in html
     assert '<div class="part badge"><span class="name">Price</span>' in html
     assert "<h2><mark>Red</mark></h2><p>A <b><mark>bike</mark></b>.</p>" in html
-    assert (
-        "img-src 'self' https://img.example.org data:;"
-        in (answer.headers["content-security-policy"])
-    )
+    assert "img-src 'self' https://img.example.org data:;" in (answer.headers["content-security-policy"])

@@ -110,8 +110,7 @@ def more_pages(root, path=PATH):
     """The pages of the project that only programs use."""
     pages = ["/", "/health", "/health/live", "/openapi.json"]
     pages += [
-        f"{path}/{name}"
-        for name in ("contents.json", "recorded/points.json", "recorded/annotations.json")
+        f"{path}/{name}" for name in ("contents.json", "recorded/points.json", "recorded/annotations.json")
     ]
     contents = root.get(f"{path}/contents.json").json()
     for kind, rows in (("judgments", contents["judgments"]), ("run", contents["runs"])):
@@ -125,9 +124,7 @@ def test_every_page_opens_after_every_button(whole):
     assert not problems, "\n".join(f"{status} {location}" for location, status in problems.items())
     posts = {route.name for route in ROUTES if route.method == "POST"}
     assert buttons.pressed | ELSEWHERE | STEPS | ADDRESSES == posts
-    assert visited | UNLINKED >= {
-        page_route.name for page_route in ROUTES if page_route.method == "GET"
-    }
+    assert visited | UNLINKED >= {page_route.name for page_route in ROUTES if page_route.method == "GET"}
 
 
 @contextmanager
@@ -170,10 +167,7 @@ OPTIONAL = {
     if table.name not in {"settings", "sessions", "users"}
 }
 HALVES = [
-    (table, names[start::2])
-    for table, names in OPTIONAL.items()
-    for start in (0, 1)
-    if names[start::2]
+    (table, names[start::2]) for table, names in OPTIONAL.items() for start in (0, 1) if names[start::2]
 ]
 """Every other field of a table: those that belong together, such as both ends of an interval,
 stand next to each other, and one of them is kept."""

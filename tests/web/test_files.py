@@ -19,8 +19,7 @@ from support.serving import Visitor, served
 from support.stored_answers import list_ratings
 
 SHEET = (
-    "term,sku,title,agent_1_rating,agent_2_rating,final_rating\n"
-    "laptop,1,Sleeve,1,2,1\nlaptop,2,Laptop,3,,3\n"
+    "term,sku,title,agent_1_rating,agent_2_rating,final_rating\nlaptop,1,Sleeve,1,2,1\nlaptop,2,Laptop,3,,3\n"
 )
 COLUMNS = "query=term,doc=sku,grade=agent_*_rating+final_rating"
 
@@ -57,12 +56,7 @@ def test_a_check_changes_nothing_and_shows_the_columns(team, fresh, manager):
 def test_a_sheet_comes_in_once(team, fresh, manager):
     for _ in range(2):
         answer = sent(
-            manager,
-            fresh,
-            SHEET,
-            columns=COLUMNS,
-            final="final_rating",
-            transform="1: 0; 2: 1; 3: 1",
+            manager, fresh, SHEET, columns=COLUMNS, final="final_rating", transform="1: 0; 2: 1; 3: 1"
         )
         assert answer.status == 303, answer.data
     with team.store.read() as connection:
@@ -104,14 +98,7 @@ def test_the_account_says_what_is_lost(fresh, manager):
     assert manager.get(f"{path}/export.json?format=csv").json()["lost"] == []
     response = manager.post(f"{path}/judgments", name="gold", rule="mean")
     assert response.status == 200, response.data
-    for form in (
-        "rre",
-        "searchtweak-csv",
-        "opensearch-judgments",
-        "rankquest",
-        "quepid-csv",
-        "trec",
-    ):
+    for form in ("rre", "searchtweak-csv", "opensearch-judgments", "rankquest", "quepid-csv", "trec"):
         account = manager.get(f"{path}/export.json?format={form}&what=judgments/gold").json()
         assert account["problem"] is None, form
         assert account["holds"], form
@@ -161,9 +148,7 @@ def test_the_book_of_quepid(team, manager, shared):
 
 
 QUERY_SHEET = "query_id,text,information_need,frequency\nq1,red bike,to buy one,3\n"
-DOCUMENT_SHEET = (
-    "doc_id,title,description,image,url\nd1,Bike,long,https://e.org/i.png,https://e.org\n"
-)
+DOCUMENT_SHEET = "doc_id,title,description,image,url\nd1,Bike,long,https://e.org/i.png,https://e.org\n"
 
 
 @pytest.mark.parametrize(
@@ -177,28 +162,20 @@ DOCUMENT_SHEET = (
 )
 def test_the_check_says_what_comes_in(fresh, manager, content, expected):
     page = sent(manager, fresh, content, preview="1").data.decode()
-    selections = [
-        re.search('value="([^"]*)" selected', box) for box in page.split("data-column=")[1:]
-    ]
+    selections = [re.search('value="([^"]*)" selected', box) for box in page.split("data-column=")[1:]]
     assert [match[1] for match in selections] == expected
 
 
 @pytest.mark.parametrize(
     ("content", "columns"),
     [
-        (
-            QUERY_SHEET,
-            "query_id=query_id,text=text,information_need=information_need,field=frequency",
-        ),
+        (QUERY_SHEET, "query_id=query_id,text=text,information_need=information_need,field=frequency"),
         (
             QUERY_SHEET.replace("text", "phrase").replace("query_id", "number"),
             "query=number,text=phrase,field=frequency",
         ),
         (DOCUMENT_SHEET, "doc=doc_id,field=title+description,image=image,url=url"),
-        (
-            DOCUMENT_SHEET.replace("image", "picture").replace("doc_id", "sku"),
-            "doc=sku,image=picture",
-        ),
+        (DOCUMENT_SHEET.replace("image", "picture").replace("doc_id", "sku"), "doc=sku,image=picture"),
     ],
     ids=["queries", "other-queries", "documents", "other-documents"],
 )
@@ -292,11 +269,7 @@ PACKED = {
 def test_a_file_that_compresses_inside_may_unpack_to_so_much(team, manager, name):
     rows = 4_000
     table = pl.DataFrame(
-        {
-            "query_id": ["a query"] * rows,
-            "doc_id": [f"d{i}" for i in range(rows)],
-            "grade": [1] * rows,
-        }
+        {"query_id": ["a query"] * rows, "doc_id": [f"d{i}" for i in range(rows)], "grade": [1] * rows}
     )
     content = PACKED[name](table)
     assert len(content) < 40_000

@@ -64,9 +64,7 @@ def test_what_is_wrong_stands_beside_the_field(team, name, field):
     assert f'aria-describedby="project-add-{field}-problem' in html
     assert html.count('aria-invalid="true"') == 1
     assert 'value="A shop"' in html
-    second_answer = visitor.send(
-        "/projects", "/account", name="new-shop", title="A shop", scale="0..3"
-    )
+    second_answer = visitor.send("/projects", "/account", name="new-shop", title="A shop", scale="0..3")
     assert second_answer.status in {303, 409}
 
 

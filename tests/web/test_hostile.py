@@ -66,11 +66,7 @@ def hostile(team):
         }
         queries_documents.add_documents(connection, project.id, pl.DataFrame(docs))
         batch = batches.add_batch(connection, project.id, SCRIPT, strategy="2", blind=False)
-        pairs = {
-            "query_id": queries["query_id"],
-            "doc_id": docs["doc_id"],
-            "why": [SCRIPT] * len(LINKS),
-        }
+        pairs = {"query_id": queries["query_id"], "doc_id": docs["doc_id"], "why": [SCRIPT] * len(LINKS)}
         batches.add_pairs(connection, batch, pl.DataFrame(pairs))
         projects.add_guideline(connection, project.id, SCRIPT, SCRIPT + "[x](javascript:alert(1))")
         for name in ("manager", "rater"):
@@ -124,8 +120,7 @@ def test_every_text_stays_text(hostile):
 def test_a_policy_lets_nothing_run_and_nothing_out(hostile):
     answer = hostile.visitor("rater").get("/projects/hostile/rate")
     policy = dict(
-        directive.strip().split(" ", 1)
-        for directive in answer.headers["content-security-policy"].split(";")
+        directive.strip().split(" ", 1) for directive in answer.headers["content-security-policy"].split(";")
     )
     assert policy["default-src"] == "'none'"
     assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
@@ -143,9 +138,7 @@ def test_a_policy_lets_nothing_run_and_nothing_out(hostile):
 
 
 def test_a_guideline_has_no_html_of_its_own():
-    html = render_guideline(
-        "# A\n<script>alert(1)</script> [x](javascript:alert(1)) ![i](http://e/x)"
-    )
+    html = render_guideline("# A\n<script>alert(1)</script> [x](javascript:alert(1)) ![i](http://e/x)")
     assert "<script" not in html
     assert "<img" not in html
     assert 'href="javascript' not in html
@@ -245,10 +238,7 @@ def test_names_of_uploads_are_only_names(team):
         )
         assert answer.status == 303, answer.data
     answer = manager.send(
-        "/projects/shop/batches",
-        "/projects/shop/material",
-        name="broken",
-        pool=("p.csv", b"query\nq1\n"),
+        "/projects/shop/batches", "/projects/shop/material", name="broken", pool=("p.csv", b"query\nq1\n")
     )
     assert answer.status == 400
     assert b"missing-column" in answer.data
@@ -289,9 +279,7 @@ def test_large_requests_are_refused_before_they_are_read(team):
     path = "/projects/shop/ratings"
     answer = rater.ask("POST", path, body=b'{"comment": "' + b"x" * 2_000_000 + b'"}', headers=word)
     assert answer.status == 413
-    answer = rater.ask(
-        "POST", path, json={"task": 1, "grade": 1, "comment": "x" * 6_000}, headers=word
-    )
+    answer = rater.ask("POST", path, json={"task": 1, "grade": 1, "comment": "x" * 6_000}, headers=word)
     assert (answer.status, answer.json()["error"]["code"]) == (400, "invalid-value")
 
 
@@ -474,28 +462,21 @@ def test_a_full_disk_does_not_show_its_path(tmp_path, new_file, caplog):
             store.engine.dispose()
             headers = {"x-csrf-token": word}
             answer = visitor.ask(
-                "POST",
-                "/projects",
-                headers=headers,
-                json={"name": "big", "description": "x" * 5_000},
+                "POST", "/projects", headers=headers, json={"name": "big", "description": "x" * 5_000}
             )
     assert (answer.status, answer.json()["error"]["code"]) == (503, "cannot-write")
     assert b"secret" not in answer.data
     assert "secret-place.db" in caplog.text
 
 
-def test_a_database_that_is_away_does_not_show_its_address(
-    new_database, postgresql_server, tmp_path
-):
+def test_a_database_that_is_away_does_not_show_its_address(new_database, postgresql_server, tmp_path):
     with (
         new_database("away", str(tmp_path)) as store,
         served(store) as address,
         postgresql_server.connect(autocommit=True) as connection,
     ):
         connection.execute("ALTER DATABASE away ALLOW_CONNECTIONS false")
-        connection.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'away'"
-        )
+        connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'away'")
         visitor = Visitor(address)
         visitor.cookies = {"rankgate_session": "anything"}
         for path in ("/sign-in", "/projects.json", "/projects/shop/rate.json"):
@@ -512,8 +493,7 @@ def test_tokens_are_for_projects_of_ones_own(team):
         users.add(connection, "outsider", hashed)
     outsider = team.visitor("outsider")
     answers = [
-        outsider.post("/account/tokens", name="ci", project=name)
-        for name in ("secret-plans", "nowhere")
+        outsider.post("/account/tokens", name="ci", project=name) for name in ("secret-plans", "nowhere")
     ]
     assert [answer.status for answer in answers] == [404, 404]
     assert answers[0].data == answers[1].data

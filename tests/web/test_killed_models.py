@@ -44,9 +44,7 @@ def test_a_job_goes_on_after_a_kill(url, tmp_path):
         server.delay = 0.1
         with started(url, *option, first=False) as (process, address, _):
             job_request = {"endpoint": "local", "model": "m", "batch": "first"}
-            job = (
-                Visitor(address, secret).post("/projects/shop/models", **job_request).json()["job"]
-            )
+            job = Visitor(address, secret).post("/projects/shop/models", **job_request).json()["job"]
             until(lambda: sum(server.asked.values()) >= 8)
             process.kill()
             process.wait(PATIENCE)

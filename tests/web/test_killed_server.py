@@ -82,9 +82,7 @@ def test_no_acknowledged_rating_is_lost(url, tmp_path, thorough):
     waiting, acknowledged = [None] * RATERS, []
     for kill in (True, False):
         with started(url, first=False) as (process, address, _):
-            raters = [
-                Rater(address, *arguments) for arguments in zip(cookies, waiting, strict=True)
-            ]
+            raters = [Rater(address, *arguments) for arguments in zip(cookies, waiting, strict=True)]
             for rater in raters:
                 rater.start()
             while kill and sum(len(rater.acknowledged) for rater in raters) < count * 0.3:

@@ -16,11 +16,7 @@ def test_words_neither_overlap_nor_leave_the_drawing():
         x = label.left if label.anchor == "start" else label.right
         assert abs(x - MARKS[i][0]) < 1e-9
         for previous in labels[:i]:
-            assert (
-                label.row != previous.row
-                or label.right < previous.left
-                or previous.right < label.left
-            )
+            assert label.row != previous.row or label.right < previous.left or previous.right < label.left
 
 
 def test_a_free_line_crosses_no_words():
@@ -38,10 +34,7 @@ def test_a_free_line_crosses_no_words():
 
 
 def test_words_with_room_are_in_the_lowest_row():
-    assert [
-        label.row for label in place_labels([(100, "one"), (300, "two"), (990, "three")], EDGE)
-    ] == [0] * 3
-    assert [label.row for label in place_labels([(100, "a longer one"), (120, "two")], EDGE)] == [
-        1,
-        0,
-    ]
+    assert [label.row for label in place_labels([(100, "one"), (300, "two"), (990, "three")], EDGE)] == [
+        0
+    ] * 3
+    assert [label.row for label in place_labels([(100, "a longer one"), (120, "two")], EDGE)] == [1, 0]

@@ -33,9 +33,7 @@ def test_simultaneous_attempts_are_no_more_tries(team):
 
     def attempt(number):
         fields = {"name": "target", "password": f"wrong{number}", "csrf": words[number]}
-        return (
-            visitors[number].ask("POST", "/sign-in", fields=fields, encode_multipart=False).status
-        )
+        return visitors[number].ask("POST", "/sign-in", fields=fields, encode_multipart=False).status
 
     with ThreadPoolExecutor(20) as pool:
         statuses = sorted(pool.map(attempt, range(60)))
@@ -64,9 +62,7 @@ def test_attempts_are_counted_one_after_the_other(new_store):
 def test_a_password_that_is_right_gets_a_new_hash(team):
     with team.store.write() as connection:
         users.add(
-            connection,
-            "longtime",
-            PasswordHasher(time_cost=2, memory_cost=8, parallelism=1).hash(PASSWORD),
+            connection, "longtime", PasswordHasher(time_cost=2, memory_cost=8, parallelism=1).hash(PASSWORD)
         )
     with team.store.read() as connection:
         hash_before = users.password_of(connection, "longtime")
@@ -119,9 +115,7 @@ def test_bounds_are_in_forms_and_in_the_description(team):
 @pytest.fixture
 def one(team, request):
     """A project of its own, with one rater a task."""
-    return team.project(
-        request.node.name[:60].replace("_", "-").replace("[", "-").strip("]-"), strategy="1"
-    )
+    return team.project(request.node.name[:60].replace("_", "-").replace("[", "-").strip("]-"), strategy="1")
 
 
 def test_only_those_who_were_given_a_task_rate_it(team, one):
@@ -149,9 +143,7 @@ def test_a_rater_opens_tasks_that_were_given_to_them(team, one):
     assigned_task = rater.get(f"{path}/rate.json").json()["task"]["id"]
     with team.store.read() as connection:
         numbers = list(
-            connection.scalars(
-                tasks.select().with_only_columns(tasks.c.id).where(tasks.c.project == one.id)
-            )
+            connection.scalars(tasks.select().with_only_columns(tasks.c.id).where(tasks.c.project == one.id))
         )
     other_task = next(number for number in numbers if number != assigned_task)
     assert rater.get(f"{path}/rate.json?task={assigned_task}").status == 200
@@ -202,6 +194,4 @@ def test_webhooks_are_encrypted_unless_plain_http_is_allowed():
     anywhere = Networks((ipaddress.ip_network("192.0.2.0/24"),))
     with raises("insecure-address"):
         alert_channels._connection_pool(channel.values["url"], anywhere, allow_http=False)
-    assert (
-        alert_channels._connection_pool(channel.values["url"], anywhere, allow_http=True).port == 80
-    )
+    assert alert_channels._connection_pool(channel.values["url"], anywhere, allow_http=True).port == 80

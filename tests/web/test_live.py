@@ -112,9 +112,7 @@ def test_two_engines_answer_side_by_side(manager):
     assert "<mark>Red</mark> <mark>bike</mark>" in html
     assert HARM not in html
     assert html.count("unjudged</span>") == 3
-    assert (
-        "<pre>{\n &#34;value&#34;: 2.5,\n &#34;description&#34;: &#34;title&#34;\n}</pre>" in html
-    )
+    assert "<pre>{\n &#34;value&#34;: 2.5,\n &#34;description&#34;: &#34;title&#34;\n}</pre>" in html
     assert 'href="/projects/live/live"' in html
 
 
@@ -163,9 +161,7 @@ def test_a_grade_in_place_is_a_rating(team, manager, live):
     [row] = [row for row in data["lists"]["second"] if row["doc_id"] == "d4"]
     assert row["grade"] == 2
     [rated] = [
-        rating
-        for rating in manager.get(f"{SHOP}/history.json").json()["ratings"]
-        if rating["doc_id"] == "d4"
+        rating for rating in manager.get(f"{SHOP}/history.json").json()["ratings"] if rating["doc_id"] == "d4"
     ]
     assert (rated["query"], rated["title"], rated["grade"]) == ("tent", "Tent", 2)
     manager.post(f"{SHOP}/live/ratings", **fields, doc_id="d4", grade=3)

@@ -24,9 +24,7 @@ def fresh(team, request):
     project = team.project(re.sub(r"\W|_", "-", request.node.name)[:60].strip("-"))
     with team.store.write() as connection:
         for name, table in (("old", OLD), ("new", NEW)):
-            stored_runs.add_run(
-                connection, team.store.blobs, project.id, read_run(table, name), name=name
-            )
+            stored_runs.add_run(connection, team.store.blobs, project.id, read_run(table, name), name=name)
     return project
 
 
@@ -36,9 +34,7 @@ def compare(manager, project, kind, **more):
     return manager.send(path, path, **fields)
 
 
-@pytest.mark.parametrize(
-    ("kind", "first", "second"), [("lists", "old", "new"), ("documents", "d1", "d3")]
-)
+@pytest.mark.parametrize(("kind", "first", "second"), [("lists", "old", "new"), ("documents", "d1", "d3")])
 def test_which_run_is_better(team, fresh, kind, first, second):
     manager = team.visitor("manager")
     assert compare(manager, fresh, kind, first="old", second="new").status == 303
@@ -79,19 +75,12 @@ def test_a_difference_of_two_raters_is_a_result(team, fresh):
         )
         sides = [("q1", batches.Side(run=first_run), batches.Side(run=second_run))]
         batches.add_preferences(connection, batch, sides)
-        (task,) = [
-            number for number in range(1, 10_000) if _batch_of(connection, number) == batch.id
-        ][:1]
+        (task,) = [number for number in range(1, 10_000) if _batch_of(connection, number) == batch.id][:1]
         for name, choice in (("ann", "left"), ("bob", "right")):
             rater = users.ensure(connection, name).id
-            preferences.prefer(
-                connection, task, rater, preference_id=f"{name} {task}", choice=choice
-            )
+            preferences.prefer(connection, task, rater, preference_id=f"{name} {task}", choice=choice)
         assert tasks.progress(connection, fresh.id, batch.id).done == 1
-        assert preferences.preferences_table(connection, batch.id)["better"].to_list() == [
-            "first",
-            "second",
-        ]
+        assert preferences.preferences_table(connection, batch.id)["better"].to_list() == ["first", "second"]
 
 
 def _batch_of(connection, task):
@@ -107,11 +96,7 @@ def test_pairs_of_a_file(team, fresh):
     assert compare(manager, fresh, "documents", pairs=table).status == 303
     (batch,) = manager.get(f"/projects/{fresh.name}/preferences.json").json()["batches"]
     assert batch["open"] == 1  # a document is not compared with itself
-    for wrong in (
-        {"pairs": ("p.csv", b"a,b\n1,2\n")},
-        {"first": "old"},
-        {"kind": "lists", "pairs": table},
-    ):
+    for wrong in ({"pairs": ("p.csv", b"a,b\n1,2\n")}, {"first": "old"}, {"kind": "lists", "pairs": table}):
         assert compare(manager, fresh, **{"kind": "documents", "name": "x", **wrong}).status == 400
 
 

@@ -35,10 +35,7 @@ def test_fifty_raters_at_once_lose_nothing(team):
             fields = {"task": task, "grade": 1, "rating_id": f"{number}-{task}"}
             for _ in range(2):
                 answer = visitor.ask(
-                    "POST",
-                    "/projects/crowd/ratings",
-                    json=fields,
-                    headers={"x-csrf-token": word},
+                    "POST", "/projects/crowd/ratings", json=fields, headers={"x-csrf-token": word}
                 )
                 assert answer.status == 200, answer.data
                 state = answer.json()

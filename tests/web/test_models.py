@@ -44,9 +44,7 @@ def opened(tmp_path_factory):
     with model_server() as server, Store.create(str(folder / "judging.db")) as store:
         with store.write() as connection:
             hashed = sign_in.password_hash(PASSWORD)
-            project = projects.add(
-                connection, "shop", scale=[projects.Grade(float(i)) for i in (0, 1, 2)]
-            )
+            project = projects.add(connection, "shop", scale=[projects.Grade(float(i)) for i in (0, 1, 2)])
             for role in ("manager", "rater", "viewer"):
                 user = users.add(connection, role, hashed)
                 users.grant(connection, project.id, user.id, role)
@@ -106,19 +104,16 @@ def test_a_manager_starts_a_job_sees_it_and_admits_the_model(own_place):
     assert page.status == 200
     details = manager.get(f"/projects/shop/models/{model['rater']}.json").json()
     assert details["identity"]["template"]["user"] == PROMPT
-    assert {
-        model_answer["doc_id"]: model_answer["confidence"] for model_answer in details["answers"]
-    }["d0"] == 0.1
+    assert {model_answer["doc_id"]: model_answer["confidence"] for model_answer in details["answers"]}[
+        "d0"
+    ] == 0.1
     # people rate; the model is far from them on one pair, which goes to the queue
     rater = visitor(own_place, "rater")
     while (task := rater.get("/projects/shop/rate.json").json()["task"]) is not None:
         assert rater.post("/projects/shop/ratings", task=task["id"], grade=2).status == 200
     queue = manager.get("/projects/shop/disputes.json").json()["disputes"]
     assert [dispute["doc_id"] for dispute in queue] == ["d0"]
-    assert [(e["kind"], e["confidence"]) for e in queue[0]["answers"]] == [
-        ("model", 0.1),
-        ("person", None),
-    ]
+    assert [(e["kind"], e["confidence"]) for e in queue[0]["answers"]] == [("model", 0.1), ("person", None)]
     assert b"confidence 0.10" in manager.get("/projects/shop/disputes").data
     # six pairs decide nothing
     admission = manager.post(f"/projects/shop/models/{model['rater']}/admission")
@@ -180,12 +175,8 @@ def test_new_runs_are_rated_to_the_depth_of_the_project(place):
     finished_job = until(finished)
     assert (finished_job["state"], finished_job["done"], finished_job["total"]) == ("done", 8, 8)
     with store.read() as connection:
-        model_batches = [
-            e for e in batches.list_batches(connection, 1) if e.name.startswith("model: new")
-        ]
-        assert [(e.state, tasks.progress(connection, 1, e.id).done) for e in model_batches] == [
-            ("closed", 2)
-        ]
+        model_batches = [e for e in batches.list_batches(connection, 1) if e.name.startswith("model: new")]
+        assert [(e.state, tasks.progress(connection, 1, e.id).done) for e in model_batches] == [("closed", 2)]
     assert manager.post("/projects/shop/models/rule/end").status == 200
     assert manager.get("/projects/shop/models.json").json()["rule"] is None
 

@@ -139,8 +139,7 @@ def test_every_page_shows_where_it_is(seen, role):
 
 
 @pytest.mark.parametrize(
-    ("role", "labels"),
-    [("admin", LABELS), ("manager", LABELS), ("rater", []), ("viewer", LABELS[:-1])],
+    ("role", "labels"), [("admin", LABELS), ("manager", LABELS), ("rater", []), ("viewer", LABELS[:-1])]
 )
 def test_each_role_has_the_sections_that_it_may_open(seen, role, labels):
     assert seen[role][1]
@@ -153,10 +152,7 @@ def test_results_of_online_experiments_are_in_their_own_section(team, shop):
     with team.store.write() as connection:
         result = {"schema_version": 1, "kind": "kpi_table"}
         saved = records.add(
-            connection,
-            team.store.blobs,
-            team.store_project("shop"),
-            new_record(result, [], None, BEGIN),
+            connection, team.store.blobs, team.store_project("shop"), new_record(result, [], None, BEGIN)
         )
     for path, expected in (
         ("records?kind=kpis", ("Online", "KPIs")),
@@ -172,12 +168,7 @@ def test_results_of_online_experiments_are_in_their_own_section(team, shop):
         assert [label for label, _ in navigation.current["pages"]] == [page], path
 
 
-TEXTS = (
-    (r"q\d\d", "words of {} <b>&"),
-    ("q1", "a bike"),
-    (r"p\d", "title of {}"),
-    (r"d\d", "bike {}"),
-)
+TEXTS = ((r"q\d\d", "words of {} <b>&"), ("q1", "a bike"), (r"p\d", "title of {}"), (r"d\d", "bike {}"))
 """The texts of the ids of queries and documents of the project."""
 
 

@@ -48,12 +48,7 @@ def address(team, settings):
 
 
 def claims(who, **more):
-    return {
-        "sub": f"subject of {who}",
-        "email": f"{who}@example.org",
-        "email_verified": True,
-        **more,
-    }
+    return {"sub": f"subject of {who}", "email": f"{who}@example.org", "email_verified": True, **more}
 
 
 def sent_back(visitor, provider, user, query=""):
@@ -106,9 +101,7 @@ def test_what_the_provider_is_asked_for(address, provider):
         == 43
     )
     second_query = parse_qs(urlsplit(visitor.get("/sign-in/oidc").headers["location"]).query)
-    assert all(
-        first_query[name] != second_query[name] for name in ("state", "nonce", "code_challenge")
-    )
+    assert all(first_query[name] != second_query[name] for name in ("state", "nonce", "code_challenge"))
     sent_back(visitor, provider, claims("ann"))
     cookie = Visitor(address).get("/sign-in/oidc").headers["set-cookie"]
     assert {"HttpOnly", "SameSite=lax"} <= {attribute.strip() for attribute in cookie.split(";")}
@@ -162,9 +155,7 @@ def test_keys_are_read_again_when_they_change(provider, settings):
         address, cookie = client.begin("http://127.0.0.1/back")
         parameters = {name: values[0] for name, values in parse_qs(urlsplit(address).query).items()}
         callback = parse_qs(urlsplit(provider.authorize(parameters)).query)
-        return client.claims(
-            callback["code"][0], cookie, parameters["redirect_uri"], callback["iss"][0]
-        )
+        return client.claims(callback["code"][0], cookie, parameters["redirect_uri"], callback["iss"][0])
 
     provider.user, old_keys = claims("ann"), provider.keys
     assert claims_now()["sub"] == "subject of ann"
@@ -271,9 +262,7 @@ def test_those_whom_nobody_invited_stay_out(team, address, provider):
     visitor, answer = signed_in(address, provider, claims("gus"), f"?invitation={link}")
     assert answer.status == 200
     assert visitor.get("/projects/invited").status == 200
-    assert code_of(signed_in(address, provider, claims("hal"), f"?invitation={link}")[1]) == (
-        "not-invited"
-    )
+    assert code_of(signed_in(address, provider, claims("hal"), f"?invitation={link}")[1]) == ("not-invited")
 
 
 def test_groups_give_and_take_roles(team, address, provider):
@@ -307,9 +296,7 @@ def test_anyone_of_a_domain_may_look_where_that_is_set(team, provider, settings)
         for email in ("joe@evil.example", "joe@sub.example.org", "joe@example.org.evil"):
             answer = signed_in(address, provider, claims("kim", email=email))[1]
             assert code_of(answer) == "other-domain"
-        assert code_of(signed_in(address, provider, claims("kim", email="joe"))[1]) == (
-            "no-verified-email"
-        )
+        assert code_of(signed_in(address, provider, claims("kim", email="joe"))[1]) == ("no-verified-email")
 
 
 def test_claims_of_the_wrong_type_are_no_roles_and_no_error(team, address, provider):
@@ -354,12 +341,7 @@ def test_a_disabled_user_stays_out(team, address, provider):
 def test_a_session_begins_anew_and_goes_on_to_our_own_pages(address, provider):
     visitor = Visitor(address)
     visitor.cookies = {"rankgate_session": "rgs_planted"}
-    for target in (
-        "//evil.example",
-        "https://evil.example",
-        "/\\evil.example",
-        "javascript:alert(1)",
-    ):
+    for target in ("//evil.example", "https://evil.example", "/\\evil.example", "javascript:alert(1)"):
         path = sent_back(visitor, provider, claims("eve"), f"?next={target}")
         old_session = visitor.cookies["rankgate_session"]
         answer = visitor.get(path)
@@ -422,10 +404,7 @@ others = "shop:viewer"
         "RANKGATE_OIDC_CLIENT_SECRET": "hush!",
     }
     assert read_oidc_settings(file, variables).issuer == "https://b.example"
-    assert (
-        read_oidc_settings(None, variables).client_secret
-        == variables["RANKGATE_OIDC_CLIENT_SECRET"]
-    )
+    assert read_oidc_settings(None, variables).client_secret == variables["RANKGATE_OIDC_CLIENT_SECRET"]
     assert read_oidc_settings(None, {}) is None
     secret.chmod(0o644)
     with pytest.raises(UsageError) as refused:

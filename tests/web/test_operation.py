@@ -127,9 +127,7 @@ def test_several_processes_count_together_and_log_json_lines(tmp_path):
         process.terminate()
         process.wait(PATIENCE)
         process.stderr.seek(0)
-        assert (
-            "/invitations/rgi" not in process.stderr.read()
-        )  # logs are kept, and links are secrets
+        assert "/invitations/rgi" not in process.stderr.read()  # logs are kept, and links are secrets
         process.stderr.seek(0)
         lines = [json.loads(line) for line in process.stderr if line.startswith("{")]
     assert {log_entry["logger"] for log_entry in lines} == {"rankgate.access"}
@@ -152,9 +150,7 @@ def test_an_exception_is_one_json_line():
         "try:\n    1 / 0\nexcept ZeroDivisionError:\n"
         "    logging.getLogger('rankgate.web').exception('it failed')\n"
     )
-    process = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     [line] = process.stderr.splitlines()
     entry = json.loads(line)
     assert (entry["level"], entry["message"], entry["request"]) == ("error", "it failed", "abc")

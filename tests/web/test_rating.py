@@ -46,9 +46,7 @@ def test_many_ratings_in_one_request(team, fresh):
         secret = sign_in.issue_token(connection, user, "many", ["rate"])[1]
     with Client(team.address, fresh.name, token=secret) as client:
         tasks = client.get("rate/query")["tasks"]
-        answers = [
-            {"task": task["id"], "grade": 1, "rating_id": f"many-{task['id']}"} for task in tasks
-        ]
+        answers = [{"task": task["id"], "grade": 1, "rating_id": f"many-{task['id']}"} for task in tasks]
         assert [rating["new"] for rating in client.rate_many(answers)] == [True] * 4
         assert [rating["new"] for rating in client.rate_many(answers)] == [False] * 4
         changed_answer = {"task": tasks[0]["id"], "grade": 2}
@@ -66,9 +64,7 @@ def test_many_ratings_in_one_request(team, fresh):
 def test_without_javascript_a_form_rates(team, fresh):
     rater = team.visitor("rater")
     html = rater.get(f"/projects/{fresh.name}/rate").data.decode()
-    task, identity = (
-        re.search(rf'name="{name}" value="([^"]+)"', html)[1] for name in ("task", "rating_id")
-    )
+    task, identity = (re.search(rf'name="{name}" value="([^"]+)"', html)[1] for name in ("task", "rating_id"))
     for _ in range(2):
         answer = rater.send(
             f"/projects/{fresh.name}/ratings",
@@ -121,12 +117,7 @@ def test_a_training_tells_the_known_grade(team, fresh):
     task = rater.get(f"{path}/rate.json").json()["task"]
     assert task["batch"]["kind"] == "training"
     answer = rater.post(f"{path}/ratings", task=task["id"], grade=1).json()
-    assert answer["feedback"] == {
-        "grade": 3.0,
-        "why": "it names the answer",
-        "yours": 1.0,
-        "right": False,
-    }
+    assert answer["feedback"] == {"grade": 3.0, "why": "it names the answer", "yours": 1.0, "right": False}
     assert answer["task"]["batch"]["kind"] == "rating"
     with team.store.read() as connection:
         assert [rating.training for rating in list_ratings(connection, fresh.id)] == [True]
@@ -197,9 +188,7 @@ def test_two_raters_disagree_and_the_final_word_counts(team, fresh):
     assert judgment_set["rows"] == 4
     text = visitor.get(f"{path}/judgments/one/file?format=trec").data.decode()
     assert sorted(float(line.split()[3]) for line in text.splitlines()) == [1.5, 2, 2, 2]
-    second_preview = visitor.post(
-        f"{path}/judgments", name="two", rule="median", preview=True
-    ).json()
+    second_preview = visitor.post(f"{path}/judgments", name="two", rule="median", preview=True).json()
     assert (second_preview["against"], second_preview["pairs"]["same"]) == ("one", 4)
 
 
@@ -232,9 +221,7 @@ def test_the_client_does_what_the_pages_do(team, fresh, tmp_path):
 def test_every_route_is_described(team):
     openapi = team.visitor("rater").get("/openapi.json").json()
     operations = {
-        operation["operationId"]
-        for path in openapi["paths"].values()
-        for operation in path.values()
+        operation["operationId"] for path in openapi["paths"].values() for operation in path.values()
     }
     usable = {route.name for route in ROUTES if route.scope is not None and route.needs != "anyone"}
     usable |= {f"{route.name}-csv" for route in ROUTES if route.tabular}
@@ -243,10 +230,7 @@ def test_every_route_is_described(team):
     visitor = Visitor(team.address)
     for path in openapi["paths"]:
         filled = re.sub(r"\{\w+\}", "1", path)
-        assert visitor.get(filled, headers={"content-type": "application/json"}).status in {
-            401,
-            405,
-        }
+        assert visitor.get(filled, headers={"content-type": "application/json"}).status in {401, 405}
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "label-studio", "quepid-book"])
@@ -264,10 +248,7 @@ def test_single_ratings_come_out_complete(team, form, tmp_path):
     from rankgate.data.read import read_ratings
 
     table = read_ratings(str(rating_file), from_=form).table
-    assert (
-        sorted(table.select("rater", "grade").rows())
-        == [("manager", 3.0)] * 3 + [("rater", 1.0)] * 3
-    )
+    assert sorted(table.select("rater", "grade").rows()) == [("manager", 3.0)] * 3 + [("rater", 1.0)] * 3
 
 
 def test_coverage_known_grades_and_what_comes_next(team, fresh):
@@ -291,9 +272,7 @@ def test_coverage_known_grades_and_what_comes_next(team, fresh):
         (10, 2 / 10),
         (20, 2 / 10),
     ]
-    assert coverage["gold"] == [
-        {"rater": "manager", "answers": 2, "right": 1, "share": 0.5, "off": 0.5}
-    ]
+    assert coverage["gold"] == [{"rater": "manager", "answers": 2, "right": 1, "share": 0.5, "off": 0.5}]
     manager.post(f"{path}/judgments", name="one", rule="majority")
     added = manager.post(f"{path}/coverage", name="next", depth=5, strategy="1").json()
     assert added["tasks"] == 3
@@ -309,12 +288,7 @@ def test_the_documents_of_a_query_on_one_page(team, fresh):
         assert len(numbers) == remaining
         identity = re.search(r'name="rating_id" value="([^"]+)"', html)[1]
         answer = rater.send(
-            f"{path}/ratings",
-            f"{path}/rate/query",
-            task=numbers[0],
-            grade="1",
-            rating_id=identity,
-            list="1",
+            f"{path}/ratings", f"{path}/rate/query", task=numbers[0], grade="1", rating_id=identity, list="1"
         )
         assert answer.headers["location"].startswith(f"{path}/rate/query")
         rated_tasks.append(numbers[0])
@@ -332,9 +306,7 @@ def test_progress_is_that_of_the_reader(team, monkeypatch, many):
     counts = []
     while (state := rater.get(f"{path}.json").json())["task"] is not None:
         counts.append((state["progress"]["done"], state["progress"]["total"]))
-        rater.post(
-            f"/projects/{project.name}/ratings", task=state["task"]["id"], grade=1, seconds=30
-        )
+        rater.post(f"/projects/{project.name}/ratings", task=state["task"]["id"], grade=1, seconds=30)
     assert counts == [(0, 4), (1, 4), (2, 4), (3, 4)]
     progress = rater.get(f"{path}.json").json()["progress"]
     assert (progress["done"], progress["total"], progress["left"]) == (4, 4, 0)

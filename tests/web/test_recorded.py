@@ -37,12 +37,8 @@ def server(tmp_path_factory, quick_passwords):  # noqa: ARG001 - before the serv
             users.grant(connection, last_project.id, viewer.id, "viewer")
             shop = projects.get_by_name(connection, "shop").id
             for scope in ("record", "read", "manage"):
-                secret[scope] = sign_in.issue_token(
-                    connection, user.id, "t", [scope], project=shop
-                )[1]
-            secret["viewer"] = sign_in.issue_token(connection, viewer.id, "t", ["record", "read"])[
-                1
-            ]
+                secret[scope] = sign_in.issue_token(connection, user.id, "t", [scope], project=shop)[1]
+            secret["viewer"] = sign_in.issue_token(connection, viewer.id, "t", ["record", "read"])[1]
         with served(store, per_minute=1_000_000) as address:
             yield store, address, str(path), secret
 

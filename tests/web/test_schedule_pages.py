@@ -32,11 +32,7 @@ def test_a_manager_sees_logs_and_a_viewer_does_not(team, planned):
     scheduler.stop()
     path = f"/projects/planned/schedule/runs/{started}"
     manager_view = manager.get(f"{path}.json").json()
-    assert (manager_view["state"], manager_view["job"], manager_view["error"]) == (
-        "done",
-        "nightly",
-        "",
-    )
+    assert (manager_view["state"], manager_view["job"], manager_view["error"]) == ("done", "nightly", "")
     assert "rankgate alerts check" in manager_view["log"]
     assert "rankgate alerts check" in manager.get(path).data.decode()
     viewer_view = viewer.get(f"{path}.json").json()
@@ -63,9 +59,7 @@ def test_jobs_are_checked_disabled_and_of_one_project(team, planned):
     team.project("unplanned")
     with team.store.write() as connection:
         nightly_job = scheduled_jobs.get_job(connection, planned.id, "nightly")
-        run = scheduled_jobs.plan_run(
-            connection, nightly_job.id, now() - timedelta(days=1), state="missed"
-        )
+        run = scheduled_jobs.plan_run(connection, nightly_job.id, now() - timedelta(days=1), state="missed")
     for route in ("schedule/jobs/nightly", "schedule/jobs/nightly/start"):
         assert manager.post(f"/projects/unplanned/{route}").status == 404
     assert manager.get(f"/projects/unplanned/schedule/runs/{run.id}.json").status == 404

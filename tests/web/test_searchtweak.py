@@ -59,9 +59,7 @@ def test_a_golden_case(team, signed_in, metric, scale, slots, expected):
             answer = signed_in[person].post(f"/projects/{name}/ratings", task=task["id"], **fields)
             task = answer.json()["task"]
     query = f"convention=searchtweak&scale={scale}&metrics={metric}"
-    evaluation = (
-        signed_in["manager"].get(f"/projects/{name}/ratings/evaluation.json?{query}").json()
-    )
+    evaluation = signed_in["manager"].get(f"/projects/{name}/ratings/evaluation.json?{query}").json()
     (section,) = evaluation["evaluation"]["parts"]
     assert section["runs"][0]["mean"][metric] == pytest.approx(expected, abs=1e-9)
 

@@ -16,13 +16,7 @@ import urllib3
 from rankgate.core.errors import UsageError
 from rankgate.store.people import audit, users
 from rankgate.store.store import Store
-from rankgate.workspace.web.server import (
-    check_proxies,
-    first_link,
-    is_local,
-    make_config,
-    open_listener,
-)
+from rankgate.workspace.web.server import check_proxies, first_link, is_local, make_config, open_listener
 from support.serving import PASSWORD, Visitor, started
 from support.waiting import PATIENCE, free_port, until
 
@@ -158,15 +152,7 @@ def test_a_real_proxy_serves_it_under_a_path(tmp_path, path):
         (tmp_path / "nginx.conf").write_text(
             NGINX.format(folder=tmp_path, port=port, behind=proxied_port, path=path)
         )
-        arguments = [
-            "nginx",
-            "-c",
-            tmp_path / "nginx.conf",
-            "-p",
-            tmp_path,
-            "-e",
-            tmp_path / "errors",
-        ]
+        arguments = ["nginx", "-c", tmp_path / "nginx.conf", "-p", tmp_path, "-e", tmp_path / "errors"]
         proxy = subprocess.Popen(arguments)
         try:
             mia = Visitor(f"http://127.0.0.1:{port}/judging")
@@ -226,9 +212,7 @@ def test_an_unused_link_ends_with_the_next_start(tmp_path):
         from rankgate.store.people import invitations
 
         with store.read() as connection:
-            matches = [
-                invitations.find(connection, link.rpartition("/")[2]) for link in (first, second)
-            ]
+            matches = [invitations.find(connection, link.rpartition("/")[2]) for link in (first, second)]
     assert [match is not None for match in matches] == [False, True]
 
 

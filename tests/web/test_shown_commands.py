@@ -68,9 +68,7 @@ def words_of(name):
     """The words of a command, with files, or names of the store, where a reader puts in theirs."""
     arguments = shlex.split(command_text(name, "shop"))
     replacements = WORDS | (STORED if "--store" in arguments else {})
-    return [
-        word for argument in arguments[1:] for word in replacements.get(argument, argument).split()
-    ]
+    return [word for argument in arguments[1:] for word in replacements.get(argument, argument).split()]
 
 
 @pytest.mark.parametrize("name", sorted(set(COMMANDS) - {"rate", "serve"}))
@@ -103,9 +101,7 @@ def test_words_for_a_reader_are_those_of_the_help(name):
     _, *arguments = command.collect_usage_pieces(Context(command))
     argument_names = [argument.strip("[]") for argument in arguments]
     documented = COMMANDS[name].split()[2:]
-    before_options = documented[
-        : next(i for i, word in enumerate(documented) if word.startswith("-"))
-    ]
+    before_options = documented[: next(i for i, word in enumerate(documented) if word.startswith("-"))]
     assert before_options == argument_names
 
 

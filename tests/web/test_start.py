@@ -55,10 +55,7 @@ def shop(new_store, tmp_path):
 def unchanged_shop(request, tmp_path_factory):
     """A server for tests that leave the project as it was, and start no job."""
     folder = tmp_path_factory.mktemp("unchanged")
-    with (
-        fresh_store(request, folder, "unchanged") as store,
-        opened(store, folder, seconds=60) as address,
-    ):
+    with fresh_store(request, folder, "unchanged") as store, opened(store, folder, seconds=60) as address:
         yield address
 
 
@@ -78,10 +75,7 @@ def press(visitor, step, **changes):
     forms = re.findall(rf'<form [^>]*action="{SHOP}/steps/{step}".*?</form>', page, re.DOTALL)
     assert len(forms) == 1, steps_of(visitor)
     answer = visitor.ask(
-        "POST",
-        f"{SHOP}/steps/{step}",
-        fields=fields_of(forms[0]) | changes,
-        encode_multipart=False,
+        "POST", f"{SHOP}/steps/{step}", fields=fields_of(forms[0]) | changes, encode_multipart=False
     )
     assert answer.status == 303, answer.data.decode()
     until(lambda: not steps_of(visitor)[step]["run"]["under_way"])
@@ -96,9 +90,7 @@ def fields_of(form):
         for name in re.findall(r'name="([^"]*)"', tag)
         for value in [(re.findall(r' value="([^"]*)"', tag) or [""])[0]]
     }
-    for name, options in re.findall(
-        r'<select [^>]*name="([^"]*)".*?>(.*?)</select>', form, re.DOTALL
-    ):
+    for name, options in re.findall(r'<select [^>]*name="([^"]*)".*?>(.*?)</select>', form, re.DOTALL):
         chosen = re.findall(r"<option([^>]*) selected[^>]*>([^<]*)", options)
         words = [(re.findall(r'value="([^"]*)"', tag) or [label])[0] for tag, label in chosen]
         values[name] = words[0] if words else ""
@@ -148,9 +140,7 @@ def test_a_project_goes_from_queries_to_a_verdict_and_a_schedule(shop):
     assert press(manager, "comparison")["run"]["record"] is not None
     verdict = press(manager, "gate")
     assert (verdict["state"], verdict["run"]["error"]) == ("done", "")
-    points = manager.get(f"{SHOP}/trends.json?metric=nDCG@10&system=fts").json()["history"][
-        "series"
-    ]
+    points = manager.get(f"{SHOP}/trends.json?metric=nDCG@10&system=fts").json()["history"]["series"]
     assert len(points) >= 3
     scheduled = manager.post(
         f"{SHOP}/schedule/engine", engine="fts", every="week", time="6:30", judgments="judgments-1"
@@ -242,9 +232,7 @@ def test_two_managers_start_a_step_once_and_lose_no_change_of_an_engine(shop):
     assert with_engine(first).status == 200
     assert error_of(with_engine(second, table="other")) == (409, "name-taken")
     assert with_engine(second).status == 200  # the same once more
-    answers = [
-        visitor.post(f"{SHOP}/steps/snapshot", engine="fts").json() for visitor in (first, second)
-    ]
+    answers = [visitor.post(f"{SHOP}/steps/snapshot", engine="fts").json() for visitor in (first, second)]
     assert [answer["started"] for answer in answers] == [True, False]
     assert answers[0]["run"] == answers[1]["run"]
     until(lambda: not steps_of(first)["snapshot"]["run"]["under_way"])
@@ -262,19 +250,11 @@ def test_two_managers_start_a_step_once_and_lose_no_change_of_an_engine(shop):
 
 def test_a_batch_without_documents_is_not_made(shop):
     manager = signed_in(shop, "manager")
-    assert error_of(manager.post(f"{SHOP}/steps/batch", runs="none", batch="b")) == (
-        400,
-        "invalid-value",
-    )
+    assert error_of(manager.post(f"{SHOP}/steps/batch", runs="none", batch="b")) == (400, "invalid-value")
     run = b"q1 Q0 p1 1 1 monday\n"
-    assert (
-        manager.send(f"{SHOP}/material", f"{SHOP}/material", file=("monday.run", run)).status == 303
-    )
+    assert manager.send(f"{SHOP}/material", f"{SHOP}/material", file=("monday.run", run)).status == 303
     qrels = b"q1 0 p1 1\n"
-    assert (
-        manager.send(f"{SHOP}/material", f"{SHOP}/material", file=("gold.qrels", qrels)).status
-        == 303
-    )
+    assert manager.send(f"{SHOP}/material", f"{SHOP}/material", file=("gold.qrels", qrels)).status == 303
     [judgments] = judgments_of(manager)
     failed = press(manager, "batch", judgments=judgments)
     assert failed["run"]["state"] == "failed"

@@ -48,17 +48,11 @@ def market(team):
             ),
         )
         queries_documents.add_documents(
-            connection,
-            project,
-            pl.DataFrame({"doc_id": list(CATEGORIES), "kind": list(CATEGORIES.values())}),
+            connection, project, pl.DataFrame({"doc_id": list(CATEGORIES), "kind": list(CATEGORIES.values())})
         )
-        stored_runs.add_judgments(
-            connection, team.store.blobs, project, read_qrels(QRELS), name="gold"
-        )
+        stored_runs.add_judgments(connection, team.store.blobs, project, read_qrels(QRELS), name="gold")
         for name, rankings in RUNS.items():
-            stored_runs.add_run(
-                connection, team.store.blobs, project, read_run(rankings, name), name=name
-            )
+            stored_runs.add_run(connection, team.store.blobs, project, read_run(rankings, name), name=name)
         viewer = users.get_by_name(connection, "viewer").id
         users.grant(connection, project, viewer, "viewer")
         secret = sign_in.issue_token(connection, viewer, "verbs", ["read"])[1]
@@ -120,9 +114,7 @@ def _frame(columns):
 def test_a_request_gives_the_numbers_of_python(market, stated, collection):
     collection = rankgate.Collection(**collection)
     slices = ["part"] if collection.tags is not None else []
-    answer = market(
-        "evaluate", collection=stated, runs=list(RUNS), metrics="nDCG@2 P@1", slices=slices
-    )
+    answer = market("evaluate", collection=stated, runs=list(RUNS), metrics="nDCG@2 P@1", slices=slices)
     assert answer.status == 200, answer.data
     expected = rankgate.evaluate(collection, RUNS, ["nDCG@2", "P@1"], slices=slices).to_dict()
     assert _figures(answer.json()) == _figures(expected)
@@ -166,9 +158,7 @@ def test_a_request_gates_and_explains(market):
         assert (answer.status, answer.json()["verdict"]) == (200, verdict), answer.data
         expected = rankgate.gate(QRELS, {"old": OLD}, {"new": NEW}, parse_policy(policy, "policy"))
         assert answer.json()["rules"] == expected.to_dict()["rules"]
-    answer = market(
-        "explain", collection={"judgments": "gold"}, run="new", query="q1", metric="P@1"
-    )
+    answer = market("explain", collection={"judgments": "gold"}, run="new", query="q1", metric="P@1")
     assert (answer.status, answer.json()["value"]) == (200, 1.0)
 
 
@@ -190,36 +180,15 @@ def test_a_project_in_python_is_the_collection_of_a_request(team, market):  # no
         ("evaluate", {"collection": {"judgments": "PATH"}}, "unknown-judgments"),
         ("evaluate", {"collection": {"judgments": "-"}}, "unknown-judgments"),
         ("evaluate", {"collection": {"judgments": "gold", "reference": "PATH"}}, "unknown-run"),
+        ("evaluate", {"collection": {"judgments": "gold", "predicted": "PATH"}}, "unknown-judgments"),
         (
             "evaluate",
-            {"collection": {"judgments": "gold", "predicted": "PATH"}},
+            {"collection": {"judgments": "gold", "predicted": {"judgments": "gold", "saw": "PATH"}}},
             "unknown-judgments",
         ),
-        (
-            "evaluate",
-            {
-                "collection": {
-                    "judgments": "gold",
-                    "predicted": {"judgments": "gold", "saw": "PATH"},
-                }
-            },
-            "unknown-judgments",
-        ),
-        (
-            "evaluate",
-            {"collection": {"judgments": "gold", "items": {"table": "PATH"}}},
-            "unknown-table",
-        ),
-        (
-            "evaluate",
-            {"collection": {"judgments": "gold", "tags": "ids:(?P<a>(x+)+)y"}},
-            "invalid-value",
-        ),
-        (
-            "evaluate",
-            {"collection": {"judgments": "gold", "items": {"catalogue": 10**9}}},
-            "invalid-value",
-        ),
+        ("evaluate", {"collection": {"judgments": "gold", "items": {"table": "PATH"}}}, "unknown-table"),
+        ("evaluate", {"collection": {"judgments": "gold", "tags": "ids:(?P<a>(x+)+)y"}}, "invalid-value"),
+        ("evaluate", {"collection": {"judgments": "gold", "items": {"catalogue": 10**9}}}, "invalid-value"),
         ("evaluate", {"collection": {"judgments": "gold", "tgas": []}}, "invalid-collection"),
         ("evaluate", {"collection": {"judgments": "gold", "tags": 3}}, "invalid-collection"),
         (
@@ -237,11 +206,7 @@ def test_a_project_in_python_is_the_collection_of_a_request(team, market):  # no
         ("compare", {"baseline": "PATH"}, "unknown-run"),
         ("gate", {"policy": '[lists]\nitems = "PATH"\n'}, "invalid-value"),
         ("gate", {"policy": '[collection]\ntags = "PATH"\n'}, "invalid-value"),
-        (
-            "gate",
-            {"policy": '[gate]\ntags = "PATH"\n[[rules]]\nkind = "unseen"\n'},
-            "invalid-value",
-        ),
+        ("gate", {"policy": '[gate]\ntags = "PATH"\n[[rules]]\nkind = "unseen"\n'}, "invalid-value"),
         (
             "gate",
             {"policy": '[gate]\nconvention = "PATH.toml"\n[[rules]]\nkind = "unseen"\n'},

@@ -38,9 +38,7 @@ def test_a_manager_chooses_the_raters_of_a_batch(team):
     manager, rater = team.visitor("manager"), team.visitor("rater")
     page = manager.get(f"{path}/batches/{number}").data.decode()
     assert "Raters of the project: admin, manager, rater." in page
-    wrong = manager.send(
-        f"{path}/batches/{number}/rules", f"{path}/batches/{number}", raters="nobody"
-    )
+    wrong = manager.send(f"{path}/batches/{number}/rules", f"{path}/batches/{number}", raters="nobody")
     assert wrong.status == 400
     assert "is not a rater of the project" in wrong.data.decode()
     assert "batch-rules-raters-problem" in wrong.data.decode()

@@ -81,12 +81,7 @@ def _pool(size: int, rng: np.random.Generator) -> tuple[Grades, Grades]:
 
 
 def _cell(
-    name: str,
-    size: int,
-    pilot: int,
-    figure: AgreementFigure,
-    width: float,
-    rng: np.random.Generator,
+    name: str, size: int, pilot: int, figure: AgreementFigure, width: float, rng: np.random.Generator
 ) -> Cell:
     reached, expected, above_count, covered, none = [], [], 0, 0, 0
     for repeat in range(RUNS):
@@ -97,9 +92,7 @@ def _cell(
         truth = FIGURES[figure](tallies, grades.astype(np.float64))
         pool = _qrels(np.arange(size), judge, "judge")
         first = rng.choice(size, pilot, replace=False)
-        plan = admit_plan(
-            pool, _qrels(first, people, "pilot"), width=width, figure=figure, seed=repeat
-        )
+        plan = admit_plan(pool, _qrels(first, people, "pilot"), width=width, figure=figure, seed=repeat)
         sampled = [
             int(query[1:]) * PER_QUERY + int(document[1:])
             for query, document in plan.sample.select("query_id", "doc_id").iter_rows()
@@ -143,12 +136,11 @@ def _qrels(pairs: Grades, grades: Grades, name: str) -> Qrels:
 def section(cells: Sequence[Cell]) -> str:
     """The section of the page."""
     text = (
-        "`rankgate admit-plan` plans which pairs people judge so that a figure is known to a "
-        f"given half-width. Below, {RUNS} plans for each row: a pilot, the sample judged, and "
-        "the half-width that it gives. Deviations are estimated from the pilot, so the interval "
-        "is sometimes wider than asked; the plan gives the chance of this, and a half-width that "
-        "is not exceeded in 95 % of cases. A rare grade is judged as a whole, so that the figure "
-        "has a value."
+        "`rankgate admit-plan` plans which pairs people judge so that a figure is known to a given "
+        f"half-width. Below, {RUNS} plans for each row: a pilot, the sample judged, and the half-width that "
+        "it gives. Deviations are estimated from the pilot, so the interval is sometimes wider than asked; "
+        "the plan gives the chance of this, and a half-width that is not exceeded in 95 % of cases. A rare "
+        "grade is judged as a whole, so that the figure has a value."
     )
     header = (
         "pairs",

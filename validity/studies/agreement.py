@@ -15,14 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgate.data import read_qrels
-from rankgate.measurement.stats.rater_agreement import (
-    RatingMatrix,
-    Tallies,
-    alpha,
-    conger,
-    gwet,
-    intervals,
-)
+from rankgate.measurement.stats.rater_agreement import RatingMatrix, Tallies, alpha, conger, gwet, intervals
 from studies.populations import FOLDER
 
 if TYPE_CHECKING:
@@ -85,9 +78,7 @@ def run(replications: int = REPLICATIONS, seed: int = 0) -> list[Cell]:
                         continue
                     result = intervals(COEFFICIENTS, Tallies.from_clusters(sheet, code))
                     for coefficient, interval in result.items():
-                        covered[coefficient][method] += (
-                            interval.low <= truth[coefficient] <= interval.high
-                        )
+                        covered[coefficient][method] += interval.low <= truth[coefficient] <= interval.high
             times = np.array([replications, -(-replications // _PAIRS)])
             cells += [
                 Cell(name, coefficient, queries, replications, *(counts / times))
@@ -101,29 +92,22 @@ def section(cells: Sequence[Any]) -> str:
     from tables import marked, percent, table
 
     rows = [
-        (
-            c.population,
-            c.coefficient,
-            str(c.queries),
-            marked(c.by_query, c.holds),
-            percent(c.by_pair),
-        )
+        (c.population, c.coefficient, str(c.queries), marked(c.by_query, c.holds), percent(c.by_pair))
         for c in cells
     ]
     missed = sum(not c.holds for c in cells)
     naive = sum(abs(c.by_pair - LEVEL) <= _NEAR for c in cells)
     return (
         "## Intervals of agreement\n\nShare of 95 % intervals that hold the true coefficient, "
-        f"{cells[0].replications:,} replications a cell. Two raters grade some {_DOCUMENTS} "
-        "documents of each query; how well they agree differs from query to query. Real: queries "
-        "drawn from the 22 of TREC RAG 2025 that people and a language model judged. Leaving out "
-        f"one query at a time, {len(cells) - missed} of {len(cells)} cells lie within 91 and 99 % "
-        f"(the lowest is {percent(min(c.by_query for c in cells))}). Leaving out pairs as if they "
-        f"were independent, in {cells[0].replications // _PAIRS:,} replications, {naive} do. With "
-        "fewer than 15 queries no interval is given. Where raters differ in fewer than 5 queries, "
-        "as about 2 of 15 with 99.5 % equal grades and 4 with 99 %, there is too little to take an "
-        "interval from, and `agree` and `admit` warn.\n\n"
-        + table(("queries", "coefficient", "n", "by query", "by pair"), rows)
+        f"{cells[0].replications:,} replications a cell. Two raters grade some {_DOCUMENTS} documents of "
+        "each query; how well they agree differs from query to query. Real: queries drawn from the 22 of "
+        "TREC RAG 2025 that people and a language model judged. Leaving out one query at a time, "
+        f"{len(cells) - missed} of {len(cells)} cells lie within 91 and 99 % (the lowest is "
+        f"{percent(min(c.by_query for c in cells))}). Leaving out pairs as if they were independent, in "
+        f"{cells[0].replications // _PAIRS:,} replications, {naive} do. With fewer than 15 queries no "
+        "interval is given. Where raters differ in fewer than 5 queries, as about 2 of 15 with 99.5 % equal "
+        "grades and 4 with 99 %, there is too little to take an interval from, and `agree` and `admit` "
+        "warn.\n\n" + table(("queries", "coefficient", "n", "by query", "by pair"), rows)
     )
 
 
@@ -139,8 +123,7 @@ def _populations(rng: np.random.Generator) -> Iterator[tuple[str, Sample, dict[s
     folder = FOLDER / "rag25-human-vs-llm"
     if folder.exists():
         tables = [
-            read_qrels(folder / f"qrels.rag25.{source}.txt.gz").table
-            for source in ("test", "test-umbrela2")
+            read_qrels(folder / f"qrels.rag25.{source}.txt.gz").table for source in ("test", "test-umbrela2")
         ]
         joined = tables[0].join(tables[1], on=["query_id", "doc_id"], maintain_order="left")
         real = [
@@ -175,9 +158,9 @@ def _alike(rng: np.random.Generator, same: float) -> Floats:
     n = max(5, int(rng.lognormal(np.log(_DOCUMENTS), 0.5)))
     first_grades = rng.choice(_GRADES, n, p=rng.dirichlet(_SHARES * 4))
     near = np.clip(first_grades + rng.choice([-1, 1], n), 0, _GRADES - 1)
-    return np.stack(
-        [first_grades, np.where(rng.random(n) < same, first_grades, near)], axis=1
-    ).astype(np.float64)
+    return np.stack([first_grades, np.where(rng.random(n) < same, first_grades, near)], axis=1).astype(
+        np.float64
+    )
 
 
 def _query(rng: np.random.Generator, spread: float) -> Floats:

@@ -88,8 +88,7 @@ class _Side:
         best_docs = np.argsort(np.where(self.present, -self.scores, np.inf), axis=1)[:, :DEPTH]
         best_docs = best_docs[:, : int(self.present.sum())]
         return {
-            f"q{q}": {names[d]: float(self.scores[q, d]) for d in best_docs[q]}
-            for q in range(len(best_docs))
+            f"q{q}": {names[d]: float(self.scores[q, d]) for d in best_docs[q]} for q in range(len(best_docs))
         }
 
     def evaluated(self) -> Any:  # noqa: ANN401 - an evaluation
@@ -104,10 +103,7 @@ def run(worlds: int = WORLDS, paired: int = PAIRED, seed: int = 2027) -> list[Ce
     kinds: dict[str, list[tuple[str, ...]]] = {cause: [(cause,)] * worlds for cause in CAUSES}
     kinds |= {"two at once": [], JUDGED: [], SHOWN: []}
     for two in combinations(CAUSES, 2):
-        of_run, by_judge = (
-            set(two) <= OF_RUN,
-            set(two) in ({"judge", "judgments"}, {"judge", "queries"}),
-        )
+        of_run, by_judge = (set(two) <= OF_RUN, set(two) in ({"judge", "judgments"}, {"judge", "queries"}))
         kinds[SHOWN if of_run else JUDGED if by_judge else "two at once"] += [two] * paired
     cells = []
     for number, (kind, changes) in enumerate(kinds.items()):
@@ -148,11 +144,7 @@ def _answered(causes: tuple[str, ...], rng: np.random.Generator) -> tuple[str, s
                 keep=keep_inputs,
             )
         answer = attribute("2027-01-01", "2027-01-02", folder).answer
-    return (
-        answer,
-        _truth(causes, old, [replace(old, **change) for change in changes], new),
-        keep_inputs,
-    )
+    return (answer, _truth(causes, old, [replace(old, **change) for change in changes], new), keep_inputs)
 
 
 def _world(rng: np.random.Generator) -> _Side:
@@ -201,10 +193,7 @@ def _truth(causes: Sequence[str], old: _Side, alone: Sequence[_Side], new: _Side
     if len(causes) == 1:
         return causes[0] if abs(last - first) > TINY else "none"
     first_value, second_value = (side.value() for side in alone)
-    sizes = [
-        abs(first_value - first + last - second_value),
-        abs(second_value - first + last - first_value),
-    ]
+    sizes = [abs(first_value - first + last - second_value), abs(second_value - first + last - first_value)]
     if max(sizes) <= TINY:
         return "none"
     return causes[int(np.argmax(sizes))] if abs(sizes[0] - sizes[1]) > TINY else "several"
@@ -215,19 +204,16 @@ def section(cells: Sequence[Any]) -> str:
     from tables import marked, percent, table
 
     text = (
-        "`rankgate attribute` is asked about two recorded evaluations between which one thing was "
-        "changed, or two at once, by simulation: 12 to 50 queries, 25 to 80 documents, changes "
-        "from 1 % of the grades, scores, pairs, queries or documents to most of them. Every tenth "
-        "world keeps no inputs. The labels `judge` and `corpus` and the revision are given as they "
-        "are. An answer is right where it is the cause with the larger part (of two changes: "
-        "Shapley, from the values with either and both), or *none* where no value moved. The "
-        "former judge's grades of new pairs and queries are part of that truth and are not "
-        "recorded; and one run shows two changes of it only together. "
-        f"At least {TARGET:.0%} of the answers other than *unknown* should be right. New ids "
-        "leave up to 3 % of the documents unchanged, by chance up to 7 % of the documents that the "
-        "runs show. "
-        "A new system over a new corpus is *unknown*, and so are new ids with either of them where "
-        "the runs share more than 5 %."
+        "`rankgate attribute` is asked about two recorded evaluations between which one thing was changed, "
+        "or two at once, by simulation: 12 to 50 queries, 25 to 80 documents, changes from 1 % of the "
+        "grades, scores, pairs, queries or documents to most of them. Every tenth world keeps no inputs. The "
+        "labels `judge` and `corpus` and the revision are given as they are. An answer is right where it is "
+        "the cause with the larger part (of two changes: Shapley, from the values with either and both), or "
+        "*none* where no value moved. The former judge's grades of new pairs and queries are part of that "
+        "truth and are not recorded; and one run shows two changes of it only together. At least "
+        f"{TARGET:.0%} of the answers other than *unknown* should be right. New ids leave up to 3 % of the "
+        "documents unchanged, by chance up to 7 % of the documents that the runs show. A new system over a "
+        "new corpus is *unknown*, and so are new ids with either of them where the runs share more than 5 %."
     )
     header = ("changed", "worlds", "unknown", "unknown, inputs kept", "right of the others")
     rows = [

@@ -89,13 +89,7 @@ def _cell(
         delay.append(float(np.median(detections)) if detections else float("nan"))
     error = float(alarms.std(ddof=1) / len(years) ** 0.5)
     return Cell(
-        kind,
-        years[0].ndim == 2,
-        float(alarms.mean()),
-        error,
-        small,
-        tuple(detection_shares),
-        tuple(delay),
+        kind, years[0].ndim == 2, float(alarms.mean()), error, small, tuple(detection_shares), tuple(delay)
     )
 
 
@@ -103,18 +97,15 @@ def section(cells: Sequence[Cell]) -> str:
     """The section of the page."""
     bound = RATE * YEAR
     introduction = (
-        f"`rankgate history` looks for changes at each evaluation with a rate of {RATE:g}: "
-        f"{bound:.2f} false alarms for each year of daily evaluations of one series. Below, "
-        f"{YEARS} years without a change for each kind of series of means (standard error in "
-        f"brackets), and {CHANGED} series whose mean falls after {BEFORE} evaluations: the share "
-        f"that is found within {AFTER} evaluations, and the median number of evaluations until "
-        "then. Shifts are in standard deviations of one evaluation. ✘: more than twice the rate. "
-        "*Where days "
-        "resemble the day before* (AR(1)), the rate is kept at the price of power: at .9 hardly "
-        "any change of 2 standard deviations is found, because such a series moves that far by "
-        "itself. A "
-        "yearly season is a change of the mean; at an amplitude of 1 standard deviation its alarms "
-        "stay below twice the rate, at 3 not, and a smaller `--rate` does not help enough there."
+        f"`rankgate history` looks for changes at each evaluation with a rate of {RATE:g}: {bound:.2f} false "
+        f"alarms for each year of daily evaluations of one series. Below, {YEARS} years without a change for "
+        f"each kind of series of means (standard error in brackets), and {CHANGED} series whose mean falls "
+        f"after {BEFORE} evaluations: the share that is found within {AFTER} evaluations, and the median "
+        f"number of evaluations until then. Shifts are in standard deviations of one evaluation. ✘: more "
+        "than twice the rate. *Where days resemble the day before* (AR(1)), the rate is kept at the price of "
+        "power: at .9 hardly any change of 2 standard deviations is found, because such a series moves that "
+        "far by itself. A yearly season is a change of the mean; at an amplitude of 1 standard deviation its "
+        "alarms stay below twice the rate, at 3 not, and a smaller `--rate` does not help enough there."
     )
     means = [cell for cell in cells if not cell.per_query]
     header = (
@@ -126,15 +117,14 @@ def section(cells: Sequence[Cell]) -> str:
     )
     first = table(header, [_row(cell) for cell in means])
     explanation = (
-        f"With values of {QUERIES} queries, {QUERY_YEARS} years and {QUERY_CHANGED} changes, which "
-        f"take the effect from the mean with a spread of {SPREAD:g} over queries: what so many "
-        "queries cannot show is not found later either, as they are always the same. *Real* rows "
-        "are resampled from topics by systems: an evaluation that is noisy by itself takes each "
-        "query's value from one of three neighbouring systems at random; one that is deployed "
-        "each week goes on to another of them, which is not better on average: after such moves "
-        "few changes are found. The rate is not kept where days wander slowly (AR(1) of .9) with "
-        "further noise of each query, which hides the correlation of days; `history` "
-        "has a notice there, as the correlation is above .5."
+        f"With values of {QUERIES} queries, {QUERY_YEARS} years and {QUERY_CHANGED} changes, which take the "
+        f"effect from the mean with a spread of {SPREAD:g} over queries: what so many queries cannot show is "
+        "not found later either, as they are always the same. *Real* rows are resampled from topics by "
+        "systems: an evaluation that is noisy by itself takes each query's value from one of three "
+        "neighbouring systems at random; one that is deployed each week goes on to another of them, which is "
+        "not better on average: after such moves few changes are found. The rate is not kept where days "
+        "wander slowly (AR(1) of .9) with further noise of each query, which hides the correlation of days; "
+        "`history` has a notice there, as the correlation is above .5."
     )
     header = (
         "values per query",

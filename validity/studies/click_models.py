@@ -63,9 +63,7 @@ class Cell:
         return self.values >= 0.93
 
 
-def orders(
-    random: np.random.Generator, attractive: np.ndarray, lists: str, query: np.ndarray
-) -> np.ndarray:
+def orders(random: np.random.Generator, attractive: np.ndarray, lists: str, query: np.ndarray) -> np.ndarray:
     """(N, RANKS) the documents of each search."""
     rankers = 3 if lists in ("three rankers", "clicks by rank only") else 1
     noise = random.normal(0, 0.15, (rankers, QUERIES, DOCUMENTS))
@@ -81,9 +79,7 @@ def orders(
     return order
 
 
-def log(
-    random: np.random.Generator, lists: str, searches: int
-) -> tuple[PackedSearches, np.ndarray]:
+def log(random: np.random.Generator, lists: str, searches: int) -> tuple[PackedSearches, np.ndarray]:
     """A log and the attractiveness (QUERIES, DOCUMENTS) of documents."""
     attractive = random.beta(1.2, 3, (QUERIES, DOCUMENTS))
     query = random.integers(QUERIES, size=searches)
@@ -107,9 +103,7 @@ def log(
 def scaled_each_step(searches: PackedSearches) -> tuple[np.ndarray, np.ndarray]:
     """Attractiveness and examination by the EM of version 0.1, for comparison."""
     counts = CellCounts.count(
-        searches,
-        lambda block: np.broadcast_to(np.arange(block.depth), block.pair.shape),
-        searches.depth,
+        searches, lambda block: np.broadcast_to(np.arange(block.depth), block.pair.shape), searches.depth
     )
     a, e = np.full(counts.pairs, 0.3), np.full(counts.cells, 0.5)
     shown_counts, looks = counts.by_pair(counts.shown), counts.by_cell(counts.shown)
@@ -141,9 +135,7 @@ def run(runs: int = RUNS, seed: int = 0) -> list[Cell]:
     cells = []
     for lists in LISTS:
         for searches in SEARCHES:
-            measurements: dict[str, list[tuple[float, ...]]] = {
-                name: [] for name in (*MODELS, BEFORE)
-            }
+            measurements: dict[str, list[tuple[float, ...]]] = {name: [] for name in (*MODELS, BEFORE)}
             for replication in range(runs):
                 packed, truth = log(random, lists, searches)
                 a, e = scaled_each_step(packed)
@@ -172,10 +164,7 @@ def run(runs: int = RUNS, seed: int = 0) -> list[Cell]:
                     measurements[model].append(_measured(result, truth))
             for model, rows in measurements.items():
                 table = np.array(rows)
-                means = [
-                    None if np.isnan(column).all() else float(np.nanmean(column))
-                    for column in table.T
-                ]
+                means = [None if np.isnan(column).all() else float(np.nanmean(column)) for column in table.T]
                 cells.append(Cell(lists, searches, model, runs, means[0] or 0.0, *means[1:]))
     return cells
 
@@ -195,9 +184,7 @@ def _measured(result: Any, truth: np.ndarray) -> tuple[float, ...]:  # noqa: ANN
         expected = EXAMINATION[curve["place"].to_numpy() - 1]
         error = float(np.abs(np.log(np.maximum(curve["value"].to_numpy(), 1e-3) / expected)).mean())
         if curve["low"].is_not_null().all():
-            in_interval = (curve["low"].to_numpy() <= expected) & (
-                expected <= curve["high"].to_numpy()
-            )
+            in_interval = (curve["low"].to_numpy() <= expected) & (expected <= curve["high"].to_numpy())
             covered = float(in_interval.mean())
     return (
         1.0,
@@ -229,16 +216,14 @@ def section(cells: Sequence[Any]) -> str:
         for c in cells
     ]
     text = (
-        f"Users look at {RANKS} ranks with probability 1/rank^0.9 and click on documents of "
-        f"{QUERIES} queries that attract them; {cells[0].runs} logs of each kind. `pbm before` is "
-        "EM that scaled examination in every one of 50 steps, without a condition. Logs of one "
-        "ranker cannot separate the effects of rank and document: `pbm`, `pbm_harvest` and `ubm` "
-        "make no judgments from them. The other models (with `auto`) make judgments with values "
-        "that "
-        "are not attractiveness, however narrow their intervals are. Where clicks have nothing to "
-        "do with "
-        "documents, no model should make judgments. Intervals of values cover attractiveness if "
-        "the model is the model of the users (only these cells are marked)."
+        f"Users look at {RANKS} ranks with probability 1/rank^0.9 and click on documents of {QUERIES} "
+        f"queries that attract them; {cells[0].runs} logs of each kind. `pbm before` is EM that scaled "
+        "examination in every one of 50 steps, without a condition. Logs of one ranker cannot separate the "
+        "effects of rank and document: `pbm`, `pbm_harvest` and `ubm` make no judgments from them. The other "
+        "models (with `auto`) make judgments with values that are not attractiveness, however narrow their "
+        "intervals are. Where clicks have nothing to do with documents, no model should make judgments. "
+        "Intervals of values cover attractiveness if the model is the model of the users (only these cells "
+        "are marked)."
     )
     heads = (
         "lists",

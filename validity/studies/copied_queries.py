@@ -150,17 +150,11 @@ def _model(replications: int, seed: int) -> Model:
         people = np.repeat(rng.normal(0, SD, singles), copies)
         model = people + np.repeat(rng.normal(0.05, SD, singles), copies)
         judged = np.repeat(rng.permutation(singles) < singles / 10, copies)
-        predicted = pl.DataFrame(
-            {"query_id": queries, "metric": "m", "baseline": 0.0, "candidate": model}
-        )
-        judged_queries = [
-            query for query, is_judged in zip(queries, judged, strict=True) if is_judged
-        ]
+        predicted = pl.DataFrame({"query_id": queries, "metric": "m", "baseline": 0.0, "candidate": model})
+        judged_queries = [query for query, is_judged in zip(queries, judged, strict=True) if is_judged]
         for grouped in covers:
             design = Design(Sample("random"), predicted, clusters=clusters if grouped else {})
-            estimate = design.estimate(
-                judged_queries, people[judged], "m", lambda old, new: new - old
-            )
+            estimate = design.estimate(judged_queries, people[judged], "m", lambda old, new: new - old)
             reach = student_quantile(len(estimate.values) - 1, 0.975) * estimate.variance**0.5
             covers[grouped] += abs(estimate.mean) <= reach
     return Model(covers[True] / replications, covers[False] / replications)

@@ -64,27 +64,17 @@ def run(replications: int = REPLICATIONS, seed: int = 0) -> list[Cell]:
             values = rng.choice(population, (n, replications))
             mean = float(population.mean())
             single_samples = [values[:, [i]] for i in range(WARNED)]
-            warned = float(
-                np.mean([bool(t_interval(sample).warnings) for sample in single_samples])
-            )
+            warned = float(np.mean([bool(t_interval(sample).warnings) for sample in single_samples]))
             cells.append(_cell(name, n, "t", t_interval(values, LEVEL), mean, warned))
             bootstrap_values = values[:, :DRAWN]
             for method in ("bca", "percentile"):
-                result = bootstrap_interval(
-                    bootstrap_values, LEVEL, method, samples=RESAMPLES, seed=seed
-                )
-                warned_by = [
-                    bootstrap_interval(sample, samples=20).warnings for sample in single_samples
-                ]
-                cells.append(
-                    _cell(name, n, method, result, mean, float(np.mean(list(map(bool, warned_by)))))
-                )
+                result = bootstrap_interval(bootstrap_values, LEVEL, method, samples=RESAMPLES, seed=seed)
+                warned_by = [bootstrap_interval(sample, samples=20).warnings for sample in single_samples]
+                cells.append(_cell(name, n, method, result, mean, float(np.mean(list(map(bool, warned_by))))))
     return cells
 
 
-def _cell(
-    name: str, n: int, method: str, result: Intervals, mean: Floats | float, warned: float
-) -> Cell:
+def _cell(name: str, n: int, method: str, result: Intervals, mean: Floats | float, warned: float) -> Cell:
     share = float(((result.low <= mean) & (mean <= result.high)).mean())
     error = sqrt(max(share * (1 - share), 1e-9) / len(result.low))
     return Cell(name, n, method, share, error, warned)
@@ -97,18 +87,15 @@ def section(cells: Sequence[Any]) -> str:
     for key in dict.fromkeys((c.population, c.n) for c in cells):
         method_cells = {c.method: c for c in cells if (c.population, c.n) == key}
         shares = [marked(method_cells[m].covered, method_cells[m].holds) for m in methods]
-        rows.append(
-            (key[0], str(key[1]), *shares, *(f"{method_cells[m].warned:.0%}" for m in methods))
-        )
+        rows.append((key[0], str(key[1]), *shares, *(f"{method_cells[m].warned:.0%}" for m in methods)))
     tested_cells = [c for c in cells if c.holds is not None]
     missed = sum(not c.holds for c in tested_cells)
     return (
-        "## Coverage of intervals\n\nShare of 95 % intervals that hold the true mean; t 10,000 "
-        "replications a cell, bootstraps 4,000. From 25 queries on it should lie within 94 and "
-        "96 % (three standard errors allowed), or else the user should be warned: of "
+        "## Coverage of intervals\n\nShare of 95 % intervals that hold the true mean; t 10,000 replications "
+        "a cell, bootstraps 4,000. From 25 queries on it should lie within 94 and 96 % (three standard "
+        "errors allowed), or else the user should be warned: of "
         f"{len(tested_cells)} cells in which most users see no warning, "
-        f"{len(tested_cells) - missed} do. The last "
-        "columns: how often a user of the method is warned, of few or skewed queries, or that the "
-        "bootstrap covers too rarely.\n\n"
+        f"{len(tested_cells) - missed} do. The last columns: how often a user of the method is warned, of "
+        "few or skewed queries, or that the bootstrap covers too rarely.\n\n"
         + table(("differences", "n", *methods, *(f"{m}, warned" for m in methods)), rows)
     )

@@ -27,11 +27,7 @@ REPLICATIONS, LEVEL, ALPHA, LEAST, MOST = 10_000, 0.95, 0.05, 0.93, 0.97
 DOCUMENTS, DEPTH, TIMES, PLAN = 30, 10, 10, 40_000
 GRADES = {"half relevant": (0.5, 0.25, 0.15, 0.1), "few relevant": (0.9, 0.06, 0.03, 0.01)}
 JUDGES = ("good", "biased", "useless", "reversed")
-SAMPLES = {
-    "3 of 10": (0.3, 0.3),
-    "1 of 10": (0.1, 0.1),
-    "first ranks 1 of 2, others 1 of 10": (0.5, 0.1),
-}
+SAMPLES = {"3 of 10": (0.3, 0.3), "1 of 10": (0.1, 0.1), "first ranks 1 of 2, others 1 of 10": (0.5, 0.1)}
 DESIGNS = {"50 queries": (50, 1), "200 queries": (200, 1), "50 of 500 queries": (50, TIMES)}
 
 
@@ -150,11 +146,11 @@ def section(cells: Sequence[Any]) -> str:
     ]
     held_count = sum(c.holds for c in cells)
     return (
-        "## Judgments of a model, corrected by a part of the documents\n\nShare of 95 % intervals "
-        "that hold the true mean difference in DCG@10 where people judged each document with a "
-        f"known chance and a model all of them, {cells[0].replications:,} replications a cell. "
-        f"{held_count} of {len(cells)} cells lie within 93 and 97 %. The error of the mean, of the "
-        "estimate and of the model alone, is in standard deviations of the estimate.\n\n"
+        "## Judgments of a model, corrected by a part of the documents\n\nShare of 95 % intervals that hold "
+        "the true mean difference in DCG@10 where people judged each document with a known chance and a "
+        f"model all of them, {cells[0].replications:,} replications a cell. {held_count} of {len(cells)} "
+        f"cells lie within 93 and 97 %. The error of the mean, of the estimate and of the model alone, is in "
+        "standard deviations of the estimate.\n\n"
         + table(
             (
                 "grades",

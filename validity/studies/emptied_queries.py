@@ -81,14 +81,11 @@ def _losses(hits: float, rng: np.random.Generator) -> tuple[float, float, float,
 def _run_of(ranks: Ranks) -> dict[str, dict[str, float]]:
     """A run of ten documents a query, with the relevant one at its rank."""
     names = {
-        f"q{query}": [
-            f"d{query}" if position == rank else f"x{position}" for position in range(1, DEPTH + 1)
-        ]
+        f"q{query}": [f"d{query}" if position == rank else f"x{position}" for position in range(1, DEPTH + 1)]
         for query, rank in enumerate(ranks)
     }
     return {
-        query: {doc: float(-position) for position, doc in enumerate(docs)}
-        for query, docs in names.items()
+        query: {doc: float(-position) for position, doc in enumerate(docs)} for query, docs in names.items()
     }
 
 
@@ -116,11 +113,11 @@ def section(cells: Sequence[Cell]) -> str:
         for cell in cells
     ]
     return (
-        f"## Queries that lose all judgments\n\n{QUERIES} queries of one relevant document, no "
-        f"other judged, {RUNS} runs. Where only the first run has that document, the query has "
-        "no judgments without this run. The true loss of its "
-        f"RR@{DEPTH} is the sum of 1/rank over these queries, divided by all queries. "
-        "`reusability` compares the same queries, and the notice `emptied-queries` reports the "
-        "number of queries without a relevant document; over only the queries with judgments, as "
-        f"before, the loss is too small. Means of {cells[0].seeds} draws.\n\n" + table(header, rows)
+        f"## Queries that lose all judgments\n\n{QUERIES} queries of one relevant document, no other judged, "
+        f"{RUNS} runs. Where only the first run has that document, the query has no judgments without this "
+        "run. The true loss of its "
+        f"RR@{DEPTH} is the sum of 1/rank over these queries, divided by all queries. `reusability` compares "
+        "the same queries, and the notice `emptied-queries` reports the number of queries without a relevant "
+        "document; over only the queries with judgments, as before, the loss is too small. Means of "
+        f"{cells[0].seeds} draws.\n\n" + table(header, rows)
     )

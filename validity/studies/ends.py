@@ -13,11 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from rankgate.measurement.stats.mean_intervals import (
-    corrected_skewness,
-    guarded_interval,
-    skewness,
-)
+from rankgate.measurement.stats.mean_intervals import corrected_skewness, guarded_interval, skewness
 from studies.gate import ALPHA, FOLDER, REPLICATIONS, SIZES, populations
 from tables import percent, table
 
@@ -117,9 +113,7 @@ def _edgeworth(values: Floats) -> Floats:
     centred = values - values.mean(axis=0)
     spread = np.maximum((centred**2).mean(axis=0), 1e-30)
     gamma = corrected_skewness(skewness(values), len(values))[0]
-    kappa = (
-        ((n + 1) * ((centred**4).mean(axis=0) / spread**2 - 3) + 6) * (n - 1) / ((n - 2) * (n - 3))
-    )
+    kappa = ((n + 1) * ((centred**4).mean(axis=0) / spread**2 - 3) + 6) * (n - 1) / ((n - 2) * (n - 3))
     first = gamma * (2 * z**2 + 1) / 6
     second = z * (kappa * (z**2 - 3) / 12 - gamma**2 * (z**4 + 2 * z**2 - 3) / 18)
     turn = first * gamma * 4 * z / 6 - z * first**2 / 2 - second
@@ -180,31 +174,20 @@ def section(cells: Sequence[Any]) -> str:
             )
         )
     return (
-        "### The end that a pass needs\n\nEach end of the gate's interval is the outermost of "
-        "three: Student's, Hall's (1992), which corrects for the skewness of the sample, and "
-        "Hall's with that skewness corrected for its bias: a small sample mostly misses the tail "
-        "and shows "
-        "too little skew. The bias is that of a Pearson III law, by the delta method (Bobée and "
-        "Robitaille, Water Resources Research 1975, fitted one of the same form); that end stops "
-        "where the cube root of the solution would jump, at a root of 0.05 (0 and 0.1 were tried "
-        "too). "
-        "Tried next to it, on the same samples: Chen (JASA 1995), Cornish and Fisher's expansion "
-        "with skewness and kurtosis, and bootstrap-t of 1,000 samples (Efron 1981). Columns: the "
-        f"cells above that hold; then false passes at n = {few}, and how often an end lies above a "
-        f"bound 2.5 standard errors below the true mean, real differences on average. In {RARE} "
-        "(one query of five loses 0.3 on average, the others hardly move) no end keeps 5 % with "
+        "### The end that a pass needs\n\nEach end of the gate's interval is the outermost of three: "
+        "Student's, Hall's (1992), which corrects for the skewness of the sample, and Hall's with that "
+        "skewness corrected for its bias: a small sample mostly misses the tail and shows too little skew. "
+        "The bias is that of a Pearson III law, by the delta method (Bobée and Robitaille, Water Resources "
+        "Research 1975, fitted one of the same form); that end stops where the cube root of the solution "
+        "would jump, at a root of 0.05 (0 and 0.1 were tried too). Tried next to it, on the same samples: "
+        "Chen (JASA 1995), Cornish and Fisher's expansion with skewness and kurtosis, and bootstrap-t of "
+        "1,000 samples (Efron 1981). Columns: the cells above that hold; then false passes at n = "
+        f"{few}, and how often an end lies above a bound 2.5 standard errors below the true mean, real "
+        f"differences on average. In {RARE} (one query of five loses 0.3 on average, the others hardly move) "
+        "no end keeps 5 % with "
         f"{few} queries; the verdict reports such skew, and a per_query rule is the remedy.\n\n"
         + table(
-            (
-                "end",
-                "cells",
-                "skewed",
-                "mostly ties",
-                RARE,
-                "power, normal",
-                "power, skewed",
-                "power, real",
-            ),
+            ("end", "cells", "skewed", "mostly ties", RARE, "power, normal", "power, skewed", "power, real"),
             rows,
         )
     )

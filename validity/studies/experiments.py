@@ -16,11 +16,7 @@ import polars as pl
 from scipy.special import ndtri
 
 from rankgate.measurement.stats.experiment_arms import quantile
-from rankgate.measurement.stats.sequential_experiments import (
-    half_width,
-    sample_ratio,
-    spending_bounds,
-)
+from rankgate.measurement.stats.sequential_experiments import half_width, sample_ratio, spending_bounds
 from rankgate.online.experiments.effects import compare_means, compute_moments, independent_effect
 
 if TYPE_CHECKING:
@@ -66,14 +62,7 @@ def run(runs: int = RUNS, seed: int = 0) -> list[Cell]:
     """Every method at one look, then those for several looks."""
     random = np.random.default_rng(seed)
     cells = [
-        Cell(
-            method,
-            values,
-            "1",
-            runs,
-            float(np.mean([finds_effect(random) for _ in range(runs)])),
-            ALPHA,
-        )
+        Cell(method, values, "1", runs, float(np.mean([finds_effect(random) for _ in range(runs)])), ALPHA)
         for method, values, finds_effect in _ONE_LOOK
     ]
     ratio = [sample_ratio(_split(random), [1, 1]).p_value < ALPHA for _ in range(runs)]
@@ -121,20 +110,14 @@ def _latency(random: np.random.Generator) -> bool:
         quantiles.append(quantile(np.exp(speed + random.normal(0, 0.5, 2000)), 0.95, user))
     first, second = quantiles
     errors, units = (first.se, second.se), (first.clusters, second.clusters)
-    p = independent_effect(
-        first.value, second.value, errors, units, 1 - ALPHA, "order-statistics"
-    ).p_value
+    p = independent_effect(first.value, second.value, errors, units, 1 - ALPHA, "order-statistics").p_value
     return p < ALPHA
 
 
 _ONE_LOOK: Sequence[tuple[str, str, Callable[[np.random.Generator], bool]]] = (
     ("mean, Welch's t", "normal", _twice(lambda r: {"value": r.normal(0, 1, UNITS)})),
     ("mean, Welch's t", "money of one user in ten", _twice(lambda r: {"value": _money(r, UNITS)})),
-    (
-        "proportion, pooled z",
-        "5 %",
-        _twice(lambda r: {"value": (r.random(UNITS) < 0.05).astype(float)}),
-    ),
+    ("proportion, pooled z", "5 %", _twice(lambda r: {"value": (r.random(UNITS) < 0.05).astype(float)})),
     ("ratio, delta method", "clicks by searches", _twice(_ratio)),
     ("mean, CUPED", "with an earlier value", _twice(_before)),
     ("95th percentile, order statistics", "latencies of users", _latency),
@@ -196,11 +179,11 @@ def section(cells: Sequence[Any]) -> str:
     rows = [(c.method, c.values, c.looks, percent(c.rejected)) for c in cells]
     ordinary = [c.rejected for c in cells if c.method == "ordinary interval"]
     text = (
-        f"{cells[0].runs:,} experiments each in which both arms are the same, at a level of "
-        f"{percent(ALPHA)} (standard error of the share .5 %). One look has {UNITS:,} units an "
-        f"arm; several looks are after every pair of units from {FIRST} to {LAST:,} units an "
-        "arm, or at five planned ones. An ordinary interval that is looked at as often finds a "
-        f"difference in {percent(min(ordinary))} to {percent(max(ordinary))} of them."
+        f"{cells[0].runs:,} experiments each in which both arms are the same, at a level of {percent(ALPHA)} "
+        f"(standard error of the share .5 %). One look has {UNITS:,} units an arm; several looks are after "
+        f"every pair of units from {FIRST} to {LAST:,} units an arm, or at five planned ones. An ordinary "
+        "interval that is looked at as often finds a difference in "
+        f"{percent(min(ordinary))} to {percent(max(ordinary))} of them."
     )
     heads = ("method", "values", "looks", "significant")
     return f"## Experiments with equal arms\n\n{text}\n\n{table(heads, rows)}"

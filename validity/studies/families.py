@@ -86,9 +86,7 @@ def _chance(world: _World, own: NDArray[np.bool_]) -> float:
     for _ in range(STEPS):
         middle = (low + high) / 2
         gains = world.judged(own, middle, STEPS, np.random.default_rng(0)).mean(axis=(0, 1)) - fair
-        low, high = (
-            (middle, high) if gains[own].mean() - gains[~own].mean() < BIAS else (low, middle)
-        )
+        low, high = (middle, high) if gains[own].mean() - gains[~own].mean() < BIAS else (low, middle)
     return (low + high) / 2
 
 
@@ -101,9 +99,7 @@ def _planned(
     if n is None or n > _MOST:
         return None
     sampled_topics = rng.integers(topics, size=n)
-    row = _row(
-        world.people[sampled_topics], values[rng.integers(copies, size=n), sampled_topics], own
-    )
+    row = _row(world.people[sampled_topics], values[rng.integers(copies, size=n), sampled_topics], own)
     return float(n), float(row["low"] > 0), float(row["low"] <= bias <= row["high"])
 
 
@@ -159,9 +155,7 @@ class _World:
             ]
         )
 
-    def judged(
-        self, own: NDArray[np.bool_], chance: float, copies: int, rng: np.random.Generator
-    ) -> Floats:
+    def judged(self, own: NDArray[np.bool_], chance: float, copies: int, rng: np.random.Generator) -> Floats:
         """(copies, T, S) nDCG@10 by a judge that raises what its family shows."""
         bounds = self.seen.cumsum(axis=1)
         result = np.zeros((copies, len(self.grades), self.systems))
@@ -198,16 +192,14 @@ def section(cells: Sequence[Any]) -> str:
         for c in cells
     ]
     return (
-        "## Judges that favour systems of the same family\n\n`rankgate admit --lineage` tests "
-        "whether a judge puts systems of the same model family further above the others than "
-        "people do, and gives the number of queries that find an advantage of .05 nDCG@10 with a "
-        "power of 80 %. Real judgments and runs of TREC-COVID, a judge that errs as a language "
-        "model did at "
-        f"TREC RAG 2025; its family are 4 of 16 runs, drawn {FAMILIES} times; the number of "
-        f"queries is planned from a pilot of 30, {FAMILIES * REPLICATIONS:,} times. Target: found "
-        "at least 80 % of the time with the bias, at most 5 % without. Covered: intervals with the "
-        "true bias. Without a plan: pilots for which no number of queries finds it with 16 runs, "
-        "which `admit` reports; this is rarer with more runs. The other columns are of the other "
-        "pilots."
+        "## Judges that favour systems of the same family\n\n`rankgate admit --lineage` tests whether a "
+        "judge puts systems of the same model family further above the others than people do, and gives the "
+        "number of queries that find an advantage of .05 nDCG@10 with a power of 80 %. Real judgments and "
+        "runs of TREC-COVID, a judge that errs as a language model did at TREC RAG 2025; its family are 4 of "
+        f"16 runs, drawn {FAMILIES} times; the number of queries is planned from a pilot of 30, "
+        f"{FAMILIES * REPLICATIONS:,} times. Target: found at least 80 % of the time with the bias, at most "
+        "5 % without. Covered: intervals with the true bias. Without a plan: pilots for which no number of "
+        "queries finds it with 16 runs, which `admit` reports; this is rarer with more runs. The other "
+        "columns are of the other pilots."
         "\n\n" + table(("bias", "queries planned", "found", "covered", "without a plan"), rows)
     )

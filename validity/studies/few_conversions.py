@@ -108,18 +108,14 @@ def _share(share: float) -> Draw:
 def _by_visits(random: np.random.Generator, n: int) -> dict[str, Floats]:
     """Money and visits; 2 % of visits buy."""
     visits = random.poisson(random.gamma(1, 2, n)) + 1
-    return {
-        "value": random.binomial(visits, 0.02) * random.lognormal(3, 0.7, n),
-        "per": visits.astype(float),
-    }
+    return {"value": random.binomial(visits, 0.02) * random.lognormal(3, 0.7, n), "per": visits.astype(float)}
 
 
 def _with_before(random: np.random.Generator, n: int) -> dict[str, Floats]:
     """Money of a fifth of the units, and what they spent before."""
     level = random.lognormal(0, 0.7, n)
     return {
-        name: (random.random(n) < 0.2) * level * random.lognormal(2, 0.5, n)
-        for name in ("value", "before")
+        name: (random.random(n) < 0.2) * level * random.lognormal(2, 0.5, n) for name in ("value", "before")
     }
 
 
@@ -164,10 +160,7 @@ def run(runs: int = RUNS, seed: int = 0) -> list[Cell]:
     random = np.random.default_rng([seed, 44])
     cells = [_cell(name, draw, draw, units, runs, random) for name, draw, units in CELLS]
     name, fewer = FEWER_BUYERS
-    cells += [
-        _cell(name, _buyers(0.1), fewer, units, runs, random)
-        for units in ((1000, 1000), (4500, 500))
-    ]
+    cells += [_cell(name, _buyers(0.1), fewer, units, runs, random) for units in ((1000, 1000), (4500, 500))]
     few = max(2, runs * RESAMPLED_RUNS // RUNS)
     cells += [
         _cell(f"{name}, bootstrap", draw, draw, units, few, random)
@@ -191,17 +184,13 @@ def _cell(
         better = {**equal, "value": equal["value"] * (1 + GAIN)}
         if name.startswith("share"):  # of other units, as a share of a share is none
             base = float(name.split()[2]) / 100
-            worse, better = (
-                _share(base * factor)(random, units[1]) for factor in (1 - MARGIN, 1 + GAIN)
-            )
+            worse, better = (_share(base * factor)(random, units[1]) for factor in (1 - MARGIN, 1 + GAIN))
         effects = [
             _effect(name, control, arm, 1 - level)
             for arm, level in ((equal, ALPHA), (worse, 2 * ALPHA), (better, ALPHA))
         ]
         null, at_margin, gained = effects
-        by_log = [
-            _before(effect, level) for effect, level in ((null, ALPHA), (at_margin, 2 * ALPHA))
-        ]
+        by_log = [_before(effect, level) for effect, level in ((null, ALPHA), (at_margin, 2 * ALPHA))]
         counts += [
             null.p_value < ALPHA,
             _p_before(null) < ALPHA,
@@ -222,22 +211,12 @@ def _leaves_out_0(low: float, high: float) -> bool:
     return low > 0 or high < 0
 
 
-def _effect(
-    name: str, control: dict[str, Floats], treatment: dict[str, Floats], level: float
-) -> Effect:
+def _effect(name: str, control: dict[str, Floats], treatment: dict[str, Floats], level: float) -> Effect:
     if "p95" in name:
-        parts = [
-            quantile(arm["value"], 0.95, arm["unit"].astype(np.int64))
-            for arm in (control, treatment)
-        ]
+        parts = [quantile(arm["value"], 0.95, arm["unit"].astype(np.int64)) for arm in (control, treatment)]
         one, two = parts
         return independent_effect(
-            one.value,
-            two.value,
-            (one.se, two.se),
-            (one.clusters, two.clusters),
-            level,
-            "order-statistics",
+            one.value, two.value, (one.se, two.se), (one.clusters, two.clusters), level, "order-statistics"
         )
     frames = [pl.DataFrame(arm) for arm in (control, treatment)]
     if "bootstrap" in name:
@@ -294,18 +273,17 @@ def section(cells: Sequence[Any]) -> str:
     ]
     missed = sum(not c.holds for c in cells)
     words = (
-        "Both arms have the same distribution, and a guardrail is at its margin, that is, the "
-        "treatment loses exactly the accepted 10 %; every error is meant to be 5 % (2,000 "
-        "experiments each, 400 of the bootstrap). In brackets as it was before: p of Welch's test "
-        "or the pooled z-test, relative intervals and guardrails on the logarithm of the ratio. "
-        "Now all are of one test: Welch's, with a correction for skewness where arms are unequal, "
-        "and Fieller's interval of the ratio; of shares the score tests of Mee and Koopman. Power "
-        "is the share of p below 5 % where the treatment has half as much again. "
-        "An interval of the ratio has no high end where the control may be 0. "
-        f"{missed} of {len(cells)} rows have an error above 5 % and two standard errors (✘). Where "
-        "arms are unequal and one has fewer than 10 units with a value above 0, `rankgate online "
-        "ab` warns of it. Quantiles, standard errors by the bootstrap, and arms with values of "
-        "different shapes have no correction for skewness, or a wrong correction."
+        "Both arms have the same distribution, and a guardrail is at its margin, that is, the treatment "
+        "loses exactly the accepted 10 %; every error is meant to be 5 % (2,000 experiments each, 400 of the "
+        "bootstrap). In brackets as it was before: p of Welch's test or the pooled z-test, relative "
+        "intervals and guardrails on the logarithm of the ratio. Now all are of one test: Welch's, with a "
+        "correction for skewness where arms are unequal, and Fieller's interval of the ratio; of shares the "
+        "score tests of Mee and Koopman. Power is the share of p below 5 % where the treatment has half as "
+        "much again. An interval of the ratio has no high end where the control may be 0. "
+        f"{missed} of {len(cells)} rows have an error above 5 % and two standard errors (✘). Where arms are "
+        "unequal and one has fewer than 10 units with a value above 0, `rankgate online ab` warns of it. "
+        "Quantiles, standard errors by the bootstrap, and arms with values of different shapes have no "
+        "correction for skewness, or a wrong correction."
     )
     head = (
         "values",

@@ -139,14 +139,12 @@ def section(cells: Sequence[Any]) -> str:
     ]
     missed = sum(not c.holds for c in cells)
     return (
-        '## False verdicts of the gate\n\nBy default: one look, `interval = "t"`. The candidate is '
-        "worse by just the margin (0.02): every pass is false. These populations have no rare "
-        "large losses; [populations with such losses](#rare-losses) do not keep 5 %. In "
-        "comparison the rule "
-        "`new < old - 0.01: fail`. The last two columns: how often each fails a candidate that is "
-        "truly as good. "
-        f"{len(cells) - missed} of {len(cells)} cells hold within three standard errors (5.65 %); "
-        f"the highest is {max(c.false_pass for c in cells):.1%}.\n\n"
+        '## False verdicts of the gate\n\nBy default: one look, `interval = "t"`. The candidate is worse by '
+        "just the margin (0.02): every pass is false. These populations have no rare large losses; "
+        "[populations with such losses](#rare-losses) do not keep 5 %. In comparison the rule `new < old - "
+        "0.01: fail`. The last two columns: how often each fails a candidate that is truly as good. "
+        f"{len(cells) - missed} of {len(cells)} cells hold within three standard errors (5.65 %); the "
+        f"highest is {max(c.false_pass for c in cells):.1%}.\n\n"
         + table(
             (
                 "differences",

@@ -155,9 +155,7 @@ class Hidden:
             )
             for lists in self.lists
         )
-        return np.asarray(
-            np.where(ideal > 0, (second_dcg - first_dcg) / np.where(ideal > 0, ideal, 1), 0)
-        )
+        return np.asarray(np.where(ideal > 0, (second_dcg - first_dcg) / np.where(ideal > 0, ideal, 1), 0))
 
 
 def collections() -> Iterator[Collection]:
@@ -200,9 +198,7 @@ def hidden(collection: Collection, i: int, rng: np.random.Generator) -> Hidden |
         }
     if remaining_grades == grades or not any(remaining_grades.values()):
         return None
-    return Hidden(
-        method, share, (first_name, second_name), queries, lists, grades, remaining_grades
-    )
+    return Hidden(method, share, (first_name, second_name), queries, lists, grades, remaining_grades)
 
 
 def shown_again(trial: Hidden, documents: set[tuple[str, str]]) -> Hidden:
@@ -222,10 +218,7 @@ def shown_again(trial: Hidden, documents: set[tuple[str, str]]) -> Hidden:
 def _real(name: str, place: Path) -> Collection:
     patterns = ("cranqrel.graded*", "*qrels*", "*.qrel*")
     path = next(
-        candidate
-        for pattern in patterns
-        for candidate in sorted(place.rglob(pattern))
-        if candidate.is_file()
+        candidate for pattern in patterns for candidate in sorted(place.rglob(pattern)) if candidate.is_file()
     )
     judged = read_qrels(path).table.filter(pl.col("grade") >= 0)
     runs = {}

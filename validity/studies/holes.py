@@ -209,50 +209,37 @@ def section(cells: Sequence[Any]) -> str:
     ]
     sure = next(c for c in cells if c.table == "sure")
     intro = (
-        "Judgments are hidden and predicted: 15, 30 or 50 % at random; as many, or all, of the "
-        "documents that only the candidate shows; and all documents that three other systems do "
-        "not "
-        "have among their first ten, in the candidate's list or in both lists. "
-        f"Runs are real for {', '.join(RUNS)}, and "
-        "simulated from the real judgments of the others. How far unjudged documents depart from "
-        f"judged ones was fitted on {' and '.join(FITTED)}; the others had no part in it. The data "
-        "do not show how judged documents were chosen, so `--selection` asks: `unknown` (the "
-        "default: half of the draws each), `random`, `pooled`. Standard errors take the trials of "
-        "one pair of systems as dependent."
+        "Judgments are hidden and predicted: 15, 30 or 50 % at random; as many, or all, of the documents "
+        "that only the candidate shows; and all documents that three other systems do not have among their "
+        "first ten, in the candidate's list or in both lists. Runs are real for "
+        f"{', '.join(RUNS)}, and simulated from the real judgments of the others. How far unjudged documents "
+        "depart from judged ones was fitted on "
+        f"{' and '.join(FITTED)}; the others had no part in it. The data do not show how judged documents "
+        "were chosen, so `--selection` asks: `unknown` (the default: half of the draws each), `random`, "
+        "`pooled`. Standard errors take the trials of one pair of systems as dependent."
     )
     missing = (
         f"Bands of collections not fitted on that miss by more than {MISS:g}: "
-        f"{'; '.join(missed) or 'none'}. A prediction for `unknown` is right on average over all "
-        f"these ways, not for each of them: {'; '.join(wrong)}."
+        f"{'; '.join(missed) or 'none'}. A prediction for `unknown` is right on average over all these ways, "
+        f"not for each of them: {'; '.join(wrong)}."
     )
     safe = (
-        f"Of {sure.trials:,} decisions whose chance of a flip is at most 10 % under either "
-        f"selection, as the gate demands, {sure.flipped * sure.trials:.0f} flipped "
-        f"({sure.flipped:.2%})."
+        f"Of {sure.trials:,} decisions whose chance of a flip is at most 10 % under either selection, as the "
+        f"gate demands, {sure.flipped * sure.trials:.0f} flipped ({sure.flipped:.2%})."
     )
     groups = (
-        "How often 95 % of draws hold the true difference; how far it lies from the expected one "
-        "in standard deviations of the draws (below 0: worse for the candidate than expected); "
-        "Brier scores of the prediction and of always the share of flips; mean absolute errors of "
-        "the estimated difference and of the measured one. By collection and by way, for "
-        "`unknown`; then each selection where it is true, on collections not fitted on."
+        "How often 95 % of draws hold the true difference; how far it lies from the expected one in standard "
+        "deviations of the draws (below 0: worse for the candidate than expected); Brier scores of the "
+        "prediction and of always the share of flips; mean absolute errors of the estimated difference and "
+        "of the measured one. By collection and by way, for `unknown`; then each selection where it is true, "
+        "on collections not fitted on."
     )
     parts = [intro, _bands(bands), missing, safe, groups, _groups(cells)]
-    return (
-        "\n\n".join(["## What unjudged documents could hide", *(p.rstrip() for p in parts)]) + "\n"
-    )
+    return "\n\n".join(["## What unjudged documents could hide", *(p.rstrip() for p in parts)]) + "\n"
 
 
 def _bands(cells: Sequence[Any]) -> str:
-    heads = (
-        "`--selection`",
-        "hidden",
-        "collections",
-        "predicted",
-        "trials",
-        "mean prediction",
-        "flipped",
-    )
+    heads = ("`--selection`", "hidden", "collections", "predicted", "trials", "mean prediction", "flipped")
     rows = [
         (
             c.selection,

@@ -90,11 +90,7 @@ def run(experiments: int = EXPERIMENTS, seed: int = 0) -> list[Cell]:
 
 
 def _cells(
-    null: str,
-    method: str,
-    shown: list[Assignment],
-    experiments: int,
-    random: np.random.Generator,
+    null: str, method: str, shown: list[Assignment], experiments: int, random: np.random.Generator
 ) -> list[Cell]:
     """Each experiment takes lists at random and has new clicks."""
     rejected = {"sign": 0, "t": 0, "interval": 0}
@@ -117,9 +113,7 @@ def _clicks(null: str, taken: list[Assignment], random: np.random.Generator) -> 
     docs = [assignment.docs for assignment in taken]
     if null in ("same lists", PREFERRED):
         grades = {doc: index % 3 / 2 for index, doc in enumerate(_DOCS)}
-        return simulate_clicks(
-            grades_of_lists(docs, [grades] * len(docs)), USERS["informational"], random
-        )
+        return simulate_clicks(grades_of_lists(docs, [grades] * len(docs)), USERS["informational"], random)
     rates = 0.3 * 0.85 ** np.arange(max(map(len, docs)))
     return random.random((len(docs), len(rates))) < rates
 
@@ -136,10 +130,7 @@ def section(cells: Sequence[Any]) -> str:
     for key in dict.fromkeys((cell.null, cell.method) for cell in cells):
         method_cells = {cell.test: cell for cell in cells if (cell.null, cell.method) == key}
         rows.append(
-            (
-                *key,
-                *(marked(method_cells[test].rejected, method_cells[test].holds) for test in tests),
-            )
+            (*key, *(marked(method_cells[test].rejected, method_cells[test].holds) for test in tests))
         )
     missed = sum(cell.holds is False for cell in cells)
     end = f"{missed} of {sum(cell.holds is not None for cell in cells)} marked cells miss.\n"

@@ -52,9 +52,7 @@ def run(pairs: int = PAIRS, seed: int = 3) -> list[Case]:
     for collection in collections():
         if collection.name in RUNS:
             trials = (
-                hidden(
-                    collection, _HALF, np.random.default_rng([seed, i, *collection.name.encode()])
-                )
+                hidden(collection, _HALF, np.random.default_rng([seed, i, *collection.name.encode()]))
                 for i in range(4 * pairs)
             )
             unsettled = (trial for trial in trials if trial and _flip(trial) > SURE)
@@ -85,17 +83,13 @@ def _ordered(trial: Hidden, order: str) -> pl.DataFrame:
     holes = model_holes(*trial.sides)
     if order == "rank":
         return holes.table.sort(pl.min_horizontal("rank_baseline", "rank_candidate"), *KEYS)
-    judged = [
-        (q, document, g) for q, grades in trial.left.items() for document, g in grades.items()
-    ]
+    judged = [(q, document, g) for q, grades in trial.left.items() for document, g in grades.items()]
     scorer = Scorer.from_metrics(
         pl.DataFrame(judged, schema=[*KEYS, "grade"], orient="row"), [f"nDCG@{DEPTH}"]
     )
     baseline, candidate = (
         scorer.scored(
-            read_run(
-                {q: {doc_id: -float(i) for i, doc_id in enumerate(lists[q])} for q in trial.queries}
-            )
+            read_run({q: {doc_id: -float(i) for i, doc_id in enumerate(lists[q])} for q in trial.queries})
         )
         for lists in trial.lists
     )
@@ -151,10 +145,9 @@ def section(cells: Sequence[Any]) -> str:
     text = (
         "Half of the judgments that two systems show are hidden at random, and shown again "
         f"{BATCH} at a time until the chance of a flip is at most 10 %: in the order of influence, "
-        "recomputed each time (`rankgate holes --judge-next`), and in the order of ranks. Mean "
-        "numbers of ratings; for how many pairs influence takes fewer, as many or more; and how "
-        "often what is said then is what all judgments say. Lists are cut to judged documents. In "
-        "whole lists of TREC, unjudged documents remain: no number of ratings of the "
-        "others settles a comparison that hangs on them."
+        "recomputed each time (`rankgate holes --judge-next`), and in the order of ranks. Mean numbers of "
+        "ratings; for how many pairs influence takes fewer, as many or more; and how often what is said then "
+        "is what all judgments say. Lists are cut to judged documents. In whole lists of TREC, unjudged "
+        "documents remain: no number of ratings of the others settles a comparison that hangs on them."
     )
     return f"### What to judge next\n\n{text}\n\n{table(heads, rows)}"

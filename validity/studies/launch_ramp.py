@@ -106,9 +106,7 @@ def ramp_results(
     return results
 
 
-def _ended(
-    rules: Mapping[str, tuple[Gain, float]], step: Mapping[str, Any], *, last: bool
-) -> StepResult:
+def _ended(rules: Mapping[str, tuple[Gain, float]], step: Mapping[str, Any], *, last: bool) -> StepResult:
     """The first look at which a rule fails, or those that must pass do after enough days."""
     must = step.get("passes") or (list(rules) if last else [])
     failed = np.any([gain.high < -margin for gain, margin in rules.values()], axis=0)
@@ -119,9 +117,7 @@ def _ended(
     looks = failed.shape[1]
     pass_look = np.where(passing.any(axis=1), passing.argmax(axis=1), looks)
     stop = np.where(failed.any(axis=1), failed.argmax(axis=1), looks)
-    return StepResult(
-        pass_look < stop, np.minimum(np.minimum(pass_look, stop) + 1, looks).astype(float)
-    )
+    return StepResult(pass_look < stop, np.minimum(np.minimum(pass_look, stop) + 1, looks).astype(float))
 
 
 def _gains(
@@ -139,9 +135,7 @@ def _gains(
         draw(ramp, step["share"], gain, min(_BLOCK, worlds - begin), looks, random)
         for begin in range(0, worlds, _BLOCK)
     ]
-    return Gain(
-        *(np.concatenate([getattr(block, name) for block in parts]) for name in ("low", "high"))
-    )
+    return Gain(*(np.concatenate([getattr(block, name) for block in parts]) for name in ("low", "high")))
 
 
 def _arms(ramp: Ramp, share: float, worlds: int, looks: int, random: np.random.Generator) -> Ints:
@@ -210,9 +204,7 @@ def _waiting(
     middle = (n - 1) / 2
     spread = float(ndtri(0.975)) * np.sqrt(n * 0.25)
     low, high = np.floor(n / 2 - spread), np.ceil(n / 2 + spread)
-    quantiles = [
-        values[_place(ends, rank)] for rank in (np.floor(middle), np.ceil(middle), low, high)
-    ]
+    quantiles = [values[_place(ends, rank)] for rank in (np.floor(middle), np.ceil(middle), low, high)]
     factor = np.array([1.0, 1 - gain])
     value = (quantiles[0] + quantiles[1]) / 2 * factor
     se = (quantiles[3] - quantiles[2]) / (2 * float(ndtri(0.975))) * factor
@@ -279,15 +271,12 @@ def _compare(
         frames = []
         for arm, name in enumerate(("old", "new")):
             rows = {
-                key: np.repeat(cell_values, counts[world, look, arm])
-                for key, cell_values in values.items()
+                key: np.repeat(cell_values, counts[world, look, arm]) for key, cell_values in values.items()
             }
             if "per" not in rows and arm:
                 rows["value"] = rows["value"] * factor
             frames.append(pl.DataFrame(rows).with_columns(variant=pl.lit(name)))
-        all_units = (
-            pl.concat(frames).with_row_index("unit").with_columns(pl.col("unit").cast(pl.Int64))
-        )
+        all_units = pl.concat(frames).with_row_index("unit").with_columns(pl.col("unit").cast(pl.Int64))
         units = Units(all_units.select("unit", "variant"), {kpi: all_units.drop("variant")})
         evidence = KpiEvidence(units, "old", "new", ramp.alpha, 2, tuned_to=ramp.tuned_to)
         decision = check_kpi(evidence, measure_from_kpi(kpi), -margin, relative=True)
@@ -296,8 +285,6 @@ def _compare(
             if found.low[world, look] > -margin
             else ("fail" if found.high[world, look] < -margin else "inconclusive")
         )
-        is_equal = np.isclose(
-            decision.low, found.low[world, look], rtol=1e-6, atol=1e-6, equal_nan=True
-        )
+        is_equal = np.isclose(decision.low, found.low[world, look], rtol=1e-6, atol=1e-6, equal_nan=True)
         if not is_equal or decision.status != status:
             raise AssertionError(f"{kpi}: {status}, but rankgate says {decision.status}")

@@ -90,13 +90,7 @@ def engines(policy: Mapping[str, Any]) -> dict[str, tuple[bool, dict[str, float]
     bad["clicks at ten times the margin, else good"] = GOOD | {"clicks": 10 * edge["clicks"]}
     bad["waiting at five times the margin, else good"] = GOOD | {"waiting": 5 * edge["waiting"]}
     unchanged = dict.fromkeys(GOOD, 0.0)
-    better = {
-        "relevance": 0.03,
-        "reward": 0.06,
-        "preference": 0.035,
-        "clicks": 0.06,
-        "waiting": -0.02,
-    }
+    better = {"relevance": 0.03, "reward": 0.06, "preference": 0.035, "clicks": 0.06, "waiting": -0.02}
     return {
         **{name: (True, gains) for name, gains in bad.items()},
         "no better, no worse": (False, unchanged),
@@ -122,10 +116,7 @@ def _plans(steps: int) -> dict[str, tuple[tuple[str, ...], tuple[int, ...]]]:
     early_stages, ramp = ("gate", "replay", "interleaving"), tuple(range(steps))
     return {
         "": (early_stages, ramp),
-        **{
-            stage: (tuple(name for name in early_stages if name != stage), ramp)
-            for stage in early_stages
-        },
+        **{stage: (tuple(name for name in early_stages if name != stage), ramp) for stage in early_stages},
         "all before the ramp": ((), ramp),
         "steps of 1% and 5%": (early_stages, ramp[2:]),
         "all steps but the last": (early_stages, ramp[-1:]),
@@ -149,11 +140,7 @@ class _Stages:
     """How each stage ends in each world; engines with equal gains share their worlds."""
 
     def __init__(
-        self,
-        policy: Mapping[str, Any],
-        worlds: int,
-        seed: int,
-        gains: Sequence[Mapping[str, float]],
+        self, policy: Mapping[str, Any], worlds: int, seed: int, gains: Sequence[Mapping[str, float]]
     ) -> None:
         budget = {
             name: policy["budget"]["alpha"] * policy["budget"][name]
@@ -221,9 +208,7 @@ def _cell(
         alive &= step.passed
     exposed_users[alive] += (HORIZON - days[alive]) * USERS
     count = float(alive.sum())
-    low, high = (
-        float(end[0]) for end in wilson_interval(np.array([count]), np.array([stages.worlds]))
-    )
+    low, high = (float(end[0]) for end in wilson_interval(np.array([count]), np.array([stages.worlds])))
     return Cell(
         engine,
         bad,
@@ -239,18 +224,14 @@ def _cell(
     )
 
 
-def _gate(
-    random: np.random.Generator, worlds: int, gain: float, bound: float, alpha: float
-) -> Bools:
+def _gate(random: np.random.Generator, worlds: int, gain: float, bound: float, alpha: float) -> Bools:
     """The rule on nDCG; most queries gain or lose, some are ties."""
     tied = random.random((QUERIES, worlds)) < TIED
     values = np.where(tied, 0.0, random.normal(gain / (1 - TIED), SPREAD, tied.shape))
     return decide_statuses(values, np.full(worlds, bound), Terms(alpha), (-1.0, 1.0)) == "pass"
 
 
-def _replay(
-    random: np.random.Generator, worlds: int, gain: float, bound: float, alpha: float
-) -> Bools:
+def _replay(random: np.random.Generator, worlds: int, gain: float, bound: float, alpha: float) -> Bools:
     """Clicks of logged searches, of which some had the new lists with a known chance."""
     passed = np.zeros(worlds, bool)
     old_rate = (1 - SHOWN * (1 + gain)) / (1 - SHOWN)
@@ -268,9 +249,7 @@ def _replay(
     return passed
 
 
-def _interleaving(
-    random: np.random.Generator, worlds: int, gain: float, bound: float, alpha: float
-) -> Bools:
+def _interleaving(random: np.random.Generator, worlds: int, gain: float, bound: float, alpha: float) -> Bools:
     """Wins and losses of lists whose clicks prefer an engine."""
     chances = [DECIDED / 2 - gain, 1 - DECIDED, DECIDED / 2 + gain]
     counts = random.multinomial(LISTS, chances, worlds)

@@ -139,12 +139,11 @@ def section(cells: Sequence[Any]) -> str:
     checked_cells = [c for c in cells if c.holds is not None]
     missed = sum(not c.holds for c in checked_cells)
     return (
-        "## False alarms of tests\n\nShare of p ≤ .05 where nothing differs; 10,000 replications a "
-        "cell. Under random signs, and where one system's topics are split into halves that are "
-        "paired at random (A/A), the t-test and the randomization test should lie within 4 and "
-        f"6 %: {len(checked_cells) - missed} of {len(checked_cells)} cells do "
-        "(a miss is marked ✘). Wilcoxon's test and the sign test answer another question and "
-        "reject skewed differences with a mean of 0; the "
+        "## False alarms of tests\n\nShare of p ≤ .05 where nothing differs; 10,000 replications a cell. "
+        "Under random signs, and where one system's topics are split into halves that are paired at random "
+        "(A/A), the t-test and the randomization test should lie within 4 and 6 %: "
+        f"{len(checked_cells) - missed} of {len(checked_cells)} cells do (a miss is marked ✘). Wilcoxon's "
+        "test and the sign test answer another question and reject skewed differences with a mean of 0; the "
         "bootstrap shift test rejects too often for few queries.\n\n"
         + table(("differences", "null", "n", *tests), rows)
     )

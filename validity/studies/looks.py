@@ -106,9 +106,7 @@ def _advised(replications: int, seed: int) -> Iterator[Cell]:
     """As a reader follows the advice: add as many as the rule says, up to three times."""
     use = f'"add about N queries", up to {ADDITIONS} times'
     all_populations = populations(FOLDER)
-    for name, population in (
-        (name, all_populations[name]) for name in ADVISED if name in all_populations
-    ):
+    for name, population in ((name, all_populations[name]) for name in ADVISED if name in all_populations):
         rng = np.random.default_rng([seed, 1, *name.encode()])
         even = rng.choice(population - population.mean(), (MOST, replications))
         for method in _FEW:
@@ -144,13 +142,7 @@ def section(cells: Sequence[Any]) -> str:
     for use in dict.fromkeys(cell.use for cell in cells):
         use_cells = [cell for cell in cells if cell.use == use]
         rows = [
-            (
-                c.population,
-                c.method,
-                marked(c.false_pass, c.holds),
-                percent(c.power),
-                f"{c.queries:.0f}",
-            )
+            (c.population, c.method, marked(c.false_pass, c.holds), percent(c.power), f"{c.queries:.0f}")
             for c in use_cells
         ]
         heads = ("differences", "method", "false pass", "power", "queries")
@@ -161,13 +153,13 @@ def section(cells: Sequence[Any]) -> str:
     }
     rates = ", ".join(f"{method} {percent(rate)}" for method, rate in worst.items())
     return (
-        "## Repeated looks\n\nQueries are added until the gate passes, and every look is one of "
-        "the gate's own. The candidate is worse by just the margin (0.02), so every pass is false; "
-        "then it is as good as the baseline (power, and the mean number of queries at the end). "
-        "*t*: looks are not accounted for, which is the default. *correct*: the k-th look spends "
-        "6/(πk)² of alpha. *anytime*: t with the critical values of a half-normal mixture of "
-        "effects, a test martingale for normal values (Hendriksen, de Heide and Grünwald 2021; "
-        "Wang and Ramdas 2025), each end moved outwards for skew as in a single look. "
-        "*guaranteed*: bounds by betting, for every distribution in the range (Waudby-Smith and "
-        f"Ramdas 2024). The highest share of false passes: {rates}.\n\n" + "\n".join(parts)
+        "## Repeated looks\n\nQueries are added until the gate passes, and every look is one of the gate's "
+        "own. The candidate is worse by just the margin (0.02), so every pass is false; then it is as good "
+        "as the baseline (power, and the mean number of queries at the end). *t*: looks are not accounted "
+        "for, which is the default. *correct*: the k-th look spends 6/(πk)² of alpha. *anytime*: t with the "
+        "critical values of a half-normal mixture of effects, a test martingale for normal values "
+        "(Hendriksen, de Heide and Grünwald 2021; Wang and Ramdas 2025), each end moved outwards for skew as "
+        "in a single look. *guaranteed*: bounds by betting, for every distribution in the range "
+        "(Waudby-Smith and Ramdas 2024). The highest share of false passes: "
+        f"{rates}.\n\n" + "\n".join(parts)
     )

@@ -74,24 +74,23 @@ def section(cells: Sequence[Cell]) -> str:
     """The section of the page."""
     tiny = [cell for cell in cells if cell.n == SIZES[0]]
     rows = [
-        f"| {c.population} | {c.n} | {c.pairs} | {c.t:.1%} | {c.randomization:.1%} | "
-        f"{c.t_most:.1%} | {c.randomization_most:.1%} | {c.t_worst:.1%} |"
+        f"| {c.population} | {c.n} | {c.pairs} | {c.t:.1%} | {c.randomization:.1%} | {c.t_most:.1%} | "
+        f"{c.randomization_most:.1%} | {c.t_worst:.1%} |"
         for c in cells
     ]
     text = (
-        "The t-test and the randomization test keep their level where signs are exchangeable: "
-        "where a difference is as likely as its opposite. They do not keep it for every pair of "
-        "systems whose mean difference is 0: many small gains against few large losses have a mean "
-        f"of 0 too, and {SIZES[0]} queries often miss the losses. Below, the differences of each "
-        "pair of neighbouring systems are centred and resampled; false alarms for the pair in the "
-        "middle, for the one of ten with the most, and for the worst. In the rare losses "
-        f"{RARE[0]:.0%} of queries lose {RARE[1]:g} each. With {SIZES[0]} queries the worst pair "
-        f"has from {min(c.t_worst for c in tiny):.0%} to {max(c.t_worst for c in tiny):.0%} where "
-        "5 % are meant."
+        "The t-test and the randomization test keep their level where signs are exchangeable: where a "
+        "difference is as likely as its opposite. They do not keep it for every pair of systems whose mean "
+        "difference is 0: many small gains against few large losses have a mean of 0 too, and "
+        f"{SIZES[0]} queries often miss the losses. Below, the differences of each pair of neighbouring "
+        "systems are centred and resampled; false alarms for the pair in the middle, for the one of ten with "
+        "the most, and for the worst. In the rare losses "
+        f"{RARE[0]:.0%} of queries lose {RARE[1]:g} each. With {SIZES[0]} queries the worst pair has from "
+        f"{min(c.t_worst for c in tiny):.0%} to {max(c.t_worst for c in tiny):.0%} where 5 % are meant."
     )
     header = (
-        "| differences | n | pairs | t, middle | randomization, middle | t, 90 % | "
-        "randomization, 90 % | t, worst |"
+        "| differences | n | pairs | t, middle | randomization, middle | t, 90 % | randomization, 90 % | t, "
+        "worst |"
     )
     rule = "|:--|:--|:--|:--|:--|:--|:--|:--|"
     return "\n".join(["### Where only the mean is 0", "", text, "", header, rule, *rows, ""])

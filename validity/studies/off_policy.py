@@ -116,12 +116,7 @@ def decisions(
 
 
 def slates(
-    name: str,
-    rows: int,
-    slots: int,
-    lowered: float,
-    estimators: tuple[str, ...] = (),
-    scale: float = 1.0,
+    name: str, rows: int, slots: int, lowered: float, estimators: tuple[str, ...] = (), scale: float = 1.0
 ) -> World:
     """Lists of independent actions; a click lowers the rates of the slots below by a factor."""
     logged, target = np.array([0.5, 0.3, 0.2]), np.array([0.3, 0.3, 0.4])
@@ -191,13 +186,9 @@ WORLDS = (
     weights("lognormal weights, rewards of 2 %", 2000, 0.02, 1.0),
     decisions("four offers of the manual", 5000, OFFERS, NEW_OFFERS, OFFER_RATES),
     decisions("the same, sorted by action", 5000, OFFERS, NEW_OFFERS, OFFER_RATES, by_action=True),
-    decisions(
-        "four offers of the manual", 5000, OFFERS, NEW_OFFERS, OFFER_RATES, estimators=("dm",)
-    ),
+    decisions("four offers of the manual", 5000, OFFERS, NEW_OFFERS, OFFER_RATES, estimators=("dm",)),
     decisions("four offers, few rows", 1000, OFFERS, NEW_OFFERS, OFFER_RATES, estimators=("dm",)),
-    decisions(
-        "rewards of .7 %, smallest propensity .01", 10_000, RARE, NEAR, FLAT, estimators=("dm",)
-    ),
+    decisions("rewards of .7 %, smallest propensity .01", 10_000, RARE, NEAR, FLAT, estimators=("dm",)),
     *(
         slates("lists of 3, a click halves later rates", 3000, 3, 0.5, names)
         for names in ((), ("snips",), ("ips",), ("rips",), ("cascade_dr",), ("iips",))
@@ -210,10 +201,7 @@ WORLDS = (
 
 def run(logs: int = LOGS, seed: int = 0) -> list[Cell]:
     """All kinds of logs."""
-    return [
-        _cell(world, logs, np.random.default_rng([seed, index]))
-        for index, world in enumerate(WORLDS)
-    ]
+    return [_cell(world, logs, np.random.default_rng([seed, index])) for index, world in enumerate(WORLDS)]
 
 
 def _cell(world: World, logs: int, random: np.random.Generator) -> Cell:
@@ -259,12 +247,7 @@ def section(cells: Sequence[Any]) -> str:
             f"{c.rows:,}",
             percent(c.answered),
             *(
-                (
-                    marked(c.covered, c.holds),
-                    percent(c.student),
-                    f"{c.width:.4f}",
-                    f"{c.student_width:.4f}",
-                )
+                (marked(c.covered, c.holds), percent(c.student), f"{c.width:.4f}", f"{c.student_width:.4f}")
                 if c.answered
                 else ("",) * 4
             ),
@@ -274,13 +257,12 @@ def section(cells: Sequence[Any]) -> str:
     ]
     error = percent(np.sqrt(LEVEL * (1 - LEVEL) / cells[0].logs))
     text = (
-        f"{cells[0].logs:,} logs of each kind; `rankgate online ope` with a target whose true "
-        "value is known, intervals of 95 %, beside Student's interval of the same estimate and "
-        f"error (standard error of a share of 95 % over all logs {error}). `iips` has an "
-        "assumption that is wrong if a click lowers later rates, and its test rejects it only in "
-        "a share of these logs: the estimate is reported only if it is requested by name. `dm` "
-        "with too few rows of the target's "
-        "actions has a value and no interval."
+        f"{cells[0].logs:,} logs of each kind; `rankgate online ope` with a target whose true value is "
+        "known, intervals of 95 %, beside Student's interval of the same estimate and error (standard error "
+        f"of a share of 95 % over all logs {error}). `iips` has an assumption that is wrong if a click "
+        "lowers later rates, and its test rejects it only in a share of these logs: the estimate is reported "
+        "only if it is requested by name. `dm` with too few rows of the target's actions has a value and no "
+        "interval."
     )
     heads = (
         "log",

@@ -94,19 +94,12 @@ def run(histories: int = HISTORIES, seed: int = 0) -> list[Cell]:
     """Every shape, size and correlation."""
     random = np.random.default_rng(seed)
     return [
-        _cell(shape, size, truth, histories, random)
-        for shape in SHAPES
-        for size in SIZES
-        for truth in TRUTHS
+        _cell(shape, size, truth, histories, random) for shape in SHAPES for size in SIZES for truth in TRUTHS
     ]
 
 
 def _cell(
-    shape: str,
-    size: int,
-    truth: tuple[float, float, float],
-    histories: int,
-    random: np.random.Generator,
+    shape: str, size: int, truth: tuple[float, float, float], histories: int, random: np.random.Generator
 ) -> Cell:
     correlation = truth[0]
     now, previous = [], []
@@ -185,15 +178,15 @@ def section(cells: Sequence[Any]) -> str:
     lowest = min(c.covered for c in cells if c.kpi > _UNRELIABLE)
     unreliable = [c for c in cells if c.kpi <= _UNRELIABLE]
     text = (
-        f"{cells[0].histories:,} histories of past experiments of each kind, intervals of 95 %. "
-        "The interval comes from drawn covariances, and is missing if the measured differences "
-        "allow every correlation; percentiles of resampled experiments were used before. Of the "
-        f"intervals, at least {percent(lowest)} contain the truth, and "
+        f"{cells[0].histories:,} histories of past experiments of each kind, intervals of 95 %. The interval "
+        "comes from drawn covariances, and is missing if the measured differences allow every correlation; "
+        "percentiles of resampled experiments were used before. Of the intervals, at least "
+        f"{percent(lowest)} contain the truth, and "
         f"{percent(min(c.covered for c in unreliable))} to "
         f"{percent(max(c.covered for c in unreliable))} where the KPI's reliability is .15: only "
         f"{percent(min(c.answered for c in unreliable))} to "
-        f"{percent(max(c.answered for c in unreliable))} of these histories have one, those in "
-        "which chance makes the KPI look reliable."
+        f"{percent(max(c.answered for c in unreliable))} of these histories have one, those in which chance "
+        "makes the KPI look reliable."
     )
     heads = (
         "true differences",

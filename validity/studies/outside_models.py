@@ -88,9 +88,7 @@ def _total_errors(seed: int, replications: int = 2000) -> Iterator[Cell]:
             ends = (
                 variance_facets.ends(),
                 skewed_interval_ends(values, variance_facets),
-                skewed_interval_ends(
-                    values, variance_facets, other=variance_facets.correlated([1], 0.3)
-                ),
+                skewed_interval_ends(values, variance_facets, other=variance_facets.correlated([1], 0.3)),
             )
             covered += [low <= 0 <= high for low, high in ends]
             widths += [high - low for low, high in ends]
@@ -129,12 +127,7 @@ def _lineages(seed: int, replications: int = 600) -> Iterator[Cell]:
                 + rng.normal(0, 0.05, systems)
                 + rng.normal(0, 0.1, (50, systems))
             )
-            judge = (
-                0.1
-                + 0.8 * people
-                + rng.normal(0, 0.02, systems)
-                + rng.normal(0, 0.07, people.shape)
-            )
+            judge = 0.1 + 0.8 * people + rng.normal(0, 0.02, systems) + rng.normal(0, 0.07, people.shape)
             tables = {"nDCG": (people, judge)}
             row = family_bias(tables, Lineage({"judge": "a"}), in_family, 0.05).row(0, named=True)
             half = row["high"] - row["advantage"]
@@ -156,9 +149,7 @@ def _lineages(seed: int, replications: int = 600) -> Iterator[Cell]:
 
 def _within(values: Floats, own: NDArray[np.bool_]) -> Floats:
     """Deviations of systems from the mean of the family, or of the others."""
-    family_mean, other_mean = (
-        values[..., mask].mean(axis=-1, keepdims=True) for mask in (own, ~own)
-    )
+    family_mean, other_mean = (values[..., mask].mean(axis=-1, keepdims=True) for mask in (own, ~own))
     return np.asarray(values - np.where(own, family_mean, other_mean), np.float64)
 
 
@@ -176,9 +167,7 @@ def _narrower(people: Floats, judge: Floats, own: NDArray[np.bool_]) -> float:
     noise = float(_within(judge - slope * people, own).var(axis=0, ddof=1).sum()) / len(people)
     spread = 1 / own.sum() + 1 / (~own).sum()
     mean_contrast = float(_contrast(people, own).mean())
-    other_variance = squares / free * mean_contrast**2 / square + float(table.var(ddof=1)) / len(
-        people
-    )
+    other_variance = squares / free * mean_contrast**2 / square + float(table.var(ddof=1)) / len(people)
     scaled_noise = noise * max(0.0, 1 - UNDETERMINED / free)
     variance_before, variance_after = (
         max(squares - removed_noise, 0.0) / free * spread + other_variance
@@ -222,11 +211,7 @@ def _ratings(rng: np.random.Generator, queries: int, pairs: int, bad: str) -> An
     truth = rng.choice(4, pairs, p=[0.4, 0.25, 0.2, 0.15])
     grades = np.clip(np.rint(truth[:, None] + rng.normal(0, 0.7, (pairs, 4))), 0, 3)
     grades[:, 0] = 3 - grades[:, 0] if bad == "reversed" else rng.permutation(grades[:, 0])
-    rows = [
-        (f"q{i % queries}", f"d{i}", "ABCD"[j], grades[i, j])
-        for i in range(pairs)
-        for j in range(4)
-    ]
+    rows = [(f"q{i % queries}", f"d{i}", "ABCD"[j], grades[i, j]) for i in range(pairs) for j in range(4)]
     names = ["query_id", "doc_id", "rater", "grade"]
     return rated_pairs(Ratings(pl.DataFrame(rows, schema=names, orient="row")))
 
@@ -271,21 +256,17 @@ def section(cells: Sequence[Any]) -> str:
     from tables import marked, percent, table
 
     rows = [
-        (c.promise, c.setting, percent(c.before), marked(c.after, c.holds), f"{c.other:.2f}")
-        for c in cells
+        (c.promise, c.setting, percent(c.before), marked(c.after, c.holds), f"{c.other:.2f}") for c in cells
     ]
     missed = "; ".join(f"{c.promise}, {c.setting}" for c in cells if not c.holds) or "none"
     return (
-        "## Outside of the studied models\n\nSettings in which intervals or alarms were wrong "
-        "more often than stated, before and after the correction. The last column is the cost: "
-        "the length of the new interval divided by the old length; for alarms, the share of sets "
-        "without an alarm about an honest rater. Intervals should cover 93 % or more. What "
-        "raters' biases have in "
-        "common does not show in their grades, so that `total-error` names the interval for a "
-        "correlation of .3. A sweep whose settings all lose .7 in the same 5 % of queries, and "
-        "hardly differ otherwise, has an interval that excludes these losses if its sample has "
-        "none: "
-        "under 100 queries the notice `rare-losses` stands there. "
-        f"What does not hold: {missed}.\n\n"
-        + table(("what is measured", "setting", "before", "after", "other side"), rows)
+        "## Outside of the studied models\n\nSettings in which intervals or alarms were wrong more often "
+        "than stated, before and after the correction. The last column is the cost: the length of the new "
+        "interval divided by the old length; for alarms, the share of sets without an alarm about an honest "
+        "rater. Intervals should cover 93 % or more. What raters' biases have in common does not show in "
+        "their grades, so that `total-error` names the interval for a correlation of .3. A sweep whose "
+        "settings all lose .7 in the same 5 % of queries, and hardly differ otherwise, has an interval that "
+        "excludes these losses if its sample has none: under 100 queries the notice `rare-losses` stands "
+        "there. What does not hold: "
+        f"{missed}.\n\n" + table(("what is measured", "setting", "before", "after", "other side"), rows)
     )

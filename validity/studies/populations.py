@@ -14,11 +14,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 FOLDER = Path(__file__).resolve().parents[3] / "shared" / "data"
-REAL = {
-    "AP, TREC-6": "adhoc6_ap",
-    "RR, TREC-7": "adhoc7_rr",
-    "nDCG@20, Web 2010": "web2010_ndcg20",
-}
+REAL = {"AP, TREC-6": "adhoc6_ap", "RR, TREC-7": "adhoc7_rr", "nDCG@20, Web 2010": "web2010_ndcg20"}
 """Real matrices of topics by systems (julian-urbano/sigir2019-statistical, CC BY-SA 4.0)."""
 
 

@@ -70,18 +70,11 @@ def run(replications: int = REPLICATIONS, seed: int = 0) -> list[Cell]:
 def section(cells: Sequence[Any]) -> str:
     """Give the part of the page."""
     rows = [
-        (
-            c.population,
-            str(c.n),
-            f"{c.delta:g}",
-            percent(c.predicted),
-            percent(c.t),
-            percent(c.randomization),
-        )
+        (c.population, str(c.n), f"{c.delta:g}", percent(c.predicted), percent(c.t), percent(c.randomization))
         for c in cells
     ]
     return (
-        "## Power\n\nShare of replications in which a true difference is found at the 5 % level: "
-        "by the formula behind every printed detectable difference, and as measured.\n\n"
+        "## Power\n\nShare of replications in which a true difference is found at the 5 % level: by the "
+        "formula behind every printed detectable difference, and as measured.\n\n"
         + table(("differences", "n", "true difference", "predicted", "t", "randomization"), rows)
     )

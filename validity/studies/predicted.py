@@ -145,8 +145,7 @@ _TOPICS, _DEPTH = 20_000, 10
 def _rag(place: Path, rng: np.random.Generator) -> Floats:
     """Differences in nDCG@10 of two runs by people's grades and by the model's."""
     people, model = (
-        read_qrels(place / f"qrels.rag25.{source}.txt.gz").table
-        for source in ("test", "test-umbrela2")
+        read_qrels(place / f"qrels.rag25.{source}.txt.gz").table for source in ("test", "test-umbrela2")
     )
     joined = people.join(model, on=["query_id", "doc_id"])
     topics = [
@@ -199,25 +198,22 @@ def section(cells: Sequence[Any]) -> str:
     missed = [c for c in cells if not c.holds]
     fair = [c for c in cells if "fair" in c.judge and c.people >= QUERIES[1]]
     near = [c for c in fair if abs(c.saving - _theory(c)) <= _NEAR]
-    large = [
-        c for c in fair if abs(c.saving - c.correlation**2 * (1 - c.people / c.queries)) <= _NEAR
-    ]
+    large = [c for c in fair if abs(c.saving - c.correlation**2 * (1 - c.people / c.queries)) <= _NEAR]
     return (
-        "## Judgments of a model, corrected by people\n\nShare of 95 % intervals that hold the "
-        f"true mean difference, {cells[0].replications:,} replications a cell: people judge a "
-        "random tenth of the queries, a model all of them. Target: 93 to 97 % with 50 queries by "
-        "people and more, at least 93 % below; false passes of a rule at most 5 %. "
-        f"{len(cells) - len(missed)} of {len(cells)} cells meet the first. The worst known case "
-        "is a model that sees the size of a difference but not its sign: the errors of its "
-        "weight and of the mean of the sample are correlated, so a weight is used only if at "
-        "least 6 queries determine it.\n\n"
-        "Saved is the share of the mean variance, and so of people's queries, that the model takes "
-        "away. A tuned weight saves ρ²(1 − n/N) in theory where n is large; of n queries it saves "
-        "ρ²(1 − n/N) − (1 − ρ²)/(n − 3), with ρ of predictions that count as 3 standard deviations "
-        "from their mean where they lie further. With a correlation of .75 and 50 queries or more, "
-        f"{percent(min(c.saving for c in fair))} to {percent(max(c.saving for c in fair))} are "
-        f"saved: {len(near)} of {len(fair)} cells within 5 points of the theory for n queries, "
-        f"{len(large)} within 5 points of that for many.\n\n"
+        "## Judgments of a model, corrected by people\n\nShare of 95 % intervals that hold the true mean "
+        f"difference, {cells[0].replications:,} replications a cell: people judge a random tenth of the "
+        "queries, a model all of them. Target: 93 to 97 % with 50 queries by people and more, at least 93 % "
+        "below; false passes of a rule at most 5 %. "
+        f"{len(cells) - len(missed)} of {len(cells)} cells meet the first. The worst known case is a model "
+        "that sees the size of a difference but not its sign: the errors of its weight and of the mean of "
+        "the sample are correlated, so a weight is used only if at least 6 queries determine it.\n\n"
+        "Saved is the share of the mean variance, and so of people's queries, that the model takes away. A "
+        "tuned weight saves ρ²(1 − n/N) in theory where n is large; of n queries it saves ρ²(1 − n/N) − (1 − "
+        "ρ²)/(n − 3), with ρ of predictions that count as 3 standard deviations from their mean where they "
+        "lie further. With a correlation of .75 and 50 queries or more, "
+        f"{percent(min(c.saving for c in fair))} to {percent(max(c.saving for c in fair))} are saved: "
+        f"{len(near)} of {len(fair)} cells within 5 points of the theory for n queries, {len(large)} within "
+        f"5 points of that for many.\n\n"
         + table(
             (
                 "differences",

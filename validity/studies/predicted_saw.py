@@ -15,11 +15,7 @@ import numpy as np
 
 from rankgate.measurement.stats.mean_intervals import guarded_interval
 from rankgate.measurement.stats.rater_agreement import cohen_values
-from rankgate.measurement.stats.weighted_means import (
-    Population,
-    chance_of_sample,
-    estimate_population,
-)
+from rankgate.measurement.stats.weighted_means import Population, chance_of_sample, estimate_population
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -52,8 +48,7 @@ class World:
         """Draw one; noise is the candidate's, 2 is the baseline's."""
         grades = rng.choice(4, (queries, DOCUMENTS), p=[0.55, 0.25, 0.15, 0.05]).astype(float)
         old, new = (
-            np.argsort(-(grades + rng.normal(0, size, grades.shape)), axis=1)
-            for size in (2.0, noise)
+            np.argsort(-(grades + rng.normal(0, size, grades.shape)), axis=1) for size in (2.0, noise)
         )
         judged = np.zeros(queries, np.bool_)
         judged[rng.choice(queries, people, replace=False)] = True
@@ -119,21 +114,13 @@ MODELS: dict[str, tuple[bool, str, Callable[[World, np.random.Generator], Floats
     "fair, stated": (True, "none", _errs),
     "good": (True, "unknown", lambda w, rng: _errs(w, rng, 0.5)),
     "raises what the candidate shows": (True, "unknown", _raised),
-    "saw all": (
-        False,
-        "unknown",
-        lambda w, rng: _mixed(w.judged, _repeated(w, rng), _raised(w, rng)),
-    ),
+    "saw all": (False, "unknown", lambda w, rng: _mixed(w.judged, _repeated(w, rng), _raised(w, rng))),
     "saw all, stated to have seen none": (
         False,
         "none",
         lambda w, rng: _mixed(w.judged, _repeated(w, rng), _raised(w, rng)),
     ),
-    "saw half": (
-        False,
-        "unknown",
-        lambda w, rng: _mixed(_half(w), _repeated(w, rng), _raised(w, rng)),
-    ),
+    "saw half": (False, "unknown", lambda w, rng: _mixed(_half(w), _repeated(w, rng), _raised(w, rng))),
     "saw half, whose file is given": (
         True,
         "file",
@@ -231,10 +218,7 @@ def _cell(name: str, queries: int, people: int, replications: int, seed: int) ->
 
 
 def _looked_at(
-    world: World,
-    judge: Callable[[World, np.random.Generator], Floats],
-    stated: str,
-    rng: np.random.Generator,
+    world: World, judge: Callable[[World, np.random.Generator], Floats], stated: str, rng: np.random.Generator
 ) -> tuple[bool, bool, bool]:
     """Whether the interval excludes 0 before and after the checks, and whether it is given."""
     grades = judge(world, rng)
@@ -289,21 +273,17 @@ def section(cells: Sequence[Any]) -> str:
     missed = [c for c in cells if not c.holds]
     names = "; ".join(sorted({c.model for c in missed})) or "none"
     return (
-        "## A model that saw people's judgments\n\nA model that was shown people's judgments, as "
-        "examples or in training, repeats them and is corrected by nothing where it did not see "
-        "them. Two equal systems; people judge a tenth of the queries. A model that saw labels "
-        "repeats 95 % of them, and in other queries raises the documents that the candidate shows "
-        "first. Excluded "
-        "is the share of all samples whose 95 % interval excludes 0, before and after the checks "
-        "of `--predicted-saw`: queries whose judgments the model saw are left out; its grades of "
-        "judged queries are compared with those of the others; and a kappa of .9 or more with "
-        "people is refused unless the data that the model saw are stated. Given is the share of "
-        "samples that get an interval: sound models get "
-        f"{percent(min(c.answered for c in sound))} or more. Power is that of a better candidate, "
-        f"before and after. What does not hold: {names}. The checks do not find a model that saw "
-        "a part of the labels and gives other grades with the distribution of people's grades; "
-        "only a true statement of the data that it saw helps.\n\n"
-        + table(
-            ("model", "people", "excluded before", "excluded", "covered", "given", "power"), rows
-        )
+        "## A model that saw people's judgments\n\nA model that was shown people's judgments, as examples or "
+        "in training, repeats them and is corrected by nothing where it did not see them. Two equal systems; "
+        "people judge a tenth of the queries. A model that saw labels repeats 95 % of them, and in other "
+        "queries raises the documents that the candidate shows first. Excluded is the share of all samples "
+        "whose 95 % interval excludes 0, before and after the checks of `--predicted-saw`: queries whose "
+        "judgments the model saw are left out; its grades of judged queries are compared with those of the "
+        "others; and a kappa of .9 or more with people is refused unless the data that the model saw are "
+        "stated. Given is the share of samples that get an interval: sound models get "
+        f"{percent(min(c.answered for c in sound))} or more. Power is that of a better candidate, before and "
+        f"after. What does not hold: {names}. The checks do not find a model that saw a part of the labels "
+        "and gives other grades with the distribution of people's grades; only a true statement of the data "
+        "that it saw helps.\n\n"
+        + table(("model", "people", "excluded before", "excluded", "covered", "given", "power"), rows)
     )

@@ -114,10 +114,10 @@ def section(cells: Sequence[Any]) -> str:
         "numbers misread",
     )
     text = (
-        "True tables in mixed styles of print (separators of thousands, decimal commas, percent "
-        "signs, rows of changes, `n=50`, LaTeX and HTML markup, ±, footnotes), and for each a "
-        "copy with one number that no mean over its queries rounds to. A number that can be read "
-        "in two ways is reported as not read, and is not checked."
+        "True tables in mixed styles of print (separators of thousands, decimal commas, percent signs, rows "
+        "of changes, `n=50`, LaTeX and HTML markup, ±, footnotes), and for each a copy with one number that "
+        "no mean over its queries rounds to. A number that can be read in two ways is reported as not read, "
+        "and is not checked."
     )
     return f"## Audits of published tables\n\n{text}\n\n{table(heads, rows)}"
 
@@ -179,9 +179,7 @@ def _means(rng: np.random.Generator, n: int, systems: int) -> list[dict[str, flo
     return means
 
 
-def _style(
-    rng: np.random.Generator, form: str, means: list[dict[str, float]], least: int = 2
-) -> _Style:
+def _style(rng: np.random.Generator, form: str, means: list[dict[str, float]], least: int = 2) -> _Style:
     comma = bool(rng.random() < 0.3)
     units = str(rng.choice(_UNITS))
     if units == "percent" and max(max(row.values()) for row in means) <= 0.02:
@@ -225,9 +223,7 @@ def _printed(rng: np.random.Generator, style: _Style, means: list[dict[str, floa
             ]
         )
     if style.queries == "row":
-        rows.insert(
-            int(rng.integers(len(rows) + 1)), [str(rng.choice(_HEADS)), *[count] * len(METRICS)]
-        )
+        rows.insert(int(rng.integers(len(rows) + 1)), [str(rng.choice(_HEADS)), *[count] * len(METRICS)])
     elif style.queries == "column":
         position = int(rng.integers(1, len(heads) + 1))
         prefix = "n=" if rng.random() < 0.3 else ""
@@ -247,16 +243,10 @@ def _table(form: str, heads: list[str], rows: list[list[str]], *, comma: bool) -
     if form == "markdown":
         return "\n".join(f"| {' | '.join(row)} |" for row in (heads, ["---"] * len(heads), *rows))
     lines = [
-        " & ".join(cell.replace("#", r"\#") for cell in [row[0]])
-        + " & "
-        + " & ".join(row[1:])
-        + r" \\"
+        " & ".join(cell.replace("#", r"\#") for cell in [row[0]]) + " & " + " & ".join(row[1:]) + r" \\"
         for row in rows
     ]
-    top = (
-        " & ".join(heading.replace("#", r"\#").replace("%", r"\%") for heading in heads)
-        + r" \\ \midrule"
-    )
+    top = " & ".join(heading.replace("#", r"\#").replace("%", r"\%") for heading in heads) + r" \\ \midrule"
     return "\n".join(
         [
             r"\begin{tabular}{l@{}" + "r" * len(heads) + "}",

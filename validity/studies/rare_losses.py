@@ -143,17 +143,16 @@ def section(cells: Sequence[Any]) -> str:
     exceeding = sum(c.t > ALPHA + 3 * c.error for c in cells)
     holding = sum(c.holds for c in cells)
     return (
-        "## Rare losses\n\nThe candidate is worse by just the margin (0.02), so every pass is "
-        "false: because a few of all queries lose much, and as real systems next to each other in "
-        "the ranking of TREC differ. A sample that misses the few who lose shows nothing to be "
-        f"careful about. Normal theory exceeds 5 % in {exceeding} of {len(cells)} cells, by up to "
-        f'{max(c.t for c in cells):.1%}; `interval = "guaranteed"` keeps it in {holding} of them. '
-        "*Warned* and *cautioned*: the share of false passes of t with the warning of skew, and "
-        "with the sentence on the share of queries that n queries cannot exclude and the loss in "
-        "them that would reverse the pass. The price: the last columns are passes where nothing "
-        "differs on average, by t, guaranteed, and by empirical Bernstein bounds (Maurer and "
-        "Pontil 2009), which are wider than the bounds by betting that the gate uses (Waudby-Smith "
-        "and Ramdas 2024).\n\n"
+        "## Rare losses\n\nThe candidate is worse by just the margin (0.02), so every pass is false: because "
+        "a few of all queries lose much, and as real systems next to each other in the ranking of TREC "
+        "differ. A sample that misses the few who lose shows nothing to be careful about. Normal theory "
+        f"exceeds 5 % in {exceeding} of {len(cells)} cells, by up to "
+        f'{max(c.t for c in cells):.1%}; `interval = "guaranteed"` keeps it in {holding} of them. *Warned* '
+        "and *cautioned*: the share of false passes of t with the warning of skew, and with the sentence on "
+        "the share of queries that n queries cannot exclude and the loss in them that would reverse the "
+        "pass. The price: the last columns are passes where nothing differs on average, by t, guaranteed, "
+        "and by empirical Bernstein bounds (Maurer and Pontil 2009), which are wider than the bounds by "
+        "betting that the gate uses (Waudby-Smith and Ramdas 2024).\n\n"
         + table(
             (
                 "differences",

@@ -67,9 +67,7 @@ def run(replications: int = REPLICATIONS, seed: int = 0) -> list[Cell]:
             for pairs in PAIRS:
                 for bad in BAD:
                     if _possible(raters, bad):
-                        trial_results = [
-                            _one(rng, raters, queries, pairs, bad) for _ in range(replications)
-                        ]
+                        trial_results = [_one(rng, raters, queries, pairs, bad) for _ in range(replications)]
                         cells.append(
                             Cell(
                                 raters,
@@ -99,11 +97,10 @@ def section(cells: Sequence[Any]) -> str:
             rows.append((str(pairs), bad, *ends))
     worst = max(c.accused for c in cells)
     introduction = (
-        f"{len(cells)} kinds of data (2 to 10 raters, 10 or 30 queries), {cells[0].replications} "
-        f"sets of ratings each. An honest rater has an alarm in at most {percent(worst)} of the "
-        "sets; 5 % are allowed. The share of bad raters with an alarm, from the hardest kind of "
-        "data to the easiest; a rater who follows the document in one rating of four is often "
-        "missed:"
+        f"{len(cells)} kinds of data (2 to 10 raters, 10 or 30 queries), {cells[0].replications} sets of "
+        f"ratings each. An honest rater has an alarm in at most {percent(worst)} of the sets; 5 % are "
+        "allowed. The share of bad raters with an alarm, from the hardest kind of data to the easiest; a "
+        "rater who follows the document in one rating of four is often missed:"
     )
     heads = ("pairs", "behaviour of the bad rater", "found, least", "found, most")
     return f"## Alarms about raters\n\n{introduction}\n\n{table(heads, rows)}"
@@ -117,9 +114,7 @@ def _one(
     hard = rng.lognormal(0, 0.4, queries)[query]
     noise = rng.uniform(0.4, 1.0, raters)
     severe = rng.normal(0, 0.2, raters)
-    perceived_grades = (
-        truth[:, None] + severe + hard[:, None] * noise * rng.normal(size=(pairs, raters))
-    )
+    perceived_grades = truth[:, None] + severe + hard[:, None] * noise * rng.normal(size=(pairs, raters))
     grades = np.clip(np.rint(perceived_grades), 0, _GRADES - 1)
     kinds = [] if bad == "none" else bad.split(" and ")
     bad_raters = {f"r{j}": kind for j, kind in enumerate(kinds)}
@@ -132,10 +127,7 @@ def _one(
             grades[:, j] = np.where(rng.random(pairs) < share, grades[:, j], shuffled_grades)
     alarms = rater_alarms(rated_pairs(_ratings(query, grades)))
     alarm_kinds = {
-        rater: alarm.kind
-        for alarm in alarms
-        for rater in alarm.who.split(", ")
-        if rater in bad_raters
+        rater: alarm.kind for alarm in alarms for rater in alarm.who.split(", ") if rater in bad_raters
     }
     return (
         bool(bad_raters) and alarm_kinds == bad_raters,

@@ -141,21 +141,14 @@ def _cell(name: str, docs: Documents, judged: Grades, way: Way, seed: int) -> Ce
     texts = {new: _text(words_by_doc, doc_spans, way, rng) for new, doc_spans in spans.items()}
     result = reanchor(grades, docs, {new: _spelled(text, way) for new, text in texts.items()})
     grade_by_pair = {(query, new): grade for query, new, grade in result.judgments.iter_rows()}
-    expected = _recoverable(
-        grades, words_by_doc, spans, {new: len(text) for new, text in texts.items()}
-    )
+    expected = _recoverable(grades, words_by_doc, spans, {new: len(text) for new, text in texts.items()})
     matches = sum(grade_by_pair.get(pair) == grade for pair, grade in expected.items())
     wrong = sum(
         _wrong(grade, grades[query], words_by_doc, spans[new])
         for (query, new), grade in grade_by_pair.items()
     )
     return Cell(
-        name,
-        way.name,
-        len(expected),
-        matches / max(len(expected), 1),
-        wrong,
-        result.counts["lost"][0],
+        name, way.name, len(expected), matches / max(len(expected), 1), wrong, result.counts["lost"][0]
     )
 
 
@@ -169,8 +162,7 @@ def _cut(words: Words, way: Way, rng: np.random.Generator) -> dict[str, Spans]:
     else:
         pieces = [span for doc in doc_ids for span in _chunks(doc, len(words[doc]), way)]
         pieces = [
-            list(chain.from_iterable(pieces[i : i + way.joined]))
-            for i in range(0, len(pieces), way.joined)
+            list(chain.from_iterable(pieces[i : i + way.joined])) for i in range(0, len(pieces), way.joined)
         ]
     return {f"n{k}": piece for k, piece in zip(rng.permutation(len(pieces)), pieces, strict=True)}
 
@@ -180,8 +172,7 @@ def _chunks(doc: str, length: int, way: Way) -> list[Spans]:
         return [[(doc, 0, length)]]
     last = max(length - way.overlap, 1)
     return [
-        [(doc, start, min(length, start + way.chunk))]
-        for start in range(0, last, way.chunk - way.overlap)
+        [(doc, start, min(length, start + way.chunk))] for start in range(0, last, way.chunk - way.overlap)
     ]
 
 
@@ -291,23 +282,15 @@ def section(cells: Sequence[Any]) -> str:
     from tables import marked, table
 
     rows = [
-        (
-            c.collection,
-            c.way,
-            f"{c.recoverable:,}",
-            marked(c.found, c.holds),
-            f"{c.wrong}",
-            f"{c.lost:,}",
-        )
+        (c.collection, c.way, f"{c.recoverable:,}", marked(c.found, c.holds), f"{c.wrong}", f"{c.lost:,}")
         for c in cells
     ]
     return (
-        "## Judgments of documents with new passages\n\n`rankgate reanchor` is given Cranfield "
-        "(1,400 documents) and CACM (3,204), changed in 24 ways under new ids. Recoverable are "
-        "grades of new documents that follow from where the words went: a relevant document is in "
-        f"it to {WHOLE:.0%}, or {WHOLE:.0%} of it was judged irrelevant. Wrong grades are grades "
-        f"that the text contradicts: relevant without {NEARLY:.0%} of a document of that grade, or "
-        f"irrelevant with {SOME:.0%} of a relevant one. Target: at least {TARGET:.0%} found, "
-        "none wrong.\n\n"
-        + table(("collection", "documents", "recoverable", "found", "wrong", "lost"), rows)
+        "## Judgments of documents with new passages\n\n`rankgate reanchor` is given Cranfield (1,400 "
+        "documents) and CACM (3,204), changed in 24 ways under new ids. Recoverable are grades of new "
+        "documents that follow from where the words went: a relevant document is in it to "
+        f"{WHOLE:.0%}, or {WHOLE:.0%} of it was judged irrelevant. Wrong grades are grades that the text "
+        f"contradicts: relevant without {NEARLY:.0%} of a document of that grade, or irrelevant with "
+        f"{SOME:.0%} of a relevant one. Target: at least {TARGET:.0%} found, none "
+        "wrong.\n\n" + table(("collection", "documents", "recoverable", "found", "wrong", "lost"), rows)
     )

@@ -83,9 +83,7 @@ def _cell(users: str, searches: int, logs: int, random: np.random.Generator) -> 
             single_model = replay(
                 candidate, log, k=DEPTH, resamples=RESAMPLES, level=LEVEL, model=result.model
             )
-        ends = (
-            replay_result.measures.row(0, named=True) for replay_result in (result, single_model)
-        )
+        ends = (replay_result.measures.row(0, named=True) for replay_result in (result, single_model))
         rows.append([truth, *(row[end] for row in ends for end in ("low", "high"))])
     truth, low, high, alone_low, alone_high = np.array(rows).T
     return Cell(
@@ -179,19 +177,11 @@ def section(cells: Sequence[Any]) -> str:
         for c in cells
     ]
     text = (
-        f"{cells[0].logs} logs of each kind with {QUERIES} queries, intervals of 95 % of the "
-        "candidate's clicks a search (standard error of a share of 95 % "
-        f"{percent(np.sqrt(LEVEL * (1 - LEVEL) / cells[0].logs))}). Which click model users follow "
-        "is not known from so few searches; the interval of the chosen model alone, which was "
-        "printed before, takes it as known."
+        f"{cells[0].logs} logs of each kind with {QUERIES} queries, intervals of 95 % of the candidate's "
+        "clicks a search (standard error of a share of 95 % "
+        f"{percent(np.sqrt(LEVEL * (1 - LEVEL) / cells[0].logs))}). Which click model users follow is not "
+        "known from so few searches; the interval of the chosen model alone, which was printed before, takes "
+        "it as known."
     )
-    heads = (
-        "users",
-        "searches",
-        "with an interval",
-        "covered",
-        "chosen model alone",
-        "width",
-        "its width",
-    )
+    heads = ("users", "searches", "with an interval", "covered", "chosen model alone", "width", "its width")
     return f"## Replays on logged clicks\n\n{text}\n\n{table(heads, rows)}"

@@ -96,11 +96,11 @@ def section(cells: Sequence[Any]) -> str:
         for c in sorted(cells, key=lambda cell: cell.planned != cell.true)
     ]
     text = (
-        f"{cells[0].runs:,} experiments of each kind with a look at the sample ratio on each of "
-        f"{LOOKS} days. The test of one look warns below .01 and blocks below .001; the test of "
-        "any look, which `rankgate online ab` and `watch` use where units have days, warns below "
-        ".05 and blocks below .01, each at all looks together. A small mismatch with few units is "
-        "seen later than by the test of one look, or not in these four weeks."
+        f"{cells[0].runs:,} experiments of each kind with a look at the sample ratio on each of {LOOKS} "
+        f"days. The test of one look warns below .01 and blocks below .001; the test of any look, which "
+        "`rankgate online ab` and `watch` use where units have days, warns below .05 and blocks below .01, "
+        "each at all looks together. A small mismatch with few units is seen later than by the test of one "
+        "look, or not in these four weeks."
     )
     heads = ("planned", "true", "units a day", "test", "warned at some look", "blocked")
     return f"## Daily looks at the sample ratio\n\n{text}\n\n{table(heads, rows)}"

@@ -94,9 +94,7 @@ def run(times: int = TIMES, seed: int = 0) -> list[Cell]:
 
 def _cell(order: str, pairs: Sequence[_Pair], rng: np.random.Generator) -> Cell:
     found = np.array([(pair.truth, *_settled(pair, order, rng)) for pair in pairs])
-    fixed = np.array(
-        [[_fixed(pair, order, share, rng) == pair.truth for share in BUDGETS] for pair in pairs]
-    )
+    fixed = np.array([[_fixed(pair, order, share, rng) == pair.truth for share in BUDGETS] for pair in pairs])
     truth, cost, said = found.T
     decided = truth != 0
     return Cell(
@@ -153,9 +151,7 @@ def _fixed(pair: _Pair, order: str, share: float, rng: np.random.Generator) -> i
     return _said(_estimate(pair, order, chance, judged), LEVEL)
 
 
-def _drawn(
-    pair: _Pair, order: str, expected: float, number: Floats
-) -> tuple[Floats, NDArray[np.bool_]]:
+def _drawn(pair: _Pair, order: str, expected: float, number: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     if order.startswith("depth"):
         judged = np.zeros(len(number), np.bool_)
         judged[np.lexsort((number, pair.rank))[: int(expected)]] = True
@@ -257,14 +253,13 @@ def section(cells: Sequence[Any]) -> str:
         else "no pairs"
     )
     return (
-        "## What a settled comparison costs\n\n`rankgate next` draws documents by their effect on "
-        "the difference, in batches, until the interval settles it. All pairs of 16 runs of "
-        f"TREC-COVID (30 topics, DCG@10), {counts}; the model errs as a language model did at TREC "
-        "RAG 2025. The cost is the share of the documents that either run shows among its first "
-        "ten: what depth pooling judges. Documents in the order of depth have no chances: with the "
-        "same looks, and unjudged documents irrelevant or as the model says, there is no "
-        "guarantee for their verdicts on other pairs; they are shown here with the same rule of "
-        "stopping.\n\n"
+        "## What a settled comparison costs\n\n`rankgate next` draws documents by their effect on the "
+        "difference, in batches, until the interval settles it. All pairs of 16 runs of TREC-COVID (30 "
+        f"topics, DCG@10), {counts}; the model errs as a language model did at TREC RAG 2025. The cost is "
+        "the share of the documents that either run shows among its first ten: what depth pooling judges. "
+        "Documents in the order of depth have no chances: with the same looks, and unjudged documents "
+        "irrelevant or as the model says, there is no guarantee for their verdicts on other pairs; they are "
+        "shown here with the same rule of stopping.\n\n"
         + table(
             (
                 "order",
@@ -278,7 +273,6 @@ def section(cells: Sequence[Any]) -> str:
             ),
             rows,
         )
-        + "\nShare of decided pairs with the right verdict where a fixed share of the documents is "
-        "judged, without looks before.\n\n"
-        + table(("order", *(f"{share:.0%}" for share in BUDGETS)), curve)
+        + "\nShare of decided pairs with the right verdict where a fixed share of the documents is judged, "
+        "without looks before.\n\n" + table(("order", *(f"{share:.0%}" for share in BUDGETS)), curve)
     )

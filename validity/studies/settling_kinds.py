@@ -81,11 +81,7 @@ def _cell(pairs: Sequence[Any], prices: Prices, way: str, rng: np.random.Generat
         )
         depth = pair.queries * prices.query + len(pair.query) * prices.human
         rows.append(
-            (
-                outcome.cost(prices) / depth,
-                outcome.queries / pair.queries,
-                outcome.said == pair.truth,
-            )
+            (outcome.cost(prices) / depth, outcome.queries / pair.queries, outcome.said == pair.truth)
         )
     cost, queries, agreement = np.array(rows, np.float64).mean(axis=0)
     return Cell(
@@ -118,22 +114,14 @@ def section(cells: Sequence[Any]) -> str:
     ]
     pairs = cells[0].pairs if cells else 0
     return (
-        "## What a settled comparison costs with prices of queries and calls\n\n`rankgate next` "
-        "with `--price human= --price query= --price model=`, where the model judged 50 queries at "
-        "the beginning, next to a model that judges all queries and people who judge documents of "
-        f"all of them. Pairs of 5 runs of TREC CAsT 2021 (158 turns, DCG@10), {pairs:,} that all "
-        "judgments decide. The cost is a share of depth pooling to its end: all documents that "
-        "either run shows among its first ten, by people, with all queries.\n\n"
+        "## What a settled comparison costs with prices of queries and calls\n\n`rankgate next` with "
+        "`--price human= --price query= --price model=`, where the model judged 50 queries at the beginning, "
+        "next to a model that judges all queries and people who judge documents of all of them. Pairs of 5 "
+        f"runs of TREC CAsT 2021 (158 turns, DCG@10), {pairs:,} that all judgments decide. The cost is a "
+        "share of depth pooling to its end: all documents that either run shows among its first ten, by "
+        "people, with all queries.\n\n"
         + table(
-            (
-                "human",
-                "query",
-                "model",
-                "what is chosen",
-                "cost",
-                "queries people judged",
-                "same verdict",
-            ),
+            ("human", "query", "model", "what is chosen", "cost", "queries people judged", "same verdict"),
             rows,
         )
     )

@@ -9,11 +9,7 @@ import numpy as np
 
 from rankgate.decisions.advice.settlement_plan import Plan, Terms
 from rankgate.measurement.stats.mean_intervals import guarded_interval
-from rankgate.measurement.stats.sampling_design import (
-    SamplingPlan,
-    TwoStage,
-    inclusion_probabilities,
-)
+from rankgate.measurement.stats.sampling_design import SamplingPlan, TwoStage, inclusion_probabilities
 from rankgate.measurement.stats.weighted_means import Population, estimate_population
 
 if TYPE_CHECKING:
@@ -46,9 +42,7 @@ class Spent:
 
     def cost(self, prices: Prices) -> float:
         """Of all."""
-        return (
-            self.documents * prices.human + self.queries * prices.query + self.calls * prices.model
-        )
+        return self.documents * prices.human + self.queries * prices.query + self.calls * prices.model
 
 
 @dataclass
@@ -62,9 +56,7 @@ class _State:
     joined: bool = False
 
 
-def loop(
-    pair: _Pair, weight: Floats, prices: Prices, predicted: int, rng: np.random.Generator
-) -> Spent:
+def loop(pair: _Pair, weight: Floats, prices: Prices, predicted: int, rng: np.random.Generator) -> Spent:
     """Judge as `rankgate next` says.
 
     Args:
@@ -90,15 +82,11 @@ def loop(
                 judged_mask = _judged(
                     size[is_predicted], number[is_predicted], position[is_predicted], state
                 )[1]
-                return Spent(
-                    int(judged_mask.sum()), state.count, int(is_predicted.sum()), conclusion
-                )
+                return Spent(int(judged_mask.sum()), state.count, int(is_predicted.sum()), conclusion)
         last = state.look + 1 == TERMS.looks
         if state.count and plan.waiting and not state.joined and (last or _by_model(plan)):
             factor = float(
-                (
-                    inclusion_probabilities(size[is_predicted], state.expected) / size[is_predicted]
-                ).max()
+                (inclusion_probabilities(size[is_predicted], state.expected) / size[is_predicted]).max()
             )
             state.predicted += plan.waiting if last else plan.predicted_next()
             state.joined = True
@@ -145,9 +133,7 @@ def _plan(
         opened_sizes = sizes[place[is_predicted] < state.count]
         prior_weight = DOCUMENTS * float((opened_sizes**2).mean())
         observed_sum = float((change**2 / chance)[judged].sum())
-        squared = (observed_sum + SQUARED * prior_weight) / (
-            float((opened_sizes**2).sum()) + prior_weight
-        )
+        squared = (observed_sum + SQUARED * prior_weight) / (float((opened_sizes**2).sum()) + prior_weight)
         total_variance = state.count * estimate.sampled_error**2
         within = TwoStage(sizes, m, 0.0, 0.0, squared).within(state.expected)
         spread = max(total_variance - within, 0.1 * total_variance, 1e-12)

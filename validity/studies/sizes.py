@@ -90,9 +90,7 @@ def _cell(data: str, decision: str, some: list[Floats], rng: np.random.Generator
         sd = pilot.std(axis=0, ddof=1)
         if not (sd > 0).all() or not mean.all():
             continue
-        alone = [
-            queries_for_power(m, s, ALPHA, POWER, sides) for m, s in zip(mean, sd, strict=True)
-        ]
+        alone = [queries_for_power(m, s, ALPHA, POWER, sides) for m, s in zip(mean, sd, strict=True)]
         first = alone[0] if sides == 2 else max(alone)
         if first > 20_000:
             continue
@@ -112,10 +110,7 @@ def _cell(data: str, decision: str, some: list[Floats], rng: np.random.Generator
 
 
 def _power(
-    whole: Floats,
-    n: float,
-    decide: Callable[[Samples], NDArray[np.bool_]],
-    rng: np.random.Generator,
+    whole: Floats, n: float, decide: Callable[[Samples], NDArray[np.bool_]], rng: np.random.Generator
 ) -> float:
     """The share of fresh samples of the population in which the decision comes out."""
     size = max(int(np.ceil(n)), 3)
@@ -147,11 +142,7 @@ def _passes(_: Floats) -> Callable[[Samples], NDArray[np.bool_]]:
         few = samples.n < 10
         with np.errstate(divide="ignore", invalid="ignore"):
             low, _ = guarded_ends(
-                samples.mean,
-                samples.error,
-                samples.skewness,
-                np.maximum(samples.n, 3),
-                1 - 2 * ALPHA,
+                samples.mean, samples.error, samples.skewness, np.maximum(samples.n, 3), 1 - 2 * ALPHA
             )
         return np.asarray(((low > 0) & ~few).all(axis=1)[:, None])
 
@@ -167,9 +158,7 @@ def _scores(name: str) -> dict[str, Floats]:
         rows = list(csv.DictReader(stream))
     found: dict[str, list[tuple[str, list[float]]]] = {}
     for row in rows:
-        found.setdefault(row["run"], []).append(
-            (row["topic"], [float(row[metric]) for metric in METRICS])
-        )
+        found.setdefault(row["run"], []).append((row["topic"], [float(row[metric]) for metric in METRICS]))
     return {run: np.array([values for _, values in sorted(some)]) for run, some in found.items()}
 
 
@@ -190,13 +179,12 @@ def section(cells: Sequence[Cell]) -> str:
         for c in cells
     ]
     words = (
-        f"How many queries a difference takes is computed from a sample of {PILOT} topics of two "
-        "systems, for the mean that the sample shows, so that fresh samples of that number should "
-        f"have a power of {POWER:.0%}. By the paired t-test alone (as it was before), and by "
-        "simulation through the decision itself: a metric that is significant after Holm's "
-        "correction over four, or all of several rules that pass. The last column: the middle 80 % "
-        "of samples, as the spread of so few topics is itself not known well. A mean that differs "
-        "from the target by more than 3 % is marked ✘."
+        f"How many queries a difference takes is computed from a sample of {PILOT} topics of two systems, "
+        "for the mean that the sample shows, so that fresh samples of that number should have a power of "
+        f"{POWER:.0%}. By the paired t-test alone (as it was before), and by simulation through the decision "
+        "itself: a metric that is significant after Holm's correction over four, or all of several rules "
+        "that pass. The last column: the middle 80 % of samples, as the spread of so few topics is itself "
+        "not known well. A mean that differs from the target by more than 3 % is marked ✘."
     )
     head = "| data | decision | pairs | t-test alone | simulated | 80 % of samples |"
     rule = "|:--|:--|:--|:--|:--|:--|"

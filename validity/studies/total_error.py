@@ -75,9 +75,7 @@ def run(replications: int = REPLICATIONS, seed: int = 0) -> list[Cell]:
                 covered += int(low <= 0 <= high)
                 naive_interval = t_interval(values.reshape(sizes[0], -1).mean(axis=1), LEVEL)
                 naive += bool(naive_interval.low[0] <= 0 <= naive_interval.high[0])
-            cells.append(
-                Cell(design, world, replications, covered / replications, naive / replications)
-            )
+            cells.append(Cell(design, world, replications, covered / replications, naive / replications))
     return cells
 
 
@@ -88,10 +86,9 @@ def section(cells: Sequence[Any]) -> str:
     rows = [(c.design, c.world, marked(c.covered, c.holds), percent(c.naive)) for c in cells]
     missed = sum(not c.holds for c in cells)
     return (
-        "## Total error\n\nShare of 95 % intervals that hold the true mean for other levels of all "
-        f"facets, {cells[0].replications:,} replications a cell. {len(cells) - missed} of "
-        f"{len(cells)} cells lie within 93 and 98 %; where a facet has two or three levels the "
-        "interval is rather too wide than too short. An interval over queries alone takes raters, "
-        "judges and snapshots for the only ones there are.\n\n"
-        + table(("design", "what varies", "covered", "queries alone"), rows)
+        "## Total error\n\nShare of 95 % intervals that hold the true mean for other levels of all facets, "
+        f"{cells[0].replications:,} replications a cell. {len(cells) - missed} of {len(cells)} cells lie "
+        f"within 93 and 98 %; where a facet has two or three levels the interval is rather too wide than too "
+        "short. An interval over queries alone takes raters, judges and snapshots for the only ones there "
+        "are.\n\n" + table(("design", "what varies", "covered", "queries alone"), rows)
     )

@@ -10,12 +10,7 @@ import numpy as np
 
 from rankgate.decisions.gating.bounds import decide_statuses
 from rankgate.decisions.gating.rule import Terms
-from rankgate.measurement.stats.mean_intervals import (
-    guarded_ends,
-    skewness,
-    student_quantile,
-    t_interval,
-)
+from rankgate.measurement.stats.mean_intervals import guarded_ends, skewness, student_quantile, t_interval
 from rankgate.measurement.stats.sampling_design import inclusion_probabilities
 from rankgate.measurement.stats.weighted_means import WeightPrecision, estimate_population
 from tables import marked, percent, table
@@ -191,9 +186,7 @@ def _one(values: Floats, weights: Floats, chance: Floats) -> dict[str, float]:
     decided = weighing.problem(now) is None
     ends = t_interval(now.values, 1 - ALPHA, degrees=weighing.degrees)
     terms = Terms(degrees=weighing.degrees)
-    verdicts = decide_statuses(
-        np.repeat(now.values[:, None], 2, axis=1), np.array([0.0, -MARGIN * 4]), terms
-    )
+    verdicts = decide_statuses(np.repeat(now.values[:, None], 2, axis=1), np.array([0.0, -MARGIN * 4]), terms)
     n, v = len(values), weights / weights.mean()
     mean = float(v @ values / n)
     old = v * (values - mean)
@@ -225,8 +218,7 @@ def _dominated(share: float, seed: int) -> Dominated:
     error = np.sqrt((old**2).sum(axis=0) / (40 * 39))
     low, high = guarded_ends(mean, error, skewness(old), 40, 1 - 2 * ALPHA)
     decided = sum(
-        weighing.problem(estimate_population(column, weights)) is None
-        for column in values.T[:LOOKED_AT]
+        weighing.problem(estimate_population(column, weights)) is None for column in values.T[:LOOKED_AT]
     )
     return Dominated(
         share,

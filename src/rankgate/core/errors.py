@@ -36,9 +36,7 @@ class RankgateError(Exception):
 
     default_code: ClassVar[str] = "error"
 
-    def __init__(
-        self, problem: str, *, code: str = "", source: str = "", line: int | None = None
-    ) -> None:
+    def __init__(self, problem: str, *, code: str = "", source: str = "", line: int | None = None) -> None:
         """Make the message from the problem and its location.
 
         Args:
@@ -200,8 +198,8 @@ def version_error(value: object, name: str, title: str, package: str, tested: st
     names = getattr(type(value), "model_fields", None) or getattr(value, "__dict__", {})
     public = [str(attribute) for attribute in names if not str(attribute).startswith("_")]
     problem = (
-        f"{title}: expected a {type(value).__name__} with '{name}', as {package} {tested} has; "
-        f"that of {package} {installed_version} has {', '.join(public[:10]) or 'no fields'}. Give "
+        f"{title}: expected a {type(value).__name__} with '{name}', as {package} {tested} has; that of "
+        f"{package} {installed_version} has {', '.join(public[:10]) or 'no fields'}. Give "
         "{query: [document, …]} or {query: {document: number}}."
     )
     return InputError(problem, source=package, code="unsupported-version")

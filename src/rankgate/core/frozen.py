@@ -99,9 +99,7 @@ def same_content(first: Any, second: Any) -> bool:  # noqa: ANN401 - anything th
     """
     first_parts, second_parts = _members(first), _members(second)
     if first_parts and second_parts:
-        return first_parts[0] == second_parts[0] and all(
-            map(same_content, first_parts[1], second_parts[1])
-        )
+        return first_parts[0] == second_parts[0] and all(map(same_content, first_parts[1], second_parts[1]))
     if _is_table(first) or _is_table(second):
         return _same_tables(first, second)
     return bool(first == second) or bool(first != first and second != second)  # noqa: PLR0124 - NaN

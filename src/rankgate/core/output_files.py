@@ -75,9 +75,7 @@ def replace_file(
     if target.is_dir():
         raise UsageError(f"{path}: a folder, where a file is to be written.", code="cannot-write")
     if not target.parent.is_dir():
-        raise UsageError(
-            f"{path}: there is no folder {target.parent}; create it first.", code="cannot-write"
-        )
+        raise UsageError(f"{path}: there is no folder {target.parent}; create it first.", code="cannot-write")
     if target.exists() and not target.is_file():
         with _write_errors(path), target.open("wb") as device:
             yield device
@@ -117,8 +115,8 @@ def _open_new_file(path: Path, mode: int | None) -> int:
 def _check_version(path: Path, expected_version: FileVersion | None) -> None:
     if expected_version is not None and FileVersion.read_version(path) != expected_version:
         raise UsageError(
-            f"{path}: another process wrote this file in the meantime, and it was kept; check it, "
-            "and run this again if it is the wrong one.",
+            f"{path}: another process wrote this file in the meantime, and it was kept; check it, and run "
+            "this again if it is the wrong one.",
             code="file-changed",
         )
 
@@ -267,9 +265,7 @@ def find_form(path: str | Path, forms: Sequence[str], hint: str = "") -> str:
     suffixes = [SUFFIXES[form][0] for form in forms if form in SUFFIXES]
     expected = suffixes[0] if len(suffixes) == 1 else f"one of {', '.join(suffixes)}"
     reason = f"cannot be written as '{suffix}'" if suffix else "has no suffix"
-    raise UsageError(
-        f"{path}: {reason}; use a name that ends in {expected}{hint}.", code="unknown-format"
-    )
+    raise UsageError(f"{path}: {reason}; use a name that ends in {expected}{hint}.", code="unknown-format")
 
 
 def save_file(path: str | Path, content: str | bytes) -> None:

@@ -59,9 +59,7 @@ def _notebook_display() -> Any:  # noqa: ANN401 - a handle of IPython
 
 
 @contextmanager
-def progress(
-    reporter: Callable[[str], object] | Literal["line"] | None = "line",
-) -> Iterator[None]:
+def progress(reporter: Callable[[str], object] | Literal["line"] | None = "line") -> Iterator[None]:
     """Report the steps of all work inside the context.
 
     ``with rankgate.progress(): rankgate.compare(qrels, old, new)`` shows what is being done, and

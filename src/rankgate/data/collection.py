@@ -17,13 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args
 from rankgate.core.declare.toml_file import TomlFile
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import ByContent, dataclass
-from rankgate.data.collection_fields import (
-    RESERVED_TEXTS,
-    TABLE_KINDS,
-    field_kinds,
-    json_schema,
-    read_field,
-)
+from rankgate.data.collection_fields import RESERVED_TEXTS, TABLE_KINDS, field_kinds, json_schema, read_field
 from rankgate.data.column_map import ColumnMap, map_columns
 from rankgate.data.formats import registry
 from rankgate.data.input_types import SparkTable, is_on_spark, refuse_on_spark
@@ -31,14 +25,7 @@ from rankgate.data.library_objects import is_read_once, read_rankings, read_tabl
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import JsonObject
-    from rankgate.data.input_types import (
-        ColumnsLike,
-        QrelsLike,
-        RunLike,
-        RunsLike,
-        TableLike,
-        TagsLike,
-    )
+    from rankgate.data.input_types import ColumnsLike, QrelsLike, RunLike, RunsLike, TableLike, TagsLike
     from rankgate.data.logs.interactions import LogLike
     from rankgate.data.logs.item_tables import DescribedTable
     from rankgate.data.qrels import Qrels
@@ -101,11 +88,7 @@ class _FieldValue(ByContent):
             value = getattr(self, name)
             if isinstance(value, _FieldValue):
                 tables[name] = value.located(locate)
-            elif (
-                kind in TABLE_KINDS
-                and isinstance(value, str)
-                and value not in RESERVED_TEXTS.get(name, ())
-            ):
+            elif kind in TABLE_KINDS and isinstance(value, str) and value not in RESERVED_TEXTS.get(name, ()):
                 tables[name] = locate(kind, value)
         return cast("Self", replace(cast("Any", self), **tables))
 
@@ -140,8 +123,8 @@ def _refuse_spark(**tables: object) -> None:
     for name, table in tables.items():
         if is_on_spark(table):
             raise UsageError(
-                f"{name}: {table!r:.80} is on Spark, but only judgments and runs can be there; "
-                "give a file, or a frame such as frame.toArrow(), which is sent to executors.",
+                f"{name}: {table!r:.80} is on Spark, but only judgments and runs can be there; give a file, "
+                "or a frame such as frame.toArrow(), which is sent to executors.",
                 code="on-spark",
             )
 
@@ -388,8 +371,7 @@ class Collection(_FieldValue):
             set_fields = getattr(self, holder).stated() if holder else self.stated()
             if inner in set_fields:
                 raise UsageError(
-                    f"{taker} takes no {inner} of a collection, which would change its values; "
-                    "leave it out.",
+                    f"{taker} takes no {inner} of a collection, which would change its values; leave it out.",
                     code="conflicting-options",
                 )
 
@@ -469,14 +451,10 @@ def _parse_fields(
     """The fields of a value that is a table in the file."""
     kinds = field_kinds(value)
     file.check_keys(table, kinds, *path)
-    return {
-        key: _parse_value(file, kinds[key], table[key], (*path, key), rows=rows) for key in table
-    }
+    return {key: _parse_value(file, kinds[key], table[key], (*path, key), rows=rows) for key in table}
 
 
-def _parse_value(
-    file: TomlFile, kind: str, value: Any, path: tuple[str, ...], *, rows: bool
-) -> Any:
+def _parse_value(file: TomlFile, kind: str, value: Any, path: tuple[str, ...], *, rows: bool) -> Any:
     """One field of a collection.
 
     Raises:

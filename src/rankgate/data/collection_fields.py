@@ -49,17 +49,13 @@ def field_kinds(value: type) -> Mapping[str, str]:
     """The kind of value of each field of a collection, or of an object in it, by field."""
     return {
         field_.name: next(
-            _KIND_OF_TYPE[option]
-            for option in str(field_.type).split(" | ")
-            if option in _KIND_OF_TYPE
+            _KIND_OF_TYPE[option] for option in str(field_.type).split(" | ") if option in _KIND_OF_TYPE
         )
         for field_ in dataclasses.fields(value)
     }
 
 
-def read_field(
-    file: TomlFile, kind: str, value: Any, path: tuple[str, ...], *, rows: bool = False
-) -> Any:
+def read_field(file: TomlFile, kind: str, value: Any, path: tuple[str, ...], *, rows: bool = False) -> Any:
     """The value of a field in a file of TOML or an object of JSON.
 
     Args:
@@ -136,9 +132,7 @@ def _make_column(values: Sequence[Any]) -> pl.Series:
         return pl.Series(values, dtype=pl.Int64 if is_whole else pl.Float64, strict=False)
     cell_texts = [str(value).lower() if isinstance(value, bool) else str(value) for value in cells]
     next_text = iter(cell_texts)
-    return pl.Series(
-        [None if value is None else next(next_text) for value in values], dtype=pl.String
-    )
+    return pl.Series([None if value is None else next(next_text) for value in values], dtype=pl.String)
 
 
 _NUMBER_LIMIT = 2**63
@@ -172,10 +166,7 @@ _VALUE_TESTS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 _ROWS: JsonObject = {
     "type": "array",
     "minItems": 1,
-    "items": {
-        "type": "object",
-        "additionalProperties": {"type": ["string", "number", "boolean", "null"]},
-    },
+    "items": {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean", "null"]}},
 }
 _BY_QUERY: JsonObject = {
     "type": "object",

@@ -61,15 +61,11 @@ class ColumnGuess:
     def lines(self) -> tuple[str, ...]:
         """The option line to copy, one for each choice, and the line for ``rankgate.toml``."""
         lines = [
-            f"--columns {shlex.quote(_format_columns(columns))}{self._labels}"
-            for columns in self._choices()
+            f"--columns {shlex.quote(_format_columns(columns))}{self._labels}" for columns in self._choices()
         ]
         toml_lines = [f"columns = {json.dumps(_format_columns(self.columns), ensure_ascii=False)}"]
         if self.grades:
-            pairs = (
-                f"{_toml_key(label)} = {_format_grade(grade)}"
-                for label, grade in self.grades.items()
-            )
+            pairs = (f"{_toml_key(label)} = {_format_grade(grade)}" for label, grade in self.grades.items())
             toml_lines.append(f"grades = {{ {', '.join(pairs)} }}")
         option_lines = [line for option in lines for line in ("or", option)][1:]
         return (*option_lines, "or in rankgate.toml", "[collection]", *toml_lines)
@@ -80,13 +76,9 @@ class ColumnGuess:
         calls = []
         for columns in self._choices():
             renamed_columns = {
-                column: table_column
-                for column, table_column in columns.items()
-                if column != table_column
+                column: table_column for column, table_column in columns.items() if column != table_column
             }
-            options = [
-                f"columns={json.dumps(_format_columns(renamed_columns), ensure_ascii=False)}"
-            ]
+            options = [f"columns={json.dumps(_format_columns(renamed_columns), ensure_ascii=False)}"]
             if self.grades:
                 pairs = (
                     f"{json.dumps(label, ensure_ascii=False)}: {_format_grade(grade)}"
@@ -123,8 +115,7 @@ class ColumnGuess:
     def with_stated(self, stated: Mapping[str, str]) -> ColumnGuess:
         """The same guess with the columns that the user named, which already have our names."""
         columns = {
-            column: stated.get(table_column, table_column)
-            for column, table_column in self.columns.items()
+            column: stated.get(table_column, table_column) for column, table_column in self.columns.items()
         }
         return replace(self, columns={**stated, **columns})
 
@@ -132,19 +123,11 @@ class ColumnGuess:
         """One guess for two tables; a column with a different name in each has both names."""
         columns = dict(self.columns)
         for column, table_column in other_guess.columns.items():
-            names = (
-                []
-                if columns.get(column, UNKNOWN) == UNKNOWN
-                else columns[column].split(NAME_SEPARATOR)
-            )
-            extra = [
-                name for name in table_column.split(NAME_SEPARATOR) if name not in {*names, UNKNOWN}
-            ]
+            names = [] if columns.get(column, UNKNOWN) == UNKNOWN else columns[column].split(NAME_SEPARATOR)
+            extra = [name for name in table_column.split(NAME_SEPARATOR) if name not in {*names, UNKNOWN}]
             columns[column] = NAME_SEPARATOR.join([*names, *extra]) or UNKNOWN
         return ColumnGuess(
-            columns,
-            {**self.grades, **other_guess.grades},
-            {**self.alternatives, **other_guess.alternatives},
+            columns, {**self.grades, **other_guess.grades}, {**self.alternatives, **other_guess.alternatives}
         )
 
 
@@ -185,19 +168,13 @@ def guess_columns(rows: pl.LazyFrame, input_kind: Part | None) -> ColumnGuess | 
     roles = ["query_id", "doc_id", number]
     # columns with the clearest names first, so that none of them is used for another purpose
     for column in sorted(roles, key=lambda column: -max(fits[column].values())):
-        free_fits = {
-            name: fit for name, fit in fits[column].items() if name not in chosen_columns.values()
-        }
-        best_names = [
-            name for name, fit in free_fits.items() if fit == max(free_fits.values()) and fit > 0
-        ]
+        free_fits = {name: fit for name, fit in fits[column].items() if name not in chosen_columns.values()}
+        best_names = [name for name, fit in free_fits.items() if fit == max(free_fits.values()) and fit > 0]
         chosen_columns[column] = best_names[0] if best_names else UNKNOWN
         if len(best_names) > 1 and free_fits[best_names[0]] < _USUAL_NAME_FIT:
             alternatives[column] = tuple(best_names)
     guessed_columns = [column for column in roles if chosen_columns[column] != UNKNOWN]
-    labels = (
-        _find_labels(rows, chosen_columns["grade"]) if chosen_columns.get("grade") in facts else []
-    )
+    labels = _find_labels(rows, chosen_columns["grade"]) if chosen_columns.get("grade") in facts else []
     if labels:  # numbers in another column would be a second grade
         alternatives.pop("grade", None)
     grades = dict(guess_grades(labels)) if labels else {}
@@ -265,9 +242,7 @@ class _ColumnFacts:
         few_values = texts.unique(maintain_order=True).head(_MAX_LABELS).to_list()
         steps = numbers.diff().drop_nulls() if is_numeric else pl.Series([], dtype=pl.Float64)
         counts_up = (
-            is_whole
-            and numbers[0] in {0, 1}
-            and bool(((steps == 1) | (numbers[1:] == numbers[0])).all())
+            is_whole and numbers[0] in {0, 1} and bool(((steps == 1) | (numbers[1:] == numbers[0])).all())
         )
         return cls(
             is_numeric,
@@ -279,8 +254,7 @@ class _ColumnFacts:
             max(texts.str.len_chars().to_list(), default=0),
             is_numeric and not is_whole and int((steps <= 0).sum()) > len(steps) / 2,
             counts_up and numbers.n_unique() > 1,
-            not is_numeric
-            and any(grade is not None for grade in guess_grades(few_values).values()),
+            not is_numeric and any(grade is not None for grade in guess_grades(few_values).values()),
         )
 
 
@@ -354,8 +328,8 @@ def guessed_frame_error(error: InputError, frame: pl.LazyFrame, input_kind: Part
     names = frame.collect_schema().names()
     if mapping := log_mapping(names):
         problem = (
-            f"a log of shown results with clicks ({', '.join(names[:8])}), from which judgments "
-            "are learned; if this guess is right, save it as log.toml:"
+            f"a log of shown results with clicks ({', '.join(names[:8])}), from which judgments are learned; "
+            "if this guess is right, save it as log.toml:"
         )
         call = 'rankgate.online.judgments(rankgate.online.Events(log, mapping="log.toml"))'
         lines = (*mapping, "and call", call)
@@ -367,9 +341,7 @@ def guessed_frame_error(error: InputError, frame: pl.LazyFrame, input_kind: Part
     if guess is None or (error.code == "not-a-number" and not guess.grades):
         return error
     message = f"{error.problem.split('; ')[0].rstrip('.')}; {guess.problem()}"
-    return InputError(
-        message, source=error.source, code=error.code, suggestions=guess.lines_of_python
-    )
+    return InputError(message, source=error.source, code=error.code, suggestions=guess.lines_of_python)
 
 
 def guess_file_columns(
@@ -411,11 +383,7 @@ class GuessError(InputError):
 
     def __init__(self, problem: str, error: InputError, guess: ColumnGuess) -> None:
         super().__init__(
-            problem,
-            code=error.code,
-            source=error.source,
-            line=error.line,
-            suggestions=guess.lines,
+            problem, code=error.code, source=error.source, line=error.line, suggestions=guess.lines
         )
         self.error, self.guess = error, guess
 

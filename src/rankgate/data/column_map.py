@@ -94,17 +94,11 @@ class ColumnMap:
             problem = "columns: aspects make the grade; leave out grade."
             raise UsageError(problem, code="conflicting-options")
         all_columns = [name for column in cls(column_of_name).description for name in column]
-        if repeated_names := [
-            name for i, name in enumerate(all_columns) if name in all_columns[:i]
-        ]:
-            raise UsageError(
-                f"columns: '{repeated_names[0]}' is named twice.", code="duplicate-name"
-            )
+        if repeated_names := [name for i, name in enumerate(all_columns) if name in all_columns[:i]]:
+            raise UsageError(f"columns: '{repeated_names[0]}' is named twice.", code="duplicate-name")
         column_map = cls(column_of_name)
         if column_map.has_raters and "rater" in column_of_name:
-            problem = (
-                "columns: several columns of grades already stand for raters; leave out rater."
-            )
+            problem = "columns: several columns of grades already stand for raters; leave out rater."
             raise UsageError(problem, code="conflicting-options")
         return column_map
 
@@ -125,9 +119,7 @@ class ColumnMap:
             aspects.columns
             if aspects is not None and name == "aspects"
             else tuple(
-                name
-                for alternative in column.split(NAME_SEPARATOR)
-                for name in alternative.split("+")
+                name for alternative in column.split(NAME_SEPARATOR) for name in alternative.split("+")
             )
             for name, column in self.theirs.items()
         ]
@@ -172,14 +164,11 @@ class ColumnMap:
             kind: the kind of the file.
             names: the columns of the file; they decide if it could be judgments or a run.
         """
-        kind_columns = {
-            "run": _RANKING_COLUMNS,
-            "any": (*_JUDGMENT_COLUMNS, *_RANKING_COLUMNS, *_TEXTS),
-        }.get(kind, _JUDGMENT_COLUMNS)
+        kind_columns = {"run": _RANKING_COLUMNS, "any": (*_JUDGMENT_COLUMNS, *_RANKING_COLUMNS, *_TEXTS)}.get(
+            kind, _JUDGMENT_COLUMNS
+        )
         kind_map = {
-            name: column
-            for name, column in self.theirs.items()
-            if name in (*_ID_COLUMNS, *kind_columns)
+            name: column for name, column in self.theirs.items() if name in (*_ID_COLUMNS, *kind_columns)
         }
         if kind != "any":
             return kind_map
@@ -187,33 +176,22 @@ class ColumnMap:
         missing_groups = [  # a map for two files names the columns of both files
             group
             for group in (_JUDGMENT_COLUMNS, _RANKING_COLUMNS)
-            if not any(
-                column.lower() in lower_names for name, column in kind_map.items() if name in group
-            )
+            if not any(column.lower() in lower_names for name, column in kind_map.items() if name in group)
         ]
         if len(missing_groups) == 1 and set(missing_groups[0]) & set(kind_map):
-            return {
-                name: column for name, column in kind_map.items() if name not in missing_groups[0]
-            }
+            return {name: column for name, column in kind_map.items() if name not in missing_groups[0]}
         return kind_map
 
     def unused(self, path: str | Path) -> list[str]:
         """The columns that the map names and a file lacks."""
         input_file = open_source(registry.split_prefix(path)[1])
         names = _read_header(input_file, self.description)[1]
-        patterns = [
-            word.lower() for column_patterns in self.description for word in column_patterns
-        ]
-        return [
-            name for name in names if not any(fnmatchcase(name.lower(), word) for word in patterns)
-        ]
+        patterns = [word.lower() for column_patterns in self.description for word in column_patterns]
+        return [name for name in names if not any(fnmatchcase(name.lower(), word) for word in patterns)]
 
 
 def map_columns(
-    table: object,
-    columns: ColumnsLike | None,
-    kind: Kind = "any",
-    grades: Mapping[str, float] | None = None,
+    table: object, columns: ColumnsLike | None, kind: Kind = "any", grades: Mapping[str, float] | None = None
 ) -> Any:
     """A path or frame with our column names; also in lists and by name; other values unchanged.
 
@@ -281,9 +259,7 @@ def _split_pair(pair: str) -> tuple[str, str]:
     return name, column
 
 
-def _map_file(
-    path: str | Path, how: ColumnMap, kind: Kind, grades: Mapping[str, float] | None = None
-) -> Any:
+def _map_file(path: str | Path, how: ColumnMap, kind: Kind, grades: Mapping[str, float] | None = None) -> Any:
     name, plain_path = registry.split_prefix(path)
     input_file = open_source(plain_path)
     input_files = list_part_files(input_file) if is_folder(input_file) else (input_file,)
@@ -346,9 +322,7 @@ def _rename_columns(
                 for name, column in kind_map.items()
             }
             fields = column_indexes.pop("field", ())
-            new_names = dict(
-                zip(names, _renamed_header(column_indexes, names, fields), strict=True)
-            )
+            new_names = dict(zip(names, _renamed_header(column_indexes, names, fields), strict=True))
             from rankgate.data.formats.tables.parquet_arrow import file_of
 
             return file_of(frame.rename(new_names).collect(), input_file)
@@ -363,9 +337,7 @@ def _rename_columns(
             )
             for name, column in kind_map.items()
         }
-        return InputFile(
-            input_file.path, aspects.table(data, indexes_of_name, names, separator, input_file)
-        )
+        return InputFile(input_file.path, aspects.table(data, indexes_of_name, names, separator, input_file))
     column_indexes = {
         name: _find_columns(column, names, input_file, several=name in {"grade", "field"})
         for name, column in kind_map.items()
@@ -374,23 +346,16 @@ def _rename_columns(
     if how.has_raters and "grade" in column_indexes:
         if kind == "qrels":
             problem = (
-                f"{how.theirs['grade']} are the ratings of several raters; resolve them into "
-                "judgments first (rankgate resolve)."
+                f"{how.theirs['grade']} are the ratings of several raters; resolve them into judgments first "
+                "(rankgate resolve)."
             )
             raise InputError(problem, source=input_file.label, line=1, code="ratings-not-judgments")
-        return InputFile(
-            input_file.path, _melt_raters(data, column_indexes, names, separator, input_file)
-        )
-    return InputFile(
-        input_file.path, _replace_header(data, column_indexes, names, separator, fields)
-    )
+        return InputFile(input_file.path, _melt_raters(data, column_indexes, names, separator, input_file))
+    return InputFile(input_file.path, _replace_header(data, column_indexes, names, separator, fields))
 
 
 def _read_kind(
-    input_file: InputFile,
-    kind: Kind,
-    form: str | None = None,
-    grades: Mapping[str, float] | None = None,
+    input_file: InputFile, kind: Kind, form: str | None = None, grades: Mapping[str, float] | None = None
 ) -> Any:
     """The contents of the file if its kind is known; labels are replaced by grades."""
     if grades and kind in {"qrels", "any"}:
@@ -410,11 +375,7 @@ def _read_kind(
 
 def _path_format(input_file: InputFile, name: str | None) -> Format | None:
     """The format of an engine's answers, whose columns are paths; None for other files."""
-    if (
-        name is None
-        and not is_folder(input_file)
-        and input_file.head(_LOOKED_AT).lstrip()[:1] not in _JSON
-    ):
+    if name is None and not is_folder(input_file) and input_file.head(_LOOKED_AT).lstrip()[:1] not in _JSON:
         return None
     form = registry.find_format(name) if name else registry.detect_format(input_file)[0]
     return form if form.paths else None
@@ -474,9 +435,7 @@ def _find_columns(
     indexes: list[int] = []
     for word in column.split("+") if several else [column]:
         if several and "*" in word:
-            matching_indexes = [
-                i for i, name in enumerate(names) if fnmatchcase(name.lower(), word.lower())
-            ]
+            matching_indexes = [i for i, name in enumerate(names) if fnmatchcase(name.lower(), word.lower())]
         else:
             matching_indexes = [i for i, name in enumerate(names) if name == word] or [
                 i for i, name in enumerate(names) if name.lower() == word.lower()
@@ -506,14 +465,9 @@ def _renamed_header(
     """The header with our names; other columns are renamed if they could be mistaken for ours."""
     name_of_index = {places[0]: name for name, places in column_indexes.items()}
     taken_names = {
-        alias
-        for name in column_indexes
-        if name not in _TEXTS
-        for alias in ALIASES.get(name, (name,))
+        alias for name in column_indexes if name not in _TEXTS for alias in ALIASES.get(name, (name,))
     }
-    if {"grade", *_RANKING_COLUMNS} & set(
-        column_indexes
-    ):  # a sheet with judgments is not a ranking
+    if {"grade", *_RANKING_COLUMNS} & set(column_indexes):  # a sheet with judgments is not a ranking
         taken_names |= {alias for name in ("grade", *_RANKING_COLUMNS) for alias in ALIASES[name]}
     return [
         name_of_index.get(i)
@@ -599,9 +553,7 @@ def _map_frame(table: object, how: ColumnMap) -> Any:
     return _unpivot_raters(frame, column_indexes)
 
 
-def _unpivot_raters(
-    frame: pl.DataFrame, column_indexes: Mapping[str, tuple[int, ...]]
-) -> pl.DataFrame:
+def _unpivot_raters(frame: pl.DataFrame, column_indexes: Mapping[str, tuple[int, ...]]) -> pl.DataFrame:
     import polars as pl
 
     names = frame.columns

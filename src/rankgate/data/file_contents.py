@@ -57,9 +57,7 @@ class Note:
         ()
         """
         case_texts = [str(case) for case in cases]
-        return (
-            (cls(text, len(case_texts), tuple(case_texts[:_MAX_EXAMPLES])),) if case_texts else ()
-        )
+        return (cls(text, len(case_texts), tuple(case_texts[:_MAX_EXAMPLES])),) if case_texts else ()
 
 
 @dataclass(frozen=True)
@@ -140,9 +138,7 @@ class FileContents:
         lost: list[Loss] = []
         for name in self.parts:
             if name == "runs":
-                first_lost = (
-                    0 if name not in kept_parts else len(self.runs) if runs is None else runs
-                )
+                first_lost = 0 if name not in kept_parts else len(self.runs) if runs is None else runs
                 lost += Loss.of("runs", [run.name for run in self.runs[first_lost:]])
             elif name == "extra" and name not in kept_parts:
                 for owner, value in self.extra.items():
@@ -185,8 +181,7 @@ class FileContents:
         if len(self.runs) > 1:
             names = ", ".join(run.name for run in self.runs[:5])
             problem = (
-                f"{count_noun(len(self.runs), 'run')} ({names}), where one is needed; convert "
-                "one of them."
+                f"{count_noun(len(self.runs), 'run')} ({names}), where one is needed; convert one of them."
             )
             raise InputError(problem, source=label, code="several-candidates")
         return self.runs[0]

@@ -33,8 +33,8 @@ def refuse_series(table: object, label: str) -> None:
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(table, pandas.Series):
         problem = (
-            "a Series without queries and documents in its index; give "
-            "frame.set_index(['query_id', 'doc_id'])['score'], or the frame itself."
+            "a Series without queries and documents in its index; give frame.set_index(['query_id', "
+            "'doc_id'])['score'], or the frame itself."
         )
         raise InputError(problem, source=label, code="wrong-type")
 
@@ -143,17 +143,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
         "movie_id",
         "movieid",
     ),
-    "grade": (
-        "grade",
-        "relevance",
-        "rel",
-        "rating",
-        "label",
-        "gain",
-        "judgment",
-        "judgement",
-        "score",
-    ),
+    "grade": ("grade", "relevance", "rel", "rating", "label", "gain", "judgment", "judgement", "score"),
     "score": ("score", "sim", "similarity", "prediction"),
     "rank": ("rank", "position"),
     "subtopic": ("subtopic", "subtopic_id"),
@@ -197,11 +187,7 @@ def document_columns(names: Iterable[str]) -> tuple[str, ...]:
     ('docid', 'docno')
     """
     name_by_lower_case = {name.strip().lower(): name for name in names}
-    ids = [
-        alias
-        for alias in ALIASES["doc_id"]
-        if alias in name_by_lower_case and alias not in _TEXT_NAMES
-    ]
+    ids = [alias for alias in ALIASES["doc_id"] if alias in name_by_lower_case and alias not in _TEXT_NAMES]
     return tuple(name_by_lower_case[alias] for alias in ids)
 
 
@@ -214,8 +200,8 @@ def one_document_column(names: Iterable[str], label: str) -> None:
     columns = document_columns(names)
     if len(columns) > 1 and columns[0].strip().lower() != "doc_id":
         problem = (
-            f"{' and '.join(columns)} could both hold the ids of documents; remove one, or name "
-            f"the right one with columns: doc={columns[-1]}."
+            f"{' and '.join(columns)} could both hold the ids of documents; remove one, or name the right "
+            f"one with columns: doc={columns[-1]}."
         )
         raise InputError(problem, source=label, code="ambiguous-column")
 
@@ -242,18 +228,14 @@ def rename_columns(table: object, columns: Mapping[str, str] | None) -> Any:
         return [rename_columns(table_or_frame, columns) for table_or_frame in table]
     if isinstance(table, Mapping):
         return {
-            name: rename_columns(frame_or_other, columns)
-            if is_frame(frame_or_other)
-            else frame_or_other
+            name: rename_columns(frame_or_other, columns) if is_frame(frame_or_other) else frame_or_other
             for name, frame_or_other in table.items()
         }
     if not is_frame(table):
         return table
     frame = lazy_frame(table)
     names = frame.collect_schema().names()
-    alternatives = {
-        column: names_text.split(NAME_SEPARATOR) for column, names_text in columns.items()
-    }
+    alternatives = {column: names_text.split(NAME_SEPARATOR) for column, names_text in columns.items()}
     source_columns = {
         column: names_text
         if names_text in names
@@ -262,9 +244,7 @@ def rename_columns(table: object, columns: Mapping[str, str] | None) -> Any:
         if names_text in names or set(alternatives[column]) & set(names)
     }
     ids = document_columns(names) if "doc_id" in source_columns else ()
-    other_columns = [
-        name for name in names if name not in {*source_columns, *source_columns.values(), *ids}
-    ]
+    other_columns = [name for name in names if name not in {*source_columns, *source_columns.values(), *ids}]
     return frame.select(
         *other_columns,
         *(pl.col(source_column).alias(column) for column, source_column in source_columns.items()),
@@ -304,10 +284,7 @@ def has_grades(table_columns: Iterable[str]) -> bool:
     A lone ``score`` is the column of a run, although some tools use it for a grade.
     """
     lower_names = {name.strip().lower() for name in table_columns}
-    return bool(lower_names & {*ALIASES["grade"]} - {"score"}) and not lower_names & {
-        "score",
-        "sim",
-    }
+    return bool(lower_names & {*ALIASES["grade"]} - {"score"}) and not lower_names & {"score", "sim"}
 
 
 def missing_column_message(column: str, columns: Sequence[str], noun: str = "column") -> str:
@@ -319,9 +296,7 @@ def missing_column_message(column: str, columns: Sequence[str], noun: str = "col
     return problem
 
 
-def shape_table(
-    frame: pl.LazyFrame, number: str, label: str, document: str | None = None
-) -> pl.LazyFrame:
+def shape_table(frame: pl.LazyFrame, number: str, label: str, document: str | None = None) -> pl.LazyFrame:
     """A table with our columns and dtypes, from a table with any known column names.
 
     A run may have a rank instead of a score; rank 1 is best. Judgments may have the optional
@@ -354,9 +329,7 @@ def shape_table(
         dtype = schema[source_columns[column]]
         is_text = dtype in (pl.String, pl.Categorical, pl.Enum)
         if not is_text and not dtype.is_integer():
-            problem = (
-                f"column {source_columns[column]} holds {dtype}; ids are strings: cast the column."
-            )
+            problem = f"column {source_columns[column]} holds {dtype}; ids are strings: cast the column."
             raise InputError(problem, source=label, code="invalid-id")
     optional_columns = match_columns(schema.names(), OPTIONAL) if number == "grade" else {}
     return frame.select(
@@ -370,9 +343,7 @@ def shape_table(
     )
 
 
-def shape_by_document_column(
-    frame: pl.LazyFrame, number: str, label: str
-) -> dict[str, pl.LazyFrame]:
+def shape_by_document_column(frame: pl.LazyFrame, number: str, label: str) -> dict[str, pl.LazyFrame]:
     """Make the tables of `shape_table`, one for each column that could hold the ids of documents.
 
     Raises:
@@ -384,9 +355,7 @@ def shape_by_document_column(
     return {column: shape_table(frame, number, label, column) for column in columns}
 
 
-def string_table(
-    rows: Sequence[Mapping[str, str | None]], first: Sequence[str] = ()
-) -> pl.DataFrame:
+def string_table(rows: Sequence[Mapping[str, str | None]], first: Sequence[str] = ()) -> pl.DataFrame:
     """Rows as a table of strings: the first columns, then all further columns that occur."""
     names = dict.fromkeys([*first, *(name for row in rows for name in row)])
     columns = {name: [row.get(name) for row in rows] for name in names}

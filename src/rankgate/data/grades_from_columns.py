@@ -61,9 +61,7 @@ class Aspects:
             )
             raise UsageError(problem, code="invalid-syntax")
         columns = tuple(match["column"].strip() for match in matches if match)
-        values = tuple(
-            _parse_number(number_text) if number_text else None for number_text in numbers
-        )
+        values = tuple(_parse_number(number_text) if number_text else None for number_text in numbers)
         if len(set(columns)) < len(columns):
             problem = f"columns: aspects={text} names a column twice."
             raise UsageError(problem, code="duplicate-name")
@@ -147,9 +145,7 @@ def _parse_number(text: str) -> float | None:
         return None
 
 
-def map_labels(
-    input_file: InputFile, format_name: str | None, grades: Mapping[str, float]
-) -> InputFile:
+def map_labels(input_file: InputFile, format_name: str | None, grades: Mapping[str, float]) -> InputFile:
     """A table with grades instead of labels; a file without a column of labels is unchanged.
 
     Args:
@@ -160,9 +156,7 @@ def map_labels(
     Raises:
         InputError: a label has no grade; the message has file and line.
     """
-    format_ = (
-        registry.find_format(format_name) if format_name else registry.detect_format(input_file)[0]
-    )
+    format_ = registry.find_format(format_name) if format_name else registry.detect_format(input_file)[0]
     if format_.table is None:
         return input_file
     frame = format_.table(input_file)
@@ -197,9 +191,7 @@ def map_label_column(
     for text, row in zip(texts.filter(is_first), rows.filter(is_first), strict=True):
         label_grade(text, grades, label, row if lines else None)
     grade_by_label = {text: float(grade) for text, grade in grades.items()}
-    graded = texts.replace_strict(grade_by_label, default=None, return_dtype=pl.Float64).alias(
-        grade_column
-    )
+    graded = texts.replace_strict(grade_by_label, default=None, return_dtype=pl.Float64).alias(grade_column)
     return table.with_columns(graded)
 
 
@@ -215,8 +207,6 @@ def label_grade(
     if text in grades:
         return float(grades[text])
     close_labels = get_close_matches(text, grades, 1)
-    hint = (
-        f"did you mean {close_labels[0]}?" if close_labels else f"grades has {', '.join(grades)}."
-    )
+    hint = f"did you mean {close_labels[0]}?" if close_labels else f"grades has {', '.join(grades)}."
     problem = f"the label {text!r} has no grade; {hint}"
     raise InputError(problem, source=source_name, line=line, code="unknown-label")

@@ -91,9 +91,9 @@ def name_fit(name: str, column: str) -> int:
     if normalize_name(name) in names:
         return 3
     parts = [part_text for part_text in re.split(r"[\W_]+|(?<=[a-z])(?=[A-Z])", name) if part_text]
-    joined_parts = {
-        normalize_name(first_word + next_word) for first_word, next_word in pairwise(parts)
-    } | {normalize_name(word) for word in parts}
+    joined_parts = {normalize_name(first_word + next_word) for first_word, next_word in pairwise(parts)} | {
+        normalize_name(word) for word in parts
+    }
     return 2 if joined_parts & names else 0
 
 
@@ -112,10 +112,7 @@ def names_columns(names: Sequence[str]) -> bool:
 
 @cache
 def _normalized_names() -> dict[str, frozenset[str]]:
-    return {
-        column: frozenset(map(normalize_name, names.split()))
-        for column, names in _COLUMN_NAMES.items()
-    }
+    return {column: frozenset(map(normalize_name, names.split())) for column, names in _COLUMN_NAMES.items()}
 
 
 _LABEL_LEVELS: tuple[tuple[float, str], ...] = (
@@ -164,9 +161,7 @@ def normalize_name(name: str) -> str:
     ('searchterm', 'relevancia')
     """
     plain_name = unicodedata.normalize("NFKD", name.replace("ł", "l").replace("Ł", "L"))
-    unaccented = "".join(
-        character for character in plain_name if not unicodedata.combining(character)
-    )
+    unaccented = "".join(character for character in plain_name if not unicodedata.combining(character))
     return re.sub(r"[\W_]+", "", unicodedata.normalize("NFC", unaccented)).casefold()
 
 
@@ -198,9 +193,7 @@ def guess_grades(labels: list[str]) -> dict[str, int | None]:
     }
 
 
-_LEVEL_OF_LABEL = {
-    normalize_name(name): level for level, names in _LABEL_LEVELS for name in names.split()
-}
+_LEVEL_OF_LABEL = {normalize_name(name): level for level, names in _LABEL_LEVELS for name in names.split()}
 
 
 _COLUMN_ALIASES: Mapping[str, str] = {
@@ -231,13 +224,10 @@ def mapping_lines(names: Sequence[str]) -> tuple[str, ...]:
         if word in by_name
     }
     known_columns = match_columns(
-        [name for name in names if name not in column_of_field.values()],
-        ("query_id", "doc_id", "rank"),
+        [name for name in names if name not in column_of_field.values()], ("query_id", "doc_id", "rank")
     )
     for field in ("query_id", "doc_id", "rank"):
-        fits = [
-            name for name in names if name_fit(name, field) and name not in column_of_field.values()
-        ]
+        fits = [name for name in names if name_fit(name, field) and name not in column_of_field.values()]
         if field not in known_columns and fits:
             known_columns[field] = fits[0]
     if "click" not in column_of_field or not {"query_id", "doc_id", "rank"} <= set(known_columns):
@@ -286,16 +276,12 @@ def refuse_click_log(names: Sequence[str], label: str) -> None:
     if not lines:
         return
     problem = (
-        f"a log of shown results with clicks ({', '.join(names[:8])}), from which judgments are "
-        "learned; if this guess is right, save it as log.toml:"
+        f"a log of shown results with clicks ({', '.join(names[:8])}), from which judgments are learned; if "
+        "this guess is right, save it as log.toml:"
     )
     command = f"rankgate online judgments {label} --mapping log.toml -o qrels.csv"
     raise InputError(
-        problem,
-        source=label,
-        line=1,
-        code="log-not-judgments",
-        suggestions=(*lines, "and run", command),
+        problem, source=label, line=1, code="log-not-judgments", suggestions=(*lines, "and run", command)
     )
 
 

@@ -85,9 +85,7 @@ ScoresOfDocuments: TypeAlias = "Mapping[Any, Mapping[Any, float]] | Mapping[Any,
 Answers: TypeAlias = "Mapping[Any, Any]"
 """``{query: answer}`` of the client of an engine: see ``data.answers.clients``."""
 
-QrelsLike: TypeAlias = (
-    "Source | Qrels | Frame | Array | ItemLists | GradesOfDocuments | Rows | OnSpark"
-)
+QrelsLike: TypeAlias = "Source | Qrels | Frame | Array | ItemLists | GradesOfDocuments | Rows | OnSpark"
 """Judgments: ``{query_id: {doc_id: grade}}``, ``{query_id: {doc_id, …}}``, a frame or an array
 of grades, rows, a file, or a table on Spark."""
 
@@ -148,9 +146,7 @@ class SparkTable:
 
     def __post_init__(self) -> None:
         source = self.source
-        if isinstance(source, list | tuple) and all(
-            isinstance(path, str | Path) for path in source
-        ):
+        if isinstance(source, list | tuple) and all(isinstance(path, str | Path) for path in source):
             self.__dict__["source"] = source = tuple(map(str, source))
         elif isinstance(source, Path):
             self.__dict__["source"] = source = str(source)
@@ -218,8 +214,7 @@ def refuse_on_spark(source: object) -> None:
     if is_on_spark(source):
         verbs = ", ".join(name for name in ON_SPARK if name != "click_counts")
         raise UsageError(
-            f"{source!r:.80} is on Spark, but this is read on one machine; on Spark use "
-            f"{verbs}; gate and reports take their scores. Give a file, or a frame such as "
-            "frame.toArrow().",
+            f"{source!r:.80} is on Spark, but this is read on one machine; on Spark use {verbs}; gate and "
+            f"reports take their scores. Give a file, or a frame such as frame.toArrow().",
             code="on-spark",
         )

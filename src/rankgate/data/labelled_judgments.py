@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from rankgate.data.qrels import Qrels
 
 
-def graded_judgments(
-    judgments: QrelsLike, columns: ColumnsLike | None, grades: Mapping[str, float]
-) -> Qrels:
+def graded_judgments(judgments: QrelsLike, columns: ColumnsLike | None, grades: Mapping[str, float]) -> Qrels:
     """Judgments with the grade of each label; an empty label is not a judgment.
 
     Args:
@@ -33,9 +31,7 @@ def graded_judgments(
     if isinstance(judgments, Mapping):
         labels_by_query: Mapping[Any, Any] = judgments
         by_query = {
-            query: {
-                doc: label_grade(label, grades, "judgments") for doc, label in documents.items()
-            }
+            query: {doc: label_grade(label, grades, "judgments") for doc, label in documents.items()}
             for query, documents in labels_by_query.items()
         }
         return memory_tables.qrels_of_table(by_query)
@@ -48,6 +44,4 @@ def graded_judgments(
     column_map = ColumnMap.read(columns)
     frame_columns = column_map.of_frames if column_map else None
     table = polars_frame(rename_columns(polars_frame(judgments, "judgments"), frame_columns))
-    return memory_tables.qrels_of_table(
-        map_label_column(table, grades, "judgments", lines=False), "qrels"
-    )
+    return memory_tables.qrels_of_table(map_label_column(table, grades, "judgments", lines=False), "qrels")

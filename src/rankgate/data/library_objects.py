@@ -127,9 +127,7 @@ def read_rankings(
     if source is None or isinstance(source, _TABLE_TYPES):
         return _name_number_column(source, input_kind)
     if kind := find_kind(source):
-        table = read_rankings(
-            _read_object(kind, source, input_kind), input_kind, doc_field, query_field
-        )
+        table = read_rankings(_read_object(kind, source, input_kind), input_kind, doc_field, query_field)
     elif input_kind == "run" and (answers := _answers_in_list(source)):
         table = _rankings_of_mapping(answers, input_kind, doc_field, query_field)
     elif isinstance(source, Mapping):
@@ -148,9 +146,7 @@ def read_rankings(
     return table
 
 
-def _rankings_of_iterator(
-    rows: Iterator[Any], doc_field: str | None, query_field: str | None
-) -> Any:
+def _rankings_of_iterator(rows: Iterator[Any], doc_field: str | None, query_field: str | None) -> Any:
     """Convert rows that can be read once to a table, and an iterator of runs to a list."""
     first_rows = list(islice(rows, 1))
     all_rows = chain(first_rows, rows)
@@ -167,9 +163,7 @@ def _refuse_text(source: str) -> None:
     """
     is_json = source.lstrip()[:1] in {"{", "["}
     if is_json or "\n" in source:
-        kind, advice = (
-            ("JSON", "give json.loads(text)") if is_json else ("lines", "write it into a file")
-        )
+        kind, advice = ("JSON", "give json.loads(text)") if is_json else ("lines", "write it into a file")
         problem = f"a text of {kind}, where a path is needed; {advice}."
         raise InputError(problem, source="a text", code="wrong-type")
 
@@ -205,11 +199,7 @@ def _rankings_of_mapping(
     first = next((value for value in source.values() if not _is_empty(value)), None)
     if first is None or isinstance(first, str | Path):
         return source
-    from rankgate.data.answers.clients import (
-        is_answer,
-        rankings_of_answers,
-        refuse_without_queries,
-    )
+    from rankgate.data.answers.clients import is_answer, rankings_of_answers, refuse_without_queries
 
     refuse_without_queries(source)
     first_value = next(iter(first.values())) if isinstance(first, Mapping) else None
@@ -221,11 +211,7 @@ def _rankings_of_mapping(
     has_lists = isinstance(first, list | tuple | set | frozenset)
     if input_kind == "qrels" or (has_lists and isinstance(next(iter(first)), str | Number)):
         return source
-    if (
-        input_kind == "run"
-        and has_lists
-        and _are_results(next(iter(first)), doc_field, query_field)
-    ):
+    if input_kind == "run" and has_lists and _are_results(next(iter(first)), doc_field, query_field):
         return rankings_of_answers(source, input_kind, doc_field)
     runs = [read_rankings(run, input_kind, doc_field, query_field) for run in source.values()]
     return _runs_or_table(source, runs)
@@ -262,9 +248,7 @@ def _rows_by_query(source: Mapping[Any, Any], runs: Sequence[Any]) -> pl.DataFra
 
 
 def _are_different(before: Iterable[object], after: Iterable[object]) -> bool:
-    return any(
-        before_item is not after_item for before_item, after_item in zip(before, after, strict=True)
-    )
+    return any(before_item is not after_item for before_item, after_item in zip(before, after, strict=True))
 
 
 def _is_empty(value: object) -> bool:
@@ -282,9 +266,7 @@ def _with_text_ids(table: Mapping[Any, Mapping[Any, Any]]) -> Mapping[Any, Mappi
     if isinstance(next(iter(table)), str) and isinstance(next(iter(first)), str):
         return table
     rows = [
-        dict(zip(text_ids(row, "documents"), row.values(), strict=True))
-        if isinstance(row, Mapping)
-        else row
+        dict(zip(text_ids(row, "documents"), row.values(), strict=True)) if isinstance(row, Mapping) else row
         for row in table.values()
     ]
     return dict(zip(text_ids(table, "queries"), rows, strict=True))
@@ -345,9 +327,7 @@ def is_read_once(value: object) -> bool:
         return False
     if hasattr(value, "__next__"):
         return not hasattr(value, "__arrow_c_stream__")
-    only_iterates = hasattr(value, "__iter__") and not any(
-        hasattr(value, name) for name in _PROTOCOLS
-    )
+    only_iterates = hasattr(value, "__iter__") and not any(hasattr(value, name) for name in _PROTOCOLS)
     return only_iterates or _is_cursor(value)
 
 
@@ -459,8 +439,8 @@ def _tuple_names(row: Sequence[object], label: str) -> Sequence[str]:
     """
     if len(row) not in {_PAIR, _TRIPLE}:
         problem = (
-            f"tuples of {len(row)}, without names for the cells; give (query, document, number) "
-            "or dictionaries."
+            f"tuples of {len(row)}, without names for the cells; give (query, document, number) or "
+            "dictionaries."
         )
         raise InputError(problem, source=label, code="wrong-shape")
     return (*_IDS, PAIR_VALUE)[: len(row)]
@@ -542,9 +522,7 @@ def unknown_object_error(value: object, label: str, intro: str = "it is") -> Inp
         if method
         else "give {query: {document: number}}, [(query, document, number), …] or a frame"
     )
-    return InputError(
-        f"{intro} a {kind}, which is not read; {advice}.", source=label, code="wrong-type"
-    )
+    return InputError(f"{intro} a {kind}, which is not read; {advice}.", source=label, code="wrong-type")
 
 
 def _read_ir_dataset(dataset: Any, input_kind: Part) -> Any:
@@ -554,9 +532,7 @@ def _read_ir_dataset(dataset: Any, input_kind: Part) -> Any:
         noun = "judgments (qrels)" if input_kind == "qrels" else "rankings (scoreddocs)"
         problem = f"{dataset!r} has no {noun}; name a data set that has."
         raise InputError(problem, source="ir_datasets", code="missing-input")
-    return _read_ir_rows(
-        dataset.qrels_iter() if input_kind == "qrels" else dataset.scoreddocs_iter()
-    )
+    return _read_ir_rows(dataset.qrels_iter() if input_kind == "qrels" else dataset.scoreddocs_iter())
 
 
 def _read_ir_rows(rows: Iterable[object]) -> pl.DataFrame:

@@ -128,14 +128,12 @@ def read_grades(source: MatrixInput) -> Flat:
         return rows, columns, np.ones(len(rows))
     if (grades < 0).any():
         problem = (
-            "a negative label, which pads rows as a rule, and then the scores are padded too; "
-            "give both to rankgate.from_arrays, or items by number as rankgate.Lists."
+            "a negative label, which pads rows as a rule, and then the scores are padded too; give both to "
+            "rankgate.from_arrays, or items by number as rankgate.Lists."
         )
         raise InputError(problem, source=source.name, code="negative-label")
     if not np.isfinite(grades).all():
-        raise InputError(
-            "grade inf is not a finite number.", source=source.name, code="not-a-number"
-        )
+        raise InputError("grade inf is not a finite number.", source=source.name, code="not-a-number")
     return rows, columns, grades
 
 
@@ -168,10 +166,7 @@ def _make_qrels(table: pl.DataFrame, users: Ids, name: str) -> Qrels:
     unjudged_queries = users.names.filter(~users.names.is_in(judged["query_id"].unique().implode()))
     location = RowLocation(name)
     return Qrels(
-        judged.select(*QRELS_SCHEMA),
-        name,
-        unjudged=tuple(unjudged_queries.to_list()),
-        place=location,
+        judged.select(*QRELS_SCHEMA), name, unjudged=tuple(unjudged_queries.to_list()), place=location
     )
 
 
@@ -186,17 +181,13 @@ def _make_run(table: pl.DataFrame, users: Ids, name: str) -> Run:
     def pieces() -> Iterator[pl.DataFrame]:
         yield ranked
 
-    return Run(
-        name, pieces, queries=states if len(empty_queries) else None, place=location, ordered=False
-    )
+    return Run(name, pieces, queries=states if len(empty_queries) else None, place=location, ordered=False)
 
 
 def _dense_array(table: object, name: str) -> NDArray[np.float64]:
     """An array as ``(Q, D)`` floats."""
     if hasattr(table, "tocoo"):
-        problem = (
-            "a sparse matrix, in which missing values and zeros look the same; give a dense array."
-        )
+        problem = "a sparse matrix, in which missing values and zeros look the same; give a dense array."
         raise InputError(problem, source=name, code="wrong-type")
     array = require_numbers(to_numpy(table, name), name).astype(np.float64)
     array = array[None, :] if array.ndim == 1 else array
@@ -228,9 +219,7 @@ def qrels_of_table(table: Any, name: str = "qrels", label: str | None = None) ->
         unjudged = tuple(str(query) for query in _empty_queries(table))
         return Qrels(frame, name=name, unjudged=unjudged, place=RowLocation(label or name))
     frame = _judgment_rows(table, label or name)
-    qrels = Qrels(
-        frame, name=name, unjudged=tuple(_empty_queries(table)), place=RowLocation(label or name)
-    )
+    qrels = Qrels(frame, name=name, unjudged=tuple(_empty_queries(table)), place=RowLocation(label or name))
     if _is_dict(table):  # its strings have cached hashes; new ones would not
         qrels.__dict__["documents"] = list(chain.from_iterable(table.values()))
     return qrels
@@ -284,8 +273,8 @@ def _run_rows(table: Any, label: str) -> dict[str, pl.DataFrame]:
     if len(systems := frames_by_system(table, label)) > 1:
         problem = (
             f"the rankings of {count_noun(len(systems), 'system')} "
-            f"({', '.join(list(systems)[:5])}) in one frame; filter the column system, or give "
-            "the frame where several runs are taken."
+            f"({', '.join(list(systems)[:5])}) in one frame; filter the column system, or give the frame "
+            "where several runs are taken."
         )
         raise InputError(problem, source=label, code="several-candidates")
     lazy = _to_lazy(table, label)
@@ -296,8 +285,7 @@ def _run_rows(table: Any, label: str) -> dict[str, pl.DataFrame]:
     )
     shape_table(lazy, "score", label, next(iter(columns), None))  # checks for missing columns
     tables = {
-        column: lazy.select((source_columns | {"doc_id": column}).values()).collect()
-        for column in columns
+        column: lazy.select((source_columns | {"doc_id": column}).values()).collect() for column in columns
     }
     if len(tables) > 1:  # columns that hold no ids are left out later, by the judgments
         return tables
@@ -316,9 +304,7 @@ def _check_rows(frame: pl.DataFrame, label: str) -> pl.DataFrame:
 
 def _slice_rows(frame: pl.DataFrame) -> Iterator[pl.LazyFrame]:
     """The rows in slices; a single slice if there are no rows."""
-    return (
-        slice_.lazy() for slice_ in (frame.iter_slices(_ROWS_PER_SLICE) if len(frame) else [frame])
-    )
+    return (slice_.lazy() for slice_ in (frame.iter_slices(_ROWS_PER_SLICE) if len(frame) else [frame]))
 
 
 def _empty_queries(table: Any) -> list[str]:
@@ -393,9 +379,7 @@ def _shape_rows(frame: pl.LazyFrame, number: str, label: str) -> pl.DataFrame:
     try:
         return shape_table(frame, number, label).collect()
     except pl.exceptions.InvalidOperationError as error:
-        raise InputError(
-            f"a {number} is not a number: {error}.", source=label, code="not-a-number"
-        ) from None
+        raise InputError(f"a {number} is not a number: {error}.", source=label, code="not-a-number") from None
 
 
 def _id_column(name: str, ids: list[Any], label: str) -> pl.Series:
@@ -414,9 +398,7 @@ def _id_column(name: str, ids: list[Any], label: str) -> pl.Series:
         raise
 
 
-def _rows_of_dicts(
-    table: Mapping[str, Mapping[str, float]], number: str, label: str
-) -> pl.DataFrame:
+def _rows_of_dicts(table: Mapping[str, Mapping[str, float]], number: str, label: str) -> pl.DataFrame:
     rows = list(table.values())
     _refuse_flat(table, number, label)
     lengths, numbers = lengths_and_values(rows, number, label)

@@ -119,17 +119,13 @@ class Qrels(ByContent):
         from rankgate.data.table_rows import hash_table
 
         return hash_table(
-            self.table.select(*QRELS_SCHEMA, *optional_columns).sort(
-                "query_id", "doc_id", *subtopic
-            )
+            self.table.select(*QRELS_SCHEMA, *optional_columns).sort("query_id", "doc_id", *subtopic)
         )
 
 
 def drop_empty(table: pl.DataFrame) -> pl.DataFrame:
     """The same table without empty columns of ``OPTIONAL``."""
-    empty_columns = [
-        name for name in OPTIONAL if name in table.columns and table[name].is_null().all()
-    ]
+    empty_columns = [name for name in OPTIONAL if name in table.columns and table[name].is_null().all()]
     return table.drop(empty_columns)
 
 
@@ -144,9 +140,7 @@ def _check_probabilities(column: pl.Series, location: RowLocation) -> None:
     if is_wrong.any():
         row = int(is_wrong.arg_max() or 0)
         problem = f"probability {column[row]} of being drawn is not above 0 and at most 1."
-        raise InputError(
-            problem, source=location.file(row), line=location.line(row), code="not-a-number"
-        )
+        raise InputError(problem, source=location.file(row), line=location.line(row), code="not-a-number")
 
 
 def _check_weights(table: pl.DataFrame, location: RowLocation) -> None:
@@ -156,14 +150,9 @@ def _check_weights(table: pl.DataFrame, location: RowLocation) -> None:
     if is_wrong.any():
         row = int(is_wrong.arg_max() or 0)
         problem = f"subtopic_weight {weight[row]} is not a number from 0 on; every row needs one."
-        raise InputError(
-            problem, source=location.file(row), line=location.line(row), code="not-a-number"
-        )
+        raise InputError(problem, source=location.file(row), line=location.line(row), code="not-a-number")
     if "subtopic" not in table.columns:
-        problem = (
-            "there are weights of subtopics, but no column of subtopics; add one, or drop the "
-            "weights."
-        )
+        problem = "there are weights of subtopics, but no column of subtopics; add one, or drop the weights."
         raise InputError(problem, source=location.label, code="no-subtopics")
     is_first_weight = pl.col("subtopic_weight") == pl.col("subtopic_weight").first().over(
         "query_id", "subtopic"
@@ -198,10 +187,7 @@ def check_rows(table: pl.DataFrame, number: str, location: RowLocation, first_ro
     if not is_finite.all():
         row = int(np.argmin(is_finite))
         number_text, line = table[number][row], location.line(first_row + row)
-        problem, file = (
-            f"{number} {number_text} is not a finite number.",
-            location.file(first_row + row),
-        )
+        problem, file = (f"{number} {number_text} is not a finite number.", location.file(first_row + row))
         raise InputError(problem, source=file, line=line, code="not-a-number")
 
 
@@ -259,8 +245,8 @@ def parse_scale(scale_text: str) -> Scale:
         lowest, highest, grades = 1.0, 0.0, []
     if not lowest < highest:
         raise UsageError(
-            f"{scale_text!r} is not a scale; use {', '.join(SCALES)}, a range such as 0..3, or its "
-            "grades, as in 0,1,10,100.",
+            f"{scale_text!r} is not a scale; use {', '.join(SCALES)}, a range such as 0..3, or its grades, "
+            "as in 0,1,10,100.",
             code="unknown-scale",
         )
     return Scale(lowest, highest, tuple((grade, f"{grade:g}") for grade in grades))
@@ -320,9 +306,7 @@ class Ratings(ByContent):
             if is_empty.any():
                 row = int(is_empty.arg_max() or 0)
                 line = self.place.line(row)
-                raise InputError(
-                    f"{name} is empty.", source=self.place.label, line=line, code="empty-value"
-                )
+                raise InputError(f"{name} is empty.", source=self.place.label, line=line, code="empty-value")
         is_wrong = ~self.table["grade"].is_finite().fill_null(value=True)
         if is_wrong.any():
             row = int(is_wrong.arg_max() or 0)
@@ -366,8 +350,8 @@ class RepeatedJudgments:
         for levels, _ in labelled_sets:
             if tuple(levels) != names:
                 raise UsageError(
-                    f"judgments are of the facets {', '.join(names)} and {', '.join(levels)}; give "
-                    "all of them the same facets in the same order.",
+                    f"judgments are of the facets {', '.join(names)} and {', '.join(levels)}; give all of "
+                    "them the same facets in the same order.",
                     code="invalid-design",
                 )
         qrels_by_levels: dict[tuple[str, ...], Any] = {}
@@ -375,8 +359,7 @@ class RepeatedJudgments:
             level_names = tuple(levels.values())
             if level_names in qrels_by_levels:
                 raise UsageError(
-                    f"two sets of judgments are {_format_levels(names, level_names)}; give each "
-                    "its own "
+                    f"two sets of judgments are {_format_levels(names, level_names)}; give each its own "
                     "level.",
                     code="invalid-design",
                 )
@@ -388,10 +371,8 @@ class RepeatedJudgments:
         for level_names in product(*facets.values()):
             if level_names not in qrels_by_levels:
                 raise UsageError(
-                    f"no judgments are {_format_levels(names, level_names)}: every level goes "
-                    "with every "
-                    "level of "
-                    "the other facets; add them, or make one facet of both.",
+                    f"no judgments are {_format_levels(names, level_names)}: every level goes with every "
+                    "level of the other facets; add them, or make one facet of both.",
                     code="invalid-design",
                 )
         return cls(facets, qrels_by_levels)
@@ -429,8 +410,7 @@ def _parse_levels(label: str) -> dict[str, str]:
         facet, colon, level = word.strip().partition(":")
         if not (facet and colon and level) or facet in levels:
             raise UsageError(
-                f"{label!r}: write FACET:LEVEL, several separated by commas, as in "
-                "judge:A,prompt:1.",
+                f"{label!r}: write FACET:LEVEL, several separated by commas, as in judge:A,prompt:1.",
                 code="invalid-syntax",
             )
         levels[facet] = level

@@ -177,14 +177,8 @@ def _read_table(source_table: TableLike) -> tuple[str, pl.DataFrame]:
 
 def _query_rows(table: pl.DataFrame) -> pl.DataFrame:
     """One row per query, from a table of documents with the probability of each document."""
-    names = (
-        "query_id",
-        "population",
-        *(name for alternatives in _COLUMNS.values() for name in alternatives),
-    )
-    query_columns = [
-        name for name in names if name in table.columns and name not in _DOCUMENT_INCLUSION
-    ]
+    names = ("query_id", "population", *(name for alternatives in _COLUMNS.values() for name in alternatives))
+    query_columns = [name for name in names if name in table.columns and name not in _DOCUMENT_INCLUSION]
     if "query_stratum" in query_columns or "stratum_share" not in query_columns:
         query_columns = [name for name in query_columns if name != "stratum"]  # in a pool: of ranks
     return table.select(query_columns).unique(maintain_order=True)
@@ -217,8 +211,7 @@ def _document_rows(table: pl.DataFrame, source: str) -> pl.DataFrame | None:
     if len(wrong_rows):
         row_number, query, document, inclusion = wrong_rows.row(0)
         problem = (
-            f"document {document!r} of query {query!r}: {inclusion_column} is {inclusion}, not a "
-            "probability "
+            f"document {document!r} of query {query!r}: {inclusion_column} is {inclusion}, not a probability "
             "above 0 and at most 1."
         )
         raise InputError(problem, source=source, line=row_number + 2, code="out-of-range")
@@ -242,8 +235,8 @@ def _check_table(table: pl.DataFrame, source: str) -> pl.DataFrame:
     }
     if "query_id" not in table.columns or not any(source_columns.values()):
         problem = (
-            "a sample needs query_id and one of query_inclusion, query_stratum with "
-            "stratum_share, or weight; see rankgate pool --queries."
+            "a sample needs query_id and one of query_inclusion, query_stratum with stratum_share, or "
+            "weight; see rankgate pool --queries."
         )
         raise InputError(problem, source=source, line=1, code="missing-column")
     if source_columns["stratum"] and not (source_columns["inclusion"] or source_columns["share"]):
@@ -253,19 +246,13 @@ def _check_table(table: pl.DataFrame, source: str) -> pl.DataFrame:
     for column in ("inclusion", "share", "weight"):
         source_column, default = source_columns[column], 1.0 if column == "weight" else None
         columns.append(
-            (
-                pl.col(source_column).cast(pl.Float64, strict=False)
-                if source_column
-                else pl.lit(default)
-            )
+            (pl.col(source_column).cast(pl.Float64, strict=False) if source_column else pl.lit(default))
             .cast(pl.Float64)
             .alias(column)
         )
     stratum = source_columns["stratum"]
     columns.append(
-        (pl.col(stratum).cast(pl.String) if stratum else pl.lit(None, dtype=pl.String)).alias(
-            "stratum"
-        )
+        (pl.col(stratum).cast(pl.String) if stratum else pl.lit(None, dtype=pl.String)).alias("stratum")
     )
     sample_table = table.select(columns)
     _check_values(sample_table, source_columns, source)
@@ -287,9 +274,7 @@ def _read_population(table: pl.DataFrame, source: str) -> float | None:
     return float(sizes[0])
 
 
-def _check_values(
-    sample_table: pl.DataFrame, source_columns: dict[str, str | None], source: str
-) -> None:
+def _check_values(sample_table: pl.DataFrame, source_columns: dict[str, str | None], source: str) -> None:
     for column, low, expectation in (
         ("inclusion", 0.0, "a probability above 0 and at most 1"),
         ("weight", 0.0, "a number above 0"),
@@ -303,8 +288,7 @@ def _check_values(
         if len(wrong_rows):
             row = wrong_rows.row(0, named=True)
             problem = (
-                f"query {row['query_id']!r}: {source_columns[column]} is {row[column]}, not "
-                f"{expectation}."
+                f"query {row['query_id']!r}: {source_columns[column]} is {row[column]}, not {expectation}."
             )
             raise InputError(problem, source=source, line=row["row"] + 2, code="out-of-range")
     repeated = sample_table.filter(pl.col("query_id").is_duplicated())
@@ -321,16 +305,15 @@ def check_predicted_sample(predicted: object | None, sample: Sample | None) -> N
     """
     if predicted is not None and sample is None:
         raise UsageError(
-            "predicted judgments help only if the queries that people judged are a random "
-            "sample; state how it was drawn: --sample random, or --sample FILE with "
-            "query_inclusion, as rankgate pool --queries writes it.",
+            "predicted judgments help only if the queries that people judged are a random sample; state how "
+            "it was drawn: --sample random, or --sample FILE with query_inclusion, as rankgate pool "
+            "--queries writes it.",
             code="missing-input",
         )
     if predicted is None and sample is not None and sample.documents is not None:
         raise UsageError(
-            f"{sample.source}: documents were sampled too, so that most of each list is unjudged; "
-            "with a model's judgments (--predicted), people's judgments correct it in compare "
-            "and gate; without a model, estimate with rankgate eval -m infAP (rankgate "
-            "pool --rest).",
+            f"{sample.source}: documents were sampled too, so that most of each list is unjudged; with a "
+            "model's judgments (--predicted), people's judgments correct it in compare and gate; without a "
+            "model, estimate with rankgate eval -m infAP (rankgate pool --rest).",
             code="sampled-documents",
         )

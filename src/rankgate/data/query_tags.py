@@ -68,9 +68,7 @@ def read_tags(tags: TagsLike, query_ids: pl.Series, tag_names: Sequence[str] = (
     return frame.insert_column(0, query_ids.alias("query_id"))
 
 
-def matching_tags(
-    tags: TagsLike, query_ids: pl.Series, tag_names: Sequence[str] = ()
-) -> pl.DataFrame:
+def matching_tags(tags: TagsLike, query_ids: pl.Series, tag_names: Sequence[str] = ()) -> pl.DataFrame:
     """As `read_tags`, with a check that the table has some of the queries.
 
     Raises:
@@ -82,8 +80,7 @@ def matching_tags(
     if len(ids) and len(query_ids) and not ids.is_in(query_ids.implode()).any():
         problem = (
             f"none of its {count_noun(ids.n_unique(), 'query')} ({ids[0]}, …) is among the "
-            f"{count_noun(query_ids.n_unique(), 'judged one')} ({query_ids[0]}, …); give the "
-            "tags of these."
+            f"{count_noun(query_ids.n_unique(), 'judged one')} ({query_ids[0]}, …); give the tags of these."
         )
         label = str(tags) if isinstance(tags, str | Path) else "tags"
         raise InputError(problem, source=label, code="ids-do-not-match")
@@ -139,9 +136,7 @@ def _with_queries(table: pl.DataFrame, label: str, line: int | None = None) -> p
         InputError: there is no column of queries, or no other column.
     """
     name_by_lower_case = {name.strip().lower(): name for name in table.columns}
-    id_column = next(
-        (name_by_lower_case[name] for name in _NAMES if name in name_by_lower_case), None
-    )
+    id_column = next((name_by_lower_case[name] for name in _NAMES if name in name_by_lower_case), None)
     if id_column is None or len(table.columns) < 2:  # at least a query and a tag
         hint = "; see its first line" if line else ""
         problem = f"tags need a column query_id and one or more others{hint}."
@@ -242,9 +237,7 @@ def with_clusters(tags: pl.DataFrame) -> pl.DataFrame:
     if not copies:
         return tags
     ids = tags["query_id"].cast(pl.String).to_list()
-    return tags.with_columns(
-        pl.Series(COPY_CLUSTER, [copies.get(query) for query in ids], pl.String)
-    )
+    return tags.with_columns(pl.Series(COPY_CLUSTER, [copies.get(query) for query in ids], pl.String))
 
 
 def read_clusters(tables: Iterable[pl.DataFrame]) -> dict[str, str]:

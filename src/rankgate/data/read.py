@@ -49,9 +49,9 @@ def refuse_forked() -> None:
         _state["doubtful"], _state["forked"] = False, not _has_live_threads()
     if _state["forked"]:
         problem = (
-            "this process was forked after rankgate or Polars had been used, and their threads "
-            "do not survive a fork; start workers with multiprocessing.get_context('spawn'), or "
-            "fork before the first use."
+            "this process was forked after rankgate or Polars had been used, and their threads do not "
+            "survive a fork; start workers with multiprocessing.get_context('spawn'), or fork before the "
+            "first use."
         )
         raise UsageError(problem, code="forked-process")
     _state["used"] = True
@@ -111,8 +111,8 @@ def contents_of(
         return contents
     if contents.runs[0].by_row:
         problem = (
-            "scores of a model have no ids; give them where the file of features is the judgments, "
-            "as in rankgate eval FEATURES SCORES."
+            "scores of a model have no ids; give them where the file of features is the judgments, as in "
+            "rankgate eval FEATURES SCORES."
         )
         raise InputError(problem, source=input_file.label, code="no-ids")
     return replace(contents, runs=(_with_companions(contents.runs[0], input_file),))
@@ -191,14 +191,8 @@ def read_run(
         UsageError: no such format.
     """
     run = _open_run(table, name, from_)
-    run_fields: dict[str, Any] = {
-        "earlier": earlier,
-        "repeats": tuple(repeats),
-        "noise": tuple(noise),
-    }
-    run_fields = {
-        key: value for key, value in run_fields.items() if value is not None and value != ()
-    }
+    run_fields: dict[str, Any] = {"earlier": earlier, "repeats": tuple(repeats), "noise": tuple(noise)}
+    run_fields = {key: value for key, value in run_fields.items() if value is not None and value != ()}
     return replace(run, **run_fields) if run_fields else run
 
 
@@ -210,8 +204,7 @@ def _open_run(table: RunLike | InputFile, name: str | None, format_name: str | N
         input_file, format_ = registry.open_input(table, format_name)
         if _is_empty_snapshot(input_file):
             return _with_companions(
-                Run(input_file.stem, lambda: iter(()), place=RowLocation(input_file.label)),
-                input_file,
+                Run(input_file.stem, lambda: iter(()), place=RowLocation(input_file.label)), input_file
             )
         return _read_file_run(input_file, format_ or registry.detect_format(input_file)[0])
     refuse_on_spark(table)
@@ -220,9 +213,7 @@ def _open_run(table: RunLike | InputFile, name: str | None, format_name: str | N
     return _from_memory(memory_tables.run_of_table, table, name or "run", "run")
 
 
-def _from_memory(
-    read: Callable[[Any, str], Content], table: object, name: str, input_kind: Part
-) -> Content:
+def _from_memory(read: Callable[[Any, str], Content], table: object, name: str, input_kind: Part) -> Content:
     """Read a table in memory; errors about columns include a guess to copy.
 
     Raises:
@@ -256,8 +247,8 @@ def _require_documents(qrels: Qrels) -> Qrels:
     """Judgments with one grade per document, as metrics need them."""
     if qrels.by_subtopic:
         problem = (
-            "judgments by subtopic, where one grade per document is needed; write each document's "
-            "highest grade into its own file with rankgate convert --to trec."
+            "judgments by subtopic, where one grade per document is needed; write each document's highest "
+            "grade into its own file with rankgate convert --to trec."
         )
         raise InputError(problem, source=qrels.place.label, code="wrong-type")
     return qrels
@@ -271,10 +262,7 @@ def _read_file_qrels(input_file: InputFile, format_: Format) -> Qrels:
 
 
 def _read_with_guess(
-    read: Callable[[InputFile], Content],
-    input_file: InputFile,
-    format_: Format,
-    input_kind: Part | None,
+    read: Callable[[InputFile], Content], input_file: InputFile, format_: Format, input_kind: Part | None
 ) -> Content:
     """Read a file; if its columns have unusual names, the error includes a guess to copy.
 
@@ -291,9 +279,7 @@ def _read_with_guess(
 
 def _read_file_run(input_file: InputFile, format_: Format) -> Run:
     if format_.read_run:
-        return _with_companions(
-            _read_with_guess(format_.read_run, input_file, format_, "run"), input_file
-        )
+        return _with_companions(_read_with_guess(format_.read_run, input_file, format_, "run"), input_file)
     run = format_.read(input_file).ranking(input_file.label)
     return _with_companions(run if run.name else replace(run, name=input_file.stem), input_file)
 
@@ -307,11 +293,7 @@ def _with_companions(run: Run, input_file: InputFile) -> Run:
     path = input_file.path
     if path is None or not any(Path(f"{path}{suffix}").is_file() for suffix in _COMPANIONS):
         return run
-    from rankgate.data.formats.run_companions import (
-        read_cautions,
-        refuse_unfinished_file,
-        with_meta,
-    )
+    from rankgate.data.formats.run_companions import read_cautions, refuse_unfinished_file, with_meta
 
     refuse_unfinished_file(path)
     return replace(with_meta(run, input_file), cautions={**run.cautions, **read_cautions(path)})
@@ -351,8 +333,7 @@ def read_ratings(
         content = contents_of(table, from_)
         if content.ratings is None:
             problem = (
-                "it does not name the raters; ratings need a column rater besides query_id, "
-                "doc_id and grade."
+                "it does not name the raters; ratings need a column rater besides query_id, doc_id and grade."
             )
             label = table.label if isinstance(table, InputFile) else str(table)
             raise InputError(problem, source=label, code="missing-column")
@@ -369,9 +350,7 @@ def _ratings_of_frame(table: object, name: str) -> Ratings:
     one_document_column(columns, name)
     column_map = match_columns(columns, ("query_id", "doc_id", "rater", "grade"))
     columns_read = [pl.col(file_column).alias(column) for column, file_column in column_map.items()]
-    other_columns = [
-        column for column in RATINGS_SCHEMA if column in columns and column not in column_map
-    ]
+    other_columns = [column for column in RATINGS_SCHEMA if column in columns and column not in column_map]
     try:
         return Ratings(frame.select(*columns_read, *other_columns).collect(), name=name)
     except pl.exceptions.PolarsError as error:

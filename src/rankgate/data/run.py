@@ -99,9 +99,7 @@ def lengths_and_values(
     try:
         return lengths, np.fromiter(values, np.float64, int(lengths.sum()))
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(
-            f"a {number} is not a number: {error}.", source=label, code="not-a-number"
-        ) from None
+        raise InputError(f"a {number} is not a number: {error}.", source=label, code="not-a-number") from None
 
 
 NUMBERED = "numbered-queries"
@@ -255,9 +253,7 @@ class Run:
             end = len(frame) if is_last else int(starts[-1]) if len(starts) else 0
             pending = frame.slice(end)
             if len(pending) > _MAX_DOCUMENTS:
-                problem = (
-                    f"more than {_MAX_DOCUMENTS} documents for one query; no ranking is so long."
-                )
+                problem = f"more than {_MAX_DOCUMENTS} documents for one query; no ranking is so long."
                 raise InputError(problem, source=self.place.label, code="too-large")
             if not end:
                 continue
@@ -296,9 +292,7 @@ class Run:
             return use(self.batches)
         except ScatteredError:  # a query appeared again after others
             pass  # free the rows that the error holds before all rows are read again
-        return use(
-            lambda rule: (self.whole(duplicate_rule) for duplicate_rule in [rule])
-        )  # which keeps none
+        return use(lambda rule: (self.whole(duplicate_rule) for duplicate_rule in [rule]))  # which keeps none
 
     def of_rows(self, judged: pl.DataFrame) -> Run:
         """The run with the ids of judgments, where it has one score for each of their rows.
@@ -315,8 +309,8 @@ class Run:
         if len(scores) != len(judged):
             problem = (
                 f"{count_noun(len(scores), 'score')}, but the judgments have "
-                f"{count_noun(len(judged), 'row')}; a model's scores need one line for each row "
-                "of the file that it scored."
+                f"{count_noun(len(judged), 'row')}; a model's scores need one line for each row of the file "
+                "that it scored."
             )
             raise InputError(problem, source=self.place.label, code="wrong-shape")
         queries = self.table["query_id"]
@@ -324,9 +318,8 @@ class Run:
         if is_other_query.any():
             row = int(is_other_query.arg_max() or 0)
             problem = (
-                f"row {row + 1} is of query '{queries[row]}', but of query "
-                f"'{judged['query_id'][row]}' in the judgments; scores need the rows of the file "
-                "that was scored, in its order."
+                f"row {row + 1} is of query '{queries[row]}', but of query '{judged['query_id'][row]}' in "
+                f"the judgments; scores need the rows of the file that was scored, in its order."
             )
             raise InputError(problem, source=self.place.label, code="wrong-order")
         frame = judged.select("query_id", "doc_id").with_columns(scores)
@@ -364,9 +357,7 @@ class Run:
         return run
 
     def _rows(self) -> pl.DataFrame:
-        return pl.concat(
-            [pl.DataFrame(schema=RUN_SCHEMA), *read_ahead(self.pieces())], rechunk=False
-        )
+        return pl.concat([pl.DataFrame(schema=RUN_SCHEMA), *read_ahead(self.pieces())], rechunk=False)
 
     def _pieces_with_end(self) -> Iterator[tuple[pl.DataFrame, bool]]:
         """Yield pieces, with True for the last; at the end of a file this is an empty piece.
@@ -399,9 +390,7 @@ class Run:
                 raise
             pair = ["query_id", "doc_id"]
             if duplicates == "place":
-                frame = batch.frame.with_columns(
-                    _mark_repeated(pl.struct(pair).is_first_distinct())
-                )
+                frame = batch.frame.with_columns(_mark_repeated(pl.struct(pair).is_first_distinct()))
                 return replace(batch, frame=frame, pairs=hash_pairs(frame, batch.starts))
             frame = batch.frame.unique(pair, keep=duplicates, maintain_order=True)
             starts = None if batch.starts is None else range_starts(frame["query_id"])
@@ -410,9 +399,7 @@ class Run:
 
     def _refuse_nothing(self, rows: int) -> None:
         if not rows and self.queries is None:
-            raise InputError(
-                "there are no rankings in it.", source=self.place.label, code="no-rankings"
-            )
+            raise InputError("there are no rankings in it.", source=self.place.label, code="no-rankings")
 
 
 Batches: TypeAlias = "Callable[[Duplicates], Iterable[Batch]]"

@@ -33,9 +33,7 @@ if TYPE_CHECKING:
 GROUPS = 128
 """Groups of queries, by a hash of the id that is the same in every run and on every machine."""
 
-_HASH_MULTIPLIER = np.uint64(
-    0x9E3779B97F4A7C15
-)  # Fibonacci hashing: neighbouring ids go to distant groups
+_HASH_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # Fibonacci hashing: neighbouring ids go to distant groups
 _GROUP_SHIFT = np.uint64(64 - 7)
 _JSON_BITS = np.uint64((1 << 53) - 1)  # the bits of a whole number that every JSON reader keeps
 
@@ -187,9 +185,7 @@ class Counts:
         """As plain values; the cutoffs of ``judged_at`` become strings, as JSON needs."""
         judged_shares = {str(k): share for k, share in self.judged_at.items()}
         values = {**asdict(self), "judged_at": judged_shares}
-        return {
-            name: value for name, value in values.items() if value or name not in _OPTIONAL_COUNTS
-        }
+        return {name: value for name, value in values.items() if value or name not in _OPTIONAL_COUNTS}
 
 
 @dataclass(frozen=True)
@@ -368,11 +364,7 @@ class ScoredRun(ByContent):
     repeats: tuple[Any, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        for table, schema in (
-            (self.scores, SCORES),
-            (self.lists, LISTS),
-            (self.queries, QUERIES),
-        ):
+        for table, schema in ((self.scores, SCORES), (self.lists, LISTS), (self.queries, QUERIES)):
             missing_columns = [name for name in schema if name not in table.columns]
             if missing_columns:
                 raise UsageError(

@@ -119,9 +119,7 @@ class Supply:
     def lack(self, need: Need) -> MissingPart | None:
         """The needed part as a lack; None if the part is available."""
         is_too_short = self.depth is not None and need.depth > self.depth
-        lacks_metric = (
-            self.metrics is not None and bool(need.metric) and need.metric not in self.metrics
-        )
+        lacks_metric = self.metrics is not None and bool(need.metric) and need.metric not in self.metrics
         if self.has(need.part) and not is_too_short and not lacks_metric:
             return None
         remedy = self.remedy(need) if callable(self.remedy) else self.remedy

@@ -102,15 +102,11 @@ class FileRows:
     place: RowLocation
 
     @classmethod
-    def from_frames(
-        cls, input_kind: Part, frames: Iterable[pl.DataFrame], location: RowLocation
-    ) -> FileRows:
+    def from_frames(cls, input_kind: Part, frames: Iterable[pl.DataFrame], location: RowLocation) -> FileRows:
         """Make rows from frames; a missing score is made from the rank or the order of lines."""
         number = NUMBER_COLUMNS[input_kind]
         rank = pl.col("rank").cast(pl.Float64, strict=False)
-        ranked_frames = [
-            frame.with_columns(rank) if "rank" in frame.columns else frame for frame in frames
-        ]
+        ranked_frames = [frame.with_columns(rank) if "rank" in frame.columns else frame for frame in frames]
         if not ranked_frames:
             schema = {"query_id": pl.String, "doc_id": pl.String, number: pl.Float64}
             return cls(input_kind, pl.DataFrame(schema=schema), location)
@@ -190,9 +186,7 @@ def split_ranges(
     first_range = 0
     while first_range < len(starts):
         first_row = int(bounds[first_range])
-        next_range = max(
-            int(np.searchsorted(bounds, first_row + rows, "right")) - 1, first_range + 1
-        )
+        next_range = max(int(np.searchsorted(bounds, first_row + rows, "right")) - 1, first_range + 1)
         yield first_range, next_range, first_row, int(bounds[next_range])
         first_range = next_range
 
@@ -279,9 +273,7 @@ def find_repeated_hashes(
     """
     if starts is None:
         return _equal_neighbours(np.sort(pairs))
-    if (
-        0 < (length := common_range_length(starts, len(pairs))) <= _MAX_SORTED_LENGTH
-    ):  # sorted in registers
+    if 0 < (length := common_range_length(starts, len(pairs))) <= _MAX_SORTED_LENGTH:  # sorted in registers
         return _equal_neighbours(np.sort(pairs.reshape(-1, length), axis=1).ravel())
     hash_ranges = (pairs[begin:end] for _, _, begin, end in split_ranges(starts, len(pairs)))
     repeated_hashes = [
@@ -323,9 +315,7 @@ def has_repeated(pairs: NDArray[np.uint64]) -> bool:
     return bool((pairs[1:] == pairs[:-1]).any())
 
 
-def refuse_repeated(
-    ids: pl.Series, location: RowLocation, noun: str, *, code: str, mend: str = ""
-) -> None:
+def refuse_repeated(ids: pl.Series, location: RowLocation, noun: str, *, code: str, mend: str = "") -> None:
     """Check that no id appears twice in a column.
 
     Args:

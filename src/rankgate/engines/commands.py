@@ -80,38 +80,22 @@ def check(engine: str, query: str, parameters: tuple[str, ...], form: str) -> No
 @click.command("snapshot")
 @click.argument("engine", type=click.Path(), metavar="ENGINE.toml")
 @click.argument("queries", type=click.Path())
-@click.option(
-    "-o",
-    "--output",
-    "target",
-    metavar="RUN",
-    type=click.Path(),
-    help="The file of the run.",
-)
-@shared_options.parameters(
-    "A parameter of the engine's request, as in k1=0.9; may be given several times."
-)
+@click.option("-o", "--output", "target", metavar="RUN", type=click.Path(), help="The file of the run.")
+@shared_options.parameters("A parameter of the engine's request, as in k1=0.9; may be given several times.")
 @verb_options(snapshot, "depth N", "concurrency N", "rate", "again", "force", "to FORMAT")
 @click.option(
     "--compare",
     "baseline",
     metavar="BASELINE.toml",
     type=click.Path(),
-    help="Another engine that gets each query right before or after, so that latencies "
-    "are compared under the same load.",
+    help="Another engine that gets each query right before or after, so that latencies are compared under "
+    "the same load.",
 )
-@click.option(
-    "--baseline-output",
-    metavar="RUN",
-    type=click.Path(),
-    help="The file of the baseline's run.",
-)
+@click.option("--baseline-output", metavar="RUN", type=click.Path(), help="The file of the baseline's run.")
 @verb_options(compare_engines, "seed N")
 @shared_options.from_formats("queries queries")
 @store_options.in_project()
-@click.option(
-    "--save-as", metavar="NAME", help="Keep the run in the project under this name, without -o."
-)
+@click.option("--save-as", metavar="NAME", help="Keep the run in the project under this name, without -o.")
 @with_record_option
 @shared_options.form(*FORMS)
 def snapshot_command(
@@ -146,8 +130,8 @@ def snapshot_command(
     if project is not None:
         if target or baseline or queries != "queries":
             raise UsageError(
-                "with --project, ENGINE and QUERIES are names in the project, as in: rankgate "
-                "snapshot shop queries --project shop --save-as monday.",
+                "with --project, ENGINE and QUERIES are names in the project, as in: rankgate snapshot shop "
+                "queries --project shop --save-as monday.",
                 code="conflicting-options",
             )
         stored_result = _snapshot_in_project(project, store, engine, save_as, options_of_snapshot)
@@ -164,8 +148,7 @@ def snapshot_command(
             )
         elif baseline_output:
             raise UsageError(
-                "--baseline-output is for the engine that --compare names.",
-                code="conflicting-options",
+                "--baseline-output is for the engine that --compare names.", code="conflicting-options"
             )
         else:
             result = snapshot(engine, query_list, target, **options_of_snapshot)

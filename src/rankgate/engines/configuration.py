@@ -42,14 +42,10 @@ class EngineKind(Declared):
 
         shared_help = parse_docstring_section(Engine.__doc__ or "", "Attributes")
         parameters = {
-            name: parameter
-            if parameter.help
-            else replace(parameter, help=shared_help.get(name, ""))
+            name: parameter if parameter.help else replace(parameter, help=shared_help.get(name, ""))
             for name, parameter in fields_of(self.declaration).items()
         }
-        order = sorted(
-            parameters, key=lambda name: (not parameters[name].required, name in shared_help)
-        )
+        order = sorted(parameters, key=lambda name: (not parameters[name].required, name in shared_help))
         return {name: parameters[name] for name in order}
 
 
@@ -66,9 +62,7 @@ def _kinds() -> list[EngineKind]:
         for module_info in pkgutil.iter_modules(kinds.__path__)
         for module in [import_module(f"{kinds.__name__}.{module_info.name}")]
         for value in vars(module).values()
-        if isinstance(value, type)
-        and value.__module__ == module.__name__
-        and issubclass(value, Engine)
+        if isinstance(value, type) and value.__module__ == module.__name__ and issubclass(value, Engine)
     ]
     engine_kinds = [
         EngineKind(
@@ -150,12 +144,8 @@ class Configuration:
     @property
     def engine_sha256(self) -> str:
         """A hash of all settings; secrets are in it by the names of their variables only."""
-        values = {
-            setting.name: _portable_value(self.engine, setting) for setting in fields(self.engine)
-        }
-        hashed_text = json.dumps(
-            {"kind": self.engine.engine_kind, **values}, sort_keys=True, default=repr
-        )
+        values = {setting.name: _portable_value(self.engine, setting) for setting in fields(self.engine)}
+        hashed_text = json.dumps({"kind": self.engine.engine_kind, **values}, sort_keys=True, default=repr)
         return hashlib.sha256(hashed_text.encode()).hexdigest()
 
     def with_parameters(

@@ -205,16 +205,13 @@ class Engine(ABC):
         values = {*self.known(Query("", "")), *more}
         if unknown_names := sorted(set(used) - values):
             raise UsageError(
-                f"the name {unknown_names[0]} of the request has no value; give it in "
-                "[engine.parameters].",
+                f"the name {unknown_names[0]} of the request has no value; give it in [engine.parameters].",
                 code="unknown-parameter",
             )
 
     def uses(self) -> frozenset[str] | None:
         """The parameters that the engine's requests use; None if they get all parameters."""
-        values = [
-            getattr(self, setting.name) for setting in fields(self) if setting.name != "parameters"
-        ]
+        values = [getattr(self, setting.name) for setting in fields(self) if setting.name != "parameters"]
         return frozenset(template_names(values))
 
     def transport(self) -> Transport:
@@ -235,16 +232,14 @@ class Engine(ABC):
             UsageError: this kind of engine takes no SQL; the statement failed.
         """
         raise UsageError(
-            f"an engine of kind {self.engine_kind} takes no SQL, as in {statement[:40]!r}; use a "
-            "request or a command instead.",
+            f"an engine of kind {self.engine_kind} takes no SQL, as in {statement[:40]!r}; use a request or "
+            "a command instead.",
             code="no-statements",
         )
 
     def parameters_of(self, query: Query) -> dict[str, Json]:
         """The parameters of a query's request; values of the query replace those of the engine."""
-        query_parameters = {
-            name: value for name, value in query.values.items() if name in self.parameters
-        }
+        query_parameters = {name: value for name, value in query.values.items() if name in self.parameters}
         return {**self.parameters, **query_parameters}
 
     def known(self, query: Query) -> dict[str, Any]:

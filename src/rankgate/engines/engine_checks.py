@@ -102,9 +102,7 @@ class EngineKinds(Result):
         return len(self.kinds)
 
     def _table(self) -> pl.DataFrame:
-        rows = [
-            {"kind": kind.name, "title": kind.title, "source": kind.source} for kind in self.kinds
-        ]
+        rows = [{"kind": kind.name, "title": kind.title, "source": kind.source} for kind in self.kinds]
         return pl.DataFrame(rows)
 
 
@@ -178,12 +176,9 @@ class EngineCheck(Result):
         elif not self.returned:
             notices.append(Notice("no-results", "no document matches; try another --query"))
         elif not self.scored:
-            notices.append(
-                Notice("no-scores", "there are no scores; the run gets its scores from the ranks")
-            )
+            notices.append(Notice("no-scores", "there are no scores; the run gets its scores from the ranks"))
         notices += [
-            Notice("missing-field", f"no document has the field {name}", name)
-            for name in self.missing
+            Notice("missing-field", f"no document has the field {name}", name) for name in self.missing
         ]
         notices += [
             Notice("unknown-field", f"the index has no field {name}, which the request names", name)
@@ -196,9 +191,7 @@ class EngineCheck(Result):
 
 
 def check_engine(
-    engine: EngineLike,
-    query: str = "test",
-    parameters: JsonObject | Sequence[str] = (),
+    engine: EngineLike, query: str = "test", parameters: JsonObject | Sequence[str] = ()
 ) -> EngineCheck:
     """Ask an engine one query.
 
@@ -235,17 +228,12 @@ def check_engine(
             {
                 "doc_id": doc_id,
                 "score": reply.scores[index] if reply.scores is not None else None,
-                **{
-                    name: str(value)[:_MAX_CHARACTERS]
-                    for name, value in fields_of_documents[index].items()
-                },
+                **{name: str(value)[:_MAX_CHARACTERS] for name, value in fields_of_documents[index].items()},
             }
             for index, doc_id in enumerate(reply.doc_ids[:_MAX_DOCUMENTS])
         ),
         missing=tuple(
-            name
-            for name in display_fields
-            if not any(name in fields for fields in fields_of_documents)
+            name for name in display_fields if not any(name in fields for fields in fields_of_documents)
         ),
         unknown=unknown_fields,
         lists=count_list(

@@ -7,14 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.core.present.document_model import (
-    Document,
-    Grid,
-    PlainRows,
-    Table,
-    Warnings,
-    make_printable,
-)
+from rankgate.core.present.document_model import Document, Grid, PlainRows, Table, Warnings, make_printable
 from rankgate.core.present.document_model import make_document as made
 from rankgate.core.present.number_formats import count_noun, format_interval, format_signed
 
@@ -53,9 +46,7 @@ def _snapshot_latency(result: Snapshot) -> Grid:
     rate = result.asked / result.seconds if result.seconds and result.asked else None
     cells += [f"{result.seconds:,.1f}", "–" if rate is None else f"{rate:,.1f}"]
     names = ["median", "p90", "p95", "p99", "largest"]
-    return Grid(
-        (*(f"{name}\nms" for name in names), "asked in\ns", "queries\na second"), (tuple(cells),)
-    )
+    return Grid((*(f"{name}\nms" for name in names), "asked in\ns", "queries\na second"), (tuple(cells),))
 
 
 def _engine(result: Snapshot) -> Grid:
@@ -63,14 +54,8 @@ def _engine(result: Snapshot) -> Grid:
         *fact_rows(result.engine_kind, result.facts),
         ("configuration", result.configuration[:12]),
         ("depth", f"{result.depth:,}"),
-        (
-            "concurrency",
-            " and ".join(map(str, result.queries["concurrency"].drop_nulls().unique().sort())),
-        ),
-        *(
-            (f"parameter {name}", make_printable(str(value)))
-            for name, value in result.parameters.items()
-        ),
+        ("concurrency", " and ".join(map(str, result.queries["concurrency"].drop_nulls().unique().sort()))),
+        *((f"parameter {name}", make_printable(str(value))) for name, value in result.parameters.items()),
     ]
     return Grid(("", "value"), tuple(rows), frozenset({1}))
 
@@ -104,9 +89,7 @@ def check_document(result: EngineCheck) -> Document:
     facts = tuple(fact_rows(result.engine_kind, result.facts))
     engine = Grid(("", "value"), facts, frozenset({1}))
     total = "" if result.total is None else f" of {result.total:,}"
-    answer_text = (
-        result.problem and "no answer"
-    ) or f"{count_noun(result.returned, 'document')}{total}"
+    answer_text = (result.problem and "no answer") or f"{count_noun(result.returned, 'document')}{total}"
     return made(
         f"{make_printable(result.engine)}: {answer_text} for {make_printable(result.query)!r} in "
         f"{result.seconds * 1000:,.1f} ms",
@@ -115,8 +98,7 @@ def check_document(result: EngineCheck) -> Document:
         Warnings.from_notices(result.notices),
         status="fail" if result.failed else "pass",
         rows=PlainRows(
-            tuple(names),
-            [tuple(document_.get(name) for name in names) for document_ in result.documents],
+            tuple(names), [tuple(document_.get(name) for name in names) for document_ in result.documents]
         ),
     )
 
@@ -137,20 +119,14 @@ def kinds_document(result: EngineKinds) -> Document:
         Table("", Grid(("kind", "what it is"), rows, frozenset({0, 1})), prose=True),
         "rankgate engines show KIND lists the keys of an engine's file.",
         rows=PlainRows(
-            ("kind", "title", "source"),
-            [(kind.name, kind.title, kind.source) for kind in result.kinds],
+            ("kind", "title", "source"), [(kind.name, kind.title, kind.source) for kind in result.kinds]
         ),
     )
 
 
 def _kind(kind: KindDetails) -> Document:
     rows = tuple(
-        (
-            f"{key.table}.{key.name}",
-            key.takes,
-            "required" if key.required else key.default,
-            key.help,
-        )
+        (f"{key.table}.{key.name}", key.takes, "required" if key.required else key.default, key.help)
         for key in kind.keys
     )
     header = ("key", "takes", "default", "meaning")
@@ -166,19 +142,17 @@ def engine_comparison_document(result: EngineComparison) -> Document:
     """The difference of latency under the same load, states, and facts about both engines."""
     baseline, candidate = map(make_printable, result.names)
     first = int((result.queries["first"] == "baseline").sum())
-    outputs = [
-        snapshot.output for snapshot in (result.baseline, result.candidate) if snapshot.output
-    ]
+    outputs = [snapshot.output for snapshot in (result.baseline, result.candidate) if snapshot.output]
     return made(
         f"{candidate} against {baseline}, queried in turn: "
         f"{count_noun(len(result.queries), 'query')}{_headline(result)}",
         Table("latency in ms", _latency_of_both(result)),
         Table("states", _states(result)),
         Table("engines", _engines(result)),
-        f"Each query was sent to both engines, one right after the other; {baseline} was first "
-        f"in {first:,} of {len(result.queries):,}. Differences are over "
-        f"{count_noun(result.pairs, 'pair')}; intervals ({result.level:.0%}) are from "
-        f"{result.resamples:,} resamples of the pairs.",
+        f"Each query was sent to both engines, one right after the other; {baseline} was first in {first:,} "
+        f"of {len(result.queries):,}. Differences are over "
+        f"{count_noun(result.pairs, 'pair')}; intervals ({result.level:.0%}) are from {result.resamples:,} "
+        f"resamples of the pairs.",
         Warnings.from_notices(result.notices),
         *([f"Written to {make_printable(' and '.join(outputs))}."] if outputs else []),
         rows=PlainRows(tuple(result.queries.columns), list(result.queries.iter_rows())),
@@ -217,15 +191,10 @@ def _states(result: EngineComparison) -> Grid:
 
 def _engines(result: EngineComparison) -> Grid:
     columns = [
-        [
-            *fact_rows(snapshot.engine_kind, snapshot.facts),
-            ("configuration", snapshot.configuration[:12]),
-        ]
+        [*fact_rows(snapshot.engine_kind, snapshot.facts), ("configuration", snapshot.configuration[:12])]
         for snapshot in (result.baseline, result.candidate)
     ]
-    rows = tuple(
-        (name, value, other_value) for (name, value), (_, other_value) in zip(*columns, strict=True)
-    )
+    rows = tuple((name, value, other_value) for (name, value), (_, other_value) in zip(*columns, strict=True))
     return Grid(("", *map(make_printable, result.names)), rows, frozenset({0, 1, 2}))
 
 

@@ -113,15 +113,15 @@ def _refuse_secrets(definition: ProjectEngine, engine: Engine, access: EngineAcc
     for name in definition.secrets:
         if name not in access.secrets:
             raise UsageError(
-                f"the environment variable {name} is not for engines of projects; who runs the "
-                f"server allows {allowed_names}.",
+                f"the environment variable {name} is not for engines of projects; who runs the server allows "
+                f"{allowed_names}.",
                 code="secret-not-allowed",
             )
     for name, value in _secret_values(engine):
         if not VARIABLE.search(value):
             raise UsageError(
-                f"{name} holds a secret as it is, and would be kept in the store; write the name "
-                f"of an environment variable as ${{NAME}}. Allowed: {allowed_names}.",
+                f"{name} holds a secret as it is, and would be kept in the store; write the name of an "
+                f"environment variable as ${{NAME}}. Allowed: {allowed_names}.",
                 code="secret-in-settings",
             )
 
@@ -150,8 +150,8 @@ def _resolve_paths(engine: Engine, home: Path | None, *, is_restricted: bool) ->
             continue
         if home is None or (is_restricted and not home.is_dir()):
             raise UsageError(
-                f"{setting.name}: this server has no folder with files of the project; who runs it "
-                "names one with --jobs.",
+                f"{setting.name}: this server has no folder with files of the project; who runs it names one "
+                "with --jobs.",
                 code="missing-input",
             )
         path = (home / value).resolve() if is_restricted else home / value
@@ -168,8 +168,8 @@ def _refuse_addresses(engine: Engine, access: EngineAccess) -> None:
     if addresses is None:
         if not access.programs:
             raise UsageError(
-                f"an engine of kind {engine.engine_kind} runs code on the server; who runs the "
-                "server allows it with --engine-programs.",
+                f"an engine of kind {engine.engine_kind} runs code on the server; who runs the server allows "
+                "it with --engine-programs.",
                 code="programs-not-allowed",
             )
         return
@@ -178,7 +178,7 @@ def _refuse_addresses(engine: Engine, access: EngineAccess) -> None:
         if not {host, address} & access.hosts:
             allowed_hosts = ", ".join(sorted(access.hosts)) or "none"
             raise UsageError(
-                f"the host {address} is not allowed for engines of projects; who runs the server "
-                f"adds it with --engine-host. Allowed: {allowed_hosts}.",
+                f"the host {address} is not allowed for engines of projects; who runs the server adds it "
+                f"with --engine-host. Allowed: {allowed_hosts}.",
                 code="host-not-allowed",
             )

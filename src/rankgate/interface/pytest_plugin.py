@@ -68,16 +68,14 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker."""
     config.addinivalue_line(
         "markers",
-        f"{_MARK}(collection, baseline, candidate, policy, log, redraws, inconclusive, "
-        "and the other arguments of rankgate.gate): the defaults of the fixture of this name",
+        f"{_MARK}(collection, baseline, candidate, policy, log, redraws, inconclusive, and the other "
+        "arguments of rankgate.gate): the defaults of the fixture of this name",
     )
     config.pluginmanager.register(_Verdicts(), "rankgate-verdicts")
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item,
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Name a failed gate by its first line in pytest's short summary.
 
     In CI, by its environment variables, pytest would print the whole verdict there a second time.

@@ -43,19 +43,15 @@ class Transformer:
         """
         table = ratings.table
         source_grades = pl.Series([begin for begin, _ in self.steps], dtype=pl.Float64)
-        unmapped = (
-            table["grade"].is_not_null() & ~table["grade"].is_in(source_grades.implode())
-        ).arg_true()
+        unmapped = (table["grade"].is_not_null() & ~table["grade"].is_in(source_grades.implode())).arg_true()
         if len(unmapped):
             row = int(unmapped[0])
             others_text = (
-                f" (and {count_noun(len(unmapped) - 1, 'more rating')})"
-                if len(unmapped) > 1
-                else ""
+                f" (and {count_noun(len(unmapped) - 1, 'more rating')})" if len(unmapped) > 1 else ""
             )
             problem = (
-                f"grade {table['grade'][row]:g} by {table['rater'][row]}{others_text} is not among "
-                f"those that {self.name} maps: {self._known_ids()}; add a line for it, or fix it."
+                f"grade {table['grade'][row]:g} by {table['rater'][row]}{others_text} is not among those "
+                f"that {self.name} maps: {self._known_ids()}; add a line for it, or fix it."
             )
             raise InputError(
                 problem,
@@ -98,15 +94,11 @@ class Transformer:
                 raise InputError(problem, source=name, line=number, code="duplicate-grade")
             steps[grade] = becomes
         if not steps:
-            raise InputError(
-                "it maps no grade; write lines such as 3: 1.", source=name, code="empty-file"
-            )
+            raise InputError("it maps no grade; write lines such as 3: 1.", source=name, code="empty-file")
         return cls(tuple(steps.items()), name)
 
 
-def _default_transformer(
-    begin: str, end: str, *steps: tuple[float, float]
-) -> tuple[str, Transformer]:
+def _default_transformer(begin: str, end: str, *steps: tuple[float, float]) -> tuple[str, Transformer]:
     name = f"{begin}-to-{end}"
     return name, Transformer(steps, name, SCALES[end])
 
@@ -151,15 +143,12 @@ def find_transformer(transformer: str | Path | Transformer | None) -> Transforme
     if not path.is_file():
         names = ", ".join(TRANSFORMERS)
         raise UsageError(
-            f"{transformer} is neither a file nor one of the transformers {names}.",
-            code="unknown-choice",
+            f"{transformer} is neither a file nor one of the transformers {names}.", code="unknown-choice"
         )
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"cannot be read as text: {error}.", source=name, code="invalid-syntax"
-        ) from None
+        raise InputError(f"cannot be read as text: {error}.", source=name, code="invalid-syntax") from None
     return Transformer.parse(text, name)
 
 
@@ -179,12 +168,9 @@ def refuse_outside(ratings: Ratings, scale: Scale) -> None:
         examples = ", ".join(f"{value:g}" for value in values)
         problem = (
             f"grade {grade[row]:g} by {ratings.table['rater'][row]} is not on the scale from "
-            f"{scale.lowest:g} to {scale.highest:g} ({count_noun(len(rows), 'such rating')}: "
-            f"{examples}); fix them, or map them with a transformer."
+            f"{scale.lowest:g} to {scale.highest:g} ({count_noun(len(rows), 'such rating')}: {examples}); "
+            f"fix them, or map them with a transformer."
         )
         raise InputError(
-            problem,
-            source=ratings.place.file(row),
-            line=ratings.place.line(row),
-            code="grade-outside-scale",
+            problem, source=ratings.place.file(row), line=ratings.place.line(row), code="grade-outside-scale"
         )

@@ -32,14 +32,12 @@ def trec_lines(pairs: pl.DataFrame, grades: pl.Series | str, advice: str) -> str
     if is_wrong.any():
         row = int(is_wrong.arg_max() or 0)
         raise UsageError(
-            f"{make_printable(query_ids[row])!r}, {make_printable(doc_ids[row])!r}: TREC's form "
-            f"has no ids with blanks; {advice}.",
+            f"{make_printable(query_ids[row])!r}, {make_printable(doc_ids[row])!r}: TREC's form has no ids "
+            f"with blanks; {advice}.",
             code="invalid-id",
         )
     grade_column = pl.lit(grades)
-    return "".join(
-        pairs.select(pl.format("{} 0 {} {}\n", "query_id", "doc_id", grade_column))[:, 0]
-    )
+    return "".join(pairs.select(pl.format("{} 0 {} {}\n", "query_id", "doc_id", grade_column))[:, 0])
 
 
 def _not_one_word(ids: pl.Series) -> Sequence[str]:

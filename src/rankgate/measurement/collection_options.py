@@ -72,17 +72,15 @@ def of_collection(
                     if any(run_options.values()):
                         _refuse_overwritten(run_options, options.get("output"))
                         run_arguments = {name: options[name] for name in runs}
-                        options |= _runs_with_options(
-                            collection, run_arguments, run_options, source
-                        )
+                        options |= _runs_with_options(collection, run_arguments, run_options, source)
                     return function(*args, collection=collection, **options)
                 except InputError as error:
                     raise _join_guess_errors(error, collection, files) from None
 
         command = in_project(cls=SectionOption, section=COLLECTION)(with_collection)
-        command = from_formats(
-            "judgments qrels", " ".join(("runs", *runs, *further)), flag=from_flag
-        )(command)
+        command = from_formats("judgments qrels", " ".join(("runs", *runs, *further)), flag=from_flag)(
+            command
+        )
         for option in reversed((*_COLLECTION_OPTIONS, *_RUN_OPTIONS)):
             command = option(command)
         return command
@@ -102,9 +100,7 @@ def _judgments_of(project: Project, qrels: object) -> Any:
     return project_tables(project, "judgments", qrels)
 
 
-def _join_guess_errors(
-    error: InputError, collection: Collection, runs: Sequence[Any]
-) -> InputError:
+def _join_guess_errors(error: InputError, collection: Collection, runs: Sequence[Any]) -> InputError:
     """Join errors about unknown columns of several tables into one line for all files."""
     from rankgate.data.column_guess import GuessError, merge_errors
 
@@ -134,8 +130,7 @@ def _collection(qrels: Any, stated: dict[str, Any], project: Project | None) -> 
     predicted, saw = stated.pop("predicted"), stated.pop("predicted_saw")
     if predicted is None and saw is not None:
         raise UsageError(
-            "--predicted-saw names the queries that the model of --predicted saw; add "
-            "--predicted, or leave "
+            "--predicted-saw names the queries that the model of --predicted saw; add --predicted, or leave "
             "it out.",
             code="missing-input",
         )
@@ -168,8 +163,7 @@ def _runs_with_options(
     systems = [run.name for runs in runs_by_argument.values() for run in runs]
     locate = _table_finder(project)
     earlier = {
-        name: locate("run", paths[-1])
-        for name, paths in _by_system("--earlier", stated, systems).items()
+        name: locate("run", paths[-1]) for name, paths in _by_system("--earlier", stated, systems).items()
     }
     repeats = {
         name: [locate("run", path) for path in paths]
@@ -215,9 +209,7 @@ def _split_system(text: str) -> tuple[str, str]:
     return (name, path) if equals and not Path(text).exists() else ("", text)
 
 
-def _by_system(
-    flag: str, stated: dict[str, tuple[str, ...]], systems: Sequence[str]
-) -> dict[str, list[str]]:
+def _by_system(flag: str, stated: dict[str, tuple[str, ...]], systems: Sequence[str]) -> dict[str, list[str]]:
     """The paths of an option by system; paths without a name are for every system, under ``""``.
 
     Raises:
@@ -228,15 +220,13 @@ def _by_system(
         name, path = _split_system(text)
         if name and name not in systems:
             raise UsageError(
-                f"{flag} {text}: no system is called {name!r}; the systems are "
-                f"{', '.join(systems)}.",
+                f"{flag} {text}: no system is called {name!r}; the systems are {', '.join(systems)}.",
                 code="unknown-choice",
             )
         paths.setdefault(name, []).append(path)
     if flag == "--earlier" and len(paths.get("", ())) > 1:
         raise UsageError(
-            f"{flag} {paths[''][1]}: name the system, as in NAME={paths[''][1]}.",
-            code="invalid-syntax",
+            f"{flag} {paths[''][1]}: name the system, as in NAME={paths[''][1]}.", code="invalid-syntax"
         )
     return paths
 
@@ -287,9 +277,7 @@ def _options(kind: type, help_of: Mapping[str, str]) -> Iterator[Decorator]:
             yield _option(field_.name, help_of[field_.name], is_flag=field_.default is False)
 
 
-def _option(
-    name: str, help_: str, *, is_flag: bool = False, section: str = COLLECTION
-) -> Decorator:
+def _option(name: str, help_: str, *, is_flag: bool = False, section: str = COLLECTION) -> Decorator:
     """The option for one field; a value that is not a column or a pair is the path of a file."""
     is_multiple = name in _REPEATED_OPTIONS
     metavar = _METAVARS.get(name)
@@ -310,9 +298,7 @@ def _option(
 
 
 _ITEM_NAMES = tuple(
-    field_.name
-    for field_ in dataclasses.fields(Items)
-    if field_.name not in {"table", *_NOT_OPTIONS}
+    field_.name for field_ in dataclasses.fields(Items) if field_.name not in {"table", *_NOT_OPTIONS}
 )
 _HELP_OF_ITEMS = parse_docstring_section(Items.__doc__ or "", "Attributes")
 _HELP_OF_MODEL = parse_docstring_section(Predicted.__doc__ or "", "Attributes")

@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 _SHARED = {
     shared.name: shared
     for shared in (
-        Parameter(
-            "metrics", "texts", "A metric such as nDCG@10, AP(rel=2) or P.5,10", repeatable=True
-        ),
+        Parameter("metrics", "texts", "A metric such as nDCG@10, AP(rel=2) or P.5,10", repeatable=True),
         Parameter("metric", "text", "The metric, such as nDCG@10.", required=True),
         Parameter("convention", "text", "Compute metrics as this tool does, such as trec9", "trec"),
     )
@@ -50,9 +48,7 @@ def verb_parameter(verb: Command, name: str, *, reads_files: bool = True) -> Par
     return replace(shared, default=declared.default, required=declared.required)
 
 
-def metrics_option(
-    help_text: str, default: tuple[str, ...] = (), *, shown: bool = False
-) -> Decorator:
+def metrics_option(help_text: str, default: tuple[str, ...] = (), *, shown: bool = False) -> Decorator:
     """``-m``, which may be given several times, with the command's own help."""
     return click.option(
         "-m",
@@ -68,8 +64,7 @@ def metrics_option(
 
 
 metrics = metrics_option(
-    f"{_SHARED['metrics'].help}; may be given several times. "
-    f"Without it: {', '.join(DEFAULT_METRICS)}.",
+    f"{_SHARED['metrics'].help}; may be given several times. Without it: {', '.join(DEFAULT_METRICS)}.",
     DEFAULT_METRICS,
 )
 metric = option(_SHARED["metric"], "-m", metavar="METRIC")
@@ -92,9 +87,7 @@ def metrics_from(function: Command) -> Command:
         if metrics_from is not None:
             from rankgate.core.declare.registries import using
             from rankgate.measurement.metrics.custom import from_file
-            from rankgate.measurement.metrics.metric_name_parser import (
-                check_new_names as refuse_taken_names,
-            )
+            from rankgate.measurement.metrics.metric_name_parser import check_new_names as refuse_taken_names
 
             metrics = from_file(metrics_from)
             refuse_taken_names(metrics)
@@ -105,8 +98,8 @@ def metrics_from(function: Command) -> Command:
         "--metrics-from",
         metavar="FILE.py",
         type=click.Path(),
-        help="Load metrics that FILE.py declares with @rankgate.metric. This runs the "
-        "file: name only one that you trust.",
+        help="Load metrics that FILE.py declares with @rankgate.metric. This runs the file: name only one "
+        "that you trust.",
     )
     return file_option(with_metrics)
 
@@ -115,9 +108,7 @@ def convention(function: Command) -> Command:
     """``--convention`` and ``--override``; the command gets the resulting convention."""
 
     @functools.wraps(function)
-    def with_convention(
-        *args: Any, convention: str, overrides: tuple[str, ...], **options: Any
-    ) -> object:
+    def with_convention(*args: Any, convention: str, overrides: tuple[str, ...], **options: Any) -> object:
         used_convention = chosen_convention(convention, overrides)
         return function(*args, convention=used_convention, **options)
 

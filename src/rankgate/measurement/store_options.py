@@ -28,17 +28,15 @@ def store(function: Command) -> Command:
         "--store",
         "store",
         metavar="URL",
-        help="The store: sqlite:///judging.db, postgresql://USER@HOST/DATABASE, or the path of a "
-        f"SQLite file. Without it the environment variable {VARIABLE} names it.",
+        help="The store: sqlite:///judging.db, postgresql://USER@HOST/DATABASE, or the path of a SQLite "
+        f"file. Without it the environment variable {VARIABLE} names it.",
     )
     return option(refuse_secret(function))
 
 
 def project(*, required: bool = True) -> Decorator:
     """``--project`` for commands that use a store."""
-    return click.option(
-        "--project", required=required, metavar="NAME", help="The project in the store."
-    )
+    return click.option("--project", required=required, metavar="NAME", help="The project in the store.")
 
 
 def instead_of_files(**kinds: str) -> Decorator:
@@ -80,9 +78,9 @@ def in_project(**attributes: Any) -> Decorator:
         "--store",
         "store",
         metavar="URL",
-        help="The store of --project: sqlite:///judging.db, or a server such as "
-        "https://judging.example.org with the token in RANKGATE_TOKEN; without it the "
-        f"environment variable {VARIABLE} names it.",
+        help="The store of --project: sqlite:///judging.db, or a server such as https://judging.example.org "
+        "with the token in RANKGATE_TOKEN; without it the environment variable "
+        f"{VARIABLE} names it.",
         **attributes,
     )
     inside = click.option(
@@ -95,9 +93,7 @@ def in_project(**attributes: Any) -> Decorator:
 
 
 @contextmanager
-def project_of(
-    store: str | None, project: str | None
-) -> Iterator[StoredProject | RemoteProject | None]:
+def project_of(store: str | None, project: str | None) -> Iterator[StoredProject | RemoteProject | None]:
     """The project that options name; None if they name no project.
 
     Raises:
@@ -186,8 +182,8 @@ def refuse_secret(function: Command) -> Command:
         user, separator, _ = location.partition("@")
         if source is ParameterSource.COMMANDLINE and separator and ":" in user:
             raise UsageError(
-                "--store holds a password, which others on this machine can see; put it into "
-                f"PGPASSWORD or ~/.pgpass, or the address into {VARIABLE}.",
+                "--store holds a password, which others on this machine can see; put it into PGPASSWORD or "
+                f"~/.pgpass, or the address into {VARIABLE}.",
                 code="secret-in-argument",
             )
         return function(*args, store=store, **options)

@@ -110,8 +110,8 @@ class Database:
 
 # in SQL, of numbers that are far below 2⁶⁴ in all; the function takes all numbers
 _EXACT_SUM = (
-    "CREATE TEMP MACRO exact_sum(fraction) AS "
-    f"CAST(sum(CAST(fraction * {SUM_UNIT:.0f} AS DECIMAL(38, 0))) AS DOUBLE) / {SUM_UNIT:.0f}"
+    "CREATE TEMP MACRO exact_sum(fraction) AS CAST(sum(CAST(fraction * "
+    f"{SUM_UNIT:.0f} AS DECIMAL(38, 0))) AS DOUBLE) / {SUM_UNIT:.0f}"
 )
 
 _DAMAGED = re.compile(r"(?i)magic bytes|too small|corrupt|invalid|parquet|snappy|zstd|gzip")

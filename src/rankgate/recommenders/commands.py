@@ -40,13 +40,9 @@ if TYPE_CHECKING:
     definitions={"Ways": [(name, split_way.title) for name, split_way in SPLIT_METHODS.items()]},
 )
 @click.argument("log", type=click.Path(), metavar="LOG")
-@value_options(
-    "plan", SplitPlan, "way WAY", "share", "last", "cut TIME", "windows", "validation", "seed"
-)
+@value_options("plan", SplitPlan, "way WAY", "share", "last", "cut TIME", "windows", "validation", "seed")
 @verb_options(split, "candidates", "negatives", choices={"candidates": CANDIDATES})
-@value_options(
-    "rule", Truth, "weights KIND=X --weight", "threshold", "least KIND=X", "repeats", "grades"
-)
+@value_options("rule", Truth, "weights KIND=X --weight", "threshold", "least KIND=X", "repeats", "grades")
 @verb_options(split, "columns OURS=THEIRS --column")
 @shared_options.from_option
 @verb_options(split, "time_unit", "equal_rows", choices={"time_unit": UNITS})
@@ -101,11 +97,7 @@ def split_command(
 @of_collection("runs")
 @backend_options
 def scorecard_command(
-    collection: Collection,
-    runs: tuple[str, ...],
-    form: str,
-    output: str | None,
-    **options_of_scorecard: Any,
+    collection: Collection, runs: tuple[str, ...], form: str, output: str | None, **options_of_scorecard: Any
 ) -> None:
     """Compare recommenders: accuracy, coverage, novelty, diversity and fairness.
 
@@ -134,8 +126,7 @@ def scorecard_command(
     default=DEFAULT,
     metavar="METRIC",
     type=RATING_METRIC,
-    help=f"One of {', '.join(RATING_METRICS)}; may be given several times. Without it: "
-    f"{', '.join(DEFAULT)}.",
+    help=f"One of {', '.join(RATING_METRICS)}; may be given several times. Without it: {', '.join(DEFAULT)}.",
 )
 @shared_options.form(*FORMS)
 @shared_options.output

@@ -11,14 +11,7 @@ import polars as pl
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
-from rankgate.core.present.document_model import (
-    Document,
-    Grid,
-    PlainRows,
-    Table,
-    Warnings,
-    make_printable,
-)
+from rankgate.core.present.document_model import Document, Grid, PlainRows, Table, Warnings, make_printable
 from rankgate.core.present.document_model import make_document as made
 from rankgate.core.present.number_formats import count_noun, format_column
 from rankgate.core.present.result_frames import make_frame
@@ -65,9 +58,8 @@ class RatingAccuracy(Result):
             return ()
         verb, ending = ("has", "is") if self.unpredicted == 1 else ("have", "are")
         text = (
-            f"{self.unpredicted:,} of {count_noun(self.pairs + self.unpredicted, 'rated pair')} "
-            f"{verb} no prediction and {ending} left out; a system that predicts less can look "
-            "better"
+            f"{self.unpredicted:,} of {count_noun(self.pairs + self.unpredicted, 'rated pair')} {verb} no "
+            f"prediction and {ending} left out; a system that predicts less can look better"
         )
         return (Notice("pairs-without-prediction", text, self.run),)
 
@@ -80,11 +72,7 @@ class RatingAccuracy(Result):
         return make_frame(rows, {"metric": pl.String, "value": pl.Float64})
 
 
-def rating_accuracy(
-    qrels: QrelsLike,
-    run: RunLike,
-    metrics: Sequence[str] = DEFAULT,
-) -> RatingAccuracy:
+def rating_accuracy(qrels: QrelsLike, run: RunLike, metrics: Sequence[str] = DEFAULT) -> RatingAccuracy:
     """Compare predicted ratings with those that users gave, pair by pair.
 
     RMSE, MAE, R2, ExplainedVariance, LogLoss and CalibrationError are of all pairs at once; NDPM,
@@ -128,9 +116,7 @@ def rating_accuracy(
 def _rating_metric(name: str) -> RatingMetric:
     if name not in RATING_METRICS:
         names = ", ".join(RATING_METRICS)
-        raise UsageError(
-            f"unknown metric '{name}' of ratings; there are {names}.", code="unknown-metric"
-        )
+        raise UsageError(f"unknown metric '{name}' of ratings; there are {names}.", code="unknown-metric")
     return RATING_METRICS[name]
 
 
@@ -160,16 +146,13 @@ def rating_accuracy_document(result: RatingAccuracy) -> Document:
     arrows = ["↑" if RATING_METRICS[name].higher_is_better else "↓" for name in result.values]
     grid = Grid.of(
         {
-            "metric": [
-                f"{name} {arrow}" for name, arrow in zip(result.values, arrows, strict=True)
-            ],
+            "metric": [f"{name} {arrow}" for name, arrow in zip(result.values, arrows, strict=True)],
             "value": format_column(result.values.values()),
         }
     )
     basis = (
         f"{count_noun(result.pairs, 'rated pair')} of {count_noun(result.users, 'user')} of "
-        f"{make_printable(result.qrels)}, "
-        f"predicted by {make_printable(result.run)}"
+        f"{make_printable(result.qrels)}, predicted by {make_printable(result.run)}"
     )
     rows = PlainRows(("metric", "value"), list(result.values.items()))
     warnings = Warnings.from_notices(result.notices)

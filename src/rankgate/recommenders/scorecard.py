@@ -191,9 +191,7 @@ def scorecard(
     (('same', 'own'),)
     """
     if not 0 < level < 1 or resamples < 1:
-        raise UsageError(
-            "level must be between 0 and 1, and resamples 1 or more.", code="out-of-range"
-        )
+        raise UsageError("level must be between 0 and 1, and resamples 1 or more.", code="out-of-range")
     rules, collection = chosen_convention(convention), Collection.of(collection)
     if any_on_spark(collection.judgments, runs):
         card: Scorecard = run_on_spark(
@@ -262,9 +260,7 @@ def _parse_metrics(metrics: Sequence[str | Metric], how: Convention) -> dict[str
     """Each metric by its label; metrics of lists come in addition to those of accuracy."""
     metrics_by_label: dict[str, Metric] = {}
     for metric in metrics or (*ACCURACY, *LISTS):
-        metrics_by_label |= dict(
-            find_ranking_metrics([metric], how, (*FACET_METRICS, *LIST_METRICS))
-        )
+        metrics_by_label |= dict(find_ranking_metrics([metric], how, (*FACET_METRICS, *LIST_METRICS)))
     return metrics_by_label
 
 

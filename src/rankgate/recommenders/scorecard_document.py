@@ -74,17 +74,9 @@ def card_grid(
         if part_value is not None and metric != last:
             rows.append((metric_label, *[""] * len(system_rows)))
         last = metric
-        label = (
-            metric_label if part_value is None else f"· {part_value} ({system_rows[0]['size']:,})"
-        )
+        label = metric_label if part_value is None else f"· {part_value} ({system_rows[0]['size']:,})"
         rows.append(
-            (
-                label,
-                *(
-                    f"{_number(row['value'])} {_significance_mark(row, result)}"
-                    for row in system_rows
-                ),
-            )
+            (label, *(f"{_number(row['value'])} {_significance_mark(row, result)}" for row in system_rows))
         )
         if any(row["low"] is not None for row in system_rows):
             rows.append(("", *(ends(row["low"], row["high"]) for row in system_rows)))
@@ -112,9 +104,7 @@ def flat_grid(result: Scorecard, *, by: str | None = None) -> Grid:
     )
 
 
-def _rows(
-    result: Scorecard, slice_name: str | None
-) -> Iterator[tuple[str, str | None, list[_Row]]]:
+def _rows(result: Scorecard, slice_name: str | None) -> Iterator[tuple[str, str | None, list[_Row]]]:
     """Each metric (for a slice, with each part) and the values of all systems."""
     parts: list[str | None] = [None]
     if slice_name is None:
@@ -127,20 +117,10 @@ def _rows(
     else:
         figures = result.slices.filter(pl.col("slice") == slice_name)
         parts = figures["part"].unique(maintain_order=True).to_list()
-    cells = {
-        (row["metric"], row["part"], row["system"]): row for row in figures.iter_rows(named=True)
-    }
+    cells = {(row["metric"], row["part"], row["system"]): row for row in figures.iter_rows(named=True)}
     for metric, part_value in product(result.metrics, parts):
-        if (
-            metric,
-            part_value,
-            result.systems[0],
-        ) in cells:  # metrics of lists have no parts of pairs
-            yield (
-                metric,
-                part_value,
-                [cells[metric, part_value, system] for system in result.systems],
-            )
+        if (metric, part_value, result.systems[0]) in cells:  # metrics of lists have no parts of pairs
+            yield (metric, part_value, [cells[metric, part_value, system] for system in result.systems])
 
 
 def gap_grid(result: Scorecard, by: str, *, flat: bool = False) -> Grid:
@@ -153,9 +133,7 @@ def gap_grid(result: Scorecard, by: str, *, flat: bool = False) -> Grid:
     """
     figures = result.gaps.filter(pl.col("slice") == by)
     higher = dict(result.figures.select("metric", "higher_is_better").iter_rows())
-    cells = {
-        (row["metric"], row["part"], row["system"]): row for row in figures.iter_rows(named=True)
-    }
+    cells = {(row["metric"], row["part"], row["system"]): row for row in figures.iter_rows(named=True)}
     rows: list[tuple[str, ...]] = []
     for metric in figures["metric"].unique(maintain_order=True):
         metric_label = _metric_label(metric, higher=higher[metric])
@@ -180,9 +158,7 @@ def gap_grid(result: Scorecard, by: str, *, flat: bool = False) -> Grid:
 def part_table(result: Scorecard) -> tuple[list[str], Iterable[tuple[Any, ...]]]:
     """The columns and rows of one long table: all values for all users, then for each part."""
     differences = result.differences.rename({"low": "delta_low", "high": "delta_high"})
-    joined = result.figures.join(
-        differences, on=["system", "metric"], how="left", maintain_order="left"
-    )
+    joined = result.figures.join(differences, on=["system", "metric"], how="left", maintain_order="left")
     table = pl.concat([joined, result.slices], how="diagonal_relaxed")
     return table.columns, table.iter_rows()
 
@@ -210,12 +186,12 @@ def _digits(low: float, high: float) -> int:
 
 
 _SLICE_NOTES = {
-    "activity": "users without an item in training are new, those with at most the median number "
-    "of the others light, the rest heavy",
-    "history": "repeat: pairs of user and item that training has, new: all others; judgments and "
-    "lists of these pairs only, lists closed up before they are cut",
-    "popularity": "the head is the most popular fifth of the catalogue; accuracy by the "
-    "relevant items there, lists as if they showed only these",
+    "activity": "users without an item in training are new, those with at most the median number of the "
+    "others light, the rest heavy",
+    "history": "repeat: pairs of user and item that training has, new: all others; judgments and lists of "
+    "these pairs only, lists closed up before they are cut",
+    "popularity": "the head is the most popular fifth of the catalogue; accuracy by the relevant items "
+    "there, lists as if they showed only these",
 }
 _ITEM_SLICE_NOTE = "accuracy by the relevant items among these, lists as if they showed only these"
 
@@ -232,23 +208,17 @@ def scorecard_document(result: Scorecard) -> Document:
     first, *further_notes = card_notes(result)
     sections.append(Section("notes", "What to know", (Points(tuple(further_notes)),)))
     columns, rows = part_table(result)
-    return Document(
-        "Scorecard", "", (first,), tuple(sections), PlainRows(tuple(columns), list(rows))
-    )
+    return Document("Scorecard", "", (first,), tuple(sections), PlainRows(tuple(columns), list(rows)))
 
 
 def _card(result: Scorecard, slice_name: str = "") -> Table:
     """One system with intervals in brackets; several systems with ranges, if the space is small."""
     wide_grid = card_grid(result, by=slice_name) if slice_name else card_grid(result)
     narrow_grid = (
-        card_grid(result, range_text, by=slice_name)
-        if slice_name
-        else card_grid(result, range_text)
+        card_grid(result, range_text, by=slice_name) if slice_name else card_grid(result, range_text)
     )
     plain = (wide_grid,) if len(result.systems) == 1 else (wide_grid, narrow_grid)
-    return Table(
-        "", flat_grid(result, by=slice_name) if slice_name else flat_grid(result), plain=plain
-    )
+    return Table("", flat_grid(result, by=slice_name) if slice_name else flat_grid(result), plain=plain)
 
 
 def slice_names(result: Scorecard) -> list[str]:
@@ -260,15 +230,13 @@ def card_notes(result: Scorecard) -> list[str]:
     """The notes below the scorecard, one line each."""
     first = (
         f"{count_noun(result.users, 'user')} of {make_printable(result.qrels)}, "
-        f"{count_noun(result.catalogue, 'item')}, convention {result.convention['name']}; "
-        f"{result.level:.0%} intervals over users"
+        f"{count_noun(result.catalogue, 'item')}, convention {result.convention['name']}; {result.level:.0%} "
+        f"intervals over users"
     )
     lines = [first]
     names = slice_names(result)
     if len(result.systems) > 1:
-        slice_note = (
-            "; in slices for all differences of a slice (Benjamini-Hochberg)" if names else ""
-        )
+        slice_note = "; in slices for all differences of a slice (Benjamini-Hochberg)" if names else ""
         lines.append(
             f"{BETTER} better, {WORSE} worse than {make_printable(result.systems[0])}: p < "
             f"{1 - result.level:.2g}, corrected for "
@@ -276,18 +244,16 @@ def card_notes(result: Scorecard) -> list[str]:
         )
     if len(result.gaps):
         lines.append(
-            f"gaps: {BETTER} the users are served better than all others by that system, {WORSE} "
-            "worse (Benjamini-Hochberg over a slice)"
+            f"gaps: {BETTER} the users are served better than all others by that system, {WORSE} worse "
+            "(Benjamini-Hochberg over a slice)"
         )
     kind_of_slice = dict(result.slices.select("slice", "of").unique().iter_rows())
     for name in names:
-        explanation = _SLICE_NOTES.get(name) or (
-            _ITEM_SLICE_NOTE if kind_of_slice[name] == "items" else ""
-        )
+        explanation = _SLICE_NOTES.get(name) or (_ITEM_SLICE_NOTE if kind_of_slice[name] == "items" else "")
         lines += [f"{make_printable(name)}: {explanation}"] if explanation else []
     lines += [
-        f"{make_printable(system)} is dominated: {make_printable(dominator)} is as good by every "
-        "metric here, and better by some"
+        f"{make_printable(system)} is dominated: {make_printable(dominator)} is as good by every metric "
+        "here, and better by some"
         for system, dominator in result.dominated
     ]
     if len(result.systems) > 1 and not result.dominated:
@@ -303,10 +269,7 @@ def scorecard_report_document(result: Scorecard, _: ReportOptions) -> Document:
     """The outline of a scorecard below a headline, with charts below its table."""
     document_ = scorecard_document(result)
     card, *other_sections = document_.sections
-    charts = (
-        Chart(f"{_CHARTS}:scorecard", result),
-        Chart(f"{_CHARTS}:pareto", result),
-    )
+    charts = (Chart(f"{_CHARTS}:scorecard", result), Chart(f"{_CHARTS}:pareto", result))
     first = replace(card, blocks=(*card.blocks, *charts))
     lead = (sentence(result), *document_.lead)
     return replace(document_, lead=lead, sections=(first, *other_sections))
@@ -331,9 +294,7 @@ def sentence(result: Scorecard) -> str:
 
 def _differences(result: Scorecard, system: str) -> list[str]:
     table = result.differences
-    significant = table.filter(
-        (pl.col("system") == system) & (pl.col("p_value") < 1 - result.level)
-    )
+    significant = table.filter((pl.col("system") == system) & (pl.col("p_value") < 1 - result.level))
     clauses = []
     for word, better in (("better", True), ("worse", False)):
         names = significant.filter(pl.col("better") == better)["metric"].to_list()

@@ -26,9 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.core.arrays import Floats
-    from rankgate.measurement.metrics.lists.list_input import (
-        Listed,
-    )
+    from rankgate.measurement.metrics.lists.list_input import Listed
     from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.recommenders.scorecard_slices import Segment
 
@@ -76,12 +74,7 @@ class Card:
 
 
 def compute_figures(
-    cards: Sequence[Card],
-    metrics: Mapping[str, Metric],
-    *,
-    level: float,
-    resamples: int,
-    seed: int,
+    cards: Sequence[Card], metrics: Mapping[str, Metric], *, level: float, resamples: int, seed: int
 ) -> tuple[pl.DataFrame, pl.DataFrame, int]:
     """The figures of every system and their differences from the first system.
 
@@ -93,9 +86,7 @@ def compute_figures(
         number of resamples.
     """
     _, of_lists = split_list_metrics(metrics)
-    metrics_of_all_lists = {
-        label: metric for label, metric in of_lists.items() if metric.merge != "mean"
-    }
+    metrics_of_all_lists = {label: metric for label, metric in of_lists.items() if metric.merge != "mean"}
     lists = [card.listed for card in cards]
     resampled, resample_count = resample_users(lists, metrics_of_all_lists, resamples, seed)
     rows: list[tuple[object, ...]] = []
@@ -136,18 +127,12 @@ def _clip_interval(metric: Metric, value: float, ends: tuple[float, ...]) -> tup
     return (min(low, value), max(high, value)) if low <= high else (low, high)
 
 
-def find_dominated(
-    cards: Sequence[Card], metrics: Mapping[str, Metric]
-) -> tuple[tuple[str, str], ...]:
+def find_dominated(cards: Sequence[Card], metrics: Mapping[str, Metric]) -> tuple[tuple[str, str], ...]:
     """Dominated systems, each with a system as good everywhere and better somewhere."""
     means = {card.name: [card.means[label] for label in metrics] for card in cards}
-    dominator_of_system = dominators(
-        means, [metric.higher_is_better for metric in metrics.values()]
-    )
+    dominator_of_system = dominators(means, [metric.higher_is_better for metric in metrics.values()])
     return tuple(
-        (name, dominator)
-        for name, dominator in dominator_of_system.items()
-        if dominator is not None
+        (name, dominator) for name, dominator in dominator_of_system.items() if dominator is not None
     )
 
 
@@ -176,15 +161,13 @@ def _correct_differences(rows: list[tuple[object, ...]]) -> pl.DataFrame:
     p = np.full(len(raw), np.nan)
     if is_known.any():
         p[is_known] = correct(raw[is_known], "holm")
-    corrected_rows = [
-        (*row[:6], float(p_value), row[6]) for row, p_value in zip(rows, p, strict=True)
-    ]
+    corrected_rows = [(*row[:6], float(p_value), row[6]) for row, p_value in zip(rows, p, strict=True)]
     return make_frame(corrected_rows, DIFFERENCES)
 
 
 SLICES = Columns(
-    "One row per part of the users or items, system and metric; a difference is "
-    "with the first system, in the same part.",
+    "One row per part of the users or items, system and metric; a difference is with the first system, in "
+    "the same part.",
     Column("slice", pl.String, "the name of the slice"),
     Column("of", pl.String, "the divided units: users or items"),
     Column("part", pl.String, "the part"),
@@ -198,8 +181,7 @@ SLICES = Columns(
     Column("better", pl.Boolean, "true if the system is better than the first"),
 )
 GAPS = Columns(
-    "One row per part of the users, system and metric: the mean of these users "
-    "less that of all others.",
+    "One row per part of the users, system and metric: the mean of these users less that of all others.",
     Column("slice", pl.String, "the name of the slice"),
     Column("part", pl.String, "the part"),
     SYSTEM,
@@ -256,14 +238,10 @@ class SliceFigures:
                 for label, values in card.values.items():
                     is_known = ~np.isnan(values)
                     result = mean_difference(
-                        values[is_known & segment.mask],
-                        values[is_known & ~segment.mask],
-                        self.level,
+                        values[is_known & segment.mask], values[is_known & ~segment.mask], self.level
                     )
                     better = (result[0] > 0) == self.metrics[label].higher_is_better
-                    rows.append(
-                        (segment.slice, segment.value, card.name, label, *result, None, better)
-                    )
+                    rows.append((segment.slice, segment.value, card.name, label, *result, None, better))
         gap_rows = pl.DataFrame(rows, schema=GAPS, orient="row").fill_nan(None)
         slices = gap_rows.partition_by("slice", maintain_order=True)
         return pl.concat([pl.DataFrame(schema=GAPS), *map(correct_p_values, slices)])
@@ -277,9 +255,7 @@ class SliceFigures:
             )
             delta_columns = differences.rename({"low": "delta_low", "high": "delta_high"})
             frames.append(
-                part_figures.join(
-                    delta_columns, on=["system", "metric"], how="left", maintain_order="left"
-                )
+                part_figures.join(delta_columns, on=["system", "metric"], how="left", maintain_order="left")
             )
         part_columns = {
             "slice": segment.slice,
@@ -305,9 +281,7 @@ class SliceFigures:
         for card in self.cards:
             item_lists = card.listed.rows(rows)
             values = {label: column[rows] for label, column in card.values.items()}
-            cards.append(
-                Card(card.name, values, _means(values, self.metrics, item_lists), item_lists)
-            )
+            cards.append(Card(card.name, values, _means(values, self.metrics, item_lists), item_lists))
         yield cards, dict(self.metrics)
 
     def _other_figures(self, segment: Segment) -> Iterator[tuple[list[Card], dict[str, Metric]]]:
@@ -333,9 +307,7 @@ def _means(
     item_lists: Any,  # noqa: ANN401
 ) -> dict[str, float]:
     """The number of each metric; NaN for a metric with another aggregation."""
-    _, lists = split_list_metrics(
-        {label: metric for label, metric in metrics.items() if label not in values}
-    )
+    _, lists = split_list_metrics({label: metric for label, metric in metrics.items() if label not in values})
     numbers = dict(measure_lists(lists, item_lists).numbers)
     for label, user_values in values.items():
         known_values = user_values[~np.isnan(user_values)]

@@ -75,10 +75,7 @@ def slice_segments(
         return _activity(catalogue)
     if name == HISTORY:
         assert repeated is not None
-        history_parts = (
-            Segment(name, "pairs", REPEAT, repeated),
-            Segment(name, "pairs", NEW, ~repeated),
-        )
+        history_parts = (Segment(name, "pairs", REPEAT, repeated), Segment(name, "pairs", NEW, ~repeated))
         return [segment for segment in history_parts if segment.mask.any()]
     if name == POPULARITY:
         assert catalogue.seen is not None
@@ -87,12 +84,8 @@ def slice_segments(
     table, column = column_of(name, tables)
     kind = table.of
     ids = catalogue.queries if kind == "users" else catalogue.items
-    values_by_id = pl.DataFrame(
-        {"id": table.ids, "word": table.description(column).cast(pl.String)}
-    )
-    values = pl.DataFrame({"id": ids}).join(
-        values_by_id, on="id", how="left", maintain_order="left"
-    )["word"]
+    values_by_id = pl.DataFrame({"id": table.ids, "word": table.description(column).cast(pl.String)})
+    values = pl.DataFrame({"id": ids}).join(values_by_id, on="id", how="left", maintain_order="left")["word"]
     return list(_value_segments(name, kind, values))
 
 
@@ -144,18 +137,14 @@ def column_of(name: str, tables: Tables) -> tuple[DescribedTable, str]:
         return having[0], name
     if having:
         raise UsageError(
-            f"users and items both have '{name}'; write users.{name} or items.{name}.",
-            code="ambiguous-input",
+            f"users and items both have '{name}'; write users.{name} or items.{name}.", code="ambiguous-input"
         )
     slice_names = [ACTIVITY, POPULARITY, HISTORY]
     slice_names += [
-        f"{table.of}.{column_name}"
-        for table in given_tables
-        for column_name in table.columns.columns
+        f"{table.of}.{column_name}" for table in given_tables for column_name in table.columns.columns
     ]
     raise UsageError(
-        f"no slice is called '{name}'; there are {', '.join(slice_names)}.",
-        code="unknown-slice",
+        f"no slice is called '{name}'; there are {', '.join(slice_names)}.", code="unknown-slice"
     )
 
 
@@ -171,14 +160,12 @@ def split_values(name: str, rows: pl.DataFrame) -> tuple[pl.DataFrame, list[str]
     """
     word_column = pl.col("word")
     single_values = rows.with_columns(word_column.cast(pl.String).str.split("|")).explode("word")
-    single_values = single_values.with_columns(word_column.str.strip_chars()).filter(
-        word_column != ""
-    )
+    single_values = single_values.with_columns(word_column.str.strip_chars()).filter(word_column != "")
     values = single_values["word"].unique().sort().to_list()
     if len(values) > MAX_VALUES:
         raise UsageError(
-            f"'{name}' has {count_noun(len(values), 'value')}, and a slice at most {MAX_VALUES}; "
-            "put them in groups.",
+            f"'{name}' has {count_noun(len(values), 'value')}, and a slice at most {MAX_VALUES}; put them in "
+            "groups.",
             code="out-of-range",
         )
     return single_values, values

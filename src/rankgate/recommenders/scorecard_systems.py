@@ -90,11 +90,7 @@ class ScorecardSystems:
 
     @classmethod
     def read(
-        cls,
-        collection: Collection,
-        runs: RunsLike,
-        how: Convention,
-        metrics: Mapping[str, Metric],
+        cls, collection: Collection, runs: RunsLike, how: Convention, metrics: Mapping[str, Metric]
     ) -> ScorecardSystems:
         """Read all inputs.
 
@@ -122,10 +118,7 @@ class ScorecardSystems:
             index,
             topics,
             tuple(ranked),
-            tuple(
-                builder.listed(catalogue, index, run, top)
-                for run, top in zip(systems, tops, strict=True)
-            ),
+            tuple(builder.listed(catalogue, index, run, top) for run, top in zip(systems, tops, strict=True)),
             catalogue,
             builder,
             tuple(_users_without_judgments(run, index) for run in ranked),
@@ -154,10 +147,7 @@ class ScorecardSystems:
         """The same metrics under labels that mention sampled candidates."""
         return {self._marked(label): metric for label, metric in metrics.items()}
 
-    def cards(
-        self,
-        metrics: Mapping[str, Metric],
-    ) -> list[Card]:
+    def cards(self, metrics: Mapping[str, Metric]) -> list[Card]:
         """The values of every system."""
         cards = []
         for run, item_lists in zip(self.runs, self.lists, strict=True):
@@ -169,9 +159,7 @@ class ScorecardSystems:
     def repeated(self) -> NDArray[np.bool_] | None:
         """True for judgments of pairs in training; None without training data."""
         train, table = self.builder.train, self.judgments.table
-        return (
-            None if train is None else train.items_of_users.has(table["query_id"], table["doc_id"])
-        )
+        return None if train is None else train.items_of_users.has(table["query_id"], table["doc_id"])
 
     def accuracy_of_part(self, segment: Segment, metrics: Mapping[str, Metric]) -> list[Card]:
         """The accuracy of every system in a part of the items or pairs.
@@ -185,9 +173,7 @@ class ScorecardSystems:
             users = table["query_id"].unique()
             served = pl.DataFrame({"query_id": users, "state": ["zero"] * len(users)})
             runs = tuple(self._of_history(run, segment.value, served) for run in runs)
-            part_judgments = (
-                None if table.is_empty() else replace(self.judgments, table=table, unjudged=())
-            )
+            part_judgments = None if table.is_empty() else replace(self.judgments, table=table, unjudged=())
         else:
             ids = self.catalogue.items.filter(pl.Series(segment.mask))
             part_judgments = relevant_judgments(self.judgments, ids)
@@ -202,8 +188,7 @@ class ScorecardSystems:
         """A run with only the pairs in training, or not in training; lists may become empty."""
         assert self.builder.train is not None
         return replace(
-            restrict_run(run, self.builder.train.items_of_users, inside=value == REPEAT),
-            queries=served,
+            restrict_run(run, self.builder.train.items_of_users, inside=value == REPEAT), queries=served
         )
 
     def values_of(self, label: str, metric: Metric) -> list[Floats]:
@@ -214,20 +199,14 @@ class ScorecardSystems:
         return f"{label} {self.mark}" if self.mark else label
 
     def _card(
-        self,
-        run: Run,
-        item_lists: Listed,
-        metrics: Mapping[str, Metric],
-        index: JudgmentIndex | None,
+        self, run: Run, item_lists: Listed, metrics: Mapping[str, Metric], index: JudgmentIndex | None
     ) -> Card:
         """The values of one system, under marked labels."""
         accuracy, lists = split_list_metrics(metrics)
         measured = measure_lists(lists, item_lists)
         mean_and_values = self._accuracy(run, accuracy, index)
         means = measured.numbers | {label: mean for label, (mean, _) in mean_and_values.items()}
-        values = measured.values | {
-            label: user_values for label, (_, user_values) in mean_and_values.items()
-        }
+        values = measured.values | {label: user_values for label, (_, user_values) in mean_and_values.items()}
         return Card(
             run.name,
             {self._marked(label): values[label] for label in metrics if label in values},
@@ -249,9 +228,7 @@ class ScorecardSystems:
         rows = find_positions(scores.query_ids, self.catalogue.queries)
         for label, (_, values) in mean_and_values.items():
             values[rows] = scores.values[label]
-        return {
-            label: (scores.means[label], values) for label, (_, values) in mean_and_values.items()
-        }
+        return {label: (scores.means[label], values) for label, (_, values) in mean_and_values.items()}
 
 
 def _users_without_judgments(run: Run, index: JudgmentIndex) -> pl.Series:
@@ -279,9 +256,7 @@ def correct_cards(
         impossible, the reason.
     """
     sample = re.fullmatch(r"sampled\((\d+)\)", systems.mark)
-    correctable = {
-        label: metric for label, metric in metrics.items() if _is_correctable(label, metric)
-    }
+    correctable = {label: metric for label, metric in metrics.items() if _is_correctable(label, metric)}
     if sample is None or not correctable:
         return list(cards), {}, ""
     negatives, item_count = int(sample[1]), len(systems.catalogue.items)
@@ -292,8 +267,8 @@ def correct_cards(
                 list(cards),
                 {},
                 (
-                    "sampled metrics are not corrected: that needs one relevant item for each user "
-                    "that every run ranks among all sampled items."
+                    "sampled metrics are not corrected: that needs one relevant item for each user that "
+                    "every run ranks among all sampled items."
                 ),
             )
         has_rank = ~np.isnan(ranks)
@@ -306,11 +281,7 @@ def correct_cards(
             name = _label(label, negatives)
             values[name], means[name] = user_values, float(np.nanmean(user_values))
         corrected.append(replace(card, values=values, means=means))
-    return (
-        corrected,
-        {_label(label, negatives): metric for label, metric in correctable.items()},
-        "",
-    )
+    return (corrected, {_label(label, negatives): metric for label, metric in correctable.items()}, "")
 
 
 def _label(label: str, negatives: int) -> str:
@@ -348,17 +319,13 @@ def warnings_of(systems: ScorecardSystems, metrics: Mapping[str, Metric]) -> tup
         warnings.append(f"{zero_grades_notice(systems.zeros, systems.convention.name)}.")
     warnings += _of_judgments(systems)
     warnings += _of_items(systems, metrics)
-    for run, item_lists, unjudged in zip(
-        systems.runs, systems.lists, systems.unjudged, strict=True
-    ):
+    for run, item_lists, unjudged in zip(systems.runs, systems.lists, systems.unjudged, strict=True):
         if len(unjudged):
             warnings.append(
                 f"{run.name}: {count_noun(len(unjudged), 'user is', 'users are')} "
                 f"{_unjudged_sentence(systems)}"
             )
-        warnings += [
-            f"{run.name}: {warning}" for warning in list_warnings(systems.catalogue, item_lists)
-        ]
+        warnings += [f"{run.name}: {warning}" for warning in list_warnings(systems.catalogue, item_lists)]
         if not systems.index.judges(run.pieces):
             text = "no item of its lists is judged for its user; check that both use the same ids"
             warnings.append(f"{run.name}: {text}.")
@@ -371,15 +338,15 @@ def _of_judgments(systems: ScorecardSystems) -> Iterator[str]:
     without = int((relevant.lengths[systems.judged] == 0).sum())
     if without:
         yield (
-            f"{count_noun(without, 'user is', 'users are')} without a relevant item: accuracy "
-            "counts them as the convention defines, metrics of lists like any other user."
+            f"{count_noun(without, 'user is', 'users are')} without a relevant item: accuracy counts them as "
+            "the convention defines, metrics of lists like any other user."
         )
     repeated_count = 0 if history is None else count_shared(relevant, history)
     if repeated_count:
         yield (
-            f"{count_noun(repeated_count, 'relevant item is', 'relevant items are')} in their "
-            "user's training too: the split leaks and rewards systems that repeat training; "
-            "split the log again (rankgate split)."
+            f"{count_noun(repeated_count, 'relevant item is', 'relevant items are')} in their user's "
+            "training too: the split leaks and rewards systems that repeat training; split the log again "
+            "(rankgate split)."
         )
 
 
@@ -397,10 +364,7 @@ def _of_items(systems: ScorecardSystems, metrics: Mapping[str, Metric]) -> Itera
 
 
 def catalogue_warnings(
-    item_ids: pl.Series,
-    facts: JsonObject,
-    table: DescribedTable | None,
-    metrics: Mapping[str, Metric],
+    item_ids: pl.Series, facts: JsonObject, table: DescribedTable | None, metrics: Mapping[str, Metric]
 ) -> Iterator[str]:
     """Unusual facts about the items, in one sentence each.
 
@@ -416,15 +380,12 @@ def catalogue_warnings(
         yield from (f"{notice}." for notice in catalogue_notice(facts))
     long = [label for label, metric in lists.items() if (metric.cutoff or 0) > size]
     if long:
-        yield (
-            f"{', '.join(long)}: lists cannot be so long: there are only "
-            f"{count_noun(size, 'item')}."
-        )
+        yield (f"{', '.join(long)}: lists cannot be so long: there are only {count_noun(size, 'item')}.")
     missing_count = 0 if table is None else size - int(item_ids.is_in(table.ids.implode()).sum())
     if missing_count:
         yield (
-            f"{count_noun(missing_count, 'item is', 'items are')} not in the table of items: "
-            "without category and group, with features of 0."
+            f"{count_noun(missing_count, 'item is', 'items are')} not in the table of items: without "
+            "category and group, with features of 0."
         )
 
 

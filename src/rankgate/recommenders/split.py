@@ -128,9 +128,7 @@ class LeakCount:
         training, test_rows = pl.concat(tables), test.table
         self.learned = pl.concat([self.learned, training["doc_id"].unique()]).unique()
         self.tested = pl.concat([self.tested, test_rows["doc_id"].unique()]).unique()
-        repeated_pairs = (
-            test_rows.select(_PAIR).unique().join(training.select(_PAIR), on=_PAIR, how="semi")
-        )
+        repeated_pairs = test_rows.select(_PAIR).unique().join(training.select(_PAIR), on=_PAIR, how="semi")
         new_counts = {
             "users_only_test": _count_users_only_in(test_rows, training),
             "users_only_train": _count_users_only_in(training, test_rows),
@@ -138,9 +136,7 @@ class LeakCount:
             "same_time": _same_time(training, test_rows) if test.timed else 0,
             "ahead": self._ahead(training, test_rows) if self.clock else 0,
         }
-        self.counted = {
-            name: self.counted.get(name, 0) + count for name, count in new_counts.items()
-        }
+        self.counted = {name: self.counted.get(name, 0) + count for name, count in new_counts.items()}
 
     def leaks(self) -> Leaks:
         """The counts up to now."""
@@ -270,9 +266,7 @@ class Split(Result):
     candidates: str
     folds: tuple[Fold, ...]
     warnings: tuple[str, ...] = ()
-    maker: RemoteParts | None = field(
-        default=None, compare=False, repr=False, metadata={"stored": False}
-    )
+    maker: RemoteParts | None = field(default=None, compare=False, repr=False, metadata={"stored": False})
 
     def __getstate__(self) -> dict[str, Any]:
         """The state without parts on Spark, which another process cannot use."""
@@ -360,11 +354,7 @@ class FoldCount:
 
     def add(self, fold_parts: FoldParts, candidate_sample: Sample | None) -> None:
         """Count the parts of some users, each of whom appears in only one call."""
-        logs = {
-            "train": fold_parts.train,
-            "validation": fold_parts.validation,
-            "test": fold_parts.test,
-        }
+        logs = {"train": fold_parts.train, "validation": fold_parts.validation, "test": fold_parts.test}
         for name, log in logs.items():
             if log is not None:
                 self._parts.setdefault(name, PartCount()).add(log.table)
@@ -377,9 +367,7 @@ class FoldCount:
 
     def figures(self) -> Fold:
         """The counts up to now."""
-        result = tuple(
-            count.readable_figures(name, self._unit) for name, count in self._parts.items()
-        )
+        result = tuple(count.readable_figures(name, self._unit) for name, count in self._parts.items())
         return Fold(result, self._leaks.leaks(), self._judged, self._relevant, self._short)
 
 
@@ -389,8 +377,8 @@ def warnings_of(plan: SplitPlan, candidates: str, folds: Sequence[Fold]) -> tupl
     ahead = sum(fold.leaks.ahead for fold in folds)
     if ahead:
         warnings.append(
-            f"{_AHEAD_WARNING} ({ahead:,}): systems learn from the future "
-            "(Meng et al. 2020; Ji et al. 2023); the way global avoids that."
+            f"{_AHEAD_WARNING} ({ahead:,}): systems learn from the future (Meng et al. 2020; Ji et al. "
+            "2023); the way global avoids that."
         )
     if candidates == "sampled":
         warnings.append(WARNING)
@@ -399,7 +387,7 @@ def warnings_of(plan: SplitPlan, candidates: str, folds: Sequence[Fold]) -> tupl
     unknown_items = sum(fold.leaks.items_only_test for fold in folds)
     if unknown_items and not plan.way.startswith("cold"):
         warnings.append(
-            f"{count_noun(unknown_items, 'item is', 'items are')} in the test only: a system that "
-            "learns ids cannot find new items."
+            f"{count_noun(unknown_items, 'item is', 'items are')} in the test only: a system that learns ids "
+            "cannot find new items."
         )
     return tuple(warnings)

@@ -8,15 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rankgate.core.present.document_model import (
-    Document,
-    Entries,
-    Entry,
-    Grid,
-    PlainRows,
-    Table,
-    Warnings,
-)
+from rankgate.core.present.document_model import Document, Entries, Entry, Grid, PlainRows, Table, Warnings
 from rankgate.core.present.document_model import make_document as made
 from rankgate.core.present.number_formats import count_noun
 
@@ -57,16 +49,11 @@ def part_grid(result: Split) -> Grid:
 
 def _title(result: Split) -> str:
     plan = result.plan
-    amounts = {
-        "leave-last": f"{plan.last} of each user",
-        "windows": count_noun(plan.windows, "fold"),
-    }
+    amounts = {"leave-last": f"{plan.last} of each user", "windows": count_noun(plan.windows, "fold")}
     share = amounts.get(
         plan.way, "" if plan.way == "leave-one-out" or plan.cut is not None else f"{plan.share:.0%}"
     )
-    seed = (
-        f", seed {plan.seed}" if plan.way in _RANDOM_WAYS or "sampled" in result.candidates else ""
-    )
+    seed = f", seed {plan.seed}" if plan.way in _RANDOM_WAYS or "sampled" in result.candidates else ""
     return f"{result.log} split by {plan.way}{', ' if share else ''}{share}{seed}"
 
 
@@ -86,9 +73,7 @@ def _truth(result: Split) -> str:
     floors = ", ".join(f"{kind} {lowest:g}" for kind, lowest in rule.least.items())
     kinds_note += f"; values of kinds at least {floors}" if floors else ""
     relevance_rule = (
-        "any value"
-        if rule.tells_zero and not rule.threshold
-        else f"value {rule.threshold:g} or more"
+        "any value" if rule.tells_zero and not rule.threshold else f"value {rule.threshold:g} or more"
     )
     return (
         f"{count:,} of the test, {relevant:,} relevant: {relevance_rule}"
@@ -111,11 +96,7 @@ def _shared(result: Split) -> str:
         (sum(fold_leaks.users_only_test for fold_leaks in leaks), "user", "only in the test"),
         (sum(fold_leaks.items_only_test for fold_leaks in leaks), "item", "only in the test"),
         (sum(fold_leaks.users_only_train for fold_leaks in leaks), "user", "only in training"),
-        (
-            sum(fold_leaks.pairs_again for fold_leaks in leaks),
-            "pair",
-            "of the test in training too",
-        ),
+        (sum(fold_leaks.pairs_again for fold_leaks in leaks), "pair", "of the test in training too"),
         (
             sum(fold_leaks.ahead for fold_leaks in leaks),
             "row",

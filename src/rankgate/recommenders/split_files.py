@@ -91,9 +91,7 @@ def write_split(result: Split, folder: str | Path, format_name: str = "csv") -> 
         UsageError: the format is unknown, or the folder cannot be created.
     """
     top = folder_for(folder, format_name)
-    return write_tables(
-        result, [FoldTables.from_fold(fold) for fold in result.folds], top, format_name
-    )
+    return write_tables(result, [FoldTables.from_fold(fold) for fold in result.folds], top, format_name)
 
 
 def folder_for(folder: str | Path, format_name: str) -> Path:
@@ -104,15 +102,12 @@ def folder_for(folder: str | Path, format_name: str) -> Path:
     """
     if format_name not in SUFFIXES:
         raise UsageError(
-            f"parts are written as {' or '.join(SUFFIXES)}, not as '{format_name}'.",
-            code="unknown-format",
+            f"parts are written as {' or '.join(SUFFIXES)}, not as '{format_name}'.", code="unknown-format"
         )
     return _make_folder(Path(folder))
 
 
-def write_tables(
-    result: Split, folds: list[FoldTables], top: Path, format_name: str
-) -> tuple[str, ...]:
+def write_tables(result: Split, folds: list[FoldTables], top: Path, format_name: str) -> tuple[str, ...]:
     """Write the tables of every fold, and the figures; return the names of the files."""
     names = []
     for number, tables in enumerate(folds, 1):
@@ -151,9 +146,7 @@ def _make_folder(folder: Path) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(
-            f"{folder}: cannot be made: {error.strerror}.", code="cannot-write"
-        ) from None
+        raise UsageError(f"{folder}: cannot be made: {error.strerror}.", code="cannot-write") from None
     return folder
 
 
@@ -314,11 +307,7 @@ class _GrowingFold:
     """
 
     def __init__(
-        self,
-        fold_masks: FoldMasks,
-        result: SortedLog,
-        settings: _SplitSettings,
-        folder: Path | None,
+        self, fold_masks: FoldMasks, result: SortedLog, settings: _SplitSettings, folder: Path | None
     ) -> None:
         self.count = FoldCount(settings.plan, result.unit)
         self.lacking = {"test"} if fold_masks.validation is None else {"test", "validation"}
@@ -347,11 +336,7 @@ class _GrowingFold:
                 random=self._random,
             )
         self.count.add(fold_parts, candidate_sample)
-        logs = {
-            "train": fold_parts.train,
-            "validation": fold_parts.validation,
-            "test": fold_parts.test,
-        }
+        logs = {"train": fold_parts.train, "validation": fold_parts.validation, "test": fold_parts.test}
         for name, part_log in logs.items():
             if part_log is not None:
                 self._keep("logs", name, part_log.table)

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from rankgate.data.logs.interactions import Interactions
     from rankgate.data.logs.log_judgments import Truth
     from rankgate.data.logs.splits import Masks as Outer
-    from rankgate.data.logs.splits import (
-        SplitPlan,
-    )
+    from rankgate.data.logs.splits import SplitPlan
     from rankgate.data.qrels import Qrels
 
 _PAIR = ["query_id", "doc_id"]
@@ -100,9 +98,7 @@ def plan_of_validation(plan: SplitPlan) -> SplitPlan:
     return replace(plan, validation=False, cut=None, share=share, seed=plan.seed + 1)
 
 
-def split_parts(
-    log: Interactions, fold_masks: FoldMasks, rule: Truth, *, unseen: bool
-) -> FoldParts:
+def split_parts(log: Interactions, fold_masks: FoldMasks, rule: Truth, *, unseen: bool) -> FoldParts:
     """The parts of a log, or of some whole users of the log.
 
     Args:
@@ -111,14 +107,9 @@ def split_parts(
         rule: the rule by which interactions become judgments.
         unseen: True to leave earlier items of a user out of the ground truth.
     """
-    train, test = (
-        log.filter_rows(pl.Series(fold_masks.train)),
-        log.filter_rows(pl.Series(fold_masks.test)),
-    )
+    train, test = (log.filter_rows(pl.Series(fold_masks.train)), log.filter_rows(pl.Series(fold_masks.test)))
     if fold_masks.validation is None:
-        return FoldParts(
-            train, None, test, None, _part_judgments(test, train, rule, "test", unseen=unseen)
-        )
+        return FoldParts(train, None, test, None, _part_judgments(test, train, rule, "test", unseen=unseen))
     validation = log.filter_rows(pl.Series(fold_masks.validation))
     known_log = log.filter_rows(pl.Series(fold_masks.train | fold_masks.validation))
     return FoldParts(
@@ -140,17 +131,14 @@ def refuse_unknown_kinds(rule: Truth, kinds: Collection[str]) -> None:
         if kind not in kinds:
             present_kinds = ", ".join(sorted(kinds)[:10])
             raise UsageError(
-                f"no interaction is of the kind '{kind}'; there are {present_kinds}.",
-                code="unknown-choice",
+                f"no interaction is of the kind '{kind}'; there are {present_kinds}.", code="unknown-choice"
             )
 
 
 def no_judgments_error(rule: Truth, label: str) -> InputError:
     """The error for a split without any judgment to predict."""
     if rule.weights:
-        return InputError(
-            "no interaction is of a kind that counts.", source=label, code="no-interactions"
-        )
+        return InputError("no interaction is of a kind that counts.", source=label, code="no-interactions")
     problem = "every pair of the test is in training too; choose candidates all, or another way."
     return InputError(problem, source=label, code="no-interactions")
 

@@ -85,8 +85,7 @@ def split(
     refuse_unknown_kinds(rule, rows.table["kind"].unique().to_list())
     unseen = candidates != "all"
     folds = tuple(
-        _fold(rows, fold, plan, rule, unseen=unseen, negatives=number)
-        for fold in fold_masks_of(rows, plan)
+        _fold(rows, fold, plan, rule, unseen=unseen, negatives=number) for fold in fold_masks_of(rows, plan)
     )
     mark = candidates_label(candidates, number)
     result = warnings_of(plan, candidates, folds)
@@ -100,9 +99,7 @@ def negative_count(candidates: str, negatives: int) -> int | None:
         UsageError: the set of candidates is unknown, or has too few items.
     """
     if candidates not in CANDIDATES:
-        raise UsageError(
-            f"candidates='{candidates}'; choose {', '.join(CANDIDATES)}.", code="unknown-choice"
-        )
+        raise UsageError(f"candidates='{candidates}'; choose {', '.join(CANDIDATES)}.", code="unknown-choice")
     if negatives < 1:
         raise UsageError("at least one negative must be drawn for each user.", code="out-of-range")
     return negatives if candidates == "sampled" else None

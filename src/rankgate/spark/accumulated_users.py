@@ -93,9 +93,7 @@ class UserAccumulation:
                 unknown += self._unknown(table, runs)
         names = encode_rows(pl.concat(unknown).unique().sort().to_frame()) if unknown else b""
         results = [
-            GroupResults(
-                [accumulator.state() for accumulator in run_accumulators], sizes, names, topical
-            )
+            GroupResults([accumulator.state() for accumulator in run_accumulators], sizes, names, topical)
             for run_accumulators in accumulators
         ]
         yield {"run": [*range(len(self.runs))], "totals": [result.to_text() for result in results]}
@@ -110,9 +108,7 @@ class UserAccumulation:
         """Add a cell to the accumulators; False if the catalogue lacks some of its items."""
         index = self._index(table)
         try:
-            for label, run, run_accumulators in zip(
-                self.labels[1:], runs, accumulators, strict=True
-            ):
+            for label, run, run_accumulators in zip(self.labels[1:], runs, accumulators, strict=True):
                 with _checked_run(run, label) as ranked:
                     run_accumulators[0].update(index, ranked)
         except InputError as error:

@@ -76,8 +76,8 @@ def _file(table: Any) -> SparkTable:  # noqa: ANN401 - a path, FORMAT:PATH, seve
     """
     if isinstance(table, Run | Qrels):
         raise UsageError(
-            f"{table.name}: on Spark judgments and runs are files, without a project, and without "
-            "earlier runs, repeats or noise of a run; leave these options out.",
+            f"{table.name}: on Spark judgments and runs are files, without a project, and without earlier "
+            "runs, repeats or noise of a run; leave these options out.",
             code="unused-option",
         )
     form, path = registry.split_prefix(table) if isinstance(table, str | Path) else (None, table)

@@ -247,12 +247,7 @@ class SliceTables:
 
     @classmethod
     def read(
-        cls,
-        names: Sequence[str],
-        users: TableLike | None,
-        items: DescribedTable | None,
-        *,
-        trained: bool,
+        cls, names: Sequence[str], users: TableLike | None, items: DescribedTable | None, *, trained: bool
     ) -> SliceTables:
         """Read the table of users, if there are slices.
 
@@ -261,10 +256,7 @@ class SliceTables:
             UsageError: an unknown slice, or a slice that needs training when none is given.
         """
         read = Tables(
-            items,
-            None if users is None or not names else read_described_table(users, "users"),
-            None,
-            "",
+            items, None if users is None or not names else read_described_table(users, "users"), None, ""
         )
         for name in names:
             if name not in {ACTIVITY, POPULARITY, HISTORY}:

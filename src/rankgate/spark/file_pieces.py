@@ -86,9 +86,7 @@ class FilePiece:
         scan = scan_file(source, checked=True)  # checked when the piece was cut
         names = scan.collect_schema().names()
         known_columns = {
-            our_name: their_name
-            for our_name, their_name in table.known.items()
-            if their_name in names
+            our_name: their_name for our_name, their_name in table.known.items() if their_name in names
         }
         return shape_table(rename_columns(scan, known_columns), table.number, self.path)
 

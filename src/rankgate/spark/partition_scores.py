@@ -80,16 +80,12 @@ class Scoring:
                 if self.values:
                     yield _values(scores, i)
                 if not i or not self.pairs:
-                    groups = slice_masks(
-                        scores.query_ids, self.tags, self.slices, tagged=not self.pairs
-                    )
+                    groups = slice_masks(scores.query_ids, self.tags, self.slices, tagged=not self.pairs)
                 first = scores if first is None else first
                 if self.slices and not self.pairs:
                     totals[i] += RunTotals.of_slices(scores, groups)
                 if self.pairs and first is not None:
-                    pair_totals[i] += PairTotals.from_scores(
-                        first, scores, groups, self.band, drop=self.drop
-                    )
+                    pair_totals[i] += PairTotals.from_scores(first, scores, groups, self.band, drop=self.drop)
         texts = [sums.to_json() for sums in (*totals, *(pair_totals if self.pairs else ()))]
         runs = [*range(len(self.runs))]
         yield {"run": runs * (2 if self.pairs else 1), "totals": texts}
@@ -110,22 +106,14 @@ class Scoring:
         check_rows(rows, "score", location)
         run = Run(self.runs[i], lambda: iter((rows,)), place=location, ordered=self.ordered[i])
         if index is None:
-            unjudged_rows = (
-                run.whole(self.plan.conventions[0].duplicates).frame if len(rows) else rows
-            )
+            unjudged_rows = run.whole(self.plan.conventions[0].duplicates).frame if len(rows) else rows
             counts = {**RunTotals().counts, "unknown_queries": unjudged_rows["query_id"].n_unique()}
             return None, RunTotals(counts)
         source = RunSource(run, index)
         empty_measurement = Measurement(self.plan)
-        total = (
-            measure(self.plan, source)
-            if len(rows)
-            else add_empty_queries(empty_measurement, source)
-        )
+        total = measure(self.plan, source) if len(rows) else add_empty_queries(empty_measurement, source)
         scores = total.score(0, source, strict=False, exact=True)
-        return scores, RunTotals.from_scores(
-            scores, self.plan.jobs[0], _missing_query(scores, index, rows)
-        )
+        return scores, RunTotals.from_scores(scores, self.plan.jobs[0], _missing_query(scores, index, rows))
 
     def _judgments(self, cell: Cell) -> JudgmentIndex | None:
         label = self.labels[0]
@@ -134,9 +122,7 @@ class Scoring:
         if table.is_empty() and unjudged.is_empty():
             return None
         with locate_errors(table, label):
-            qrels = Qrels(
-                drop_empty(table), label, unjudged=tuple(unjudged), place=RowLocation(label)
-            )
+            qrels = Qrels(drop_empty(table), label, unjudged=tuple(unjudged), place=RowLocation(label))
         index = JudgmentIndex.from_judgments(qrels)
         return with_subtopics(index) if self.subtopics else index
 

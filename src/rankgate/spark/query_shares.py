@@ -106,9 +106,7 @@ class QueryRanges:
             ]
         )
 
-    def list_by_executors(
-        self, spark: SparkSession, cores: int
-    ) -> tuple[pl.DataFrame, pl.DataFrame] | None:
+    def list_by_executors(self, spark: SparkSession, cores: int) -> tuple[pl.DataFrame, pl.DataFrame] | None:
         """Do the work of `here` on executors, which send only row ranges; None also for bad files.
 
         Args:
@@ -118,9 +116,7 @@ class QueryRanges:
         count = len(self.pieces)
         numbers = spark.range(0, count, 1, min(count, 4 * cores))
         moved = map_partitions(
-            numbers,
-            RangeSearch(self, 4 * cores, probe_hashes()),
-            "key int, spans binary, totals string",
+            numbers, RangeSearch(self, 4 * cores, probe_hashes()), "key int, spans binary, totals string"
         )
         spans_by_key = moved.repartition(4 * cores, "key")
         rows = map_partitions(
@@ -129,8 +125,7 @@ class QueryRanges:
         if any(row.totals for row in rows):
             return None
         places, listed_queries = (
-            pl.concat([pl.read_ipc_stream(bytes(row[name])) for row in rows])
-            for name in _RESULT_NAMES
+            pl.concat([pl.read_ipc_stream(bytes(row[name])) for row in rows]) for name in _RESULT_NAMES
         )
         return self._worth(merge_places(places), listed_queries)
 
@@ -139,13 +134,9 @@ class QueryRanges:
         table, piece = self.pieces[number]
         ranges = query_ranges_of(piece, self.tables[table])
         piece_number = pl.lit(number, pl.Int32).alias("piece")
-        return ranges.with_columns(
-            piece_number, pl.lit(self.groups[number], pl.Int32).alias("group")
-        )
+        return ranges.with_columns(piece_number, pl.lit(self.groups[number], pl.Int32).alias("group"))
 
-    def shared(
-        self, piece_spans: Iterable[pl.DataFrame]
-    ) -> tuple[pl.DataFrame, pl.DataFrame] | None:
+    def shared(self, piece_spans: Iterable[pl.DataFrame]) -> tuple[pl.DataFrame, pl.DataFrame] | None:
         """Do the work of `here` for some whole queries."""
         spans_with_share = pl.concat(piece_spans).with_columns(
             pl.col("group").min().over("query").alias("share")
@@ -163,9 +154,7 @@ class QueryRanges:
         row_limit = _MAX_READ_RATIO * sum(piece.rows for _, piece in self.pieces)
         rows_read = (places["end"] - places["begin"]).sum()
         return (
-            None
-            if rows_read > row_limit or len(listed_queries) > _MAX_LISTED
-            else (places, listed_queries)
+            None if rows_read > row_limit or len(listed_queries) > _MAX_LISTED else (places, listed_queries)
         )
 
 
@@ -225,27 +214,18 @@ class ShareSearch:
 
     def process_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Columns]:
         """Find the row ranges and listed queries for the given queries."""
-        frames = [
-            pl.read_ipc_stream(value.as_py()) for batch in batches for value in batch["spans"]
-        ]
+        frames = [pl.read_ipc_stream(value.as_py()) for batch in batches for value in batch["spans"]]
         if frames:
             parts = self.spans.shared(frames)
             if parts is None:
                 yield {"totals": ["apart"]}
             else:
-                yield {
-                    name: [encode_rows(frame)]
-                    for name, frame in zip(_RESULT_NAMES, parts, strict=True)
-                }
+                yield {name: [encode_rows(frame)] for name, frame in zip(_RESULT_NAMES, parts, strict=True)}
 
 
 _ROWS = 5 << 18  # rows of a share over all tables, in large files
-_MAX_DRIVER_QUERIES = (
-    4_000_000  # with more queries, executors find their rows instead of the driver
-)
-_MAX_RANGES_PER_QUERY = (
-    1.5  # ranges of rows for each query of a piece, above which moving rows is cheaper
-)
+_MAX_DRIVER_QUERIES = 4_000_000  # with more queries, executors find their rows instead of the driver
+_MAX_RANGES_PER_QUERY = 1.5  # ranges of rows for each query of a piece, above which moving rows is cheaper
 
 
 @dataclass(frozen=True)
@@ -290,12 +270,8 @@ class QueryShare:
         listed_hashes = pl.Series(self.listed, dtype=pl.UInt64)
         if not self.excluded:
             return listed_hashes
-        own_frames = [
-            rows for share_part, rows in zip(self.parts, read, strict=True) if share_part.own
-        ]
-        all_hashes = pl.concat(
-            [frame.select(QUERY).to_series() for rows in own_frames for frame in rows]
-        )
+        own_frames = [rows for share_part, rows in zip(self.parts, read, strict=True) if share_part.own]
+        all_hashes = pl.concat([frame.select(QUERY).to_series() for rows in own_frames for frame in rows])
         own_hashes = all_hashes.unique()
         return own_hashes.filter(~own_hashes.is_in(listed_hashes.implode()))
 
@@ -326,9 +302,7 @@ class QueryShares:
             yield self._rows(self.every[number])
 
     def _rows(self, share: QueryShare) -> dict[int, pl.DataFrame]:
-        read = [
-            [*share_part.piece.frames(self.tables[share_part.table])] for share_part in share.parts
-        ]
+        read = [[*share_part.piece.frames(self.tables[share_part.table])] for share_part in share.parts]
         if not all(share_part.pure for share_part in share.parts):
             is_wanted = QUERY.is_in(share.query_hashes(read).implode())
             read = [
@@ -340,15 +314,10 @@ class QueryShares:
             tables.setdefault(share_part.table, []).extend(frames)
         for frames in tables.values():
             refuse_longest(frames)
-        return {
-            table: pl.concat(frames, how="diagonal", rechunk=False)
-            for table, frames in tables.items()
-        }
+        return {table: pl.concat(frames, how="diagonal", rechunk=False) for table, frames in tables.items()}
 
 
-def plan_shares(
-    spark: SparkSession, tables: Mapping[int, TableFiles], cores: int
-) -> QueryShares | None:
+def plan_shares(spark: SparkSession, tables: Mapping[int, TableFiles], cores: int) -> QueryShares | None:
     """Divide the queries of files into shares, if that is cheaper than moving their rows.
 
     Args:
@@ -377,18 +346,13 @@ def plan_shares(
     if places_and_queries is None:
         return None
     places, listed_queries = places_and_queries
-    queries_of_share = {
-        share: tuple(rows["query"]) for (share,), rows in listed_queries.group_by("share")
-    }
+    queries_of_share = {share: tuple(rows["query"]) for (share,), rows in listed_queries.group_by("share")}
     all_shares = []
     for (share,), rows in places.group_by("share", maintain_order=True):
         parts = tuple(
-            _rows_of_share(query_ranges.pieces[row["piece"]], row)
-            for row in rows.iter_rows(named=True)
+            _rows_of_share(query_ranges.pieces[row["piece"]], row) for row in rows.iter_rows(named=True)
         )
-        all_shares.append(
-            QueryShare(parts, queries_of_share.get(share, ()), share < query_ranges.later)
-        )
+        all_shares.append(QueryShare(parts, queries_of_share.get(share, ()), share < query_ranges.later))
     return QueryShares(tuple(all_shares), tables, probe_hashes())
 
 
@@ -399,13 +363,9 @@ def _plan_ranges(tables: Mapping[int, TableFiles], cores: int) -> QueryRanges:
     pieces: list[tuple[int, FilePiece]] = []
     groups: list[int] = []
     later = 0
-    for table, table_pieces in sorted(
-        tables.items(), key=lambda numbered_pieces: -numbered_pieces[1].rows
-    ):
+    for table, table_pieces in sorted(tables.items(), key=lambda numbered_pieces: -numbered_pieces[1].rows):
         row_limit = math.ceil(table_pieces.rows * share_fraction)
-        cut_pieces = [
-            piece for table_piece in table_pieces.every for piece in table_piece.cut(row_limit)
-        ]
+        cut_pieces = [piece for table_piece in table_pieces.every for piece in table_piece.cut(row_limit)]
         pieces += [(table, piece) for piece in cut_pieces]
         groups += _groups(cut_pieces, row_limit, groups[-1] + 1 if groups else 0)
         later = later or groups[-1] + 1
@@ -418,9 +378,7 @@ def _first_ranges(query_ranges: QueryRanges) -> dict[int, pl.DataFrame] | None:
     tables = [table for table, _ in query_ranges.pieces]
     for number in map(tables.index, dict.fromkeys(tables)):
         spans_of_piece[number] = query_ranges.ranges_of_piece(number)
-        if spans_of_piece[number]["stretches"].sum() > _MAX_RANGES_PER_QUERY * len(
-            spans_of_piece[number]
-        ):
+        if spans_of_piece[number]["stretches"].sum() > _MAX_RANGES_PER_QUERY * len(spans_of_piece[number]):
             return None
     return spans_of_piece
 

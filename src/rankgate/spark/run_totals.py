@@ -52,13 +52,9 @@ class Moments:
     second: ExactMean = field(default_factory=ExactMean)
 
     @classmethod
-    def from_numbers(
-        cls, values: NDArray[np.float64], weights: NDArray[np.float64] | None = None
-    ) -> Moments:
+    def from_numbers(cls, values: NDArray[np.float64], weights: NDArray[np.float64] | None = None) -> Moments:
         """The sums of the numbers ``(n,)``; weighted sums for weighted means."""
-        return cls(
-            ExactMean.from_values(values, weights), ExactMean.from_values(values * values, weights)
-        )
+        return cls(ExactMean.from_values(values, weights), ExactMean.from_values(values * values, weights))
 
     def __add__(self, addend: Moments) -> Moments:
         """The sums over the numbers of both."""
@@ -149,9 +145,7 @@ class RunTotals:
         return RunTotals(
             {name: self.counts[name] + addend.counts[name] for name in _COUNTED},
             merge_mappings(
-                self.means,
-                addend.means,
-                lambda first, second: (first[0] + second[0], first[1] + second[1]),
+                self.means, addend.means, lambda first, second: (first[0] + second[0], first[1] + second[1])
             ),
             merge_mappings(self.judged_at, addend.judged_at, add),
             min(firsts, default=""),
@@ -178,17 +172,11 @@ class RunTotals:
         return json.dumps(
             {
                 "counts": self.counts,
-                "means": {
-                    name: [moments.plain(), hits] for name, (moments, hits) in self.means.items()
-                },
-                "judged_at": {
-                    k: list(astuple(judged_share)) for k, judged_share in self.judged_at.items()
-                },
+                "means": {name: [moments.plain(), hits] for name, (moments, hits) in self.means.items()},
+                "judged_at": {k: list(astuple(judged_share)) for k, judged_share in self.judged_at.items()},
                 "missing": self.missing,
                 "groups": {name: sums.packed() for name, sums in self.groups.items()},
-                "slices": [
-                    [*slice_key, moments.plain()] for slice_key, moments in self.slices.items()
-                ],
+                "slices": [[*slice_key, moments.plain()] for slice_key, moments in self.slices.items()],
                 "cautions": self.cautions.to_dict(),
             }
         )
@@ -202,26 +190,17 @@ class RunTotals:
             for name, (moments, hits) in plain_totals["means"].items()
         }
         judged_at = {
-            int(k): ExactMean(*judged_share)
-            for k, judged_share in plain_totals["judged_at"].items()
+            int(k): ExactMean(*judged_share) for k, judged_share in plain_totals["judged_at"].items()
         }
         groups = {
-            name: GroupSums.from_packed(packed_sums)
-            for name, packed_sums in plain_totals["groups"].items()
+            name: GroupSums.from_packed(packed_sums) for name, packed_sums in plain_totals["groups"].items()
         }
         slices = {
-            (*slice_key,): Moments.from_plain(moments)
-            for *slice_key, moments in plain_totals["slices"]
+            (*slice_key,): Moments.from_plain(moments) for *slice_key, moments in plain_totals["slices"]
         }
         cautions = BatchCautions(**plain_totals["cautions"])
         return cls(
-            plain_totals["counts"],
-            means,
-            judged_at,
-            plain_totals["missing"],
-            groups,
-            slices,
-            cautions,
+            plain_totals["counts"], means, judged_at, plain_totals["missing"], groups, slices, cautions
         )
 
 
@@ -293,12 +272,7 @@ class PairSums:
     def plain(self) -> list[Any]:
         """The sums as plain values."""
         ends = [self.wins, self.losses, self.least, self.greatest]
-        return [
-            list(astuple(self.baseline)),
-            list(astuple(self.candidate)),
-            self.delta.plain(),
-            *ends,
-        ]
+        return [list(astuple(self.baseline)), list(astuple(self.candidate)), self.delta.plain(), *ends]
 
     @classmethod
     def from_plain(cls, values: list[Any]) -> PairSums:
@@ -322,13 +296,7 @@ class PairTotals:
 
     @classmethod
     def from_scores(
-        cls,
-        before: RunScores,
-        after: RunScores,
-        groups: Mapping[Slice, Floats],
-        band: float,
-        *,
-        drop: bool,
+        cls, before: RunScores, after: RunScores, groups: Mapping[Slice, Floats], band: float, *, drop: bool
     ) -> PairTotals:
         """The sums of the scores of two runs on some queries.
 
@@ -388,11 +356,7 @@ def sum_pair_totals(texts: Iterable[str]) -> PairTotals:
 
 
 def slice_masks(
-    query_ids: pl.Series,
-    tags: TagsLike | None,
-    slices: tuple[str, ...],
-    *,
-    tagged: bool = False,
+    query_ids: pl.Series, tags: TagsLike | None, slices: tuple[str, ...], *, tagged: bool = False
 ) -> dict[Slice, Any]:
     """For each slice, True for its queries; the slice ``ALL`` has all queries.
 
@@ -413,9 +377,7 @@ def slice_masks(
 
     table = read_tags(tags, query_ids.alias("query_id"), slices)
     joined = (
-        query_ids.alias("query_id")
-        .to_frame()
-        .join(table, on="query_id", how="left", maintain_order="left")
+        query_ids.alias("query_id").to_frame().join(table, on="query_id", how="left", maintain_order="left")
     )
     has_tags = query_ids.is_in(table["query_id"].implode()).to_numpy()
     is_included = has_tags if tagged else np.ones(len(query_ids), bool)
@@ -439,9 +401,7 @@ def _missing(scores: RunScores) -> NDArray[np.bool_]:
 
 
 def _count_lacking(scores: RunScores, is_lacking: NDArray[np.bool_]) -> Lacking:
-    return int(is_lacking.sum()), tuple(
-        scores.query_ids.filter(pl.Series(is_lacking)).sort()[:_SHOWN]
-    )
+    return int(is_lacking.sum()), tuple(scores.query_ids.filter(pl.Series(is_lacking)).sort()[:_SHOWN])
 
 
 def _add_lacking(first: Lacking, second: Lacking) -> Lacking:

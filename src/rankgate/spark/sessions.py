@@ -29,12 +29,7 @@ if TYPE_CHECKING:
 _FILE = re.compile(r"(?:file:|hdfs:|s3a?:|abfss?:|gs:)/+[^\s,;'\")]+")
 _FAILURES: tuple[tuple[tuple[str, ...], type[RankgateError], str, str], ...] = (
     (
-        (
-            "PATH_NOT_FOUND",
-            "TABLE_OR_VIEW_NOT_FOUND",
-            "REQUIRES_SINGLE_PART_NAMESPACE",
-            "PARSE_SYNTAX_ERROR",
-        ),
+        ("PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND", "REQUIRES_SINGLE_PART_NAMESPACE", "PARSE_SYNTAX_ERROR"),
         InputError,
         "no-such-file",
         "no such file or table.",
@@ -95,8 +90,8 @@ _FAILURES: tuple[tuple[tuple[str, ...], type[RankgateError], str, str], ...] = (
         UsageError,
         "executors-lack-rankgate",
         (
-            "executors have no rankgate; install 'rankgate[spark]' there, or send an environment "
-            "with --archives."
+            "executors have no rankgate; install 'rankgate[spark]' there, or send an environment with "
+            "--archives."
         ),
     ),
 )
@@ -283,9 +278,7 @@ def check_java() -> None:
     fix = f"install Java {MIN_JAVA} or newer, or set JAVA_HOME to it."
     if program is None or not Path(program).exists():
         location = f" at JAVA_HOME, {home}" if home else ""
-        raise UsageError(
-            f"Spark needs Java, which was not found{location}; {fix}", code="java-missing"
-        )
+        raise UsageError(f"Spark needs Java, which was not found{location}; {fix}", code="java-missing")
     try:
         process = subprocess.run([program, "-version"], capture_output=True, text=True, check=False)
     except OSError as error:

@@ -97,13 +97,7 @@ _SEED = 0x5EED
 QUERY = pl.col("query_id").hash(_SEED)
 """The hash of a query, which places it in a cell."""
 
-_PROBES = (
-    "",
-    "7",
-    "query 12",
-    "a longer name of a query",
-    "one of more than sixty-four bytes " * 3,
-)
+_PROBES = ("", "7", "query 12", "a longer name of a query", "one of more than sixty-four bytes " * 3)
 _ROWS = 1 << 20  # the smallest number of rows to pack in one step
 _MOST_ROWS = 1 << 23
 _ROWS_OF_VALUE = 1000  # rows of a packed value in large input: its header takes 500 bytes
@@ -133,9 +127,7 @@ class Cells:
             partitions: the partitions of the shuffle.
             count: the number of cells; rounded up to the same number for each partition.
         """
-        return cls(
-            -(-count // partitions) * partitions, _partition_keys(spark, partitions), probe_hashes()
-        )
+        return cls(-(-count // partitions) * partitions, _partition_keys(spark, partitions), probe_hashes())
 
     def packed(self, frames: Iterable[pl.DataFrame], part: int) -> Iterator[Columns]:
         """Rows with a ``query_id``, packed into the columns of `PACKED`.
@@ -150,9 +142,7 @@ class Cells:
             cell = (QUERY % self.count).cast(pl.Int32).alias("cell")
             cells, values = [], []
             for (number,), rows in (
-                frame.with_columns(cell)
-                .partition_by("cell", as_dict=True, include_key=False)
-                .items()
+                frame.with_columns(cell).partition_by("cell", as_dict=True, include_key=False).items()
             ):
                 cells.append(number)
                 values.append(encode_rows(rows))
@@ -275,8 +265,8 @@ def refuse_other_hash(probe: tuple[int, ...]) -> None:
     """
     if probe_hashes() != probe:
         problem = (
-            f"executors have Polars {pl.__version__}, which hashes differently from the "
-            "driver's version; install the same version everywhere."
+            f"executors have Polars {pl.__version__}, which hashes differently from the driver's version; "
+            "install the same version everywhere."
         )
         raise UsageError(problem, code="versions-differ")
 
@@ -293,12 +283,8 @@ def _partition_keys(spark: SparkSession, partitions: int) -> tuple[int, ...]:
     key_of_partition: dict[int, int] = {}
     begin = 0
     while len(key_of_partition) < partitions:
-        numbers = spark.range(begin, begin + 16 * partitions).select(
-            F.col("id").cast("int").alias("k")
-        )
-        placed_numbers = numbers.select(
-            "k", F.pmod(F.hash("k"), F.lit(partitions)).alias("p")
-        ).collect()
+        numbers = spark.range(begin, begin + 16 * partitions).select(F.col("id").cast("int").alias("k"))
+        placed_numbers = numbers.select("k", F.pmod(F.hash("k"), F.lit(partitions)).alias("p")).collect()
         key_of_partition |= {row.p: row.k for row in placed_numbers}
         begin += 16 * partitions
     return tuple(key_of_partition[partition] for partition in range(partitions))

@@ -51,9 +51,7 @@ _TESTED = ("level", "correction", "band", "power", "unequal")
 """The fields of a test that Student's t from sums takes."""
 
 _SUMS = Supply(
-    frozenset({"group_sums", "intervals"}),
-    LEFT_OUT,
-    "leave it out, or compare files on one machine",
+    frozenset({"group_sums", "intervals"}), LEFT_OUT, "leave it out, or compare files on one machine"
 )
 _USED = COLLECTION_FIELDS | LIST_FIELDS
 """The fields of a collection: selection of documents concerns drawn grades only."""
@@ -101,14 +99,10 @@ def compare(
         slices=tuple(slices),
     )
     _, texts_by_run = run_task(work.read_queries(), scoring, work.tables, keep=False)
-    totals = [
-        sum_totals(t for t in texts if not t.startswith('{"pairs"')) for texts in texts_by_run
-    ]
+    totals = [sum_totals(t for t in texts if not t.startswith('{"pairs"')) for texts in texts_by_run]
     for run, run_totals in zip(work.runs, totals, strict=True):
         refuse_by_convention(work.qrels.label, run.label, run_totals, work.plan.conventions[0])
-    pairs = [
-        sum_pair_totals(t for t in texts if t.startswith('{"pairs"')) for texts in texts_by_run[1:]
-    ]
+    pairs = [sum_pair_totals(t for t in texts if t.startswith('{"pairs"')) for texts in texts_by_run[1:]]
     if test.unequal == "refuse":
         for name, pair in zip(work.names[1:], pairs, strict=True):
             refuse_unequal(dict(zip((work.names[0], name), pair.lacking, strict=True)))
@@ -125,9 +119,7 @@ def _runs(baseline: Any, candidates: Any) -> list[tuple[str, Any]]:  # noqa: ANN
     first = named_runs(baseline) if isinstance(baseline, Mapping) else [("", baseline)]
     named_candidates = named_runs(candidates)
     if not named_candidates:
-        raise UsageError(
-            "no candidate; give one run or more besides the baseline.", code="missing-input"
-        )
+        raise UsageError("no candidate; give one run or more besides the baseline.", code="missing-input")
     refuse_baseline_again(path_of(baseline), [path_of(run) for _, run in named_candidates])
     return [*first, *named_candidates]
 
@@ -160,13 +152,9 @@ def _comparisons(
     used = test.correction if tests > 1 else "none"
     figures_by_pair = [_figures(work, pair_totals, ALL, test) for pair_totals in pairs]
     assert test.correction != "maxt"
-    p_values = correct(
-        np.concatenate([figures.p_raw for figures in figures_by_pair]), test.correction
-    )
+    p_values = correct(np.concatenate([figures.p_raw for figures in figures_by_pair]), test.correction)
     comparisons = []
-    for i, (figures, p) in enumerate(
-        zip(figures_by_pair, np.split(p_values, len(pairs)), strict=True), 1
-    ):
+    for i, (figures, p) in enumerate(zip(figures_by_pair, np.split(p_values, len(pairs)), strict=True), 1):
         reported = replace(figures, mde=detectable_differences(figures, test, used, tests))
         if used != "none":  # the number of queries for a corrected test would need values
             reported = replace(reported, needed=np.full(len(labels), np.nan))
@@ -178,9 +166,7 @@ def _comparisons(
         ]
         inputs = [
             text
-            for name, run_totals in zip(
-                (work.names[0], work.names[i]), (totals[0], totals[i]), strict=True
-            )
+            for name, run_totals in zip((work.names[0], work.names[i]), (totals[0], totals[i]), strict=True)
             for text in with_run_name(name, run_totals.cautions.of_run)
         ]
         empty: dict[str, Any] = {name: frame([], schema) for name, schema in SCHEMAS.items()}
@@ -197,10 +183,7 @@ def _comparisons(
                 qrels=work.qrels.name,
                 qrels_sha256="",
                 convention=work.plan.conventions[0].to_dict(),
-                warnings=(
-                    *inputs,
-                    *dict.fromkeys(text for texts in figures.warnings for text in texts),
-                ),
+                warnings=(*inputs, *dict.fromkeys(text for texts in figures.warnings for text in texts)),
                 level=test.level,
                 correction=f"{used} over {count_noun(tests, 'test')}",
                 power=test.power,
@@ -211,9 +194,7 @@ def _comparisons(
     return Comparisons(tuple(comparisons))
 
 
-def _figures(
-    work: SparkMeasurement, totals: PairTotals, slice_: Slice, test: Test
-) -> PairedFigures:
+def _figures(work: SparkMeasurement, totals: PairTotals, slice_: Slice, test: Test) -> PairedFigures:
     """The figures of all metrics on one slice."""
     signs = np.array([1.0 if metric.higher_is_better else -1.0 for _, metric in work.metrics])
     sums = [totals.sums.get((slice_, label), PairSums()) for label, _ in work.metrics]
@@ -222,10 +203,7 @@ def _figures(
     n = columns.pop("n").astype(np.int64)
     above_band = np.array([pair_sums.wins for pair_sums in sums], np.int64)
     below_band = np.array([pair_sums.losses for pair_sums in sums], np.int64)
-    wins, losses = (
-        np.where(signs > 0, above_band, below_band),
-        np.where(signs > 0, below_band, above_band),
-    )
+    wins, losses = (np.where(signs > 0, above_band, below_band), np.where(signs > 0, below_band, above_band))
     nan = np.full(len(rows), np.nan)
     return PairedFigures(
         n=n,
@@ -235,9 +213,7 @@ def _figures(
         wins=wins,
         losses=losses,
         ties=n - wins - losses,
-        warnings=tuple(
-            () if row["n"] else ("no query has a value on both sides.",) for row in rows
-        ),
+        warnings=tuple(() if row["n"] else ("no query has a value on both sides.",) for row in rows),
         **columns,
     )
 
@@ -276,9 +252,7 @@ def _row(sums: PairSums, test: Test) -> dict[str, float]:
     }
 
 
-def _sliced(
-    work: SparkMeasurement, totals: PairTotals, test: Test, slices: Sequence[str]
-) -> pl.DataFrame:
+def _sliced(work: SparkMeasurement, totals: PairTotals, test: Test, slices: Sequence[str]) -> pl.DataFrame:
     """The figures of each value of each tag, corrected by BH over the values of a tag."""
     from rankgate.measurement.stats.multiple_comparisons import correct
 

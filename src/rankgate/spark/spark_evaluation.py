@@ -233,8 +233,8 @@ def refuse_by_convention(judged: str, label: str, totals: RunTotals, how: Conven
     if how.unknown == "error" and counts["unknown_queries"]:
         number = counts["unknown_queries"]
         problem = (
-            f"{count_noun(number, 'query has', 'queries have')} results and no judgments; "
-            f"{how.name} stops here."
+            f"{count_noun(number, 'query has', 'queries have')} results and no judgments; {how.name} stops "
+            f"here."
         )
         raise InputError(problem, source=label, code="unknown-query")
 
@@ -260,18 +260,13 @@ def _slices(
     rows: list[tuple[object, ...]] = []
     for tag in sorted(set(slices)):
         tag_values = {
-            value
-            for run_totals in totals
-            for slice_tag, value, _ in run_totals.slices
-            if slice_tag == tag
+            value for run_totals in totals for slice_tag, value, _ in run_totals.slices if slice_tag == tag
         }
         for value in sort_values([*tag_values]):
             for name, run_totals in zip(work.names, totals, strict=True):
                 for label, _ in work.metrics:
                     if (moments := run_totals.slices.get((tag, value, label))) is not None:
-                        rows.append(
-                            (tag, value, name, label, *_mean_row(moments, moments.first.value))
-                        )
+                        rows.append((tag, value, name, label, *_mean_row(moments, moments.first.value)))
     return rows
 
 
@@ -286,9 +281,7 @@ def _with_names(work: SparkMeasurement, frame: DataFrame) -> DataFrame:
 
     labels = [label for label, _ in work.metrics]
     names = F.array(*(F.lit(name) for name in work.names))
-    reasons = [
-        column for i, label in enumerate(labels) for column in (F.lit(label), F.col(f"w{i}"))
-    ]
+    reasons = [column for i, label in enumerate(labels) for column in (F.lit(label), F.col(f"w{i}"))]
     return frame.where(F.col("totals").isNull()).select(
         "query_id",
         F.get(names, F.col("run")).alias("run"),

@@ -113,8 +113,8 @@ def refuse_preparation(events: Events, *, success: bool = True) -> None:
             continue
         if getattr(events, field.name) != field.default:
             raise UsageError(
-                f"events on Spark take no {field.name}, as they are read as they are; leave it "
-                "out, or ingest the log first (rankgate online ingest).",
+                f"events on Spark take no {field.name}, as they are read as they are; leave it out, or "
+                "ingest the log first (rankgate online ingest).",
                 code="unused-option",
             )
 
@@ -185,9 +185,7 @@ def events_label(events: Any) -> str:  # noqa: ANN401 - as of open_events
     return label_of(paths).removeprefix("table:") if paths else "events"
 
 
-def kpi(
-    events: Events, names: Sequence[str], *, by: Sequence[str], checks: bool = False
-) -> KpiTable:
+def kpi(events: Events, names: Sequence[str], *, by: Sequence[str], checks: bool = False) -> KpiTable:
     """Compute KPIs of events on Spark; arguments as of ``rankgate.online.kpi``.
 
     Raises:
@@ -198,8 +196,8 @@ def kpi(
     """
     if checks:
         raise UsageError(
-            "the log doctor does not run on Spark; set checks=False, and run it over a part of the "
-            "log on one machine (rankgate online doctor).",
+            "the log doctor does not run on Spark; set checks=False, and run it over a part of the log on "
+            "one machine (rankgate online doctor).",
             code="unused-option",
         )
     kpis = [KPIS.find(name) for name in names] or list(KPIS.values())

@@ -144,11 +144,7 @@ def refuse_others(
     Raises:
         UsageError: as `Collection.refuse`; columns of single raters.
     """
-    names = [
-        field.name
-        for field in fields(Collection)
-        if field.name not in {*taken_fields, "_", "items"}
-    ]
+    names = [field.name for field in fields(Collection) if field.name not in {*taken_fields, "_", "items"}]
     inner = [f"items.{field.name}" for field in fields(Items) if field.name not in {*items, "_"}]
     collection.refuse(taker, *names, *inner)
     columns = ColumnMap.read(collection.columns)
@@ -204,9 +200,7 @@ def prepare(
     if collection.name is not None:
         judged = replace(judged, name=collection.name)
     ranked = tuple(
-        open_rows(
-            active, run, "score", name or (f"run{i}" if numbered else "run"), collection.columns
-        )
+        open_rows(active, run, "score", name or (f"run{i}" if numbered else "run"), collection.columns)
         for i, (name, run) in enumerate(runs, 1)
     )
     stated_names = [name or rows.name for (name, _), rows in zip(runs, ranked, strict=True)]

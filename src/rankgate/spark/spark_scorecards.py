@@ -29,13 +29,7 @@ from rankgate.measurement.scoring.alignment.kernel_inputs import no_subtopics
 from rankgate.measurement.scoring.presets import chosen_convention
 from rankgate.measurement.scoring.scoring_facts import with_run_name
 from rankgate.recommenders.scorecard import ACCURACY, Scorecard
-from rankgate.recommenders.scorecard_figures import (
-    DIFFERENCES,
-    FIGURES,
-    GAPS,
-    SLICES,
-    correct_p_values,
-)
+from rankgate.recommenders.scorecard_figures import DIFFERENCES, FIGURES, GAPS, SLICES, correct_p_values
 from rankgate.recommenders.scorecard_systems import catalogue_warnings
 from rankgate.spark.accumulated_users import GroupResults, UserAccumulation
 from rankgate.spark.card_slices import SliceTables
@@ -205,13 +199,9 @@ def gap_table(
             for label, metric in metrics.items():
                 pairs = [
                     (part_mean.mean_of(label), overall_mean.mean_of(label))
-                    for part_mean, overall_mean in zip(
-                        part_users.groups, all_users.groups, strict=True
-                    )
+                    for part_mean, overall_mean in zip(part_users.groups, all_users.groups, strict=True)
                 ]
-                if all(
-                    overall_mean is None for _, overall_mean in pairs
-                ):  # a metric of all lists together
+                if all(overall_mean is None for _, overall_mean in pairs):  # a metric of all lists together
                     continue
                 gap, resampled_gaps = _compute_gap(pairs, weights)
                 error = float(resampled_gaps.std())
@@ -219,17 +209,7 @@ def gap_table(
                 ends = (gap - z_level * error, gap + z_level * error)
                 better = (gap > 0) == metric.higher_is_better
                 rows.append(
-                    (
-                        user_part.slice,
-                        user_part.value,
-                        all_users.name,
-                        label,
-                        gap,
-                        *ends,
-                        p,
-                        None,
-                        better,
-                    )
+                    (user_part.slice, user_part.value, all_users.name, label, gap, *ends, p, None, better)
                 )
     return _correct_table(rows, GAPS)
 
@@ -240,9 +220,7 @@ def _compute_gap(
     """The gap of a part's users from all other users, and the gaps of resamples of the groups."""
     from rankgate.measurement.metrics.judged_block import ExactMean
 
-    means = [
-        (part_mean or ExactMean(), overall_mean or ExactMean()) for part_mean, overall_mean in pairs
-    ]
+    means = [(part_mean or ExactMean(), overall_mean or ExactMean()) for part_mean, overall_mean in pairs]
     table = np.array(
         [
             (
@@ -256,9 +234,7 @@ def _compute_gap(
     )
     part_users = sum((part_mean for part_mean, _ in means), ExactMean())
     all_users = sum((overall_mean for _, overall_mean in means), ExactMean())
-    other_users = ExactMean(
-        all_users.total - part_users.total, all_users.weight - part_users.weight
-    )
+    other_users = ExactMean(all_users.total - part_users.total, all_users.weight - part_users.weight)
     sums = weights @ table
     with np.errstate(invalid="ignore", divide="ignore"):
         resampled_gaps = sums[:, 0] / sums[:, 1] - sums[:, 2] / sums[:, 3]
@@ -322,18 +298,12 @@ def scorecard(
     measured_by = Collection(items=shop, training=train, drop_seen=drop_seen)
     resamples = min(resamples, RESAMPLES)
     tables = SliceTables.read(slices, users, table, trained=train is not None)
-    empty = Accumulator(
-        metrics, convention, measured_by, item_parts=tables.by_items, open_catalogue=True
-    )
+    empty = Accumulator(metrics, convention, measured_by, item_parts=tables.by_items, open_catalogue=True)
     ranking_metrics = [metric for metric in metrics if not _is_list_metric(metric)]
-    work = prepare(
-        collection, named_runs(runs), ranking_metrics or ["RR"], convention, least=GROUPS
-    )
+    work = prepare(collection, named_runs(runs), ranking_metrics or ["RR"], convention, least=GROUPS)
     accuracy = None
     if ranking_metrics:
-        accuracy = Accumulator(
-            ranking_metrics, convention, Collection(items=Items(table, category=category))
-        )
+        accuracy = Accumulator(ranking_metrics, convention, Collection(items=Items(table, category=category)))
 
     def task_of(all_accumulator: Accumulator) -> UserAccumulation:
         parts = tables.slices(work, all_accumulator, accuracy, drop_seen=drop_seen)
@@ -369,9 +339,7 @@ def _measure_groups(
         results = [[GroupResults.from_text(text) for text in texts] for texts in texts_by_run]
         if not any(result.topical for result in results[0]):
             raise no_subtopics(work.qrels.label)
-        unknown_items = [
-            pl.read_ipc_stream(result.unknown) for result in results[0] if result.unknown
-        ]
+        unknown_items = [pl.read_ipc_stream(result.unknown) for result in results[0] if result.unknown]
         if not unknown_items:
             return task, results
         empty = empty.with_items(pl.concat(unknown_items)["doc_id"])
@@ -401,10 +369,7 @@ def _card(
         return [
             PooledSystem.from_groups(
                 name,
-                [
-                    _restore(task.empty[part_index], result.states[part_index])
-                    for result in run_results
-                ],
+                [_restore(task.empty[part_index], result.states[part_index]) for result in run_results],
                 weights,
             )
             for name, run_results in zip(work.names, results, strict=True)
@@ -414,9 +379,7 @@ def _card(
     rows, differences = figure_rows(systems, metrics, level)
     raw = np.array([row[5] for row in differences], np.float64)
     p_values = correct(raw, "holm") if differences else raw
-    differences = [
-        (*row[:6], float(p), row[7]) for row, p in zip(differences, p_values, strict=True)
-    ]
+    differences = [(*row[:6], float(p), row[7]) for row, p in zip(differences, p_values, strict=True)]
     part_sizes = np.sum([result.sizes for result in results[0]], axis=0).tolist()
     parts = []
     part_index = 0
@@ -428,18 +391,11 @@ def _card(
                 part_metrics = metrics_of(task.empty[part_index])
                 parts.append(
                     PooledPart(
-                        card_slice.name,
-                        card_slice.part_kind,
-                        value,
-                        size,
-                        part_metrics,
-                        pooled(part_index),
+                        card_slice.name, card_slice.part_kind, value, size, part_metrics, pooled(part_index)
                     )
                 )
     means = {system.name: [system.values[label] for label in metrics] for system in systems}
-    dominator_of_system = dominators(
-        means, [metric.higher_is_better for metric in metrics.values()]
-    )
+    dominator_of_system = dominators(means, [metric.higher_is_better for metric in metrics.values()])
     return Scorecard(
         systems=work.names,
         metrics=tuple(metrics),
@@ -450,9 +406,7 @@ def _card(
         slices=slice_table(parts, level),
         gaps=gap_table(parts, systems, metrics, weights, level),
         dominated=tuple(
-            (name, dominator)
-            for name, dominator in dominator_of_system.items()
-            if dominator is not None
+            (name, dominator) for name, dominator in dominator_of_system.items() if dominator is not None
         ),
         users=systems[0].users,
         catalogue=task.empty[0].catalogue_size,
@@ -460,9 +414,7 @@ def _card(
         level=level,
         resamples=resamples,
         seed=seed,
-        warnings=tuple(
-            text for system in systems for text in with_run_name(system.name, system.cautions)
-        ),
+        warnings=tuple(text for system in systems for text in with_run_name(system.name, system.cautions)),
     )
 
 

@@ -52,9 +52,7 @@ def paths_of(table: Any) -> list[str]:  # noqa: ANN401 - a path, several, or any
     """The given paths; empty for any other input."""
     if isinstance(table, str | Path):
         return [str(table)]
-    is_list_of_paths = isinstance(table, Sequence) and all(
-        isinstance(path, str | Path) for path in table
-    )
+    is_list_of_paths = isinstance(table, Sequence) and all(isinstance(path, str | Path) for path in table)
     return [str(path) for path in table] if is_list_of_paths else []
 
 
@@ -111,9 +109,7 @@ def _refuse_line(text: DataFrame) -> None:
     from pyspark.sql import functions as F
 
     row_number = F.monotonically_increasing_id().alias("at")
-    lines = text.select(
-        "value", row_number, *(column.alias(name) for name, column in file_columns().items())
-    )
+    lines = text.select("value", row_number, *(column.alias(name) for name, column in file_columns().items()))
     value = F.trim("value")
     is_wrong = (value != "") & (F.try_parse_json("value").isNull() | ~value.startswith("{"))
     row = lines.where(is_wrong).orderBy("file", "block", "at").first()
@@ -215,9 +211,7 @@ class TableRows:
         from pyspark.sql import functions as F
 
         order = [*self.place.values(), F.monotonically_increasing_id()]
-        return self.frame.select(
-            "*", *(column.alias(f"{ORDER}{i}") for i, column in enumerate(order))
-        )
+        return self.frame.select("*", *(column.alias(f"{ORDER}{i}") for i, column in enumerate(order)))
 
 
 def open_rows(
@@ -323,11 +317,7 @@ def _parse_lines(text: DataFrame, number: str, label: str) -> DataFrame:
 
 
 def _with_our_columns(
-    frame: DataFrame,
-    number: str,
-    label: str,
-    columns: ColumnMap | None,
-    other_columns: Sequence[str] = (),
+    frame: DataFrame, number: str, label: str, columns: ColumnMap | None, other_columns: Sequence[str] = ()
 ) -> DataFrame:
     """The table with columns renamed to our names.
 
@@ -344,14 +334,9 @@ def _with_our_columns(
     named_by_user = named_columns(columns, list(types), number, label)
     if "doc_id" not in named_by_user:
         one_document_column(types, label)
-    theirs_by_ours = {
-        **match_columns(types, ("query_id", "doc_id", number, "rank")),
-        **named_by_user,
-    }
+    theirs_by_ours = {**match_columns(types, ("query_id", "doc_id", number, "rank")), **named_by_user}
     value = (
-        F.col(quote_column(theirs_by_ours[number])).try_cast("double")
-        if number in theirs_by_ours
-        else None
+        F.col(quote_column(theirs_by_ours[number])).try_cast("double") if number in theirs_by_ours else None
     )
     if value is None and number == "score" and "rank" in theirs_by_ours:
         value = -F.col(quote_column(theirs_by_ours["rank"])).try_cast("double")
@@ -362,15 +347,11 @@ def _with_our_columns(
     for our_name in ("query_id", "doc_id"):
         if not isinstance(types[theirs_by_ours[our_name]], T.StringType | T.IntegralType):
             kind = types[theirs_by_ours[our_name]].simpleString()
-            problem = (
-                f"column {theirs_by_ours[our_name]} holds {kind}; ids are strings: cast the column."
-            )
+            problem = f"column {theirs_by_ours[our_name]} holds {kind}; ids are strings: cast the column."
             raise InputError(problem, source=label, code="invalid-id")
     optional = match_columns(types, OPTIONAL) if number == "grade" else {}
     optional |= {
-        our_name: their_name
-        for our_name, their_name in named_by_user.items()
-        if our_name in OPTIONAL
+        our_name: their_name for our_name, their_name in named_by_user.items() if our_name in OPTIONAL
     }
     kinds = {"subtopic": "string", "stratum": "string"}
     assert value is not None
@@ -388,9 +369,7 @@ def _with_our_columns(
     )
 
 
-def named_columns(
-    columns: ColumnMap | None, names: Sequence[str], number: str, label: str
-) -> dict[str, str]:
+def named_columns(columns: ColumnMap | None, names: Sequence[str], number: str, label: str) -> dict[str, str]:
     """The columns that the user names, for `column_map.mapped`: our name -> the table's name.
 
     Args:

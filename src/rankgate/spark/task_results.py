@@ -37,16 +37,12 @@ def raise_first_error(error_texts: Sequence[str], tables: Sequence[TableRows]) -
     if not error_texts:
         return
     error_fields = min((json.loads(text)["error"] for text in error_texts), key=json.dumps)
-    table = next(
-        (candidate for candidate in tables if candidate.label == error_fields["source"]), tables[-1]
-    )
+    table = next((candidate for candidate in tables if candidate.label == error_fields["source"]), tables[-1])
     kind: Any = getattr(errors, error_fields["class"], RankgateError)
     if not error_fields["at"]:
         if not issubclass(kind, InputError):
             raise _plain_error(kind, error_fields)
-        raise kind(
-            error_fields["problem"], source=error_fields["source"], code=error_fields["code"]
-        )
+        raise kind(error_fields["problem"], source=error_fields["source"], code=error_fields["code"])
     with translate_errors(table.label):  # Spark reads the files here, and may find more
         places = _places(table, error_fields["at"])
     wrong_index = -1 if kind is DuplicateError else 0
@@ -103,9 +99,7 @@ def row_locations(table: TableRows, same: Column) -> list[tuple[str, int | None]
     files = {row.file for row in rows}
     lines = table.lines
     marked_rows = (
-        numbered
-        if lines is None
-        else lines.select(*_location_columns(F.monotonically_increasing_id()))
+        numbered if lines is None else lines.select(*_location_columns(F.monotonically_increasing_id()))
     )
     blocks = (
         marked_rows.where(F.col("file").isin(*files))
@@ -191,10 +185,7 @@ def run_task(
     jobs = scoring.plan.jobs[0]
     modules = [getattr(job.metric.kernel, "__module__", "") for job in jobs]
     frame = map_partitions(
-        whole_queries.frame,
-        _CellTask(whole_queries.opened, scoring),
-        _result_columns(len(jobs)),
-        modules,
+        whole_queries.frame, _CellTask(whole_queries.opened, scoring), _result_columns(len(jobs)), modules
     )
     if keep:
         frame = frame.persist()

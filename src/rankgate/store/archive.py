@@ -44,8 +44,7 @@ def dependent_rows(table: sa.Table, condition: sa.ColumnElement[bool]) -> Rows:
         keys = [key for key in other_table.foreign_keys if key.column.table in rows]
         direct = [key for key in keys if key.column.table is table]
         conditions = [
-            key.parent.in_(sa.select(key.column).where(rows[key.column.table]))
-            for key in direct or keys
+            key.parent.in_(sa.select(key.column).where(rows[key.column.table])) for key in direct or keys
         ]
         if conditions:
             rows[other_table] = sa.or_(*conditions)
@@ -99,12 +98,7 @@ def without_triggers(connection: Connection, tables: Iterable[sa.Table]) -> Iter
             connection.exec_driver_sql(statement)
 
 
-KINDS: Mapping[str, sa.Table] = {
-    "run": runs,
-    "judgments": judgments,
-    "batch": batches,
-    "query": queries,
-}
+KINDS: Mapping[str, sa.Table] = {"run": runs, "judgments": judgments, "batch": batches, "query": queries}
 """The kinds of items that can be archived in a project."""
 
 _IDS_PER_STATEMENT = 5_000
@@ -147,9 +141,7 @@ def list_archivables(connection: Connection, project: int) -> list[Archivable]:
     """
     archivables = []
     for kind, table in KINDS.items():
-        statement = (
-            sa.select(*_columns(kind)).where(table.c.project == project).order_by(table.c.id)
-        )
+        statement = sa.select(*_columns(kind)).where(table.c.project == project).order_by(table.c.id)
         if kind == "query":
             statement = statement.where(table.c.archived_at.is_not(None)).limit(_MAX_LISTED)
         archivables += [Archivable(kind, *row) for row in connection.execute(statement)]
@@ -199,9 +191,7 @@ def _row_condition(archivable: Archivable) -> tuple[sa.Table, sa.ColumnElement[b
     return table, table.c.id == archivable.id
 
 
-def _delete(
-    connection: Connection, table: sa.Table, condition: sa.ColumnElement[bool]
-) -> dict[str, int]:
+def _delete(connection: Connection, table: sa.Table, condition: sa.ColumnElement[bool]) -> dict[str, int]:
     rows = dependent_rows(table, condition)
     with without_triggers(connection, [table, *rows]):
         _refuse_busy(connection, rows)
@@ -214,24 +204,18 @@ def _refuse_busy(connection: Connection, rows: Rows) -> None:
     """Refuse to delete a model's active job, or tasks that a model is rating."""
     job_conditions: list[sa.ColumnElement[bool]] = []
     if job_tasks in rows:
-        job_conditions.append(
-            model_jobs.c.id.in_(sa.select(job_tasks.c.job).where(rows[job_tasks]))
-        )
+        job_conditions.append(model_jobs.c.id.in_(sa.select(job_tasks.c.job).where(rows[job_tasks])))
     if model_jobs in rows:
         job_conditions.append(rows[model_jobs])
     if not job_conditions:
         return
-    active_job = sa.select(model_jobs.c.id).where(
-        sa.or_(*job_conditions), model_jobs.c.state.in_(UNDER_WAY)
-    )
+    active_job = sa.select(model_jobs.c.id).where(sa.or_(*job_conditions), model_jobs.c.state.in_(UNDER_WAY))
     if (job := connection.scalar(active_job)) is not None:
         problem = f"job {job} of a model is under way; cancel it, and try again when it has ended."
         raise UsageError(problem, code="in-use")
 
 
-def archive_queries(
-    connection: Connection, project: int, ids: Iterable[str], *, archived: bool
-) -> int:
+def archive_queries(connection: Connection, project: int, ids: Iterable[str], *, archived: bool) -> int:
     """Hide queries, or show them again; return their number.
 
     Raises:
@@ -302,8 +286,7 @@ def delete_project(connection: Connection, project: int) -> dict[str, int]:
     with without_triggers(connection, rows):
         if material.get(connection, project).archived_at is None:
             raise UsageError(
-                "the project is not archived; archive it first, so that it does not change.",
-                code="in-use",
+                "the project is not archived; archive it first, so that it does not change.", code="in-use"
             )
         _refuse_busy(connection, rows)
         counts = count_rows(connection, rows)

@@ -238,9 +238,7 @@ def restore(path: str | Path, url: str | None = None, blobs: str | None = None) 
     return manifest
 
 
-def _restore_tables(
-    connection: Connection, archive: zipfile.ZipFile, manifest: Backup, blobs: str
-) -> None:
+def _restore_tables(connection: Connection, archive: zipfile.ZipFile, manifest: Backup, blobs: str) -> None:
     store_url = connection.engine.url
     if versions.version(connection) is not None:
         problem = f"{display_address(store_url)}: there is a store already; name another place."
@@ -266,8 +264,8 @@ def _compare_hashes(connection: Connection, tables: Iterable[Table], manifest: B
     for name, table_hash in manifest.hashes.items():
         if restored_hashes.get(name) != table_hash:
             raise UsageError(
-                f"{manifest.path}: the restored table {name} differs from the backup, "
-                "so the file was changed; nothing was restored. Take another backup.",
+                f"{manifest.path}: the restored table {name} differs from the backup, so the file was "
+                "changed; nothing was restored. Take another backup.",
                 code="restore-differs",
             )
 
@@ -276,9 +274,7 @@ def _open_archive(path: str | Path) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(path)
     except OSError as error:
-        raise InputError(
-            f"cannot be read: {error.strerror}.", source=str(path), code="cannot-read"
-        ) from None
+        raise InputError(f"cannot be read: {error.strerror}.", source=str(path), code="cannot-read") from None
     except zipfile.BadZipFile:
         raise _backup_error(path) from None
 
@@ -294,16 +290,12 @@ def _read_manifest(file: zipfile.ZipFile, path: str) -> Backup:
         if values["kind"] != _KIND:
             raise _backup_error(path)
         hashes = {name: TableHash(**fields) for name, fields in values.get("hashes", {}).items()}
-        return Backup(
-            path, values["version"], values["created_at"], values["rows"], values["blobs"], hashes
-        )
+        return Backup(path, values["version"], values["created_at"], values["rows"], values["blobs"], hashes)
     except (KeyError, TypeError, ValueError, zipfile.BadZipFile, zlib.error):
         raise _backup_error(path) from None
 
 
-def _load_table(
-    connection: Connection, table: Table, file: zipfile.ZipFile, manifest: Backup
-) -> None:
+def _load_table(connection: Connection, table: Table, file: zipfile.ZipFile, manifest: Backup) -> None:
     if table.name not in manifest.rows:
         return
     moments = [column.name for column in table.columns if isinstance(column.type, sa.DateTime)]
@@ -311,8 +303,7 @@ def _load_table(
     for row in _rows(file, table.name, manifest.path):
         times = {name: row[name] for name in moments}
         moments_of_row = {
-            name: None if time is None else datetime.fromisoformat(str(time))
-            for name, time in times.items()
+            name: None if time is None else datetime.fromisoformat(str(time)) for name, time in times.items()
         }
         chunk.append({**row, **moments_of_row})
         count += 1

@@ -30,11 +30,7 @@ STORE_VARIABLE = "RANKGATE_STORE"
 PRIVATE = 0o600
 """The permissions of the files of a store: only the owner can read them."""
 
-_DRIVERS = {
-    "sqlite": "sqlite",
-    "postgresql": "postgresql+psycopg",
-    "postgres": "postgresql+psycopg",
-}
+_DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
 
 
 def address(url: str | None) -> URL:
@@ -50,8 +46,7 @@ def address(url: str | None) -> URL:
     location = url or os.environ.get(STORE_VARIABLE, "")
     if not location:
         raise UsageError(
-            f"no store is named; give --store sqlite:///judging.db, or set {STORE_VARIABLE}.",
-            code="no-store",
+            f"no store is named; give --store sqlite:///judging.db, or set {STORE_VARIABLE}.", code="no-store"
         )
     from sqlalchemy import URL, make_url
     from sqlalchemy.exc import ArgumentError
@@ -170,9 +165,7 @@ def database_error(error: DBAPIError, url: URL) -> RankgateError:
     message = " ".join(str(error.orig).split())
     if isinstance(error.orig, sqlite3.Error):
         if "locked" in message or "busy" in message:
-            problem = (
-                f"another process wrote for more than {BUSY_MILLISECONDS // 1000} s; try again."
-            )
+            problem = f"another process wrote for more than {BUSY_MILLISECONDS // 1000} s; try again."
             return UsageError(f"{store_name}: {problem}", code="store-locked")
         for sign, (code, problem) in _DAMAGE.items():
             if sign in message:

@@ -47,9 +47,7 @@ class ProjectTables(Protocol):
 def unknown_in_project(project: str, kind: str, name: str, names: list[str]) -> UsageError:
     """The error for a name that a project does not have, with some existing names."""
     hint = f"; there are {', '.join(names[:10])}" if names else ""
-    return UsageError(
-        f"the project {project} has no {kind} {name!r}{hint}.", code=f"unknown-{kind}"
-    )
+    return UsageError(f"the project {project} has no {kind} {name!r}{hint}.", code=f"unknown-{kind}")
 
 
 def project_collection(
@@ -77,9 +75,7 @@ def project_collection(
     return collection
 
 
-def project_table(
-    project: ProjectTables, *, files: bool = False
-) -> Callable[[str, str], Table | str]:
+def project_table(project: ProjectTables, *, files: bool = False) -> Callable[[str, str], Table | str]:
     """A function that returns a project's table for the kind of a field and a name.
 
     Args:

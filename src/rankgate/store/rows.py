@@ -56,9 +56,7 @@ def value_of(kind: type[T], row: Row[Any] | JsonObject) -> T:
     return kind(*(columns[name] for name in value_fields(kind)))
 
 
-def find_by_name(
-    connection: Connection, kind: type[T], table: Table, project: int, name: str
-) -> T | None:
+def find_by_name(connection: Connection, kind: type[T], table: Table, project: int, name: str) -> T | None:
     """The row of a project with this name, or None."""
     is_named = sa.and_(table.c.project == project, table.c.name == name)
     row = connection.execute(sa.select(table).where(is_named)).first()
@@ -144,13 +142,10 @@ def insert_table(connection: Connection, table: Table, rows: pl.DataFrame) -> No
     is_sqlite = connection.dialect.name == "sqlite"
     moments = [pl.col(name).dt for name, dtype in rows.schema.items() if dtype == MOMENT]
     driver_rows = rows.with_columns(
-        moment.strftime(_MOMENT_FORMAT) if is_sqlite else moment.replace_time_zone(None)
-        for moment in moments
+        moment.strftime(_MOMENT_FORMAT) if is_sqlite else moment.replace_time_zone(None) for moment in moments
     )
     for chunk in driver_rows.iter_slices(CHUNK_ROWS):
-        values: Any = (
-            chunk.select(compiled.positiontup).rows() if is_sqlite else chunk.rows(named=True)
-        )
+        values: Any = chunk.select(compiled.positiontup).rows() if is_sqlite else chunk.rows(named=True)
         connection.exec_driver_sql(str(compiled), values)
 
 
@@ -213,8 +208,8 @@ def refuse_unaddressable(noun: str, name: str) -> None:
     """
     if addressable(name) != name:
         raise UsageError(
-            f"{name!r} cannot be the name of {noun}, as it is in addresses of pages; use a name "
-            "without slashes that does not end with .json or .csv.",
+            f"{name!r} cannot be the name of {noun}, as it is in addresses of pages; use a name without "
+            "slashes that does not end with .json or .csv.",
             code="invalid-name",
         )
 
@@ -226,9 +221,7 @@ def unknown_error(noun: str, name: object) -> UsageError:
 
 def taken_error(noun: str, name: object) -> UsageError:
     """The error for a name that is taken already."""
-    return UsageError(
-        f"there is a {noun} {name!r} already; choose another name.", code="name-taken"
-    )
+    return UsageError(f"there is a {noun} {name!r} already; choose another name.", code="name-taken")
 
 
 PREFIX = "lease:"

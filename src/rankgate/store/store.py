@@ -81,16 +81,16 @@ def check_version(connection: Connection, *, older: bool = False) -> None:
         raise _newer_error(store_name, current)
     if current != newest_version() and not older:
         raise UsageError(
-            f"{store_name}: the store is of version {current} and this program of "
-            f"{newest_version()}; run rankgate store backup, then rankgate store upgrade.",
+            f"{store_name}: the store is of version {current} and this program of {newest_version()}; run "
+            f"rankgate store backup, then rankgate store upgrade.",
             code="older-store",
         )
 
 
 def _newer_error(store_name: str, current: str) -> UsageError:
     return UsageError(
-        f"{store_name}: the store is of version {current}, which is newer than this program; "
-        "install a newer rankgate.",
+        f"{store_name}: the store is of version {current}, which is newer than this program; install a newer "
+        "rankgate.",
         code="newer-store",
     )
 
@@ -186,8 +186,7 @@ class Store:
         file = file_of(store_url)
         if file is not None and not file.is_file():
             problem = (
-                f"{display_address(store_url)}: the store does not exist; create it with rankgate "
-                f"store init."
+                f"{display_address(store_url)}: the store does not exist; create it with rankgate store init."
             )
             raise UsageError(problem, code="no-store")
         if file is not None:
@@ -228,8 +227,7 @@ class Store:
             try:
                 with database_errors(store_url):
                     passed_versions = upgrade(
-                        engine,
-                        first=lambda connection: _save_blobs_location(connection, blobs or ""),
+                        engine, first=lambda connection: _save_blobs_location(connection, blobs or "")
                     )
             finally:
                 engine.dispose()
@@ -350,8 +348,8 @@ def refuse_missing_place(store_url: URL, blobs: str | None) -> None:
     file = file_of(store_url)
     if file is None and not blobs:
         raise UsageError(
-            "a store in PostgreSQL needs a place for runs and judgments; give --blobs FOLDER, "
-            "or a URL such as s3://bucket/folder.",
+            "a store in PostgreSQL needs a place for runs and judgments; give --blobs FOLDER, or a URL such "
+            "as s3://bucket/folder.",
             code="missing-input",
         )
     if file is not None and not file.parent.is_dir():

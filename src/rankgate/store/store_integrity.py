@@ -86,9 +86,7 @@ def unused_blobs(store: Store) -> tuple[tuple[str, ...], int]:
     with store.read() as connection:
         rows = connection.execute(sa.select(blobs.c.sha256, blobs.c.bytes))
         bytes_of_blob = {row.sha256: int(row.bytes) for row in rows}
-        referenced = {
-            name for column in _REFERENCES for name in connection.scalars(sa.select(column))
-        }
+        referenced = {name for column in _REFERENCES for name in connection.scalars(sa.select(column))}
     names = {*bytes_of_blob, *store.blobs.names()} - referenced
     unused_names = sorted(name for name in names if _is_old(store, name))
     return tuple(unused_names), sum(bytes_of_blob.get(name, 0) for name in unused_names)
@@ -161,21 +159,17 @@ def _answer_findings(connection: Connection) -> Iterator[Finding]:
         .subquery()
     )
     last_ratings = (
-        sa.select(*key, ratings.c.grade, ratings.c.reason)
-        .join(last, last.c.id == ratings.c.id)
-        .subquery()
+        sa.select(*key, ratings.c.grade, ratings.c.reason).join(last, last.c.id == ratings.c.id).subquery()
     )
     is_same_pair = sa.and_(
         assignments.c.task == last_ratings.c.task, assignments.c.rater == last_ratings.c.rater
     )
-    statement = sa.select(
-        last_ratings, assignments.c.state, assignments.c.grade.label("kept")
-    ).select_from(last_ratings.outerjoin(assignments, is_same_pair))
+    statement = sa.select(last_ratings, assignments.c.state, assignments.c.grade.label("kept")).select_from(
+        last_ratings.outerjoin(assignments, is_same_pair)
+    )
     for row in connection.execute(statement):
         is_withdrawn = row.reason == WITHDRAWN
-        if (row.state == "answered") is is_withdrawn or (
-            not is_withdrawn and row.kept != row.grade
-        ):
+        if (row.state == "answered") is is_withdrawn or (not is_withdrawn and row.kept != row.grade):
             problem = "the task does not show the rater's last rating; rate it again."
             yield Finding("stale-task", f"task {row.task}, rater {row.rater}", problem)
 

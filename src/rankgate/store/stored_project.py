@@ -123,11 +123,7 @@ class StoredProject(Closing):
 
     def rows(self, table: str) -> pl.DataFrame | None:
         """The queries or the documents as a table of texts; None without any."""
-        read = (
-            queries_documents.queries_table
-            if table == "queries"
-            else queries_documents.documents_table
-        )
+        read = queries_documents.queries_table if table == "queries" else queries_documents.documents_table
         with self.store.read() as connection:
             return read(connection, self.number)
 
@@ -178,8 +174,7 @@ class StoredProject(Closing):
         if name == ALL:
             return None
         batch_ids = {
-            batch_row.name: batch_row.id
-            for batch_row in batches.list_batches(connection, self.number)
+            batch_row.name: batch_row.id for batch_row in batches.list_batches(connection, self.number)
         }
         if name not in batch_ids:
             raise unknown_in_project(self.name, "batch", name, [ALL, *batch_ids])
@@ -195,9 +190,7 @@ class StoredProject(Closing):
             return self.judgments(name)
         except UsageError as error:
             with self.store.read() as connection:
-                batch_names = {
-                    batch_row.name for batch_row in batches.list_batches(connection, self.number)
-                }
+                batch_names = {batch_row.name for batch_row in batches.list_batches(connection, self.number)}
             if name not in {ALL, *batch_names}:
                 raise error from None
         return self.counted(name)
@@ -230,18 +223,11 @@ class StoredProject(Closing):
             new_batch = batches.add_batch(connection, self.number, name, strategy=strategy)
             return batches.add_pairs(connection, new_batch, pairs)
 
-    def add_result(
-        self, result: ResultLike, name: str = "", summary: JsonObject | None = None
-    ) -> int:
+    def add_result(self, result: ResultLike, name: str = "", summary: JsonObject | None = None) -> int:
         """Keep a result; return its number."""
         with self.write() as connection:
             stored_result = stored_results.add_result(
-                connection,
-                self.store.blobs,
-                self.number,
-                result.to_dict(),
-                name=name,
-                summary=summary,
+                connection, self.store.blobs, self.number, result.to_dict(), name=name, summary=summary
             )
         return stored_result.id
 

@@ -63,9 +63,7 @@ def test_rre_calls_a_query_by_its_placeholder(held):
 
 def test_rre_the_same_words_with_other_judgments(held, grades, result, rewritten):
     """One template queries them with a filter; each has its own judgments."""
-    document = {
-        "queries": [asked("a", GAIN), asked("a", {"1": {"gain": 1}}), asked("a", GAIN, t="x")]
-    }
+    document = {"queries": [asked("a", GAIN), asked("a", {"1": {"gain": 1}}), asked("a", GAIN, t="x")]}
     contents = held(document)
     assert grades(contents)["a (2)", "1"] == 1
     assert len(contents.qrels.table) == 3
@@ -111,9 +109,7 @@ def test_rank_eval_requests(held, kind, grades, rewritten):
     assert rewritten(contents, "rank-eval") == (document, {})
 
 
-def test_rank_eval_null_is_unrated_and_is_reported_where_it_is_lost(
-    held, grades, result, rewritten
-):
+def test_rank_eval_null_is_unrated_and_is_reported_where_it_is_lost(held, grades, result, rewritten):
     document = {"requests": [request("a", {"d1": 3, "d2": None})], "metric": {"dcg": {}}}
     contents = held(document)
     assert grades(contents) == {("a", "d1"): 3.0}

@@ -152,9 +152,7 @@ def test_two_values_of_a_document_may_be_wrong(path, data):
 def test_a_key_twice_is_an_error_with_its_line(path):
     """The intended one of the two is unknown."""
     lines = path.read_text().split("\n")
-    keyed = [
-        index for index, line in enumerate(lines) if line.strip().endswith(",") and '": ' in line
-    ]
+    keyed = [index for index, line in enumerate(lines) if line.strip().endswith(",") and '": ' in line]
     repeated_indexes = [index for index in keyed if not line_of_bracket(lines[index])][:20]
     assert repeated_indexes
     for index in repeated_indexes:

@@ -20,11 +20,7 @@ def test_searchtweak_of_the_api(held, grades, written):
     contents = held(answer)
     assert grades(contents) == {("phone", "a"): 2.67, ("phone", "7"): 3.0}
     assert contents.qrels.unjudged == ("steel",)
-    assert contents.documents.rows() == [
-        ("phone", "a", "2"),
-        ("phone", "7", "1"),
-        ("steel", "c", "1"),
-    ]
+    assert contents.documents.rows() == [("phone", "a", "2"), ("phone", "7", "1"), ("steel", "c", "1")]
     data, losses = written(contents, "searchtweak")
     answer[1]["doc"] = "7"
     assert (json.loads(data), losses) == (answer, {})

@@ -33,9 +33,7 @@ def carry(tmp_path):
 def ratings(tmp_path):
     """Quepid's basic ratings, with an unrated document and a query without any."""
     path = tmp_path / "ratings.csv"
-    path.write_text(
-        "query,docid,rating\nstar wars,11,3\nstar wars,12180,0\nstar wars,9,\nstar trek,,\n"
-    )
+    path.write_text("query,docid,rating\nstar wars,11,3\nstar wars,12180,0\nstar wars,9,\nstar trek,,\n")
     return path
 
 
@@ -45,10 +43,7 @@ def test_quepid_to_rre_and_back(carry, ratings):
     assert losses[0] == {"pairs without a grade": (1, ("star wars 9",))}
     rre_losses = {"fields that only rre uses": (3, ("head", "groups", "shape"))}
     assert losses[1] == rre_losses
-    assert (
-        quepid_path.read_bytes()
-        == b"query,docid,rating\nstar wars,12180,0\nstar wars,11,3\nstar trek,,"
-    )
+    assert quepid_path.read_bytes() == b"query,docid,rating\nstar wars,12180,0\nstar wars,11,3\nstar trek,,"
     gain, _ = carry(ratings, "rre")
     assert json.loads(gain.read_bytes())["queries"][0]["relevant_documents"] == {
         "11": {"gain": 3},
@@ -69,10 +64,7 @@ def test_elasticsearch_to_opensearch_to_trec(carry, tmp_path):
     }
     assert losses[1] == {
         "fields that only opensearch-judgments uses": (1, ("list",)),
-        "query ids with blanks or signs that TREC cannot hold, written with _": (
-            1,
-            ("'red dress'",),
-        ),
+        "query ids with blanks or signs that TREC cannot hold, written with _": (1, ("'red dress'",)),
     }
     assert end.read_text() == "red_dress 0 B07 3\n"
     direct, losses = carry(path, "trec")
@@ -85,12 +77,7 @@ def test_a_book_to_basic_ratings(carry, tmp_path):
 
     def pair(doc, *judgements):
         fields = {"title": f"document {doc}"}
-        return {
-            "query_text": "laptop",
-            "doc_id": doc,
-            "document_fields": fields,
-            "judgements": [*judgements],
-        }
+        return {"query_text": "laptop", "doc_id": doc, "document_fields": fields, "judgements": [*judgements]}
 
     ann = {"rating": 3.0, "user_email": "ann@example.org", "explanation": "fits"}
     bob = {"rating": None, "unrateable": True, "user_email": "bob@example.org"}
@@ -163,9 +150,7 @@ def test_a_product_of_a_run_and_judgments_of_trec(carry, tmp_path, name):
 
 def test_grades_stay_what_they_are(carry, tmp_path):
     """Negative, fractional and huge grades, if the format takes any number."""
-    table = pl.DataFrame(
-        {"query_id": ["1"] * 4, "doc_id": [*"abcd"], "grade": [-2.0, 0.1, 1e300, 2.0**60]}
-    )
+    table = pl.DataFrame({"query_id": ["1"] * 4, "doc_id": [*"abcd"], "grade": [-2.0, 0.1, 1e300, 2.0**60]})
     path = tmp_path / "q.csv"
     table.write_csv(path)
     for name in ("quepid-csv", "rre", "rre-array", "opensearch-judgments", "quepid-case", "govuk"):

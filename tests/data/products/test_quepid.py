@@ -34,9 +34,7 @@ def test_basic_ratings_in_all_their_forms(kind, held, grades, text):
 
 
 def test_other_columns_are_fields_of_documents(held, grades):
-    text = (
-        "title,query,docid,rating,judge_note\nStar Wars,star wars,11,3,\n,star wars,12180,0,dull\n"
-    )
+    text = "title,query,docid,rating,judge_note\nStar Wars,star wars,11,3,\n,star wars,12180,0,dull\n"
     contents = held(text)
     assert grades(contents) == STAR
     assert contents.documents.columns == ["query_id", "doc_id", "title", "judge_note"]
@@ -54,12 +52,7 @@ def test_an_empty_rating_is_not_a_zero(held, grades, result, written):
 def test_the_guard_against_formulas_is_one_blank(held, grades, written):
     """Exactly one blank is removed, and added before a formula; a number is not a formula."""
     contents = held("query,docid,rating\n -phone,1,3\n  =x,1,1\n a,1,2\n +1,@x,0\n")
-    assert grades(contents) == {
-        ("-phone", "1"): 3.0,
-        ("  =x", "1"): 1.0,
-        (" a", "1"): 2.0,
-        ("+1", "@x"): 0.0,
-    }
+    assert grades(contents) == {("-phone", "1"): 3.0, ("  =x", "1"): 1.0, (" a", "1"): 2.0, ("+1", "@x"): 0.0}
     data, losses = written(contents, "quepid-csv")
     assert data == b"query,docid,rating\n -phone,1,3\n  =x,1,1\n a,1,2\n+1, @x,0"
     assert losses == {}
@@ -68,9 +61,7 @@ def test_the_guard_against_formulas_is_one_blank(held, grades, written):
 
 def test_a_blank_that_would_be_read_as_a_guard_is_reported(held, written):
     contents = held('{"queries": [{"query": " -x", "ratings": {"1": 1}}]}')
-    assert written(contents, "quepid-csv")[1] == {
-        "ids with a first blank, which is read as a guard": 1
-    }
+    assert written(contents, "quepid-csv")[1] == {"ids with a first blank, which is read as a guard": 1}
 
 
 def test_cells_with_commas_quotes_and_newlines(held, grades, written):
@@ -154,9 +145,7 @@ def test_documents_that_are_rated_only_were_not_retrieved(held, grades, result, 
     assert run.queries.rows() == [("star trek", "zero")]
     assert run.tag == "no vector"
     assert grades(contents) == {("star wars", "11"): 3.0, ("star wars", "13"): 1.0}
-    assert contents.values.select("query_id", "metric", "value").rows() == [
-        ("star wars", "score", 0.5)
-    ]
+    assert contents.values.select("query_id", "metric", "value").rows() == [("star wars", "score", 0.5)]
     unretrieved = result(contents)["documents that are rated only, which were not retrieved"]
     assert unretrieved == (1, ("star wars 13",))
     data, losses = written(contents, "quepid-snapshot")
@@ -173,10 +162,7 @@ def test_queries_with_one_text_are_called_by_their_numbers(held):
     snapshot["queries"][1]["query_text"] = "star wars"
     contents = held(snapshot)
     assert {*contents.runs[0].table["query_id"]} == {"5"}
-    assert contents.queries.select("query_id", "text").rows()[:2] == [
-        ("5", "star wars"),
-        ("6", "star wars"),
-    ]
+    assert contents.queries.select("query_id", "text").rows()[:2] == [("5", "star wars"), ("6", "star wars")]
 
 
 def test_a_run_becomes_a_snapshot(held, written):
@@ -223,9 +209,7 @@ def test_a_book_is_ratings_until_it_is_resolved(held, grades):
     rows = contents.ratings.table.select("doc_id", "rater", "grade").rows()
     assert rows == [("1", "a@x", 3.0), ("1", "Anonymous", 1.0)]
     assert contents.qrels is None
-    book = {
-        "query_doc_pairs": [pair("1", judged(3.0, "a@x"), judged(None, "b@x", unrateable=True))]
-    }
+    book = {"query_doc_pairs": [pair("1", judged(3.0, "a@x"), judged(None, "b@x", unrateable=True))]}
     contents = held(book)
     assert grades(contents) == {("laptop", "1"): 3.0}
     assert contents.ratings.table["reason"].to_list() == [None, "unrateable"]

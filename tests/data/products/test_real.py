@@ -111,9 +111,7 @@ def test_quepids_book(shared):
         "judgements that are unrateable": table["grade"].null_count(),
     }
     graded = table.filter(pl.col("grade").is_not_null()).group_by("query_id", "doc_id")
-    repeated_pairs = graded.agg(pl.len().alias("n"), pl.col("grade").n_unique()).filter(
-        pl.col("n") > 1
-    )
+    repeated_pairs = graded.agg(pl.len().alias("n"), pl.col("grade").n_unique()).filter(pl.col("n") > 1)
     assert (len(repeated_pairs), repeated_pairs["grade"].max()) == (562, 1)
     assert book.qrels is None
     with raises("no-judgments", InputError):
@@ -196,10 +194,7 @@ def test_rankquests_cases(shared):
 
 def test_the_metric_store_of_two_generations(shared):
     """7 days, 4 configurations, 20 queries, 3 metrics."""
-    for file in (
-        "osqe/srw_metrics_sample_data.ndjson",
-        "ubi/sample_search_quality_evaluation_data.ndjson",
-    ):
+    for file in ("osqe/srw_metrics_sample_data.ndjson", "ubi/sample_search_quality_evaluation_data.ndjson"):
         values = contents_of(shared / "products" / file).values
         assert len(values) == 7 * 4 * 20 * 3
         counts = [values[name].n_unique() for name in ("at", "run", "query_id", "metric")]

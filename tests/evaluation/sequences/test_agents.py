@@ -30,11 +30,7 @@ TASK = {
     "query": "who?",
     "calls": [
         {"query": "a", "documents": ["x", "y"], "tokens": 400, "seconds": 0.5},
-        {
-            "documents": [{"doc_id": "e", "score": 2}, {"id": "y", "score": 9}],
-            "tokens": 300,
-            "seconds": 0.75,
-        },
+        {"documents": [{"doc_id": "e", "score": 2}, {"id": "y", "score": 9}], "tokens": 300, "seconds": 0.75},
     ],
     "cited": ["e", "x"],
     "answered": True,
@@ -75,9 +71,7 @@ def test_by_hand(trajectories):
         "RR": (0 + 1 / 2) / 2,  # the mean over its calls
     }
     scores = rankgate.evaluate(trajectories, trajectories, list(expected)).runs[0]
-    assert {metric: scores.per_query(metric)["q1"] for metric in expected} == pytest.approx(
-        expected
-    )
+    assert {metric: scores.per_query(metric)["q1"] for metric in expected} == pytest.approx(expected)
     assert scores.means["EvidenceR"] == 1 / 2  # questions without evidence do not count
 
 
@@ -97,13 +91,8 @@ def test_judgments_of_their_own_and_a_question_that_was_not_asked(trajectories, 
     other_path = tmp_path / "other.jsonl"
     better = TASK | {"calls": [{"documents": ["e", "f"]}]}
     other_path.write_bytes(data([better, REFUSED | {"query_id": "q4"}]))
-    result = rankgate.compare(
-        qrels, trajectories, str(other_path), ["EvidenceR"], test=Test(unequal="zero")
-    )
-    assert dict(result.only.queries.select("query_id", "delta").iter_rows()) == {
-        "q1": 1 / 2,
-        "q4": 0,
-    }
+    result = rankgate.compare(qrels, trajectories, str(other_path), ["EvidenceR"], test=Test(unequal="zero"))
+    assert dict(result.only.queries.select("query_id", "delta").iter_rows()) == {"q1": 1 / 2, "q4": 0}
 
 
 def test_a_run_that_does_not_know_is_one_error(tmp_path):
@@ -174,12 +163,7 @@ def test_splitting_a_call_changes_nothing_but_what_counts_calls(calls, drawn):
         calls[call_index][split_point:],
         *calls[call_index + 1 :],
     ]
-    spent = [
-        *tokens[:call_index],
-        first_tokens,
-        tokens[call_index] - first_tokens,
-        *tokens[call_index + 1 :],
-    ]
+    spent = [*tokens[:call_index], first_tokens, tokens[call_index] - first_tokens, *tokens[call_index + 1 :]]
 
     def task(rankings, costs):
         return sequences(
@@ -213,9 +197,7 @@ def test_depth_of_conversations(shared):
     folder = shared / "cast2021"
     name = "org_manual_ance"
     result = rankgate.evaluate(
-        Collection(
-            folder / "trec-cast-qrels-docs.2021.qrel.gz", tags=r"ids:(?P<talk>\d+)_(?P<turn>\d+)"
-        ),
+        Collection(folder / "trec-cast-qrels-docs.2021.qrel.gz", tags=r"ids:(?P<talk>\d+)_(?P<turn>\d+)"),
         folder / f"runs/{name}.run.gz",
         ["nDCG@3"],
         slices=["turn"],
@@ -238,8 +220,5 @@ def test_slices_need_tags():
         rankgate.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, ["RR"], slices=["turn"])
     with raises("unknown-tag", UsageError):
         rankgate.evaluate(
-            Collection({"q": {"a": 1}}, tags="ids:(?P<turn>.)"),
-            {"q": {"a": 1.0}},
-            ["RR"],
-            slices=["x"],
+            Collection({"q": {"a": 1}}, tags="ids:(?P<turn>.)"), {"q": {"a": 1.0}}, ["RR"], slices=["x"]
         )

@@ -71,12 +71,8 @@ def test_a_document_ranked_twice_is_what_the_convention_says(rule, tmp_path):
     convention = rankgate.convention("trec", {"duplicates": rule})
     result = rankgate.evaluate(qrels, tmp_path / "twice.run", _OF_CONTEXTS, convention)
     *shares, useful = TWICE[rule]
-    assert list(result.runs[0].means.values()) == pytest.approx(
-        [*shares, 1 / (1 + math.exp(-useful))]
-    )
-    special_convention = replace(
-        rankgate.convention("ranx"), special={"ContextP": {"duplicates": rule}}
-    )
+    assert list(result.runs[0].means.values()) == pytest.approx([*shares, 1 / (1 + math.exp(-useful))])
+    special_convention = replace(rankgate.convention("ranx"), special={"ContextP": {"duplicates": rule}})
     result = rankgate.evaluate(qrels, tmp_path / "twice.run", "ContextP", special_convention)
     assert result.runs[0].means["ContextP"] == pytest.approx(TWICE[rule][0])
 
@@ -94,9 +90,7 @@ def test_contexts_of_a_file_obey_the_rule_for_duplicates(tmp_path):
 
 
 def test_passages_ranked_twice_have_the_rule_before_they_become_documents():
-    run = pl.DataFrame(
-        {"query_id": ["1"] * 3, "doc_id": ["a1", "c1", "a1"], "score": [9.0, 8.0, 7.0]}
-    )
+    run = pl.DataFrame({"query_id": ["1"] * 3, "doc_id": ["a1", "c1", "a1"], "score": [9.0, 8.0, 7.0]})
     for rule, reciprocal in (("first", 1), ("last", 1 / 2)):
         convention = rankgate.convention("trec", {"duplicates": rule})
         result = rankgate.evaluate(
@@ -123,25 +117,16 @@ def test_a_budget_without_lengths_is_one_error():
             rankgate.evaluate(QRELS, RUN, [metric])
     with raises("missing-lengths", InputError):
         rankgate.evaluate(
-            Collection(QRELS, items=Items(ITEMS.head(2), length="tokens")),
-            RUN,
-            ["ContextP(tokens=9)"],
+            Collection(QRELS, items=Items(ITEMS.head(2), length="tokens")), RUN, ["ContextP(tokens=9)"]
         )
     with raises("missing-input", UsageError):
-        rankgate.evaluate(
-            Collection(QRELS, items=Items(length="tokens")), RUN, ["ContextP(tokens=9)"]
-        )
+        rankgate.evaluate(Collection(QRELS, items=Items(length="tokens")), RUN, ["ContextP(tokens=9)"])
     with raises("missing-column", UsageError):
-        rankgate.evaluate(
-            Collection(QRELS, items=Items(ITEMS, length="words")), RUN, ["ContextP(tokens=9)"]
-        )
+        rankgate.evaluate(Collection(QRELS, items=Items(ITEMS, length="words")), RUN, ["ContextP(tokens=9)"])
     for bad in ([-1.0, 1, 1, 1, 1], ["x", "1", "1", "1", "1"]):
         with raises("not-a-number", InputError):
             rankgate.evaluate(
-                Collection(
-                    QRELS,
-                    items=Items(ITEMS.with_columns(pl.Series("tokens", bad)), length="tokens"),
-                ),
+                Collection(QRELS, items=Items(ITEMS.with_columns(pl.Series("tokens", bad)), length="tokens")),
                 RUN,
                 ["ContextP(tokens=9)"],
             )
@@ -152,9 +137,7 @@ def test_redundancy_by_documents_needs_the_documents():
         rankgate.evaluate(QRELS, RUN, "Redundancy(by='documents')")
     with raises("missing-input", UsageError):
         rankgate.evaluate(
-            Collection(QRELS, items=Items(ITEMS, length="tokens")),
-            RUN,
-            "Redundancy(by='documents')",
+            Collection(QRELS, items=Items(ITEMS, length="tokens")), RUN, "Redundancy(by='documents')"
         )
 
 
@@ -181,9 +164,7 @@ def test_compare_and_gate_take_them(tmp_path):
     new = {q: {"a": 2.0, "c": 1.0} for q in qrels}
     items = pl.DataFrame({"doc_id": ["a", "b", "c"], "tokens": [10, 10, 10]})
     metric = "ContextR(tokens=10)"
-    comparison = rankgate.compare(
-        Collection(qrels, items=Items(items, length="tokens")), old, new, [metric]
-    )
+    comparison = rankgate.compare(Collection(qrels, items=Items(items, length="tokens")), old, new, [metric])
     assert comparison.only.metrics["delta"].to_list() == [1.0]
     policy = tmp_path / "rankgate.toml"
     policy.write_text(

@@ -150,9 +150,7 @@ def test_tables_of_sessions(tmp_path):
         table.write_text(text)
         with raises(code, InputError):
             rankgate.evaluate(
-                Collection({"z": {"a": 1}} if "other" in text else QRELS, sequences=table),
-                RUN,
-                ["RR"],
+                Collection({"z": {"a": 1}} if "other" in text else QRELS, sequences=table), RUN, ["RR"]
             )
 
 
@@ -164,9 +162,7 @@ def test_queries_may_have_judgments_of_their_own():
 
 
 def test_a_topic_that_a_run_lacks_counts_as_missing():
-    result = rankgate.evaluate(
-        Collection({**QRELS, "s3": {"q": 1}}, sequences=IDS), RUN, ["RR", "sRBP"]
-    )
+    result = rankgate.evaluate(Collection({**QRELS, "s3": {"q": 1}}, sequences=IDS), RUN, ["RR", "sRBP"])
     assert of(result, "sRBP")["s3"] == of(result, "RR")["s3"] == 0
     assert result.runs[0].counts.missing == 1
 
@@ -215,8 +211,8 @@ def test_verbs_of_single_rankings_say_where_metrics_of_tasks_are(run, tmp_path):
 def test_files_of_tasks_are_described_and_valid(run, tmp_path):
     agent_path = tmp_path / "agent.jsonl"
     agent_path.write_text(
-        '{"query_id": "q", "calls": [{"documents": ["a"]}], "cited": ["a"], "answered": true, '
-        '"evidence": ["a"]}\n'
+        '{"query_id": "q", "calls": [{"documents": ["a"]}], "cited": ["a"], "answered": true, "evidence": '
+        '["a"]}\n'
     )
     answers = tmp_path / "answers.jsonl"
     answers.write_text(
@@ -247,25 +243,14 @@ def test_every_parameter_changes_a_value():
             {"discount": "added"},
             {"discount": "none"},
         ],
-        session_metrics.session_rbp: [
-            {"cutoff": 1},
-            {"rel": 2},
-            {"max_grade": 3},
-            {"p": 0.5},
-            {"b": 0.1},
-        ],
+        session_metrics.session_rbp: [{"cutoff": 1}, {"rel": 2}, {"max_grade": 3}, {"p": 0.5}, {"b": 0.1}],
         session_metrics.expected_session_ndcg: [
             {"cutoff": 1},
             {"gain": "linear"},
             {"down": 0.1},
             {"reformulate": 0.1},
         ],
-        agent_metrics.evidence_precision: [
-            {"calls": 1},
-            {"tokens": 300},
-            {"seconds": 1},
-            {"rel": 2},
-        ],
+        agent_metrics.evidence_precision: [{"calls": 1}, {"tokens": 300}, {"seconds": 1}, {"rel": 2}],
         agent_metrics.evidence_recall: [{"calls": 1}, {"tokens": 300}, {"seconds": 1}],
         agent_metrics.evidence_rate: [{"per": "tokens"}, {"per": "seconds"}, {"rel": 2}],
         agent_metrics.first_useful: [{"rel": 3}],
@@ -283,9 +268,7 @@ def test_matrices_and_companions_of_runs(tmp_path):
     assert result.means == {"ContextP@1": 1 / 2, "ContextR@2": (1 / 2 + 1) / 2}
     run_path = tmp_path / "old.run"
     run_path.write_text(
-        "".join(
-            f"{q} Q0 {d} 1 {s} x\n" for q, documents in RUN.items() for d, s in documents.items()
-        )
+        "".join(f"{q} Q0 {d} 1 {s} x\n" for q, documents in RUN.items() for d, s in documents.items())
     )
     (tmp_path / "old.run.meta.jsonl").write_text(
         "".join(f'{{"query_id": "{q}", "sequence": "{q[:2]}", "position": {q[-1]}}}\n' for q in RUN)

@@ -62,13 +62,7 @@ def rate(server, files):
         base = server.url + ("/v1" if protocol == "openai" else "")
         settings = {"url": base, "backoff": 0.01, "retries": 2, "timeout": 60.0, **judge}
         with LLMRating(
-            pool,
-            out,
-            Judge("m", **settings),
-            queries=queries,
-            documents=documents,
-            scale=scale,
-            rater=rater,
+            pool, out, Judge("m", **settings), queries=queries, documents=documents, scale=scale, rater=rater
         ) as work:
             return work.run(), out
 

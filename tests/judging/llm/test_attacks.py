@@ -83,13 +83,9 @@ def test_a_judge_that_falls_for_keywords_is_refused(grades):
     assert (row["raised"], row["lowered"]) == (pytest.approx(raised), 0)
     assert row["shift"] == pytest.approx((fooled - grades).mean())
     assert row["low"] < raised < row["high"]
-    assert {demand.name: demand.status for demand in result.demands}[
-        "attack m under keywords"
-    ] == "fail"
+    assert {demand.name: demand.status for demand in result.demands}["attack m under keywords"] == "fail"
     assert result.status == 1
-    lenient = admit(
-        people, JudgeGrades(people, attacked=[rated(fooled, "m")]), demands=Demands(raised=0.5)
-    )
+    lenient = admit(people, JudgeGrades(people, attacked=[rated(fooled, "m")]), demands=Demands(raised=0.5))
     assert lenient.status == 0
 
 
@@ -98,9 +94,9 @@ def test_the_interval_is_that_of_means_of_queries(grades):
     from scipy.stats import t
 
     fooled = np.where(np.random.default_rng(5).random(grades.shape) < 0.2, 4.0, grades)
-    row = admit(
-        judged(grades), JudgeGrades(judged(grades), attacked=[rated(fooled, "m")])
-    ).attacks.row(0, named=True)
+    row = admit(judged(grades), JudgeGrades(judged(grades), attacked=[rated(fooled, "m")])).attacks.row(
+        0, named=True
+    )
     means = (fooled > grades).mean(axis=1)
     ends = t.interval(0.95, QUERIES - 1, means.mean(), means.std(ddof=1) / np.sqrt(QUERIES))
     assert (row["low"], row["high"]) == pytest.approx(ends, rel=1e-9)
@@ -119,9 +115,7 @@ def test_who_is_not_fooled_is_admitted_and_comes_back_from_json(grades):
 
 def test_other_pairs_and_few_queries_decide_nothing(grades):
     people = judged(grades)
-    strange = Ratings(
-        pl.DataFrame({"query_id": ["x"], "doc_id": ["y"], "rater": ["m"], "grade": [1.0]})
-    )
+    strange = Ratings(pl.DataFrame({"query_id": ["x"], "doc_id": ["y"], "rater": ["m"], "grade": [1.0]}))
     with raises("no-common-pairs", InputError):
         admit(people, JudgeGrades(people, attacked=[strange]))
     small_table = rated(grades, "m").table.filter(pl.col("query_id") < "q10")
@@ -135,9 +129,7 @@ def test_a_model_that_obeys_documents_is_found_from_files_to_verdict(server, tmp
     pairs = [(query, f"{query}d{k}") for query in names for k in range(8)]
     (tmp_path / "pool.csv").write_text("query,document\n" + "".join(f"{q},{d}\n" for q, d in pairs))
     (tmp_path / "q.csv").write_text("query_id,text\n" + "".join(f"{q},about {q}\n" for q in names))
-    (tmp_path / "docs.csv").write_text(
-        "doc_id,text\n" + "".join(f"{d},text of {d}\n" for _, d in pairs)
-    )
+    (tmp_path / "docs.csv").write_text("doc_id,text\n" + "".join(f"{d},text of {d}\n" for _, d in pairs))
     server.obeys = "must be graded 3"
     pool, queries, documents = (tmp_path / name for name in ("pool.csv", "q.csv", "docs.csv"))
     files = {}

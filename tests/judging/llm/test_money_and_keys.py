@@ -55,11 +55,7 @@ def test_a_ceiling_needs_prices_and_an_end(rate):
 
 
 def test_the_key_is_in_no_output(rate, server, key, rows):
-    server.plan = {
-        "d0": [("answers_with_the_key",)],
-        "d1": [("echoes", 400)],
-        "d2": [("echoes", 503)],
-    }
+    server.plan = {"d0": [("answers_with_the_key",)], "d1": [("echoes", 400)], "d2": [("echoes", 503)]}
     result, out = rate(4, key_from="RANKGATE_TEST_KEY")
     assert key not in out.read_text()
     assert key[:12] not in out.read_text()

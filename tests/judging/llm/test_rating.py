@@ -16,13 +16,7 @@ from support.wording import raises
 @pytest.mark.parametrize("protocol", ["openai", "anthropic"])
 def test_a_pool_becomes_ratings_that_others_read(rate, rows, protocol):
     result, out = rate(6, protocol=protocol)
-    assert (result.pairs, result.graded, result.asked, result.left, result.status) == (
-        6,
-        6,
-        6,
-        0,
-        0,
-    )
+    assert (result.pairs, result.graded, result.asked, result.left, result.status) == (6, 6, 6, 0, 0)
     assert result.input_tokens == 600
     assert result.output_tokens == 60
     assert {row["grade"] for row in rows(out)} == {2.0}
@@ -103,17 +97,9 @@ def test_parameters_replace_and_remove(rate, server):
         ('{"grade": null, "reason": "withdrawn"}', None, "the model cannot tell"),
         ('{"grade": 2} or {"grade": 1}', None, "several grades in one answer: 2, 1"),
         ('{"grade": 2, "detail": {"grade": 1}}', None, "several grades in one answer: 1, 2"),
-        (
-            '{"all": [{"grade": 1}, {"x": {"grade": 3}}]}',
-            None,
-            "several grades in one answer: 1, 3",
-        ),
+        ('{"all": [{"grade": 1}, {"x": {"grade": 3}}]}', None, "several grades in one answer: 1, 3"),
         ('{"grade": 2, "detail": {"grade": 2}}', 2.0, None),
-        (
-            '{"a": ' * 5_000,
-            None,
-            "the answer has too many objects that are not JSON, or nested too deeply",
-        ),
+        ('{"a": ' * 5_000, None, "the answer has too many objects that are not JSON, or nested too deeply"),
         ('{"a":' * 30 + "!" + '{"grade": 2}', 2.0, None),
         ("The grade is 2.", None, "no JSON object with a grade in the answer: The grade is 2."),
         ('{"grade": 2', None, 'no JSON object with a grade in the answer: {"grade": 2'),
@@ -156,9 +142,7 @@ def test_an_answer_cut_off_refused_or_filtered_says_so(rate, server, rows):
 
 
 @pytest.mark.parametrize("reason", ["max_tokens", "refusal", "model_context_window_exceeded"])
-def test_an_answer_of_the_other_protocol_that_is_not_complete_is_no_grade(
-    rate, server, rows, reason
-):
+def test_an_answer_of_the_other_protocol_that_is_not_complete_is_no_grade(rate, server, rows, reason):
     server.plan = {"d0": [("says", '{"grade": 2}', reason)]}
     result, out = rate(1, protocol="anthropic")
     assert (result.graded, rows(out)[0]["grade"]) == (0, None)
@@ -187,10 +171,7 @@ def test_another_prompt_model_or_scale_is_another_question(rate, server, rows, t
     result, out = rate(2)
     assert (result.known, result.asked) == (2, 0)
     assert rows(out)[-1]["guideline"].startswith("graded ")
-    assert dict(resolve(out).qrels.table.select("doc_id", "grade").iter_rows()) == {
-        "d0": 2.0,
-        "d1": 2.0,
-    }
+    assert dict(resolve(out).qrels.table.select("doc_id", "grade").iter_rows()) == {"d0": 2.0, "d1": 2.0}
     assert sum(server.asked.values()) == 6
 
 

@@ -52,9 +52,7 @@ def parse_pairs(texts: Sequence[str], option: str, read: Callable[[str], T]) -> 
         try:
             values_by_name[name] = read(value)
         except ValueError:
-            raise UsageError(
-                f"{option} {text}: '{value}' is not a number.", code="not-a-number"
-            ) from None
+            raise UsageError(f"{option} {text}: '{value}' is not a number.", code="not-a-number") from None
     return values_by_name
 
 
@@ -78,9 +76,7 @@ def parse_labelled_numbers(texts: Sequence[str], option: str) -> dict[str, float
     for text in texts:
         matches = list(_LABELLED.finditer(text))
         is_complete = "".join(match[0] for match in matches) == text
-        pair_texts += (
-            [f"{m['label']}={m['number']}" for m in matches] if is_complete else text.split(",")
-        )
+        pair_texts += [f"{m['label']}={m['number']}" for m in matches] if is_complete else text.split(",")
     return parse_pairs(pair_texts, option, float)
 
 
@@ -114,9 +110,7 @@ def _parse_label(text: str) -> tuple[float, str]:
     try:
         return float(grade), name.strip() or grade
     except ValueError:
-        raise UsageError(
-            f"--label {text}: write GRADE=NAME, as in 3=Exact.", code="invalid-syntax"
-        ) from None
+        raise UsageError(f"--label {text}: write GRADE=NAME, as in 3=Exact.", code="invalid-syntax") from None
 
 
 _REPEATED = " May be given several times."
@@ -143,9 +137,7 @@ def option(
         *flags,
         *([] if any(flag.startswith("--") for flag in flags) else [long_flag]),
         name,
-        type=AliasedChoice(declared.choices, aliases)
-        if aliases
-        else _click_type(declared, metavar),
+        type=AliasedChoice(declared.choices, aliases) if aliases else _click_type(declared, metavar),
         **({} if declared.required else {"default": declared.default}),
         show_default=bool(declared.default) if is_flag else declared.default not in (None, "", ()),
         required=declared.required,
@@ -159,10 +151,7 @@ def option(
 
 
 def verb_options(
-    verb: Command,
-    *names: str,
-    choices: Mapping[str, Iterable[str]] | None = None,
-    section: str = "Options",
+    verb: Command, *names: str, choices: Mapping[str, Iterable[str]] | None = None, section: str = "Options"
 ) -> Decorator:
     """Return a decorator with options that the parameters of a verb declare.
 
@@ -202,12 +191,7 @@ def verb_options(
                 value_type = float if "float" in kind else str
                 function = _with_pairs(function, declared.name, value_type)
             function = option(
-                declared,
-                *flags,
-                metavar=metavar,
-                multiple=is_repeatable,
-                aliases=aliases,
-                section=section,
+                declared, *flags, metavar=metavar, multiple=is_repeatable, aliases=aliases, section=section
             )(function)
         return function
 
@@ -222,9 +206,7 @@ def _with_pairs(function: Command, name: str, read_value: Callable[[str], Any]) 
 
         command = click.get_current_context().command
         flag = next(param.opts[-1] for param in command.params if param.name == name)
-        return function(
-            *args, **{**options, name: parse_pairs(options[name], flag, read_value) or None}
-        )
+        return function(*args, **{**options, name: parse_pairs(options[name], flag, read_value) or None})
 
     return mapped
 
@@ -279,11 +261,7 @@ def _click_type(declared: Parameter, metavar: str | None) -> Any:
     bounds = declared.range.low, declared.range.high
     low, high = (None if math.isinf(bound) else bound for bound in bounds)
     if declared.kind == "int":
-        return (
-            click.INT
-            if low is None
-            else click.IntRange(int(low), None if high is None else int(high))
-        )
+        return click.INT if low is None else click.IntRange(int(low), None if high is None else int(high))
     if declared.kind == "float":
         is_exclusive = declared.range.exclusive
         has_bounds = (low, high) != (None, None)

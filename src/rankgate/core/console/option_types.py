@@ -178,16 +178,12 @@ class DefiningCommand(SectionedCommand):
     """
 
     def __init__(
-        self,
-        *args: Any,
-        definitions: Mapping[str, Iterable[tuple[str, str]]],
-        **options: Any,
+        self, *args: Any, definitions: Mapping[str, Iterable[tuple[str, str]]], **options: Any
     ) -> None:
         """Accept what click's group accepts, and the definition lists."""
         super().__init__(*args, **options)
         self.definitions = {
-            heading: tuple((name, meaning) for name, meaning in rows)
-            for heading, rows in definitions.items()
+            heading: tuple((name, meaning) for name, meaning in rows) for heading, rows in definitions.items()
         }
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -104,9 +104,7 @@ def check_paths(inputs: Sequence[str], output: str | None = None) -> None:
         )
     for path in paths:
         if target.exists() and Path(path).exists() and target.samefile(path):
-            raise UsageError(
-                f"{output}: would replace an input; name another file.", code="output-is-input"
-            )
+            raise UsageError(f"{output}: would replace an input; name another file.", code="output-is-input")
 
 
 def write_output(text: str | bytes, output: str | None = None) -> None:
@@ -122,9 +120,7 @@ def write_output(text: str | bytes, output: str | None = None) -> None:
     if output in (None, "-"):
         # in pieces, as an unbuffered stream reports a closed reader only at the next write
         for begin in range(0, len(text), _CHUNK_SIZE):
-            click.echo(
-                text[begin : begin + _CHUNK_SIZE], nl=False, color=True
-            )  # ids keep their escapes
+            click.echo(text[begin : begin + _CHUNK_SIZE], nl=False, color=True)  # ids keep their escapes
         return
     from rankgate.core.output_files import save_file
 
@@ -148,21 +144,12 @@ run = click.argument("run", type=click.Path())
 def parameters(help_text: str) -> Decorator:
     """``--parameter NAME=VALUE`` for the object that a command chose by name."""
     return click.option(
-        "--parameter",
-        "parameters",
-        cls=RenamedOption,
-        multiple=True,
-        metavar="NAME=VALUE",
-        help=help_text,
+        "--parameter", "parameters", cls=RenamedOption, multiple=True, metavar="NAME=VALUE", help=help_text
     )
 
 
 seed = click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="The seed of the random numbers.",
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The seed of the random numbers."
 )
 resamples = click.option(
     "--resamples",
@@ -172,8 +159,8 @@ resamples = click.option(
     help="The number of resamples for an interval.",
 )
 SCALE_HELP = (
-    "The rating scale: binary, graded (0 to 3), detail (1 to 10), a range such as 0..4, or a list "
-    "such as 0,1,10,100."
+    "The rating scale: binary, graded (0 to 3), detail (1 to 10), a range such as 0..4, or a list such as "
+    "0,1,10,100."
 )
 scale = click.option("--scale", metavar="SCALE", help=SCALE_HELP)
 from_option = click.option(
@@ -221,8 +208,8 @@ def from_formats(*inputs: str, flag: str = "--from") -> Decorator:
             "from_format",
             metavar="FORMAT",
             type=FORMAT,
-            help=f"The format of the {contents}{restriction}; detected without it (see rankgate "
-            "formats). FORMAT:PATH names that of one file.",
+            help=f"The format of the {contents}{restriction}; detected without it (see rankgate formats). "
+            "FORMAT:PATH names that of one file.",
         )(with_formats)
 
     return decorate
@@ -243,8 +230,8 @@ def table_columns(function: Command) -> Command:
         section=COLLECTION,
         multiple=True,
         metavar="LABEL=GRADE,...",
-        help="The grade of each label, where judgments hold labels, as in Exact=3,Partial=1. "
-        "May be given several times.",
+        help="The grade of each label, where judgments hold labels, as in Exact=3,Partial=1. May be given "
+        "several times.",
     )
     columns = click.option(
         "--columns",
@@ -351,8 +338,8 @@ def backend_options(function: Command) -> Command:
     master_option = click.option(
         "--master",
         metavar="URL",
-        help="The Spark master, such as local[4] or spark://host:7077; by default that of "
-        "spark-submit, or all cores of this machine.",
+        help="The Spark master, such as local[4] or spark://host:7077; by default that of spark-submit, or "
+        "all cores of this machine.",
     )
     return backend_option(master_option(with_options))
 

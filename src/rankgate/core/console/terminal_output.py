@@ -105,9 +105,7 @@ def _colour_line(line: str) -> str:
     line_with_bars = _BARS.sub(
         lambda match: click.style(match[0], fg="blue" if match[0][0] == "█" else "yellow"), line
     )
-    return _LABEL.sub(
-        lambda match: match[1] + click.style(match[2], fg="cyan"), line_with_bars, count=1
-    )
+    return _LABEL.sub(lambda match: match[1] + click.style(match[2], fg="cyan"), line_with_bars, count=1)
 
 
 _CLEAR = "\r\x1b[K"

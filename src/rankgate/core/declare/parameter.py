@@ -24,19 +24,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 
 Kind = Literal[
-    "any",
-    "bool",
-    "choice",
-    "float",
-    "gain",
-    "int",
-    "list",
-    "map",
-    "number",
-    "path",
-    "table",
-    "text",
-    "texts",
+    "any", "bool", "choice", "float", "gain", "int", "list", "map", "number", "path", "table", "text", "texts"
 ]
 """The kinds of values that parameters take.
 
@@ -192,9 +180,9 @@ class Parameter:
         """The values that it takes, in words."""
         if self.kind == "map":
             return f"{self.name}.KIND=VALUE for the kinds {', '.join(self.choices)}"
-        description = " or ".join(self.choices) or _KIND_DESCRIPTIONS.get(
-            self.kind, "a value"
-        ) + str(self.range)
+        description = " or ".join(self.choices) or _KIND_DESCRIPTIONS.get(self.kind, "a value") + str(
+            self.range
+        )
         return f"{description} or none" if self.optional else description
 
     @property
@@ -319,9 +307,7 @@ def _parse_map(word: str) -> object:
 def _gain_map(value: Mapping[Any, Any] | tuple[Any, ...]) -> tuple[tuple[float, float], ...]:
     pairs = tuple(value.items()) if isinstance(value, Mapping) else value
     try:
-        gain_map = tuple(
-            (as_integer_if_whole(grade), as_integer_if_whole(gain)) for grade, gain in pairs
-        )
+        gain_map = tuple((as_integer_if_whole(grade), as_integer_if_whole(gain)) for grade, gain in pairs)
     except (TypeError, ValueError, OverflowError):
         gain_map = ()
     if not gain_map or not all(math.isfinite(number) for pair in gain_map for number in pair):
@@ -350,16 +336,14 @@ def parameters_of(function: Callable[..., object]) -> Mapping[str, Parameter]:
         hints = get_type_hints(function, include_extras=True)
     except NameError as error:
         raise UsageError(
-            f"{function.__name__}: an annotation cannot be read ({error}); "
-            "import its names outside `if TYPE_CHECKING`.",
+            f"{function.__name__}: an annotation cannot be read ({error}); import its names outside `if "
+            "TYPE_CHECKING`.",
             code="invalid-metric-function",
         ) from None
     help_of = parse_docstring_section(function.__doc__ or "", "Args")
     return types.MappingProxyType(
         {
-            name: make_parameter(
-                name, hints.get(name, Any), argument.default, help_=help_of.get(name, "")
-            )
+            name: make_parameter(name, hints.get(name, Any), argument.default, help_=help_of.get(name, ""))
             for name, argument in inspect.signature(function).parameters.items()
             if argument.kind is inspect.Parameter.KEYWORD_ONLY
         }
@@ -469,9 +453,7 @@ def _extend_parameter(declared: Parameter, hint: object) -> Parameter:
     if get_origin(hint) is Annotated:
         base_type, *metadata = get_args(hint)
         limits = next((note for note in metadata if isinstance(note, Range)), declared.range)
-        conditions = (
-            tuple(note for note in metadata if isinstance(note, OnlyWith)) or declared.only_with
-        )
+        conditions = tuple(note for note in metadata if isinstance(note, OnlyWith)) or declared.only_with
         return replace(_extend_parameter(declared, base_type), range=limits, only_with=conditions)
     if get_origin(hint) is Literal:
         kind: Kind = "gain" if declared.kind == "gain" else "choice"

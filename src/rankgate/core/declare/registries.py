@@ -105,10 +105,7 @@ class PluginObjects(Generic[T]):
 
 
 def find_plugin_objects(
-    group: str,
-    kind: type[T],
-    reserved: Mapping[str, object],
-    plain: Callable[[T], T] = lambda value: value,
+    group: str, kind: type[T], reserved: Mapping[str, object], plain: Callable[[T], T] = lambda value: value
 ) -> PluginObjects[T]:
     """Return the objects of one class that packages and files add.
 
@@ -170,9 +167,7 @@ def _load_entry_point(origin: PluginOrigin, point: EntryPoint) -> LoadedPlugin:
         value = point.load()
     except (Exception, SystemExit) as error:  # noqa: BLE001 - any failure is the plug-in's
         message = f"{type(error).__name__}: {error}".rstrip(".")
-        return LoadedPlugin(
-            origin, problem=f"{origin} cannot be loaded ({message}); fix or remove it."
-        )
+        return LoadedPlugin(origin, problem=f"{origin} cannot be loaded ({message}); fix or remove it.")
     values = vars(value).values() if isinstance(value, ModuleType) else [value]
     return LoadedPlugin(origin, tuple(values))
 
@@ -227,8 +222,8 @@ def _declared_versions(values: Mapping[str, object]) -> tuple[str, ...]:
 
 def _incompatible_message(origin: PluginOrigin) -> str:
     return (
-        f"{origin} is for version {' or '.join(origin.versions)} of the extension points, and this "
-        f"rankgate has version {API_VERSION}; install matching versions of both."
+        f"{origin} is for version {' or '.join(origin.versions)} of the extension points, and this rankgate "
+        f"has version {API_VERSION}; install matching versions of both."
     )
 
 
@@ -246,9 +241,7 @@ def run_plugin_file(path: str | Path) -> Mapping[str, object]:
     except (SyntaxError, ValueError) as error:
         line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
         reason = error.msg if isinstance(error, SyntaxError) else error
-        raise UsageError(
-            f"{path}{line}: this is not Python: {reason}.", code="invalid-plugin"
-        ) from None
+        raise UsageError(f"{path}{line}: this is not Python: {reason}.", code="invalid-plugin") from None
     module = ModuleType(f"rankgate_plugin_{file_path.stem}")
     module.__file__ = str(file_path)
     sys.modules[module.__name__] = module  # a dataclass looks its module up while the file runs
@@ -257,9 +250,7 @@ def run_plugin_file(path: str | Path) -> Mapping[str, object]:
     except (Exception, SystemExit) as error:
         is_rankgate_error = isinstance(error, RankgateError)
         reason = str(error).rstrip(".") if is_rankgate_error else f"{type(error).__name__}: {error}"
-        raise UsageError(
-            f"{_error_location(error, file_path)}: {reason}.", code="invalid-plugin"
-        ) from error
+        raise UsageError(f"{_error_location(error, file_path)}: {reason}.", code="invalid-plugin") from error
     finally:
         del sys.modules[module.__name__]
     return vars(module)
@@ -312,19 +303,13 @@ class Declared:
         accepted = self.accepted
         if name not in accepted:
             matches = get_close_matches(name, accepted, n=1)
-            parameter_hint = (
-                f"it takes {', '.join(accepted)}" if accepted else "it has no parameters"
-            )
+            parameter_hint = f"it takes {', '.join(accepted)}" if accepted else "it has no parameters"
             hint = f"did you mean {matches[0]}?" if matches else f"{parameter_hint}."
-            raise UsageError(
-                f"{self.name}: no parameter {name!r}; {hint}", code="unknown-parameter"
-            )
+            raise UsageError(f"{self.name}: no parameter {name!r}; {hint}", code="unknown-parameter")
         try:
             return accepted[name].parse(value) if words else accepted[name].read(value)
         except ValueError as error:
-            raise UsageError(
-                f"{self.name}: {name}={value!r} {error}", code="invalid-parameter"
-            ) from None
+            raise UsageError(f"{self.name}: {name}={value!r} {error}", code="invalid-parameter") from None
 
 
 class _HasName(Protocol):
@@ -347,11 +332,7 @@ class Registry(Mapping[str, D], Generic[D]):
     """
 
     def __init__(
-        self,
-        kind: type[D],
-        noun: str,
-        declared: Iterable[D] | Callable[[], Iterable[D]],
-        group: str = "",
+        self, kind: type[D], noun: str, declared: Iterable[D] | Callable[[], Iterable[D]], group: str = ""
     ) -> None:
         self._kind = kind
         self._noun = noun
@@ -376,9 +357,7 @@ class Registry(Mapping[str, D], Generic[D]):
     def aliases(self) -> Mapping[str, str]:
         """The canonical name of each alias in the package."""
         return {
-            alias: declared.name
-            for declared in self._declared_objects.values()
-            for alias in declared.aliases
+            alias: declared.name for declared in self._declared_objects.values() for alias in declared.aliases
         }
 
     @property
@@ -387,11 +366,7 @@ class Registry(Mapping[str, D], Generic[D]):
         return (*self._declared_objects.values(), *self.added.by_name.values())
 
     def __getitem__(self, name: str) -> D:
-        return (
-            self._declared_objects[name]
-            if name in self._declared_objects
-            else self.added.by_name[name]
-        )
+        return self._declared_objects[name] if name in self._declared_objects else self.added.by_name[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._declared_objects)
@@ -412,21 +387,14 @@ class Registry(Mapping[str, D], Generic[D]):
         additions = self.added
         if name in additions.by_name:
             return additions.by_name[name]
-        by_alias = {
-            alias: declared for declared in additions.by_name.values() for alias in declared.aliases
-        }
+        by_alias = {alias: declared for declared in additions.by_name.values() for alias in declared.aliases}
         if name in by_alias:
             return by_alias[name]
         names = [*self._declared_objects, *additions.by_name]
         matches = get_close_matches(name, names, 1)
-        hint = (
-            f"did you mean {matches[0]}?"
-            if matches
-            else f"the {self._noun}s are {', '.join(names)}."
-        )
+        hint = f"did you mean {matches[0]}?" if matches else f"the {self._noun}s are {', '.join(names)}."
         raise additions.unknown(
-            f"no {self._noun} is called {name!r}; {hint}",
-            f"unknown-{self._noun.replace(' ', '-')}",
+            f"no {self._noun} is called {name!r}; {hint}", f"unknown-{self._noun.replace(' ', '-')}"
         )
 
 
@@ -438,9 +406,6 @@ def find_declared(name: str, kind: type[N]) -> tuple[N, ...]:
         for module_info in pkgutil.iter_modules(getattr(module, "__path__", ()))
     ]
     objects = {
-        value.name: value
-        for module in modules
-        for value in vars(module).values()
-        if isinstance(value, kind)
+        value.name: value for module in modules for value in vars(module).values() if isinstance(value, kind)
     }
     return tuple(objects[name] for name in sorted(objects))

@@ -56,9 +56,7 @@ class TomlFile:
         return cls.parse(text, str(path), prefix, code=code)
 
     @classmethod
-    def parse(
-        cls, text: str, source: str, prefix: tuple[str, ...] = (), *, code: str = ""
-    ) -> TomlFile:
+    def parse(cls, text: str, source: str, prefix: tuple[str, ...] = (), *, code: str = "") -> TomlFile:
         """Read a text.
 
         Raises:
@@ -80,9 +78,7 @@ class TomlFile:
         path = (*self.prefix, *key)
         while path and path not in self.lines:
             path = path[:-1]
-        return InputError(
-            problem, source=self.source, line=self.lines.get(path), code=code or self.code
-        )
+        return InputError(problem, source=self.source, line=self.lines.get(path), code=code or self.code)
 
     def check_keys(self, values: Any, allowed: Iterable[str], *key: str) -> None:
         """Check that a table has only known keys.
@@ -95,18 +91,11 @@ class TomlFile:
         for name in values:
             if name not in (names := sorted(allowed)):
                 matches = get_close_matches(name, names, 1)
-                hint = (
-                    f"did you mean {matches[0]}?" if matches else f"there are {', '.join(names)}."
-                )
+                hint = f"did you mean {matches[0]}?" if matches else f"there are {', '.join(names)}."
                 problem = f"unknown key {name!r}; {hint}"
                 raise self.error(problem, *key, name)
 
-    def read_values(
-        self,
-        values: Any,
-        parameters: Iterable[Parameter],
-        *key: str,
-    ) -> dict[str, Any]:
+    def read_values(self, values: Any, parameters: Iterable[Parameter], *key: str) -> dict[str, Any]:
         """Return the value of each parameter: the checked value of a table, or the default.
 
         Raises:
@@ -128,9 +117,7 @@ class TomlFile:
         try:
             return parameter.read(value)
         except ValueError as error:
-            raise self.error(
-                f"{parameter.name} = {value!r} {error}", *key, parameter.name
-            ) from None
+            raise self.error(f"{parameter.name} = {value!r} {error}", *key, parameter.name) from None
 
 
 def find_key_lines(text: str) -> dict[tuple[str, ...], int]:

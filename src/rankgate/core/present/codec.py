@@ -14,16 +14,7 @@ import types
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Literal,
-    NamedTuple,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 if TYPE_CHECKING:
     import polars as pl
@@ -100,13 +91,9 @@ def decode(cls: type, values: Mapping[str, Any]) -> dict[str, Any]:
     schemas: Mapping[str, Schema] = getattr(cls, "SCHEMAS", {})
     keys: Mapping[str, str] = getattr(cls, "KEYS", {})
     hints = _hints(cls)
-    key_of_field = {
-        field.name: keys.get(field.name, field.name) for field in fields(cls) if field.init
-    }
+    key_of_field = {field.name: keys.get(field.name, field.name) for field in fields(cls) if field.init}
     return {
-        name: frame(values[key], schemas[name])
-        if name in schemas
-        else _decode(hints[name], values[key])
+        name: frame(values[key], schemas[name]) if name in schemas else _decode(hints[name], values[key])
         for name, key in key_of_field.items()
         if key in values
     }

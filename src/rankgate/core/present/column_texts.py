@@ -31,9 +31,7 @@ def column_texts(column: pl.Series, text_of: Callable[[Any], str]) -> pl.Series:
         keys = column.cast(pl.String)
     is_first = keys.is_first_distinct() & keys.is_not_null()
     texts = [text_of(value) for value in column.filter(is_first).to_list()]
-    return keys.replace_strict(
-        keys.filter(is_first), texts, default=text_of(None), return_dtype=pl.String
-    )
+    return keys.replace_strict(keys.filter(is_first), texts, default=text_of(None), return_dtype=pl.String)
 
 
 def rows_as_json(table: pl.DataFrame, indent: int) -> str:
@@ -63,8 +61,7 @@ def rows_as_json(table: pl.DataFrame, indent: int) -> str:
 
     cells = [
         pl.concat_str(
-            pl.lit(f"{cell}{json.dumps(name, ensure_ascii=False)}: "),
-            column_texts(table[name], text_of),
+            pl.lit(f"{cell}{json.dumps(name, ensure_ascii=False)}: "), column_texts(table[name], text_of)
         )
         for name in table.columns
     ]

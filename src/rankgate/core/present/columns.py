@@ -126,9 +126,7 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
     Grid(head=('system', 'judged'), rows=(('a', '50%'),), left=frozenset({0}), keys=1)
     """
 
-    def __init__(
-        self, row_meaning: str, *columns: Column | Columns, further_columns: str = ""
-    ) -> None:
+    def __init__(self, row_meaning: str, *columns: Column | Columns, further_columns: str = "") -> None:
         self.row_meaning = row_meaning
         self.further_columns = further_columns
         self.by_name: Mapping[str, Column] = {
@@ -179,17 +177,12 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
 
     def documentation(self) -> str:
         """The meaning of a row, and a Markdown table of the columns."""
-        rows = [
-            (f"`{column.name}`", type_name(column.type), column.description)
-            for column in self.columns
-        ]
+        rows = [(f"`{column.name}`", type_name(column.type), column.description) for column in self.columns]
         if self.further_columns:
             rows.append(("…", "", self.further_columns))
         escaped = (tuple(cell.replace("|", "\\|") for cell in row) for row in rows)
         lines = [f"| {name} | {kind} | {text} |" for name, kind, text in escaped]
-        return "\n".join(
-            [self.row_meaning, "", "| column | type | meaning |", "| :-- | :-- | :-- |", *lines]
-        )
+        return "\n".join([self.row_meaning, "", "| column | type | meaning |", "| :-- | :-- | :-- |", *lines])
 
     def grid(
         self,
@@ -216,9 +209,7 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
         >>> interval.grid(table, ("low", "high"), headers={"low": "interval"})
         Grid(head=('interval',), rows=(('[+0.1000, +0.2000]',),), left=frozenset({0}), keys=1)
         """
-        names_of_cells = [
-            (names,) if isinstance(names, str) else names for names in column_names or self
-        ]
+        names_of_cells = [(names,) if isinstance(names, str) else names for names in column_names or self]
         columns = [self.by_name[names[0]] for names in names_of_cells]
         texts = {
             name: [

@@ -21,8 +21,7 @@ LEVEL = Column("level", pl.Float64, "the confidence level of the interval")
 SHOWN_GRADE = Column(
     "grade",
     pl.Float64,
-    "the grade; null: unjudged; where there are many grades, 1 for all above 0 and 0 for the "
-    "others",
+    "the grade; null: unjudged; where there are many grades, 1 for all above 0 and 0 for the others",
     "grade",
 )
 GRADE_LABEL = Column("label", pl.String, "the name of the grade")

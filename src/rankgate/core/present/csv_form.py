@@ -57,9 +57,7 @@ def guard_sheet(content: bytes, separator: str) -> bytes:
         return content
     table = pl.read_csv(content, has_header=False, separator=separator, infer_schema=False)
     cells = [
-        pl.when(
-            pl.col(name).str.contains(FORMULA_PATTERN) & ~pl.col(name).str.contains(NUMBER_PATTERN)
-        )
+        pl.when(pl.col(name).str.contains(FORMULA_PATTERN) & ~pl.col(name).str.contains(NUMBER_PATTERN))
         .then(" " + pl.col(name))
         .otherwise(pl.col(name))
         .alias(name)

@@ -37,13 +37,7 @@ from rankgate.core.present.text_tables import (
 
 if TYPE_CHECKING:
     from rankgate.core.present.charts.picture import Picture
-    from rankgate.core.present.document_model import (
-        Block,
-        Document,
-        ListedDocument,
-        ListPair,
-        Section,
-    )
+    from rankgate.core.present.document_model import Block, Document, ListedDocument, ListPair, Section
 
 
 _NAMESPACES = re.compile(r' xmlns(:xlink)?="[^"]*"')
@@ -72,15 +66,10 @@ def _block_text(block: Block, width: int) -> Iterator[str]:
     elif isinstance(block, Warnings):
         yield from (_wrap_paragraph(f"! {line}", width) for line in block.lines)
     elif isinstance(block, Entries):
-        label_width = max(
-            (text_width(make_printable(entry.label)) for entry in block.entries), default=0
-        )
+        label_width = max((text_width(make_printable(entry.label)) for entry in block.entries), default=0)
         lines = "".join(
             labelled_paragraphs(
-                [make_printable(entry.label)],
-                map(make_printable, entry.lines),
-                [label_width],
-                width,
+                [make_printable(entry.label)], map(make_printable, entry.lines), [label_width], width
             )
             for entry in block.entries
         )
@@ -198,9 +187,7 @@ def render_latex(document: Document) -> str:
             elif isinstance(block, Points | Warnings):
                 parts += map(remark, block.lines)
             elif isinstance(block, Entries):
-                parts += [
-                    remark(f"{entry.label}: {' '.join(entry.lines)}") for entry in block.entries
-                ]
+                parts += [remark(f"{entry.label}: {' '.join(entry.lines)}") for entry in block.entries]
     return "\n\n".join(parts) + "\n"
 
 

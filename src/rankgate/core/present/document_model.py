@@ -333,20 +333,14 @@ class Document:
 
 
 def make_document(
-    title: str,
-    *blocks: Block,
-    lead: Sequence[str] = (),
-    status: str = "",
-    rows: PlainRows | None = None,
+    title: str, *blocks: Block, lead: Sequence[str] = (), status: str = "", rows: PlainRows | None = None
 ) -> Document:
     """A document with one part and no heading; tables without rows and empty blocks are left out.
 
     >>> make_document("a title", "a paragraph", Points(())).sections[0].blocks
     ('a paragraph',)
     """
-    return Document(
-        title, status, tuple(lead), (Section("result", "", nonempty_blocks(blocks)),), rows
-    )
+    return Document(title, status, tuple(lead), (Section("result", "", nonempty_blocks(blocks)),), rows)
 
 
 def unfold_section(section: Section) -> Iterator[tuple[Section, Block]]:

@@ -45,9 +45,7 @@ def escape_markdown(text: str) -> str:
     ('[a\\](b) \\&lt; &#36;x&#36; \\~ http\\://c', '\\# a', '[0.1, 0.2]')
     """
     escaped_text = _SIGN.sub(r"\\\g<0>", make_printable(text))
-    return escaped_text.replace(
-        "$", "&#36;"
-    )  # GitHub finds formulas before it looks for backslashes
+    return escaped_text.replace("$", "&#36;")  # GitHub finds formulas before it looks for backslashes
 
 
 def html_table(grid: Grid) -> str:
@@ -107,27 +105,14 @@ _SIGNS = {
     "≥": r"$\geq$",
     **{
         lookup(f"GREEK SMALL LETTER {name}"): rf"$\{name.lower()}$"
-        for name in (
-            "ALPHA",
-            "BETA",
-            "DELTA",
-            "EPSILON",
-            "KAPPA",
-            "MU",
-            "RHO",
-            "SIGMA",
-            "TAU",
-            "CHI",
-        )
+        for name in ("ALPHA", "BETA", "DELTA", "EPSILON", "KAPPA", "MU", "RHO", "SIGMA", "TAU", "CHI")
     },
     "Φ": r"$\Phi$",
     "…": r"\ldots{}",
     "\ufffd": "?",  # the replacement character
     **{
         mark: rf"\textsuperscript{{{letter}}}"
-        for mark, letter in zip(
-            LETTERS + DIGITS, "abcdefghijklmnoprstuvwxyz0123456789", strict=True
-        )
+        for mark, letter in zip(LETTERS + DIGITS, "abcdefghijklmnoprstuvwxyz0123456789", strict=True)
     },
 }
 

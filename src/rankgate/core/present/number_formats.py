@@ -196,9 +196,7 @@ def format_share(value: float | None) -> str:
 def format_share_interval(low: float | None, high: float | None) -> str:
     """The interval of a relative difference."""
     return (
-        UNDEFINED
-        if _undefined(low) or _undefined(high)
-        else f"[{format_share(low)}, {format_share(high)}]"
+        UNDEFINED if _undefined(low) or _undefined(high) else f"[{format_share(low)}, {format_share(high)}]"
     )
 
 

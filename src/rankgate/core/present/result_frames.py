@@ -71,9 +71,7 @@ def flat_values(table: pl.DataFrame, kind: str) -> dict[str, float]:
     """
     keys = _naming_columns(table, kind)
     name_columns = [key for key in keys if key not in _SYSTEMS or table[key].n_unique() > 1]
-    numbers = [
-        name for name, dtype in table.schema.items() if dtype.is_numeric() or dtype == pl.Boolean
-    ]
+    numbers = [name for name, dtype in table.schema.items() if dtype.is_numeric() or dtype == pl.Boolean]
     values: dict[str, float] = {}
     for row in table.iter_rows(named=True):
         names = [flat_name(str(row[key])) for key in name_columns if row[key] is not None]

@@ -45,9 +45,7 @@ def fit_table(grid: Grid, width: int = WIDTH) -> str:
     blocks, begin = [], grid.keys
     while begin < len(grid.head):
         end = begin + 1
-        while (
-            end < len(grid.head) and _block_width(text_table(grid.columns(begin, end + 1))) <= width
-        ):
+        while end < len(grid.head) and _block_width(text_table(grid.columns(begin, end + 1))) <= width:
             end += 1
         blocks.append(text_table(grid.columns(begin, end)))
         begin = end
@@ -61,10 +59,7 @@ def table_width(grid: Grid) -> int:
 
 def text_width(text: str) -> int:
     """The width of a text in a terminal; wide characters take two columns."""
-    return sum(
-        0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF")
-        for c in text
-    )
+    return sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
 
 
 def shorten_middle(text: str, width: int) -> str:
@@ -109,14 +104,10 @@ def labelled_paragraphs(
         for word, label_width in zip(labels, widths, strict=True)
     )
     paragraph_width = max(min(width - text_width(label_text) - len(_GAP), _MAX_WIDTH), _MIN_WIDTH)
-    wrapped_lines = [
-        wrapped_line for line in lines for wrapped_line in wrap_line(line, paragraph_width)
-    ]
+    wrapped_lines = [wrapped_line for line in lines for wrapped_line in wrap_line(line, paragraph_width)]
     prefixes = [label_text, *[" " * text_width(label_text)] * (len(wrapped_lines) - 1)]
     pairs = zip(prefixes, wrapped_lines, strict=True)
-    return "".join(
-        f"{prefix}{_GAP}{wrapped_line}".rstrip() + "\n" for prefix, wrapped_line in pairs
-    )
+    return "".join(f"{prefix}{_GAP}{wrapped_line}".rstrip() + "\n" for prefix, wrapped_line in pairs)
 
 
 def paragraph_table(grid: Grid, width: int = WIDTH) -> str:
@@ -143,8 +134,7 @@ def paragraph_table(grid: Grid, width: int = WIDTH) -> str:
     for first, *middle_cells, last in ([*map(make_printable, row)] for row in rows):
         labels = [first, *middle_cells]
         if any(
-            text_width(word) > label_width
-            for word, label_width in zip(middle_cells, widths[1:], strict=True)
+            text_width(word) > label_width for word, label_width in zip(middle_cells, widths[1:], strict=True)
         ):
             parts.append(f"{_GAP.join(labels)}\n")
             labels = [""] * len(labels)
@@ -159,9 +149,7 @@ def _paragraph_list(rows: Iterable[Sequence[str]], names: Sequence[str], width: 
     """Rows as list entries: the first cell, middle cells in brackets with names, the paragraph."""
     output_lines = []
     for first, *middle_cells, last in ([*map(make_printable, row)] for row in rows):
-        details = "; ".join(
-            f"{name} {cell}" for name, cell in zip(names, middle_cells, strict=True) if cell
-        )
+        details = "; ".join(f"{name} {cell}" for name, cell in zip(names, middle_cells, strict=True) if cell)
         heading = f"{first} ({details})" if details else first
         lines = [line for line in wrap_line(last, min(width, _MAX_WIDTH) - 2 * len(_GAP)) if line]
         output_lines += [*wrap_line(heading, width), *(f"{_GAP * 2}{line}" for line in lines)]

@@ -125,11 +125,7 @@ def render_result(result: WritableResult, form: str, width: int = WIDTH, **optio
         from rankgate.core.present.pages.page import document_page
 
         return document_page(document)
-    writers = {
-        "csv": forms.render_csv,
-        "markdown": forms.render_markdown,
-        "latex": forms.render_latex,
-    }
+    writers = {"csv": forms.render_csv, "markdown": forms.render_markdown, "latex": forms.render_latex}
     return writers[form](document)
 
 

@@ -75,12 +75,7 @@ class AnswerKind:
 _ELASTICSEARCH = ("elasticsearch", "9.5.1")
 
 ANSWERS: tuple[AnswerKind, ...] = (
-    AnswerKind(
-        "Elasticsearch",
-        "elastic_transport",
-        *_ELASTICSEARCH,
-        answers={"ObjectApiResponse": "body"},
-    ),
+    AnswerKind("Elasticsearch", "elastic_transport", *_ELASTICSEARCH, answers={"ObjectApiResponse": "body"}),
     AnswerKind(
         "Elasticsearch DSL",
         "elasticsearch.dsl",
@@ -125,13 +120,7 @@ ANSWERS: tuple[AnswerKind, ...] = (
         "properties",
         {"QueryReturn": "objects", "GenerativeReturn": "objects"},
     ),
-    AnswerKind(
-        "Vespa",
-        "vespa.io",
-        "pyvespa",
-        "1.2.9",
-        answers={"VespaQueryResponse": "hits"},
-    ),
+    AnswerKind("Vespa", "vespa.io", "pyvespa", "1.2.9", answers={"VespaQueryResponse": "hits"}),
     AnswerKind(
         "Algolia",
         "algoliasearch",
@@ -142,15 +131,7 @@ ANSWERS: tuple[AnswerKind, ...] = (
         stored="model_extra",
         answers={"SearchResponse": "hits"},
     ),
-    AnswerKind(
-        "LangChain",
-        "langchain_core",
-        "langchain-core",
-        "1.8.3",
-        "Document",
-        "id",
-        stored="metadata",
-    ),
+    AnswerKind("LangChain", "langchain_core", "langchain-core", "1.8.3", "Document", "id", stored="metadata"),
     AnswerKind(
         "LlamaIndex",
         "llama_index",
@@ -162,16 +143,7 @@ ANSWERS: tuple[AnswerKind, ...] = (
         "metadata",
         {"Response": "source_nodes"},
     ),
-    AnswerKind(
-        "Haystack",
-        "haystack",
-        "haystack-ai",
-        "3.4.1",
-        "Document",
-        "id",
-        "score",
-        "meta",
-    ),
+    AnswerKind("Haystack", "haystack", "haystack-ai", "3.4.1", "Document", "id", "score", "meta"),
 )
 """The answers of clients; plain dictionaries (OpenSearch, Meilisearch, Typesense) need none."""
 
@@ -206,9 +178,7 @@ def _is_hit(value: Any) -> bool:
 
 def _is_pair(value: Any) -> bool:
     """True for a result with its score."""
-    is_plain_tuple = (
-        isinstance(value, tuple) and len(value) == _PAIR_LENGTH and not hasattr(value, "_fields")
-    )
+    is_plain_tuple = isinstance(value, tuple) and len(value) == _PAIR_LENGTH and not hasattr(value, "_fields")
     return is_plain_tuple and isinstance(value[1], int | float | np.number)
 
 
@@ -264,9 +234,7 @@ def _find_product(value: object) -> Product | None:
 def _is_unnamed(value: object) -> bool:
     """True for an answer that does not contain its query."""
     has_query = isinstance(value, Mapping) and any(key in value for key in QUERY_ID_KEYS)
-    return not has_query and (
-        _find_answer_kind(value) is not None or _find_product(value) is not None
-    )
+    return not has_query and (_find_answer_kind(value) is not None or _find_product(value) is not None)
 
 
 def refuse_without_queries(answer: object) -> None:
@@ -277,9 +245,7 @@ def refuse_without_queries(answer: object) -> None:
             line to write.
     """
     if isinstance(answer, list | tuple) and answer and all(map(_is_unnamed, answer)):
-        problem = (
-            "the answers to several queries, without the queries; give dict(zip(queries, answers))."
-        )
+        problem = "the answers to several queries, without the queries; give dict(zip(queries, answers))."
         raise InputError(problem, source="answers", code="wrong-type")
     if declared := _find_answer_kind(answer):
         kind, path = declared
@@ -291,8 +257,7 @@ def refuse_without_queries(answer: object) -> None:
         query_answers = product.answers_in(value)
         answers = [] if query_answers is None else [*query_answers]
         if answers and all(
-            isinstance(query_answer, Mapping) and product.marked(query_answer)
-            for query_answer in answers
+            isinstance(query_answer, Mapping) and product.marked(query_answer) for query_answer in answers
         ):
             key = ".".join(product.several or ())
             problem = (
@@ -328,18 +293,12 @@ def rankings_of_answers(answers: Mapping[Any, Any], input_kind: Part, doc_field:
         query: _read_results(answer, query, input_kind)
         for query, answer in zip(queries, answers.values(), strict=True)
     }
-    if not any(
-        _read_field(result.raw, doc_field) is not None for row in lists.values() for result in row
-    ):
+    if not any(_read_field(result.raw, doc_field) is not None for row in lists.values() for result in row):
         doc_field = None  # a column of other tables: runs without it are read unchanged
     documents = {
-        query: [_read_doc_id(result, doc_field, query) for result in row]
-        for query, row in lists.items()
+        query: [_read_doc_id(result, doc_field, query) for result in row] for query, row in lists.items()
     }
-    numbers = {
-        query: [_parse_score(result.number, query) for result in row]
-        for query, row in lists.items()
-    }
+    numbers = {query: [_parse_score(result.number, query) for result in row] for query, row in lists.items()}
     has_numbers = all(None not in row for row in numbers.values())
     if input_kind == "run":
         has_numbers = _scores_fall(answers, numbers) and has_numbers
@@ -388,8 +347,8 @@ def _scores_fall(answers: Mapping[Any, Any], scores: Mapping[str, list[float | N
         first_result: Any = answer[0] if isinstance(answer, list | tuple) else None
         if _is_pair(first_result) and isinstance(first_result[0], str | int) and None not in values:
             problem = (
-                f"the scores of query '{query}' do not fall along its list; sort the pairs by "
-                "score, or give {query: {document: score}}."
+                f"the scores of query '{query}' do not fall along its list; sort the pairs by score, or give "
+                "{query: {document: score}}."
             )
             raise InputError(problem, source="answers", code="invalid-order")
         return False
@@ -414,8 +373,8 @@ def _read_results(answer: object, query: str, input_kind: Part) -> list[Result]:
             raise _failure_error(query, problem)
     if results is None or isinstance(results, str) or not isinstance(results, Iterable):
         problem = (
-            f"the answer to query '{query}' is {short_repr(answer)}, without a list of results; "
-            "give {query: [document, …]}."
+            f"the answer to query '{query}' is {short_repr(answer)}, without a list of results; give "
+            "{query: [document, …]}."
         )
         raise InputError(problem, source="answers", code="wrong-type")
     return [_read_result(hit, query, input_kind) for hit in results]
@@ -429,9 +388,7 @@ def _find_shape(answer: Mapping[Any, Any]) -> tuple[Product, Shape] | None:
             if not isinstance(hits, list):
                 continue
             if (not hits and product.name != "qdrant") or (
-                hits
-                and isinstance(hits[0], dict)
-                and value_at_path(hits[0], shape.doc_id) is not MISSING
+                hits and isinstance(hits[0], dict) and value_at_path(hits[0], shape.doc_id) is not MISSING
             ):
                 return product, shape
     return None
@@ -462,8 +419,8 @@ def _find_error_message(answer: Mapping[Any, Any]) -> str:
 
 def _failure_error(query: str, problem: str) -> InputError:
     text = (
-        f"the answer to query '{query}' cannot be used: {problem.rstrip('.')}; ask the query "
-        "again, or leave it out."
+        f"the answer to query '{query}' cannot be used: {problem.rstrip('.')}; ask the query again, or leave "
+        "it out."
     )
     return InputError(text, source="answers", code="engine-error")
 
@@ -487,9 +444,7 @@ def _read_result(hit: Any, query: str, input_kind: Part) -> Result:
             number = value_at(raw, kind.score, kind)
         return Result(raw, value_at(raw, kind.id, kind), number)
     if not isinstance(raw, Mapping):
-        problem = (
-            f"a result of query '{query}' is {short_repr(raw)}; give {{query: [document, …]}}."
-        )
+        problem = f"a result of query '{query}' is {short_repr(raw)}; give {{query: [document, …]}}."
         raise InputError(problem, source="answers", code="wrong-type")
     id_key = _find_id_key(raw)
     number_keys = SCORE_KEYS if input_kind == "run" else GRADE_KEYS
@@ -515,9 +470,8 @@ def _read_stored_id(hit: object, doc_field: str | None, query: str) -> Any:
         missing_label = "id" if doc_field is None else f"field {doc_field}"
         problem = (
             f"a result of query '{query}' has no {missing_label}; it has "
-            f"{', '.join(map(str, _stored_fields(hit))) or 'no fields'}. Name the field that "
-            "holds the "
-            "ids with columns: doc=FIELD."
+            f"{', '.join(map(str, _stored_fields(hit))) or 'no fields'}. Name the field that holds the ids "
+            "with columns: doc=FIELD."
         )
         raise InputError(problem, source="answers", code="missing-column")
     return doc_id

@@ -163,9 +163,7 @@ class Row(NamedTuple):
     origin: str = ""
 
 
-def make_answer(
-    rows: Iterable[Row], total: object = MISSING, depth: int | None = None
-) -> Answer | Failure:
+def make_answer(rows: Iterable[Row], total: object = MISSING, depth: int | None = None) -> Answer | Failure:
     """The answer from rows, best first; a failure if a score cannot be read.
 
     Whole numbers become ids as text. A repeated document counts at its first position only, and
@@ -292,10 +290,7 @@ class Shape:
     def rows(self, value: Json) -> list[Row] | Failure:
         """The documents of an answer, without checks."""
         documents = value_at_path(value, self.hits)
-        if (
-            self.error is not None
-            and (message := value_at_path(value, self.error)) not in _NO_ERROR
-        ):
+        if self.error is not None and (message := value_at_path(value, self.error)) not in _NO_ERROR:
             return Failure("again", f"the answer has an error: {message}")
         for path in self.partial:
             if (flag := value_at_path(value, path)) not in _NO_ERROR and flag != 0:
@@ -314,12 +309,8 @@ class Shape:
 
     def _rows(self, documents: list[Json]) -> Iterator[Row]:
         for document in documents:
-            shown_fields = {
-                name: value_at_path(document, path) for name, path in self.fields.items()
-            }
-            present_fields = {
-                name: value for name, value in shown_fields.items() if value is not MISSING
-            }
+            shown_fields = {name: value_at_path(document, path) for name, path in self.fields.items()}
+            present_fields = {name: value for name, value in shown_fields.items() if value is not MISSING}
             score = MISSING if self.score is None else value_at_path(document, self.score)
             origin = "" if self.index is None else str(value_at_path(document, self.index))
             yield Row(value_at_path(document, self.doc_id), score, present_fields, origin)
@@ -354,9 +345,7 @@ def break_ties(scores: Floats) -> Floats:
 def _to_steps(values: NDArray[np.floating]) -> NDArray[np.int64]:
     """Map numbers to integers in the same order; adjacent numbers map to adjacent integers."""
     bit_patterns = values.view(f"i{values.itemsize}").astype(np.int64)
-    return np.where(
-        bit_patterns < 0, np.iinfo(f"i{values.itemsize}").min - bit_patterns, bit_patterns
-    )
+    return np.where(bit_patterns < 0, np.iinfo(f"i{values.itemsize}").min - bit_patterns, bit_patterns)
 
 
 def _from_steps(steps: NDArray[np.int64], *, large: bool) -> Floats:

@@ -49,9 +49,7 @@ class Product:
     errors: tuple[Path, ...] = ()
     id_after: str = ""
 
-    def read(
-        self, value: Json, doc_id: Path | None = None, score: Path | None = None
-    ) -> Answer | Failure:
+    def read(self, value: Json, doc_id: Path | None = None, score: Path | None = None) -> Answer | Failure:
         """The documents of an answer.
 
         Args:
@@ -63,9 +61,7 @@ class Product:
             return Failure("refused", message)
         reply: Answer | Failure = Failure("refused", "no answer")
         for shape in (self.shape, *self.more_shapes):
-            adapted_shape = replace(
-                shape, doc_id=doc_id or shape.doc_id, score=score or shape.score
-            )
+            adapted_shape = replace(shape, doc_id=doc_id or shape.doc_id, score=score or shape.score)
             reply = adapted_shape.read(value, None)
             if isinstance(reply, Answer):
                 break
@@ -86,10 +82,7 @@ class Product:
     def marked(self, value: Json) -> bool:
         """True if a dictionary has the keys that mark answers of the product."""
         return any(
-            all(
-                "[]" not in path and value_at_path(value, parse_path(path)) is not MISSING
-                for path in marks
-            )
+            all("[]" not in path and value_at_path(value, parse_path(path)) is not MISSING for path in marks)
             for marks in self.marks
         )
 
@@ -102,9 +95,7 @@ class Product:
             return None
         is_wrapped = self.several == ("result",)
         return iter(
-            [{"result": query_answer} for query_answer in query_answers]
-            if is_wrapped
-            else query_answers
+            [{"result": query_answer} for query_answer in query_answers] if is_wrapped else query_answers
         )
 
 
@@ -201,14 +192,7 @@ WEAVIATE = Product(
 MEILISEARCH = Product(
     "meilisearch",
     "Meilisearch",
-    Shape(
-        ("hits",),
-        ("id",),
-        ("_rankingScore",),
-        {},
-        ("estimatedTotalHits",),
-        partial=(("degraded",),),
-    ),
+    Shape(("hits",), ("id",), ("_rankingScore",), {}, ("estimatedTotalHits",), partial=(("degraded",),)),
     _marks("hits processingTimeMs query", "message code type link"),
     "https://www.meilisearch.com/docs/reference/api/search",
     several=("results",),
@@ -219,9 +203,7 @@ TYPESENSE = Product(
     "typesense",
     "Typesense",
     # text_match has more digits than a float, and its order is the same
-    Shape(
-        ("hits",), parse_path("document.id"), None, {}, ("found",), partial=(("search_cutoff",),)
-    ),
+    Shape(("hits",), parse_path("document.id"), None, {}, ("found",), partial=(("search_cutoff",),)),
     _marks("hits found request_params", "hits found search_time_ms"),
     "https://typesense.org/docs/latest/api/search.html",
     several=("results",),

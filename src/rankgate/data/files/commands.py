@@ -53,9 +53,7 @@ def formats_command(name: str | None, form: str) -> None:
 @click.command("convert")
 @click.argument("source", type=click.Path(), metavar="IN")
 @click.argument("target", type=click.Path(writable=True, readable=False), metavar="OUT")
-@click.option(
-    "--from", "from_", metavar="FORMAT", type=FORMAT, help="The format of IN; detected without it."
-)
+@click.option("--from", "from_", metavar="FORMAT", type=FORMAT, help="The format of IN; detected without it.")
 @verb_options(convert, "to FORMAT")
 @click.option(
     "--as",
@@ -112,13 +110,7 @@ def convert_command(
 @shared_options.form(*FORMS)
 @shared_options.output
 def reanchor_command(
-    qrels: str,
-    old_documents: str,
-    new_documents: str,
-    *,
-    form: str,
-    output: str | None,
-    **settings: Any,
+    qrels: str, old_documents: str, new_documents: str, *, form: str, output: str | None, **settings: Any
 ) -> None:
     """Move the judgments QRELS from OLD_DOCS to NEW_DOCS, by comparing their texts.
 

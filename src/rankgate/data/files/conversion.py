@@ -62,9 +62,7 @@ def choose_format(
         format_ for format_ in matching_formats if format_.streams
     ]  # any tool reads this format, so it comes before a product's format
     best_formats = tables or [
-        format_
-        for format_ in matching_formats
-        if suffix == f".{format_.name}" or len(matching_formats) == 1
+        format_ for format_ in matching_formats if suffix == f".{format_.name}" or len(matching_formats) == 1
     ]
     if best_formats:
         return best_formats[0]
@@ -81,14 +79,12 @@ def _find_writer(format_name: str, part_name: str | None, writers: list[Format])
     format_ = registry.find_format(format_name)
     if format_.write is None:
         raise UsageError(
-            f"{format_.name} can be read, but not written; see rankgate formats.",
-            code="format-not-written",
+            f"{format_.name} can be read, but not written; see rankgate formats.", code="format-not-written"
         )
     if part_name is not None and part_name not in format_.holds:
         names = ", ".join(format_.name for format_ in writers)
         raise UsageError(
-            f"{format_.name} holds no {part_name}; choose with --to: {names}.",
-            code="format-cannot-hold",
+            f"{format_.name} holds no {part_name}; choose with --to: {names}.", code="format-cannot-hold"
         )
     return format_
 
@@ -243,9 +239,7 @@ def convert(
 
 
 def _read_source(
-    source: Any,
-    format_name: str | None,
-    as_: str | None,
+    source: Any, format_name: str | None, as_: str | None
 ) -> tuple[str, str, str, FileContents, tuple[Loss, ...]]:
     """The label of the source, its format, the reason for the format, its contents, and losses."""
     content = source if isinstance(source, FileContents) else _contents_in_memory(source, as_)
@@ -260,9 +254,7 @@ def _read_source(
     if format_.streams and input_kind:  # one table, which may be read as either
         contents = read.contents_of(input_file, format_.name, input_kind)
         return input_file.label, format_.name, reason, contents, ()
-    contents_kept, lost = _select_part(
-        read.contents_of(input_file, format_.name), as_, input_file.label
-    )
+    contents_kept, lost = _select_part(read.contents_of(input_file, format_.name), as_, input_file.label)
     return input_file.label, format_.name, reason, contents_kept, lost
 
 
@@ -279,8 +271,7 @@ def _contents_in_memory(source: Any, as_: str | None) -> FileContents | None:
     if as_ == "run":
         return FileContents(runs=(read.read_run(source),))
     raise UsageError(
-        "a table in memory is judgments or a run; set as_='qrels' or as_='run'.",
-        code="ambiguous-input",
+        "a table in memory is judgments or a run; set as_='qrels' or as_='run'.", code="ambiguous-input"
     )
 
 
@@ -294,9 +285,7 @@ def _select_part(
         contents.judgments(label)
     if part_name not in contents.parts:
         part_list = ", ".join(contents.parts) or "nothing"
-        raise InputError(
-            f"no {part_name} in it, but {part_list}.", source=label, code="no-such-content"
-        )
+        raise InputError(f"no {part_name} in it, but {part_list}.", source=label, code="no-such-content")
     return contents.only(part_name), contents.losses(part_name)
 
 
@@ -309,9 +298,7 @@ def _refuse_unsupported_parts(contents: FileContents, writer: Format, label: str
         raise InputError(f"{problem}; {remedy}.", source=label, code="format-cannot-hold")
 
 
-def _flatten_subtopics(
-    contents: FileContents, writer: Format
-) -> tuple[FileContents, tuple[Loss, ...]]:
+def _flatten_subtopics(contents: FileContents, writer: Format) -> tuple[FileContents, tuple[Loss, ...]]:
     """Judgments with one grade per document, if the format cannot hold subtopics."""
     qrels = contents.qrels
     if qrels is None or not qrels.by_subtopic or {"subtopic"} <= {*writer.columns}:
@@ -319,13 +306,8 @@ def _flatten_subtopics(
     flat = qrels.by_document()
     loss_text = "judgments by subtopic; each document is written with its highest grade"
     examples = tuple(" ".join(map(str, row)) for row in qrels.table.head(3).rows())
-    dropped_columns = [
-        name for name in qrels.table.columns if name not in {*flat.table.columns, "subtopic"}
-    ]
-    lost = (
-        Loss(loss_text, len(qrels.table), examples),
-        *Loss.of("columns of judgments", dropped_columns),
-    )
+    dropped_columns = [name for name in qrels.table.columns if name not in {*flat.table.columns, "subtopic"}]
+    lost = (Loss(loss_text, len(qrels.table), examples), *Loss.of("columns of judgments", dropped_columns))
     return replace(contents, qrels=flat), lost
 
 
@@ -344,9 +326,7 @@ def _write_once(
     contents: FileContents, target: str | Path | BinaryIO, writer: Format, counts: dict[str, int]
 ) -> tuple[Loss, ...]:
     assert writer.write is not None
-    counted_contents = replace(
-        contents, runs=tuple(_count_rows(run, counts) for run in contents.runs)
-    )
+    counted_contents = replace(contents, runs=tuple(_count_rows(run, counts) for run in contents.runs))
     if not isinstance(target, str | PathLike):
         with tempfile.TemporaryFile() as partial:
             lost = writer.write(counted_contents, cast("BinaryIO", partial))
@@ -358,10 +338,7 @@ def _write_once(
 
 
 def _write_companion(
-    contents: FileContents,
-    target: str | Path | BinaryIO,
-    lost: tuple[Loss, ...],
-    counts: dict[str, int],
+    contents: FileContents, target: str | Path | BinaryIO, lost: tuple[Loss, ...], counts: dict[str, int]
 ) -> tuple[tuple[Loss, ...], tuple[Note, ...]]:
     """Write a run's query data to its companion file; add a note if an older file is replaced."""
     if not isinstance(target, str | PathLike) or len(contents.runs) != 1 or not counts:

@@ -46,10 +46,7 @@ class Texts:
     def from_texts(cls, texts: Mapping[str, str]) -> Texts:
         """Build documents from texts, which are normalised first; each word is stored once."""
         return cls(
-            {
-                doc: tuple(map(intern, _WORD.findall(normalize_text(text))))
-                for doc, text in texts.items()
-            }
+            {doc: tuple(map(intern, _WORD.findall(normalize_text(text)))) for doc, text in texts.items()}
         )
 
     @cached_property
@@ -89,9 +86,7 @@ class Texts:
         hashes, owners = self._grams
         grams = np.unique(_gram_hashes(query_words, len(query_words)))
         begins, ends = np.searchsorted(hashes, grams), np.searchsorted(hashes, grams, "right")
-        matches = [
-            owners[begin:end] for begin, end in zip(begins, ends, strict=True) if begin < end
-        ]
+        matches = [owners[begin:end] for begin, end in zip(begins, ends, strict=True) if begin < end]
         if not matches:
             return []
         documents, shared = np.unique(np.concatenate(matches), return_counts=True)
@@ -109,10 +104,7 @@ def _gram_hashes(texts: Collection[str] | chain[str], count: int) -> NDArray[np.
 
 
 def _grams(doc_words: tuple[str, ...]) -> list[tuple[str, ...]]:
-    return [
-        doc_words[start : start + _GRAM_LENGTH]
-        for start in range(len(doc_words) - _GRAM_LENGTH + 1)
-    ]
+    return [doc_words[start : start + _GRAM_LENGTH] for start in range(len(doc_words) - _GRAM_LENGTH + 1)]
 
 
 @dataclass(frozen=True)
@@ -166,9 +158,7 @@ class Overlap:
         """
         size = min(int(1.2 * len(self.first)) + 2, len(self.second))
         first_counts, second_counts = self._counts
-        weights = {
-            word: min(first_counts[word], count) / count for word, count in second_counts.items()
-        }
+        weights = {word: min(first_counts[word], count) / count for word, count in second_counts.items()}
         weighted = [weights.get(word, 0.0) for word in self.texts[1]] * self.second
         sums = np.concatenate([[0.0], np.cumsum(weighted)])
         begin = int((sums[size:] - sums[: len(sums) - size]).argmax())
@@ -292,16 +282,12 @@ def _find_anchor(doc: str, old: Texts, new: Texts) -> Anchor:
         for name, shared in overlaps.items()
         if shared.of_first >= NEAR_SHARE and shared.of_second >= NEAR_SHARE
     }
-    partial_overlaps = {
-        name: shared for name, shared in overlaps.items() if name not in near_duplicates
-    }
+    partial_overlaps = {name: shared for name, shared in overlaps.items() if name not in near_duplicates}
     if equal_docs := new.equal.get(doc_words):
         return Anchor("valid" if doc in equal_docs else "moved", equal_docs, partial_overlaps)
     is_merged = any(map(is_contained, partial_overlaps.values()))
     if near_duplicates and (
-        (
-            moved_anchor := _anchor_near_duplicate(doc, near_duplicates, partial_overlaps, old, new)
-        ).same
+        (moved_anchor := _anchor_near_duplicate(doc, near_duplicates, partial_overlaps, old, new)).same
         or not is_merged
     ):
         return moved_anchor
@@ -312,9 +298,7 @@ def _find_anchor(doc: str, old: Texts, new: Texts) -> Anchor:
     return Anchor("lost", parts=partial_overlaps, why="less than half of its text is left")
 
 
-def _find_overlaps(
-    doc: str, doc_words: tuple[str, ...], old: Texts, new: Texts
-) -> dict[str, Overlap]:
+def _find_overlaps(doc: str, doc_words: tuple[str, ...], old: Texts, new: Texts) -> dict[str, Overlap]:
     """Shared words by new document, without the new documents that equal an old one."""
     overlaps = {
         name: find_overlap(doc_words, new.words[name])
@@ -326,9 +310,7 @@ def _find_overlaps(
         for name, shared in overlaps.items()
         if (shared.of_first >= _MIN_SHARE or shared.of_second >= NEAR_SHARE)
         and shared.longest
-        >= min(
-            _MIN_SEQUENCE, _MIN_SEQUENCE_SHARE * len(doc_words), NEAR_SHARE * len(new.words[name])
-        )
+        >= min(_MIN_SEQUENCE, _MIN_SEQUENCE_SHARE * len(doc_words), NEAR_SHARE * len(new.words[name]))
         and not (is_contained(shared) and _belongs_to_other(doc, new.words[name], shared, old))
     }
 

@@ -36,9 +36,7 @@ _PARTS = {"qrels": "judgments", "runs": "lines of runs", "values": "metric value
 
 def conversion_document(result: Conversion) -> Document:
     """The files read and written, then one line for each note and each loss."""
-    row_counts = ", ".join(
-        f"{count:,} {_PARTS.get(name, name)}" for name, count in result.rows.items()
-    )
+    row_counts = ", ".join(f"{count:,} {_PARTS.get(name, name)}" for name, count in result.rows.items())
     entries = [
         Entry("read", (f"{result.source} as {result.from_format}: {result.reason}",)),
         Entry("written", (f"{result.target} as {result.to_format}: {row_counts or 'nothing'}",)),
@@ -46,13 +44,9 @@ def conversion_document(result: Conversion) -> Document:
         Entry("lost", tuple(loss.words for loss in result.losses) or ("nothing",)),
     ]
     table = result.to_polars().rows()
-    rows = [
-        (kind, count, note_text, ", ".join(examples)) for kind, count, note_text, examples in table
-    ]
+    rows = [(kind, count, note_text, ", ".join(examples)) for kind, count, note_text, examples in table]
     title = f"{result.source} to {result.target}"
-    return made(
-        title, Entries(tuple(entries)), rows=PlainRows(("kind", "count", "what", "examples"), rows)
-    )
+    return made(title, Entries(tuple(entries)), rows=PlainRows(("kind", "count", "what", "examples"), rows))
 
 
 _PART_LABELS = {"qrels": "judgments"}
@@ -67,19 +61,11 @@ def listed(result: Formats) -> Document:
     grid = Grid(("format", "read, written", "what it is"), rows, frozenset(range(3)))
     column_names = ("format", "holds", "read, written", "suffixes", "title")
     full_rows = [
-        (
-            details.name,
-            parts_label(details),
-            access_label(details),
-            suffixes(details),
-            details.title,
-        )
+        (details.name, parts_label(details), access_label(details), suffixes(details), details.title)
         for details in result.formats
     ]
     return made(
-        f"{len(result)} formats",
-        Table("", grid, prose=True),
-        rows=PlainRows(column_names, full_rows),
+        f"{len(result)} formats", Table("", grid, prose=True), rows=PlainRows(column_names, full_rows)
     )
 
 
@@ -134,20 +120,17 @@ _STATUS_MEANINGS = {
 
 def reanchored_document(result: Reanchored) -> Document:
     """The number of judgments that are kept, by the status of their document."""
-    unjudged = result.labels.filter(~pl.col("kept")).sort(
-        "grade", descending=True, maintain_order=True
-    )
+    unjudged = result.labels.filter(~pl.col("kept")).sort("grade", descending=True, maintain_order=True)
     heading = f"the {_MAX_ROWS} of the highest grade of {len(unjudged):,} that are unjudged now"
     return made(
         reanchored_summary(result),
         Table("what became of judged documents", _counts(result)),
         Table(
-            heading if len(unjudged) > _MAX_ROWS else "unjudged now",
-            _unjudged_grid(unjudged.head(_MAX_ROWS)),
+            heading if len(unjudged) > _MAX_ROWS else "unjudged now", _unjudged_grid(unjudged.head(_MAX_ROWS))
         ),
         Warnings.from_notices(result.notices),
-        f"The new judgments are {count_noun(len(result.judgments), 'grade')}. They do not "
-        "contain unjudged documents. Every decision is in the CSV and JSON of this result.",
+        f"The new judgments are {count_noun(len(result.judgments), 'grade')}. They do not contain unjudged "
+        "documents. Every decision is in the CSV and JSON of this result.",
         rows=PlainRows(tuple(result.decisions.columns), list(result.decisions.iter_rows())),
     )
 
@@ -161,8 +144,8 @@ def reanchored_summary(result: Reanchored) -> str:
         return f"no judgment is relevant; {everything} reached a new document"
     share = f"{reached / relevant:.1%}"
     return (
-        f"{reached:,} of {count_noun(relevant, 'relevant judgment')} ({share}) reached a new "
-        f"document; {everything}"
+        f"{reached:,} of {count_noun(relevant, 'relevant judgment')} ({share}) reached a new document; "
+        f"{everything}"
     )
 
 
@@ -176,12 +159,7 @@ def _counts(result: Reanchored) -> Grid:
 
 def _unjudged_grid(labels: pl.DataFrame) -> Grid:
     rows = tuple(
-        (
-            make_printable(row["query_id"]),
-            make_printable(row["old_doc"]),
-            f"{row['grade']:g}",
-            row["status"],
-        )
+        (make_printable(row["query_id"]), make_printable(row["old_doc"]), f"{row['grade']:g}", row["status"])
         for row in labels.iter_rows(named=True)
     )
     return Grid(("query", "document", "grade", "status"), rows, frozenset({0, 1, 3}))
@@ -189,9 +167,7 @@ def _unjudged_grid(labels: pl.DataFrame) -> Grid:
 
 def validation_document(result: Validation) -> Document:
     """The number of problems of each severity, then the problems of each file."""
-    files = [subject.file for subject in result.files] + [
-        subject.file for subject in result.problems
-    ]
+    files = [subject.file for subject in result.files] + [subject.file for subject in result.problems]
     parts = [_file(result, label) for label in dict.fromkeys(files)]
     grid = problems(result)
     return made(validation_summary(result), *parts, rows=PlainRows(grid.head, grid.rows))
@@ -240,9 +216,7 @@ def _file(result: Validation, label: str) -> Entries:
     """The problems of one file."""
     checked_file = next((file for file in result.files if file.file == label), None)
     entries = [_entry(problem) for problem in result.problems if problem.file == label]
-    return Entries(
-        tuple(entries or [Entry("", ("no problems found",))]), _file_heading(label, checked_file)
-    )
+    return Entries(tuple(entries or [Entry("", ("no problems found",))]), _file_heading(label, checked_file))
 
 
 def _file_heading(label: str, checked_file: CheckedFile | None) -> str:
@@ -250,15 +224,10 @@ def _file_heading(label: str, checked_file: CheckedFile | None) -> str:
         return make_printable(label)
     content = [
         count_noun(count, noun)
-        for count, noun in (
-            (checked_file.judgments, "judgment"),
-            (checked_file.ranked, "ranked document"),
-        )
+        for count, noun in ((checked_file.judgments, "judgment"), (checked_file.ranked, "ranked document"))
         if count
     ]
-    format_notes = (
-        [f"read as {checked_file.format}"] if checked_file.format not in {"?", "memory"} else []
-    )
+    format_notes = [f"read as {checked_file.format}"] if checked_file.format not in {"?", "memory"} else []
     text = ", ".join([*format_notes, *content])
     return make_printable(label) + (f": {text}" if text else "")
 

@@ -59,8 +59,7 @@ class FormatDetails(Result):
             title=format_.title,
             suffixes=format_.suffixes,
             begins=next(
-                (tuple(kinds.split()) for name, _, kinds in registry.TABLE if name == format_.name),
-                (),
+                (tuple(kinds.split()) for name, _, kinds in registry.TABLE if name == format_.name), ()
             ),
             holds=tuple(name for name in format_.holds if name != "extra"),
             reads=True,
@@ -102,9 +101,7 @@ class Formats(Result):
         return len(self.formats)
 
     def _table(self) -> pl.DataFrame:
-        rows = [
-            {name: getattr(details, name) for name in _LIST_COLUMNS} for details in self.formats
-        ]
+        rows = [{name: getattr(details, name) for name in _LIST_COLUMNS} for details in self.formats]
         return pl.DataFrame(rows)
 
 

@@ -44,35 +44,20 @@ DECISIONS = Columns(
     Column("old_doc", pl.String, "the id of the judged document"),
     Column("grade", pl.Float64, "its grade", "grade"),
     Column(
-        "status",
-        pl.String,
-        "what became of the judgment: valid, moved, split, merged, ambiguous or lost",
+        "status", pl.String, "what became of the judgment: valid, moved, split, merged, ambiguous or lost"
+    ),
+    Column("new_doc", pl.String, "the id of the new document; null where none shares text with the old one"),
+    Column("new_grade", pl.Float64, "the grade that the new document has now; null: unjudged", "grade"),
+    Column(
+        "share_of_old", pl.Float64, "the share of the old document's words that are in the new one", ".0%"
     ),
     Column(
-        "new_doc",
-        pl.String,
-        "the id of the new document; null where none shares text with the old one",
-    ),
-    Column(
-        "new_grade", pl.Float64, "the grade that the new document has now; null: unjudged", "grade"
-    ),
-    Column(
-        "share_of_old",
-        pl.Float64,
-        "the share of the old document's words that are in the new one",
-        ".0%",
-    ),
-    Column(
-        "share_of_new",
-        pl.Float64,
-        "the share of the new document's words that are in the old one",
-        ".0%",
+        "share_of_new", pl.Float64, "the share of the new document's words that are in the old one", ".0%"
     ),
     Column(
         "reached",
         pl.Boolean,
-        "true if the new grade reflects this judgment; false if it is that of other "
-        "judgments alone",
+        "true if the new grade reflects this judgment; false if it is that of other judgments alone",
     ),
     Column("why", pl.String, "why the new document is unjudged"),
 )
@@ -103,10 +88,7 @@ class Reanchored(Result):
     label: ClassVar[str] = "Judgments of new documents"
     document_from: ClassVar[str] = "rankgate.data.files.file_documents:reanchored_document"
     order: ClassVar[int] = 92
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
-        "decisions": DECISIONS,
-        "judgments": JUDGMENTS,
-    }
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"decisions": DECISIONS, "judgments": JUDGMENTS}
 
     name: str
     decisions: pl.DataFrame
@@ -142,26 +124,22 @@ class Reanchored(Result):
             unjudged_labels = self.labels.filter(pl.col("grade") > 0, ~pl.col("kept"))
             queries = count_noun(unjudged_labels["query_id"].n_unique(), "query")
             consequence = (
-                "; values by the new judgments are not comparable with those by the old ones: "
-                "judge the new documents, or give pieces the grades of the documents they "
-                "were cut from (--pieces inherit)"
+                "; values by the new judgments are not comparable with those by the old ones: judge the new "
+                "documents, or give pieces the grades of the documents they were cut from (--pieces inherit)"
             )
             messages.append(
                 Notice(
                     "relevant-unjudged",
-                    f"{count_noun(len(unjudged_labels), 'relevant document')} of {queries} "
-                    "unjudged now: "
-                    "eval and compare count unjudged documents as irrelevant; rankgate total-error "
-                    "gives a wider interval that includes this uncertainty, rankgate eval --bounds "
-                    "the least and greatest values"
+                    f"{count_noun(len(unjudged_labels), 'relevant document')} of {queries} unjudged now: "
+                    "eval and compare count unjudged documents as irrelevant; rankgate total-error gives a "
+                    "wider interval that includes this uncertainty, rankgate eval --bounds the least and "
+                    "greatest values"
                     f"{consequence if reached < MIN_COMPARABLE_SHARE * relevant else ''}",
                 )
             )
         textless = self.decisions.filter(pl.col("why") == NO_TEXT)["old_doc"].n_unique()
         if textless:
-            message = (
-                f"{count_noun(textless, 'judged document')} without a text in the old documents"
-            )
+            message = f"{count_noun(textless, 'judged document')} without a text in the old documents"
             messages.append(Notice("missing-texts", f"{message}: lost"))
         if self.negative:
             message = f"{count_noun(self.negative, 'negative grade')} left out: unjudged"
@@ -206,10 +184,7 @@ def reanchor(
         UsageError: a file of judgments that cannot be written.
     """
     read = read_qrels(qrels).by_document()
-    old, new = (
-        _read_texts(old_documents, "old documents"),
-        _read_texts(new_documents, "new documents"),
-    )
+    old, new = (_read_texts(old_documents, "old documents"), _read_texts(new_documents, "new documents"))
     graded = read.table.filter(pl.col("grade") >= 0)
     if not set(graded["doc_id"]) & set(old.words):
         problem = "no judged document is among the old documents; compare their ids."
@@ -244,9 +219,7 @@ def _read_texts(documents: Documents, name: str) -> Texts:
         problem = "no texts of documents in it: doc_id and a text; see rankgate describe."
         raise InputError(problem, source=source, code="no-texts")
     joined = pl.concat_str(
-        [pl.col(name).cast(pl.String) for name in _text_fields(table)],
-        separator="\n",
-        ignore_nulls=True,
+        [pl.col(name).cast(pl.String) for name in _text_fields(table)], separator="\n", ignore_nulls=True
     )
     rows = table.select("doc_id", joined.alias("text")).unique(maintain_order=True)
     if len(repeated := rows.filter(pl.col("doc_id").is_duplicated())):
@@ -262,9 +235,7 @@ def _text_fields(table: pl.DataFrame) -> list[str]:
     field has text, all fields are used.
     """
     fields = [name for name in table.columns if name not in ("doc_id", "query_id")]
-    texts = [
-        name for name in fields if table[name].cast(pl.String).str.contains(_WORD_PATTERN).any()
-    ]
+    texts = [name for name in fields if table[name].cast(pl.String).str.contains(_WORD_PATTERN).any()]
     return texts or fields
 
 
@@ -314,9 +285,7 @@ def _grade_from_parts(
     if max(highest, highest_of_pieces) > 0:
         return None
     return (
-        0.0
-        if covered_share([anchor_of_doc[doc].parts[name].second for doc in docs]) >= NEAR_SHARE
-        else None
+        0.0 if covered_share([anchor_of_doc[doc].parts[name].second for doc in docs]) >= NEAR_SHARE else None
     )
 
 
@@ -338,29 +307,14 @@ def _list_decisions(
             if new_grade is None:
                 is_reached, reason = False, _unjudged_reason(shared is not None and grade > 0)
             else:
-                is_reached, reason = (
-                    _is_reached(anchor, name, grade, new_grade, inherit=inherit),
-                    "",
-                )
+                is_reached, reason = (_is_reached(anchor, name, grade, new_grade, inherit=inherit), "")
             overlap_shares = (1.0, 1.0) if shared is None else (shared.of_first, shared.of_second)
-            yield (
-                query,
-                doc,
-                grade,
-                anchor.status,
-                name,
-                new_grade,
-                *overlap_shares,
-                is_reached,
-                reason,
-            )
+            yield (query, doc, grade, anchor.status, name, new_grade, *overlap_shares, is_reached, reason)
         if not names:
             yield query, doc, grade, anchor.status, None, None, None, None, False, anchor.why
 
 
-def _is_reached(
-    anchor: Anchor, name: str, grade: float, new_grade: float, *, inherit: bool
-) -> bool:
+def _is_reached(anchor: Anchor, name: str, grade: float, new_grade: float, *, inherit: bool) -> bool:
     """True if the grade of a new document comes from this judgment, and not only from another."""
     if name in anchor.same:
         return True

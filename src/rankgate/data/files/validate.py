@@ -174,9 +174,7 @@ class Checklist(Result):
 
 def make_checklist() -> Checklist:
     """Every check that there is."""
-    details = (
-        CheckDetails(check.name, check.severity, check.needs, check.title) for check in CHECKS
-    )
+    details = (CheckDetails(check.name, check.severity, check.needs, check.title) for check in CHECKS)
     return Checklist(tuple(details))
 
 
@@ -227,11 +225,7 @@ def validate(
     problems = [problem for file in seen_files for problem in file.problems]
     return Validation(
         tuple(file.looked for file in files_),
-        (
-            *problems,
-            *run_problems,
-            *(problem for file in judgment_files for problem in file.problems),
-        ),
+        (*problems, *run_problems, *(problem for file in judgment_files for problem in file.problems)),
     )
 
 
@@ -248,21 +242,15 @@ class _SeenFile:
 def _read_judgments(file: FileLike, scale: Scale | None) -> _SeenFile:
     """Return the judgments to compare with; raise an error if there are none."""
     seen_file = _check_file(file, (None, "qrels" if isinstance(file, dict) else None, scale), None)
-    if seen_file.judged is not None or any(
-        problem.check == "unreadable" for problem in seen_file.problems
-    ):
+    if seen_file.judged is not None or any(problem.check == "unreadable" for problem in seen_file.problems):
         return seen_file
-    error = InputError(
-        "it has no judgments to compare the others with; give judgments.", code="no-judgments"
-    )
+    error = InputError("it has no judgments to compare the others with; give judgments.", code="no-judgments")
     problems = _run_checks_for("failure", error, seen_file.looked.file, None)
     return replace(seen_file, problems=(*problems, *seen_file.problems))
 
 
 def _check_file(
-    file: FileLike,
-    how: tuple[str | None, Part | None, Scale | None],
-    against: RawQrels | None,
+    file: FileLike, how: tuple[str | None, Part | None, Scale | None], against: RawQrels | None
 ) -> _SeenFile:
     """Read one file and run the checks."""
     step(source_label(file))
@@ -273,9 +261,7 @@ def _check_file(
     judgments = len(checked_file.judged.table) if checked_file.judged else 0
     ranked = sum(len(run.table) for run in checked_file.ranked)
     return _SeenFile(
-        CheckedFile(
-            checked_file.label, checked_file.format, checked_file.reason, judgments, ranked
-        ),
+        CheckedFile(checked_file.label, checked_file.format, checked_file.reason, judgments, ranked),
         tuple(sorted(problems, key=lambda problem: SEVERITIES.index(problem.severity))),
         checked_file.judged,
         tuple(run.outline for run in checked_file.ranked),
@@ -312,15 +298,12 @@ def _run_checks_for(
     for check in CHECKS:
         if check.needs == needs:
             problems += [
-                _make_problem(check, finding, label, location)
-                for finding in check.find(subject_part)
+                _make_problem(check, finding, label, location) for finding in check.find(subject_part)
             ]
     return problems
 
 
-def _make_problem(
-    check: Check, finding: Found, label: str, location: RowLocation | None
-) -> Problem:
+def _make_problem(check: Check, finding: Found, label: str, location: RowLocation | None) -> Problem:
     """The problem for a finding, with its line; without lines the example includes the row."""
     line, example = finding.line, finding.example
     if location and finding.row is not None:
@@ -329,6 +312,4 @@ def _make_problem(
             example = f"{example} (row {finding.row + 1:,})".lstrip()
     severity = finding.severity or check.severity
     file_label = location.file(finding.row) if location and finding.row is not None else label
-    return Problem(
-        check.name, severity, file_label, line, finding.what, finding.count, example, finding.mend
-    )
+    return Problem(check.name, severity, file_label, line, finding.what, finding.count, example, finding.mend)

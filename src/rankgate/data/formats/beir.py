@@ -52,9 +52,7 @@ def sniff(first_bytes: bytes, name: str) -> str | None:
 
 def detect_folder(folder: Path) -> str | None:
     """The reason why a folder has BEIR's layout, also in Parquet; None if it has not."""
-    part_names = [
-        name for name in ("corpus.jsonl", "queries.jsonl", "qrels") if _exists(folder / name)
-    ]
+    part_names = [name for name in ("corpus.jsonl", "queries.jsonl", "qrels") if _exists(folder / name)]
     part_names += [
         path.name if path.is_file() else f"{path.name}/*.parquet"
         for path in map(_find_parquet, (folder / "corpus", folder / "queries"))
@@ -187,12 +185,8 @@ def _read_folder(folder: Path) -> FileContents:
     if splits:
         chosen_split = _choose_split(splits, folder)
         contents_by_part["qrels"] = _read_judgments(splits[chosen_split])
-        other_files = [
-            path.name for name, paths in splits.items() for path in paths if name != chosen_split
-        ]
-        contents_by_part["notes"] = Note.of(
-            "other files of judgments, which were not read", other_files
-        )
+        other_files = [path.name for name, paths in splits.items() for path in paths if name != chosen_split]
+        contents_by_part["notes"] = Note.of("other files of judgments, which were not read", other_files)
     if not contents_by_part:
         problem = "a folder without corpus.jsonl, queries.jsonl or qrels; name a file."
         raise InputError(problem, source=str(folder), code="missing-file")
@@ -213,21 +207,16 @@ def _read_parquet_texts(table: Path, part_name: str) -> pl.DataFrame:
         raise InputError(problem, source=str(table), code="missing-column")
     other_columns = [name for name in names if name not in {id_column, *_IDS.values()}]
     text_columns = [
-        pl.col(name).cast(pl.String)
-        for name in other_columns
-        if not rows.collect_schema()[name].is_nested()
+        pl.col(name).cast(pl.String) for name in other_columns if not rows.collect_schema()[name].is_nested()
     ]
     frame = parquet_arrow.collect_frame(
-        rows.select(pl.col(id_column).cast(pl.String).alias(_IDS[part_name]), *text_columns),
-        input_files[0],
+        rows.select(pl.col(id_column).cast(pl.String).alias(_IDS[part_name]), *text_columns), input_files[0]
     )
     refuse_repeated(frame[_IDS[part_name]], RowLocation(str(table)), id_column, code="duplicate-id")
     return frame
 
 
-def _read_texts(
-    source: InputFile, first_bytes: bytes, part_name: str | None = None
-) -> FileContents:
+def _read_texts(source: InputFile, first_bytes: bytes, part_name: str | None = None) -> FileContents:
     """The queries or documents of a file; documents have a title."""
     names = jsonl.read_key_names(source)
     if "_id" not in names:
@@ -235,12 +224,8 @@ def _read_texts(
         raise InputError(problem, source=source.label, line=1, code="missing-column")
     first_line = first_bytes.split(b"\n", 1)[0]
     part_name = part_name or ("documents" if "title" in find_key_paths(first_line) else "queries")
-    usual_columns = (
-        ("title", "text", _METADATA) if part_name == "documents" else ("text", _METADATA)
-    )
-    other_columns = {
-        name: name for name in (*usual_columns, *names) if name not in {"_id", *_IDS.values()}
-    }
+    usual_columns = ("title", "text", _METADATA) if part_name == "documents" else ("text", _METADATA)
+    other_columns = {name: name for name in (*usual_columns, *names) if name not in {"_id", *_IDS.values()}}
     layout = schemas.TableSchema(
         part_name, {_IDS[part_name]: "_id"} | other_columns, frozenset(), frozenset(other_columns)
     )
@@ -252,9 +237,7 @@ def _read_texts(
     refuse_repeated(rows[id_column], location, "_id", code="duplicate-id")
     texts_frame = rows.select(kept_columns)
     return (
-        FileContents(queries=texts_frame)
-        if part_name == "queries"
-        else FileContents(documents=texts_frame)
+        FileContents(queries=texts_frame) if part_name == "queries" else FileContents(documents=texts_frame)
     )
 
 
@@ -279,12 +262,11 @@ FORMAT = Format(
     folders=True,
     loses="all parts but one; raters, scales, queries without judgments",
     detail=(
-        "A folder with corpus.jsonl, queries.jsonl and qrels/test.tsv, or one of these files; or "
-        "the same in Parquet, as data sets of Hugging Face and MTEB are: corpus, queries, and "
-        "qrels, default or data with test-00000-of-00001.parquet. "
-        "Objects have _id, text, for documents title, and may have metadata, which is kept as "
-        "JSON. The judgments' header is query-id, corpus-id, score; their score is a grade. Of "
-        "several files in qrels, test.tsv is read; name another one to read that. One file is "
+        "A folder with corpus.jsonl, queries.jsonl and qrels/test.tsv, or one of these files; or the same in "
+        "Parquet, as data sets of Hugging Face and MTEB are: corpus, queries, and qrels, default or data "
+        "with test-00000-of-00001.parquet. Objects have _id, text, for documents title, and may have "
+        "metadata, which is kept as JSON. The judgments' header is query-id, corpus-id, score; their score "
+        "is a grade. Of several files in qrels, test.tsv is read; name another one to read that. One file is "
         "written: judgments if there are any, else queries, else documents."
     ),
 )

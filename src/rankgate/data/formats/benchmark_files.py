@@ -84,8 +84,8 @@ MTEB_FORMAT = Format(
     read=read_mteb,
     holds=("values",),
     detail=(
-        "The means of the metrics of a task, of the split test or of the only one; the system is "
-        "the task, with its subset. Values by query are in no such file."
+        "The means of the metrics of a task, of the split test or of the only one; the system is the task, "
+        "with its subset. Values by query are in no such file."
     ),
 )
 
@@ -171,10 +171,7 @@ def _read_run(dataset: Any, source: InputFile) -> Run:
 def _read_queries(dataset: Any, source: InputFile) -> pl.DataFrame:
     rows = _load_rows(dataset.queries_iter, source)
     return pl.DataFrame(
-        {
-            "query_id": [str(row.query_id) for row in rows],
-            "text": [str(row.default_text()) for row in rows],
-        }
+        {"query_id": [str(row.query_id) for row in rows], "text": [str(row.default_text()) for row in rows]}
     )
 
 
@@ -202,8 +199,7 @@ IR_DATASETS_FORMAT = Format(
     holds=("qrels", "runs", "queries"),
     folders=True,
     detail=(
-        "ir_datasets:NAME, as in ir_datasets:vaswani, where the package ir_datasets is installed; "
-        "it may download the data set. The judgments are those of the data set, its scored "
-        "documents are a run."
+        "ir_datasets:NAME, as in ir_datasets:vaswani, where the package ir_datasets is installed; it may "
+        "download the data set. The judgments are those of the data set, its scored documents are a run."
     ),
 )

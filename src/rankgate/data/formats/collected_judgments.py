@@ -94,9 +94,7 @@ class GrowingQrels:
         unjudged_queries = tuple(query for query in self.asked if query not in judged_queries)
         notes = (
             *_make_note(
-                "documents without a grade, which are unrated",
-                all_rows,
-                all_rows["grade"].is_null(),
+                "documents without a grade, which are unrated", all_rows, all_rows["grade"].is_null()
             ),
             *_make_note(
                 "judgments that appear twice with one grade, read once",
@@ -106,9 +104,7 @@ class GrowingQrels:
             *Note.of("queries without judgments", unjudged_queries),
         )
         location = RowLocation(self.label)
-        return Qrels(
-            unique_rows, name, scale=scale, unjudged=unjudged_queries, place=location
-        ), notes
+        return Qrels(unique_rows, name, scale=scale, unjudged=unjudged_queries, place=location), notes
 
     def pool(self) -> pl.DataFrame | None:
         """All pairs of query and document, if some of them have no grade; else None."""
@@ -123,13 +119,11 @@ class GrowingQrels:
         for query, document, grade, json_path in rows:
             if grade is None:
                 continue
-            other_grade, other_path = grade_and_path.setdefault(
-                (query, document), (grade, json_path)
-            )
+            other_grade, other_path = grade_and_path.setdefault((query, document), (grade, json_path))
             if other_grade != grade:
                 problem = (
-                    f"document '{document}' has grade {other_grade:g} ({other_path}) and grade "
-                    f"{grade:g} ({json_path}) for query '{query}'; remove one of them."
+                    f"document '{document}' has grade {other_grade:g} ({other_path}) and grade {grade:g} "
+                    f"({json_path}) for query '{query}'; remove one of them."
                 )
                 raise DuplicateError(problem, source=self.label)
 
@@ -140,9 +134,7 @@ class GrowingRatings:
 
     label: str
     asked: dict[str, None] = field(default_factory=dict)
-    _rows: list[tuple[str, str, str, float | None, str | None, str | None]] = field(
-        default_factory=list
-    )
+    _rows: list[tuple[str, str, str, float | None, str | None, str | None]] = field(default_factory=list)
 
     def ask(self, query: str) -> None:
         """Add a query, with or without ratings."""
@@ -183,9 +175,7 @@ class GrowingRatings:
             no_judgments = pl.DataFrame(schema=QRELS_SCHEMA)
             location = RowLocation(self.label)
             return (
-                Qrels(no_judgments, name, unjudged=tuple(self.asked), place=location)
-                if self.asked
-                else None
+                Qrels(no_judgments, name, unjudged=tuple(self.asked), place=location) if self.asked else None
             )
         return resolve_ratings(collected_ratings, tuple(self.asked))
 
@@ -230,9 +220,7 @@ def make_run(
         lines: the line of each row, for errors.
     """
     ids = zip(_PAIR, (query_ids, doc_ids), strict=True)
-    table = pl.DataFrame(
-        [pl.Series(column, column_values, pl.String) for column, column_values in ids]
-    )
+    table = pl.DataFrame([pl.Series(column, column_values, pl.String) for column, column_values in ids])
     score = -pl.int_range(1, pl.len() + 1).over("query_id")
     if scores is not None:
         score = pl.lit(pl.Series("score", scores, pl.Float64))

@@ -29,9 +29,7 @@ def with_text_ids(contents: FileContents) -> tuple[FileContents, tuple[Loss, ...
     table, names = contents.queries, texts_by_query(contents)
     text_of_query = {query: text for query, text in names.items() if query != text}
     kept_ids = _query_ids(contents) - text_of_query.keys()
-    if table is None or len({*text_of_query.values()} | kept_ids) < len(text_of_query) + len(
-        kept_ids
-    ):
+    if table is None or len({*text_of_query.values()} | kept_ids) < len(text_of_query) + len(kept_ids):
         return contents, ()
     losses = (
         *Loss.of("ids of queries; their texts are the ids", text_of_query),
@@ -48,9 +46,7 @@ def with_text_ids(contents: FileContents) -> tuple[FileContents, tuple[Loss, ...
     if documents is not None and "query_id" in documents.columns:
         documents = _rename_queries(documents, text_of_query)
     runs = tuple(_rename_run(run, text_of_query) for run in contents.runs)
-    renamed_contents = replace(
-        contents, qrels=qrels, ratings=ratings, documents=documents, runs=runs
-    )
+    renamed_contents = replace(contents, qrels=qrels, ratings=ratings, documents=documents, runs=runs)
     return replace(renamed_contents, queries=None), losses
 
 
@@ -186,9 +182,7 @@ def find_losses(
     other_extra = {owner: value for owner, value in contents.extra.items() if owner != name}
     documents, qrels = contents.documents, contents.qrels
     has_only_ids = documents is not None and set(documents.columns) == {*_PAIR}
-    other_contents = replace(
-        contents, extra=other_extra, documents=None if has_only_ids else documents
-    )
+    other_contents = replace(contents, extra=other_extra, documents=None if has_only_ids else documents)
     losses = list(other_contents.losses(*kept_parts, runs=runs))
     if qrels and "documents" not in kept_parts:
         pairs = (f"{query} {document}" for query, document in unrated_pairs(contents).iter_rows())
@@ -204,9 +198,7 @@ def find_losses(
     return (*losses, *Loss.of("columns of judgments", columns))
 
 
-def column_losses(
-    noun: str, table: pl.DataFrame | None, kept_columns: Iterable[str]
-) -> tuple[Loss, ...]:
+def column_losses(noun: str, table: pl.DataFrame | None, kept_columns: Iterable[str]) -> tuple[Loss, ...]:
     """The columns of a table that a format cannot hold."""
     names = [] if table is None else [name for name in table.columns if name not in {*kept_columns}]
     return Loss.of(f"fields of {noun}", names)
@@ -227,8 +219,7 @@ def _format_lines(value: Json, levels: int, pad: str = " ") -> str:
     if isinstance(value, dict):
         pairs = value.items()
         inner = [
-            f"{_ENCODER.encode(key)}: {_format_lines(member, levels - 1, pad + ' ')}"
-            for key, member in pairs
+            f"{_ENCODER.encode(key)}: {_format_lines(member, levels - 1, pad + ' ')}" for key, member in pairs
         ]
     else:
         inner = [_format_lines(element, levels - 1, pad + " ") for element in value]

@@ -20,12 +20,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.file_contents import FileContents, Note
 from rankgate.data.formats.format import Format, Loss
-from rankgate.data.formats.format_writing import (
-    column_losses,
-    find_losses,
-    format_data,
-    texts_by_query,
-)
+from rankgate.data.formats.format_writing import column_losses, find_losses, format_data, texts_by_query
 from rankgate.data.qrels import QRELS_SCHEMA, Qrels
 from rankgate.data.streams.source import open_source as source_of
 from rankgate.data.table_rows import RowLocation
@@ -105,29 +100,21 @@ def _parse_chunks(
 
 
 def _parse_grades(
-    rows: pl.DataFrame,
-    graded: pl.Series,
-    line_numbers: NDArray[np.int64],
-    source: InputFile,
-    example: str,
+    rows: pl.DataFrame, graded: pl.Series, line_numbers: NDArray[np.int64], source: InputFile, example: str
 ) -> pl.DataFrame:
     """The rows with their grades as numbers."""
     is_invalid = rows["grade"].is_null()
     if is_invalid.any():
         row = int(is_invalid.arg_max() or 0)
         problem = f"'{graded[row][:_SHOWN]}', expected a line such as {example}."
-        raise InputError(
-            problem, source=source.label, line=int(line_numbers[row]), code="invalid-syntax"
-        )
+        raise InputError(problem, source=source.label, line=int(line_numbers[row]), code="invalid-syntax")
     number = rows["grade"].cast(pl.Float64, strict=False)
     is_wrong = ~number.is_finite().fill_null(value=False)
     if is_wrong.any():
         row = int(is_wrong.arg_max() or 0)
         grade_text = rows["grade"][row][:_SHOWN]
         problem = number_fault(grade_text, "grade") or f"grade {grade_text} is not a finite number."
-        raise InputError(
-            problem, source=source.label, line=int(line_numbers[row]), code="not-a-number"
-        )
+        raise InputError(problem, source=source.label, line=int(line_numbers[row]), code="not-a-number")
     return rows.with_columns(number)
 
 
@@ -167,9 +154,7 @@ def read_svmlight(source: InputFile) -> FileContents:
         notes = (*notes, Note(note_text, numbered_count, examples))
     location = RowLocation(source.label, _make_line_lookup(line_numbers))
     qrels = Qrels(rows.select(list(QRELS_SCHEMA)), source.stem, place=location)
-    features = rows.select(
-        "query_id", "doc_id", pl.col("features").str.strip_chars(), pl.col("comment")
-    )
+    features = rows.select("query_id", "doc_id", pl.col("features").str.strip_chars(), pl.col("comment"))
     extra = {_SVMLIGHT_NAME: {"features": features}}
     return FileContents(qrels=qrels, queries=_texts_in_comments(rows), extra=extra, notes=notes)
 
@@ -204,8 +189,8 @@ def write_svmlight(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     invalid_ids = qrels.table.filter(pl.col("doc_id").str.contains(r"\s"))
     if len(invalid_ids):
         problem = (
-            f"document '{invalid_ids['doc_id'][0]}' has a blank in its id, and a blank ends an id "
-            "in this format."
+            f"document '{invalid_ids['doc_id'][0]}' has a blank in its id, and a blank ends an id in this "
+            "format."
         )
         raise InputError(problem, code="invalid-id")
     ids = qrels.table["query_id"].unique(maintain_order=True)
@@ -265,8 +250,7 @@ def _with_queries(
         raise InputError(problem, source=source.label, line=first_missing_line, code="wrong-shape")
     if int(sizes.sum()) != len(rows):
         problem = (
-            f"{count_noun(len(rows), 'row')}, but the file of sizes next to it adds up to "
-            f"{sizes.sum()}."
+            f"{count_noun(len(rows), 'row')}, but the file of sizes next to it adds up to {sizes.sum()}."
         )
         raise InputError(problem, source=source.label, code="wrong-shape")
     names = np.repeat(np.arange(1, len(sizes) + 1), sizes)
@@ -305,9 +289,7 @@ def _find_companion(source: InputFile, suffix: str) -> Path | None:
     """The file with this suffix that belongs to a file of features."""
     if source.path is None:
         return None
-    uncompressed_path = (
-        source.path.with_suffix("") if source.path.suffix in {".gz", ".zst"} else source.path
-    )
+    uncompressed_path = source.path.with_suffix("") if source.path.suffix in {".gz", ".zst"} else source.path
     companion = uncompressed_path.with_name(uncompressed_path.name + suffix)
     return companion if companion.is_file() else None
 
@@ -315,8 +297,8 @@ def _find_companion(source: InputFile, suffix: str) -> Path | None:
 def _refuse_weights(source: InputFile) -> None:
     if companion := _find_companion(source, ".weight"):
         problem = (
-            f"{companion.name} next to it gives rows weights, which metrics of rankings do not "
-            "have; move it to another folder."
+            f"{companion.name} next to it gives rows weights, which metrics of rankings do not have; move it "
+            "to another folder."
         )
         raise InputError(problem, source=source.label, code="unused-weights")
 
@@ -339,9 +321,7 @@ def _texts_in_comments(rows: pl.DataFrame) -> pl.DataFrame | None:
 
 def _comment_texts(ids: pl.Series, known_texts: dict[str, str], *, whole: bool) -> pl.Series:
     """The text of each query for the comment; without a text, the id that was numbered."""
-    query_texts = [
-        known_texts.get(query_id, "" if whole else query_id) for query_id in ids.to_list()
-    ]
+    query_texts = [known_texts.get(query_id, "" if whole else query_id) for query_id in ids.to_list()]
     return pl.Series("text", [f" {' '.join(text.split())}" if text else "" for text in query_texts])
 
 
@@ -364,19 +344,17 @@ SVMLIGHT_FORMAT = Format(
     holds=("qrels", "queries"),
     loses="raters, scales, queries without judgments, ids with blanks",
     detail=(
-        "Lines such as 3 qid:1 1:0.5 2:12.0 # 1370 star trek: grade, query, numbered features, "
-        "and in the comment the document and perhaps the text of the query; LETOR's docid = X is "
-        "known. Features are carried to the same format and are a loss in any other. Without "
-        "qid, the sizes of queries are taken from FILE.query or FILE.group next to it, as "
-        "LightGBM does; without a document id, the line number is the id."
+        "Lines such as 3 qid:1 1:0.5 2:12.0 # 1370 star trek: grade, query, numbered features, and in the "
+        "comment the document and perhaps the text of the query; LETOR's docid = X is known. Features are "
+        "carried to the same format and are a loss in any other. Without qid, the sizes of queries are taken "
+        "from FILE.query or FILE.group next to it, as LightGBM does; without a document id, the line number "
+        "is the id."
     ),
 )
 
 
 _QUEPID_LTR_NAME = "quepid-ltr"
-_QUEPID_LINE = (
-    r"^\s*(?P<grade>\S+)\s+qid:(?P<query_id>\S+)\s*#\s*(?P<doc_id>\S+)[ \t]*(?P<text>.*?)\s*$"
-)
+_QUEPID_LINE = r"^\s*(?P<grade>\S+)\s+qid:(?P<query_id>\S+)\s*#\s*(?P<doc_id>\S+)[ \t]*(?P<text>.*?)\s*$"
 _HEADER = r"^\s*#\s*qid:(?P<query_id>[^\s:]+):\s*(?P<text>.*?)(?:\*(?P<weight>[\d.]+))?\s*$"
 _QUEPID_FIRST_LINE = re.compile(rb"^[ \t]*[-+.\deE]+[ \t]+qid:\S+[ \t]*#", re.MULTILINE)
 _FEATURE = re.compile(rb"^[ \t]*\S+[ \t]+qid:\S+[ \t]+\d+:", re.MULTILINE)
@@ -395,9 +373,7 @@ def read_quepid_ltr(source: InputFile) -> FileContents:
     location = RowLocation(source.label, lambda row: int(graded.at[row]))
     qrels = Qrels(graded.rows.select(*QRELS_SCHEMA), source.stem, place=location)
     header = pl.DataFrame(graded.comments.str.extract_groups(_HEADER)).unnest("line")
-    return FileContents(
-        qrels=qrels, queries=_texts_of_queries(graded.rows, header.drop_nulls("query_id"))
-    )
+    return FileContents(qrels=qrels, queries=_texts_of_queries(graded.rows, header.drop_nulls("query_id")))
 
 
 def _texts_of_queries(rows: pl.DataFrame, header: pl.DataFrame) -> pl.DataFrame | None:
@@ -408,10 +384,7 @@ def _texts_of_queries(rows: pl.DataFrame, header: pl.DataFrame) -> pl.DataFrame 
     weights = header.select("query_id", "weight").filter(pl.col("weight").is_not_null())
     if (weights["weight"] != "1").any():
         texts_by_query = texts_by_query.join(
-            weights.unique("query_id", keep="first"),
-            on="query_id",
-            how="left",
-            maintain_order="left",
+            weights.unique("query_id", keep="first"), on="query_id", how="left", maintain_order="left"
         )
     return texts_by_query if len(texts_by_query) else None
 
@@ -432,8 +405,8 @@ def write_quepid_ltr(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     invalid_ids = table.filter(pl.col("doc_id").str.contains(r"\s"))
     if len(invalid_ids):
         problem = (
-            f"document '{invalid_ids['doc_id'][0]}' has a blank in its id, and a blank ends an id "
-            "in this format."
+            f"document '{invalid_ids['doc_id'][0]}' has a blank in its id, and a blank ends an id in this "
+            "format."
         )
         raise InputError(problem, code="invalid-id")
     names = queries.to_list()
@@ -443,12 +416,9 @@ def write_quepid_ltr(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
         for query_id in names
     ]
     keys = pl.DataFrame(
-        {"query_id": names, "qid": numbers, "text": comment_texts},
-        schema_overrides={"text": pl.String},
+        {"query_id": names, "qid": numbers, "text": comment_texts}, schema_overrides={"text": pl.String}
     )
-    lines = table.join(keys, on="query_id", how="left", maintain_order="left").with_columns(
-        format_grade()
-    )
+    lines = table.join(keys, on="query_id", how="left", maintain_order="left").with_columns(format_grade())
     text_suffix = pl.when(pl.col("text") == "").then(pl.lit("")).otherwise(" " + pl.col("text"))
     line_texts = lines.select(
         pl.concat_str("grade", pl.lit(" qid:"), "qid", pl.lit(" # "), "doc_id", text_suffix)
@@ -471,8 +441,8 @@ QUEPID_LTR_FORMAT = Format(
     holds=("qrels", "queries"),
     loses="raters, scales, queries without judgments, ids that are not numbers",
     detail=(
-        "Lines such as 3 qid:1 # 1370 star trek: grade, number of the query, and in the comment "
-        "the document and the text of the query, as Quepid exports for learning to rank. A header "
-        "of lines such as # qid:1: star trek*1 gives texts and weights."
+        "Lines such as 3 qid:1 # 1370 star trek: grade, number of the query, and in the comment the document "
+        "and the text of the query, as Quepid exports for learning to rank. A header of lines such as # "
+        "qid:1: star trek*1 gives texts and weights."
     ),
 )

@@ -38,9 +38,7 @@ def sniff(first_bytes: bytes, name: str) -> str | None:
     """The first line holds only a number, or all lines have RankLib's format."""
     if _is_ranklib(first_bytes):
         return "lines of a query, the number of its document from 0 and a score"
-    first_line = next(
-        (line for line in first_bytes.removeprefix(BOM).splitlines() if line.strip()), b""
-    )
+    first_line = next((line for line in first_bytes.removeprefix(BOM).splitlines() if line.strip()), b"")
     text = first_line.decode(errors="replace").strip()
     is_number = len(text) <= _MAX_NUMBER_LENGTH and not number_fault(text, "score")
     return "the first line is one number" if is_number else None
@@ -48,9 +46,7 @@ def sniff(first_bytes: bytes, name: str) -> str | None:
 
 def _is_ranklib(first_bytes: bytes) -> bool:
     """True if documents are numbered from 0 in each query, as in RankLib's ``-score``."""
-    lines = [
-        line for line in first_bytes[: first_bytes.rfind(b"\n") + 1].splitlines() if line.strip()
-    ]
+    lines = [line for line in first_bytes[: first_bytes.rfind(b"\n") + 1].splitlines() if line.strip()]
     query, expected = b"", 0
     for line in lines:
         match = _RANKLIB.fullmatch(line.rstrip())
@@ -65,9 +61,7 @@ def _is_ranklib(first_bytes: bytes) -> bool:
 
 def read_run(source: InputFile) -> Run:
     """A run by row: ids are row numbers until it is joined with its judgments."""
-    return Run(
-        source.stem, partial(_read_scores, source), place=RowLocation(source.label), by_row=True
-    )
+    return Run(source.stem, partial(_read_scores, source), place=RowLocation(source.label), by_row=True)
 
 
 def read(source: InputFile) -> FileContents:
@@ -83,21 +77,15 @@ def _read_scores(source: InputFile) -> Iterator[pl.DataFrame]:
         offsets = np.flatnonzero((lines.str.strip_chars() != "").to_numpy())
         fields = lines.gather(offsets).str.strip_chars().str.replace_all(r"\s+", " ").str.split(" ")
         score = fields.list.last().cast(pl.Float64, strict=False)
-        is_wrong = ~(
-            fields.list.len().is_in(_COLUMN_COUNTS) & score.is_finite().fill_null(value=False)
-        )
+        is_wrong = ~(fields.list.len().is_in(_COLUMN_COUNTS) & score.is_finite().fill_null(value=False))
         if is_wrong.any():
             row = int(is_wrong.arg_max() or 0)
             score_text = fields.list.last()[row][:40]
             problem = number_fault(score_text, "score") or (
                 f"'{' '.join(fields[row])[:40]}', expected a score, or query, document and score."
             )
-            raise InputError(
-                problem, source=source.label, line=line + int(offsets[row]), code="not-a-number"
-            )
-        row_numbers = pl.Series("doc_id", np.arange(rows + 1, rows + 1 + len(offsets))).cast(
-            pl.String
-        )
+            raise InputError(problem, source=source.label, line=line + int(offsets[row]), code="not-a-number")
+        row_numbers = pl.Series("doc_id", np.arange(rows + 1, rows + 1 + len(offsets))).cast(pl.String)
         query_ids = pl.repeat(NO_QUERY, len(offsets), eager=True, dtype=pl.String).alias("query_id")
         is_numbered = (fields.list.len() == _COLUMN_COUNTS[1]).to_numpy()
         if is_numbered.any():
@@ -122,9 +110,9 @@ def _refuse_gaps(
         expected = last_document[1] + 1 if row_fields[0] == last_document[0] else 0
         if len(row_fields) != _COLUMN_COUNTS[1] or row_fields[1] != str(expected):
             problem = (
-                f"{' '.join(row_fields)[:40]!r}, expected query, document {expected} and score: "
-                "documents are numbered from 0 in each query, in the order of the features; keep "
-                "the order in which RankLib wrote them."
+                f"{' '.join(row_fields)[:40]!r}, expected query, document {expected} and score: documents "
+                "are numbered from 0 in each query, in the order of the features; keep the order in which "
+                "RankLib wrote them."
             )
             raise InputError(problem, source=label, line=int(lines[row]), code="wrong-order")
         last_document = row_fields[0], expected
@@ -140,10 +128,9 @@ FORMAT = Format(
     read_run=read_run,
     holds=("runs",),
     detail=(
-        "A number a line: the scores that a model gives to the rows of a file of features, in the "
-        "order of that file, which is the judgments then: rankgate eval test.svmlight model.txt. "
-        "RankLib's -score files (query, number of the document from 0, score) must have the "
-        "queries of the judgments, row by row; model-scores:FILE names the format. The number of "
-        "lines must equal the number of judgments."
+        "A number a line: the scores that a model gives to the rows of a file of features, in the order of "
+        "that file, which is the judgments then: rankgate eval test.svmlight model.txt. RankLib's -score "
+        "files (query, number of the document from 0, score) must have the queries of the judgments, row by "
+        "row; model-scores:FILE names the format. The number of lines must equal the number of judgments."
     ),
 )

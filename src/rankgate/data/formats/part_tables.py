@@ -36,9 +36,7 @@ def format_of_parts(format_: Format, folder: InputFile) -> Format:
         InputError: files of this format are not tables.
     """
     if not format_.streams:
-        problem = (
-            f"a folder of files of {format_.name}, which are not parts of one table; name one file."
-        )
+        problem = f"a folder of files of {format_.name}, which are not parts of one table; name one file."
         raise InputError(problem, source=folder.label, code="is-a-folder")
     part_reader = _PartReader(format_)
     return replace(
@@ -70,26 +68,15 @@ class _PartReader:
         part_rows = PartRows(folder.label)
 
         def pieces() -> Iterator[pl.DataFrame]:
-            runs = (
-                _check_same_run(read_run(part_file), first_run)
-                for part_file in self._checked(folder)
-            )
+            runs = (_check_same_run(read_run(part_file), first_run) for part_file in self._checked(folder))
             yield from part_rows.together((run.place, run.pieces()) for run in runs)
 
         first_queries = first_run.queries
         if first_queries is not None:
-            other_queries = [
-                run.queries for run in map(read_run, checked_files) if run.queries is not None
-            ]
-            first_queries = pl.concat([first_queries, *other_queries]).unique(
-                "query_id", maintain_order=True
-            )
+            other_queries = [run.queries for run in map(read_run, checked_files) if run.queries is not None]
+            first_queries = pl.concat([first_queries, *other_queries]).unique("query_id", maintain_order=True)
         return replace(
-            first_run,
-            name=folder.stem,
-            pieces=pieces,
-            queries=first_queries,
-            place=part_rows.location,
+            first_run, name=folder.stem, pieces=pieces, queries=first_queries, place=part_rows.location
         )
 
     def rows(self, folder: InputFile) -> FileRows | None:
@@ -100,13 +87,9 @@ class _PartReader:
         if not rows_of_parts or len(rows_of_parts) < len(rows_or_none):
             return None
         part_rows = PartRows(folder.label)
-        tables = [
-            *part_rows.together((file_rows.place, [file_rows.table]) for file_rows in rows_of_parts)
-        ]
+        tables = [*part_rows.together((file_rows.place, [file_rows.table]) for file_rows in rows_of_parts)]
         return replace(
-            rows_of_parts[0],
-            table=pl.concat(tables or [rows_of_parts[0].table]),
-            place=part_rows.location,
+            rows_of_parts[0], table=pl.concat(tables or [rows_of_parts[0].table]), place=part_rows.location
         )
 
     def contents(self, folder: InputFile) -> FileContents:
@@ -122,14 +105,10 @@ class _PartReader:
             )
         if first_contents.ratings:
             return FileContents(
-                ratings=_join_ratings(
-                    [_require(contents.ratings) for contents in all_contents], folder
-                )
+                ratings=_join_ratings([_require(contents.ratings) for contents in all_contents], folder)
             )
         joined = {
-            name: pl.concat(
-                [_require(getattr(contents, name)) for contents in all_contents], how="diagonal"
-            )
+            name: pl.concat([_require(getattr(contents, name)) for contents in all_contents], how="diagonal")
             for name in _FRAME_PARTS
             if getattr(first_contents, name) is not None
         }
@@ -165,14 +144,11 @@ class _PartReader:
             if first_columns is None:
                 first_columns = names
             elif {*names} != {*first_columns}:
-                differing_columns = sorted({*first_columns} - {*names}) or sorted(
-                    {*names} - {*first_columns}
-                )
+                differing_columns = sorted({*first_columns} - {*names}) or sorted({*names} - {*first_columns})
                 difference = "no column" if {*first_columns} - {*names} else "a column"
                 problem = (
-                    f"{difference} {differing_columns[0]}, other than in {parts[0].label}; files "
-                    "of one folder are "
-                    "one table and have the same columns."
+                    f"{difference} {differing_columns[0]}, other than in {parts[0].label}; files of one "
+                    "folder are one table and have the same columns."
                 )
                 raise InputError(problem, source=part_file.label, code="columns-differ")
             yield part_file
@@ -201,8 +177,7 @@ def _check_same_run(run: Run, first_run: Run) -> Run:
     if run.tag == first_run.tag:
         return run
     problem = (
-        f"run {run.tag!r}, and {first_run.tag!r} in {first_run.place.label}: files of one folder "
-        "are one "
+        f"run {run.tag!r}, and {first_run.tag!r} in {first_run.place.label}: files of one folder are one "
         "run; name the files of several."
     )
     raise InputError(problem, source=run.place.label, line=run.place.line(0), code="mixed-runs")
@@ -210,16 +185,12 @@ def _check_same_run(run: Run, first_run: Run) -> Run:
 
 def _join_qrels(parts: Sequence[Qrels], folder: InputFile) -> Qrels:
     part_rows = PartRows(folder.label)
-    tables = [
-        *part_rows.together((qrels.place, [qrels.table]) for qrels in _with_all_columns(parts))
-    ]
+    tables = [*part_rows.together((qrels.place, [qrels.table]) for qrels in _with_all_columns(parts))]
     table = pl.concat(tables, rechunk=True) if tables else parts[0].table
     unjudged_queries = dict.fromkeys(query for qrels in parts for query in qrels.unjudged)
     judged_queries = set(table["query_id"].unique()) if unjudged_queries else set()
     unjudged = tuple(query for query in unjudged_queries if query not in judged_queries)
-    return replace(
-        parts[0], table=table, name=folder.stem, unjudged=unjudged, place=part_rows.location
-    )
+    return replace(parts[0], table=table, name=folder.stem, unjudged=unjudged, place=part_rows.location)
 
 
 def _with_all_columns(parts: Sequence[Qrels]) -> Iterator[Qrels]:
@@ -230,9 +201,7 @@ def _with_all_columns(parts: Sequence[Qrels]) -> Iterator[Qrels]:
         if not missing:
             yield replace(qrels, table=qrels.table.select(*schema))
             continue
-        filled_table = qrels.table.with_columns(
-            pl.lit(None, schema[name]).alias(name) for name in missing
-        )
+        filled_table = qrels.table.with_columns(pl.lit(None, schema[name]).alias(name) for name in missing)
         yield replace(qrels, table=filled_table.select(*schema))
 
 

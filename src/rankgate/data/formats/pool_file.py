@@ -57,8 +57,7 @@ def read_pool(pool: Any) -> pl.DataFrame:
         )
     sheet = read_sheet(pool)
     column_names = {
-        column: next((n for n in names if n in sheet.names), None)
-        for column, names in _NAMES.items()
+        column: next((n for n in names if n in sheet.names), None) for column, names in _NAMES.items()
     }
     for column, sheet_column in column_names.items():
         if sheet_column is None:
@@ -67,8 +66,7 @@ def read_pool(pool: Any) -> pl.DataFrame:
     rows, line_of_pair = [], dict[tuple[str, str], int]()
     for row in sheet.rows:
         pair = tuple(
-            _read_text(row, str(sheet_column), sheet.label)
-            for sheet_column in column_names.values()
+            _read_text(row, str(sheet_column), sheet.label) for sheet_column in column_names.values()
         )
         query, document = pair
         if (line := line_of_pair.setdefault((query, document), row.line)) != row.line:
@@ -76,13 +74,7 @@ def read_pool(pool: Any) -> pl.DataFrame:
             raise DuplicateError(problem, source=sheet.label, line=row.line)
         stratum = str(row.cells.get("stratum") or "") or None
         rows.append(
-            (
-                query,
-                document,
-                _read_batch(row, sheet.label),
-                stratum,
-                _read_inclusion(row, sheet.label),
-            )
+            (query, document, _read_batch(row, sheet.label), stratum, _read_inclusion(row, sheet.label))
         )
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
@@ -99,10 +91,7 @@ def read_sheet(path: str | Path) -> Cells:
         InputError: the file cannot be read, or is not a table.
     """
     name, plain_path = registry.split_prefix(path)
-    if (
-        name is None
-        and open_source(plain_path).head(len(spreadsheet_cells.ZIP)) == spreadsheet_cells.ZIP
-    ):
+    if name is None and open_source(plain_path).head(len(spreadsheet_cells.ZIP)) == spreadsheet_cells.ZIP:
         return spreadsheet_cells.read(plain_path)
     input_file, format_ = registry.open_table(path)
     if format_ is None and input_file.head(1) == b"{":
@@ -126,8 +115,8 @@ def _read_text(row: CsvRow, name: str, label: str) -> str:
         raise InputError(f"{name} is empty.", source=label, line=row.line, code="empty-value")
     if not isinstance(cell, str):
         problem = (
-            f"{name} holds {cell}, which a spreadsheet program made of an id; format the column "
-            "as text and enter the id again."
+            f"{name} holds {cell}, which a spreadsheet program made of an id; format the column as text and "
+            "enter the id again."
         )
         raise InputError(problem, source=label, line=row.line, code="invalid-id")
     return unguard_cell(cell)

@@ -59,9 +59,7 @@ def sniff_trec_rag(first_bytes: bytes, name: str) -> str | None:
     if not first_bytes.removeprefix(BOM).lstrip().startswith(b"{"):
         return None
     key_paths = find_key_paths(first_bytes)
-    if "references[]" in key_paths and any(
-        f"{name}[].citations" in key_paths for name in _SENTENCES
-    ):
+    if "references[]" in key_paths and any(f"{name}[].citations" in key_paths for name in _SENTENCES):
         return "an object with references, and sentences with citations"
     return None
 
@@ -75,9 +73,7 @@ def read_trec_rag(source: InputFile) -> FileContents:
     tag = None
     for line, value in read_json_objects(source):
         value_and_metadata = {**value, **_read_member(value, "metadata", dict, source, line)}
-        topic_id = next(
-            (value_and_metadata[name] for name in _TOPIC if name in value_and_metadata), None
-        )
+        topic_id = next((value_and_metadata[name] for name in _TOPIC if name in value_and_metadata), None)
         task = identifier(topic_id, "topic_id", source.label, line)
         if task in answers_by_task:
             problem = f"topic '{task}' is already in an earlier line; keep one."
@@ -136,9 +132,7 @@ def write_trec_rag(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
 
 def _read_sentences(value: dict[str, Json], source: InputFile, line: int) -> list[dict[str, Json]]:
     sentences: Any = next((value[name] for name in _SENTENCES if value.get(name) is not None), [])
-    if not isinstance(sentences, list) or not all(
-        isinstance(sentence, dict) for sentence in sentences
-    ):
+    if not isinstance(sentences, list) or not all(isinstance(sentence, dict) for sentence in sentences):
         kind = describe_type(sentences)
         problem = f"the answer is {kind}, where a list of sentences (objects) is needed."
         raise InputError(problem, source=source.label, line=line, code="wrong-type")
@@ -198,11 +192,7 @@ def _read_support(
         if level is None:
             continue
         first_word = str(level).lower().split()[:1]
-        grade = (
-            level
-            if level in {0, 1, 2}
-            else _SUPPORT_GRADES.get(first_word[0] if first_word else "")
-        )
+        grade = level if level in {0, 1, 2} else _SUPPORT_GRADES.get(first_word[0] if first_word else "")
         if grade is None:
             problem = f"support {level!r} is not one of 2, 1, 0, full, partial, no, FS, PS, NS."
             raise InputError(problem, source=source.label, line=line, code="wrong-type")
@@ -220,13 +210,11 @@ TREC_RAG_FORMAT = Format(
     holds=("runs", "qrels"),
     loses="runs and judgments of other formats, which have no sentences",
     detail=(
-        'An object a line: {"topic_id": ..., "references": [ids], "answer": [{"text": ..., '
-        '"citations": [places in references, or ids]}]}; narrative_id and responses of other '
-        "tracks are known. Each sentence is a ranking of the documents it cites (the first is "
-        "topic#1), and the "
-        "topic is their task. Judged support of each citation is a list support next to "
-        "citations: 2 or full, 1 or partial, 0 or no; it is read as judgments: rankgate eval "
-        "answers.jsonl answers.jsonl -m SupportP -m SupportR."
+        'An object a line: {"topic_id": ..., "references": [ids], "answer": [{"text": ..., "citations": '
+        "[places in references, or ids]}]}; narrative_id and responses of other tracks are known. Each "
+        "sentence is a ranking of the documents it cites (the first is topic#1), and the topic is their "
+        "task. Judged support of each citation is a list support next to citations: 2 or full, 1 or partial, "
+        "0 or no; it is read as judgments: rankgate eval answers.jsonl answers.jsonl -m SupportP -m SupportR."
     ),
 )
 
@@ -259,9 +247,7 @@ def read_nuggets(source: InputFile) -> FileContents:
         qrels.ask(query)
         nuggets_so_far: set[str] = set()
         for nugget_object in _read_nuggets(value, source, line):
-            nugget = identifier(
-                nugget_object.get("text"), "the text of a nugget", source.label, line
-            )
+            nugget = identifier(nugget_object.get("text"), "the text of a nugget", source.label, line)
             if nugget in nuggets_so_far:
                 problem = f"nugget '{nugget[:60]}' appears twice for query '{query}'; keep one."
                 raise DuplicateError(problem, source=source.label, line=line)
@@ -270,11 +256,7 @@ def read_nuggets(source: InputFile) -> FileContents:
             qrels.add(query, nugget, grade, f"line {line}", "")
             if nugget_object.get("assignment") is not None:
                 pairs.append(
-                    (
-                        query,
-                        nugget,
-                        _read_word(nugget_object, "assignment", _SUPPORT_SCORES, source, line),
-                    )
+                    (query, nugget, _read_word(nugget_object, "assignment", _SUPPORT_SCORES, source, line))
                 )
     judged, notes = qrels.qrels(source.stem)
     if judged is None:
@@ -290,9 +272,7 @@ def read_nuggets(source: InputFile) -> FileContents:
     return FileContents(
         qrels=judged,
         runs=(run,) if pairs else (),
-        queries=pl.DataFrame(text_rows, schema=["query_id", "text"], orient="row")
-        if text_rows
-        else None,
+        queries=pl.DataFrame(text_rows, schema=["query_id", "text"], orient="row") if text_rows else None,
         notes=notes,
     )
 
@@ -312,15 +292,10 @@ def write_nuggets(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
                 other_grades.append(f"{query} {nugget}")
                 continue
             score = scores.get(query, {}).get(nugget)
-            assignment = (
-                {} if score is None else {"assignment": word_of_score.get(score, "not_support")}
-            )
+            assignment = {} if score is None else {"assignment": word_of_score.get(score, "not_support")}
             nuggets.append({"text": nugget, "importance": word_of_grade[grade], **assignment})
         out.write(
-            format_json(
-                {"query": text.get(query, query), "qid": query, "nuggets": nuggets}
-            ).encode()
-            + b"\n"
+            format_json({"query": text.get(query, query), "qid": query, "nuggets": nuggets}).encode() + b"\n"
         )
     return (
         *find_losses(contents, _NUGGETS_NAME, "qrels", "runs", "queries", "unjudged", runs=1),
@@ -339,11 +314,7 @@ def _read_nuggets(value: dict[str, Json], source: InputFile, line: int) -> list[
 
 
 def _read_word(
-    nugget: dict[str, Json],
-    key: str,
-    numbers_of_words: dict[str, float],
-    source: InputFile,
-    line: int,
+    nugget: dict[str, Json], key: str, numbers_of_words: dict[str, float], source: InputFile, line: int
 ) -> float:
     word = nugget.get(key)
     if not isinstance(word, str) or word not in numbers_of_words:
@@ -362,9 +333,9 @@ NUGGETS_FORMAT = Format(
     holds=("qrels", "runs", "queries"),
     loses="grades other than 1 and 2, scores other than 0, 0.5 and 1; all runs but the first",
     detail=(
-        'An object a line: {"query": ..., "qid": ..., "nuggets": [{"text": ..., "importance": '
-        '"vital" or "okay", "assignment": "support", "partial_support" or "not_support"}]}. The '
-        "nuggets are judgments, 2 for vital and 1 for okay; the assignments are a run, with the "
-        "scores 1, 0.5 and 0: rankgate eval assigned.jsonl assigned.jsonl -m NuggetR."
+        'An object a line: {"query": ..., "qid": ..., "nuggets": [{"text": ..., "importance": "vital" or '
+        '"okay", "assignment": "support", "partial_support" or "not_support"}]}. The nuggets are judgments, '
+        "2 for vital and 1 for okay; the assignments are a run, with the scores 1, 0.5 and 0: rankgate eval "
+        "assigned.jsonl assigned.jsonl -m NuggetR."
     ),
 )

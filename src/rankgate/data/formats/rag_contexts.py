@@ -23,12 +23,7 @@ from rankgate.data.formats.collected_judgments import (
     zero_states,
 )
 from rankgate.data.formats.format import Format
-from rankgate.data.formats.format_writing import (
-    collect_grades,
-    find_losses,
-    ranking_by_query,
-    rows_by_id,
-)
+from rankgate.data.formats.format_writing import collect_grades, find_losses, ranking_by_query, rows_by_id
 from rankgate.data.formats.tables.schemas import run_losses
 from rankgate.data.run import RUN_SCHEMA, Run
 from rankgate.data.table_rows import RowLocation
@@ -120,13 +115,11 @@ def _read(source: InputFile, *, normalize: bool) -> FileContents:
         raise InputError("there are no samples in it.", source=source.label, code="no-queries")
     if has_references and unreferenced_line:
         problem = (
-            "the sample has no reference_contexts, but others have; add them, or [] if no context "
-            "is relevant."
+            "the sample has no reference_contexts, but others have; add them, or [] if no context is "
+            "relevant."
         )
         raise InputError(problem, source=source.label, line=unreferenced_line, code="missing-key")
-    empty_states = zero_states(
-        query for query in queries if query not in {query_id for query_id, _ in pairs}
-    )
+    empty_states = zero_states(query for query in queries if query not in {query_id for query_id, _ in pairs})
     run = make_run(
         source.stem,
         [query for query, _ in pairs],
@@ -172,15 +165,11 @@ def write_ragas(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
                 sample[f"{name}_context_ids"] = docs
                 sample[f"{name}_contexts"] = [texts.get(doc, doc) for doc in docs]
         sample |= {
-            name: field_value
-            for name, field_value in fields.items()
-            if name not in {"query_id", "text"}
+            name: field_value for name, field_value in fields.items() if name not in {"query_id", "text"}
         }
         out.write(format_json(sample).encode() + b"\n")
     return (
-        *find_losses(
-            contents, _RAGAS_NAME, "qrels", "runs", "queries", "documents", "unjudged", runs=1
-        ),
+        *find_losses(contents, _RAGAS_NAME, "qrels", "runs", "queries", "documents", "unjudged", runs=1),
         *(_grade_losses(grades) if contents.qrels else ()),
         *(run_losses(run) if run else ()),
     )
@@ -224,9 +213,7 @@ def _read_contexts(
                 )
                 raise InputError(problem, source=source.label, line=line, code="wrong-shape")
             has_texts = len(lists) > 1 or not group[0].endswith("_ids")
-            texts_or_none = [
-                context if isinstance(context, str) and has_texts else None for context in texts
-            ]
+            texts_or_none = [context if isinstance(context, str) and has_texts else None for context in texts]
             has_ids = group[0].endswith("_ids") and value.get(group[0]) is not None
             if normalize and not has_ids:
                 texts_or_none = [text if isinstance(text, str) else None for text in texts]
@@ -261,17 +248,14 @@ RAGAS_FORMAT = Format(
     holds=("runs", "qrels", "queries", "documents"),
     loses="grades other than 1, ratings; all runs but the first, its scores",
     detail=(
-        "An object a line, or a list of them: user_input, retrieved_contexts and "
-        "reference_contexts, with retrieved_context_ids and reference_context_ids if there are "
-        "any; question, contexts and ground_truth_contexts of older versions are known. The "
-        "retrieved contexts are a run, and the reference contexts are judgments of grade 1, so "
-        "one file can be both: rankgate eval samples.jsonl samples.jsonl. Without ids, questions "
-        "and "
-        "contexts are their own ids: a context retrieved is relevant only if a reference has its "
-        "exact text; give ids where spellings differ, or convert the file --from ragas-normalized. "
-        "Either all samples have references, or no sample has; [] means that no document is "
-        "relevant. "
-        "query_id is kept if present."
+        "An object a line, or a list of them: user_input, retrieved_contexts and reference_contexts, with "
+        "retrieved_context_ids and reference_context_ids if there are any; question, contexts and "
+        "ground_truth_contexts of older versions are known. The retrieved contexts are a run, and the "
+        "reference contexts are judgments of grade 1, so one file can be both: rankgate eval samples.jsonl "
+        "samples.jsonl. Without ids, questions and contexts are their own ids: a context retrieved is "
+        "relevant only if a reference has its exact text; give ids where spellings differ, or convert the "
+        "file --from ragas-normalized. Either all samples have references, or no sample has; [] means that "
+        "no document is relevant. query_id is kept if present."
     ),
 )
 
@@ -283,10 +267,10 @@ NORMALIZED = replace(
     read=read_normalized,
     write=None,
     detail=(
-        "As ragas, for files without ids of contexts, and only where --from names it: contexts "
-        "match without regard to case, white space, Unicode form, typographic quotes and hyphens, "
-        "ligatures and soft hyphens. A context retrieved in two spellings is retrieved twice, "
-        "which the axis duplicates of the convention decides."
+        "As ragas, for files without ids of contexts, and only where --from names it: contexts match without "
+        "regard to case, white space, Unicode form, typographic quotes and hyphens, ligatures and soft "
+        "hyphens. A context retrieved in two spellings is retrieved twice, which the axis duplicates of the "
+        "convention decides."
     ),
 )
 
@@ -335,9 +319,7 @@ def read_trajectories(source: InputFile) -> FileContents:
         cited = _require_list(value.get("cited") or [], "cited", source, line)
         task_fields = {
             "sequence": task,
-            "cited": [
-                identifier(doc_id, "a document cited", source.label, line) for doc_id in cited
-            ],
+            "cited": [identifier(doc_id, "a document cited", source.label, line) for doc_id in cited],
             "answered": _read_answered(value, source, line),
         }
         call_list = _require_list(value.get("calls"), "calls", source, line)
@@ -373,9 +355,7 @@ def read_trajectories(source: InputFile) -> FileContents:
     return FileContents(
         qrels=qrels.qrels(source.stem)[0] if has_judgments else None,
         runs=(run,),
-        queries=pl.DataFrame(text_rows, schema=["query_id", "text"], orient="row")
-        if text_rows
-        else None,
+        queries=pl.DataFrame(text_rows, schema=["query_id", "text"], orient="row") if text_rows else None,
     )
 
 
@@ -399,9 +379,7 @@ def _read_answered(value: dict[str, Json], source: InputFile, line: int) -> floa
 def _read_documents(call: object, source: InputFile, line: int) -> list[tuple[str, float]]:
     """The documents of a call with scores: their own scores, or by their order."""
     document_list = (
-        next((call[name] for name in _DOCUMENTS if name in call), None)
-        if isinstance(call, dict)
-        else None
+        next((call[name] for name in _DOCUMENTS if name in call), None) if isinstance(call, dict) else None
     )
     documents: list[tuple[str, float]] = []
     for position, document in enumerate(_require_list(document_list, "documents", source, line), 1):
@@ -442,11 +420,10 @@ TRAJECTORIES_FORMAT = Format(
     read=read_trajectories,
     holds=("runs", "qrels", "queries"),
     detail=(
-        'An object a question: {"query_id": ..., "query": ..., "calls": [{"query": ..., '
-        '"documents": [ids, or {"doc_id", "score"}], "tokens": ..., "seconds": ...}], "cited": '
-        '[ids], "answered": true or false, "evidence": [ids] or {id: grade}}; all but query_id and '
-        "calls can be left out. Each call is a ranking, query_id#1 the first, and the question is "
-        "their task. Evidence is judgments of the question, so that one file can be both; a "
-        "question with an empty list of evidence has no answer."
+        'An object a question: {"query_id": ..., "query": ..., "calls": [{"query": ..., "documents": [ids, '
+        'or {"doc_id", "score"}], "tokens": ..., "seconds": ...}], "cited": [ids], "answered": true or '
+        'false, "evidence": [ids] or {id: grade}}; all but query_id and calls can be left out. Each call is '
+        "a ranking, query_id#1 the first, and the question is their task. Evidence is judgments of the "
+        "question, so that one file can be both; a question with an empty list of evidence has no answer."
     ),
 )

@@ -121,9 +121,7 @@ def _require_text_keys(decoded_map: Mapping[Any, Any], _immutable: object) -> Ma
 
 def _make_error(problem: str, label: str) -> InputError:
     return InputError(
-        f"not CBOR as ranx writes it: {problem}; write the file again.",
-        source=label,
-        code="invalid-syntax",
+        f"not CBOR as ranx writes it: {problem}; write the file again.", source=label, code="invalid-syntax"
     )
 
 
@@ -133,15 +131,7 @@ _STRING = rb'"(?:[^"\\]|\\.)*+"\s*+'
 _NUMBER = rb"-?\d++(?:\.\d++)?+(?:[eE][-+]?\d++)?+\s*+"
 _EMPTY = _STRING + rb":\s*+\{\s*+\}\s*+,\s*+"
 _FIRST_ROW = re.compile(
-    rb"\{\s*+(?:"
-    + _EMPTY
-    + rb")*+"
-    + _STRING
-    + rb":\s*+\{\s*+"
-    + _STRING
-    + rb":\s*+"
-    + _NUMBER
-    + rb"[,}]"
+    rb"\{\s*+(?:" + _EMPTY + rb")*+" + _STRING + rb":\s*+\{\s*+" + _STRING + rb":\s*+" + _NUMBER + rb"[,}]"
 )
 
 
@@ -197,16 +187,13 @@ def require_numbers(value: Json, source: InputFile) -> dict[str, dict[str, float
     table = require_object(value, source)
     for query, row in table.items():
         if not query or not isinstance(row, dict):
-            problem = (
-                f"query '{query}' has {json_text.describe_type(row)}, where documents are needed."
-            )
+            problem = f"query '{query}' has {json_text.describe_type(row)}, where documents are needed."
             raise InputError(problem, source=source.label, code="wrong-type")
         for document, number in row.items():
             if not document or isinstance(number, bool) or not isinstance(number, int | float):
                 problem = (
-                    f"'{document}' of query '{query}' has {json_text.describe_type(number)}, "
-                    "where an id "
-                    "and a number are needed."
+                    f"'{document}' of query '{query}' has {json_text.describe_type(number)}, where an id and "
+                    "a number are needed."
                 )
                 raise InputError(problem, source=source.label, code="wrong-type")
     return cast("dict[str, dict[str, float]]", table)
@@ -255,11 +242,10 @@ RANX_JSON_FORMAT = Format(
     holds=("qrels", "runs"),
     loses="all parts but one; raters, scales, texts, a run's tag",
     detail=(
-        'An object of queries, each an object of documents: {"q1": {"d1": 2}}; it is the form of '
-        "ranx, of BEIR's files of results and of pytrec_eval. It holds judgments if all numbers "
-        "are written as whole ones, otherwise a run, in the form that ranx writes; --as overrides "
-        "this. A "
-        "query with an empty object has no judgments, or nothing was found for it."
+        'An object of queries, each an object of documents: {"q1": {"d1": 2}}; it is the form of ranx, of '
+        "BEIR's files of results and of pytrec_eval. It holds judgments if all numbers are written as whole "
+        "ones, otherwise a run, in the form that ranx writes; --as overrides this. A query with an empty "
+        "object has no judgments, or nothing was found for it."
     ),
 )
 
@@ -285,16 +271,12 @@ def read_ranx_lz4(source: InputFile) -> FileContents:
 
 def read_lz4_qrels(source: InputFile) -> Qrels:
     """Read judgments, even if numbers are not whole."""
-    return memory.qrels_of_table(
-        require_numbers(_read_value(source), source), source.stem, source.label
-    )
+    return memory.qrels_of_table(require_numbers(_read_value(source), source), source.stem, source.label)
 
 
 def read_lz4_run(source: InputFile) -> Run:
     """Read a run, even if all scores are whole."""
-    return memory.run_of_table(
-        require_numbers(_read_value(source), source), source.stem, source.label
-    )
+    return memory.run_of_table(require_numbers(_read_value(source), source), source.stem, source.label)
 
 
 def write_ranx_lz4(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
@@ -372,8 +354,7 @@ RANX_LZ4_FORMAT = Format(
     holds=("qrels", "runs"),
     loses=RANX_JSON_FORMAT.loses,
     detail=(
-        "The .lz4 files that ranx writes, and the .rh files of ranxhub: as the format ranx, in "
-        "CBOR "
-        "instead of JSON, packed twice."
+        "The .lz4 files that ranx writes, and the .rh files of ranxhub: as the format ranx, in CBOR instead "
+        "of JSON, packed twice."
     ),
 )

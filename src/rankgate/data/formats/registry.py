@@ -66,16 +66,8 @@ def unsupported_problem(first_bytes: bytes) -> str | None:
     if _PAGE.match(first_bytes.removeprefix(BOM)):
         return "a web page, as servers send where a file is missing; download it again."
     for parity, order in _HALVES.items():
-        zeros, letters = (
-            first_bytes[parity:_UTF16_BYTES:2],
-            first_bytes[1 - parity : _UTF16_BYTES : 2],
-        )
-        if (
-            len(first_bytes) > _FEW
-            and not any(zeros)
-            and letters.isascii()
-            and min(letters) >= _TAB
-        ):
+        zeros, letters = (first_bytes[parity:_UTF16_BYTES:2], first_bytes[1 - parity : _UTF16_BYTES : 2])
+        if len(first_bytes) > _FEW and not any(zeros) and letters.isascii() and min(letters) >= _TAB:
             return f"UTF-16 text; convert it (iconv -f utf-16{order} -t utf-8)."
     return None
 
@@ -103,9 +95,7 @@ def unknown_json_error(source: InputFile, first_bytes: bytes) -> InputError:
     if rows and schemas.find_schema(list(rows[0])):
         problem = "rows in one array; write one object per line, as jq -c '.[]' does."
     elif isinstance(value, dict) and schemas.find_schema(list(value)):
-        problem = (
-            "an object over several lines, or in another one; write one plain object per line."
-        )
+        problem = "an object over several lines, or in another one; write one plain object per line."
     else:
         problem = "JSON that matches no known format; name the format, or see rankgate formats."
     return InputError(problem, source=source.label, code="unknown-format")
@@ -133,11 +123,7 @@ TABLE = (
     ("opensearch-configuration", "products.opensearch_judgments:CONFIGURATION_FORMAT", "json"),
     ("opensearch-metrics", "products.opensearch_queries:QUERY_METRICS_FORMAT", "json"),
     ("opensearch-query-set", "products.opensearch_queries:QUERY_SET_FORMAT", "json labels"),
-    (
-        "rankquest",
-        "products.judgment_tools:RANKQUEST_FORMAT",
-        "json",
-    ),
+    ("rankquest", "products.judgment_tools:RANKQUEST_FORMAT", "json"),
     ("searchtweak", "products.judgment_tools:SEARCHTWEAK_FORMAT", "json"),
     ("label-studio", "products.label_studio", "json"),
     ("argilla", "products.argilla", "json"),
@@ -305,9 +291,7 @@ def _fallback_format(
         raise unknown_json_error(input_file, first_bytes)
     first_line = first_bytes.split(b"\n", 1)[0]
     if "binary" not in beginnings and "header" in beginnings and re.search(rb"[,;]", first_line):
-        return find_format(
-            "csv"
-        ), "commas or semicolons are in the first line, and nothing else fits"
+        return find_format("csv"), "commas or semicolons are in the first line, and nothing else fits"
     return find_format("trec"), "nothing else fits"
 
 
@@ -334,24 +318,19 @@ def _detect_folder(input_file: InputFile) -> tuple[Format, str]:
         other_format = detect_format(part_file)[0]
         if other_format.name != first_format.name:
             problem = (
-                f"{other_format.name}, and {first_format.name} in {parts[0].label}: files of one "
-                "folder are one "
-                "table and have one format; name one file."
+                f"{other_format.name}, and {first_format.name} in {parts[0].label}: files of one folder are "
+                "one table and have one format; name one file."
             )
             raise InputError(problem, source=part_file.label, code="mixed-formats")
     file_count = count_noun(len(parts), "file")
-    return part_tables.format_of_parts(
-        first_format, input_file
-    ), f"a folder of {file_count}; {reason}"
+    return part_tables.format_of_parts(first_format, input_file), f"a folder of {file_count}; {reason}"
 
 
 def _read_beginning(input_file: InputFile) -> bytes:
     """The first bytes; more bytes if the first line has very many column names."""
     first_bytes = input_file.head()
     has_long_line = (
-        b"\n" not in first_bytes
-        and len(first_bytes) == _HEAD
-        and "header" in _beginning_kinds(first_bytes)
+        b"\n" not in first_bytes and len(first_bytes) == _HEAD and "header" in _beginning_kinds(first_bytes)
     )
     return input_file.head(_LONG) if has_long_line else first_bytes
 
@@ -412,9 +391,7 @@ def split_prefix(path: str | Path) -> tuple[str | None, str | Path]:
     prefix, colon, path_part = str(path).partition(":")
     if not (colon and path_part) or Path(path).exists():
         return None, path
-    if any(prefix == format_name for format_name, _, _ in TABLE) or _is_plugin_format(
-        prefix, path_part
-    ):
+    if any(prefix == format_name for format_name, _, _ in TABLE) or _is_plugin_format(prefix, path_part):
         return prefix, path_part
     return None, path
 
@@ -439,17 +416,11 @@ def in_format(name: str, inputs: Mapping[str, JsonObject]) -> dict[str, Any]:
     prefixed_paths: dict[str, Json] = {}
     for content, paths in inputs.items():
         if _can_hold(format_, content):
-            prefixed_paths |= {
-                argument: _prefix(format_.name, path) for argument, path in paths.items()
-            }
+            prefixed_paths |= {argument: _prefix(format_.name, path) for argument, path in paths.items()}
     if not prefixed_paths:
         needed_contents = " or ".join(content for content, paths in inputs.items() if paths)
-        holds = ", ".join(
-            "judgments" if part_name == "qrels" else part_name for part_name in format_.holds
-        )
-        problem = (
-            f"files of {format_.name} hold {holds or 'nothing of it'}, and no {needed_contents}."
-        )
+        holds = ", ".join("judgments" if part_name == "qrels" else part_name for part_name in format_.holds)
+        problem = f"files of {format_.name} hold {holds or 'nothing of it'}, and no {needed_contents}."
         raise UsageError(problem, code="format-cannot-hold")
     return prefixed_paths
 

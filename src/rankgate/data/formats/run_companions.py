@@ -52,12 +52,8 @@ def with_meta(run: Run, input_file: InputFile) -> Run:
     if run.queries is None or not input_file.path.is_dir():
         return replace(run, queries=companion_queries)
     # for a folder with one file per query, the companion has only the queries without a file
-    other_queries = run.queries.filter(
-        ~pl.col("query_id").is_in(companion_queries["query_id"].implode())
-    )
-    return replace(
-        run, queries=pl.concat([companion_queries, other_queries], how="diagonal_relaxed")
-    )
+    other_queries = run.queries.filter(~pl.col("query_id").is_in(companion_queries["query_id"].implode()))
+    return replace(run, queries=pl.concat([companion_queries, other_queries], how="diagonal_relaxed"))
 
 
 def companion_path(path: str | PathLike[str]) -> Path:
@@ -101,12 +97,7 @@ def read(path: str | Path) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema)
 
 
-_META_SCHEMA = {
-    "query_id": pl.String,
-    "state": pl.String,
-    "latency_ms": pl.Float64,
-    "error": pl.String,
-}
+_META_SCHEMA = {"query_id": pl.String, "state": pl.String, "latency_ms": pl.Float64, "error": pl.String}
 
 
 def _parse_row(value: Json, label: str, line: int) -> dict[str, Any]:
@@ -171,9 +162,7 @@ def refuse_unfinished_file(path: str | os.PathLike[str]) -> None:
 def read_cautions(path: str | os.PathLike[str]) -> dict[str, str]:
     """Cautions by code: gaps in the answers of a snapshot, and changes while it ran."""
     cautions = _read_result(path).get(CAUTIONS_KEY)
-    return (
-        {code: str(text) for code, text in cautions.items()} if isinstance(cautions, dict) else {}
-    )
+    return {code: str(text) for code, text in cautions.items()} if isinstance(cautions, dict) else {}
 
 
 def _is_written(journal: Path) -> bool:

@@ -81,9 +81,7 @@ class _AnswerReader:
         paths = find_key_paths(first_bytes)
         for marks in self.product.marks:
             longest_mark = max(marks, key=len)
-            prefixes = {
-                path.removesuffix(longest_mark) for path in paths if path.endswith(longest_mark)
-            }
+            prefixes = {path.removesuffix(longest_mark) for path in paths if path.endswith(longest_mark)}
             for prefix in prefixes:
                 is_complete = not prefix or prefix.endswith(".")
                 is_near = is_complete and prefix.count(".") < _MAX_DEPTH
@@ -107,23 +105,17 @@ class _AnswerReader:
             raise InputError(problem, source=source.label, code="no-rankings")
         query_ids, named_by = self._query_ids(replies, source)
         answers = [
-            self._answer(reply, query, source)
-            for query, reply in zip(query_ids, replies, strict=True)
+            self._answer(reply, query, source) for query, reply in zip(query_ids, replies, strict=True)
         ]
         filled_answers = [answer for answer in answers if answer.doc_ids]
         has_scores = all(answer.scores and _never_rise(answer.scores) for answer in filled_answers)
         run = make_run(
             source.stem,
-            [
-                query
-                for query, answer in zip(query_ids, answers, strict=True)
-                for _ in answer.doc_ids
-            ],
+            [query for query, answer in zip(query_ids, answers, strict=True) for _ in answer.doc_ids],
             [doc_id for answer in answers for doc_id in answer.doc_ids],
             [
                 *chain.from_iterable(
-                    break_ties(np.array(answer.scores, np.float64)).tolist()
-                    for answer in filled_answers
+                    break_ties(np.array(answer.scores, np.float64)).tolist() for answer in filled_answers
                 )
             ]
             if has_scores
@@ -139,19 +131,14 @@ class _AnswerReader:
         cautions = _cautions(answers)
         if named_by == _ORDER_LABEL:
             cautions[NUMBERED] = (
-                "no answer names its query, so queries are numbered in the order of the "
-                'answers; write an answer in each line, with "query_id", or one in each file of a '
-                "folder"
+                "no answer names its query, so queries are numbered in the order of the answers; write an "
+                'answer in each line, with "query_id", or one in each file of a folder'
             )
         return replace(run, cautions=cautions), (
             Note(f"queries, named by {named_by}", len(query_ids), tuple(query_ids[:3])),
             *Note.of(
                 "queries with scores that do not fall; the order of the results counts",
-                [
-                    query
-                    for query, answer in pairs
-                    if answer.scores and not _never_rise(answer.scores)
-                ],
+                [query for query, answer in pairs if answer.scores and not _never_rise(answer.scores)],
             ),
             *Note.of(
                 "queries with a document twice; the first one counts",
@@ -187,8 +174,8 @@ class _AnswerReader:
             if path.is_file() and not path.name.startswith(("_", ".")) and not path.stat().st_size:
                 query = replace(folder, path=path).stem
                 problem = (
-                    "an empty file, where an answer is needed; ask again, or remove it and add "
-                    f"to {folder.path}{SUFFIX}, so that the query counts as failed:"
+                    "an empty file, where an answer is needed; ask again, or remove it and add to "
+                    f"{folder.path}{SUFFIX}, so that the query counts as failed:"
                 )
                 raise InputError(
                     problem, source=str(path), code="empty-file", suggestions=(_failed_line(query),)
@@ -200,8 +187,8 @@ class _AnswerReader:
                 raise InputError(unsupported_problem, source=part_file.label, code="unknown-format")
             if first_bytes.removeprefix(BOM).lstrip()[:1] not in _JSON_BEGINS:
                 problem = (
-                    f"it is not JSON, but in a folder with answers of {title} "
-                    f"({parts[0].label}); move it to another folder."
+                    f"it is not JSON, but in a folder with answers of {title} ({parts[0].label}); move it to "
+                    f"another folder."
                 )
                 raise InputError(problem, source=part_file.label, code="mixed-formats")
 
@@ -211,9 +198,7 @@ class _AnswerReader:
         query = _find_query(value, file, line, _WRAPPER_QUERY_KEYS if is_wrapped else QUERY_ID_KEYS)
         inner_value = value
         if not self._is_answer(value) and isinstance(value, dict):
-            inner_value = next(
-                (value[key] for key in WRAPPER_KEYS if self._holds(value.get(key))), value
-            )
+            inner_value = next((value[key] for key in WRAPPER_KEYS if self._holds(value.get(key))), value)
         query_answers = self.product.answers_in(inner_value)
         if query_answers is not None and not self._is_answer(inner_value):
             for query_answer in query_answers:
@@ -249,13 +234,10 @@ class _AnswerReader:
         marked_products = [reader.product for reader in readers if reader.sniff(json_bytes, "")]
         matching_products = [reader.product for reader in readers if reader._is_answer(value)]  # noqa: SLF001
         other_product = next(iter((*marked_products, *matching_products)), None)
-        description = (
-            f"an answer of {other_product.title}" if other_product else "JSON that is not an answer"
-        )
+        description = f"an answer of {other_product.title}" if other_product else "JSON that is not an answer"
         hits_path = ".".join(self.product.shape.hits)
         problem = (
-            f"{description}, where one of {title} is needed, with its documents at {hits_path}; "
-            "move it to "
+            f"{description}, where one of {title} is needed, with its documents at {hits_path}; move it to "
             "another folder or file, or name its format with --from."
         )
         return InputError(problem, source=file.label, line=line, code="mixed-formats")
@@ -283,16 +265,12 @@ class _AnswerReader:
             suggestion = "--columns doc=_source.sku"
         else:
             problem += (
-                f"; ask again, or remove the answer and add to {label}{SUFFIX}, so that the "
-                "query counts as failed:"
+                f"; ask again, or remove the answer and add to {label}{SUFFIX}, so that the query counts as "
+                "failed:"
             )
             suggestion = _failed_line(query)
         raise InputError(
-            problem,
-            source=reply.file.label,
-            line=reply.line,
-            code="engine-error",
-            suggestions=(suggestion,),
+            problem, source=reply.file.label, line=reply.line, code="engine-error", suggestions=(suggestion,)
         )
 
     def _path(self, source: InputFile, value: Json, column: str) -> Path | None:
@@ -304,9 +282,7 @@ class _AnswerReader:
         if column_path is None:
             return None
         shapes = (self.product.shape, *self.product.more_shapes)
-        hit_lists = [
-            hits for shape in shapes if isinstance(hits := value_at_path(value, shape.hits), list)
-        ]
+        hit_lists = [hits for shape in shapes if isinstance(hits := value_at_path(value, shape.hits), list)]
         first_hit = hit_lists[0][0] if hit_lists and hit_lists[0] else {}
         for name in column_path.split("|"):
             for path in (*((key, name) for key in STORED_KEYS), parse_path(name)):
@@ -335,15 +311,13 @@ class _AnswerReader:
                     next(i for i, file in enumerate(file_labels) if file in file_labels[:i])
                 ]
                 problem = (
-                    "several answers in one file of a folder, and nothing names their queries; "
-                    'add "query_id": "…" to each of them.'
+                    "several answers in one file of a folder, and nothing names their queries; add "
+                    '"query_id": "…" to each of them.'
                 )
                 raise self._error_at(problem, repeated_reply, "missing-key")
             return self._check_once([reply.file.stem for reply in replies], replies), "their files"
         path = self.product.echo
-        echoed_queries = [
-            MISSING if path is None else value_at_path(reply.value, path) for reply in replies
-        ]
+        echoed_queries = [MISSING if path is None else value_at_path(reply.value, path) for reply in replies]
         if all(isinstance(text, str) and text for text in echoed_queries):
             return self._check_once(
                 [str(text) for text in echoed_queries], replies
@@ -358,13 +332,11 @@ class _AnswerReader:
         for index, query in enumerate(query_ids):
             if (first_index := index_of_query.setdefault(query, index)) != index:
                 first_reply = replies[first_index]
-                first_location = (
-                    f"line {first_reply.line}" if first_reply.line else first_reply.file.label
-                )
+                first_location = f"line {first_reply.line}" if first_reply.line else first_reply.file.label
                 problem = (
                     f"query {query!r} is answered twice (first in {first_location}, answer "
-                    f"{first_index + 1}); "
-                    'keep one, or give each its "query_id": "…".'
+                    f"{first_index + 1}); keep one, or give each its "
+                    '"query_id": "…".'
                 )
                 raise self._error_at(problem, replies[index], "duplicate-query")
         return query_ids
@@ -379,8 +351,8 @@ def _cautions(answers: Sequence[Answer]) -> dict[str, str]:
     cautions: dict[str, str] = {}
     if repeated_count := sum(answer.repeated for answer in answers):
         cautions["repeated-documents"] = (
-            f"{count_noun(repeated_count, 'document appears', 'documents appear')} again in one "
-            "answer; the first position counts"
+            f"{count_noun(repeated_count, 'document appears', 'documents appear')} again in one answer; the "
+            "first position counts"
         )
     if unusable_count := sum(len(answer.unusable) for answer in answers):
         cautions["unusable-ids"] = (
@@ -399,16 +371,12 @@ def _is_batch(value: JsonObject) -> bool:
     """True if Qdrant answers several queries: a list of lists, or of objects with points."""
     batch_results = value.get("result")
     first_result = batch_results[0] if isinstance(batch_results, list) and batch_results else None
-    return isinstance(first_result, list) or (
-        isinstance(first_result, dict) and "points" in first_result
-    )
+    return isinstance(first_result, list) or (isinstance(first_result, dict) and "points" in first_result)
 
 
 def _read_values(source: InputFile) -> Iterator[tuple[int | None, Any]]:
     """The values of a file, with their lines if each line has one value."""
-    first_line, _, other_lines = (
-        source.head(_FIRST_LINE_BYTES).removeprefix(BOM).lstrip().partition(b"\n")
-    )
+    first_line, _, other_lines = source.head(_FIRST_LINE_BYTES).removeprefix(BOM).lstrip().partition(b"\n")
     if other_lines.strip() and _is_json(first_line):
         yield from read_json_lines(source)
     else:
@@ -430,9 +398,7 @@ def _find_query(
     if not isinstance(value, dict):
         return None
     column_path = file.renamed.get("query_id")
-    paths = (
-        [parse_path(column_name) for column_name in column_path.split("|")] if column_path else []
-    )
+    paths = [parse_path(column_name) for column_name in column_path.split("|")] if column_path else []
     for path in (*paths, *((key,) for key in usual_keys)):
         if (query := value_at_path(value, path)) is not MISSING and query is not None:
             return identifier(query, f"'{'.'.join(path)}'", file.label, line)
@@ -457,13 +423,12 @@ def _make_format(product: Product) -> Format:
         folders=True,
         paths=True,
         detail=(
-            "The product's response to one search, or to several at once; a list of answers, an "
-            "object with an answer under each query, JSON Lines with an answer a line, or a folder "
-            "with a file for each query. The query is the answer's query_id, the file's name in a "
-            "folder, the text that the answer repeats, or the number of the answer. Another field "
-            "of documents can hold the id: --columns doc=sku, or a path as in doc=_source.sku. "
-            "If scores do not fall, "
-            "the order counts. An answer that is an error, or incomplete, is not read. "
+            "The product's response to one search, or to several at once; a list of answers, an object with "
+            "an answer under each query, JSON Lines with an answer a line, or a folder with a file for each "
+            "query. The query is the answer's query_id, the file's name in a folder, the text that the "
+            "answer repeats, or the number of the answer. Another field of documents can hold the id: "
+            "--columns doc=sku, or a path as in doc=_source.sku. If scores do not fall, the order counts. An "
+            "answer that is an error, or incomplete, is not read. "
             f"{product.source}"
         ),
     )

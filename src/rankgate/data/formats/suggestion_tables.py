@@ -115,8 +115,7 @@ class _RankingLists:
     ) -> None:
         """Add a suggestion; an empty one is a list without suggestions."""
         ranking_data = self._lists.setdefault(
-            ranking,
-            {"query_id": ranking, "state": "zero", "sequence": sequence, "position": position},
+            ranking, {"query_id": ranking, "state": "zero", "sequence": sequence, "position": position}
         )
         if not doc:
             return
@@ -143,10 +142,7 @@ class _RankingLists:
         if queries["sequence"].is_null().all():
             queries = queries.drop("sequence", "position")
         return Run(
-            self._source.stem,
-            lambda: iter([table]),
-            queries=queries,
-            place=RowLocation(self._source.label),
+            self._source.stem, lambda: iter([table]), queries=queries, place=RowLocation(self._source.label)
         )
 
 
@@ -170,9 +166,7 @@ def _read_rows(source: InputFile, columns: tuple[str, ...]) -> Iterator[tuple[in
     for line, fields in require_width(rows, len(names), source.label):
         row = dict(zip(names, map(str.strip, fields), strict=True))
         required_columns = [
-            name
-            for name in columns
-            if name not in {"prefix", "suggestion", "correction", "documents"}
+            name for name in columns if name not in {"prefix", "suggestion", "correction", "documents"}
         ]
         empty_columns = [name for name in required_columns if not row[name]]
         if empty_columns:
@@ -202,13 +196,7 @@ def _make_format(
     sniff = partial(_sniff, columns)
     sniff.__doc__ = f"The first line names {', '.join(columns)}."
     return Format(
-        name=name,
-        title=title,
-        suffixes=(".csv", ".tsv"),
-        sniff=sniff,
-        read=read,
-        holds=holds,
-        detail=detail,
+        name=name, title=title, suffixes=(".csv", ".tsv"), sniff=sniff, read=read, holds=holds, detail=detail
     )
 
 
@@ -218,12 +206,10 @@ COMPLETIONS = _make_format(
     _COMPLETIONS,
     read_completions,
     ("runs", "qrels"),
-    "Columns target (the query that a user means), prefix (what is typed), suggestion and perhaps "
-    "rank; an empty suggestion is a prefix without suggestions. The lists after each prefix are "
-    "the "
-    "rankings of a target, and the target is the relevant document: rankgate eval table.csv "
-    "table.csv "
-    "-m PrefixRR@3 -m KeystrokesSaved@10 -m MinKeystrokes.",
+    "Columns target (the query that a user means), prefix (what is typed), suggestion and perhaps rank; an "
+    "empty suggestion is a prefix without suggestions. The lists after each prefix are the rankings of a "
+    "target, and the target is the relevant document: rankgate eval table.csv table.csv -m PrefixRR@3 -m "
+    "KeystrokesSaved@10 -m MinKeystrokes.",
 )
 CORRECTIONS = _make_format(
     "corrections",
@@ -231,10 +217,9 @@ CORRECTIONS = _make_format(
     _CORRECTIONS,
     read_corrections,
     ("runs", "qrels"),
-    "Columns query (as it was typed), correction, expected (several between bars) and perhaps "
-    "rank; an empty correction, or the query itself, means no change. Corrections are a run, "
-    "expected texts are judgments: rankgate eval table.csv table.csv -m CorrectionP -m "
-    "CorrectionR.",
+    "Columns query (as it was typed), correction, expected (several between bars) and perhaps rank; an empty "
+    "correction, or the query itself, means no change. Corrections are a run, expected texts are judgments: "
+    "rankgate eval table.csv table.csv -m CorrectionP -m CorrectionR.",
 )
 FACETS = _make_format(
     "facets",
@@ -242,8 +227,8 @@ FACETS = _make_format(
     _FACETS,
     read_facets,
     ("runs",),
-    "Columns query, facet, documents (ids between bars) and perhaps rank. Each facet is a ranking "
-    "of its documents, and the query is their task: with judgments of documents EvidenceR@3 "
-    "measures the documents that the first three facets reach, FirstUseful the first facet that "
-    "leads to a relevant document, Redundancy how much facets overlap.",
+    "Columns query, facet, documents (ids between bars) and perhaps rank. Each facet is a ranking of its "
+    "documents, and the query is their task: with judgments of documents EvidenceR@3 measures the documents "
+    "that the first three facets reach, FirstUseful the first facet that leads to a relevant document, "
+    "Redundancy how much facets overlap.",
 )

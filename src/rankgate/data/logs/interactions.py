@@ -49,9 +49,7 @@ _LATEST_TIME = 4_102_444_800 * 1e6  # the year 2100
 _FORMS = ("%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d")
 
 
-def parse_instants(
-    raw: pl.Series, location: RowLocation, unit: Unit | None = None
-) -> tuple[pl.Series, Unit]:
+def parse_instants(raw: pl.Series, location: RowLocation, unit: Unit | None = None) -> tuple[pl.Series, Unit]:
     """Times as whole microseconds since 1970, and their unit in the file.
 
     The unit of numbers is inferred from their size: since 1973 a count of seconds has nine to
@@ -80,12 +78,9 @@ def parse_instants(
         row, number_row = int(is_number.arg_min() or 0), int(is_number.arg_max() or 0)
         problem = (
             f"time '{raw[row]}' is a date or not a time, but '{raw[number_row]}' on line "
-            f"{location.line(number_row) or number_row + 1} is a number; write all times in one "
-            "form."
+            f"{location.line(number_row) or number_row + 1} is a number; write all times in one form."
         )
-        raise InputError(
-            problem, source=location.file(row), line=location.line(row), code="mixed-times"
-        )
+        raise InputError(problem, source=location.file(row), line=location.line(row), code="mixed-times")
     return _parse_dates(raw, location), "date"
 
 
@@ -129,12 +124,10 @@ def _parse_epoch_times(
     if unit not in {"order", "place"} and len(microseconds) and microseconds.max() > _LATEST_TIME:
         row = int(microseconds.argmax())
         problem = (
-            f"time {numbers[row]:.0f} would be after the year 2100 in {_NAMES[unit]}; "
-            "give its unit, or write dates as 2026-01-31T12:00:00Z."
+            f"time {numbers[row]:.0f} would be after the year 2100 in {_NAMES[unit]}; give its unit, or "
+            "write dates as 2026-01-31T12:00:00Z."
         )
-        raise InputError(
-            problem, source=location.file(row), line=location.line(row), code="not-a-time"
-        )
+        raise InputError(problem, source=location.file(row), line=location.line(row), code="not-a-time")
     return pl.Series("at", microseconds.astype(np.int64)), unit
 
 
@@ -148,9 +141,7 @@ def _mixed_units_error(
         f"{_NAMES[_BANDS[usual_band]]} ({len(unusual_rows):,} of "
         f"{count_noun(len(numbers), 'row')} differ); write all in one unit."
     )
-    return InputError(
-        problem, source=location.file(row), line=location.line(row), code="mixed-times"
-    )
+    return InputError(problem, source=location.file(row), line=location.line(row), code="mixed-times")
 
 
 def _parse_dates(raw: pl.Series, location: RowLocation) -> pl.Series:
@@ -240,10 +231,7 @@ _REQUIRED = ("query_id", "doc_id")
 
 
 def map_columns(
-    log_columns: Sequence[str],
-    chosen_columns: Mapping[str, str],
-    label: str,
-    line: int | None = None,
+    log_columns: Sequence[str], chosen_columns: Mapping[str, str], label: str, line: int | None = None
 ) -> dict[str, str]:
     """Map our columns to the columns of a log (ours -> theirs).
 
@@ -260,8 +248,7 @@ def map_columns(
     for column, log_column in chosen_columns.items():
         if column not in ALIASES:
             raise UsageError(
-                f"a log has no column '{column}'; choose {', '.join(ALIASES)}.",
-                code="missing-column",
+                f"a log has no column '{column}'; choose {', '.join(ALIASES)}.", code="missing-column"
             )
         if log_column not in log_columns:
             problem = f"no column '{log_column}' among {', '.join(log_columns[:10])}."
@@ -284,16 +271,16 @@ def map_columns(
     for column in _REQUIRED:
         if column not in columns:
             problem = (
-                f"no column for {'the user or query' if column == 'query_id' else 'the item'} "
-                f"among {', '.join(log_columns[:10])}; name it with {column}=COLUMN."
+                f"no column for {'the user or query' if column == 'query_id' else 'the item'} among "
+                f"{', '.join(log_columns[:10])}; name it with {column}=COLUMN."
             )
             raise InputError(problem, source=label, line=line, code="missing-column")
     return {column: columns[column] for column in ALIASES if column in columns}
 
 
 SCHEMA = Columns(
-    "One row for each time that a user or query met an item, by query_id and at, "
-    "rows of one time in the order of the file.",
+    "One row for each time that a user or query met an item, by query_id and at, rows of one time in the "
+    "order of the file.",
     Column("query_id", pl.String, "the user or the query"),
     Column("doc_id", pl.String, "the item"),
     Column(
@@ -344,12 +331,7 @@ class Interactions:
 
 
 def make_interactions(
-    raw: pl.DataFrame,
-    name: str,
-    location: RowLocation,
-    unit: Unit | None = None,
-    *,
-    same: str = "once",
+    raw: pl.DataFrame, name: str, location: RowLocation, unit: Unit | None = None, *, same: str = "once"
 ) -> Interactions:
     """A log from rows with our column names, checked and in order.
 
@@ -390,9 +372,7 @@ def parse_log_rows(
         if raw["at"].null_count():
             row = int(raw["at"].is_null().arg_max() or 0)
             problem = "the time is empty, where other rows have one."
-            raise InputError(
-                problem, source=location.file(row), line=location.line(row), code="empty-value"
-            )
+            raise InputError(problem, source=location.file(row), line=location.line(row), code="empty-value")
         instants_column, time_unit = parse_instants(raw["at"], location, unit)
         frame = frame.with_columns(instants_column.alias("at"))
     return frame.select(name for name in SCHEMA if name in raw.columns), time_unit
@@ -410,9 +390,7 @@ def _parse_values(values: pl.Series, location: RowLocation) -> pl.Series:
         if is_wrong.any():
             row = int(is_wrong.arg_max() or 0)
             problem = f"the value {values[row]!r} is not a number."
-            raise InputError(
-                problem, source=location.file(row), line=location.line(row), code="not-a-number"
-            )
+            raise InputError(problem, source=location.file(row), line=location.line(row), code="not-a-number")
     return numbers
 
 
@@ -423,9 +401,7 @@ def order_rows(rows: pl.DataFrame, unit: Unit, same: str) -> pl.DataFrame:
         return rows
     # equal rows are neighbours with one user and time, and most logs have few
     order = ["query_id", "at"] if unit != "none" else ["query_id"]
-    same_as_previous = rows.select(
-        pl.all_horizontal(pl.col(name) == pl.col(name).shift() for name in order)
-    )
+    same_as_previous = rows.select(pl.all_horizontal(pl.col(name) == pl.col(name).shift() for name in order))
     is_repeated = same_as_previous.to_series().fill_null(value=False)
     is_near = (is_repeated | is_repeated.shift(-1, fill_value=False)).to_numpy()
     if not is_near.any():
@@ -455,7 +431,5 @@ def sort_by_user(rows: pl.DataFrame, *, timed: bool) -> pl.DataFrame:
 def fill_columns(rows: pl.DataFrame) -> pl.DataFrame:
     """The same rows with defaults for missing columns: no time, one kind, a value of 1."""
     defaults = {"at": pl.lit(None, pl.Int64), "kind": pl.lit(KIND), "value": pl.lit(1.0)}
-    missing = [
-        expression.alias(name) for name, expression in defaults.items() if name not in rows.columns
-    ]
+    missing = [expression.alias(name) for name, expression in defaults.items() if name not in rows.columns]
     return rows.with_columns(missing).select(*SCHEMA)

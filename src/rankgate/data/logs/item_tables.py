@@ -14,12 +14,7 @@ from rankgate.data.foreign_frames import polars_frame
 from rankgate.data.formats.registry import open_table
 from rankgate.data.formats.tables import parquet_arrow
 from rankgate.data.logs.interactions import ALIASES, map_columns
-from rankgate.data.streams.input_parts import (
-    PartRows,
-    is_folder,
-    list_part_files,
-    refuse_other_columns,
-)
+from rankgate.data.streams.input_parts import PartRows, is_folder, list_part_files, refuse_other_columns
 from rankgate.data.table_rows import RowLocation, refuse_repeated
 from rankgate.data.text import delimited_records, json_text
 
@@ -61,8 +56,7 @@ class DescribedTable:
         if column not in self.columns.columns:
             column_names = ", ".join(self.columns.columns) or "none"
             raise UsageError(
-                f"{self.of} have no column '{column}'; there are {column_names}.",
-                code="missing-column",
+                f"{self.of} have no column '{column}'; there are {column_names}.", code="missing-column"
             )
         return self.columns[column]
 
@@ -88,9 +82,7 @@ class DescribedTable:
         return parsed_numbers
 
 
-def read_described_table(
-    table: TableLike | DescribedTable, kind: TableKind = "items"
-) -> DescribedTable:
+def read_described_table(table: TableLike | DescribedTable, kind: TableKind = "items") -> DescribedTable:
     """A table of items or users from CSV, TSV, RecBole's atomic files, JSONL, Parquet, a frame.
 
     A table that is already read is returned unchanged.
@@ -107,9 +99,7 @@ def read_described_table(
     if ids.null_count():
         row = int(ids.is_null().arg_max() or 0)
         problem = f"{_SINGULAR[kind]} without an id; give it one, or remove the row."
-        raise InputError(
-            problem, source=location.file(row), line=location.line(row), code="empty-value"
-        )
+        raise InputError(problem, source=location.file(row), line=location.line(row), code="empty-value")
     remedy = "remove one of its rows"
     refuse_repeated(ids, location, _SINGULAR[kind], code="duplicate-id", mend=remedy)
     return DescribedTable(kind, ids, frame.drop(id_column), location)
@@ -124,9 +114,7 @@ def read_candidates(table: TableLike) -> tuple[pl.DataFrame, str]:
     frame, location = read_frame(table, "candidates")
     column_map = map_columns(frame.columns, {}, location.label, 1)
     marks = (
-        frame["candidates"].unique(maintain_order=True).to_list()
-        if "candidates" in frame.columns
-        else [""]
+        frame["candidates"].unique(maintain_order=True).to_list() if "candidates" in frame.columns else [""]
     )
     if len(marks) > 1:
         is_other_mark = frame["candidates"].ne_missing(frame["candidates"].first())
@@ -134,8 +122,7 @@ def read_candidates(table: TableLike) -> tuple[pl.DataFrame, str]:
         line = location.line(int(is_other_mark.arg_max() or 0))
         raise InputError(problem, source=location.label, line=line, code="mixed-kinds")
     pairs = frame.select(
-        pl.col(column_map[column]).cast(pl.String).alias(column)
-        for column in ("query_id", "doc_id")
+        pl.col(column_map[column]).cast(pl.String).alias(column) for column in ("query_id", "doc_id")
     )
     return pairs, str(marks[0] or "") if marks else ""
 
@@ -179,9 +166,7 @@ def _read_file(origin: InputFile, form: Format | None) -> tuple[pl.DataFrame, Ro
         return form.table(origin).collect(), RowLocation(origin.label)
     first_bytes = b"" if form else origin.head()
     if first_bytes.startswith((b"PAR1", b"ARROW1")):
-        return parquet_arrow.collect_frame(parquet_arrow.scan_file(origin), origin), RowLocation(
-            origin.label
-        )
+        return parquet_arrow.collect_frame(parquet_arrow.scan_file(origin), origin), RowLocation(origin.label)
     return _read_jsonl(origin) if first_bytes.lstrip().startswith(b"{") else _read_delimited(origin)
 
 
@@ -209,18 +194,14 @@ def _read_delimited(origin: InputFile) -> tuple[pl.DataFrame, RowLocation]:
     }
     header = delimited_records.parse_header(first_chunk, max(counts, key=lambda sep: counts[sep]))
     name_in_file = {name.partition(":")[0] if ":" in name else name: name for name in header.names}
-    layout = delimited_records.ColumnChoice(
-        header, name_in_file, frozenset(), frozenset(name_in_file)
-    )
+    layout = delimited_records.ColumnChoice(header, name_in_file, frozenset(), frozenset(name_in_file))
     frame = pl.concat(
         [
             pl.DataFrame(schema=dict.fromkeys(name_in_file, pl.String)),
             *delimited_records.read_record_frames(origin, layout),
         ]
     )
-    return frame, RowLocation(
-        origin.label, lambda row: delimited_records.line_of(origin, header, row)
-    )
+    return frame, RowLocation(origin.label, lambda row: delimited_records.line_of(origin, header, row))
 
 
 def _find_id_column(names: Sequence[str], kind: TableKind, label: str) -> str:

@@ -102,9 +102,7 @@ class SortedLog:
         return Interactions(table, self.unit, self.name, self.repeated, self.place)
 
 
-def sort_log(
-    raw: RawLog, folder: Path, same: str = "once", rows: int = ROWS_PER_RANGE
-) -> SortedLog:
+def sort_log(raw: RawLog, folder: Path, same: str = "once", rows: int = ROWS_PER_RANGE) -> SortedLog:
     """Sort a log on disk and cut it into ranges of users.
 
     Each piece is sorted by user and written. Then the rows of one range are read from all pieces
@@ -202,9 +200,7 @@ class _SortedPieces:
         table, unit = parse_log_rows(piece, location, raw.unit)
         if self._pieces and unit != self.unit:
             problem = f"times are in '{unit}' from here on and in '{self.unit}' before; fix them."
-            raise InputError(
-                problem, source=location.file(0), line=location.line(0), code="mixed-times"
-            )
+            raise InputError(problem, source=location.file(0), line=location.line(0), code="mixed-times")
         self.unit = unit
         self.rows += len(table)
         table = sort_by_user(table, timed=False)
@@ -222,11 +218,7 @@ class _SortedPieces:
         range_edges = [None, *users["query_id"].gather(range_starts[1:]).to_list(), None]
         for low, high in pairwise(range_edges):
             yield pl.concat(
-                [
-                    rows_of_piece
-                    for piece in self._pieces
-                    for rows_of_piece in piece.between(low, high)
-                ],
+                [rows_of_piece for piece in self._pieces for rows_of_piece in piece.between(low, high)],
                 rechunk=True,
             )
 
@@ -297,22 +289,15 @@ class UserItems:
     def frame(self) -> pl.DataFrame:
         """``query_id`` and ``doc_id`` of each pair."""
         columns = self.users.gather(self.owner), self.items.gather(self.item)
-        return pl.DataFrame(
-            [column.alias(name) for column, name in zip(columns, _PAIR_COLUMNS, strict=True)]
-        )
+        return pl.DataFrame([column.alias(name) for column, name in zip(columns, _PAIR_COLUMNS, strict=True)])
 
     def has(self, users: pl.Series, items: pl.Series) -> NDArray[np.bool_]:
         """True for each pair of a user and an item with an interaction, in pieces."""
         has_pair = np.zeros(len(users), np.bool_)
         for begin in range(0, len(users) if len(self.item) else 0, _BLOCK_SIZE):
             block = slice(begin, begin + _BLOCK_SIZE)
-            owner, item = (
-                find_positions(users[block], self.users),
-                find_positions(items[block], self.items),
-            )
-            has_pair[block] = (
-                (owner != NOT_FOUND) & (item != NOT_FOUND) & self._has_pair(owner, item)
-            )
+            owner, item = (find_positions(users[block], self.users), find_positions(items[block], self.items))
+            has_pair[block] = (owner != NOT_FOUND) & (item != NOT_FOUND) & self._has_pair(owner, item)
         return has_pair
 
     def _has_pair(self, owner: NDArray[np.int64], item: NDArray[np.int64]) -> NDArray[np.bool_]:

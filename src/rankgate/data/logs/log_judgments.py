@@ -69,13 +69,10 @@ class Truth:
     def __post_init__(self) -> None:
         if self.repeats not in _COMBINATIONS:
             raise UsageError(
-                f"repeats='{self.repeats}'; choose {', '.join(_COMBINATIONS)}.",
-                code="unknown-choice",
+                f"repeats='{self.repeats}'; choose {', '.join(_COMBINATIONS)}.", code="unknown-choice"
             )
         if self.grades not in {"binary", "value"}:
-            raise UsageError(
-                f"grades='{self.grades}'; choose binary or value.", code="unknown-choice"
-            )
+            raise UsageError(f"grades='{self.grades}'; choose binary or value.", code="unknown-choice")
         if not all(math.isfinite(number) for number in self._numbers()):
             raise UsageError("weights and thresholds must be finite numbers.", code="not-a-number")
 
@@ -163,15 +160,12 @@ def _weigh_interactions(log: Interactions, rule: Truth) -> pl.DataFrame:
         if kind not in kinds:
             kind_names = ", ".join(kinds[:10])
             raise UsageError(
-                f"no interaction is of the kind '{kind}'; there are {kind_names}.",
-                code="unknown-choice",
+                f"no interaction is of the kind '{kind}'; there are {kind_names}.", code="unknown-choice"
             )
     rows = log.table.filter(pl.col("kind").is_in(list(rule.weights)))
     if rows.is_empty():
         raise InputError(
-            "no interaction is of a kind that counts.",
-            source=log.place.label,
-            code="no-interactions",
+            "no interaction is of a kind that counts.", source=log.place.label, code="no-interactions"
         )
     weights = {kind: float(weight) for kind, weight in rule.weights.items()}
     weight = pl.col("kind").replace_strict(weights, return_dtype=pl.Float64)

@@ -22,12 +22,7 @@ from rankgate.data.foreign_frames import is_frame, polars_frame
 from rankgate.data.formats.tables import parquet_arrow
 from rankgate.data.logs.interactions import UNITS, Interactions, make_interactions, map_columns
 from rankgate.data.memory.matrices import is_source, make_source, nonzero_pairs
-from rankgate.data.streams.input_parts import (
-    PartRows,
-    is_folder,
-    list_part_files,
-    refuse_other_columns,
-)
+from rankgate.data.streams.input_parts import PartRows, is_folder, list_part_files, refuse_other_columns
 from rankgate.data.streams.source import InputFile, open_source
 from rankgate.data.table_rows import RowLocation
 from rankgate.data.text import delimited_records, json_text
@@ -70,9 +65,7 @@ def read_recbole(source: InputFile, columns: Mapping[str, str]) -> Rows:
     name_in_file = {name.rpartition(":")[0] or name: name for name in header.names}
     column_map = map_columns(list(name_in_file), columns, source.label, 1)
     return _read_rows(
-        source,
-        header,
-        {column: name_in_file[log_column] for column, log_column in column_map.items()},
+        source, header, {column: name_in_file[log_column] for column, log_column in column_map.items()}
     )
 
 
@@ -103,9 +96,7 @@ def read_ratings_dat(source: InputFile, columns: Mapping[str, str]) -> Rows:
         time_column,
     )  # the field between two colons is empty
     return _read_rows(
-        source,
-        delimited_records.Header(":", names, 0, doubled=True),
-        {name: name for name in _MOVIELENS},
+        source, delimited_records.Header(":", names, 0, doubled=True), {name: name for name in _MOVIELENS}
     )
 
 
@@ -117,9 +108,7 @@ def read_columnar(source: InputFile, columns: Mapping[str, str]) -> Rows:
     """
     frame = parquet_arrow.scan_file(source)
     column_map = map_columns(frame.collect_schema().names(), columns, source.label)
-    selected = frame.select(
-        pl.col(log_column).alias(column) for column, log_column in column_map.items()
-    )
+    selected = frame.select(pl.col(log_column).alias(column) for column, log_column in column_map.items())
     return parquet_arrow.collect_batches(selected, source), RowLocation(source.label)
 
 
@@ -156,9 +145,7 @@ def _parse_types(row: dict[str, Json], label: str, line: int) -> dict[str, Json]
     return row
 
 
-def _read_rows(
-    source: InputFile, header: delimited_records.Header, source_columns: dict[str, str]
-) -> Rows:
+def _read_rows(source: InputFile, header: delimited_records.Header, source_columns: dict[str, str]) -> Rows:
     layout = delimited_records.ColumnChoice(
         header, source_columns, _NUMBERS & {*source_columns}, _NULLABLE & {*source_columns}
     )
@@ -211,9 +198,7 @@ def read_user_lists(source: InputFile, columns: Mapping[str, str]) -> Rows:
     )
     position = pl.int_range(1, pl.len() + 1).over("query_id").alias("at")
     lines = np.repeat(np.asarray(line_numbers, np.int64), lengths)
-    return iter((frame.with_columns(position),)), RowLocation(
-        source.label, lambda row: int(lines[row])
-    )
+    return iter((frame.with_columns(position),)), RowLocation(source.label, lambda row: int(lines[row]))
 
 
 _RECBOLE = re.compile(rb"^\S+:(token|float|token_seq|float_seq)(\t|\r?\n)")
@@ -381,9 +366,8 @@ def _open_parts(
     for input_file in parts[1:] if format_name is None else ():
         if (part_format := detect_format(input_file)) != log_format:
             problem = (
-                f"{part_format.name}, and {log_format.name} in {parts[0].label}: files of one "
-                "folder are one log "
-                "and have one format; name one file."
+                f"{part_format.name}, and {log_format.name} in {parts[0].label}: files of one folder are one "
+                "log and have one format; name one file."
             )
             raise InputError(problem, source=input_file.label, code="mixed-formats")
     part_rows = PartRows(folder.label)
@@ -392,14 +376,9 @@ def _open_parts(
     def read() -> Iterator[tuple[RowLocation, Iterator[pl.DataFrame]]]:
         for input_file in parts:
             frames, location = log_format.read(input_file, columns)
-            yield (
-                location,
-                (_match_first_schema(frame, first_schema, input_file) for frame in frames),
-            )
+            yield (location, (_match_first_schema(frame, first_schema, input_file) for frame in frames))
 
-    return RawLog(
-        folder.stem, part_rows.location, part_rows.together(read()), log_format.unit or unit
-    )
+    return RawLog(folder.stem, part_rows.location, part_rows.together(read()), log_format.unit or unit)
 
 
 def _match_first_schema(
@@ -429,9 +408,7 @@ def refuse_unknown_unit(unit: str | None) -> None:
         UsageError: the unit is unknown.
     """
     if unit not in (None, *UNITS):
-        raise UsageError(
-            f"no unit is called '{unit}'; choose {', '.join(UNITS)}.", code="unknown-choice"
-        )
+        raise UsageError(f"no unit is called '{unit}'; choose {', '.join(UNITS)}.", code="unknown-choice")
 
 
 def detect_format(input_file: InputFile) -> LogFormat:
@@ -457,15 +434,12 @@ def _find_format(name: str) -> LogFormat:
         if log_format.name == full_name:
             return log_format
     raise UsageError(
-        f"no log is called '{name}'; choose "
-        f"{', '.join(log_format.name for log_format in LOG_FORMATS)}.",
+        f"no log is called '{name}'; choose {', '.join(log_format.name for log_format in LOG_FORMATS)}.",
         code="unknown-choice",
     )
 
 
-def _frame_of_table(
-    table: object, columns: Mapping[str, str]
-) -> tuple[pl.DataFrame, str, RowLocation]:
+def _frame_of_table(table: object, columns: Mapping[str, str]) -> tuple[pl.DataFrame, str, RowLocation]:
     """A frame under our column names; for a matrix, the entries that are not 0."""
     if is_source(table):
         matrix = make_source(table, "log")
@@ -476,9 +450,7 @@ def _frame_of_table(
         )
     if not is_frame(table):
         kind = type(table).__name__
-        raise InputError(
-            f"a {kind} is not a log; give a path or a frame.", source="log", code="wrong-type"
-        )
+        raise InputError(f"a {kind} is not a log; give a path or a frame.", source="log", code="wrong-type")
     table = polars_frame(table, "log")
     column_map = map_columns(table.columns, columns, "log")
     return (

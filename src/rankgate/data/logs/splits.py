@@ -34,8 +34,8 @@ CANDIDATES = ("unseen", "all", "sampled")
 """The sets of candidates; unseen is every item that the user did not have in training."""
 
 WARNING = (
-    "metrics on sampled candidates can put systems into another order than the exact ones "
-    "(Krichene & Rendle, KDD 2020); never compare the two."
+    "metrics on sampled candidates can put systems into another order than the exact ones (Krichene & "
+    "Rendle, KDD 2020); never compare the two."
 )
 
 
@@ -136,9 +136,7 @@ def _known_codes(
     known_pairs: pl.DataFrame, users: pl.Series, items: pl.Series
 ) -> Iterator[NDArray[np.int64]]:
     """The sorted codes of the items that each user had."""
-    sorted_pairs = known_pairs.filter(pl.col("query_id").is_in(users.implode())).sort(
-        "query_id", "doc_id"
-    )
+    sorted_pairs = known_pairs.filter(pl.col("query_id").is_in(users.implode())).sort("query_id", "doc_id")
     codes = items.search_sorted(sorted_pairs["doc_id"]).to_numpy().astype(np.int64)
     starts = range_starts(sorted_pairs["query_id"])
     ends = np.append(starts[1:], len(sorted_pairs))
@@ -209,19 +207,15 @@ class SplitPlan:
     def __post_init__(self) -> None:
         if self.way not in SPLIT_METHODS:
             raise UsageError(
-                f"no split is called '{self.way}'; choose {', '.join(SPLIT_METHODS)}.",
-                code="unknown-choice",
+                f"no split is called '{self.way}'; choose {', '.join(SPLIT_METHODS)}.", code="unknown-choice"
             )
         if not 0 < self.share < 1:
-            raise UsageError(
-                f"share={self.share:g}; it must lie between 0 and 1.", code="out-of-range"
-            )
+            raise UsageError(f"share={self.share:g}; it must lie between 0 and 1.", code="out-of-range")
         if self.last < 1 or self.windows < 1:
             raise UsageError("last and windows must be 1 or more.", code="out-of-range")
         if self.validation and self.way == "windows":
             raise UsageError(
-                "windows are several folds already; leave validation out.",
-                code="conflicting-options",
+                "windows are several folds already; leave validation out.", code="conflicting-options"
             )
         if self.cut is not None and self.way != "global":
             raise UsageError(
@@ -287,8 +281,8 @@ def refuse_untimed(unit: Unit, name: str, plan: SplitPlan) -> None:
     if needed_times and (unit == "none" or (needed_times == "clock" and unit == "place")):
         need_text = "times that hold for all users" if needed_times == "clock" else "times"
         raise UsageError(
-            f"{plan.way} needs {need_text}, which {name} does not have; name their column with "
-            "at=COLUMN, or choose random.",
+            f"{plan.way} needs {need_text}, which {name} does not have; name their column with at=COLUMN, or "
+            "choose random.",
             code="missing-input",
         )
 
@@ -398,31 +392,19 @@ def _positions(owner: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 SPLIT_METHODS: Mapping[str, SplitMethod] = MappingProxyType(
     {
-        "global": SplitMethod(
-            _split_globally, "one point in time separates training from test", "clock"
-        ),
+        "global": SplitMethod(_split_globally, "one point in time separates training from test", "clock"),
         "windows": SplitMethod(
             _split_windows, "several consecutive test periods at the end, one fold each", "clock"
         ),
         "user": SplitMethod(_split_users, "the last share of each user's interactions", "order"),
-        "leave-last": SplitMethod(
-            _leave_last, "the last interactions of each user (see --last)", "order"
-        ),
-        "leave-one-out": SplitMethod(
-            _leave_one_out, "one interaction of each user, at random", drawn=True
-        ),
-        "random": SplitMethod(
-            _split_randomly, "a share of all interactions, at random", drawn=True
-        ),
+        "leave-last": SplitMethod(_leave_last, "the last interactions of each user (see --last)", "order"),
+        "leave-one-out": SplitMethod(_leave_one_out, "one interaction of each user, at random", drawn=True),
+        "random": SplitMethod(_split_randomly, "a share of all interactions, at random", drawn=True),
         "cold-users": SplitMethod(
-            _make_cold_split("query_id"),
-            "all interactions of a share of the users, at random",
-            drawn=True,
+            _make_cold_split("query_id"), "all interactions of a share of the users, at random", drawn=True
         ),
         "cold-items": SplitMethod(
-            _make_cold_split("doc_id"),
-            "all interactions with a share of the items, at random",
-            drawn=True,
+            _make_cold_split("doc_id"), "all interactions with a share of the items, at random", drawn=True
         ),
     }
 )

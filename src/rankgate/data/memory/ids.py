@@ -65,18 +65,14 @@ class Ids:
             return cls(size)
         id_texts = pl.Series([str(name) for name in names], dtype=pl.String)
         if len(id_texts) != size:
-            problem = (
-                f"{count_noun(len(id_texts), 'id')} for {size} in the array; give one for each."
-            )
+            problem = f"{count_noun(len(id_texts), 'id')} for {size} in the array; give one for each."
             raise InputError(problem, source=label, code="wrong-shape")
         if (id_texts == "").any():
             raise InputError("an id is empty; give each a name.", source=label, code="empty-value")
         if id_texts.n_unique() < size:
             repeated_id = id_texts.filter(id_texts.is_duplicated())[0]
             raise InputError(
-                f"'{repeated_id}' appears twice; ids must be unique.",
-                source=label,
-                code="duplicate-id",
+                f"'{repeated_id}' appears twice; ids must be unique.", source=label, code="duplicate-id"
             )
         return cls(size, id_texts)
 
@@ -136,12 +132,8 @@ def find_positions(ids: pl.Series, vocabulary: pl.Series) -> NDArray[np.int64]:
     if len(ids) > _MIN_LOOKUP_RATIO * len(vocabulary):  # quicker, apart from building its table
         coded = ids.cast(pl.Enum(vocabulary), strict=False).to_physical()
         return coded.cast(pl.Int64).fill_null(NOT_FOUND).to_numpy()
-    position_of_id = pl.DataFrame(
-        {"id": vocabulary, "place": np.arange(len(vocabulary), dtype=np.int64)}
-    )
-    joined = pl.DataFrame({"id": ids}).join(
-        position_of_id, on="id", how="left", maintain_order="left"
-    )
+    position_of_id = pl.DataFrame({"id": vocabulary, "place": np.arange(len(vocabulary), dtype=np.int64)})
+    joined = pl.DataFrame({"id": ids}).join(position_of_id, on="id", how="left", maintain_order="left")
     return joined["place"].fill_null(NOT_FOUND).to_numpy()
 
 
@@ -199,8 +191,6 @@ def text_id(value: object) -> str:
         InputError: the id is neither a text, nor a whole number, nor a UUID.
     """
     if isinstance(value, bool) or not isinstance(value, str | int | np.integer | UUID):
-        problem = (
-            f"the id {short_repr(value)} is a {type(value).__name__}; use texts or whole numbers."
-        )
+        problem = f"the id {short_repr(value)} is a {type(value).__name__}; use texts or whole numbers."
         raise InputError(problem, source="ids", code="invalid-id")
     return str(value)

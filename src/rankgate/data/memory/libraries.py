@@ -66,9 +66,7 @@ def lists_by_user(collection: object, input_kind: Part) -> dict[str, Any]:
     Raises:
         InputError: item lists have several keys, or neither scores nor an order of items.
     """
-    return dict(
-        _grades_by_user(collection) if input_kind == "qrels" else _rankings_by_user(collection)
-    )
+    return dict(_grades_by_user(collection) if input_kind == "qrels" else _rankings_by_user(collection))
 
 
 def _item_lists(collection: Any) -> Iterator[tuple[str, Any]]:

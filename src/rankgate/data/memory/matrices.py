@@ -92,9 +92,7 @@ def select_top_scores(
     retrieved = to_numpy(is_selected.sum(-1)).astype(np.int64)
     if k is not None and k < scores.shape[1]:
         is_selected = is_selected & (scores >= _kth_greatest(xp, scores, k)[:, None])
-    owner, column = (
-        xp.nonzero(is_selected, as_tuple=True) if _is_torch(xp) else xp.nonzero(is_selected)
-    )
+    owner, column = xp.nonzero(is_selected, as_tuple=True) if _is_torch(xp) else xp.nonzero(is_selected)
     return TopScores(
         to_numpy(owner).astype(np.int64),
         to_numpy(column).astype(np.int64),
@@ -170,9 +168,7 @@ def to_numpy(array: object, name: str = "array") -> NDArray[Any]:
             return np.asarray(array)
         problem = f"not an array in main memory: {str(error).splitlines()[0]}"
         remedy = "detach it and move it there, as with .detach().cpu()."
-        raise InputError(
-            f"{problem.rstrip('.')}; {remedy}", source=name, code="wrong-type"
-        ) from None
+        raise InputError(f"{problem.rstrip('.')}; {remedy}", source=name, code="wrong-type") from None
 
 
 _MATRIX_DIMENSIONS = 2
@@ -313,12 +309,8 @@ class Padded:
         return np.where(is_item, np.searchsorted(self.vocabulary, block), NOT_FOUND)
 
     def _refuse_repeated(self, codes: Codes, first_row: int) -> None:
-        sorted_codes = np.sort(
-            codes.astype(np.int32) if self.items.size < 1 << 31 else codes, axis=1
-        )
-        is_repeated = (sorted_codes[:, 1:] == sorted_codes[:, :-1]) & (
-            sorted_codes[:, 1:] != NOT_FOUND
-        )
+        sorted_codes = np.sort(codes.astype(np.int32) if self.items.size < 1 << 31 else codes, axis=1)
+        is_repeated = (sorted_codes[:, 1:] == sorted_codes[:, :-1]) & (sorted_codes[:, 1:] != NOT_FOUND)
         if is_repeated.any():
             row, position = (int(indexes[0]) for indexes in np.nonzero(is_repeated))
             item, user = (
@@ -403,9 +395,7 @@ def _make_padded(table: Lists, name: str) -> Padded:
     values = None if table.values is None else require_numbers(to_numpy(table.values, name), name)
     values = values[None, :] if values is not None and values.ndim == 1 else values
     if values is not None and values.shape != codes.shape:
-        message = (
-            f"values of shape {values.shape}, where items have {codes.shape}; make them equal."
-        )
+        message = f"values of shape {values.shape}, where items have {codes.shape}; make them equal."
         raise InputError(message, source=name, code="wrong-shape")
     lowest, greatest = _item_range(codes, table.padding)
     if lowest < 0:

@@ -48,16 +48,13 @@ def list_part_files(folder: InputFile) -> tuple[InputFile, ...]:
             problem = f"a {name} table, where a log lists the valid files; read it with Spark."
             raise InputError(problem, source=folder.label, code="is-a-folder")
     if _UNCOMMITTED_FOLDER in names:
-        problem = (
-            f"it has a folder {_UNCOMMITTED_FOLDER}: it is still being written, or the job failed."
-        )
+        problem = f"it has a folder {_UNCOMMITTED_FOLDER}: it is still being written, or the job failed."
         raise InputError(problem, source=folder.label, code="unfinished-folder")
     visible_paths = [path for path in paths if not path.name.startswith(("_", "."))]
     if folders := [path.name for path in visible_paths if path.is_dir()]:
         folder_kind = "partitions" if "=" in folders[0] else "folders"
         problem = (
-            f"a folder with {folder_kind} such as {folders[0]}, where a file or a folder of part "
-            "files is "
+            f"a folder with {folder_kind} such as {folders[0]}, where a file or a folder of part files is "
             "needed; name one of them, or write the table without partitions."
         )
         raise InputError(problem, source=folder.label, code="is-a-folder")
@@ -70,9 +67,7 @@ def list_part_files(folder: InputFile) -> tuple[InputFile, ...]:
     return tuple(part_file for part_file in parts if not _is_empty(part_file)) or tuple(parts[:1])
 
 
-def refuse_other_columns(
-    columns: Collection[str], first: Collection[str], part_file: InputFile
-) -> None:
+def refuse_other_columns(columns: Collection[str], first: Collection[str], part_file: InputFile) -> None:
     """Check that a part file has the columns of the first one.
 
     Raises:
@@ -107,9 +102,7 @@ class PartRows:
         """The location of a row; rows are counted over all files."""
         return RowLocation(self.label, self._line, self._file)
 
-    def together(
-        self, parts: Iterable[tuple[RowLocation, Iterable[pl.DataFrame]]]
-    ) -> Iterator[pl.DataFrame]:
+    def together(self, parts: Iterable[tuple[RowLocation, Iterable[pl.DataFrame]]]) -> Iterator[pl.DataFrame]:
         """The rows of part files; rows of small files are joined in one frame.
 
         Args:

@@ -64,15 +64,11 @@ class Journal(Closing):
         try:
             handle = os.open(journal_path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         except OSError as error:
-            raise UsageError(
-                f"{path}: cannot be written: {error.strerror}.", code="cannot-write"
-            ) from None
+            raise UsageError(f"{path}: cannot be written: {error.strerror}.", code="cannot-write") from None
         try:
             _lock(handle, path)
             data = _read_all(handle)
-            if _parse_object(
-                data[data.rfind(b"\n") + 1 :]
-            ):  # the line is complete, only its end is missing
+            if _parse_object(data[data.rfind(b"\n") + 1 :]):  # the line is complete, only its end is missing
                 os.write(handle, b"\n")
                 data += b"\n"
             rows, end = _parse_rows(data, str(path))

@@ -124,18 +124,7 @@ _ZSTD = b"\x28\xb5\x2f\xfd"
 _BZIP2, _XZ = b"BZh", b"\xfd7zXZ\x00"
 _COMPRESSION_SUFFIXES = frozenset({".gz", ".zst", ".zstd", ".bz2", ".xz"})
 _KNOWN_SUFFIXES = frozenset(
-    {
-        ".run",
-        ".txt",
-        ".trec",
-        ".csv",
-        ".tsv",
-        ".parquet",
-        ".jsonl",
-        ".json",
-        ".qrels",
-        ".qrel",
-    }
+    {".run", ".txt", ".trec", ".csv", ".tsv", ".parquet", ".jsonl", ".json", ".qrels", ".qrel"}
 )
 
 
@@ -197,9 +186,9 @@ class InputFile:
     def too_large(self) -> InputError:
         """The error for more judgments than are read."""
         return InputError(
-            f"more than {self.most / (1 << 20):,.0f} MB of judgments, which take about five times "
-            "as much memory; leave out queries that are not evaluated, or set "
-            "RANKGATE_MAX_JUDGMENTS_MB to a higher number, or to 0 for no limit.",
+            f"more than {self.most / (1 << 20):,.0f} MB of judgments, which take about five times as much "
+            "memory; leave out queries that are not evaluated, or set RANKGATE_MAX_JUDGMENTS_MB to a higher "
+            "number, or to 0 for no limit.",
             source=self.label,
             code="too-large",
         )
@@ -234,12 +223,8 @@ class InputFile:
             InputError: damaged compression, or a line longer than a whole piece.
         """
         with self.open() as stream:
-            is_plain_file = isinstance(stream, io.BufferedReader) and isinstance(
-                stream.raw, io.FileIO
-            )
-            read_chunk = (
-                partial(self._to_line_end, BufferPool()) if is_plain_file else self._with_line_end
-            )
+            is_plain_file = isinstance(stream, io.BufferedReader) and isinstance(stream.raw, io.FileIO)
+            read_chunk = partial(self._to_line_end, BufferPool()) if is_plain_file else self._with_line_end
             offset = 0
             while chunk := read_chunk(stream, offset, size):
                 yield chunk
@@ -290,8 +275,8 @@ class InputFile:
         if len(line_rest) < size:
             return line_rest
         problem = (
-            f"a line of more than {size >> 20} MB, where a line holds one document; "
-            "check whether this is the right file."
+            f"a line of more than {size >> 20} MB, where a line holds one document; check whether this is "
+            "the right file."
         )
         raise InputError(problem, source=self.label, line=self._line_at(offset), code="too-large")
 
@@ -323,10 +308,7 @@ def _open_unpacked(raw: io.BufferedReader, input_file: InputFile) -> Iterator[IO
     magic = raw.peek(6)[:6]
     if magic.startswith(_GZIP):
         with gzip.GzipFile(fileobj=raw) as unpacked:
-            yield cast(
-                "IO[bytes]",
-                io.BufferedReader(_SizeLimitedStream(unpacked, raw, input_file), 1 << 20),
-            )
+            yield cast("IO[bytes]", io.BufferedReader(_SizeLimitedStream(unpacked, raw, input_file), 1 << 20))
     elif magic.startswith(_BZIP2) and magic[3:4].isdigit():
         import bz2
 
@@ -377,11 +359,7 @@ def _file_state(raw: io.BufferedReader) -> tuple[int, int] | None:
     if not isinstance(raw.raw, io.FileIO):
         return None
     file_status = os.fstat(raw.fileno())
-    return (
-        (file_status.st_size, file_status.st_mtime_ns)
-        if stat.S_ISREG(file_status.st_mode)
-        else None
-    )
+    return (file_status.st_size, file_status.st_mtime_ns) if stat.S_ISREG(file_status.st_mode) else None
 
 
 def open_source(path_text: str | Path) -> InputFile:
@@ -413,8 +391,7 @@ def read_limit(variable: str, default: int) -> float:
         limit = -1.0
     if not limit >= 0:
         raise UsageError(
-            f"{variable} is {setting!r}; set it to a number such as {default}, or to 0 for no "
-            "limit.",
+            f"{variable} is {setting!r}; set it to a number such as {default}, or to 0 for no limit.",
             code="not-a-number",
         )
     return limit
@@ -438,9 +415,7 @@ class _SizeLimitedStream(io.RawIOBase):
     ) -> None:
         self._stream, self._place, self._bytes = stream, input_file, 0
         packed_size = (
-            os.fstat(raw.fileno()).st_size
-            if input_file.content is None
-            else len(input_file.content)
+            os.fstat(raw.fileno()).st_size if input_file.content is None else len(input_file.content)
         )
         self._times = limit = read_limit("RANKGATE_MAX_EXPANSION", MAX_EXPANSION)
         self._most = max(packed_size * limit, _SMALL) if limit else math.inf
@@ -455,9 +430,9 @@ class _SizeLimitedStream(io.RawIOBase):
             raise self._place.too_large()
         if self._bytes > self._most:
             raise InputError(
-                f"it unpacks to more than {self._most / (1 << 20):,.0f} MB, {self._times:g} times "
-                "its size, as files made to fill the memory do; if it is right, unpack it first or "
-                "set RANKGATE_MAX_EXPANSION to a higher number, or to 0 for no limit.",
+                f"it unpacks to more than {self._most / (1 << 20):,.0f} MB, {self._times:g} times its size, "
+                "as files made to fill the memory do; if it is right, unpack it first or set "
+                "RANKGATE_MAX_EXPANSION to a higher number, or to 0 for no limit.",
                 source=self._place.label,
                 code="too-large",
             )

@@ -113,10 +113,7 @@ def read_record_frames(source: InputFile, layout: ColumnChoice) -> Iterator[pl.D
         InputError: a record has the wrong number of fields, a number is not finite, an id is empty,
             or bytes are not UTF-8 text; the message has file and line.
     """
-    tasks = (
-        partial(_parse_piece, piece, layout, source)
-        for piece in _read_record_pieces(source, layout)
-    )
+    tasks = (partial(_parse_piece, piece, layout, source) for piece in _read_record_pieces(source, layout))
     for frame in run_in_order(tasks):
         if len(frame):
             yield frame
@@ -158,19 +155,13 @@ def _read_record_pieces(source: InputFile, layout: ColumnChoice) -> Iterator[_Re
     for chunk in source.chunks():
         data = pending + chunk
         if header_size:
-            data, line, header_size = (
-                data[header_size:],
-                line + data.count(b"\n", 0, header_size),
-                0,
-            )
+            data, line, header_size = (data[header_size:], line + data.count(b"\n", 0, header_size), 0)
         end = _find_record_end(data) if is_regular else 0
         is_regular = is_regular and _has_regular_quotes(data[:end], layout.header.separator)
         end = end if is_regular else 0
         pending = data[end:]
         if len(pending) > (CHUNK if is_regular else _MAX_IRREGULAR_BYTES):
-            raise _unclosed_quote_error(
-                source, line + data.count(b"\n", 0, end), regular=is_regular
-            )
+            raise _unclosed_quote_error(source, line + data.count(b"\n", 0, end), regular=is_regular)
         if end:
             yield _RecordPiece(data[:end], line)
             line += data.count(b"\n", 0, end)
@@ -209,9 +200,7 @@ def _has_regular_quotes(data: bytes, separator: str) -> bool:
     quote_offsets = np.flatnonzero(codes == _QUOTE)
     delimiters = np.frombuffer(f"{separator}\n\r".encode(), np.uint8)
     before_opening, after_closing = codes[quote_offsets[::2] - 1], codes[quote_offsets[1::2] + 1]
-    are_valid = (
-        np.isin(before_opening, delimiters[:2]).all() and np.isin(after_closing, delimiters).all()
-    )
+    are_valid = np.isin(before_opening, delimiters[:2]).all() and np.isin(after_closing, delimiters).all()
     return bool(are_valid) and len(quote_offsets) % 2 == 0
 
 
@@ -253,14 +242,10 @@ def _parse_with_polars(data: bytes, layout: ColumnChoice) -> pl.DataFrame | None
     return frame.select(*layout.places)
 
 
-def _parse_by_record(
-    data: bytes, line: int, layout: ColumnChoice, source: InputFile
-) -> pl.DataFrame:
+def _parse_by_record(data: bytes, line: int, layout: ColumnChoice, source: InputFile) -> pl.DataFrame:
     """The kept columns, read record by record."""
     if layout.defects:
-        text_layout = replace(
-            layout, numbers=frozenset(), empty=frozenset(layout.kept), defects=False
-        )
+        text_layout = replace(layout, numbers=frozenset(), empty=frozenset(layout.kept), defects=False)
         frame = _parse_by_record(data, line, text_layout, source)
         for number in layout.numbers:
             frame = with_defects(frame, number)
@@ -288,9 +273,7 @@ def _parse_field(text: str, name: str, layout: ColumnChoice) -> str | float | Va
     return ValueError(problem) if problem else float(text)
 
 
-def _records(
-    data: bytes, line: int, header: Header, source: InputFile
-) -> Iterator[tuple[int, list[str]]]:
+def _records(data: bytes, line: int, header: Header, source: InputFile) -> Iterator[tuple[int, list[str]]]:
     """Each record that is not blank, with its line."""
     text = decode_utf8(data, source.label, line)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=header.separator)
@@ -300,9 +283,7 @@ def _records(
             fields = next(reader, None)
         except csv.Error as error:
             problem = f"cannot be read as separated fields: {error}."
-            raise InputError(
-                problem, source=source.label, line=record_line, code="invalid-syntax"
-            ) from None
+            raise InputError(problem, source=source.label, line=record_line, code="invalid-syntax") from None
         if fields is None:
             return
         is_blank = not fields or (len(fields) == 1 and not fields[0].strip())
@@ -310,13 +291,8 @@ def _records(
             field_count, expected_count = len(fields), width
             if header.doubled:
                 field_count, expected_count = (field_count + 1) // 2, (expected_count + 1) // 2
-            problem = (
-                f"{count_noun(field_count, 'field')}, expected {expected_count} as in "
-                "the first line."
-            )
-            raise InputError(
-                problem, source=source.label, line=record_line, code="wrong-field-count"
-            )
+            problem = f"{count_noun(field_count, 'field')}, expected {expected_count} as in the first line."
+            raise InputError(problem, source=source.label, line=record_line, code="wrong-field-count")
         if not is_blank:
             yield record_line, fields
         record_line = line + reader.line_num
@@ -384,8 +360,8 @@ def read_sheet(
     header = read_header(source, ",")
     if len(header.names) > _MAX_COLUMNS:
         problem = (
-            f"{len(header.names):,} columns, where a product has at most {_MAX_COLUMNS:,}; read "
-            f"it as csv, which ignores unknown columns."
+            f"{len(header.names):,} columns, where a product has at most {_MAX_COLUMNS:,}; read it as csv, "
+            f"which ignores unknown columns."
         )
         raise InputError(problem, source=source.label, line=1, code="too-large")
     _refuse_twins(header.names, source)
@@ -393,8 +369,7 @@ def read_sheet(
     our_columns = {
         column: name_in_file[file_name]
         for column, aliases in column_names.items()
-        if (file_name := next((alias for alias in aliases if alias in name_in_file), None))
-        is not None
+        if (file_name := next((alias for alias in aliases if alias in name_in_file), None)) is not None
     }
     used_names = {*our_columns.values()}
     other_columns = {
@@ -409,9 +384,7 @@ def read_sheet(
             problem = f"no column {alias_text} among {', '.join(header.names)[:200]}."
             raise InputError(problem, source=source.label, line=1, code="missing-column")
     nullable_columns = frozenset(all_columns) - frozenset(filled)
-    layout = ColumnChoice(
-        header, all_columns, frozenset(numbers) & frozenset(all_columns), nullable_columns
-    )
+    layout = ColumnChoice(header, all_columns, frozenset(numbers) & frozenset(all_columns), nullable_columns)
     schema = {name: pl.Float64 if name in layout.numbers else pl.String for name in all_columns}
     rows = pl.concat([pl.DataFrame(schema=schema), *read_record_frames(source, layout)])
     absent = tuple(column for column in column_names if column not in our_columns)
@@ -436,9 +409,7 @@ def _refuse_twins(names: tuple[str, ...], source: InputFile) -> None:
         names_so_far.add(name.lower())
 
 
-def write_sheet(
-    table: pl.DataFrame, out: BinaryIO, *, crlf: bool = False, last: bool = True
-) -> None:
+def write_sheet(table: pl.DataFrame, out: BinaryIO, *, crlf: bool = False, last: bool = True) -> None:
     r"""Write a table with its header; texts that a spreadsheet would run as formulas get a blank.
 
     Args:

@@ -43,12 +43,8 @@ _NUL_MESSAGE = "NUL bytes, where lines of text are needed; check whether this is
 JOINED_FILES_MESSAGE = (
     "a byte order mark in the middle of the file, as where two files were put together; remove it."
 )
-CARRIAGE_RETURNS_MESSAGE = (
-    "carriage returns where newlines are needed; convert them, as tr '\\r' '\\n' does."
-)
-_BINARY_MESSAGE = (
-    "control characters, where lines of text are needed; check whether this is the right file."
-)
+CARRIAGE_RETURNS_MESSAGE = "carriage returns where newlines are needed; convert them, as tr '\\r' '\\n' does."
+_BINARY_MESSAGE = "control characters, where lines of text are needed; check whether this is the right file."
 _INFINITE = r"(?i)^[+-]?inf"
 _PREFIX = r"^([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
 
@@ -95,9 +91,7 @@ def read_line_frames(source: InputFile, layout: Layout) -> Iterator[pl.DataFrame
             yield frame
 
 
-def _parse_chunk(
-    number: int, chunk: bytes, layout: Layout, source: InputFile
-) -> pl.DataFrame | None:
+def _parse_chunk(number: int, chunk: bytes, layout: Layout, source: InputFile) -> pl.DataFrame | None:
     """One piece as a frame; None if it has only blank lines and comments."""
     data = chunk if number else chunk.removeprefix(BOM)
     if not layout.loose and find_inner_mark(data) is not None:
@@ -125,9 +119,7 @@ def _parse_nonfinite(data: bytes, layout: Layout, lines: int) -> pl.DataFrame | 
     frame = _parse(data, replace(layout, number=""), lines)
     if frame is None or not layout.number:
         return frame
-    return (
-        _parse_as_atof(frame, layout.number) if layout.loose else with_defects(frame, layout.number)
-    )
+    return _parse_as_atof(frame, layout.number) if layout.loose else with_defects(frame, layout.number)
 
 
 def find_inner_mark(data: bytes) -> int | None:
@@ -177,9 +169,7 @@ def first_fields(source: InputFile) -> list[str]:
         raise InputError(problem, source=source.label, code="empty-file")
     if b"\x00" in first_bytes:
         raise InputError(_NUL_MESSAGE, source=source.label, code="binary-file")
-    last_line = (
-        b"" if len(first_bytes) == _HEADER_BYTES else first_bytes
-    )  # the last line may be incomplete
+    last_line = b"" if len(first_bytes) == _HEADER_BYTES else first_bytes  # the last line may be incomplete
     complete_lines = first_bytes[: first_bytes.rfind(b"\n") + 1] or last_line
     for data in chain([complete_lines], source.chunks()):
         for text in BytesIO(data.removeprefix(BOM)):
@@ -187,10 +177,7 @@ def first_fields(source: InputFile) -> list[str]:
             if content and not content.startswith(b"#"):
                 if re.search(_CONTROL, content):
                     raise InputError(
-                        _BINARY_MESSAGE,
-                        source=source.label,
-                        line=line_of(source, 0),
-                        code="binary-file",
+                        _BINARY_MESSAGE, source=source.label, line=line_of(source, 0), code="binary-file"
                     )
                 fields = content.split()
                 if b"\r" in content and (len(fields) > _MAX_FIELDS or b"\n" not in first_bytes):
@@ -347,6 +334,4 @@ def _field_fault(fields: list[str], layout: Layout) -> tuple[str, str]:
         return "", ""
     from rankgate.data.text.text_values import number_fault
 
-    return "not-a-number", number_fault(
-        fields[list(layout.fields).index(layout.number)], layout.number
-    )
+    return "not-a-number", number_fault(fields[list(layout.fields).index(layout.number)], layout.number)

@@ -119,15 +119,10 @@ def parse_json(data: bytes, label: str, line: int = 1) -> Json:
     if data.count(b"{") + data.count(b"[") > DEPTH and exceeds_depth(data, DEPTH):
         problem = f"more than {DEPTH} brackets inside each other; no format needs so many."
         raise InputError(
-            problem,
-            source=label,
-            line=line + max(_find_too_deep_line(text), 1) - 1,
-            code="too-deep",
+            problem, source=label, line=line + max(_find_too_deep_line(text), 1) - 1, code="too-deep"
         )
     try:
-        value: Json = json.loads(
-            text, object_pairs_hook=unique_keys, parse_constant=_refuse_constant
-        )
+        value: Json = json.loads(text, object_pairs_hook=unique_keys, parse_constant=_refuse_constant)
         if "\\ud" in text.lower():
             json.dumps(value, ensure_ascii=False).encode()  # fails on half a pair
     except UnicodeEncodeError:
@@ -138,10 +133,7 @@ def parse_json(data: bytes, label: str, line: int = 1) -> Json:
     except _DuplicateKeyError as error:
         problem = f"key '{_short(str(error))}' appears twice in one object; remove one of them."
         raise InputError(
-            problem,
-            source=label,
-            line=line + _find_duplicate_key_line(text) - 1,
-            code="duplicate-key",
+            problem, source=label, line=line + _find_duplicate_key_line(text) - 1, code="duplicate-key"
         ) from None
     except ValueError as error:  # NaN, or a number with thousands of digits
         problem = f"not JSON: {str(error).split(';')[0]}."
@@ -215,9 +207,7 @@ def member(table: JsonObject, key: str, type_: type[T], object_path: str, label:
     expected_type = (int, float) if type_ is float else type_
     if not isinstance(value, expected_type) or (isinstance(value, bool) and type_ is not bool):
         type_label = _KINDS.get(type_, type_.__name__)
-        problem = (
-            f"'{key}' of {object_path} is {describe_type(value)}, where {type_label} is needed."
-        )
+        problem = f"'{key}' of {object_path} is {describe_type(value)}, where {type_label} is needed."
         raise InputError(problem, source=label, code="wrong-type")
     return cast("T", value)
 
@@ -258,9 +248,7 @@ def identifier(value: Json, name: str, label: str, line: int | None = None) -> s
     if isinstance(value, str) and value:
         return value
     value_text = _short(json.dumps(value, ensure_ascii=False, default=str))
-    problem = (
-        f"{name} {value_text} is not an id; write a string that is not empty, or a whole number."
-    )
+    problem = f"{name} {value_text} is not an id; write a string that is not empty, or a whole number."
     raise InputError(problem, source=label, line=line, code="invalid-id")
 
 
@@ -368,9 +356,7 @@ def require_object(value: Json, source: InputFile) -> dict[str, Json]:
     """
     if not isinstance(value, dict):
         raise InputError(
-            f"{describe_type(value)}, where an object is needed.",
-            source=source.label,
-            code="wrong-type",
+            f"{describe_type(value)}, where an object is needed.", source=source.label, code="wrong-type"
         )
     return value
 

@@ -55,17 +55,11 @@ def read(path: str | Path | InputFile) -> Cells:
     """
     input_file = open_source(path) if isinstance(path, str | Path) else path
     data = input_file.everything()
-    lines = (
-        read_xlsx_rows(data, input_file)
-        if data.startswith(ZIP)
-        else read_csv_rows(data, input_file)
-    )
+    lines = read_xlsx_rows(data, input_file) if data.startswith(ZIP) else read_csv_rows(data, input_file)
     header = next(iter(lines), None)
     if header is None:
         raise InputError(
-            "the sheet is empty; check whether it was saved.",
-            source=input_file.label,
-            code="empty-file",
+            "the sheet is empty; check whether it was saved.", source=input_file.label, code="empty-file"
         )
     names = tuple("" if cell is None else str(cell).strip().lower() for cell in header[1])
     repeated_names = [name for i, name in enumerate(names) if name and name in names[:i]]
@@ -86,8 +80,8 @@ def cells_by_name(
     """The cells of a row by column name."""
     if any(cell not in (None, "") for cell in cells[len(names) :]):
         problem = (
-            f"{count_noun(len(cells), 'cell')} under {count_noun(len(names), 'column')}; was a "
-            "comma typed unquoted?"
+            f"{count_noun(len(cells), 'cell')} under {count_noun(len(names), 'column')}; was a comma typed "
+            "unquoted?"
         )
         raise InputError(problem, source=input_file.label, line=line, code="wrong-field-count")
     return {name: cell for name, cell in zip(names, cells, strict=False) if name}
@@ -115,9 +109,7 @@ def read_csv_rows(data: bytes, input_file: InputFile) -> list[tuple[int, Sequenc
             start_line = reader.line_num + 1
     except csv.Error as error:
         problem = f"it cannot be read as CSV ({error}); look for a stray quote."
-        raise InputError(
-            problem, source=input_file.label, line=start_line, code="invalid-syntax"
-        ) from None
+        raise InputError(problem, source=input_file.label, line=start_line, code="invalid-syntax") from None
     return numbered_rows
 
 

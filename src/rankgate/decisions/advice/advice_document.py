@@ -46,9 +46,7 @@ _ROLES = {
 }
 
 
-def advice_document(
-    advice: Advice, *, commands: Sequence[Sequence[str]] = (), columns: int = 78
-) -> Document:
+def advice_document(advice: Advice, *, commands: Sequence[Sequence[str]] = (), columns: int = 78) -> Document:
     """Recommended metrics with reasons, power of the queries, cautions, next commands, sources.
 
     Args:
@@ -60,8 +58,7 @@ def advice_document(
     blocks: list[Block] = [Warnings.from_notices(advice.input_notices)]
     blocks += [
         Entries(
-            tuple(Entry(choice.metric, _entry_lines(choice, margin)) for choice in advice.of(role)),
-            heading,
+            tuple(Entry(choice.metric, _entry_lines(choice, margin)) for choice in advice.of(role)), heading
         )
         for role, heading in _ROLES.items()
     ]
@@ -69,9 +66,7 @@ def advice_document(
     blocks.append(Entries(avoided, "do not decide by"))
     blocks += [Table(heading, grid) for heading, grid in grids(advice)]
     blocks += [_notes(advice)] if power_grid(advice).rows else []
-    cautions = tuple(
-        Entry("-", (f"{caution.words} [{caution.source}]",)) for caution in advice.cautions
-    )
+    cautions = tuple(Entry("-", (f"{caution.words} [{caution.source}]",)) for caution in advice.cautions)
     blocks.append(Entries(cautions, "to know"))
     if commands:
         blocks += [
@@ -111,15 +106,14 @@ def title(advice: Advice) -> str:
     )
     if not advice.qrels:
         return (
-            f"{request}no judgments yet: {count_noun(facts.queries, 'query')}, grades "
-            f"{grades}{more} assumed"
+            f"{request}no judgments yet: {count_noun(facts.queries, 'query')}, grades {grades}{more} assumed"
         )
     return (
         f"{request}judgments {make_printable(advice.qrels)}: "
         f"{count_noun(facts.queries, 'query')}, "
-        f"{count_noun(facts.judgments, 'judged document')}, grades {grades}{more}, "
-        f"{facts.relevant:g} relevant a query (median); {runs}; convention "
-        f"{advice.convention['name']} ({advice.convention['hash']})"
+        f"{count_noun(facts.judgments, 'judged document')}, grades {grades}{more}, {facts.relevant:g} "
+        f"relevant a query (median); {runs}; convention {advice.convention['name']} "
+        f"({advice.convention['hash']})"
     )
 
 
@@ -130,14 +124,13 @@ def margin_sentence(choice: AdvisedMetric, margin: float) -> str:
         return ""
     if carrying.carries:
         return (
-            f"{count_noun(carrying.n, 'query carries', 'queries carry')} a margin of {margin:g}, "
-            f"which takes {format_query_count(carrying.needed)}; they detect a difference of "
+            f"{count_noun(carrying.n, 'query carries', 'queries carry')} a margin of {margin:g}, which takes "
+            f"{format_query_count(carrying.needed)}; they detect a difference of "
             f"{format_decimal(carrying.detectable)}."
         )
     return (
-        f"{count_noun(carrying.n, 'query does', 'queries do')} not carry a margin of {margin:g}, "
-        f"which takes {format_query_count(carrying.needed)}; they carry one of "
-        f"{format_decimal(carrying.margin)}."
+        f"{count_noun(carrying.n, 'query does', 'queries do')} not carry a margin of {margin:g}, which takes "
+        f"{format_query_count(carrying.needed)}; they carry one of {format_decimal(carrying.margin)}."
     )
 
 
@@ -200,13 +193,12 @@ def judged_grid(advice: Advice) -> Grid:
 def _notes(advice: Advice) -> str:
     answers = advice.answers
     return (
-        f"sd: of the differences to {make_printable(advice.runs[0])}, by the run that differs most "
-        "unevenly. Detectable: the smallest true difference shown with a power of "
-        f"{answers.power:.0%}, two-sided, alpha {answers.alpha:g}. Margin carried: at it a "
-        "candidate that is as good passes the gate with that power, one-sided. Changed, unmoved: "
-        "lists with other documents at the top but an equal value of the metric. Eρ²: how far "
-        "other queries "
-        "would give these runs the same order, from 0 to 1, for three runs or more."
+        f"sd: of the differences to {make_printable(advice.runs[0])}, by the run that differs most unevenly. "
+        "Detectable: the smallest true difference shown with a power of "
+        f"{answers.power:.0%}, two-sided, alpha {answers.alpha:g}. Margin carried: at it a candidate that is "
+        "as good passes the gate with that power, one-sided. Changed, unmoved: lists with other documents at "
+        "the top but an equal value of the metric. Eρ²: how far other queries would give these runs the same "
+        "order, from 0 to 1, for three runs or more."
     )
 
 
@@ -248,13 +240,9 @@ def _settings(advice: Advice, convention_names: frozenset[str]) -> list[str]:
     if name in convention_names:
         lines.append(f"convention = {json.dumps(name)}")
     else:
-        lines.append(
-            _comment(f"numbers here follow {make_printable(name)}; name its file: convention = …")
-        )
+        lines.append(_comment(f"numbers here follow {make_printable(name)}; name its file: convention = …"))
     reported_metrics = [choice.metric for choice in advice.of("report")]
-    lines.append(
-        f"metrics = {json.dumps(reported_metrics)}  # reported in addition to those of the rules"
-    )
+    lines.append(f"metrics = {json.dumps(reported_metrics)}  # reported in addition to those of the rules")
     lines += [f"alpha = {answers.alpha!r}", f"power = {answers.power!r}"]
     lines.append(f"depth = {max(answers.page, 10)}")
     return lines
@@ -264,10 +252,7 @@ def _rule(choice: AdvisedMetric, advice: Advice) -> str:
     answers = advice.answers
     lines = [
         "",
-        *(
-            _comment(f"{reason.words} ({advice.sources[reason.source]})")
-            for reason in choice.reasons
-        ),
+        *(_comment(f"{reason.words} ({advice.sources[reason.source]})") for reason in choice.reasons),
     ]
     lines.append(_comment(f"blind to {choice.blind_to}"))
     carrying = choice.carrying
@@ -328,11 +313,7 @@ def _common_rules(advice: Advice) -> list[str]:
 
 
 def _judgments_text(advice: Advice) -> str:
-    return (
-        f"judgments {make_printable(advice.qrels)}"
-        if advice.qrels
-        else "judgments still to be made"
-    )
+    return f"judgments {make_printable(advice.qrels)}" if advice.qrels else "judgments still to be made"
 
 
 def _runs_text(advice: Advice) -> str:
@@ -346,9 +327,5 @@ def _slug(metric: str) -> str:
 
 def _comment(text: str) -> str:
     return textwrap.fill(
-        make_printable(text),
-        _WIDTH,
-        initial_indent="# ",
-        subsequent_indent="#   ",
-        break_on_hyphens=False,
+        make_printable(text), _WIDTH, initial_indent="# ", subsequent_indent="#   ", break_on_hyphens=False
     )

@@ -95,13 +95,12 @@ class Answers:
         for name, answer, choices in (("task", self.task, TASKS), ("stage", self.stage, STAGES)):
             if answer not in choices:
                 raise UsageError(
-                    f"no {name} is called {answer!r}; there are {', '.join(choices)}.",
-                    code="unknown-choice",
+                    f"no {name} is called {answer!r}; there are {', '.join(choices)}.", code="unknown-choice"
                 )
         if not 1 <= self.page <= self.depth:
             raise UsageError(
-                f"page={self.page}, depth={self.depth}: a page has a document or more, and no more "
-                "than there are candidates.",
+                f"page={self.page}, depth={self.depth}: a page has a document or more, and no more than "
+                "there are candidates.",
                 code="out-of-range",
             )
 
@@ -167,9 +166,7 @@ class DataFacts:
         return {**vars(self), "judged": dict(self.judged), "complete": self.complete}
 
 
-def read_facts(
-    qrels: Qrels, queries: int, systems: Sequence[ScoredRun], answers: Answers
-) -> DataFacts:
+def read_facts(qrels: Qrels, queries: int, systems: Sequence[ScoredRun], answers: Answers) -> DataFacts:
     """Read the facts from judgments and from the first documents of each run.
 
     Args:
@@ -341,16 +338,12 @@ def _unmoved_share(metric: str, systems: Sequence[ScoredRun], page: int) -> floa
     changed_count = unmoved_count = 0
     baseline_pages = _result_pages(systems[0], page)
     for system in systems[1:]:
-        joined = baseline_pages.join(
-            _result_pages(system, page), on="query_id", how="full", coalesce=True
-        )
+        joined = baseline_pages.join(_result_pages(system, page), on="query_id", how="full", coalesce=True)
         changed_queries = joined.filter(pl.col("docs").ne_missing(pl.col("docs_right")))["query_id"]
         values = pair_values(systems[0], system, "zero")
         j, changed_query_ids = values.metrics.index(metric), set(changed_queries.to_list())
         delta = values.candidate[:, j] - values.baseline[:, j]
-        changed_deltas = [
-            d for q, d in zip(values.query_ids, delta, strict=True) if q in changed_query_ids
-        ]
+        changed_deltas = [d for q, d in zip(values.query_ids, delta, strict=True) if q in changed_query_ids]
         changed_count += len(changed_deltas)
         unmoved_count += sum(abs(float(d)) <= _CLOSE for d in changed_deltas)
     return unmoved_count / changed_count if changed_count else None
@@ -358,9 +351,7 @@ def _unmoved_share(metric: str, systems: Sequence[ScoredRun], page: int) -> floa
 
 def _result_pages(system: ScoredRun, page: int) -> pl.DataFrame:
     first_documents = system.lists.filter(pl.col("rank") <= page).sort("query_id", "rank")
-    return first_documents.group_by("query_id", maintain_order=True).agg(
-        pl.col("doc_id").alias("docs")
-    )
+    return first_documents.group_by("query_id", maintain_order=True).agg(pl.col("doc_id").alias("docs"))
 
 
 def _reliability(

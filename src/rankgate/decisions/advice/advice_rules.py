@@ -16,41 +16,36 @@ if TYPE_CHECKING:
 
 SOURCES = {
     "esci": "search-ranking-stack, Evaluation Metrics: a product search in stages on Amazon's ESCI",
-    "guide": "S. Srivastava, Beyond Accuracy: A Technical Guide to Evaluating Search and "
-    "Recommendation Systems, 24 March 2025",
-    "migration": "Relevance Evaluation, notes on an engine's migration: the metric is part of the "
-    "gate",
+    "guide": "S. Srivastava, Beyond Accuracy: A Technical Guide to Evaluating Search and Recommendation "
+    "Systems, 24 March 2025",
+    "migration": "Relevance Evaluation, notes on an engine's migration: the metric is part of the gate",
     "searchtweak": "SearchTweak, documentation, Evaluation Metrics",
     "recommender": "Evaluating Recommender Model, 2 August 2025",
     "definition": "rankgate metrics NAME: by the metric's definition",
     "validity": "docs/validity.md: simulations of this gate",
     "broder2002": "Broder, A taxonomy of web search, SIGIR Forum 36(2), 2002",
     "voorhees1999": "Voorhees, The TREC-8 question answering track report, TREC 1999",
-    "jarvelin2002": "Järvelin and Kekäläinen, Cumulated gain-based evaluation of IR techniques, "
-    "TOIS 20(4), 2002",
+    "jarvelin2002": "Järvelin and Kekäläinen, Cumulated gain-based evaluation of IR techniques, TOIS 20(4), "
+    "2002",
     "buckley2000": "Buckley and Voorhees, Evaluating evaluation measure stability, SIGIR 2000",
-    "buckley2004": "Buckley and Voorhees, Retrieval evaluation with incomplete information, "
-    "SIGIR 2004",
+    "buckley2004": "Buckley and Voorhees, Retrieval evaluation with incomplete information, SIGIR 2004",
     "sakai2007": "Sakai, Alternatives to bpref, SIGIR 2007",
-    "moffat2008": "Moffat and Zobel, Rank-biased precision for measurement of retrieval "
-    "effectiveness, TOIS 27(1), 2008",
-    "clarke2008": "Clarke et al., Novelty and diversity in information retrieval evaluation, "
-    "SIGIR 2008",
-    "webber2008": "Webber, Moffat and Zobel, Statistical power in retrieval experimentation, "
-    "CIKM 2008",
+    "moffat2008": "Moffat and Zobel, Rank-biased precision for measurement of retrieval effectiveness, TOIS "
+    "27(1), 2008",
+    "clarke2008": "Clarke et al., Novelty and diversity in information retrieval evaluation, SIGIR 2008",
+    "webber2008": "Webber, Moffat and Zobel, Statistical power in retrieval experimentation, CIKM 2008",
     "chapelle2009": "Chapelle et al., Expected reciprocal rank for graded relevance, CIKM 2009",
-    "urbano2013": "Urbano, Marrero and Martín, On the measurement of test collection reliability, "
-    "SIGIR 2013",
+    "urbano2013": "Urbano, Marrero and Martín, On the measurement of test collection reliability, SIGIR 2013",
     "sakai2016": "Sakai, Topic set size design, Information Retrieval Journal 19(3), 2016",
-    "fuhr2017": "Fuhr, Some common mistakes in IR evaluation, and how they can be avoided, "
-    "SIGIR Forum 51(3), 2017",
-    "urbano2019": "Urbano, Lima and Hanjalic, Statistical significance testing in information "
-    "retrieval, SIGIR 2019",
+    "fuhr2017": "Fuhr, Some common mistakes in IR evaluation, and how they can be avoided, SIGIR Forum "
+    "51(3), 2017",
+    "urbano2019": "Urbano, Lima and Hanjalic, Statistical significance testing in information retrieval, "
+    "SIGIR 2019",
     "krichene2020": "Krichene and Rendle, On sampled metrics for item recommendation, KDD 2020",
-    "castells2022": "Castells and Moffat, Offline recommender system evaluation: challenges and "
-    "new directions, AI Magazine 43(2), 2022",
-    "arabzadeh2022": "Arabzadeh et al., Shallow pooling for sparse labels, Information Retrieval "
-    "Journal 25, 2022",
+    "castells2022": "Castells and Moffat, Offline recommender system evaluation: challenges and new "
+    "directions, AI Magazine 43(2), 2022",
+    "arabzadeh2022": "Arabzadeh et al., Shallow pooling for sparse labels, Information Retrieval Journal 25, "
+    "2022",
 }
 """Citations by the key that rules use."""
 
@@ -111,8 +106,8 @@ RULES = (
         "gate",
         "R@{depth}",
         lambda f: f.stage == "retrieval",
-        "no reranker can bring back a document that is not among the candidates: retrieval "
-        "must pass on the relevant documents",
+        "no reranker can bring back a document that is not among the candidates: retrieval must pass on the "
+        "relevant documents",
         "esci",
     ),
     AdviceRule(
@@ -184,8 +179,8 @@ RULES = (
         "gate",
         "nDCG@{page}",
         lambda f: _reads_page(f) and f.graded,
-        "there are {levels} grades, and only a graded metric separates the best document from one "
-        "that will just do",
+        "there are {levels} grades, and only a graded metric separates the best document from one that will "
+        "just do",
         "esci",
     ),
     AdviceRule(
@@ -228,14 +223,7 @@ RULES = (
         "the share of good results on a page, which is easy to understand",
         "guide",
     ),
-    AdviceRule(
-        "page-first",
-        "report",
-        "RR@{page}",
-        _reads_page,
-        "the rank of the first good result",
-        "esci",
-    ),
+    AdviceRule("page-first", "report", "RR@{page}", _reads_page, "the rank of the first good result", "esci"),
     AdviceRule(
         "shown-of-all",
         "watch",
@@ -281,8 +269,7 @@ RULES = (
         "report",
         "AP@{depth}",
         lambda f: f.queries < FEW and f.task in {"explore", "recall"},
-        "with few queries a metric of all relevant documents is steadier than one of the first "
-        "ranks",
+        "with few queries a metric of all relevant documents is steadier than one of the first ranks",
         "buckley2000",
     ),
     AdviceRule(
@@ -298,8 +285,8 @@ RULES = (
         "report",
         "nDCG(judged_only=True)@{page}",
         lambda f: _has_holes(f) and f.irrelevant,
-        "only {complete} of a page is judged: without the unjudged documents the order of the "
-        "others can still be compared",
+        "only {complete} of a page is judged: without the unjudged documents the order of the others can "
+        "still be compared",
         "sakai2007",
     ),
     AdviceRule(
@@ -315,8 +302,8 @@ RULES = (
         "report",
         "RBP(p=0.8)",
         _has_holes,
-        "only {complete} of a page is judged: new judgments never lower it, and RBPResid shows how "
-        "much they could add",
+        "only {complete} of a page is judged: new judgments never lower it, and RBPResid shows how much they "
+        "could add",
         "moffat2008",
     ),
     AdviceRule(
@@ -380,8 +367,7 @@ RULES = (
         "avoid",
         "R@{page}",
         lambda f: f.over_page > HALF,
-        "most queries have more relevant documents than a page has places, so that it cannot "
-        "reach 1",
+        "most queries have more relevant documents than a page has places, so that it cannot reach 1",
         "definition",
     ),
     AdviceRule(
@@ -417,8 +403,8 @@ CAUTIONS = (
     Caution(
         "offline",
         lambda _: True,
-        "Offline metrics show that a change is safe to try, not that it helps people: an A/B "
-        "test decides that.",
+        "Offline metrics show that a change is safe to try, not that it helps people: an A/B test decides "
+        "that.",
         "migration",
     ),
     Caution(
@@ -430,15 +416,15 @@ CAUTIONS = (
     Caution(
         "few",
         lambda f: 10 <= f.queries < 2 * FEW,
-        "On TREC data 50 queries show a difference of 0.02 in nDCG@20 with a chance of 19%, "
-        "100 with 30%; {queries} are here.",
+        "On TREC data 50 queries show a difference of 0.02 in nDCG@20 with a chance of 19%, 100 with 30%; "
+        "{queries} are here.",
         "urbano2019",
     ),
     Caution(
         "no-runs",
         lambda f: f.runs == 0,
-        "Without runs it is not known what {queries} queries detect: give two runs that differ "
-        "as much as your changes do.",
+        "Without runs it is not known what {queries} queries detect: give two runs that differ as much as "
+        "your changes do.",
         "webber2008",
     ),
     Caution(
@@ -450,45 +436,42 @@ CAUTIONS = (
     Caution(
         "sparse",
         lambda f: f.single > SPARSE,
-        "{single} of the queries have exactly one known relevant document: an equally good "
-        "document "
-        "that was not judged counts as wrong, and a better system may look worse.",
+        "{single} of the queries have exactly one known relevant document: an equally good document that was "
+        "not judged counts as wrong, and a better system may look worse.",
         "arabzadeh2022",
     ),
     Caution(
         "average-of-one",
         lambda f: f.single > SPARSE and f.task in {"explore", "recall"},
-        "With one relevant document a query AP equals RR: it depends on the rank of this document "
-        "alone.",
+        "With one relevant document a query AP equals RR: it depends on the rank of this document alone.",
         "definition",
     ),
     Caution(
         "positives",
         lambda f: not f.irrelevant,
-        "No document is judged irrelevant, so that irrelevant and unjudged cannot be "
-        "distinguished: bpref and condensed lists have no meaning.",
+        "No document is judged irrelevant, so that irrelevant and unjudged cannot be distinguished: bpref "
+        "and condensed lists have no meaning.",
         "buckley2004",
     ),
     Caution(
         "without",
         lambda f: f.without > 0.1,  # more than a few
-        "{without} of the queries have no relevant document; if the convention counts them "
-        "as 0 they shrink every difference.",
+        "{without} of the queries have no relevant document; if the convention counts them as 0 they shrink "
+        "every difference.",
         "definition",
     ),
     Caution(
         "holes",
         _has_holes,
-        "On average no more than {complete} of a page is judged: see rankgate holes for the "
-        "effect of unjudged documents.",
+        "On average no more than {complete} of a page is judged: see rankgate holes for the effect of "
+        "unjudged documents.",
         "sakai2007",
     ),
     Caution(
         "log",
         lambda f: f.task == "recommend",
-        "A log has only documents that were shown before: any other document that a new system "
-        "finds "
-        "counts as a miss, even if people would like it.",
+        "A log has only documents that were shown before: any other document that a new system finds counts "
+        "as a miss, even if people would like it.",
         "castells2022",
     ),
     Caution(
@@ -500,37 +483,36 @@ CAUTIONS = (
     Caution(
         "any-grade",
         lambda f: f.graded,
-        "RR, P, R and AP take any grade above 0 as relevant; use RR(rel={top})@{page} if only "
-        "the best satisfies.",
+        "RR, P, R and AP take any grade above 0 as relevant; use RR(rel={top})@{page} if only the best "
+        "satisfies.",
         "esci",
     ),
     Caution(
         "gains",
         lambda f: f.graded and f.top > STEPS,
-        "Grade {top} is a gain already: nDCG takes it as it is; gain='exp' and ERR would make "
-        "2^{top} of it.",
+        "Grade {top} is a gain already: nDCG takes it as it is; gain='exp' and ERR would make 2^{top} of it.",
         "definition",
     ),
     Caution(
         "gain",
         lambda f: f.graded and f.top <= STEPS,
-        "The gain of grade {top} over the next grade is a choice: nDCG takes grades as they "
-        "are, nDCG(gain='exp') takes 2^grade - 1 as much of industry does. Choose before the "
-        "gate; rankgate reconcile shows its effect.",
+        "The gain of grade {top} over the next grade is a choice: nDCG takes grades as they are, "
+        "nDCG(gain='exp') takes 2^grade - 1 as much of industry does. Choose before the gate; rankgate "
+        "reconcile shows its effect.",
         "esci",
     ),
     Caution(
         "uneven-steps",
         lambda f: f.task in {"navigational", "find-one"},
-        "RR falls as much from rank 1 to 2 as from 2 to never; read its mean with care, and "
-        "the ranks around it.",
+        "RR falls as much from rank 1 to 2 as from 2 to never; read its mean with care, and the ranks around "
+        "it.",
         "fuhr2017",
     ),
     Caution(
         "diversity",
         lambda f: f.task in {"explore", "recommend"},
-        "These metrics do not detect repetition on a page or coverage of several meanings: this "
-        "needs judgments by subtopic, or the coverage of the catalogue (rankgate scorecard).",
+        "These metrics do not detect repetition on a page or coverage of several meanings: this needs "
+        "judgments by subtopic, or the coverage of the catalogue (rankgate scorecard).",
         "clarke2008",
     ),
     Caution(
@@ -542,8 +524,7 @@ CAUTIONS = (
     Caution(
         "latency",
         lambda f: f.stage == "final" and not f.latency,
-        "A new engine is decided by relevance and latency; no run here states how long its "
-        "queries took.",
+        "A new engine is decided by relevance and latency; no run here states how long its queries took.",
         "migration",
     ),
     Caution(

@@ -196,16 +196,7 @@ def advise(
     alpha = round(1 - test.level, 12)
     margin = test.margin or MARGIN
     answers = Answers(
-        task,
-        stage,
-        page,
-        depth,
-        margin,
-        alpha,
-        test.power,
-        plan.queries,
-        plan.grades,
-        plan.complete,
+        task, stage, page, depth, margin, alpha, test.power, plan.queries, plan.grades, plan.complete
     )
     if collection is None or isinstance(collection, PlannedJudgments):
         return _make_advice(answers, planned_facts(answers), None, ())
@@ -235,9 +226,7 @@ def _make_advice(
     recommended = tuple(
         replace(
             choice,
-            carrying=None
-            if _is_judgment_metric(choice)
-            else metric_power(choice.metric, systems, answers),
+            carrying=None if _is_judgment_metric(choice) else metric_power(choice.metric, systems, answers),
         )
         for choice in advised_metrics
         if choice.role != "avoid"
@@ -273,11 +262,7 @@ def _possible_metrics(answers: Answers, top: float) -> list[str]:
         for rule in RULES
         if rule.role != "avoid" and (top <= STEPS or "{most}" not in rule.metric)
     ]
-    return list(
-        dict.fromkeys(
-            fill_cutoffs(metric, answers.page, answers.depth, top) for metric in templates
-        )
-    )
+    return list(dict.fromkeys(fill_cutoffs(metric, answers.page, answers.depth, top) for metric in templates))
 
 
 def choices(facts: DataFacts) -> list[AdvisedMetric]:
@@ -296,8 +281,7 @@ def choices(facts: DataFacts) -> list[AdvisedMetric]:
         (metric, role)
         for metric, role in reasons
         # a metric that is only reported may also be a metric to avoid in decisions
-        if role == strongest_role[metric]
-        or (role == "avoid" and strongest_role[metric] == "report")
+        if role == strongest_role[metric] or (role == "avoid" and strongest_role[metric] == "report")
     ]
     metric_roles.sort(key=lambda pair: roles.index(pair[1]))
     return [_make_choice(metric, role, reasons[metric, role]) for metric, role in metric_roles]

@@ -25,11 +25,7 @@ from rankgate.data import read_run
 from rankgate.data.collection import SAMPLE_FIELDS, TASK_FIELDS, Collection
 from rankgate.measurement.evaluation.scored_system import Scorer
 from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS, parse
-from rankgate.measurement.scoring.alignment.top_documents import (
-    distinct_names,
-    refuse_baseline_again,
-    tops,
-)
+from rankgate.measurement.scoring.alignment.top_documents import distinct_names, refuse_baseline_again, tops
 from rankgate.measurement.scoring.run_sources import score
 
 if TYPE_CHECKING:
@@ -48,17 +44,12 @@ PROFILE = Columns(
     Column(
         "altered",
         pl.Int64,
-        "lists in which the change alters the grades at the ranks; judgments cannot detect a "
-        "change that alters no grade",
+        "lists in which the change alters the grades at the ranks; judgments cannot detect a change that "
+        "alters no grade",
         unit="lists",
         header="lists",
     ),
-    Column(
-        "unmoved",
-        pl.Float64,
-        "the share of these lists with an unchanged value of the metric",
-        ".0%",
-    ),
+    Column("unmoved", pl.Float64, "the share of these lists with an unchanged value of the metric", ".0%"),
     Column("delta", pl.Float64, "the mean difference of the metric over these lists", "signed"),
 )
 
@@ -79,14 +70,9 @@ SEEN = Columns(
         ".0%",
         header="blind\nto",
     ),
+    Column("delta", pl.Float64, "the mean difference over all queries", "signed", header="mean\ndelta"),
     Column(
-        "delta", pl.Float64, "the mean difference over all queries", "signed", header="mean\ndelta"
-    ),
-    Column(
-        "examples",
-        pl.List(pl.String),
-        "changed queries that it did not move for",
-        header="did not move for",
+        "examples", pl.List(pl.String), "changed queries that it did not move for", header="did not move for"
     ),
 )
 
@@ -111,9 +97,7 @@ class BlindSpots(Result):
     """
 
     kind: ClassVar[str] = "blindspots"
-    document_from: ClassVar[str] = (
-        "rankgate.decisions.advice.blind_spots_document:blind_spots_document"
-    )
+    document_from: ClassVar[str] = "rankgate.decisions.advice.blind_spots_document:blind_spots_document"
     order: ClassVar[int] = 35
     charts: ClassVar[Mapping[str, str]] = {
         "blindspots": "rankgate.decisions.advice.blind_spots_document:draw_blind_spots"
@@ -165,13 +149,7 @@ class Perturbation:
 
 def _swap_ranks(rank: int) -> Callable[[pl.DataFrame, int], pl.DataFrame]:
     def apply(lists: pl.DataFrame, k: int) -> pl.DataFrame:
-        new_rank = (
-            pl.when(rank == _RANK)
-            .then(rank + 1)
-            .when(rank + 1 == _RANK)
-            .then(rank)
-            .otherwise(_RANK)
-        )
+        new_rank = pl.when(rank == _RANK).then(rank + 1).when(rank + 1 == _RANK).then(rank).otherwise(_RANK)
         return lists.with_columns(new_rank.alias("rank"))
 
     return apply
@@ -199,9 +177,7 @@ def _lose_best(lists: pl.DataFrame, k: int) -> pl.DataFrame:
 def _unjudge_first(lists: pl.DataFrame, k: int) -> pl.DataFrame:
     is_first_relevant = _is_first_relevant().fill_null(value=False)
     unjudged_id = (
-        pl.when(is_first_relevant)
-        .then(pl.lit(UNJUDGED_PREFIX) + pl.col("doc_id"))
-        .otherwise("doc_id")
+        pl.when(is_first_relevant).then(pl.lit(UNJUDGED_PREFIX) + pl.col("doc_id")).otherwise("doc_id")
     )
     grade = pl.when(~is_first_relevant).then("grade")
     return lists.with_columns(unjudged_id.alias("doc_id"), grade.alias("grade"))
@@ -222,19 +198,13 @@ def _push_down(lists: pl.DataFrame, k: int) -> pl.DataFrame:
 
 
 def _move_best_down(lists: pl.DataFrame, k: int) -> pl.DataFrame:
-    new_rank = (
-        pl.when(_is_first_best().fill_null(value=False) & (k > _RANK))
-        .then(k + 0.5)
-        .otherwise(_RANK)
-    )
+    new_rank = pl.when(_is_first_best().fill_null(value=False) & (k > _RANK)).then(k + 0.5).otherwise(_RANK)
     return lists.with_columns(new_rank.alias("rank"))
 
 
 def _reverse_page(lists: pl.DataFrame, k: int) -> pl.DataFrame:
     depth = pl.min_horizontal(pl.lit(k), _RANK.max().over(_QUERY))
-    return lists.with_columns(
-        pl.when(depth >= _RANK).then(depth + 1 - _RANK).otherwise(_RANK).alias("rank")
-    )
+    return lists.with_columns(pl.when(depth >= _RANK).then(depth + 1 - _RANK).otherwise(_RANK).alias("rank"))
 
 
 def _drop_tail(lists: pl.DataFrame, k: int) -> pl.DataFrame:
@@ -248,9 +218,7 @@ def _cut_half(lists: pl.DataFrame, k: int) -> pl.DataFrame:
 def _lower_later_relevant(lists: pl.DataFrame, k: int) -> pl.DataFrame:
     """Swap relevant documents below the first one with the documents that follow them."""
     is_later_relevant = pl.col("relevant") & ~_is_first_relevant().fill_null(value=False)
-    return lists.with_columns(
-        pl.when(is_later_relevant).then(_RANK + 1.5).otherwise(_RANK).alias("rank")
-    )
+    return lists.with_columns(pl.when(is_later_relevant).then(_RANK + 1.5).otherwise(_RANK).alias("rank"))
 
 
 PERTURBATIONS = (
@@ -316,9 +284,7 @@ def blindspots(
     collection.refuse("blindspots", *TASK_FIELDS, *SAMPLE_FIELDS)
     scorer = Scorer.from_metrics(collection, metrics, convention, depth=depth)
     chosen_labels = [label for label, _ in scorer.metrics]
-    standard_metrics = [
-        (name, parse(name)) for name in STANDARD_METRICS if name not in chosen_labels
-    ]
+    standard_metrics = [(name, parse(name)) for name in STANDARD_METRICS if name not in chosen_labels]
     all_metrics = (*scorer.metrics, *standard_metrics)
     step("scoring the baseline")
     baseline_run = collection.run(baseline)
@@ -343,9 +309,7 @@ def blindspots(
             for label, _ in all_metrics
         }
         seen_table = _seen_table(chosen_labels, baseline_values, candidate_values, queries, moved)
-    suggested, unseen = _suggest_metrics(
-        profile, moved, [label for label, _ in all_metrics], chosen_labels
-    )
+    suggested, unseen = _suggest_metrics(profile, moved, [label for label, _ in all_metrics], chosen_labels)
     chosen_profile = profile.filter(pl.col("metric").is_in(chosen_labels))
     baseline_name = baseline_run.name
     if name is not None:
@@ -387,14 +351,10 @@ class _QueryValues(NamedTuple):
     by_metric: Mapping[str, Floats]
 
 
-def _values(
-    scorer: Scorer, lists: pl.DataFrame, metrics: Sequence[tuple[str, Metric]]
-) -> _QueryValues:
+def _values(scorer: Scorer, lists: pl.DataFrame, metrics: Sequence[tuple[str, Metric]]) -> _QueryValues:
     # two rows may share a rank after a change: the order of the rows decides
     ranked_lists = lists.sort("query_id", "rank", maintain_order=True).select(
-        "query_id",
-        "doc_id",
-        (-pl.int_range(pl.len()).over("query_id")).cast(pl.Float64).alias("score"),
+        "query_id", "doc_id", (-pl.int_range(pl.len()).over("query_id")).cast(pl.Float64).alias("score")
     )
     if ranked_lists.is_empty():
         queries = scorer.index.query_ids.to_list()
@@ -419,8 +379,7 @@ def _profile(
         is_altered = np.array([query in altered_queries for query in baseline_values.query_ids])
         for label, _ in metrics:
             delta = (
-                _align_values(changed_values, label, baseline_values)
-                - baseline_values.by_metric[label]
+                _align_values(changed_values, label, baseline_values) - baseline_values.by_metric[label]
             )[is_altered]
             rows.append(
                 {
@@ -444,9 +403,7 @@ def _align_values(values: _QueryValues, label: str, order: _QueryValues) -> Floa
     return np.array([value_of_query.get(query, 0.0) for query in order.query_ids])
 
 
-def _altered_queries(
-    lists: pl.DataFrame, changed_lists: pl.DataFrame, content: pl.Expr
-) -> set[str]:
+def _altered_queries(lists: pl.DataFrame, changed_lists: pl.DataFrame, content: pl.Expr) -> set[str]:
     """The queries with changed content at some rank."""
 
     def ordered(table: pl.DataFrame) -> pl.DataFrame:
@@ -460,30 +417,17 @@ def _altered_queries(
 
 def _changed_queries(lists: pl.DataFrame, changed_lists: pl.DataFrame, depth: int) -> list[str]:
     first_documents = [table.filter(pl.col("rank") <= depth) for table in (lists, changed_lists)]
-    query_ids = set(first_documents[0]["query_id"].to_list()) | set(
-        first_documents[1]["query_id"].to_list()
-    )
-    unchanged = query_ids - _altered_queries(
-        first_documents[0], first_documents[1], pl.col("doc_id")
-    )
+    query_ids = set(first_documents[0]["query_id"].to_list()) | set(first_documents[1]["query_id"].to_list())
+    unchanged = query_ids - _altered_queries(first_documents[0], first_documents[1], pl.col("doc_id"))
     baseline_query_ids = set(first_documents[0]["query_id"].to_list())
-    return sorted(
-        query for query in query_ids if query not in unchanged or query not in baseline_query_ids
-    )
+    return sorted(query for query in query_ids if query not in unchanged or query not in baseline_query_ids)
 
 
 def _moved_queries(
-    baseline_values: _QueryValues,
-    candidate_values: _QueryValues,
-    label: str,
-    queries: list[str],
+    baseline_values: _QueryValues, candidate_values: _QueryValues, label: str, queries: list[str]
 ) -> set[str]:
-    delta = (
-        _align_values(candidate_values, label, baseline_values) - baseline_values.by_metric[label]
-    )
-    moved_queries = {
-        q for q, d in zip(baseline_values.query_ids, delta, strict=True) if abs(d) > _CLOSE
-    }
+    delta = _align_values(candidate_values, label, baseline_values) - baseline_values.by_metric[label]
+    moved_queries = {q for q, d in zip(baseline_values.query_ids, delta, strict=True) if abs(d) > _CLOSE}
     return moved_queries & set(queries)
 
 
@@ -497,10 +441,7 @@ def _seen_table(
     rows = []
     for label in chosen_labels:
         missed_queries = sorted(set(queries) - moved[label])
-        delta = (
-            _align_values(candidate_values, label, baseline_values)
-            - baseline_values.by_metric[label]
-        )
+        delta = _align_values(candidate_values, label, baseline_values) - baseline_values.by_metric[label]
         rows.append(
             {
                 "metric": label,
@@ -514,10 +455,7 @@ def _seen_table(
 
 
 def _suggest_metrics(
-    profile: pl.DataFrame,
-    moved: Mapping[str, set[str]],
-    labels: list[str],
-    chosen_labels: list[str],
+    profile: pl.DataFrame, moved: Mapping[str, set[str]], labels: list[str], chosen_labels: list[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The smallest set of metrics that detects every detectable change, and undetected changes.
 
@@ -529,9 +467,7 @@ def _suggest_metrics(
         if row["altered"] and row["unmoved"] < _MIN_MOVED_SHARE:
             changes_seen[row["metric"]].add(f"\x1f{row['change']}")
     detectable = set().union(*changes_seen.values())
-    change_names = {
-        f"\x1f{name}" for name in profile.filter(pl.col("altered") > 0)["change"].unique()
-    }
+    change_names = {f"\x1f{name}" for name in profile.filter(pl.col("altered") > 0)["change"].unique()}
     unseen = tuple(sorted(name[1:] for name in change_names - detectable))
     for size in range(1, len(labels) + 1):
         sets = [
@@ -540,7 +476,5 @@ def _suggest_metrics(
             if detectable <= set().union(*(changes_seen[label] for label in labels_of_set))
         ]
         if sets:
-            return max(
-                sets, key=lambda labels_of_set: len({*labels_of_set} & {*chosen_labels})
-            ), unseen
+            return max(sets, key=lambda labels_of_set: len({*labels_of_set} & {*chosen_labels})), unseen
     return (), unseen

@@ -11,14 +11,7 @@ from typing import TYPE_CHECKING
 from rankgate.core.present.charts.chart_layers import heat_map
 from rankgate.core.present.charts.chart_style import SHARES, count_queries, shorten_name
 from rankgate.core.present.charts.picture import Picture
-from rankgate.core.present.document_model import (
-    Document,
-    Grid,
-    PlainRows,
-    Table,
-    Warnings,
-    make_printable,
-)
+from rankgate.core.present.document_model import Document, Grid, PlainRows, Table, Warnings, make_printable
 from rankgate.core.present.document_model import make_document as made
 from rankgate.core.present.number_formats import UNDEFINED, count_noun, format_signed
 from rankgate.decisions.advice.blind_spots import SEEN
@@ -42,14 +35,14 @@ def grids(result: BlindSpots) -> list[tuple[str, Grid]]:
     tables = []
     if result.candidate is not None:
         heading = (
-            f"{make_printable(result.candidate)} against {make_printable(result.baseline)}: the "
-            f"first {count_noun(result.depth, 'document')} changed for {result.changed} of "
+            f"{make_printable(result.candidate)} against {make_printable(result.baseline)}: the first "
+            f"{count_noun(result.depth, 'document')} changed for {result.changed} of "
             f"{count_noun(result.queries, 'query')}"
         )
         tables.append((heading, SEEN.grid(result.seen)))
     profile = (
-        f"if {make_printable(result.baseline)} changed so (k = {result.k}): share of the lists "
-        "with other grades at their ranks for which the metric does not move"
+        f"if {make_printable(result.baseline)} changed so (k = {result.k}): share of the lists with other "
+        "grades at their ranks for which the metric does not move"
     )
     tables += [
         (profile, _profile_grid(result, "unmoved")),
@@ -78,9 +71,7 @@ def _profile_grid(result: BlindSpots, figure: str) -> Grid:
         cell_text = _share(row[figure]) if figure == "unmoved" else format_signed(row[figure])
         rows.setdefault(row["change"], []).append(cell_text)
         altered_counts[row["change"]] = row["altered"]
-    cells = tuple(
-        (name, str(altered_counts[name]), *cells_of_row) for name, cells_of_row in rows.items()
-    )
+    cells = tuple((name, str(altered_counts[name]), *cells_of_row) for name, cells_of_row in rows.items())
     return Grid(("change", "lists", *metrics), cells)
 
 
@@ -91,19 +82,13 @@ def _share(value: float | None) -> str:
 def draw_blind_spots(result: BlindSpots) -> Picture:
     """A heat map of the profile."""
     rows: list[dict[str, Json]] = [
-        {
-            "row": row["change"],
-            "column": row["metric"],
-            "value": row["unmoved"],
-            "altered": row["altered"],
-        }
+        {"row": row["change"], "column": row["metric"], "value": row["unmoved"], "altered": row["altered"]}
         for row in result.profile.iter_rows(named=True)
     ]
     caption = (
-        f"Each row is a change to the lists of {shorten_name(result.baseline)}; a cell has the "
-        "share of "
-        "the lists that it alters for which the metric does not move. Deep blue: blind; "
-        "empty: no list could be altered."
+        f"Each row is a change to the lists of {shorten_name(result.baseline)}; a cell has the share of the "
+        "lists that it alters for which the metric does not move. Deep blue: blind; empty: no list could be "
+        "altered."
     )
     return Picture(
         "blindspots",

@@ -15,13 +15,7 @@ import click
 
 from rankgate.core.console import shared_options
 from rankgate.core.console.declared_options import value_options, verb_options
-from rankgate.core.console.option_types import (
-    METRIC,
-    TEST,
-    DefiningCommand,
-    SectionedCommand,
-    SectionOption,
-)
+from rankgate.core.console.option_types import METRIC, TEST, DefiningCommand, SectionedCommand, SectionOption
 from rankgate.core.console.shared_options import repeat_arguments, write_output
 from rankgate.core.console.terminal_output import TerminalProgress, output_width, print_result
 from rankgate.core.errors import UsageError
@@ -49,9 +43,7 @@ def _add_grades_to_plan(function: Command) -> Command:
     """Read ``--grades N`` as the number of planned grades, and other texts as the collection's."""
 
     @functools.wraps(function)
-    def with_plan(
-        *args: Any, plan: PlannedJudgments, grades: tuple[str, ...], **options: Any
-    ) -> object:
+    def with_plan(*args: Any, plan: PlannedJudgments, grades: tuple[str, ...], **options: Any) -> object:
         counts = [text for text in grades if text.isdecimal()]
         if counts:
             plan = replace(plan, grades=int(counts[-1]))
@@ -71,22 +63,14 @@ def _add_test_options(function: Command) -> Command:
     number = functools.partial(click.option, cls=SectionOption, section=TEST, show_default=True)
     share = click.FloatRange(0, 1, min_open=True, max_open=True)
     loss = click.FloatRange(0, min_open=True)
-    with_power = number(
-        "--power", type=share, default=Test.power, help="The chance of a correct pass."
-    )(with_test)
-    with_alpha = number("--alpha", type=share, default=0.05, help="The chance of a false pass.")(
-        with_power
+    with_power = number("--power", type=share, default=Test.power, help="The chance of a correct pass.")(
+        with_test
     )
-    return number("--margin", type=loss, default=MARGIN, help="The loss that the gate allows.")(
-        with_alpha
-    )
+    with_alpha = number("--alpha", type=share, default=0.05, help="The chance of a false pass.")(with_power)
+    return number("--margin", type=loss, default=MARGIN, help="The loss that the gate allows.")(with_alpha)
 
 
-@click.command(
-    "advise",
-    cls=DefiningCommand,
-    definitions={"Tasks": TASKS.items(), "Stages": STAGES.items()},
-)
+@click.command("advise", cls=DefiningCommand, definitions={"Tasks": TASKS.items(), "Stages": STAGES.items()})
 @click.argument("qrels", type=click.Path(), required=False)
 @click.argument("runs", type=click.Path(), nargs=-1, metavar="[RUN]...")
 @click.option(
@@ -139,8 +123,8 @@ def advise_command(
     context = click.get_current_context()
     if collection.stated() and plan != PlannedJudgments():
         raise UsageError(
-            "judgments show how many queries and grades there are, and runs how complete they "
-            "are; leave these options out.",
+            "judgments show how many queries and grades there are, and runs how complete they are; leave "
+            "these options out.",
             code="conflicting-options",
         )
     with TerminalProgress(len(runs) + 1):
@@ -157,16 +141,12 @@ def advise_command(
     print_result(advice, form, output, commands=commands, columns=output_width(output))
 
 
-def _next_commands(
-    advice: Advice, paths: tuple[str, ...], context: click.Context
-) -> list[list[str]]:
+def _next_commands(advice: Advice, paths: tuple[str, ...], context: click.Context) -> list[list[str]]:
     """Commands to run next, with their arguments; none if the inputs are not files."""
     if not paths or "-" in paths:
         return []
     rules = repeat_arguments(context, ("convention", "overrides", *COLLECTION_NAMES))
-    decisive_metrics = [
-        choice.metric for choice in advice.choices if choice.role in {"gate", "watch"}
-    ]
+    decisive_metrics = [choice.metric for choice in advice.choices if choice.role in {"gate", "watch"}]
     all_metrics = [choice.metric for choice in advice.choices]
     commands = []
     if len(paths) == 2:  # judgments and one run
@@ -258,18 +238,14 @@ def _add_people_options(function: Command) -> Command:
 )
 @metric_options.convention
 @verb_options(settle, "looks")
-@click.option(
-    "--budget",
-    type=click.IntRange(min=1),
-    help="The most documents in a batch that people judge.",
-)
+@click.option("--budget", type=click.IntRange(min=1), help="The most documents in a batch that people judge.")
 @click.option(
     "--price",
     "prices",
     multiple=True,
     metavar="NAME=NUMBER",
-    help="The cost of a document judged by people (human=1) or by a model (model=0.01), and of "
-    "a query that people start to judge (query=0); may be given several times.",
+    help="The cost of a document judged by people (human=1) or by a model (model=0.01), and of a query that "
+    "people start to judge (query=0); may be given several times.",
 )
 @click.option(
     "--save-sample",

@@ -51,9 +51,7 @@ if TYPE_CHECKING:
     from rankgate.measurement.scoring import Convention
 
 
-_PRIOR_SQUARED_ERROR = (
-    0.25  # share of the size: the assumed error of a model's grade, until people judge
-)
+_PRIOR_SQUARED_ERROR = 0.25  # share of the size: the assumed error of a model's grade, until people judge
 _PRIOR_DOCUMENTS = 5  # that the same counts for afterwards
 _PRIOR_EXPLAINED = 0.5  # assumed share of the variance among queries, until people judge
 _MAX_CORRELATION = 0.99  # correlation
@@ -189,9 +187,7 @@ def _squared_error(changes: pl.DataFrame, frame: SamplingFrame, queries: set[str
     mean_square = float((sizes**2).mean())
     squared_error = float((changes["part"].to_numpy() ** 2 / changes["inclusion"].to_numpy()).sum())
     prior_weight = _PRIOR_DOCUMENTS * mean_square
-    return (squared_error + _PRIOR_SQUARED_ERROR * prior_weight) / (
-        float((sizes**2).sum()) + prior_weight
-    )
+    return (squared_error + _PRIOR_SQUARED_ERROR * prior_weight) / (float((sizes**2).sum()) + prior_weight)
 
 
 _FIRST_PREDICTED = 50  # queries that a model judges in the first step
@@ -252,21 +248,18 @@ def settle(
     sample = collection.sample
     if (collection.judgments is None) != (sample is None):
         raise UsageError(
-            "people's judgments and their sample belong together; give both, or neither for the "
-            "first batch.",
+            "people's judgments and their sample belong together; give both, or neither for the first batch.",
             code="missing-input",
         )
     if sample is not None and collection.predicted is None:
-        raise UsageError(
-            "people's judgments correct those of a model; give both.", code="missing-input"
-        )
+        raise UsageError("people's judgments correct those of a model; give both.", code="missing-input")
     runs = [collection.run(baseline), collection.run(candidate)]
     judge = ModelJudgments.from_collection(collection)
     if judge is not None and judge.saw.left_out:
         raise UsageError(
             f"the model saw people's judgments of {judge.saw.left_out:,} of these queries "
-            f"({judge.saw.label}), which then do not correct it; leave these queries out of the "
-            "runs and of its judgments.",
+            f"({judge.saw.label}), which then do not correct it; leave these queries out of the runs and of "
+            "its judgments.",
             code="model-saw-judgments",
         )
     model = _placeholder_judgments(runs) if judge is None else judge.judgments
@@ -280,8 +273,8 @@ def settle(
     query_count = len(predicted_queries) + len(waiting.queries)
     if query_count < MIN_QUERIES:
         raise UsageError(
-            f"{count_noun(query_count, 'query is', 'queries are')} too few to decide, even if "
-            f"every document is judged; at least {MIN_QUERIES} are needed.",
+            f"{count_noun(query_count, 'query is', 'queries are')} too few to decide, even if every document "
+            f"is judged; at least {MIN_QUERIES} are needed.",
             code="too-few-queries",
         )
     terms = Terms(test.level, test.margin or 0.0, test.power, looks, costs.budget)
@@ -296,18 +289,12 @@ def settle(
     if judge is None or sample is None:
         return next_step.first(frame, estimate_from_model(systems, frame))
     table = sample.documents if isinstance(sample, Sample) else sample
-    drawn_documents = read_earlier_sample(
-        _EMPTY_SAMPLE.drop("batch") if table is None else table, frame
-    )
+    drawn_documents = read_earlier_sample(_EMPTY_SAMPLE.drop("batch") if table is None else table, frame)
     step("estimating the difference")
-    people_judgments = Collection(
-        collection.judgments, columns=collection.columns, grades=collection.grades
-    )
+    people_judgments = Collection(collection.judgments, columns=collection.columns, grades=collection.grades)
     people_scorer = Scorer.from_metrics(people_judgments, [metric], convention)
     return next_step.later(
-        frame,
-        drawn_documents,
-        estimate_difference(people_scorer, judge, runs, drawn_documents, frame),
+        frame, drawn_documents, estimate_difference(people_scorer, judge, runs, drawn_documents, frame)
     )
 
 
@@ -359,9 +346,7 @@ class _SettlingStep:
         price, documents = self.prices.model, self.waiting.first(count)
         row = action_row("model", len(documents), price, None) | {"chosen": True}
         return self._result(
-            self.terms.level_of(0),
-            actions=[row],
-            batch=_model_batch(documents, None, self._share(count, 0)),
+            self.terms.level_of(0), actions=[row], batch=_model_batch(documents, None, self._share(count, 0))
         )
 
     def first(self, frame: SamplingFrame, estimate: Estimate) -> Settlement:
@@ -383,9 +368,7 @@ class _SettlingStep:
         level = self.terms.level_of(look, whole=is_complete and self._last(look))
         plan = self._plan(frame, estimate, sample, look)
         share = sample["query_id"].n_unique() / len(frame.queries)
-        model_judged_more = (
-            abs(share - sample["query_inclusion"][0]) > _CLOSE
-        )  # the model judged more
+        model_judged_more = abs(share - sample["query_inclusion"][0]) > _CLOSE  # the model judged more
         look_result = self._look_interval(estimate, plan, None if model_judged_more else level)
         if look_result.state != "open" or look >= self.terms.looks:
             return self._result(level, frame, sample, look_result)
@@ -397,9 +380,7 @@ class _SettlingStep:
             and (count := self._for_model(plan, chosen_action, look))
         ):
             gain = max(row["gain"] for row in rows)
-            batch = _model_batch(
-                self.waiting.first(count), gain, self._share(count, len(frame.queries))
-            )
+            batch = _model_batch(self.waiting.first(count), gain, self._share(count, len(frame.queries)))
             return self._result(level, frame, sample, look_result, actions=rows, batch=batch)
         spending = plan.next(look, self.terms.looks, self.terms.budget)
         return self._draw_batch(level, frame, sample, plan, spending, rows, look_result)
@@ -428,9 +409,7 @@ class _SettlingStep:
         query_count = predicted_count + len(self.waiting.queries)
         return min(predicted_count + count, query_count) / query_count
 
-    def _plan(
-        self, frame: SamplingFrame, estimate: Estimate, sample: pl.DataFrame, look: int
-    ) -> Plan:
+    def _plan(self, frame: SamplingFrame, estimate: Estimate, sample: pl.DataFrame, look: int) -> Plan:
         return Plan(
             estimate.stages,
             self.prices,
@@ -460,9 +439,7 @@ class _SettlingStep:
         )
         gain = plan.gains(new_documents["size"].to_numpy())
         batch = new_documents.with_columns(pl.lit("human").alias("who"), pl.Series("gain", gain))
-        sorted_batch = batch.select(list(BATCH)).sort(
-            "gain", *_PAIR, descending=[True, False, False]
-        )
+        sorted_batch = batch.select(list(BATCH)).sort("gain", *_PAIR, descending=[True, False, False])
         return self._result(
             level,
             frame,
@@ -488,9 +465,7 @@ class _SettlingStep:
     ) -> Settlement:
         baseline, candidate = self.systems
         delta, low, high = look_result.interval or (None, None, None)
-        unjudged = (
-            pl.DataFrame(schema=BATCH) if frame is None else _model_batch(frame.lacking, None, None)
-        )
+        unjudged = pl.DataFrame(schema=BATCH) if frame is None else _model_batch(frame.lacking, None, None)
         batches = [pl.DataFrame(schema=BATCH) if batch is None else batch]
         batches += [unjudged] if look_result.state == "open" else []
         return Settlement(

@@ -44,16 +44,14 @@ State = Literal["better", "worse", "not-worse", "open"]
 ACTIONS = Columns(
     "One row per action that settles the comparison alone.",
     Column(
-        "action",
-        pl.String,
-        "the unit of judging: documents or queries by people, or documents by the model",
+        "action", pl.String, "the unit of judging: documents or queries by people, or documents by the model"
     ),
     Column(
         "count",
         pl.Int64,
-        "how many documents people judge, how many queries they judge as the others, "
-        "or how many documents the model judges, each alone; in the first batch those of the "
-        "batch; null if no number would settle it",
+        "how many documents people judge, how many queries they judge as the others, or how many documents "
+        "the model judges, each alone; in the first batch those of the batch; null if no number would settle "
+        "it",
         ",",
     ),
     Column("price", pl.Float64, "the price of one"),
@@ -61,20 +59,20 @@ ACTIONS = Columns(
     Column(
         "gain",
         pl.Float64,
-        "how much the chance that it is settled grows for each unit of the price; null of "
-        "queries and of the model before people judged",
+        "how much the chance that it is settled grows for each unit of the price; null of queries and of the "
+        "model before people judged",
     ),
     Column(
         "chosen",
         pl.Boolean,
-        "true for the action with the largest gain; in the first batch, and where the model judges "
-        "first, for every action",
+        "true for the action with the largest gain; in the first batch, and where the model judges first, "
+        "for every action",
     ),
 )
 
 SAMPLE = Columns(
-    "One row per document drawn so far, batch by batch; a query without drawn "
-    "documents has one row without a document.",
+    "One row per document drawn so far, batch by batch; a query without drawn documents has one row without "
+    "a document.",
     QUERY_ID,
     DOC_ID,
     Column("inclusion", pl.Float64, "the chance that the document of a drawn query was drawn"),
@@ -135,15 +133,9 @@ class Settlement(Result):
 
     kind: ClassVar[str] = "settlement"
     label: ClassVar[str] = "What to judge next"
-    document_from: ClassVar[str] = (
-        "rankgate.decisions.advice.settlement_document:settlement_document"
-    )
+    document_from: ClassVar[str] = "rankgate.decisions.advice.settlement_document:settlement_document"
     order: ClassVar[int] = 13
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
-        "actions": ACTIONS,
-        "sample": SAMPLE,
-        "batch": BATCH,
-    }
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"actions": ACTIONS, "sample": SAMPLE, "batch": BATCH}
 
     baseline: str
     candidate: str
@@ -177,15 +169,15 @@ class Settlement(Result):
         notices = []
         if self.lacking:
             text = (
-                f"the model has not judged {count_noun(self.lacking, 'document')} that the systems "
-                "show; let it judge them first: without its judgment they have no chance to be "
-                "drawn, and count as irrelevant"
+                f"the model has not judged {count_noun(self.lacking, 'document')} that the systems show; let "
+                "it judge them first: without its judgment they have no chance to be drawn, and count as "
+                "irrelevant"
             )
             notices.append(Notice("model-lacks-documents", text))
         if self.state == "open" and self.look >= self.looks:
             text = (
-                f"this was look {self.look} of {self.looks}: another one would make false "
-                "verdicts more frequent than the level allows"
+                f"this was look {self.look} of {self.looks}: another one would make false verdicts more "
+                "frequent than the level allows"
             )
             notices.append(Notice("last-look", text))
         return (*self.input_notices, *notices)
@@ -214,12 +206,7 @@ class SamplingFrame:
 
     @classmethod
     def collect(
-        cls,
-        scorer: Scorer,
-        model: Qrels,
-        systems: Sequence[ScoredRun],
-        runs: Sequence[Run],
-        seed: int,
+        cls, scorer: Scorer, model: Qrels, systems: Sequence[ScoredRun], runs: Sequence[Run], seed: int
     ) -> SamplingFrame:
         """Collect the first documents of both systems, and all others that change the metric.
 
@@ -245,9 +232,7 @@ class SamplingFrame:
         )
         effect_sizes = baseline_effects.join(
             candidate_effects, on=_PAIR, how="full", coalesce=True
-        ).with_columns(
-            (pl.col("two").fill_null(0.0) - pl.col("one").fill_null(0.0)).abs().alias("size")
-        )
+        ).with_columns((pl.col("two").fill_null(0.0) - pl.col("one").fill_null(0.0)).abs().alias("size"))
         known_pairs = lists.join(model.table.select(_PAIR), on=_PAIR, how="semi")
         all_pairs = pl.concat([known_pairs, effect_sizes.select(_PAIR)]).unique().sort(_PAIR)
         table = all_pairs.join(
@@ -257,8 +242,8 @@ class SamplingFrame:
         min_size = _MIN_SIZE * float(size.sum()) / max(len(size), 1)
         if not min_size > 0:
             raise UsageError(
-                "no grade of any document changes the difference of these systems: they show the "
-                "same documents at the same ranks; no judgment can separate them.",
+                "no grade of any document changes the difference of these systems: they show the same "
+                "documents at the same ranks; no judgment can separate them.",
                 code="nothing-to-rate",
             )
         numbers = permanent_numbers(table.select(_PAIR).iter_rows(), seed)
@@ -266,9 +251,7 @@ class SamplingFrame:
             size.clip(lower_bound=min_size).alias("size"), pl.Series("number", numbers)
         )
         unjudged_pairs = lists.join(known_pairs, on=_PAIR, how="anti").sort(_PAIR)
-        return cls(
-            sized_table, random_order(scorer.index.query_ids.to_list(), seed), unjudged_pairs
-        )
+        return cls(sized_table, random_order(scorer.index.query_ids.to_list(), seed), unjudged_pairs)
 
     @property
     def sizes(self) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
@@ -306,15 +289,10 @@ class SamplingFrame:
         drawn_documents = sample.drop_nulls("doc_id").join(self.table, on=_PAIR)
         chance = pl.when(pl.col("inclusion") < 1).then("inclusion").otherwise("number")
         factor = (
-            drawn_documents.select((chance / pl.col("size")).max()).item()
-            if len(drawn_documents)
-            else 0.0
+            drawn_documents.select((chance / pl.col("size")).max()).item() if len(drawn_documents) else 0.0
         )
         documents_of_queries = self.table.filter(pl.col("query_id").is_in(self.queries[:count]))
-        if (
-            len(drawn_documents) == len(documents_of_queries)
-            and (drawn_documents["inclusion"] == 1).all()
-        ):
+        if len(drawn_documents) == len(documents_of_queries) and (drawn_documents["inclusion"] == 1).all():
             return SamplingPlan(count, float(len(self.table)) if len(drawn_documents) else 0.0)
         return SamplingPlan(count, float(np.minimum(1, factor * self.sizes).sum()))
 
@@ -341,15 +319,12 @@ def read_earlier_sample(sample: TableLike, frame: SamplingFrame) -> pl.DataFrame
     if "query_inclusion" not in table.columns:
         table = table.with_columns(pl.lit(1.0).alias("query_inclusion"))
     joined = table.drop_nulls("doc_id").join(frame.table, on=_PAIR, how="left")
-    mismatches = joined.filter(
-        pl.col("number").is_null() | (pl.col("number") >= pl.col("inclusion"))
-    )
+    mismatches = joined.filter(pl.col("number").is_null() | (pl.col("number") >= pl.col("inclusion")))
     if len(mismatches) or set(table["query_id"].to_list()) - set(frame.queries):
         raise UsageError(
             f"{name}: {len(mismatches):,} of {count_noun(len(joined), 'document')} "
-            f"{'differs' if len(mismatches) == 1 else 'differ'} from the draw of this seed for "
-            "these runs and this model; give the sample that rankgate next wrote with the same "
-            "inputs.",
+            f"{'differs' if len(mismatches) == 1 else 'differ'} from the draw of this seed for these runs "
+            "and this model; give the sample that rankgate next wrote with the same inputs.",
             code="another-sample",
         )
     return table.select(list(SAMPLE))
@@ -375,12 +350,7 @@ class Unpredicted:
 
     @classmethod
     def find(
-        cls,
-        runs: Sequence[Run],
-        predicted_queries: Sequence[str],
-        how: Convention,
-        depth: int,
-        seed: int,
+        cls, runs: Sequence[Run], predicted_queries: Sequence[str], how: Convention, depth: int, seed: int
     ) -> Unpredicted:
         """Find the queries of two runs that the model did not judge.
 
@@ -391,12 +361,8 @@ class Unpredicted:
             depth: the last rank that is shown.
             seed: the seed of the random draws.
         """
-        baseline_queries, candidate_queries = (
-            set(run.table["query_id"].unique().to_list()) for run in runs
-        )
-        queries = random_order(
-            list((baseline_queries & candidate_queries) - set(predicted_queries)), seed
-        )
+        baseline_queries, candidate_queries = (set(run.table["query_id"].unique().to_list()) for run in runs)
+        queries = random_order(list((baseline_queries & candidate_queries) - set(predicted_queries)), seed)
         if not queries:
             return cls([], pl.DataFrame(schema={"query_id": pl.String, "doc_id": pl.String}))
         index = JudgmentIndex.from_judgments(placeholder(queries))
@@ -415,7 +381,5 @@ class Unpredicted:
 
 def placeholder(queries: Sequence[str]) -> Qrels:
     """Judgments that only name queries."""
-    table = pl.DataFrame(
-        {"query_id": queries, "doc_id": ["?"] * len(queries), "grade": [0.0] * len(queries)}
-    )
+    table = pl.DataFrame({"query_id": queries, "doc_id": ["?"] * len(queries), "grade": [0.0] * len(queries)})
     return Qrels(table, "no judgments")

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.core.present.document_model import (
-    Document,
-    Grid,
-    PlainRows,
-    Table,
-    Warnings,
-    make_printable,
-)
+from rankgate.core.present.document_model import Document, Grid, PlainRows, Table, Warnings, make_printable
 from rankgate.core.present.document_model import make_document as made
 from rankgate.core.present.number_formats import (
     count_noun,
@@ -108,10 +101,8 @@ def _model_sentence(result: Settlement) -> tuple[str, ...]:
         return ()
     return (
         (
-            f"The correlation of people's and the model's differences by query is "
-            f"{result.correlation:.2f}: judgments of a query by the model are worthwhile up to a "
-            f"price of "
-            f"{result.worth:.2f}."
+            f"The correlation of people's and the model's differences by query is {result.correlation:.2f}: "
+            f"judgments of a query by the model are worthwhile up to a price of {result.worth:.2f}."
         ),
     )
 
@@ -122,10 +113,10 @@ def _error_rate(result: Settlement) -> tuple[str, ...]:
         return ()
     return (
         (
-            "If the systems do not differ, the chance that a look before the last wrongly "
-            "finds a difference is at most 1 - level (5% at the default level); one of all looks, "
-            "with the last, does in about 7% of simulated comparisons, and in at most 1 - level² "
-            "(9.75%). A level of 0.975 keeps 5% over all looks."
+            "If the systems do not differ, the chance that a look before the last wrongly finds a difference "
+            "is at most 1 - level (5% at the default level); one of all looks, with the last, does in about "
+            "7% of simulated comparisons, and in at most 1 - level² (9.75%). A level of 0.975 keeps 5% over "
+            "all looks."
         ),
     )
 
@@ -136,15 +127,14 @@ def _next_sentence(result: Settlement) -> str:
     documents_for_model = len(result.batch) - result.new
     if documents_for_model and not result.new:
         return (
-            f"The model judges next: {count_noun(documents_for_model, 'document')}. Run next "
-            "again with all its judgments."
+            f"The model judges next: {count_noun(documents_for_model, 'document')}. Run next again with all "
+            "its judgments."
         )
     if not result.new:
         return "No further documents were drawn."
     return (
-        f"{count_noun(result.new, 'document was', 'documents were')} drawn, the last batch of "
-        "the sample. A document's chance is proportional to how much its grade can move the "
-        "difference; compare, gate and next take the sample with people's judgments of all "
-        "documents that were drawn. The gain is how much the chance that the difference is "
-        "settled grows."
+        f"{count_noun(result.new, 'document was', 'documents were')} drawn, the last batch of the sample. A "
+        "document's chance is proportional to how much its grade can move the difference; compare, gate and "
+        "next take the sample with people's judgments of all documents that were drawn. The gain is how much "
+        "the chance that the difference is settled grows."
     )

@@ -69,8 +69,8 @@ class Prices:
         budget = price_by_name.pop("budget", None)
         if price_by_name and "human" not in price_by_name:
             raise UsageError(
-                f"there is a price of {' and '.join(price_by_name)}, but no price of a document "
-                "that people judge, in the same currency; add one, such as human=1.",
+                f"there is a price of {' and '.join(price_by_name)}, but no price of a document that people "
+                "judge, in the same currency; add one, such as human=1.",
                 code="missing-input",
             )
         return cls(**price_by_name, budget=None if budget is None else int(budget))
@@ -91,8 +91,8 @@ class Prices:
             raise UsageError(problem, code="out-of-range")
         if not (0 < number < float("inf") or (number == 0 and name == "query")):
             raise UsageError(
-                f"the price {name}={value} is not a number above 0: a free judgment would always "
-                "be next; give a price, in any currency.",
+                f"the price {name}={value} is not a number above 0: a free judgment would always be next; "
+                "give a price, in any currency.",
                 code="out-of-range",
             )
         return number
@@ -124,9 +124,7 @@ def look_levels(level: float, looks: int, *, linear: bool = False) -> Floats:
         return np.zeros(0)
     order = np.arange(1, looks + 1)
     share = _FIRST_DOCUMENT_SHARE ** (1 - (order - 1) / looks)
-    information_times = (
-        order / looks if linear else share / (1 - share) * (1 - share[-1]) / share[-1]
-    )
+    information_times = order / looks if linear else share / (1 - share) * (1 - share[-1]) / share[-1]
     bounds = spending_bounds(information_times.tolist(), 1 - level, "pocock")
     return np.asarray(1 - 2 * ndtr(-bounds), np.float64)
 
@@ -148,11 +146,7 @@ class Terms:
     def level_of(self, look: int, *, whole: bool = False) -> float:
         """Level of the interval of a look; ``level`` if all documents are judged."""
         levels = self._levels
-        return (
-            self.level
-            if whole or not len(levels)
-            else float(levels[min(max(look, 1), len(levels)) - 1])
-        )
+        return self.level if whole or not len(levels) else float(levels[min(max(look, 1), len(levels)) - 1])
 
     def half_width(self, look: int, queries: int) -> float:
         """Half-width of a look's interval, in standard errors."""
@@ -300,14 +294,9 @@ class Plan:
         if spending_so_far.expected > 0:
             count = min(
                 count,
-                max(
-                    spending_so_far.count,
-                    int(documents * queries_in_frame / spending_so_far.expected),
-                ),
+                max(spending_so_far.count, int(documents * queries_in_frame / spending_so_far.expected)),
             )
-        expected = max(
-            min(spending.expected, documents * queries_in_frame / count), spending_so_far.expected
-        )
+        expected = max(min(spending.expected, documents * queries_in_frame / count), spending_so_far.expected)
         return SamplingPlan(count, min(expected, len(self.stages.sizes)))
 
     def predicted_next(self) -> int:
@@ -334,9 +323,7 @@ class Plan:
         )
         first_cost = min(full_cost, max(first_cost, _FIRST_SHARE * full_cost))
         steps = looks - 1
-        return (
-            first_cost * (full_cost / first_cost) ** (look / steps) if look < steps else full_cost
-        )
+        return first_cost * (full_cost / first_cost) ** (look / steps) if look < steps else full_cost
 
     def _cost(self, spending: SamplingPlan) -> float:
         documents = spending.expected / self.stages.queries
@@ -395,11 +382,4 @@ class Plan:
 def action_row(name: str, count: int | None, price: float, gain: float | None) -> dict[str, Any]:
     """A row of the table of actions."""
     cost = None if count is None else count * price
-    return {
-        "action": name,
-        "count": count,
-        "price": price,
-        "cost": cost,
-        "gain": gain,
-        "chosen": False,
-    }
+    return {"action": name, "count": count, "price": price, "cost": cost, "gain": gain, "chosen": False}

@@ -14,13 +14,7 @@ import click
 
 from rankgate.core.console import shared_options
 from rankgate.core.console.declared_options import value_options, verb_options
-from rankgate.core.console.option_types import (
-    QUERY_ID,
-    SYSTEM_OR_FILE,
-    TEST,
-    SectionedCommand,
-    SectionOption,
-)
+from rankgate.core.console.option_types import QUERY_ID, SYSTEM_OR_FILE, TEST, SectionedCommand, SectionOption
 from rankgate.core.console.shared_options import write_output
 from rankgate.core.console.terminal_output import (
     TerminalProgress,
@@ -78,18 +72,17 @@ def score_options(function: Command) -> Command:
         type=click.Path(),
         multiple=True,
         metavar="SCORES",
-        help="Values of each query that another tool computed, instead of judgments and runs: "
-        "files of trec_eval -q, ir_measures, pytrec_eval, ranx, rankgate eval (on Spark too), or "
-        "tables with a column for each system; the arguments are then names of systems. May be "
-        "given several times.",
+        help="Values of each query that another tool computed, instead of judgments and runs: files of "
+        "trec_eval -q, ir_measures, pytrec_eval, ranx, rankgate eval (on Spark too), or tables with a column "
+        "for each system; the arguments are then names of systems. May be given several times.",
     )
     directions = click.option(
         "--direction",
         "directions",
         multiple=True,
         metavar="METRIC=WORD",
-        help="The better direction (higher or lower) of a metric in --scores that is not in "
-        "rankgate. May be given several times.",
+        help="The better direction (higher or lower) of a metric in --scores that is not in rankgate. May be "
+        "given several times.",
     )
     return tables(directions(function))
 
@@ -113,8 +106,7 @@ def system_names(*systems: str) -> Decorator:
                 takes_several = isinstance(options[systems[-1]], tuple)
                 if not takes_several and len(names) not in (0, len(systems)):
                     raise UsageError(
-                        "with --scores name the baseline and the candidate, or neither.",
-                        code="missing-input",
+                        "with --scores name the baseline and the candidate, or neither.", code="missing-input"
                     )
                 for name in systems:
                     if isinstance(options[name], tuple):
@@ -144,17 +136,13 @@ def reported_scores(function: Command) -> Command:
         if scores:
             values = _read_scores(collection, scores, directions)
         elif directions:
-            raise UsageError(
-                "--direction is for --scores; give them too.", code="conflicting-options"
-            )
+            raise UsageError("--direction is for --scores; give them too.", code="conflicting-options")
         return function(*args, collection=values, **options)
 
     return with_scores
 
 
-def _read_scores(
-    collection: Collection, tables: tuple[str, ...], directions: tuple[str, ...]
-) -> Scores:
+def _read_scores(collection: Collection, tables: tuple[str, ...], directions: tuple[str, ...]) -> Scores:
     """Read the values of files, with the tags and the sample that options state.
 
     Raises:
@@ -166,8 +154,8 @@ def _read_scores(
     unsupported = set(collection.stated()) - {"tags", "sample", "columns"}
     if unsupported:
         raise UsageError(
-            f"{', '.join(sorted(unsupported))}: scores are values that are computed already; leave "
-            "it out, or give judgments and runs.",
+            f"{', '.join(sorted(unsupported))}: scores are values that are computed already; leave it out, "
+            "or give judgments and runs.",
             code="conflicting-options",
         )
     return read_scores(
@@ -207,11 +195,7 @@ def _read_scores(
     is_flag=True,
     help="For several candidates, also show each against the baseline, and every pair of systems.",
 )
-@click.option(
-    "--lists",
-    is_flag=True,
-    help="With --format json: add both ranked lists of every query.",
-)
+@click.option("--lists", is_flag=True, help="With --format json: add both ranked lists of every query.")
 @with_record_option
 @shared_options.form(*FORMS)
 @shared_options.output

@@ -24,11 +24,7 @@ from rankgate.data.query_tags import read_clusters
 from rankgate.data.run_scores import ScoredRun
 from rankgate.data.score_parts import EVERYTHING, Need, Supply
 from rankgate.decisions.comparison.comparison import Comparisons
-from rankgate.decisions.comparison.comparison_tables import (
-    iterate_candidates,
-    joined_lists,
-    query_tables,
-)
+from rankgate.decisions.comparison.comparison_tables import iterate_candidates, joined_lists, query_tables
 from rankgate.decisions.comparison.design import Design
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.comparison.list_metrics import ComparedLists, ListTotals, with_list_totals
@@ -41,10 +37,7 @@ from rankgate.measurement.evaluation.model_judgments import ModelJudgments, scor
 from rankgate.measurement.evaluation.scored_system import DEPTH, Scorer
 from rankgate.measurement.evaluation.scores import Scores
 from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
-from rankgate.measurement.scoring.alignment.top_documents import (
-    refuse_baseline_again,
-    rename_duplicates,
-)
+from rankgate.measurement.scoring.alignment.top_documents import refuse_baseline_again, rename_duplicates
 from rankgate.measurement.scoring.presets import chosen_convention
 
 if TYPE_CHECKING:
@@ -139,8 +132,7 @@ def design_systems(
     if scored.parts:
         baseline_parts, *candidate_parts = scored.parts
         documents = [
-            _join_documents(baseline_parts, parts_of_candidate)
-            for parts_of_candidate in candidate_parts
+            _join_documents(baseline_parts, parts_of_candidate) for parts_of_candidate in candidate_parts
         ]
     designs = [
         Design(sample, table, drawn_documents, clusters, scored.saw)
@@ -211,8 +203,7 @@ class ComparedSystems:
             for label in lists.totals:
                 _TOTALS_SUPPLY.require(f"{label} with a sample of queries", [Need("values")])
         scored_systems = [
-            lists.scored(system_index, system)
-            for system_index, system in enumerate(designed_systems.systems)
+            lists.scored(system_index, system) for system_index, system in enumerate(designed_systems.systems)
         ]
         return cls(tuple(scored_systems), supply, tuple(designed_systems.designs), lists)
 
@@ -242,9 +233,7 @@ class ComparedSystems:
         systems = rename_duplicates(reported.select([str(name) for name in names]), [])
         sample = tables.read_sample()
         is_stated_by_feature = {"slices": bool(slices), "a sample of queries": sample is not None}
-        for feature in (
-            feature for feature, is_stated in is_stated_by_feature.items() if is_stated
-        ):
+        for feature in (feature for feature, is_stated in is_stated_by_feature.items() if is_stated):
             reported.supply.require(feature, [Need("values")])
         return cls(
             tuple(systems),
@@ -262,9 +251,7 @@ class ComparedSystems:
         """
         baseline, *candidates = self.systems
         if not candidates:
-            raise UsageError(
-                "no candidate; give one run or more besides the baseline.", code="missing-input"
-            )
+            raise UsageError("no candidate; give one run or more besides the baseline.", code="missing-input")
         if self.groups is not None:
             rules = replace(rules, sizes=False)
         return compare_pairs(baseline, candidates, rules, self.designs)
@@ -353,18 +340,12 @@ def compare(
         tables = reported_tables(collection)
         tables.supply.require(f"depth {depth}", [Need("lists")] if depth != DEPTH else [])
         systems = ComparedSystems.of_tables(
-            tables,
-            names if baseline is not None else (),
-            stated_metrics(metrics),
-            rules.test.unequal,
-            slices,
+            tables, names if baseline is not None else (), stated_metrics(metrics), rules.test.unequal, slices
         )
         return _compare_systems(systems, rules)
     collection = Collection.of(collection)
     if baseline is None:
-        raise UsageError(
-            "judgments, a baseline and a candidate are needed, or scores.", code="missing-input"
-        )
+        raise UsageError("judgments, a baseline and a candidate are needed, or scores.", code="missing-input")
     if any_on_spark(collection.judgments, baseline, candidates):
         comparisons: Comparisons = run_on_spark(
             "compare",
@@ -378,16 +359,12 @@ def compare(
             depth=depth,
         )
         return comparisons
-    scorer = Scorer.from_metrics(
-        collection, metrics, convention, depth=depth, slices=slices, every_kind=True
-    )
+    scorer = Scorer.from_metrics(collection, metrics, convention, depth=depth, slices=slices, every_kind=True)
     candidate_runs = list(iterate_candidates(candidates, collection.doc_field))
     refuse_baseline_again(baseline, [run for _, run in candidate_runs])
     # a frame with several systems gives several candidates, but only one baseline
     by_name = isinstance(baseline, Mapping)
-    baseline_runs = (
-        iterate_candidates(baseline, collection.doc_field) if by_name else [(None, baseline)]
-    )
+    baseline_runs = iterate_candidates(baseline, collection.doc_field) if by_name else [(None, baseline)]
     runs = [*baseline_runs, *candidate_runs]
     scored_runs: list[ScoredRun] = []
     for name, run in runs:
@@ -427,8 +404,8 @@ def _refuse_convention(convention: str | Convention) -> None:
     """
     if chosen_convention(convention) != chosen_convention("trec"):
         raise UsageError(
-            "convention: scores are values that are computed already; leave it out, or give "
-            "judgments and runs.",
+            "convention: scores are values that are computed already; leave it out, or give judgments and "
+            "runs.",
             code="conflicting-options",
         )
 

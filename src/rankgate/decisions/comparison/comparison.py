@@ -155,8 +155,7 @@ class Comparison:
         missing_columns = [name for name in METRICS if name not in self.metrics.columns]
         if missing_columns:
             raise UsageError(
-                f"a comparison needs the columns {', '.join(missing_columns)}.",
-                code="missing-column",
+                f"a comparison needs the columns {', '.join(missing_columns)}.", code="missing-column"
             )
         object.__setattr__(self, "names", tuple(self.metrics["metric"].to_list()))
 
@@ -330,8 +329,7 @@ class Comparisons(Result):
         values: dict[str, Json] = {
             **self.head(),
             "comparisons": [
-                comparison.to_dict(per_query=per_query, lists=lists)
-                for comparison in self.comparisons
+                comparison.to_dict(per_query=per_query, lists=lists) for comparison in self.comparisons
             ],
         }
         return {**values, "systems": encode(self.many)} if self.many else values
@@ -339,9 +337,7 @@ class Comparisons(Result):
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Read the output of ``to_dict``."""
-        many_systems = (
-            ManySystems(**decode(ManySystems, values["systems"])) if "systems" in values else None
-        )
+        many_systems = ManySystems(**decode(ManySystems, values["systems"])) if "systems" in values else None
         return cls(tuple(map(Comparison.from_dict, values["comparisons"])), many_systems)
 
     def __len__(self) -> int:
@@ -363,16 +359,10 @@ class Comparisons(Result):
             KeyError: there is no such candidate or metric.
         """
         name, *metric = (key,) if isinstance(key, str) else key
-        matches = [
-            comparison for comparison in self.comparisons if comparison.candidate.name == name
-        ]
+        matches = [comparison for comparison in self.comparisons if comparison.candidate.name == name]
         if not matches or (metric and metric[0] not in matches[0].names):
             raise KeyError(key)
-        return (
-            matches[0].metrics.row(matches[0].names.index(metric[0]), named=True)
-            if metric
-            else matches[0]
-        )
+        return matches[0].metrics.row(matches[0].names.index(metric[0]), named=True) if metric else matches[0]
 
     def _table(self) -> pl.DataFrame:
         return pl.concat(

@@ -68,8 +68,8 @@ def cautions(
             continue
         if not defined_deltas.any():
             sentences.append(
-                f"{metric}: no query changed its value; the metric may not detect the change (see "
-                "rankgate blindspots)."
+                f"{metric}: no query changed its value; the metric may not detect the change (see rankgate "
+                "blindspots)."
             )
             continue
         sentences += [f"{metric}: {warning}" for warning in result.warnings[j]]
@@ -79,9 +79,7 @@ def cautions(
     return tuple(dict.fromkeys(sentences))
 
 
-def cluster_caution(
-    baseline: ScoredRun, candidate: ScoredRun, queries: Sequence[str]
-) -> tuple[str, ...]:
+def cluster_caution(baseline: ScoredRun, candidate: ScoredRun, queries: Sequence[str]) -> tuple[str, ...]:
     """A sentence on clusters of queries as the units of the tests; no sentence without clusters."""
     tables = (baseline.tagged, candidate.tagged)
     clusters = read_clusters(tables)
@@ -90,16 +88,14 @@ def cluster_caution(
         return ()
     has_cluster_column = any(CLUSTER in table.columns for table in tables)
     example = ", ".join(
-        query
-        for query, code in zip(queries, units.codes, strict=True)
-        if code == int(np.argmax(units.sizes))
+        query for query, code in zip(queries, units.codes, strict=True) if code == int(np.argmax(units.sizes))
     )
     source = "by their column cluster"
     if not has_cluster_column:
         source = f"near-copies by their texts, such as {example}"
     message = (
-        f"{len(queries)} queries are {len(units.first)} clusters ({source}): n, errors, tests and "
-        "numbers of queries are those of clusters."
+        f"{len(queries)} queries are {len(units.first)} clusters ({source}): n, errors, tests and numbers of "
+        "queries are those of clusters."
     )
     return (message,)
 
@@ -156,9 +152,7 @@ def _heavy_tailed_columns(deltas: Floats, test: Test) -> list[int]:
         return []
     is_defined = ~np.isnan(deltas)
     filled_deltas = np.where(is_defined, deltas, 0.0)
-    is_heavy_tailed = (filled_deltas**4).sum(axis=0) >= _HEAVY_TAIL * (filled_deltas**2).sum(
-        axis=0
-    ) ** 2
+    is_heavy_tailed = (filled_deltas**4).sum(axis=0) >= _HEAVY_TAIL * (filled_deltas**2).sum(axis=0) ** 2
     checked = is_heavy_tailed & filled_deltas.any(axis=0) & (is_defined.sum(axis=0) >= _FEW_QUERIES)
     columns: list[int] = np.flatnonzero(checked).tolist()
     return columns
@@ -173,8 +167,8 @@ def _disagreement_caution(metric: str, delta: Floats, randomized_p: float) -> li
     if high / low <= _FACTOR or low > _CLEAR:
         return []
     message = (
-        f"{metric}: the t-test gives p = {t:.3f}, the randomization test {randomized_p:.3f}; the "
-        "differences are far from normal, so trust neither blindly."
+        f"{metric}: the t-test gives p = {t:.3f}, the randomization test {randomized_p:.3f}; the differences "
+        "are far from normal, so trust neither blindly."
     )
     return [message]
 
@@ -192,18 +186,17 @@ def refuse_nonrandom_sample(people_values: PairedValues, design: Design) -> None
     has_shares = sample.table is not None and sample.table["share"].null_count() < len(sample.table)
     if has_shares or sample.population is not None:
         raise UsageError(
-            "stratum_share and population are for people's judgments alone; with predicted "
-            "judgments these sizes are known: give query_inclusion.",
+            "stratum_share and population are for people's judgments alone; with predicted judgments these "
+            "sizes are known: give query_inclusion.",
             code="conflicting-options",
         )
     predicted_ids = set(predictions["query_id"].to_list())
     missing_queries = sorted(set(people_values.query_ids) - predicted_ids)
     if missing_queries:
         raise InputError(
-            f"the predicted judgments lack {count_noun(len(missing_queries), 'query')} that "
-            "people judged "
-            f"({', '.join(missing_queries[:3])}{', …' if len(missing_queries) > 3 else ''}); let "
-            "the model judge them too.",
+            f"the predicted judgments lack {count_noun(len(missing_queries), 'query')} that people judged "
+            f"({', '.join(missing_queries[:3])}{', …' if len(missing_queries) > 3 else ''}); let the model "
+            "judge them too.",
             code="sample-not-subset",
         )
     if sample.table is None:
@@ -221,10 +214,7 @@ _MIN_SAMPLED_QUERIES = 20
 
 
 def _refuse_wrong_weights(
-    people_values: PairedValues,
-    predictions: pl.DataFrame,
-    sample: Sample,
-    clusters: Mapping[str, str],
+    people_values: PairedValues, predictions: pl.DataFrame, sample: Sample, clusters: Mapping[str, str]
 ) -> None:
     """Compare the model's mean of all queries with its estimate by the weighted sample.
 
@@ -250,24 +240,20 @@ def _refuse_wrong_weights(
             ("value of the baseline", pl.col("baseline")),
         ):
             judged_values, all_values = (
-                queries_table.select(value).to_series().to_numpy()
-                for queries_table in (judged_table, table)
+                queries_table.select(value).to_series().to_numpy() for queries_table in (judged_table, table)
             )
             if clusters:
                 judged_values = units.weighted(judged_values, own_weights)[0]
             estimate = estimate_population(judged_values, weights, strata)
             model_mean = float(share @ all_values)
             # a sample of rare differences may show no difference and no spread
-            error = max(
-                estimate.sampled_error,
-                float(np.sqrt(share @ (all_values - model_mean) ** 2 / size)),
-            )
+            error = max(estimate.sampled_error, float(np.sqrt(share @ (all_values - model_mean) ** 2 / size)))
             if abs(estimate.mean - model_mean) > _MAX_STANDARD_ERRORS * error:
                 raise UsageError(
-                    f"{sample.source}: the queries that people judged were not drawn with these "
-                    f"chances: by the model the mean {name} in {metric} is {model_mean:.4f} over "
-                    f"all queries, and {estimate.mean:.4f} ± {error:.4f} by the weighted "
-                    "sample; give the chances that they were drawn with.",
+                    f"{sample.source}: the queries that people judged were not drawn with these chances: by "
+                    f"the model the mean {name} in {metric} is {model_mean:.4f} over all queries, and "
+                    f"{estimate.mean:.4f} ± {error:.4f} by the weighted sample; give the chances that they "
+                    "were drawn with.",
                     code="sample-not-random",
                 )
 
@@ -289,15 +275,13 @@ def _refuse_undrawn(people_values: PairedValues, predictions: pl.DataFrame) -> N
         if other_count < n:
             continue
         log_factorials = gammaln([other_count + 1, size - n + 1, other_count - n + 1, size + 1])
-        chance = float(
-            np.exp(log_factorials[0] + log_factorials[1] - log_factorials[2] - log_factorials[3])
-        )
+        chance = float(np.exp(log_factorials[0] + log_factorials[1] - log_factorials[2] - log_factorials[3]))
         if chance < _FALSE_ALARM:
             raise UsageError(
                 "the queries that people judged are not a random sample: none of them has "
-                f"{tag}={value}, which {share:.0%} of the {count_noun(size, 'query')} have (by "
-                f"chance in {chance:.1g} of samples): the model is not corrected there. Draw "
-                "queries from all of them, or leave this slice out of the runs.",
+                f"{tag}={value}, which {share:.0%} of the {count_noun(size, 'query')} have (by chance in "
+                f"{chance:.1g} of samples): the model is not corrected there. Draw queries from all of them, "
+                "or leave this slice out of the runs.",
                 code="sample-not-random",
             )
 
@@ -334,9 +318,8 @@ def _refuse_selected(
             if p < _FALSE_ALARM / tests:
                 raise UsageError(
                     "the queries that people judged are not a random sample: by the model the mean "
-                    f"{name} in {metric} is {values[is_judged & is_defined].mean():.4f} for them "
-                    f"and {values[~is_judged & is_defined].mean():.4f} for the others (p = "
-                    f"{p:.1g}); draw queries at random (rankgate pool --queries), or give their "
-                    "chances with --sample FILE.",
+                    f"{name} in {metric} is {values[is_judged & is_defined].mean():.4f} for them and "
+                    f"{values[~is_judged & is_defined].mean():.4f} for the others (p = {p:.1g}); draw "
+                    f"queries at random (rankgate pool --queries), or give their chances with --sample FILE.",
                     code="sample-not-random",
                 )

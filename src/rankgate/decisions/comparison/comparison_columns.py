@@ -30,8 +30,8 @@ _GAIN = Column(
 )
 
 REPRESENTED = Columns(
-    "One row per metric: the difference in the population that the judged queries represent; no "
-    "rows without a sample.",
+    "One row per metric: the difference in the population that the judged queries represent; no rows without "
+    "a sample.",
     METRIC,
     Column("queries", pl.Int64, "queries judged by people"),
     Column("effective", pl.Float64, "queries of equal weight that are worth as much", ".0f"),
@@ -51,36 +51,27 @@ REPRESENTED = Columns(
     Column(
         "needed",
         pl.Int64,
-        "people's queries that would show this difference; null where no number up to the "
-        "population's does",
+        "people's queries that would show this difference; null where no number up to the population's does",
         unit="queries",
     ),
     Column(
-        "documents",
-        pl.Int64,
-        "documents that people judged; null where they judged all of these queries",
+        "documents", pl.Int64, "documents that people judged; null where they judged all of these queries"
     ),
     Column(
         "more_documents",
         pl.Int64,
-        "documents that people must judge in addition to show this difference; null where all "
-        "documents of these queries would not do",
+        "documents that people must judge in addition to show this difference; null where all documents of "
+        "these queries would not do",
         unit="documents",
     ),
     Column(
-        "seen",
-        pl.Int64,
-        "queries that are left out because the model saw their judgments",
-        unit="queries",
+        "seen", pl.Int64, "queries that are left out because the model saw their judgments", unit="queries"
     ),
-    Column(
-        "agreement", pl.Float64, "Cohen's kappa of the model's grades with people's grades", ".2f"
-    ),
+    Column("agreement", pl.Float64, "Cohen's kappa of the model's grades with people's grades", ".2f"),
 )
 
 PREDICTIONS = Columns(
-    "One row per metric and query that the model alone judged; no rows without a model's "
-    "judgments.",
+    "One row per metric and query that the model alone judged; no rows without a model's judgments.",
     QUERY_ID,
     METRIC,
     Column("delta", pl.Float64, "the difference by the model", "signed"),
@@ -99,8 +90,8 @@ PREDICTIONS = Columns(
 )
 
 METRICS = Columns(
-    "One row per metric, in the order that was asked for. In slices, mde and needed are of one "
-    "uncorrected test.",
+    "One row per metric, in the order that was asked for. In slices, mde and needed are of one uncorrected "
+    "test.",
     METRIC,
     Column("n", pl.Int64, "queries where both systems have a value", unit="queries"),
     Column("baseline", pl.Float64, "the mean of the baseline"),
@@ -123,22 +114,21 @@ METRICS = Columns(
     Column(
         "mde",
         pl.Float64,
-        "the smallest true difference that n queries show with the power that was asked for, "
-        "regardless of the other tests",
+        "the smallest true difference that n queries show with the power that was asked for, regardless of "
+        "the other tests",
     ),
     Column(
         "needed",
         pl.Float64,
-        "queries that show a difference as large as delta after the correction, if the other "
-        "means stay",
+        "queries that show a difference as large as delta after the correction, if the other means stay",
         "queries",
         unit="queries",
     ),
 )
 
 PLANS = Columns(
-    "One row per metric: the queries that a true difference of the wanted size needs; no rows "
-    "where no size was wanted.",
+    "One row per metric: the queries that a true difference of the wanted size needs; no rows where no size "
+    "was wanted.",
     METRIC,
     Column("wanted", pl.Float64, "the true difference that is to be shown"),
     Column(
@@ -192,10 +182,7 @@ LISTS = Columns(
 SLICES = Columns("One row per value of a tag and metric, as in metrics.", TAG, TAG_VALUE, METRICS)
 
 INTERACTIONS = Columns(
-    "One row per tag and metric: a test whether the values of the tag differ in delta.",
-    TAG,
-    METRIC,
-    P_VALUE,
+    "One row per tag and metric: a test whether the values of the tag differ in delta.", TAG, METRIC, P_VALUE
 )
 
 JUDGED = Columns(
@@ -249,8 +236,7 @@ SCHEMAS: Mapping[str, Columns] = {
 """The columns of each table of a comparison."""
 
 MEANS = Columns(
-    "One row per metric and system, the best first, over the queries on which all systems have a "
-    "value.",
+    "One row per metric and system, the best first, over the queries on which all systems have a value.",
     METRIC,
     SYSTEM,
     Column("mean", pl.Float64, "the mean of the metric"),
@@ -290,8 +276,7 @@ ORDERINGS = Columns(
     Column(
         "tau_ap_b",
         pl.Float64,
-        "tau AP, the mean of both directions; `rankgate.rank_similarity` has the directed "
-        "``tau-AP``",
+        "tau AP, the mean of both directions; `rankgate.rank_similarity` has the directed ``tau-AP``",
         ".3f",
     ),
     Column("rbo", pl.Float64, "rank-biased overlap with p = .9", ".3f"),
@@ -300,9 +285,7 @@ ORDERINGS = Columns(
     Column("tau_low", pl.Float64, "the low end of the interval of tau over resampled queries"),
     Column("tau_high", pl.Float64, "the high end of the interval of tau over resampled queries"),
     Column("spearman_low", pl.Float64, "the low end of the interval of rho over resampled queries"),
-    Column(
-        "spearman_high", pl.Float64, "the high end of the interval of rho over resampled queries"
-    ),
+    Column("spearman_high", pl.Float64, "the high end of the interval of rho over resampled queries"),
 )
 
 RELIABILITY = Columns(
@@ -318,16 +301,8 @@ RELIABILITY = Columns(
     Column("phi", pl.Float64, "Φ: the reliability of means themselves", ".3f"),
     Column("phi_low", pl.Float64, "the low end of the interval of Φ", ".3f"),
     Column("phi_high", pl.Float64, "the high end of the interval of Φ", ".3f"),
-    Column(
-        "needed", pl.Float64, "queries that are needed for Eρ² of .95", "queries", unit="queries"
-    ),
-    Column(
-        "needed_absolute",
-        pl.Float64,
-        "queries that are needed for Φ of .95",
-        "queries",
-        unit="queries",
-    ),
+    Column("needed", pl.Float64, "queries that are needed for Eρ² of .95", "queries", unit="queries"),
+    Column("needed_absolute", pl.Float64, "queries that are needed for Φ of .95", "queries", unit="queries"),
     Column("tau", pl.Float64, "Kendall's tau to expect of another set of queries", ".3f"),
     Column("tau_ap", pl.Float64, "tau AP to expect of another set of queries", ".3f"),
     Column(
@@ -349,9 +324,6 @@ FRIEDMAN = Columns(
     Column("f", pl.Float64, "Iman and Davenport's F", ".2f"),
     Column("f_p_value", pl.Float64, "the p-value of F", "p"),
     Column(
-        "critical",
-        pl.Float64,
-        "the smallest difference of two mean ranks that Nemenyi's test detects",
-        ".2f",
+        "critical", pl.Float64, "the smallest difference of two mean ranks that Nemenyi's test detects", ".2f"
     ),
 )

@@ -41,18 +41,14 @@ def strictest_level(test: Test, correction: str, tests: int) -> float:
     return alpha if correction == "none" else alpha / max(tests, 1)
 
 
-def detectable_differences(
-    figures: PairedFigures, test: Test, correction: str, tests: int
-) -> Floats:
+def detectable_differences(figures: PairedFigures, test: Test, correction: str, tests: int) -> Floats:
     """(M,) smallest detectable true differences, regardless of the other tests."""
     from rankgate.measurement.stats.query_power import detectable_difference
 
     alpha = strictest_level(test, correction, tests)
     return np.array(
         [
-            float(detectable_difference(sd, int(n), alpha, test.power))
-            if n > 1 and sd
-            else float("nan")
+            float(detectable_difference(sd, int(n), alpha, test.power)) if n > 1 and sd else float("nan")
             for n, sd in zip(figures.n, figures.sd, strict=True)
         ]
     )
@@ -96,12 +92,9 @@ def queries_needed(
         for targets in _targets(measured_deltas[usable_columns], wanted_difference):
             mean, asked_columns = targets
             start = [
-                queries_for_power(mean[j], sd[usable_columns[j]], alpha, test.power)
-                for j in asked_columns
+                queries_for_power(mean[j], sd[usable_columns[j]], alpha, test.power) for j in asked_columns
             ]
-            decide = _make_decision(
-                usable_deltas, mean, asked_columns, test, correction, delta.shape[1]
-            )
+            decide = _make_decision(usable_deltas, mean, asked_columns, test, correction, delta.shape[1])
             queries = queries_for(
                 usable_deltas, decide, test.power, mean=mean, start=np.array(start), seed=test.seed
             )
@@ -118,18 +111,11 @@ def _targets(
     columns = np.arange(len(measured_deltas))
     if wanted_difference is None:
         return [(measured_deltas, columns)]
-    return [
-        (np.where(columns == j, wanted_difference, measured_deltas), columns[[j]]) for j in columns
-    ]
+    return [(np.where(columns == j, wanted_difference, measured_deltas), columns[[j]]) for j in columns]
 
 
 def _make_decision(
-    delta: Floats,
-    mean: Floats,
-    asked_columns: NDArray[np.int64],
-    test: Test,
-    correction: str,
-    tests: int,
+    delta: Floats, mean: Floats, asked_columns: NDArray[np.int64], test: Test, correction: str, tests: int
 ) -> Callable[[Samples], NDArray[np.bool_]]:
     """Make a test of the columns in samples: significant, and with the sign of their mean."""
     from rankgate.measurement.stats.multiple_comparisons import corrected_rows
@@ -171,9 +157,7 @@ def join_deltas(pairs: Sequence[PairedValues]) -> Floats:
     delta_tables = []
     for values in pairs:
         pair_deltas = np.full((len(query_ids), len(values.metrics)), np.nan)
-        pair_deltas[[row_of_query[query] for query in values.query_ids]] = (
-            values.candidate - values.baseline
-        )
+        pair_deltas[[row_of_query[query] for query in values.query_ids]] = values.candidate - values.baseline
         delta_tables.append(pair_deltas)
     return np.concatenate(delta_tables, axis=1)
 
@@ -182,9 +166,8 @@ QUERY_COUNTS = (10, 15, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 1500
 """Numbers of queries of the curve, in addition to the comparison's own."""
 
 _CURVES = Columns(
-    "One row per metric and number of queries, by the paired t-test and the "
-    "standard deviation of the measured differences, regardless of the other "
-    "tests.",
+    "One row per metric and number of queries, by the paired t-test and the standard deviation of the "
+    "measured differences, regardless of the other tests.",
     METRIC,
     Column("n", pl.Int64, "the number of queries", unit="queries"),
     Column("detectable", pl.Float64, "the smallest difference that they show"),
@@ -229,8 +212,7 @@ def power_curves(comparison: Comparison, queries: Sequence[int] = QUERY_COUNTS) 
     usable_metrics = comparison.metrics.filter(pl.col("sd") > 0)
     if usable_metrics.is_empty():
         raise UsageError(
-            "no metric has differences that vary: there is no power to compute.",
-            code="no-spread",
+            "no metric has differences that vary: there is no power to compute.", code="no-spread"
         )
     counts = sorted({*queries, *usable_metrics["n"].to_list()})
     strictest, power = comparison.strictest, comparison.power

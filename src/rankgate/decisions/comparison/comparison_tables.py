@@ -57,10 +57,7 @@ def iterate_candidates(
 
 
 def query_tables(
-    baseline: ScoredRun,
-    candidates: Sequence[ScoredRun],
-    values: Sequence[PairedValues],
-    lists: pl.DataFrame,
+    baseline: ScoredRun, candidates: Sequence[ScoredRun], values: Sequence[PairedValues], lists: pl.DataFrame
 ) -> list[pl.DataFrame]:
     """The table of compared queries of each pair: metrics in order, the worst query of each first.
 
@@ -75,9 +72,7 @@ def query_tables(
     judged_of_baseline, *judged_of_candidates = (
         system.queries.select("query_id", "judged") for system in (baseline, *candidates)
     )
-    judged_shares = pl.concat(judged_of_candidates).insert_column(
-        0, _pairs_of(judged_of_candidates)
-    )
+    judged_shares = pl.concat(judged_of_candidates).insert_column(0, _pairs_of(judged_of_candidates))
     for details, keys in (
         (judged_of_baseline.rename({"judged": "judged_baseline"}), ["query_id"]),
         (judged_shares.rename({"judged": "judged_candidate"}), ["pair", "query_id"]),
@@ -117,9 +112,7 @@ def _value_rows(pair: int, values: PairedValues) -> pl.DataFrame:
 
 def _pairs_of(tables: Sequence[pl.DataFrame]) -> pl.Series:
     """The number of the pair of each row of tables, one table for each pair."""
-    return pl.Series(
-        "pair", np.repeat(np.arange(len(tables), dtype=np.uint32), [*map(len, tables)])
-    )
+    return pl.Series("pair", np.repeat(np.arange(len(tables), dtype=np.uint32), [*map(len, tables)]))
 
 
 def split_pairs(table: pl.DataFrame, count: int) -> list[pl.DataFrame]:
@@ -157,8 +150,7 @@ def joined_lists(baseline: ScoredRun, candidates: Sequence[ScoredRun]) -> pl.Dat
         ``pair``, the number of the candidate, and the columns of a comparison's lists.
     """
     baseline_list, *candidate_lists = (
-        system.lists.select("query_id", "rank", "doc_id", "grade")
-        for system in (baseline, *candidates)
+        system.lists.select("query_id", "rank", "doc_id", "grade") for system in (baseline, *candidates)
     )
     pairs = [(baseline_list, candidate_list) for candidate_list in candidate_lists]
     lists = [table for pair in pairs for table in pair]
@@ -175,10 +167,7 @@ def joined_lists(baseline: ScoredRun, candidates: Sequence[ScoredRun]) -> pl.Dat
         maintain_order="left",
     ).select(
         "query_id",
-        pl.when(list_number % 2 == 0)
-        .then(pl.lit("baseline"))
-        .otherwise(pl.lit("candidate"))
-        .alias("system"),
+        pl.when(list_number % 2 == 0).then(pl.lit("baseline")).otherwise(pl.lit("candidate")).alias("system"),
         "rank",
         "doc_id",
         "grade",
@@ -192,9 +181,7 @@ def latency_table(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
     latency = pl.col("latency_ms")
     if not any(system.queries["latency_ms"].count() for system in (baseline, candidate)):
         return LATENCY.empty()
-    quantiles = [
-        latency.quantile(q, "linear").alias(f"p{round(q * 100)}") for q in (0.5, 0.9, 0.95, 0.99)
-    ]
+    quantiles = [latency.quantile(q, "linear").alias(f"p{round(q * 100)}") for q in (0.5, 0.9, 0.95, 0.99)]
     tables = [
         system.queries.filter(latency.is_not_null()).select(
             pl.lit(name).alias("system"),
@@ -236,22 +223,17 @@ def concurrency_warnings(baseline: ScoredRun, candidate: ScoredRun) -> list[str]
         return []
     text = (
         f"latencies of {baseline.name} were measured with {baseline_load} "
-        f"{'query' if baseline_load == '1' else 'queries'} "
-        f"at the same time, those of {candidate.name} with {candidate_load}: their difference is "
-        "not one of the systems alone."
+        f"{'query' if baseline_load == '1' else 'queries'} at the same time, those of {candidate.name} with "
+        f"{candidate_load}: their difference is not one of the systems alone."
     )
     return [text]
 
 
-def select_slice(
-    baseline: ScoredRun, candidate: ScoredRun, slice_: str
-) -> tuple[ScoredRun, ScoredRun]:
+def select_slice(baseline: ScoredRun, candidate: ScoredRun, slice_: str) -> tuple[ScoredRun, ScoredRun]:
     """Both systems with the queries of a slice, `tag=value`; lists are not filtered."""
     tag, _, value = slice_.partition("=")
     tags = tag_table(baseline, candidate)
-    tagged = (
-        tags.filter(pl.col(tag).fill_null("") == value) if tag in tags.columns else tags.clear()
-    )
+    tagged = tags.filter(pl.col(tag).fill_null("") == value) if tag in tags.columns else tags.clear()
     is_in_slice = pl.col("query_id").is_in(tagged["query_id"].implode())
     return (
         replace(baseline, queries=baseline.queries.filter(is_in_slice)),
@@ -285,23 +267,16 @@ def judged_tables(baseline: ScoredRun, candidates: Sequence[ScoredRun]) -> list[
 def _judged_means(lists: pl.DataFrame, cutoffs: Sequence[int]) -> dict[int, Any]:
     is_judged = pl.col("grade").is_not_null()
     by_query = lists.group_by("query_id", maintain_order=True)
-    shares = by_query.agg(
-        is_judged.filter(pl.col("rank") <= k).mean().alias(str(k)) for k in cutoffs
-    )
+    shares = by_query.agg(is_judged.filter(pl.col("rank") <= k).mean().alias(str(k)) for k in cutoffs)
     return {k: shares[str(k)].mean() for k in cutoffs}
 
 
 def uneven_warnings(judged_shares: pl.DataFrame, depth: int) -> list[str]:
     """A sentence if the judged shares of the two systems differ much."""
     share_of_system = {
-        row["system"]: row["share"]
-        for row in judged_shares.iter_rows(named=True)
-        if row["k"] == depth
+        row["system"]: row["share"] for row in judged_shares.iter_rows(named=True) if row["k"] == depth
     }
-    baseline_share, candidate_share = (
-        share_of_system.get("baseline"),
-        share_of_system.get("candidate"),
-    )
+    baseline_share, candidate_share = (share_of_system.get("baseline"), share_of_system.get("candidate"))
     if (
         baseline_share is None
         or candidate_share is None
@@ -310,9 +285,9 @@ def uneven_warnings(judged_shares: pl.DataFrame, depth: int) -> list[str]:
         return []
     less_judged_system = "baseline" if baseline_share < candidate_share else "candidate"
     sentence = (
-        f"judged@{depth} is {baseline_share:.2f} of the baseline and {candidate_share:.2f} of the "
-        f"candidate: documents without a judgment count as irrelevant, so the {less_judged_system} "
-        "may look worse than it is."
+        f"judged@{depth} is {baseline_share:.2f} of the baseline and {candidate_share:.2f} of the candidate: "
+        f"documents without a judgment count as irrelevant, so the {less_judged_system} may look worse than "
+        "it is."
     )
     return [sentence]
 
@@ -357,9 +332,7 @@ class GradesByRank(Result):
 
     kind: ClassVar[str] = "ranks"
     label: ClassVar[str] = "Judgments and grades, rank by rank"
-    document_from: ClassVar[str] = (
-        "rankgate.decisions.comparison.documents.comparison_document:rank_document"
-    )
+    document_from: ClassVar[str] = "rankgate.decisions.comparison.documents.comparison_document:rank_document"
     charts: ClassVar[Mapping[str, str]] = {
         "judged": "rankgate.decisions.comparison.charts.system_charts:judged",
         "grades": "rankgate.decisions.comparison.charts.system_charts:grades",
@@ -465,10 +438,7 @@ def _judged_table(name: str, lists: pl.DataFrame) -> pl.DataFrame:
 
 
 def _grade_table(lists: Mapping[str, pl.DataFrame], labels: Mapping[float, str]) -> pl.DataFrame:
-    tables = [
-        system_lists.with_columns(pl.lit(name).alias("system"))
-        for name, system_lists in lists.items()
-    ]
+    tables = [system_lists.with_columns(pl.lit(name).alias("system")) for name, system_lists in lists.items()]
     table = pl.concat(tables).select("system", "rank", "grade")
     if table["grade"].drop_nulls().n_unique() > MOST_GRADES:
         table = table.with_columns((pl.col("grade") > 0).cast(pl.Float64))
@@ -482,9 +452,7 @@ def _grade_table(lists: Mapping[str, pl.DataFrame], labels: Mapping[float, str])
     return (
         counts.with_columns(
             (pl.col("count") / pl.col("count").sum().over("system", "rank")).alias("share"),
-            pl.col("grade")
-            .replace_strict(names, default="unjudged", return_dtype=pl.String)
-            .alias("label"),
+            pl.col("grade").replace_strict(names, default="unjudged", return_dtype=pl.String).alias("label"),
             pl.col("system").replace_strict(index_of_system, return_dtype=pl.Int64).alias("place"),
         )
         .sort("place", "rank", "grade", descending=[False, False, True], nulls_last=True)

@@ -82,16 +82,16 @@ class Design:
         source = self.sample.source
         if self.documents is not None:
             return (
-                "figures are of all queries that the model judged, corrected by the documents that "
-                f"people judged, a random sample of them ({source}); the value of a single query "
-                "is an estimate, and may lie outside of its range"
+                "figures are of all queries that the model judged, corrected by the documents that people "
+                f"judged, a random sample of them ({source}); the value of a single query is an estimate, "
+                "and may lie outside of its range"
             )
         source_text = "every query had the same chance" if self.sample.table is None else source
         if self.predicted is None:
             return f"figures are of the queries that these were drawn from ({source_text})"
         return (
-            "figures are of all queries that the model judged, corrected by those that people "
-            f"judged, a random sample of them ({source_text})"
+            "figures are of all queries that the model judged, corrected by those that people judged, a "
+            f"random sample of them ({source_text})"
         )
 
     def conditions(self, people_values: PairedValues) -> tuple[str, ...]:
@@ -100,14 +100,13 @@ class Design:
             return ()
         n = len(people_values.query_ids)
         rare_losses = (
-            f"losses that fewer than about {min(3 / max(n, 1), 1.0):.0%} of the queries have may "
-            f"be missing among the {n:,} that people judged; where the model does not see them "
-            "either, the interval covers less often than it states."
+            f"losses that fewer than about {min(3 / max(n, 1), 1.0):.0%} of the queries have may be missing "
+            f"among the {n:,} that people judged; where the model does not see them either, the interval "
+            "covers less often than it states."
         )
         undrawn = tuple(
-            f"people judged no query with {tag}={value} ({share:.0%} of the queries): an error d "
-            f"of the model in these moves the difference by {share:.2f} d, which the interval "
-            "does not include."
+            f"people judged no query with {tag}={value} ({share:.0%} of the queries): an error d of the "
+            f"model in these moves the difference by {share:.2f} d, which the interval does not include."
             for tag, value, share in undrawn_slices(self.predicted, people_values.query_ids)
             if share >= _MIN_SLICE_SHARE
         )
@@ -158,10 +157,7 @@ class Design:
             is_certain = None if total is not None else self.sample.certain(queries)
             if units is not None:
                 values, weights = units.weighted(values, weights)
-                strata, is_certain = (
-                    _values_of_first(strata, units),
-                    _values_of_first(is_certain, units),
-                )
+                strata, is_certain = (_values_of_first(strata, units), _values_of_first(is_certain, units))
             return estimate_population(values, weights, strata, total=total, certain=is_certain)
         table = self._modelled(metric, slice_)
         model_contrasts = contrast(table["baseline"].to_numpy(), table["candidate"].to_numpy())
@@ -184,26 +180,19 @@ class Design:
         units = QueryClusters.from_queries(queries, self.clusters) if self.clusters else None
         return None if units is None or len(units.first) == len(queries) else units
 
-    def weighing(
-        self, queries: Sequence[str], slice_: tuple[str, str] | None = None
-    ) -> WeightPrecision:
+    def weighing(self, queries: Sequence[str], slice_: tuple[str, str] | None = None) -> WeightPrecision:
         """The effective number of these queries, by their weights."""
         weights, strata = self.sample.weights(queries, part=slice_ is not None)
         is_certain, n = self.sample.certain(queries), len(queries)
         if (units := self._units(queries)) is not None:
             weights = units.weighted(np.zeros(n), weights)[1]
-            strata, is_certain = (
-                _values_of_first(strata, units),
-                _values_of_first(is_certain, units),
-            )
+            strata, is_certain = (_values_of_first(strata, units), _values_of_first(is_certain, units))
             n = len(weights)
         if weights is None:
             return WeightPrecision(n, float(n), n - 1.0)
         return WeightPrecision.from_weights(weights, strata, is_certain)
 
-    def weights(
-        self, queries: Sequence[str], slice_: tuple[str, str] | None = None
-    ) -> Floats | None:
+    def weights(self, queries: Sequence[str], slice_: tuple[str, str] | None = None) -> Floats | None:
         """The weight of each query, or of each cluster."""
         weights = self.sample.weights(queries, part=slice_ is not None)[0]
         units = self._units(queries)
@@ -235,15 +224,9 @@ class Design:
         query_shares = pl.DataFrame(
             {"query_id": queries, "share": share}, schema_overrides={"query_id": pl.String}
         )
-        document_parts = self.documents.filter(pl.col("metric") == metric).join(
-            query_shares, on="query_id"
-        )
-        changes = contrast(
-            document_parts["baseline"].to_numpy(), document_parts["candidate"].to_numpy()
-        )
-        drawn_documents = self.sample.documents.drop_nulls("doc_id").join(
-            query_shares, on="query_id"
-        )
+        document_parts = self.documents.filter(pl.col("metric") == metric).join(query_shares, on="query_id")
+        changes = contrast(document_parts["baseline"].to_numpy(), document_parts["candidate"].to_numpy())
+        drawn_documents = self.sample.documents.drop_nulls("doc_id").join(query_shares, on="query_id")
         return documents_needed(
             changes * document_parts["share"].to_numpy(),
             document_parts["inclusion"].to_numpy(),
@@ -269,11 +252,7 @@ class Design:
             base[j] = self.estimate(
                 column.queries, baseline_values, column.metric, _baseline_contrast, slice_
             ).mean
-        nan = (
-            np.where(adjusted_figures.n < MIN_QUERIES, np.nan, 1.0)
-            if self.predicted is not None
-            else 1.0
-        )
+        nan = np.where(adjusted_figures.n < MIN_QUERIES, np.nan, 1.0) if self.predicted is not None else 1.0
         for j in undecided_messages:
             nan = nan * np.where(np.arange(len(raw_figures.n)) == j, np.nan, 1.0)
         warnings = tuple(
@@ -336,26 +315,16 @@ class Design:
             queries_for_power(estimate.mean, estimate.sd, 1 - test.level, test.power)
         )
 
-    def table(
-        self, values: PairedValues, test: Test, slice_: tuple[str, str] | None = None
-    ) -> pl.DataFrame:
+    def table(self, values: PairedValues, test: Test, slice_: tuple[str, str] | None = None) -> pl.DataFrame:
         """The table `REPRESENTED`: the parts of the estimates."""
-        row_of_metric = {
-            column.metric: self._row(column, test, slice_) for column in _columns(values)
-        }
-        rows = [
-            row_of_metric.get(metric, {"metric": metric, "queries": 0}) for metric in values.metrics
-        ]
+        row_of_metric = {column.metric: self._row(column, test, slice_) for column in _columns(values)}
+        rows = [row_of_metric.get(metric, {"metric": metric, "queries": 0}) for metric in values.metrics]
         return pl.DataFrame(rows, schema=REPRESENTED)
 
     def _difference(self, column: _Column, slice_: tuple[str, str] | None) -> PopulationEstimate:
-        return self.estimate(
-            column.queries, column.delta, column.metric, _difference_contrast, slice_
-        )
+        return self.estimate(column.queries, column.delta, column.metric, _difference_contrast, slice_)
 
-    def _row(
-        self, column: _Column, test: Test, slice_: tuple[str, str] | None
-    ) -> dict[str, object]:
+    def _row(self, column: _Column, test: Test, slice_: tuple[str, str] | None) -> dict[str, object]:
         from rankgate.measurement.stats.mean_intervals import student_quantile
 
         metric, n = column.metric, len(self.rows(column.queries))
@@ -387,9 +356,7 @@ class Design:
             more_documents = self.documents_needed(
                 estimate, column.queries, metric, _difference_contrast, error
             )
-        saving = (
-            1 - estimate.variance / estimate.sampled_error**2 if estimate.sampled_error else 0.0
-        )
+        saving = 1 - estimate.variance / estimate.sampled_error**2 if estimate.sampled_error else 0.0
         return row | {
             "population": len(table),
             "model": float(share @ model_deltas / share.sum()),
@@ -407,9 +374,7 @@ class Design:
         """The number of judged documents of these queries; None if people judged all."""
         if (sample_documents := self.sample.documents) is None:
             return None
-        return len(
-            sample_documents.drop_nulls("doc_id").filter(pl.col("query_id").is_in(list(queries)))
-        )
+        return len(sample_documents.drop_nulls("doc_id").filter(pl.col("query_id").is_in(list(queries))))
 
     def predictions(self, values: PairedValues, level: float) -> pl.DataFrame:
         """The table `PREDICTIONS`: the queries that people did not judge; empty without a model.
@@ -421,27 +386,18 @@ class Design:
         tables = []
         for j, metric in enumerate(values.metrics):
             people_deltas = pl.DataFrame(
-                {
-                    "query_id": values.query_ids,
-                    "own": values.candidate[:, j] - values.baseline[:, j],
-                },
+                {"query_id": values.query_ids, "own": values.candidate[:, j] - values.baseline[:, j]},
                 schema_overrides={"query_id": pl.String},
             ).drop_nans("own")
             delta = (pl.col("candidate") - pl.col("baseline")).alias("delta")
-            predicted_deltas = self.predicted.filter(pl.col("metric") == metric).select(
-                "query_id", delta
-            )
+            predicted_deltas = self.predicted.filter(pl.col("metric") == metric).select("query_id", delta)
             joined = people_deltas.join(predicted_deltas, on="query_id")
             cluster_rows = joined[self.rows(joined["query_id"].to_list())]
-            half_width = conformal_reach(
-                (cluster_rows["own"] - cluster_rows["delta"]).to_numpy(), level
-            )
+            half_width = conformal_reach((cluster_rows["own"] - cluster_rows["delta"]).to_numpy(), level)
             bounds = [pl.lit(None, dtype=pl.Float64)] * 2
             if np.isfinite(half_width):
                 bounds = [pl.col("delta") - half_width, pl.col("delta") + half_width]
-            unjudged = predicted_deltas.join(
-                people_deltas, on="query_id", how="anti", maintain_order="left"
-            )
+            unjudged = predicted_deltas.join(people_deltas, on="query_id", how="anti", maintain_order="left")
             tables.append(
                 unjudged.select(
                     "query_id",
@@ -487,9 +443,7 @@ def _values_of_first(values: NDArray[Any] | None, units: QueryClusters) -> NDArr
     return None if values is None else values[units.first]
 
 
-def undrawn_slices(
-    predictions: pl.DataFrame, judged_ids: Sequence[str]
-) -> Iterator[tuple[str, str, float]]:
+def undrawn_slices(predictions: pl.DataFrame, judged_ids: Sequence[str]) -> Iterator[tuple[str, str, float]]:
     """Find tags and values of the model's queries that no judged query has, with their shares."""
     tags = [name for name in predictions.columns if name not in _UNTAGGED]
     queries = predictions.unique("query_id", keep="first")
@@ -529,6 +483,6 @@ def _finite_or_none(value: float) -> float | None:
 
 def _too_few_warning(n: int) -> str:
     return (
-        f"{count_noun(n, 'query judged by people is', 'queries judged by people are')} too few "
-        f"to correct a model's judgments: no interval is given below {MIN_QUERIES}."
+        f"{count_noun(n, 'query judged by people is', 'queries judged by people are')} too few to correct a "
+        f"model's judgments: no interval is given below {MIN_QUERIES}."
     )

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 
 
 EQUIVALENCE = Columns(
-    "One row per metric: two one-sided tests of H₀, the difference is the margin "
-    "or more; no rows where no margin was given. With relative, margin, low, "
-    "high and the tests are of shares of the baseline's mean.",
+    "One row per metric: two one-sided tests of H₀, the difference is the margin or more; no rows where no "
+    "margin was given. With relative, margin, low, high and the tests are of shares of the baseline's mean.",
     METRIC,
     Column("margin", pl.Float64, "the largest difference that does not matter"),
     Column("relative", pl.Boolean, "true if the figures are shares of the baseline's mean"),
@@ -31,8 +30,8 @@ EQUIVALENCE = Columns(
     Column(
         "low",
         pl.Float64,
-        "the low end of the interval of delta with level 1 − 2α, which is within the margin if "
-        "p_raw is at most α",
+        "the low end of the interval of delta with level 1 − 2α, which is within the margin if p_raw is at "
+        "most α",
         "signed",
     ),
     Column("high", pl.Float64, "the high end of that interval", "signed"),
@@ -61,12 +60,10 @@ EQUIVALENCE = Columns(
 )
 
 RELATIVE = Columns(
-    "One row per metric: delta as a share of the baseline's mean, with Fieller's "
-    "interval; no rows where shares were not asked for.",
+    "One row per metric: delta as a share of the baseline's mean, with Fieller's interval; no rows where "
+    "shares were not asked for.",
     METRIC,
-    Column(
-        "relative", pl.Float64, "delta / the baseline's mean; null where that mean is 0", "relative"
-    ),
+    Column("relative", pl.Float64, "delta / the baseline's mean; null where that mean is 0", "relative"),
     Column(
         "low",
         pl.Float64,
@@ -89,17 +86,11 @@ def equivalence_of_pairs(pairs: Sequence[PairedValues], test: Test) -> list[pl.D
 
     if test.margin is None:
         return [pl.DataFrame(schema=EQUIVALENCE)] * len(pairs)
-    rows = [
-        [_equivalence_row(values, j, test) for j in range(len(values.metrics))] for values in pairs
-    ]
+    rows = [[_equivalence_row(values, j, test) for j in range(len(values.metrics))] for values in pairs]
     raw_p_values = np.array([row["p_raw"] for rows_of_pair in rows for row in rows_of_pair])
-    corrected_p_values = iter(
-        correct(raw_p_values, "holm" if test.correction == "maxt" else test.correction)
-    )
+    corrected_p_values = iter(correct(raw_p_values, "holm" if test.correction == "maxt" else test.correction))
     return [
-        make_frame(
-            [row | {"p_value": next(corrected_p_values)} for row in rows_of_pair], EQUIVALENCE
-        )
+        make_frame([row | {"p_value": next(corrected_p_values)} for row in rows_of_pair], EQUIVALENCE)
         for rows_of_pair in rows
     ]
 
@@ -170,9 +161,7 @@ def _absolute_equivalence(
 _STATISTICS = ("p", "low", "high", "below", "above")
 
 
-def _relative_equivalence(
-    baseline: Floats, candidate: Floats, margin: float, test: Test
-) -> dict[str, float]:
+def _relative_equivalence(baseline: Floats, candidate: Floats, margin: float, test: Test) -> dict[str, float]:
     """Test equivalence by candidate − (1 ∓ margin)·baseline: the margin is an estimate too."""
     from rankgate.measurement.stats.paired_tests import fieller, posterior, relative_gain
 

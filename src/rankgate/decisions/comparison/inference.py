@@ -87,8 +87,8 @@ class Test:
         ranks = (self.zeros, self.signed_ranks) != (Test.zeros, Test.signed_ranks)
         if ranks and self.method != "wilcoxon":
             raise UsageError(
-                f"zeros and signed ranks are of Wilcoxon's test, not of {self.method}; add --test "
-                "wilcoxon, or leave them out.",
+                f"zeros and signed ranks are of Wilcoxon's test, not of {self.method}; add --test wilcoxon, "
+                "or leave them out.",
                 code="conflicting-options",
             )
 
@@ -123,10 +123,7 @@ class Test:
         return 0 if self.interval == "t" else min(self.resamples, MAX_INTERVAL_RESAMPLES)
 
 
-_ZEROS = {
-    "wilcox": "zeros left out before ranking",
-    "pratt": "zeros ranked, their ranks left out",
-}
+_ZEROS = {"wilcox": "zeros left out before ranking", "pratt": "zeros ranked, their ranks left out"}
 _SIGNED_RANKS = {
     "corrected": "normal approximation with a continuity correction",
     "uncorrected": "normal approximation without a continuity correction",
@@ -168,6 +165,5 @@ def describe_method(
     if test == "randomization" and not largest_error:
         return f"{method_text}, exact: all flips of signs were counted"
     return (
-        f"{method_text}, {resamples:,} resamples, seed {seed}, Monte-Carlo error at most "
-        f"{largest_error:.2g}"
+        f"{method_text}, {resamples:,} resamples, seed {seed}, Monte-Carlo error at most {largest_error:.2g}"
     )

@@ -126,9 +126,7 @@ class ComparedLists:
         return tuple(label for label, metric in self.metrics.items() if metric.merge != "mean")
 
     @classmethod
-    def collect(
-        cls, scorer: Scorer, runs: Sequence[ScoredRun], supply: Supply = EVERYTHING
-    ) -> ComparedLists:
+    def collect(cls, scorer: Scorer, runs: Sequence[ScoredRun], supply: Supply = EVERYTHING) -> ComparedLists:
         """Collect the lists of runs that this scorer scored, or of a saved baseline.
 
         Args:
@@ -150,13 +148,10 @@ class ComparedLists:
         unjudged_count = len(catalogue.queries) - len(index.query_ids)
         if unjudged_count:
             requirement = (
-                f"metrics of lists, which count {count_noun(unjudged_count, 'user')} without "
-                "judgments"
+                f"metrics of lists, which count {count_noun(unjudged_count, 'user')} without judgments"
             )
             supply.require(requirement, [Need("every_list")])
-        lists = tuple(
-            builder.listed(catalogue, index, run, top) for run, top in zip(runs, tops, strict=True)
-        )
+        lists = tuple(builder.listed(catalogue, index, run, top) for run, top in zip(runs, tops, strict=True))
         for lists_of_run in lists:
             builder.refuse_lacking(lists_of_run)
         warnings = [f"{unjudged_users_notice(unjudged_count)}."] if unjudged_count else []
@@ -175,23 +170,17 @@ class ComparedLists:
         """Add the values of a run's lists to those of its rankings."""
         if not self.metrics:
             return run
-        mean_metrics = {
-            label: metric for label, metric in self.metrics.items() if metric.merge == "mean"
-        }
-        is_missing_by_user = run.scores.group_by("query_id").agg(
-            gone=(pl.col("why") == "missing").any()
-        )
+        mean_metrics = {label: metric for label, metric in self.metrics.items() if metric.merge == "mean"}
+        is_missing_by_user = run.scores.group_by("query_id").agg(gone=(pl.col("why") == "missing").any())
         judged_users = pl.Series(run.queries["query_id"])
         users = pl.DataFrame({"query_id": self.users, "row": range(len(self.users))})
-        users = users.join(
-            is_missing_by_user, on="query_id", how="left", maintain_order="left"
-        ).filter(pl.col("gone").is_not_null() | ~pl.col("query_id").is_in(judged_users.implode()))
+        users = users.join(is_missing_by_user, on="query_id", how="left", maintain_order="left").filter(
+            pl.col("gone").is_not_null() | ~pl.col("query_id").is_in(judged_users.implode())
+        )
         is_missing = pl.col("gone").fill_null(value=False)
         own_metrics = run.metrics if self.asked or not mean_metrics else ()
         parts = [run.scores]
-        list_values = (
-            measure_lists(mean_metrics, self.lists[system_index]) if mean_metrics else None
-        )
+        list_values = measure_lists(mean_metrics, self.lists[system_index]) if mean_metrics else None
         for label, values in list_values.values.items() if list_values else ():
             user_values = pl.Series(values[users["row"].to_numpy()])
             user_scores = users.select(
@@ -224,18 +213,12 @@ class ComparedLists:
             measure_lists(self.metrics, lists_of_run).numbers for lists_of_run in baseline_lists
         ]
         numbers = {
-            label: [numbers_of_run[label] for numbers_of_run in numbers_by_run]
-            for label in self.metrics
+            label: [numbers_of_run[label] for numbers_of_run in numbers_by_run] for label in self.metrics
         }
         return {label: max(values) - min(values) for label, values in numbers.items()}
 
     def wholes(
-        self,
-        result: Comparison,
-        resamples: int,
-        *,
-        candidate: int = 1,
-        slices: Iterable[str | None] = (),
+        self, result: Comparison, resamples: int, *, candidate: int = 1, slices: Iterable[str | None] = ()
     ) -> ListTotals:
         """Compute the metrics of all lists together, of all users and of slices.
 
@@ -301,9 +284,7 @@ def with_list_totals(result: Comparison, wholes: ListTotals, warnings: Sequence[
             )
     total_rows = make_frame(rows, METRICS)
     return replace(
-        result,
-        metrics=pl.concat([result.metrics, total_rows]),
-        warnings=(*result.warnings, *warnings),
+        result, metrics=pl.concat([result.metrics, total_rows]), warnings=(*result.warnings, *warnings)
     )
 
 
@@ -328,8 +309,8 @@ def _max_cutoff(metrics: Mapping[str, ListMetric], supply: Supply) -> int:
     for label, metric in metrics.items():
         if metric.cutoff is None:
             raise UsageError(
-                f"{label} without a cutoff needs whole lists, but only their first documents are "
-                f"compared; use {label}@10.",
+                f"{label} without a cutoff needs whole lists, but only their first documents are compared; "
+                f"use {label}@10.",
                 code="missing-cutoff",
             )
         supply.require(label, [Need("lists", depth=metric.cutoff)])

@@ -73,9 +73,7 @@ def order_intervals(
     }
 
 
-def pair_intervals(
-    first_values: Floats, second_values: Floats, level: float, seed: int
-) -> dict[str, float]:
+def pair_intervals(first_values: Floats, second_values: Floats, level: float, seed: int) -> dict[str, float]:
     """Intervals of tau b and rho between the orders of systems by two tables of values.
 
     Args:
@@ -87,15 +85,11 @@ def pair_intervals(
     is_complete = ~(np.isnan(first_values) | np.isnan(second_values)).any(axis=1)
     if is_complete.sum() < 2:
         return dict.fromkeys(_INTERVAL_NAMES, float("nan"))
-    resampled = _resample(
-        np.stack([first_values[is_complete], second_values[is_complete]], axis=1), seed
-    )
+    resampled = _resample(np.stack([first_values[is_complete], second_values[is_complete]], axis=1), seed)
     return _correlation_intervals(resampled, 0, 1, level)
 
 
-def _correlation_intervals(
-    agreements: Sequence[Floats], i: int, j: int, level: float
-) -> dict[str, float]:
+def _correlation_intervals(agreements: Sequence[Floats], i: int, j: int, level: float) -> dict[str, float]:
     tails = [(1 - level) / 2, (1 + level) / 2]
     bounds = [np.quantile(_cosine(products, i, j), tails) for products in agreements]
     return dict(zip(_INTERVAL_NAMES, map(float, np.concatenate(bounds)), strict=True))
@@ -156,8 +150,7 @@ def compare_many(runs: Sequence[ScoredRun], test: Test) -> ManySystems:
     signs = dict(zip(metrics, metric_signs(metrics, runs[0].lower), strict=True))
     signed_means = {metric: signs[metric] * mean for metric, mean in means.items()}
     friedman_by_metric = {
-        metric: friedman(signs[metric] * matrix, test.level)
-        for metric, matrix in usable_matrices.items()
+        metric: friedman(signs[metric] * matrix, test.level) for metric, matrix in usable_matrices.items()
     }
     return ManySystems(
         names,
@@ -165,8 +158,7 @@ def compare_many(runs: Sequence[ScoredRun], test: Test) -> ManySystems:
         _frame([_anova_row(metric, matrix) for metric, matrix in usable_matrices.items()], ANOVA),
         _pairs(names, usable_matrices, friedman_by_metric, signs, test),
         _frame(
-            _orderings(names, signed_means, order_intervals(metrics, table.values, signs, test)),
-            ORDERINGS,
+            _orderings(names, signed_means, order_intervals(metrics, table.values, signs, test)), ORDERINGS
         ),
         _frame(
             [_reliability_row(metric, matrix, test) for metric, matrix in usable_matrices.items()],
@@ -210,13 +202,7 @@ def _means(
     friedman_by_metric: dict[str, Friedman],
 ) -> pl.DataFrame:
     rows: list[JsonObject] = [
-        {
-            "metric": metric,
-            "system": name,
-            "mean": float(mean),
-            "n": len(table),
-            "mean_rank": float(rank),
-        }
+        {"metric": metric, "system": name, "mean": float(mean), "n": len(table), "mean_rank": float(rank)}
         for metric, table in matrices.items()
         for mean, name, rank in sorted(
             zip(table.mean(axis=0), names, friedman_by_metric[metric].ranks, strict=True),
@@ -281,9 +267,7 @@ def _orderings(
     )
 
     labels = list(signed_means)
-    tied_ranking = {
-        label: group_ties(dict(zip(names, signed_means[label], strict=True))) for label in labels
-    }
+    tied_ranking = {label: group_ties(dict(zip(names, signed_means[label], strict=True))) for label in labels}
     return [
         {
             "first": first_metric,

@@ -70,9 +70,7 @@ class PairedValues:
         if not clusters:
             return self
         is_defined = ~np.isnan(self.baseline + self.candidate)
-        baseline, candidate = (
-            np.full_like(values, np.nan) for values in (self.baseline, self.candidate)
-        )
+        baseline, candidate = (np.full_like(values, np.nan) for values in (self.baseline, self.candidate))
         degrees = np.full(len(self.metrics), np.nan)
         has_equal_weights, problems = True, [""] * len(self.metrics)
         for j, rows in enumerate(map(np.flatnonzero, is_defined.T)):
@@ -121,8 +119,7 @@ def pair_with_candidates(
                 candidate.name: missing_in_candidate - missing_in_baseline,
             }
             counts = {
-                name: (len(query_ids), sorted(query_ids))
-                for name, query_ids in missing_by_system.items()
+                name: (len(query_ids), sorted(query_ids)) for name, query_ids in missing_by_system.items()
             }
             failed_queries = {
                 query_id
@@ -202,17 +199,14 @@ def _excluded_rows(
     if all_defined:
         return excluded
     scores, candidate_scores = (
-        system.scores.select("query_id", "metric", "value", "why")
-        for system in (baseline, candidate)
+        system.scores.select("query_id", "metric", "value", "why") for system in (baseline, candidate)
     )
     joined = scores.join(
         candidate_scores, on=["query_id", "metric"], how="full", coalesce=True, suffix="_other"
     ).filter(~pl.col("query_id").is_in(dropped))
     hole = joined.filter(pl.col("value").is_null() | pl.col("value_other").is_null())
     reason = pl.coalesce("why", "why_other", pl.lit("no value on one side")).alias("reason")
-    return pl.concat(
-        [excluded, hole.select("query_id", "metric", reason).sort("metric", "query_id")]
-    )
+    return pl.concat([excluded, hole.select("query_id", "metric", reason).sort("metric", "query_id")])
 
 
 def _missing_queries(system: ScoredRun) -> set[str]:
@@ -241,15 +235,13 @@ def refuse_unequal(
         remedy = "set unequal = zero if they returned nothing, to treat them as missing queries"
         if failed:
             remedy = "as they failed, take the snapshot again"
-        problem = (
-            f"{' and '.join(sentences)}; {remedy}, or unequal = drop to leave them out of both."
-        )
+        problem = f"{' and '.join(sentences)}; {remedy}, or unequal = drop to leave them out of both."
         raise UsageError(problem, code="values-differ")
 
 
 TESTS: dict[str, str] = {
-    "t": "paired t: keeps its level where a difference is as likely as its opposite; rejects too "
-    "often for few skewed differences of mean 0",
+    "t": "paired t: keeps its level where a difference is as likely as its opposite; rejects too often for "
+    "few skewed differences of mean 0",
     "randomization": "Fisher's randomization: the same, without assuming a distribution",
     "wilcoxon": "Wilcoxon's signed ranks: tests symmetry, and rejects too often as n grows",
     "sign": "sign test: counts wins and losses, blind to their size, and rejects too often",
@@ -325,8 +317,7 @@ def compute_figures(values: PairedValues, test: Test, *, sizes: bool = True) -> 
     wins = (gains > test.band).sum(axis=0).astype(np.int64)
     losses = (gains < -test.band).sum(axis=0).astype(np.int64)
     figure = {
-        name: np.array([column_figures[name] for column_figures, _ in columns])
-        for name in _FIGURE_NAMES
+        name: np.array([column_figures[name] for column_figures, _ in columns]) for name in _FIGURE_NAMES
     }
     return PairedFigures(
         n=n,
@@ -377,13 +368,7 @@ def _weighted_p_values(delta: Floats, is_defined: NDArray[np.bool_], degrees: Fl
 
 
 def _column_figures(
-    baseline: Floats,
-    candidate: Floats,
-    delta: Floats,
-    test: Test,
-    degrees: float | None,
-    *,
-    sizes: bool,
+    baseline: Floats, candidate: Floats, delta: Floats, test: Test, degrees: float | None, *, sizes: bool
 ) -> tuple[dict[str, float], tuple[str, ...]]:
     from rankgate.measurement.stats.paired_tests import hedges_g
     from rankgate.measurement.stats.query_power import detectable_difference, queries_for_power
@@ -456,9 +441,7 @@ def _test_column(delta: Floats, test: Test) -> tuple[float, float]:
     from rankgate.measurement.stats import paired_tests, resampling_tests
 
     if test.method == "bootstrap":
-        bootstrapped = resampling_tests.bootstrap_test(
-            delta, samples=test.resamples, seed=test.seed
-        )
+        bootstrapped = resampling_tests.bootstrap_test(delta, samples=test.resamples, seed=test.seed)
         return float(bootstrapped.p_value[0]), float(bootstrapped.mc_error[0])
     if test.method == "sign":
         return float(paired_tests.sign_test(delta, band=test.band).p_value[0]), 0.0
@@ -478,8 +461,8 @@ def _signed_ranks(delta: Floats, test: Test) -> float:
 
     if test.signed_ranks == "exact" and len(delta) > COUNTED:
         raise UsageError(
-            f"{len(delta):,} queries are too many to count all signs (at most {COUNTED:,}); "
-            "leave out --signed-ranks exact.",
+            f"{len(delta):,} queries are too many to count all signs (at most {COUNTED:,}); leave out "
+            "--signed-ranks exact.",
             code="out-of-range",
         )
     return float(signed_ranks(delta, zeros=test.zeros, way=test.signed_ranks).p_value[0])

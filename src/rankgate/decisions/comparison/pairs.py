@@ -30,11 +30,7 @@ from rankgate.decisions.comparison.comparison_checks import (
     refuse_nonrandom_sample,
 )
 from rankgate.decisions.comparison.comparison_columns import METRICS, PLANS
-from rankgate.decisions.comparison.comparison_power import (
-    detectable_differences,
-    join_deltas,
-    queries_needed,
-)
+from rankgate.decisions.comparison.comparison_power import detectable_differences, join_deltas, queries_needed
 from rankgate.decisions.comparison.equivalence import equivalence_of_pairs, relative_differences
 from rankgate.decisions.comparison.inference import MAX_INTERVAL_RESAMPLES, Test
 from rankgate.decisions.comparison.paired_values import (
@@ -76,9 +72,7 @@ def figures_by_slice(
     for tag in tags:
         if tag not in baseline.tags:
             tag_names = ", ".join(baseline.tags) or "none; give some with --tags FILE"
-            raise UsageError(
-                f"no tag is called {tag!r}; queries have {tag_names}.", code="unknown-tag"
-            )
+            raise UsageError(f"no tag is called {tag!r}; queries have {tag_names}.", code="unknown-tag")
         value_of_query = dict(baseline.tagged.select("query_id", tag).iter_rows())
         slice_of_query = np.array(
             [value_of_query.get(query) or "" for query in values.query_ids], dtype=object
@@ -112,9 +106,7 @@ def _select_queries(values: PairedValues, rows: NDArray[np.bool_]) -> PairedValu
     """Select the values of some queries."""
     return replace(
         values,
-        query_ids=[
-            query for query, is_in_slice in zip(values.query_ids, rows, strict=True) if is_in_slice
-        ],
+        query_ids=[query for query, is_in_slice in zip(values.query_ids, rows, strict=True) if is_in_slice],
         baseline=values.baseline[rows],
         candidate=values.candidate[rows],
     )
@@ -159,9 +151,7 @@ def max_t(pairs: Sequence[PairedValues], test: Test) -> list[Floats]:
     for pair in pairs:
         delta = pair.candidate - pair.baseline
         rows = [row_of_query[query] for query in pair.query_ids]
-        table[rows, first_column : first_column + len(pair.metrics)] = np.where(
-            np.isnan(delta), 0.0, delta
-        )
+        table[rows, first_column : first_column + len(pair.metrics)] = np.where(np.isnan(delta), 0.0, delta)
         first_column += len(pair.metrics)
     result = randomization(table, samples=test.resamples, seed=test.seed)
     return np.split(result.p_max, len(pairs))
@@ -212,25 +202,19 @@ def compare_pairs(
     for i, values in enumerate(pair_with_candidates(baseline, systems, settings.test.unequal)):
         step(f"comparing {systems[i].name}")
         pairs.append(
-            _Pair.from_values(
-                baseline, systems[i], values, settings, designs[i] if designs else None
-            )
+            _Pair.from_values(baseline, systems[i], values, settings, designs[i] if designs else None)
         )
     p_value = _correct_p_values(pairs, settings)
     pairs, plans = _plan_sizes(pairs, settings)
     if settings.test.interval == "simultaneous":
         pairs = _widen_intervals(pairs, settings.test)
     equivalence_tables = equivalence_of_pairs([pair.weighed for pair in pairs], settings.test)
-    randomized = randomized_p_values(
-        [(pair.figures, pair.weighed) for pair in pairs], settings.test
-    )
+    randomized = randomized_p_values([(pair.figures, pair.weighed) for pair in pairs], settings.test)
     joined_lists = parts.joined_lists(baseline, systems)
     lists = parts.split_pairs(joined_lists, len(pairs))
     tables = {
         "metrics": _metric_tables(pairs, p_value, settings.test),
-        "queries": parts.query_tables(
-            baseline, systems, [pair.values for pair in pairs], joined_lists
-        ),
+        "queries": parts.query_tables(baseline, systems, [pair.values for pair in pairs], joined_lists),
         "lists": lists,
         "states": parts.state_tables(baseline, systems),
         "judged": parts.judged_tables(baseline, systems),
@@ -321,10 +305,7 @@ def refuse_incomparable(baseline: ScoredRun, candidate: ScoredRun) -> None:
             code="not-comparable",
         )
     refuse_mixed(
-        {
-            baseline.name: baseline.convention,
-            f"the candidate {candidate.name}": candidate.convention,
-        }
+        {baseline.name: baseline.convention, f"the candidate {candidate.name}": candidate.convention}
     )
     if set(baseline.metrics) != set(candidate.metrics):
         raise UsageError(
@@ -347,9 +328,7 @@ def _correct_p_values(pairs: list[_Pair], rules: ComparisonRules) -> list[Floats
     return np.split(result, len(pairs))
 
 
-def _plan_sizes(
-    pairs: list[_Pair], rules: ComparisonRules
-) -> tuple[list[_Pair], list[pl.DataFrame]]:
+def _plan_sizes(pairs: list[_Pair], rules: ComparisonRules) -> tuple[list[_Pair], list[pl.DataFrame]]:
     """Add power after the correction to the pairs; also plans for the wanted difference."""
     test, tests = rules.test, sum(len(pair.values.metrics) for pair in pairs)
     correction = rules.test.correction if tests > 1 else "none"
@@ -369,9 +348,7 @@ def _plan_sizes(
     planned_figures = [
         replace(
             pair.figures,
-            mde=_mask_undecided(
-                pair, detectable_differences(pair.figures, test, correction, tests)
-            ),
+            mde=_mask_undecided(pair, detectable_differences(pair.figures, test, correction, tests)),
             needed=_mask_undecided(pair, queries),
         )
         for pair, queries in zip(pairs, needed_queries, strict=True)
@@ -384,8 +361,7 @@ def _plan_sizes(
             for pair, queries in zip(pairs, queries_for_wanted, strict=True)
         ]
     return [
-        replace(pair, figures=pair_figures)
-        for pair, pair_figures in zip(pairs, planned_figures, strict=True)
+        replace(pair, figures=pair_figures) for pair, pair_figures in zip(pairs, planned_figures, strict=True)
     ], plans
 
 
@@ -400,9 +376,7 @@ def _has_predictions(pair: _Pair) -> bool:
     return pair.design is not None and pair.design.predicted is not None
 
 
-def _metric_tables(
-    pairs: Sequence[_Pair], p_values: Sequence[Floats], test: Test
-) -> list[pl.DataFrame]:
+def _metric_tables(pairs: Sequence[_Pair], p_values: Sequence[Floats], test: Test) -> list[pl.DataFrame]:
     """The table `METRICS` of each pair, made as one table."""
     metrics = pairs[0].values.metrics
     correction = test.correction if len(pairs) * len(metrics) > 1 else "none"
@@ -432,9 +406,7 @@ def _make_comparison(
     baseline, candidate, values, test = pair.baseline, pair.candidate, pair.values, rules.test
     tests = pair_count * len(values.metrics)
     correction = rules.test.correction if tests > 1 else "none"
-    slices, interactions = figures_by_slice(
-        baseline, values, rules.slices, test, metric_rows, pair.design
-    )
+    slices, interactions = figures_by_slice(baseline, values, rules.slices, test, metric_rows, pair.design)
     depth, judged = min(baseline.depth, candidate.depth), tables["judged"]
     return Comparison(
         baseline=Identity(baseline.name, baseline.tag, baseline.sha256),
@@ -449,11 +421,7 @@ def _make_comparison(
         warnings=(
             *sampling_warnings(baseline.qrels),
             *_zero_grades(candidate),
-            *(
-                text
-                for run in (baseline, candidate)
-                for text in with_run_name(run.name, run.cautions)
-            ),
+            *(text for run in (baseline, candidate) for text in with_run_name(run.name, run.cautions)),
             *parts.unanswered_warnings(baseline, candidate),
             *parts.concurrency_warnings(baseline, candidate),
             *parts.uneven_warnings(judged, depth),
@@ -502,8 +470,8 @@ def refuse_unweighted(test: Test) -> None:
     }
     if unsupported := [name for name, is_stated in is_unsupported.items() if is_stated]:
         raise UsageError(
-            f"{', '.join(unsupported)}: with a sample of queries, tests and intervals are those of "
-            "Student's t; leave it out.",
+            f"{', '.join(unsupported)}: with a sample of queries, tests and intervals are those of Student's "
+            "t; leave it out.",
             code="conflicting-options",
         )
 
@@ -529,11 +497,7 @@ def _test_names(result: PairedFigures, method: str) -> list[str]:
 
 
 def metric_rows(
-    names: Sequence[str],
-    result: PairedFigures,
-    p_value: Floats,
-    test: Test,
-    correction: str,
+    names: Sequence[str], result: PairedFigures, p_value: Floats, test: Test, correction: str
 ) -> pl.DataFrame:
     """Figures as rows of `METRICS`; a p-value for each."""
     return make_frame(

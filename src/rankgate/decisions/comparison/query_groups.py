@@ -70,8 +70,7 @@ class MetricNames:
         for name, direction in self.directions.items():
             if direction not in _DIRECTIONS:
                 raise UsageError(
-                    f"direction of {name}: {direction!r} is neither higher nor lower, which is "
-                    "better.",
+                    f"direction of {name}: {direction!r} is neither higher nor lower, which is better.",
                     code="unknown-choice",
                 )
 
@@ -140,8 +139,8 @@ class QueryGroups:
         groups, queries = max(self.count.values()), max(self.queries.values())
         return (
             f"computed from sums over {count_noun(groups, 'group')} of the "
-            f"{count_noun(queries, 'query')}: intervals and tests are those of a sample of "
-            "groups, and values of single queries are not known"
+            f"{count_noun(queries, 'query')}: intervals and tests are those of a sample of groups, and "
+            "values of single queries are not known"
         )
 
     def in_queries(self, result: Comparison) -> Comparison:
@@ -157,19 +156,12 @@ class QueryGroups:
         unknown_columns = ("wins", "ties", "losses", "needed")
         null_columns = [pl.lit(None, METRICS[name]).alias(name) for name in unknown_columns]
         metrics = result.metrics.with_columns(
-            *null_columns,
-            n=total,
-            sd=pl.col("sd") * size.sqrt(),
-            effect=pl.col("effect") / size.sqrt(),
+            *null_columns, n=total, sd=pl.col("sd") * size.sqrt(), effect=pl.col("effect") / size.sqrt()
         )
         plans = result.plans.with_columns(queries=(pl.col("queries") * size).ceil())
         note = f"{result.candidate.name}: {self.note}."
         return replace(
-            result,
-            metrics=metrics,
-            plans=plans,
-            queries=QUERIES.empty(),
-            warnings=(note, *result.warnings),
+            result, metrics=metrics, plans=plans, queries=QUERIES.empty(), warnings=(note, *result.warnings)
         )
 
 
@@ -185,8 +177,7 @@ def read_grouped_runs(data: bytes, label: str) -> dict[str, GroupedRun]:
     try:
         return {
             str(name): GroupedRun(
-                {metric: GroupSums.from_dict(group_sums) for metric, group_sums in sums.items()},
-                convention,
+                {metric: GroupSums.from_dict(group_sums) for metric, group_sums in sums.items()}, convention
             )
             for name, sums, convention in _iterate_sums(document)
         }
@@ -215,10 +206,7 @@ def _iterate_sums(document: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]
 
 
 def query_groups(
-    runs: Mapping[str, GroupedRun],
-    all_names: Sequence[str],
-    labels: Sequence[str],
-    names: MetricNames,
+    runs: Mapping[str, GroupedRun], all_names: Sequence[str], labels: Sequence[str], names: MetricNames
 ) -> QueryGroups | None:
     """Check the groups of systems against each other; None if no system has groups.
 
@@ -236,8 +224,8 @@ def query_groups(
         return None
     if ungrouped := [name for name in all_names if name not in runs]:
         raise UsageError(
-            f"{ungrouped[0]} has values of queries, and {next(iter(runs))} sums of groups of them "
-            "only; score both the same way.",
+            f"{ungrouped[0]} has values of queries, and {next(iter(runs))} sums of groups of them only; "
+            "score both the same way.",
             code="not-comparable",
         )
     refuse_mixed({name: run.convention for name, run in runs.items()})
@@ -253,9 +241,8 @@ def query_groups(
             if sums.queries != first_sums[1].queries or (sums.n != first_sums[1].n).any():
                 raise UsageError(
                     f"{first_sums[0]} and {name} have a value of {label} for other queries "
-                    f"({first_sums[1].total:,} and {sums.total:,}), and what single queries have "
-                    "is not saved; compare the runs where the data is, with rankgate.compare of "
-                    "tables on Spark.",
+                    f"({first_sums[1].total:,} and {sums.total:,}), and what single queries have is not "
+                    "saved; compare the runs where the data is, with rankgate.compare of tables on Spark.",
                     code="values-differ",
                 )
         queries[label] = first_sums[1].total

@@ -15,22 +15,9 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.query_sample import Sample
 from rankgate.data.query_tags import matching_tags, with_clusters
-from rankgate.data.run_scores import (
-    GIVEN_VALUES,
-    LISTS,
-    QUERIES,
-    SCORES,
-    Counts,
-    RunScores,
-    ScoredRun,
-)
+from rankgate.data.run_scores import GIVEN_VALUES, LISTS, QUERIES, SCORES, Counts, RunScores, ScoredRun
 from rankgate.data.score_parts import Supply
-from rankgate.decisions.comparison.query_groups import (
-    MetricNames,
-    NamedMetric,
-    QueryGroups,
-    query_groups,
-)
+from rankgate.decisions.comparison.query_groups import MetricNames, NamedMetric, QueryGroups, query_groups
 from rankgate.decisions.comparison.score_cells import Cell, ScoreFile, score_cells
 from rankgate.measurement.evaluation.metric_selection import metrics_as_list
 from rankgate.measurement.evaluation.scores import Scores
@@ -59,8 +46,8 @@ VALUE_SUPPLY = Supply(
 SUM_SUPPLY = Supply(
     frozenset({"group_sums"}),
     "the evaluations have sums of groups of them",
-    "give judgments and runs, the values of queries (rankgate eval --per-query), or compare the "
-    "runs where the data is (rankgate.compare of tables on Spark)",
+    "give judgments and runs, the values of queries (rankgate eval --per-query), or compare the runs where "
+    "the data is (rankgate.compare of tables on Spark)",
 )
 """The supply of saved sums of groups of queries."""
 
@@ -103,14 +90,8 @@ class ReportedSystems:
 
 def stated_metrics(metrics: str | Metric | Sequence[str | Metric]) -> tuple[str | Metric, ...]:
     """The metrics that a user chose; empty for the default metrics."""
-    metric_list = (
-        (metrics,) if isinstance(metrics, str) or not isinstance(metrics, Sequence) else metrics
-    )
-    return (
-        ()
-        if tuple(map(str, metric_list)) == DEFAULT_METRICS
-        else tuple(metrics_as_list(metric_list))
-    )
+    metric_list = (metrics,) if isinstance(metrics, str) or not isinstance(metrics, Sequence) else metrics
+    return () if tuple(map(str, metric_list)) == DEFAULT_METRICS else tuple(metrics_as_list(metric_list))
 
 
 @dataclass(frozen=True)
@@ -140,10 +121,7 @@ class ReportedTables:
             raise UsageError("no scores; give one table or more.", code="missing-input")
 
     def read(
-        self,
-        metrics: Sequence[str | Metric] = (),
-        unequal: str = "drop",
-        slices: Sequence[str] = (),
+        self, metrics: Sequence[str | Metric] = (), unequal: str = "drop", slices: Sequence[str] = ()
     ) -> ReportedSystems:
         """Read the tables; arguments and errors as of `reported_systems`."""
         user_metrics = tuple(metric for metric in metrics if not isinstance(metric, str))
@@ -239,9 +217,7 @@ def _run_scores(system: ScoredRun) -> RunScores:
     }
     missing_count = system.scores.filter(why="missing")["query_id"].n_unique()
     counts = Counts(len(ids), missing_count, 0, 0, 0, 0)
-    return RunScores(
-        system.name, system.tag, ids, values, reasons, means, counts, system.convention
-    )
+    return RunScores(system.name, system.tag, ids, values, reasons, means, counts, system.convention)
 
 
 def reported_systems(
@@ -321,13 +297,11 @@ def _values_by_system(
             metric = _metric_of(cell, file, names, asked_metrics)
             if not metric.per_query:
                 continue
-            column = values.setdefault(cell.system or default_system, {}).setdefault(
-                metric.name, {}
-            )
+            column = values.setdefault(cell.system or default_system, {}).setdefault(metric.name, {})
             if cell.query in column:
                 problem = (
-                    f"{cell.system or default_system} has a second value of {metric.name} for "
-                    f"query {cell.query}; keep one of them."
+                    f"{cell.system or default_system} has a second value of {metric.name} for query "
+                    f"{cell.query}; keep one of them."
                 )
                 raise InputError(problem, source=file.label, line=cell.line, code="duplicate-value")
             if not file.groups:
@@ -342,16 +316,14 @@ def _system_name(file: ScoreFile, values: _Values) -> str:
     return next((name for name in (file.stem, name_with_folder) if name not in values), file.label)
 
 
-def _metric_of(
-    cell: Cell, file: ScoreFile, names: MetricNames, asked_metrics: Sequence[str]
-) -> NamedMetric:
+def _metric_of(cell: Cell, file: ScoreFile, names: MetricNames, asked_metrics: Sequence[str]) -> NamedMetric:
     if cell.metric:
         return names[cell.metric]
     if len(asked_metrics) == 1:
         return names[asked_metrics[0]]
     raise InputError(
-        "a table with one column for each system does not name its metric; name it with -m "
-        "METRIC (metrics=).",
+        "a table with one column for each system does not name its metric; name it with -m METRIC "
+        "(metrics=).",
         source=file.label,
         line=1,
         code="missing-metric",
@@ -363,12 +335,10 @@ def _refuse_out_of_range(cell: Cell, metric: NamedMetric, file: ScoreFile) -> No
         return
     low = metric.low is not None and cell.value < metric.low - _SLACK
     if low or (metric.high is not None and cell.value > metric.high + _SLACK):
-        value_range = f"from {metric.low:g}" + (
-            f" to {metric.high:g}" if metric.high is not None else ""
-        )
+        value_range = f"from {metric.low:g}" + (f" to {metric.high:g}" if metric.high is not None else "")
         raise InputError(
-            f"{metric.name} of query {cell.query} is {cell.value:g}, and its values are "
-            f"{value_range}; check the table, or give the metric another name and its direction.",
+            f"{metric.name} of query {cell.query} is {cell.value:g}, and its values are {value_range}; check "
+            f"the table, or give the metric another name and its direction.",
             source=file.label,
             line=cell.line,
             code="out-of-range",
@@ -398,9 +368,7 @@ def _select_metrics(
             problem = f"no values of {spelled}; the scores have {names_in_tables}."
             raise UsageError(problem, code="unknown-metric")
         systems_without = [
-            system
-            for system, values_of_metric in values.items()
-            if metric.name not in values_of_metric
+            system for system, values_of_metric in values.items() if metric.name not in values_of_metric
         ]
         if systems_without:
             systems_text = ", ".join(systems_without[:_MAX_NAMED])
@@ -409,17 +377,15 @@ def _select_metrics(
     undirected_metrics = [metric.name for metric in named_metrics if metric.lower is None]
     if undirected_metrics:
         raise UsageError(
-            f"{label}: whether more or less of {', '.join(undirected_metrics[:_MAX_NAMED])} is "
-            f"better is not known; set --direction {undirected_metrics[0]}=higher or --direction "
+            f"{label}: whether more or less of {', '.join(undirected_metrics[:_MAX_NAMED])} is better is not "
+            f"known; set --direction {undirected_metrics[0]}=higher or --direction "
             f"{undirected_metrics[0]}=lower.",
             code="unknown-direction",
         )
     return list(asked_metrics), named_metrics
 
 
-def _refuse_best_as_zero(
-    labels: Sequence[str], named_metrics: Sequence[NamedMetric], unequal: str
-) -> None:
+def _refuse_best_as_zero(labels: Sequence[str], named_metrics: Sequence[NamedMetric], unequal: str) -> None:
     """Check that a missing query, as 0, does not get the best value.
 
     Raises:
@@ -446,11 +412,7 @@ def _make_run(
     rows = []
     for label, metric in zip(labels, chosen, strict=True):
         queries = sorted(
-            {
-                query
-                for values_of_system in every.values()
-                for query in values_of_system[metric.name]
-            }
+            {query for values_of_system in every.values() for query in values_of_system[metric.name]}
         )
         for query in queries:
             value, reason = values_of_metric[metric.name].get(query), None
@@ -468,9 +430,7 @@ def _make_run(
     )
     if tags is not None:
         query_tags = with_clusters(matching_tags(tags, ids, slices))
-        queries_table = queries_table.join(
-            query_tags, on="query_id", how="left", maintain_order="left"
-        )
+        queries_table = queries_table.join(query_tags, on="query_id", how="left", maintain_order="left")
     return ScoredRun(
         name=name,
         tag=None,

@@ -85,17 +85,11 @@ def score_cells(path: Any, names: MetricNames) -> ScoreFile:  # noqa: ANN401 - a
     if is_frame(path):
         table = polars_frame(path, "scores")
         rows = [(None, [*map(_text, row)]) for row in table.iter_rows()]
-        return _file_of_queries(
-            "scores", "scores", _table_cells(table.columns, rows, "scores", names)
-        )
+        return _file_of_queries("scores", "scores", _table_cells(table.columns, rows, "scores", names))
     file_source = open_source(path)
     data = file_source.everything().removeprefix(BOM)
     first_byte = data.lstrip()[:1]
-    if (
-        first_byte == b"{"
-        and b'"groups"' in data
-        and (runs := read_grouped_runs(data, file_source.label))
-    ):
+    if first_byte == b"{" and b'"groups"' in data and (runs := read_grouped_runs(data, file_source.label)):
         return _file_of_sums(file_source.label, file_source.stem, runs)
     if first_byte in (b"{", b"["):
         cells = _read_json(data, file_source.label, names)
@@ -134,8 +128,8 @@ def _read_json(content: bytes, label: str, names: MetricNames) -> Iterator[Cell]
             return _evaluation_cells(runs, label)
         if isinstance(document, Mapping) and {"schema_version", "kind"} <= set(document):
             problem = (
-                f"a saved result of kind {document['kind']} without values of queries; give "
-                "evaluations that have them (rankgate eval --per-query, or --backend spark)."
+                f"a saved result of kind {document['kind']} without values of queries; give evaluations that "
+                "have them (rankgate eval --per-query, or --backend spark)."
             )
             raise InputError(problem, source=label, code="no-values")
         if isinstance(document, Mapping):
@@ -185,8 +179,8 @@ def _nested_cells(document: Mapping[Any, Any], label: str, names: MetricNames) -
     inner_metric_share = names.share(str(name) for inner in inner_mappings[:20] for name in inner)
     if outer_metric_share == inner_metric_share:
         problem = (
-            "metrics and queries cannot be distinguished; name one of its metrics with -m, or "
-            "use metrics of rankgate (listed by rankgate metrics)."
+            "metrics and queries cannot be distinguished; name one of its metrics with -m, or use metrics of "
+            "rankgate (listed by rankgate metrics)."
         )
         raise InputError(problem, source=label, code="unknown-metric")
     for outer_name, values in document.items():
@@ -253,10 +247,7 @@ def _trec_cells(text: str, label: str, names: MetricNames) -> Iterator[Cell]:
     if summary[0] == summary[1] and metric_shares[0] == metric_shares[1]:
         problem = "metrics and queries cannot be distinguished; name one of the metrics with -m."
         raise InputError(problem, source=label, line=rows[0][0], code="unknown-metric")
-    query = int(
-        summary[1] > summary[0]
-        or (summary[1] == summary[0] and metric_shares[0] > metric_shares[1])
-    )
+    query = int(summary[1] > summary[0] or (summary[1] == summary[0] and metric_shares[0] > metric_shares[1]))
     for line_number, row in rows:
         system_name = row[0] if len(row) > 3 else system
         value = _parse_value(row[-1], label, line_number)
@@ -272,10 +263,7 @@ def _parse_value(text: str, label: str, line: int | None) -> float | None:
 
 
 def _table_cells(
-    header: Sequence[str],
-    rows: Sequence[tuple[int | None, Sequence[str]]],
-    label: str,
-    names: MetricNames,
+    header: Sequence[str], rows: Sequence[tuple[int | None, Sequence[str]]], label: str, names: MetricNames
 ) -> Iterator[Cell]:
     """Read a long table (query, system, metric, value), or a wide one by system or metric."""
     lower = [heading.strip().lower() for heading in header]
@@ -308,9 +296,7 @@ def _table_cells(
     for line_number, row in rows:
         for i in columns:
             name = header[i].strip()
-            system_name = (
-                row[system].strip() if system is not None else None if of_metrics else name
-            )
+            system_name = row[system].strip() if system is not None else None if of_metrics else name
             metric_name = name if of_metrics else ""
             yield Cell(
                 system_name,

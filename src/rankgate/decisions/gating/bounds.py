@@ -115,15 +115,15 @@ def require_range(table: Floats, limits: Range | None) -> Range:
     """
     if limits is None:
         raise UsageError(
-            'interval = "guaranteed" needs a metric with a lowest and a highest value; use '
-            'interval = "t", or take another metric.',
+            'interval = "guaranteed" needs a metric with a lowest and a highest value; use interval = "t", '
+            "or take another metric.",
             code="unbounded-metric",
         )
     low, high = limits
     if table.min() < low - ROUNDING or table.max() > high + ROUNDING:
         raise UsageError(
-            f"a value is outside the range from {low:g} to {high:g} that its metric declares, "
-            'so interval = "guaranteed" gives no guarantee; fix the metric.',
+            f"a value is outside the range from {low:g} to {high:g} that its metric declares, so interval = "
+            '"guaranteed" gives no guarantee; fix the metric.',
             code="out-of-range",
         )
     return limits
@@ -196,9 +196,7 @@ _CELLS, _MOST = 200_000, 100_000  # simulated numbers of queries; the largest nu
 _SAMPLES = 500  # samples of each size: the standard error of a share of 80 % is then 1.8 %
 
 
-def count_more_queries(
-    values: Floats, bound: float, terms: Terms, limits: Range | None
-) -> int | None:
+def count_more_queries(values: Floats, bound: float, terms: Terms, limits: Range | None) -> int | None:
     """The number of additional queries that settle this rule if the mean does not change."""
     distance, n = float(values.mean()) - bound, len(values)
     if not distance or is_column_flat(values[:, None])[0]:
@@ -228,9 +226,7 @@ def _simulated_size(values: Floats, bound: float, terms: Terms) -> float:
         if size < MIN_QUERIES or not level:
             return np.zeros((len(samples.n), 1), np.bool_)
         independent = size if share == 1 else max(share * size, 3.0)
-        low, high = guarded_ends(
-            samples.mean, samples.error, samples.skewness, independent, 1 - 2 * level
-        )
+        low, high = guarded_ends(samples.mean, samples.error, samples.skewness, independent, 1 - 2 * level)
         return np.asarray(low > bound if distance > 0 else high < bound, np.bool_)
 
     start = max(first_estimate, MIN_QUERIES)
@@ -308,8 +304,7 @@ class BoundCheck:
     def shifted(self, offset: float) -> BoundCheck:
         """The check for values that are larger by an offset."""
         mean, low, high = (
-            None if figure is None else figure + offset
-            for figure in (self.mean, self.low, self.high)
+            None if figure is None else figure + offset for figure in (self.mean, self.low, self.high)
         )
         unseen = self.unseen and replace(self.unseen, value=self.unseen.value + offset)
         return replace(self, mean=mean, low=low, high=high, unseen=unseen)
@@ -317,9 +312,7 @@ class BoundCheck:
     @property
     def turned(self) -> BoundCheck:
         """The check for the negated values."""
-        mean, low, high = (
-            None if figure is None else -figure for figure in (self.mean, self.high, self.low)
-        )
+        mean, low, high = (None if figure is None else -figure for figure in (self.mean, self.high, self.low))
         unseen = self.unseen and replace(self.unseen, value=-self.unseen.value)
         return replace(self, mean=mean, low=low, high=high, unseen=unseen)
 
@@ -360,8 +353,7 @@ def check_bound(
         reason = (
             f"all {n} values are equal: without variance there is no interval"
             if np.isnan(low)
-            else f"{count_noun(n, 'query is', 'queries are')} too few to decide anything at this "
-            "look"
+            else f"{count_noun(n, 'query is', 'queries are')} too few to decide anything at this look"
         )
         return BoundCheck("inconclusive", n, mean, None, None, None, None, reason)
     status = str(decide_statuses(table, np.array([bound]), terms, limits)[0])
@@ -415,9 +407,7 @@ def scale_into_range(means: Floats, sizes: Floats, bound: float) -> Floats:
     return np.asarray(bound + share * (means - bound), np.float64)
 
 
-def _unseen_loss(
-    result: BoundCheck, bound: float, terms: Terms, limits: Range | None
-) -> UnseenLoss | None:
+def _unseen_loss(result: BoundCheck, bound: float, terms: Terms, limits: Range | None) -> UnseenLoss | None:
     """The rule of three for a pass; None if even the lowest value would not change the pass."""
     if result.status != "pass" or terms.interval == "guaranteed" or result.mean is None:
         return None
@@ -432,10 +422,7 @@ def _check_list_number(result: ResampledValue, bound: float, terms: Terms) -> Bo
     """Compare a number about all lists together with a bound."""
     n, error = result.users, result.redrawn.error
     if n < MIN_QUERIES or np.isnan(error) or np.isnan(result.value):
-        few = (
-            f"{count_noun(n, 'user has', 'users have')} lists; fewer than {MIN_QUERIES} decide "
-            "nothing"
-        )
+        few = f"{count_noun(n, 'user has', 'users have')} lists; fewer than {MIN_QUERIES} decide nothing"
         reason = few if n < MIN_QUERIES else "some of the users alone give no number"
         mean = None if np.isnan(result.value) else result.value
         return BoundCheck("inconclusive", n, mean, None, None, None, None, reason)
@@ -472,6 +459,4 @@ def _detectable_difference(sd: float, n: int, terms: Terms, below: float) -> flo
     if terms.interval == "guaranteed" or not sd:
         return float(below + student_quantile(n - 1, terms.power) * sd / n**0.5)
     alpha = alpha_at_look(n, terms.alpha, terms)
-    return (
-        float(detectable_difference(sd, n, alpha, terms.power, sides=1)) if alpha else float(np.inf)
-    )
+    return float(detectable_difference(sd, n, alpha, terms.power, sides=1)) if alpha else float(np.inf)

@@ -74,9 +74,7 @@ def policy_command(file: str | None, form: str, output: str | None) -> None:
         print_result(policy_keys(), form, output)
 
 
-@click.group(
-    "baseline", cls=FullHelpGroup, context_settings={"help_option_names": ["-h", "--help"]}
-)
+@click.group("baseline", cls=FullHelpGroup, context_settings={"help_option_names": ["-h", "--help"]})
 def baseline_command() -> None:
     """Save baselines as plain files in rankgate/baselines, to be committed.
 
@@ -124,9 +122,7 @@ def save(
 @of_collection("runs")
 def noise(name: str, collection: Collection, runs: tuple[str, ...]) -> None:
     """Measure noise: the differences of repeated RUNs from the baseline NAME."""
-    print_result(
-        service.SavedBaselines.from_baselines(service.measure_noise(name, collection, runs)), "text"
-    )
+    print_result(service.SavedBaselines.from_baselines(service.measure_noise(name, collection, runs)), "text")
 
 
 @baseline_command.command("show")
@@ -155,8 +151,8 @@ def listed(form: str) -> None:
     multiple=True,
     type=click.Path(),
     metavar="RUN",
-    help="Another run of the baseline's system, to measure noise; a smaller margin is refused. "
-    "May be given several times.",
+    help="Another run of the baseline's system, to measure noise; a smaller margin is refused. May be given "
+    "several times.",
 )
 @verb_options(gate, "log")
 @with_record_option
@@ -165,8 +161,8 @@ def listed(form: str) -> None:
     "--self-check",
     "checked",
     is_flag=True,
-    help="Gate one system against itself instead: BASELINE, CANDIDATE and --noise are runs of the "
-    "same system, or BASELINE is the TOML file of an engine and CANDIDATE its queries.",
+    help="Gate one system against itself instead: BASELINE, CANDIDATE and --noise are runs of the same "
+    "system, or BASELINE is the TOML file of an engine and CANDIDATE its queries.",
 )
 @verb_options(self_check, "snapshots N")
 @metric_options.metrics_from
@@ -253,8 +249,7 @@ def _self_check(
     form, output = form_and_output
     if form not in CHECK_FORMS:
         raise UsageError(
-            f"a self-check has no format {form}; it has {', '.join(CHECK_FORMS)}.",
-            code="conflicting-options",
+            f"a self-check has no format {form}; it has {', '.join(CHECK_FORMS)}.", code="conflicting-options"
         )
     if isinstance(collection, Scores):
         raise VALUE_SUPPLY.error("--self-check", Need("lists"))
@@ -266,9 +261,7 @@ def _self_check(
         )
     with TerminalProgress(snapshots * snapshots):
         if str(baseline).endswith(".toml"):
-            result = self_check(
-                collection, baseline, policy, queries=candidate, snapshots=snapshots
-            )
+            result = self_check(collection, baseline, policy, queries=candidate, snapshots=snapshots)
         else:
             result = self_check(collection, runs, policy)
     print_result(result, form, output)

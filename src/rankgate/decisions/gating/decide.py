@@ -55,13 +55,9 @@ def _read_admission(path: Path) -> Admission:
     try:
         result: Any = parse_json(path.read_bytes(), str(path))
     except OSError as error:
-        raise InputError(
-            f"cannot be read: {error.strerror}.", source=str(path), code="cannot-read"
-        ) from None
+        raise InputError(f"cannot be read: {error.strerror}.", source=str(path), code="cannot-read") from None
     try:
-        return Admission(
-            str(result["verdict"]), str(result["judge"]["name"]), str(result["judge"]["sha256"])
-        )
+        return Admission(str(result["verdict"]), str(result["judge"]["name"]), str(result["judge"]["sha256"]))
     except (KeyError, TypeError):
         problem = "not an admission; write one: rankgate admit PEOPLE JUDGE --format json -o FILE."
         raise InputError(problem, source=str(path), code="wrong-document") from None
@@ -83,8 +79,8 @@ def refuse_impossible(rules: Iterable[Rule], metrics: Iterable[tuple[str, Metric
         name = kind.difference
         if name and (rule.get(name) or 0.0) >= high - low:
             raise UsageError(
-                f"rule {rule.id}: {name} = {rule[name]:g} is impossible; {range_message}, and no "
-                "difference is larger.",
+                f"rule {rule.id}: {name} = {rule[name]:g} is impossible; {range_message}, and no difference "
+                "is larger.",
                 code="impossible-bound",
             )
         for name in kind.bounds:
@@ -123,9 +119,7 @@ def decide(
             queries on a metric without values of queries.
     """
     alpha = policy["alpha"] * _alpha_share(policy, looks)
-    inferring = [
-        rule for rule in policy.rules if rule.tier == "block" and RULES[rule.kind].statistical
-    ]
+    inferring = [rule for rule in policy.rules if rule.tier == "block" and RULES[rule.kind].statistical]
     terms = Terms(
         alpha,
         max(1, len(inferring)),
@@ -198,15 +192,15 @@ def _refuse_unfit_rules(policy: Policy, evidence: Evidence) -> None:
         ):
             tags = ", ".join(evidence.comparison.tags) or "none"
             raise UsageError(
-                f"rule {rule.id}: no query has the tag {tag!r}; there are {tags}; name a file of "
-                "tags in the policy or with --tags.",
+                f"rule {rule.id}: no query has the tag {tag!r}; there are {tags}; name a file of tags in the "
+                "policy or with --tags.",
                 code="unknown-tag",
             )
         kind = RULES[rule.kind]
         if kind.limits == "drop" and (rule["metric"], rule.slice) in evidence.inputs.wholes:
             raise UsageError(
-                f"rule {rule.id}: {rule['metric']} is one number for all lists, not one per query; "
-                "use noninferiority, improvement or floor.",
+                f"rule {rule.id}: {rule['metric']} is one number for all lists, not one per query; use "
+                "noninferiority, improvement or floor.",
                 code="unsupported-rule",
             )
         if kind.limits != "loss":
@@ -215,8 +209,8 @@ def _refuse_unfit_rules(policy: Policy, evidence: Evidence) -> None:
         margin = rule[kind.difference]
         if floor is not None and margin is not None and margin < floor:
             raise UsageError(
-                f"rule {rule.id}: the margin {margin:g} is below the noise floor {floor:.4f} that "
-                f"the same system shows against itself in {rule['metric']}; raise the margin.",
+                f"rule {rule.id}: the margin {margin:g} is below the noise floor {floor:.4f} that the same "
+                f"system shows against itself in {rule['metric']}; raise the margin.",
                 code="margin-below-noise",
             )
 
@@ -246,9 +240,8 @@ def _notes(policy: Policy, evidence: Evidence, look_number: LookNumber | None) -
         )
     elif look_number.look > 1:
         notes.append(
-            f"look {look_number.look} at these queries: the rates are those of a single look; with "
-            'more looks false passes add up; set looks = "anytime" in the policy, or draw fresh '
-            "queries"
+            f"look {look_number.look} at these queries: the rates are those of a single look; with more "
+            'looks false passes add up; set looks = "anytime" in the policy, or draw fresh queries'
         )
     return notes
 
@@ -261,17 +254,12 @@ def _effective_notes(policy: Policy, evidence: Evidence) -> list[str]:
         if design is None or not kind.statistical:
             continue
         queries = evidence.queries(rule["metric"], rule.slice)["query_id"].to_list()
-        if (
-            not queries
-            or (weighing := design.weighing(queries, evidence.slice_of(rule.slice))).equal
-        ):
+        if not queries or (weighing := design.weighing(queries, evidence.slice_of(rule.slice))).equal:
             continue
         slice_label = f" ({rule.slice})" if rule.slice else ""
         contrast = evidence.gained(rule["metric"])
         worth = weighing.worth(evidence.represented(rule["metric"], rule.slice, contrast))
-        numbers.append(
-            f"{worth:.1f} of {count_noun(len(queries), 'query')} in {rule['metric']}{slice_label}"
-        )
+        numbers.append(f"{worth:.1f} of {count_noun(len(queries), 'query')} in {rule['metric']}{slice_label}")
     if not numbers:
         return []
     return [f"effective: {', '.join(dict.fromkeys(numbers))}. {CONDITION}"]
@@ -288,14 +276,14 @@ def _error_rate_notes(policy: Policy, evidence: Evidence) -> list[str]:
     any_looks = ", at however many looks as queries are added," if terms.anytime else ""
     if terms.interval == "guaranteed" and not evidence.inputs.wholes:
         errors = (
-            f"false-pass and false-fail rates are at most {rates}{any_looks} for every "
-            "distribution of the values, if queries are drawn independently"
+            f"false-pass and false-fail rates are at most {rates}{any_looks} for every distribution of the "
+            "values, if queries are drawn independently"
         )
     else:
         errors = (
-            f"false-pass and false-fail rates are about {rates}{any_looks} if these queries "
-            "represent how values are distributed; rare large losses that are not among them make "
-            'false passes more frequent, except with interval = "guaranteed"'
+            f"false-pass and false-fail rates are about {rates}{any_looks} if these queries represent how "
+            "values are distributed; rare large losses that are not among them make false passes more "
+            'frequent, except with interval = "guaranteed"'
         )
     level = f"{100 * (1 - share):.3g}%"
     bounds = f"one-sided {level} confidence bounds"
@@ -317,8 +305,8 @@ def _skew_notes(policy: Policy, evidence: Evidence) -> list[str]:
         if len(delta) > 1 and float(skewness(delta)[0]) < -SKEWED:
             notes.append(
                 f"{metric}: a few queries lose much more than the others gain (skewness "
-                f"{float(skewness(delta)[0]):.1f}); where such losses are rare a sample may miss "
-                "them, and a false pass is more frequent than stated; add a per_query rule"
+                f"{float(skewness(delta)[0]):.1f}); where such losses are rare a sample may miss them, and a "
+                "false pass is more frequent than stated; add a per_query rule"
             )
     return notes
 
@@ -340,9 +328,7 @@ def make_stale_verdict(
     for rule in policy.rules:
         decide_without_comparison = RULES[rule.kind].without_comparison
         results.append(
-            RuleResult(
-                rule, decide_without_comparison(rule, drift) if decide_without_comparison else open_
-            )
+            RuleResult(rule, decide_without_comparison(rule, drift) if decide_without_comparison else open_)
         )
     return Verdict(
         combine_outcomes(tuple(results)),

@@ -56,9 +56,7 @@ def weighed_terms(rule: Rule, evidence: Evidence, design: Design) -> Terms:
     contrast = evidence.gained(metric) if kind.limits else (lambda _, candidate: candidate)
     estimate = evidence.represented(metric, rule.slice, contrast)
     distance = rule.get(kind.difference) if kind.difference else None
-    count = queries_for_power(
-        distance or estimate.mean, estimate.sd, terms.alpha, terms.power, sides=1
-    )
+    count = queries_for_power(distance or estimate.mean, estimate.sd, terms.alpha, terms.power, sides=1)
     weights = design.weights(queries, tag_value)
     unseen = None if weights is None else unseen_weight(weights, terms.alpha)
     return replace(
@@ -91,10 +89,7 @@ def clustered_terms(rule: Rule, evidence: Evidence) -> Terms:
     )
 
 
-_SELECTIONS: dict[str, Selection] = {
-    "random": "random",
-    "pooled": "pooled",
-}
+_SELECTIONS: dict[str, Selection] = {"random": "random", "pooled": "pooled"}
 
 
 def draw_values(
@@ -120,18 +115,11 @@ def check_flip(rule: Rule, evidence: Evidence, result: Outcome) -> Outcome:
     """
     kind, drawn_grades = RULES[rule.kind], evidence.inputs.holes.get(rule.get("metric") or "")
     nothing_moved = result.low == result.high == 0
-    if (
-        kind.statuses is None
-        or drawn_grades is None
-        or result.status == "inconclusive"
-        or nothing_moved
-    ):
+    if kind.statuses is None or drawn_grades is None or result.status == "inconclusive" or nothing_moved:
         return result
     table = evidence.queries(rule["metric"], rule.slice)
     row_of_query = {query: i for i, query in enumerate(drawn_grades.query_ids)}
-    rows = np.array(
-        [row_of_query.get(query, -1) for query in table["query_id"].to_list()], np.int64
-    )
+    rows = np.array([row_of_query.get(query, -1) for query in table["query_id"].to_list()], np.int64)
     if not (rows >= 0).any():
         return result
     sign = -1.0 if evidence.lower(rule["metric"]) else 1.0
@@ -147,31 +135,25 @@ def check_flip(rule: Rule, evidence: Evidence, result: Outcome) -> Outcome:
     if flip <= evidence.terms.flip:
         return result
     extreme = _values(table, rows, (drawn_grades.extremes[0], drawn_grades.extremes[1]), 1.0)
-    quantity, extreme_values = (
-        ("difference", extreme.gain) if kind.limits else ("value", extreme.candidate)
-    )
+    quantity, extreme_values = ("difference", extreme.gain) if kind.limits else ("value", extreme.candidate)
     low, high = float(extreme_values.min(axis=1).mean()), float(extreme_values.max(axis=1).mean())
     count = int(drawn_grades.holes[rows[rows >= 0]].sum())
     return replace(
         result,
         status="inconclusive",
-        reason=f"{result.reason}, but judging the unjudged documents would change that with a "
-        f"probability of {flip:.0%} (the {quantity} could be from {signed_number(low)} to "
-        f"{signed_number(high)})",
-        next=f"judge the {count_noun(count, 'unjudged document')}, those that matter first "
-        f"(rankgate holes --judge-next {count})",
+        reason=f"{result.reason}, but judging the unjudged documents would change that with a probability of "
+        f"{flip:.0%} (the {quantity} could be from {signed_number(low)} to {signed_number(high)})",
+        next=f"judge the {count_noun(count, 'unjudged document')}, those that matter first (rankgate holes "
+        f"--judge-next {count})",
     )
 
 
-def group_values(
-    values: HypotheticalValues, units: QueryClusters, evidence: Evidence
-) -> HypotheticalValues:
+def group_values(values: HypotheticalValues, units: QueryClusters, evidence: Evidence) -> HypotheticalValues:
     """The values of clusters; for guaranteed bounds of unequal clusters each counts once here."""
     values_of_units = units.means if evidence.terms.interval == "guaranteed" else units.values
     queries = [values.query_ids[row] for row in units.first]
     return HypotheticalValues(
-        queries,
-        *(values_of_units(table) for table in (values.baseline, values.candidate, values.gain)),
+        queries, *(values_of_units(table) for table in (values.baseline, values.candidate, values.gain))
     )
 
 
@@ -192,9 +174,7 @@ def _values(
         system_values[rows >= 0] = values[rows[rows >= 0]]
         systems.append(system_values)
     baseline, candidate = systems
-    return HypotheticalValues(
-        table["query_id"].to_list(), baseline, candidate, sign * (candidate - baseline)
-    )
+    return HypotheticalValues(table["query_id"].to_list(), baseline, candidate, sign * (candidate - baseline))
 
 
 REDRAWS = 400
@@ -242,8 +222,7 @@ def compute_flip_rate(
         for begin in range(0, count, step)
     ]
     statuses = {
-        name: np.concatenate([statuses_of_part[name] for statuses_of_part in parts])
-        for name in parts[0]
+        name: np.concatenate([statuses_of_part[name] for statuses_of_part in parts]) for name in parts[0]
     }
     return _count_flips(results, statuses, count, evidence)
 
@@ -271,9 +250,7 @@ def _queries(result: RuleResult, evidence: Evidence) -> list[str] | None:
     return queries if units is None else [queries[row] for row in units.first]
 
 
-def _affordable_draws(
-    queries_by_rule: Mapping[str, Sequence[str]], evidence: Evidence, draws: int
-) -> int:
+def _affordable_draws(queries_by_rule: Mapping[str, Sequence[str]], evidence: Evidence, draws: int) -> int:
     work = sum(map(len, queries_by_rule.values())) * _COST_OF_INTERVAL.get(
         evidence.terms.interval, _BOOTSTRAP
     )
@@ -319,10 +296,7 @@ def _draw_rows(
     groups: dict[tuple[str, ...], list[str]] = {}
     for query in sorted(rules_of_query):  # independent of a rule's own order
         groups.setdefault(tuple(rules_of_query[query]), []).append(query)
-    row = {
-        name: {query: i for i, query in enumerate(queries)}
-        for name, queries in queries_by_rule.items()
-    }
+    row = {name: {query: i for i, query in enumerate(queries)} for name, queries in queries_by_rule.items()}
     parts: dict[str, list[Places]] = {name: [] for name in queries_by_rule}
     for names, queries in groups.items():
         drawn_rows = rng.integers(0, len(queries), (len(queries), count))
@@ -333,10 +307,7 @@ def _draw_rows(
 
 
 def _count_flips(
-    results: Sequence[RuleResult],
-    statuses: Mapping[str, NDArray[np.str_]],
-    count: int,
-    evidence: Evidence,
+    results: Sequence[RuleResult], statuses: Mapping[str, NDArray[np.str_]], count: int, evidence: Evidence
 ) -> FlipRate:
     observed_statuses = {result.rule.id: np.full(1, result.outcome.status) for result in results}
     blocking = [result.rule.id for result in results if result.rule.tier == "block"]

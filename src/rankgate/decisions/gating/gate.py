@@ -18,11 +18,7 @@ from rankgate.data.collection import Collection
 from rankgate.data.query_tags import IDS
 from rankgate.data.score_parts import EVERYTHING, Need
 from rankgate.decisions.comparison.compare import ComparedSystems
-from rankgate.decisions.comparison.comparison_tables import (
-    latency_table,
-    select_slice,
-    state_tables,
-)
+from rankgate.decisions.comparison.comparison_tables import latency_table, select_slice, state_tables
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.comparison.list_metrics import with_list_totals
 from rankgate.decisions.comparison.pairs import ComparisonRules
@@ -117,15 +113,11 @@ def gate(
     if isinstance(collection, Scores):
         if not isinstance(collection.maker, FromRuns):
             tables = reported_tables(collection)
-            tables = replace(
-                tables, tags=_policy_tags(rules) if tables.tags is None else tables.tags
-            )
+            tables = replace(tables, tags=_policy_tags(rules) if tables.tags is None else tables.tags)
             return _gate_tables(tables, (baseline, candidate), rules, today=today, redraws=redraws)
         collection, baseline, candidate = _runs_of_maker(collection.maker, baseline, candidate)
     if baseline is None or candidate is None:
-        raise UsageError(
-            "judgments, a baseline and a candidate are needed, or scores.", code="missing-input"
-        )
+        raise UsageError("judgments, a baseline and a candidate are needed, or scores.", code="missing-input")
     collection = _complete_collection(Collection.of(collection), rules)
     refuse_baseline_again(baseline, [candidate])
     refuse_unfinished_files(baseline, candidate)
@@ -152,9 +144,7 @@ def gate(
         baseline_run = rules.with_earlier(collection.run(baseline))
     noise = [*(saved.noise_runs if saved else ()), *(baseline_run.noise if baseline_run else ())]
     refuse_unfinished_files(*noise)
-    refuse_unfinished(
-        *([baseline_run] if baseline_run else []), run, partly=rules["unequal"] != "refuse"
-    )
+    refuse_unfinished(*([baseline_run] if baseline_run else []), run, partly=rules["unequal"] != "refuse")
     scored_candidate = scorer.scored(run)
     if saved is not None and saved.baseline.system.qrels_sha256 != scorer.qrels.sha256:
         return make_verdict_on_stale_baseline(saved, scored_candidate, rules)
@@ -195,9 +185,7 @@ def gate(
         design=systems.designs[0] if sampled else None,
     )
     result = with_list_totals(result, wholes, systems.lists.warnings)
-    verdict = decide(
-        result, rules, inputs, looks=look_number, today=today, redraws=0 if sampled else redraws
-    )
+    verdict = decide(result, rules, inputs, looks=look_number, today=today, redraws=0 if sampled else redraws)
     return _log_look(verdict, saved, scored_candidate, log=log) if saved else verdict
 
 
@@ -210,9 +198,7 @@ def _gate_tables(
         InputError: tables that cannot be read, with file and line.
         UsageError: a metric of a rule that the tables do not have; not two systems.
     """
-    ruled_metrics = tuple(
-        dict.fromkeys(str(rule["metric"]) for rule in rules.rules if rule.get("metric"))
-    )
+    ruled_metrics = tuple(dict.fromkeys(str(rule["metric"]) for rule in rules.rules if rule.get("metric")))
     if not ruled_metrics:
         problem = "no rule of the policy looks at a metric; give judgments and runs."
         raise UsageError(problem, code="unsupported-rule")
@@ -223,26 +209,22 @@ def _gate_tables(
         systems.supply.require('interval = "guaranteed"', [Need("values")])
     result = _compare(systems, rules)
     design = systems.designs[0] if systems.designs else None
-    inputs = Inputs(
-        ranges=systems.ranges, supply=systems.supply, groups=systems.groups, design=design
-    )
+    inputs = Inputs(ranges=systems.ranges, supply=systems.supply, groups=systems.groups, design=design)
     verdict = decide(result, rules, inputs, today=today, redraws=0 if design else redraws)
     verdict = verdict.noted(_VALUES_ONLY_NOTE)
     return verdict if systems.groups is None else _in_query_figures(verdict, systems.groups)
 
 
 _VALUES_ONLY_NOTE = (
-    "decided by given values: what unjudged documents could change is not known, and neither are "
-    "lists, judged shares, states and latencies"
+    "decided by given values: what unjudged documents could change is not known, and neither are lists, "
+    "judged shares, states and latencies"
 )
 
 
 def _in_query_figures(verdict: Verdict, groups: QueryGroups) -> Verdict:
     """A verdict on values of groups, with figures converted to queries."""
     assert verdict.comparison is not None
-    results = tuple(
-        replace(result, outcome=replace(result.outcome, queries=())) for result in verdict.rules
-    )
+    results = tuple(replace(result, outcome=replace(result.outcome, queries=())) for result in verdict.rules)
     comparison = groups.in_queries(verdict.comparison)
     return replace(verdict, rules=results, comparison=comparison).noted(groups.note)
 
@@ -255,8 +237,8 @@ def _compare(systems: ComparedSystems, rules: Policy) -> Comparison:
     """
     if systems.designs and rules["interval"] != "t":
         raise UsageError(
-            f'interval = "{rules["interval"]}": with a sample of queries, intervals are those of '
-            'Student\'s t; set interval = "t" in the policy.',
+            f'interval = "{rules["interval"]}": with a sample of queries, intervals are those of Student\'s '
+            't; set interval = "t" in the policy.',
             code="conflicting-options",
         )
     # rules compute their own guaranteed bounds
@@ -272,9 +254,7 @@ def _compare(systems: ComparedSystems, rules: Policy) -> Comparison:
     return result
 
 
-def _runs_of_maker(
-    maker: FromRuns, baseline: object, candidate: object
-) -> tuple[Collection, Any, Any]:
+def _runs_of_maker(maker: FromRuns, baseline: object, candidate: object) -> tuple[Collection, Any, Any]:
     """The collection and the two runs from which scores were made.
 
     Raises:
@@ -327,9 +307,7 @@ def _refuse_unrelated(systems: list[ScoredRun]) -> list[ScoredRun]:
     return systems
 
 
-def _log_look(
-    verdict: Verdict, saved: SavedBaseline, candidate: ScoredRun, *, log: bool
-) -> Verdict:
+def _log_look(verdict: Verdict, saved: SavedBaseline, candidate: ScoredRun, *, log: bool) -> Verdict:
     """Log the look, and return the verdict; with a note if the look could not be logged."""
     reason = "as it was asked"
     if log:
@@ -363,9 +341,7 @@ def _policy_tags(rules: Policy) -> TagsLike | None:
     return path if not path or path.startswith(IDS) else rules.folder / path
 
 
-def _tag_activity(
-    systems: Sequence[ScoredRun], rules: Policy, collection: Collection
-) -> list[ScoredRun]:
+def _tag_activity(systems: Sequence[ScoredRun], rules: Policy, collection: Collection) -> list[ScoredRun]:
     """Systems with tags of activity, if a rule needs them and training data exists."""
     if ACTIVITY not in rules.slices or collection.training is None:
         return list(systems)
@@ -379,9 +355,7 @@ def _tag_users(system: ScoredRun, train: UserItems) -> ScoredRun:
     return replace(
         system,
         queries=system.queries.with_columns(user_activity(system.queries["query_id"], train)),
-        served=None
-        if served is None
-        else served.with_columns(user_activity(served["query_id"], train)),
+        served=None if served is None else served.with_columns(user_activity(served["query_id"], train)),
     )
 
 
@@ -389,11 +363,7 @@ def _unjudged_lists(rules: Policy, scorer: Scorer, run: Run) -> pl.DataFrame | N
     """The run's lists for queries that rules name and that have no judgments."""
     queries = {str(rule["query"]) for rule in rules.rules if rule.get("query")}
     unjudged_queries = sorted(queries - set(scorer.index.query_ids))
-    return (
-        rank_run(run, pl.Series(unjudged_queries), rules.depth, scorer.how)
-        if unjudged_queries
-        else None
-    )
+    return rank_run(run, pl.Series(unjudged_queries), rules.depth, scorer.how) if unjudged_queries else None
 
 
 def _count_slices(rules: Policy, base: ScoredRun, candidate: ScoredRun) -> dict[str, StateCounts]:

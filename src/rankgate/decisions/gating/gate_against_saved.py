@@ -41,8 +41,8 @@ def saved_system(
     if system.without_seen != collection.drop_seen:
         handling, option = ("with", " --drop-seen") if collection.drop_seen else ("without", "")
         raise UsageError(
-            f"the baseline {saved.baseline.name} was saved {handling} the items that users had "
-            "seen, and the candidate is scored otherwise; save it again: "
+            f"the baseline {saved.baseline.name} was saved {handling} the items that users had seen, and the "
+            "candidate is scored otherwise; save it again: "
             f"{_save_again_command(saved)}{option}.",
             code=_CODE,
         )
@@ -69,8 +69,8 @@ def saved_supply(saved: SavedBaseline) -> Supply:
 
     return Supply(
         frozenset(parts),
-        f"the baseline {saved.baseline.name} was saved with {', '.join(system.metrics)} and the "
-        f"first {count_noun(system.depth, 'document')} of the lists of judged queries",
+        f"the baseline {saved.baseline.name} was saved with {', '.join(system.metrics)} and the first "
+        f"{count_noun(system.depth, 'document')} of the lists of judged queries",
         remedy,
         depth=system.depth,
         metrics=system.metrics,
@@ -106,22 +106,18 @@ def _save_again_command(saved: SavedBaseline) -> str:
 _CODE = "baseline-lacks"
 
 
-def make_verdict_on_stale_baseline(
-    saved: SavedBaseline, candidate: ScoredRun, rules: Policy
-) -> Verdict:
+def make_verdict_on_stale_baseline(saved: SavedBaseline, candidate: ScoredRun, rules: Policy) -> Verdict:
     """The verdict if the candidate's judgments differ from those of the saved baseline.
 
     A difference would come from both the system and the judgments.
     """
     system, drift = saved.baseline.system, compute_drift(saved.baseline.system, candidate)
     reason = (
-        f"the baseline {saved.baseline.name} was scored by other judgments "
-        f"({system.qrels_sha256[:12]}) than the candidate ({candidate.qrels_sha256[:12]}): "
-        f"{drift.description}"
+        f"the baseline {saved.baseline.name} was scored by other judgments ({system.qrels_sha256[:12]}) than "
+        f"the candidate ({candidate.qrels_sha256[:12]}): {drift.description}"
     )
     next_step = (
-        f"save it again by these judgments: rankgate baseline save {saved.baseline.name} QRELS RUN "
-        "--force"
+        f"save it again by these judgments: rankgate baseline save {saved.baseline.name} QRELS RUN --force"
     )
     hashes = {
         "qrels": candidate.qrels_sha256,
@@ -129,9 +125,7 @@ def make_verdict_on_stale_baseline(
         "candidate": candidate.sha256,
         "policy": rules.sha256,
     }
-    return make_stale_verdict(
-        rules, (saved.baseline.name, candidate.name), drift, reason, next_step, hashes
-    )
+    return make_stale_verdict(rules, (saved.baseline.name, candidate.name), drift, reason, next_step, hashes)
 
 
 def compute_drift(saved: ScoredRun, candidate: ScoredRun) -> Drift:

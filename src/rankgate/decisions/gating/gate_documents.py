@@ -23,12 +23,7 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
-from rankgate.core.present.number_formats import (
-    UNDEFINED,
-    count_noun,
-    format_decimal,
-    format_setting,
-)
+from rankgate.core.present.number_formats import UNDEFINED, count_noun, format_decimal, format_setting
 from rankgate.decisions.gating.policy_settings import COMMON
 from rankgate.decisions.gating.verdict import METRICS
 
@@ -69,9 +64,7 @@ def keys_document(result: PolicyKeys) -> Document:
         for kind in kinds
     ]
     rows = [
-        (table, *row)
-        for table, table_schema, properties in parts
-        for row in _rows(table_schema, properties)
+        (table, *row) for table, table_schema, properties in parts for row in _rows(table_schema, properties)
     ]
     return Document(
         "all keys of a policy",
@@ -86,9 +79,7 @@ def policy_document(result: Policy) -> Document:
     if any(result.lists[name] for name in _FILES):
         entries.append(Entry("[lists]", (_settings_text(result.lists),)))
     tables = {name: getattr(result, name) for name in ("experiment", "budget", "earlier")}
-    entries += [
-        Entry(f"[{name}]", (_settings_text(table),)) for name, table in tables.items() if table
-    ]
+    entries += [Entry(f"[{name}]", (_settings_text(table),)) for name, table in tables.items() if table]
     entries += [Entry("[[ramp]]", (_settings_text(step),)) for step in result.ramp]
     for rule in result.rules:
         slice_label = f" where {rule.slice}" if rule.slice else ""
@@ -126,11 +117,7 @@ def _section(title: str, schema: Mapping[str, Any], properties: Mapping[str, Any
 def _rows(schema: Mapping[str, Any], properties: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     required = schema.get("required", ())
     return [
-        (
-            name,
-            "required" if name in required else _default_text(key_schema),
-            _meaning_text(key_schema),
-        )
+        (name, "required" if name in required else _default_text(key_schema), _meaning_text(key_schema))
         for name, key_schema in properties.items()
     ]
 
@@ -167,11 +154,7 @@ def baseline_document(result: SavedBaselines) -> Document:
     rows = PlainRows(tuple(table.columns), table.rows())
     warnings = Warnings.from_notices(result.notices)
     if len(result) != 1:
-        title = (
-            count_noun(len(result), "saved baseline")
-            if len(result)
-            else "no baseline is saved here"
-        )
+        title = count_noun(len(result), "saved baseline") if len(result) else "no baseline is saved here"
         return made(title, Table("", _baseline_grid(result)), warnings, rows=rows)
     (baseline,) = result.baselines
     means = tuple(
@@ -179,8 +162,8 @@ def baseline_document(result: SavedBaselines) -> Document:
         for metric, mean in baseline.means.items()
     )
     title = (
-        f"{baseline.name}: run {baseline.run['name']}, {count_noun(baseline.queries, 'query')}, "
-        f"convention {baseline.convention['name']}, judgments {baseline.qrels['sha256'][:12]}"
+        f"{baseline.name}: run {baseline.run['name']}, {count_noun(baseline.queries, 'query')}, convention "
+        f"{baseline.convention['name']}, judgments {baseline.qrels['sha256'][:12]}"
     )
     return made(
         title,
@@ -230,9 +213,7 @@ _EVENTS = {
 def gate_check_document(result: GateCheck) -> Document:
     """Counts of verdicts, rates with intervals, noise against margins, and pairs that disagree."""
     pairs_by_verdict = Counter(result.verdicts["verdict"].to_list())
-    verdict_counts = ", ".join(
-        f"{count:,} {verdict}" for verdict, count in pairs_by_verdict.most_common()
-    )
+    verdict_counts = ", ".join(f"{count:,} {verdict}" for verdict, count in pairs_by_verdict.most_common())
     return made(
         f"self-check of the gate: {count_noun(len(result.runs), 'snapshot')} of one system, "
         f"{count_noun(len(result.verdicts), 'pair')}: {verdict_counts}",
@@ -240,9 +221,9 @@ def gate_check_document(result: GateCheck) -> Document:
         Table("noise", METRICS.grid(result.metrics)),
         *_disagreeing_tables(result, pairs_by_verdict.most_common(1)[0][0]),
         Warnings.from_notices(result.notices),
-        f"Each snapshot is gated against every other. Intervals ({result.level:.0%}, Wilson) "
-        f"count the {count_noun(result.independent, 'pair')} without a snapshot in common. Noise "
-        "is the largest difference of means between any two snapshots.",
+        f"Each snapshot is gated against every other. Intervals ({result.level:.0%}, Wilson) count the "
+        f"{count_noun(result.independent, 'pair')} without a snapshot in common. Noise is the largest "
+        "difference of means between any two snapshots.",
         f"policy: {make_printable(result.policy)}",
         status=result.verdict,
         rows=PlainRows(tuple(result.verdicts.columns), list(result.verdicts.iter_rows())),
@@ -264,9 +245,7 @@ def _rates(result: GateCheck) -> Grid:
 
 def _disagreeing_tables(result: GateCheck, usual_verdict: str) -> tuple[Table, ...]:
     """The first pairs whose verdict differs from the most frequent one."""
-    disagreeing = [
-        row for row in result.verdicts.iter_rows(named=True) if row["verdict"] != usual_verdict
-    ]
+    disagreeing = [row for row in result.verdicts.iter_rows(named=True) if row["verdict"] != usual_verdict]
     rows = tuple(
         (row["candidate"], row["baseline"], row["verdict"], make_printable(row["reason"]))
         for row in disagreeing[:_MAX_PAIRS]

@@ -44,12 +44,12 @@ def advise_more_queries(
     size = sample_size_needed(estimate, estimate.mean - bound, quantile_sum, count)
     if size is None:
         return (
-            f"people's judgments of all {count_noun(count, 'query')} that the model judged would "
-            "not show it either: let the model judge more queries"
+            f"people's judgments of all {count_noun(count, 'query')} that the model judged would not show it "
+            "either: let the model judge more queries"
         )
     return (
-        f"let people judge about {max(1, size - n):,} more of the {count_noun(count, 'query')} "
-        "that the model judged, drawn at random, if the difference stays"
+        f"let people judge about {max(1, size - n):,} more of the {count_noun(count, 'query')} that the "
+        "model judged, drawn at random, if the difference stays"
     )
 
 
@@ -65,12 +65,12 @@ def _advise_more_documents(
     more = design.documents_needed(estimate, queries, metric, contrast, error)
     if more is None:
         return (
-            f"people's judgments of all documents of these {n:,} queries would not show it either: "
-            "add queries"
+            f"people's judgments of all documents of these {n:,} queries would not show it either: add "
+            "queries"
         )
     return (
-        f"let people judge about {count_noun(max(1, more), 'more document')} of these {n:,} "
-        "queries, drawn at random, if the difference stays"
+        f"let people judge about {count_noun(max(1, more), 'more document')} of these {n:,} queries, drawn "
+        "at random, if the difference stays"
     )
 
 
@@ -138,9 +138,7 @@ def needed_decimals(value: float, bounds: Iterable[float], lowest: int = 4) -> i
     )
 
 
-def unmoved_outcome(
-    rule: Rule, evidence: Evidence, margin: float, *, passes: bool = True
-) -> Outcome | None:
+def unmoved_outcome(rule: Rule, evidence: Evidence, margin: float, *, passes: bool = True) -> Outcome | None:
     """The outcome of a rule if no value changed; None if a value changed.
 
     If the lists are the same, the candidate cannot be worse. If they differ, the metric is blind to
@@ -154,9 +152,7 @@ def unmoved_outcome(
     queries = table["query_id"].unique()
     lists = evidence.comparison.lists.filter(pl.col("query_id").is_in(queries.implode()))
     if not evidence.inputs.supply.has("lists"):
-        reason_start = (
-            f"{metric} is the same for all {len(queries)} queries; without lists it is unknown"
-        )
+        reason_start = f"{metric} is the same for all {len(queries)} queries; without lists it is unknown"
         return Outcome(
             "inconclusive",
             f"{reason_start} whether anything changed",
@@ -173,8 +169,8 @@ def unmoved_outcome(
     if elsewhere:
         return Outcome(
             "inconclusive",
-            f"{metric} moved for none of the {count_noun(n, 'query')} that people judged, and by "
-            f"the model for {elsewhere:,} of the others",
+            f"{metric} moved for none of the {count_noun(n, 'query')} that people judged, and by the model "
+            f"for {elsewhere:,} of the others",
             "let people judge more queries, drawn at random",
             n=n,
             delta=0.0,
@@ -187,12 +183,10 @@ def unmoved_outcome(
         return make_outcome("fail", reason, "there is no improvement to show")
     movement = "did not move" if is_whole else f"moved for none of {count_noun(n, 'query')}"
     reason = (
-        f"{metric} {movement}, though the first {count_noun(depth, 'document')} of "
-        f"{changed.n_unique()} changed: it does not see this change"
+        f"{metric} {movement}, though the first {count_noun(depth, 'document')} of {changed.n_unique()} "
+        f"changed: it does not see this change"
     )
-    return make_outcome(
-        "inconclusive", reason, "add a metric that detects it (rankgate blindspots)"
-    )
+    return make_outcome("inconclusive", reason, "add a metric that detects it (rankgate blindspots)")
 
 
 def _has_moved(gains: NDArray[np.float64] | ResampledValue) -> bool:
@@ -243,9 +237,7 @@ def difference_outcome(
         next_step = _next_step(result, margin, loss=loss, whole=is_whole)
         if (design := evidence.inputs.design) is not None and design.predicted is not None:
             estimate = evidence.represented(metric, rule.slice, evidence.gained(metric))
-            next_step = advise_more_queries(
-                estimate, -margin if loss else margin, evidence, design, rule
-            )
+            next_step = advise_more_queries(estimate, -margin if loss else margin, evidence, design, rule)
         return make_outcome("inconclusive", reason, next_step)
     reason = f"{interval}: {'not ' * ((result.status == 'pass') == loss)}{claim}"
     advice = "look at the lists" if is_whole else "look at the worst queries"
@@ -280,9 +272,7 @@ def equivalence_outcome(
         reason = f"{rule.slice}: {loss.why}" if rule.slice else loss.why
         next_step = evidence.terms.advice if loss.code else "add queries"
         return make_outcome("inconclusive", reason, next_step, code=loss.code)
-    ends = (
-        f"(bounds {signed_number(low, -margin, margin)} and {signed_number(high, -margin, margin)})"
-    )
+    ends = f"(bounds {signed_number(low, -margin, margin)} and {signed_number(high, -margin, margin)})"
     interval, claim = (
         f"{metric} {signed_number(fall.mean)} {ends}{slice_label}",
         f"within ±{short_number(margin)}",
@@ -320,9 +310,7 @@ def _next_step(result: BoundCheck, margin: float, *, loss: bool, whole: bool) ->
             f"({measured_number(result.mde)})"
         )
     elif result.mde is not None and not loss:
-        steps.append(
-            f"these {units} can show a gain of about {measured_number(margin + result.mde)} or more"
-        )
+        steps.append(f"these {units} can show a gain of about {measured_number(margin + result.mde)} or more")
     if result.more:
         steps.append(f"add about {result.more:,} {units} like these, if the difference stays")
     return "; ".join(steps) or f"add {units}, or ask for less"
@@ -347,8 +335,8 @@ def unseen_loss_sentence(
     if result.unseen.by_weight:
         unseen = f"queries with {share} of the weight of all are"
     beginning = (
-        f"{count_noun(result.n, 'query cannot', 'queries cannot')} exclude that up to {unseen} "
-        "unlike any of these; if such queries on average "
+        f"{count_noun(result.n, 'query cannot', 'queries cannot')} exclude that up to {unseen} unlike any of "
+        "these; if such queries on average "
     )
     if rule.kind == "floor":
         side, kind = ("more", "ceiling") if ceiling else ("less", "floor")
@@ -358,9 +346,7 @@ def unseen_loss_sentence(
         least = measured_number(value)
         return f"{beginning}gain less than {least} in {metric}, the rule does not hold"
     verb = "rise" if lower else "lose"
-    return (
-        f"{beginning}{verb} more than {measured_number(-value)} in {metric}, the rule does not hold"
-    )
+    return f"{beginning}{verb} more than {measured_number(-value)} in {metric}, the rule does not hold"
 
 
 KPI = Parameter("kpi", "text", "the KPI, such as search_ctr", required=True)
@@ -405,10 +391,7 @@ def decide_kpi(rule: Rule, evidence: KpiEvidence, bound: float, *, relative: boo
     measure = measure_of_rule(rule)
     if reason := evidence.problem(measure):
         return Outcome(
-            "inconclusive",
-            f"{measure.name}: {reason}",
-            "fix the experiment or its log",
-            margin=abs(bound),
+            "inconclusive", f"{measure.name}: {reason}", "fix the experiment or its log", margin=abs(bound)
         )
     rows = evidence.units.unit_rows(measure)["variant"].value_counts()
     counts = dict(rows.iter_rows())
@@ -436,9 +419,7 @@ def decide_kpi(rule: Rule, evidence: KpiEvidence, bound: float, *, relative: boo
     delta_text, low_text, high_text = (
         f"{value:+.2%}" if relative else f"{value:+.4g}" for value in (difference, low, high)
     )
-    interval = f"[{low_text}, {high_text}] ({1 - 2 * evidence.alpha:.2%} interval)".replace(
-        "inf%", "∞"
-    )
+    interval = f"[{low_text}, {high_text}] ({1 - 2 * evidence.alpha:.2%} interval)".replace("inf%", "∞")
     less = ", less is better" if lower else ""
     control, treatment = (
         format_figure(arm_value, "", measure.name)

@@ -64,9 +64,7 @@ class Launch:
         """
         by_rules = {"gate": offline, "ramp": online}
         return tuple(
-            name
-            for name in STAGES
-            if by_rules.get(name) or name in self.earlier or name in self.spending
+            name for name in STAGES if by_rules.get(name) or name in self.earlier or name in self.spending
         )
 
     @property
@@ -141,9 +139,7 @@ def read_launch(file: TomlFile) -> Launch:
     earlier_values = {name: value for name, value in earlier.items() if value is not None}
     has_earlier_result = any(isinstance(value, str) for value in earlier_values.values())
     budget = _budget(file, policy_tables)
-    spending = frozenset(
-        name for name in STAGES if name in policy_tables.get("budget", {}) and budget[name]
-    )
+    spending = frozenset(name for name in STAGES if name in policy_tables.get("budget", {}) and budget[name])
     return Launch(experiment, ramp, budget, earlier_values if has_earlier_result else {}, spending)
 
 
@@ -279,11 +275,7 @@ class Policy(Result):
         rules = [
             Rule(
                 **{name: rule[name] for name in _RULE_FIELDS},
-                values={
-                    name: rule_value
-                    for name, rule_value in rule.items()
-                    if name not in _RULE_FIELDS
-                },
+                values={name: rule_value for name, rule_value in rule.items() if name not in _RULE_FIELDS},
             )
             for rule in values["rules"]
         ]
@@ -408,9 +400,7 @@ def _policy(file: TomlFile) -> Policy:
     launch.check_budget(file, **stages)
     hashed_tables = [sorted(lists.items())] if policy_tables.get("lists") else []
     hashed_tables += (
-        [sorted(policy_tables["collection"].items(), key=str)]
-        if policy_tables.get("collection")
-        else []
+        [sorted(policy_tables["collection"].items(), key=str)] if policy_tables.get("collection") else []
     )
     text = repr((sorted(settings.items(), key=str), rules, *hashed_tables, *launch.hashed))
     digest = hashlib.sha256(text.encode()).hexdigest()
@@ -437,9 +427,7 @@ def _default_rules(file: TomlFile) -> Policy:
     if launch.ramp or launch.experiment or launch.budget:
         raise file.error("a policy needs [[rules]], one or more.")
     source = f"the default policy, as {file.source} has no rules"
-    return replace(
-        default_policy, source=source, lists=lists, collection=read_collection_table(file)
-    )
+    return replace(default_policy, source=source, lists=lists, collection=read_collection_table(file))
 
 
 def _rule(file: TomlFile, table: object, position: str) -> Rule:
@@ -455,11 +443,7 @@ def _rule(file: TomlFile, table: object, position: str) -> Rule:
     kind_values = {name: value for name, value in table.items() if name not in common_keys}
     values = file.read_values(kind_values, kind.takes, *key)
     rule = Rule(
-        common["id"] or f"{kind.name}-{int(position) + 1}",
-        kind.name,
-        common["tier"],
-        common["slice"],
-        values,
+        common["id"] or f"{kind.name}-{int(position) + 1}", kind.name, common["tier"], common["slice"], values
     )
     if problem := kind.problem(values):
         raise file.error(f"{rule.id}: {problem[0]}", *key, problem[1])

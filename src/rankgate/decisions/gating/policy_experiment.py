@@ -26,9 +26,7 @@ def experiment_keys() -> tuple[Parameter, ...]:
     keys = (
         Parameter("events", "text", "the folder or file of events, next to the policy"),
         replace(
-            events["mapping"],
-            kind="text",
-            help="the file that maps the columns of a log, next to the policy",
+            events["mapping"], kind="text", help="the file that maps the columns of a log, next to the policy"
         ),
         replace(
             design["unit"],
@@ -44,10 +42,7 @@ def experiment_keys() -> tuple[Parameter, ...]:
             help="the first day, as in 2026-03-01; by default of the first step, else of the log",
         ),
         design["cuped"],
-        replace(
-            test["tuned_to"],
-            help="the number of units at which intervals for every look are narrowest",
-        ),
+        replace(test["tuned_to"], help="the number of units at which intervals for every look are narrowest"),
         replace(design["crossed"], kind="number"),
         events["without_bots"],
     )

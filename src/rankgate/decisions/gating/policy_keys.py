@@ -58,8 +58,7 @@ def policy_keys() -> PolicyKeys:
             "title": kind.name,
             "description": _title(kind),
             "type": "object",
-            "properties": _properties((*_common_keys(kind), *kind.takes))
-            | {"kind": {"const": kind.name}},
+            "properties": _properties((*_common_keys(kind), *kind.takes)) | {"kind": {"const": kind.name}},
             "required": ["kind", *(p.name for p in kind.takes if p.required)],
             "additionalProperties": False,
         }
@@ -108,7 +107,5 @@ def _properties(parameters: Iterable[Parameter]) -> dict[str, Json]:
 def _title(kind: RuleKind) -> str:
     if kind.of_experiment is not None:
         return f"{kind.title[0].upper()}{kind.title[1:]} (inferred from users of an experiment)."
-    inference_label = (
-        "inferred from a sample of queries" if kind.statistical else "counted, not inferred"
-    )
+    inference_label = "inferred from a sample of queries" if kind.statistical else "counted, not inferred"
     return f"{kind.title[0].upper()}{kind.title[1:]} ({inference_label})."

@@ -15,27 +15,19 @@ if TYPE_CHECKING:
 SETTINGS = (
     Parameter("convention", "text", "the convention (the tool that metrics agree with)", "trec"),
     Parameter("metrics", "texts", "metrics to report in addition to those of the rules", ()),
+    Parameter("alpha", "number", "the allowed probability of a false pass", 0.05, range=Range(0.0001, 0.5)),
     Parameter(
-        "alpha", "number", "the allowed probability of a false pass", 0.05, range=Range(0.0001, 0.5)
-    ),
-    Parameter(
-        "power",
-        "number",
-        "the statistical power of detectable differences",
-        0.8,
-        range=Range(0.01, 0.9999),
+        "power", "number", "the statistical power of detectable differences", 0.8, range=Range(0.01, 0.9999)
     ),
     Parameter(
         "interval",
         "text",
-        "the method of intervals: t, corrected for skew; guaranteed, for "
-        "values with a range, regardless of their distribution; or the bootstrap",
+        "the method of intervals: t, corrected for skew; guaranteed, for values with a range, regardless of "
+        "their distribution; or the bootstrap",
         "t",
         choices=("t", "guaranteed", "bca", "percentile"),
     ),
-    Parameter(
-        "depth", "int", "the number of documents of each list that count", 10, range=Range(1)
-    ),
+    Parameter("depth", "int", "the number of documents of each list that count", 10, range=Range(1)),
     Parameter("seed", "int", "the seed of random numbers", 0, range=Range(0)),
     Parameter(
         "unequal",
@@ -55,18 +47,18 @@ SETTINGS = (
     Parameter(
         "looks",
         "text",
-        "the treatment of repeated evaluations (looks) at the same queries: "
-        "warn; correct alpha by 6/(pi * look)^2; or anytime: queries may be added between "
-        "looks without correction, and alpha is corrected for further candidates only",
+        "the treatment of repeated evaluations (looks) at the same queries: warn; correct alpha by 6/(pi * "
+        "look)^2; or anytime: queries may be added between looks without correction, and alpha is corrected "
+        "for further candidates only",
         "warn",
         choices=("warn", "correct", "anytime"),
     ),
     Parameter(
         "holes",
         "text",
-        "the treatment of unjudged documents, which can make a rule inconclusive: estimate "
-        "computes the probability that they change its outcome, for judged documents chosen at "
-        "random and pooled from other systems; random or pooled, if that is known; or ignore",
+        "the treatment of unjudged documents, which can make a rule inconclusive: estimate computes the "
+        "probability that they change its outcome, for judged documents chosen at random and pooled from "
+        "other systems; random or pooled, if that is known; or ignore",
         "estimate",
         choices=("estimate", "random", "pooled", "ignore"),
     ),
@@ -91,8 +83,8 @@ LISTS = (
     Parameter(
         "sequences",
         "text",
-        "rankings that belong together: a table next to the policy "
-        "with query_id and sequence, or ids:PATTERN",
+        "rankings that belong together: a table next to the policy with query_id and sequence, or "
+        "ids:PATTERN",
     ),
     Parameter("obvious", "text", "the run of a simple system, next to the policy"),
     Parameter("earlier", "text", "earlier recommendations, a run next to the policy"),
@@ -124,8 +116,8 @@ RAMP = (
     Parameter(
         "passes",
         "texts",
-        "the rules that must pass; without it those that block in the "
-        "last step, and none before it, where no rule may fail",
+        "the rules that must pass; without it those that block in the last step, and none before it, where "
+        "no rule may fail",
         (),
     ),
 )
@@ -143,9 +135,7 @@ BUDGET = (
         range=Range(0.0001, 0.5),
     ),
     *(
-        Parameter(
-            name, "number", f"the share of it that the {name} spends", 0.25, range=Range(0.0, 1.0)
-        )
+        Parameter(name, "number", f"the share of it that the {name} spends", 0.25, range=Range(0.0, 1.0))
         for name in STAGES
     ),
 )
@@ -164,8 +154,8 @@ EARLIER = (
     Parameter(
         "interleaving",
         "text",
-        "the JSON of rankgate online interleave score, next to the "
-        "policy; its systems have the names of the arms",
+        "the JSON of rankgate online interleave score, next to the policy; its systems have the names of the "
+        "arms",
     ),
     Parameter(
         "interleaving_margin",
@@ -180,17 +170,9 @@ EARLIER = (
 COMMON = (
     Parameter("id", "text", "the rule's name, unique"),
     Parameter("kind", "text", "the kind of rule", required=True),
+    Parameter("tier", "text", "the effect of a failure: it blocks, warns or informs", "block", choices=TIERS),
     Parameter(
-        "tier",
-        "text",
-        "the effect of a failure: it blocks, warns or informs",
-        "block",
-        choices=TIERS,
-    ),
-    Parameter(
-        "slice",
-        "text",
-        "only queries with this tag=value, for kinds that count or infer over queries",
+        "slice", "text", "only queries with this tag=value, for kinds that count or infer over queries"
     ),
 )
 """The keys of every ``[[rules]]``."""

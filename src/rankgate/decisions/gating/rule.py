@@ -203,14 +203,11 @@ class Drift:
             if self.gone
             else "",
             f"{count_noun(len(self.new), 'query was', 'queries were')} added" if self.new else "",
-            f"{self.regraded} of the documents shown {'has' if self.regraded == 1 else 'have'} "
-            "another grade"
+            f"{self.regraded} of the documents shown {'has' if self.regraded == 1 else 'have'} another grade"
             if self.regraded
             else "",
         ]
-        changes = [change for change in parts if change] or [
-            "judgments of documents not shown changed"
-        ]
+        changes = [change for change in parts if change] or ["judgments of documents not shown changed"]
         return ", ".join(changes)
 
 
@@ -390,14 +387,10 @@ class Evidence:
     def units(self, table: pl.DataFrame) -> QueryClusters | None:
         """The clusters of the queries of a table; None if each query is its own cluster."""
         clusters = read_clusters([self.comparison.queries])
-        units = (
-            QueryClusters.from_queries(table["query_id"].to_list(), clusters) if clusters else None
-        )
+        units = QueryClusters.from_queries(table["query_id"].to_list(), clusters) if clusters else None
         return None if units is None or len(units.first) == len(table) else units
 
-    def represented(
-        self, metric: str, slice_: str | None, contrast: Contrast
-    ) -> PopulationEstimate:
+    def represented(self, metric: str, slice_: str | None, contrast: Contrast) -> PopulationEstimate:
         """The estimate of a contrast of both systems by the design; None without a design."""
         assert self.inputs.design is not None
         table = self.queries(metric, slice_)

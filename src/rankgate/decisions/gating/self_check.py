@@ -74,13 +74,10 @@ def self_check(
         names = (f"snapshot {first + 1}", f"snapshot {second + 1}")
         step(" against ".join(reversed(names)))
         baseline, candidate = (
-            replace(systems[index], name=name)
-            for index, name in zip((first, second), names, strict=True)
+            replace(systems[index], name=name) for index, name in zip((first, second), names, strict=True)
         )
         with progress(None):
-            verdicts[first, second] = gate(
-                judged, baseline, candidate, rules, log=False, folder=folder
-            )
+            verdicts[first, second] = gate(judged, baseline, candidate, rules, log=False, folder=folder)
     query_count, changed_count = _count_changed(systems)
     return GateCheck(
         runs=tuple(run.name for run in systems),
@@ -95,16 +92,13 @@ def self_check(
 
 
 def _snapshot_runs(
-    runs: Sequence[RunLike] | EngineLike,
-    queries: QueriesLike | None,
-    snapshots: int,
+    runs: Sequence[RunLike] | EngineLike, queries: QueriesLike | None, snapshots: int
 ) -> list[Run]:
     """The given runs, or the runs of new snapshots."""
     if isinstance(runs, list | tuple):
         if len(runs) < 2:
             raise UsageError(
-                "a self-check needs two or more runs of the same system, or an engine.",
-                code="missing-input",
+                "a self-check needs two or more runs of the same system, or an engine.", code="missing-input"
             )
         refuse_unfinished_files(*runs)
         return [read_run(run) for run in runs]
@@ -146,10 +140,7 @@ def _rates(verdicts: Sequence[Verdict], independent: int) -> pl.DataFrame:
     pairs_by_verdict = Counter(verdict.verdict for verdict in verdicts)
     most_common_count = max(pairs_by_verdict.values())
     improved_count = sum(
-        any(
-            result.rule.kind == "improvement" and result.outcome.status == "pass"
-            for result in verdict.rules
-        )
+        any(result.rule.kind == "improvement" and result.outcome.status == "pass" for result in verdict.rules)
         for verdict in verdicts
     )
     counts = {
@@ -190,10 +181,7 @@ def _metrics(verdicts: Sequence[Verdict], rules: Policy) -> pl.DataFrame:
 
 def _count_changed(systems: Sequence[Run]) -> tuple[int, int]:
     """The number of queries, and of queries whose lists differ in order or scores."""
-    lists = [
-        run.table.group_by("query_id", maintain_order=True).agg("doc_id", "score")
-        for run in systems
-    ]
+    lists = [run.table.group_by("query_id", maintain_order=True).agg("doc_id", "score") for run in systems]
     lists_by_query = (
         pl.concat(lists)
         .group_by("query_id")

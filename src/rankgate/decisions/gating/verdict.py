@@ -181,11 +181,7 @@ class Verdict(Result):
         lost_queries = self.comparison.queries.filter(pl.col("gain") < 0)
         ruled_metrics = {result.rule.get("metric") for result in self.rules} - {None}
         is_other_metric = ~pl.col("metric").is_in(list(ruled_metrics))
-        return (
-            lost_queries.sort(is_other_metric, "gain", "metric", "query_id")
-            .select(names)
-            .to_dicts()
-        )
+        return lost_queries.sort(is_other_metric, "gain", "metric", "query_id").select(names).to_dicts()
 
     @property
     def states(self) -> list[dict[str, Any]]:
@@ -202,9 +198,7 @@ class Verdict(Result):
         rows = {row["metric"]: row for row in self.comparison.metrics.to_dicts()}
         ruled_metrics = dict.fromkeys(result.rule.get("metric") for result in self.rules)
         metric_rows = (rows[metric] for metric in ruled_metrics if metric in rows)
-        return [
-            {name: row[name] for name in _MEANS} for row in metric_rows if row["delta"] is not None
-        ]
+        return [{name: row[name] for name in _MEANS} for row in metric_rows if row["delta"] is not None]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -284,8 +278,8 @@ RATES = Columns(
     Column(
         "event",
         pl.String,
-        "``flip`` (a verdict other than that of most pairs), ``false fail``, ``false "
-        "improvement`` (a rule sees an improvement) or ``inconclusive``",
+        "``flip`` (a verdict other than that of most pairs), ``false fail``, ``false improvement`` (a rule "
+        "sees an improvement) or ``inconclusive``",
     ),
     Column("pairs", pl.Int64, "pairs of snapshots with the event", unit="pairs"),
     Column("share", pl.Float64, "their share of all pairs", ".0%"),
@@ -298,9 +292,7 @@ METRICS = Columns(
     Column("lowest", pl.Float64, "its lowest mean", header="lowest\nmean"),
     Column("highest", pl.Float64, "its highest mean", header="highest\nmean"),
     Column("noise", pl.Float64, "the difference of both"),
-    Column(
-        "margin", pl.Float64, "the smallest margin of the policy's rules", header="smallest\nmargin"
-    ),
+    Column("margin", pl.Float64, "the smallest margin of the policy's rules", header="smallest\nmargin"),
 )
 _FEW_SNAPSHOTS = 6  # with fewer snapshots the intervals are too wide to use
 
@@ -324,11 +316,7 @@ class GateCheck(Result):
     label: ClassVar[str] = "Self-check of a gate"
     document_from: ClassVar[str] = "rankgate.decisions.gating.gate_documents:gate_check_document"
     order: ClassVar[int] = 1
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
-        "verdicts": VERDICTS,
-        "rates": RATES,
-        "metrics": METRICS,
-    }
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"verdicts": VERDICTS, "rates": RATES, "metrics": METRICS}
 
     runs: tuple[str, ...]
     policy: str
@@ -370,9 +358,9 @@ class GateCheck(Result):
             notices.append(
                 Notice(
                     "not-deterministic",
-                    f"the system is not deterministic: {self.changed:,} of {self.queries:,} "
-                    "queries do not have the same list in all snapshots; give the gate several of "
-                    "them (--noise), and look for the cause: replicas, ties, an index that changes",
+                    f"the system is not deterministic: {self.changed:,} of {self.queries:,} queries do not "
+                    "have the same list in all snapshots; give the gate several of them (--noise), and look "
+                    "for the cause: replicas, ties, an index that changes",
                 )
             )
         else:
@@ -385,8 +373,8 @@ class GateCheck(Result):
         notices += [
             Notice(
                 "margin-below-noise",
-                f"{row['metric']}: the margin {row['margin']:g} is below the noise "
-                f"{row['noise']:.4f} of the same system; raise the margin",
+                f"{row['metric']}: the margin {row['margin']:g} is below the noise {row['noise']:.4f} of the "
+                f"same system; raise the margin",
                 row["metric"],
             )
             for row in self.metrics.drop_nulls("margin").iter_rows(named=True)
@@ -397,8 +385,8 @@ class GateCheck(Result):
                 Notice(
                     "few-snapshots",
                     f"{count_noun(len(self.runs), 'snapshot has', 'snapshots have')} only "
-                    f"{count_noun(self.independent, 'independent pair')}; "
-                    f"{_FEW_SNAPSHOTS} or more narrow the intervals",
+                    f"{count_noun(self.independent, 'independent pair')}; {_FEW_SNAPSHOTS} or more narrow "
+                    f"the intervals",
                 )
             )
         return tuple(notices)

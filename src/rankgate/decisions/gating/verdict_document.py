@@ -94,17 +94,12 @@ def page_document(result: Verdict, options: ReportOptions) -> Document:
         comparison_sections = comparison_report.sections(comparison, options.place, own_options)
     elif result.queries:
         heading = f"{_shown_queries_text(result)}"
-        comparison_sections = [
-            Section("worst", "Worst queries", (Table(heading, lost_query_grid(result)),))
-        ]
+        comparison_sections = [Section("worst", "Worst queries", (Table(heading, lost_query_grid(result)),))]
     rules_section = Section(
         "verdict", f"Rules: {candidate} against {baseline}", nonempty_blocks(blocks), "Rules"
     )
     return Document(
-        f"{candidate} against {baseline}",
-        result.verdict,
-        lead,
-        (rules_section, *comparison_sections),
+        f"{candidate} against {baseline}", result.verdict, lead, (rules_section, *comparison_sections)
     )
 
 
@@ -137,8 +132,7 @@ def verdict_sentence(result: Verdict) -> str:
     ending = {
         "pass": f", and a loss of more than {loss}, which the policy allows, can be excluded",
         "fail": f", a loss of more than the {loss} that the policy allows",
-        "inconclusive": f"; a loss of more than {loss}, which the policy allows, cannot be "
-        "excluded",
+        "inconclusive": f"; a loss of more than {loss}, which the policy allows, cannot be excluded",
     }[outcome.status]
     return row_sentence(result.means[0], ending)
 
@@ -212,11 +206,10 @@ def flip_rate_note(result: Verdict) -> str:
     more = f" ({', '.join(other_shares)})" if other_shares else ""
     more += f"; rules that change: {', '.join(changed_rules)}" if changed_rules else ""
     return (
-        f"would it decide the same again? {flip_rate.share:.0%} of {flip_rate.draws} resampled "
-        f"sets of these queries give another verdict{more}. It shows how much "
-        "the verdict depends on the sample of queries, not the probability that the verdict is "
-        "wrong; judgments "
-        "and the systems' lists stay as they are."
+        f"would it decide the same again? {flip_rate.share:.0%} of {flip_rate.draws} resampled sets of these "
+        f"queries give another verdict{more}. It shows how much the verdict depends on the sample of "
+        "queries, not the probability that the verdict is wrong; judgments and the systems' lists stay as "
+        "they are."
     )
 
 
@@ -231,10 +224,7 @@ def input_line(result: Verdict) -> str:
     """A line with policy, judgments, convention and their hashes."""
     digests = {name: digest[:12] for name, digest in result.hashes.items() if digest}
     policy_digest = digests.pop("policy", None)
-    parts = [
-        f"policy: {make_printable(result.policy)}"
-        + (f" ({policy_digest})" if policy_digest else "")
-    ]
+    parts = [f"policy: {make_printable(result.policy)}" + (f" ({policy_digest})" if policy_digest else "")]
     if result.convention.get("name") == GIVEN_VALUES:
         digests["values"] = digests.pop("qrels", "")
     elif result.convention:
@@ -267,15 +257,9 @@ def junit(verdict: Verdict) -> str:
     blocking = [result for result in verdict.rules if result.rule.tier == "block"]
     failures = sum(result.outcome.status == "fail" for result in blocking)
     errors = sum(result.outcome.status == "inconclusive" for result in blocking)
-    skipped = sum(
-        result.outcome.status != "pass" for result in verdict.rules if result.rule.tier != "block"
-    )
-    name = quoteattr(
-        f"rankgate: {_xml_text(verdict.names[1])} against {_xml_text(verdict.names[0])}"
-    )
-    counts = (
-        f'tests="{len(verdict.rules)}" failures="{failures}" errors="{errors}" skipped="{skipped}"'
-    )
+    skipped = sum(result.outcome.status != "pass" for result in verdict.rules if result.rule.tier != "block")
+    name = quoteattr(f"rankgate: {_xml_text(verdict.names[1])} against {_xml_text(verdict.names[0])}")
+    counts = f'tests="{len(verdict.rules)}" failures="{failures}" errors="{errors}" skipped="{skipped}"'
     notes = "\n".join(map(_xml_text, verdict.notes))
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -286,12 +270,8 @@ def junit(verdict: Verdict) -> str:
 
 def _test_case(result: RuleResult, verdict: Verdict) -> str:
     rule, outcome = result.rule, result.outcome
-    attributes = (
-        f"name={quoteattr(_xml_text(rule.id))} classname={quoteattr(f'rankgate.{rule.kind}')}"
-    )
-    text = _xml_text(outcome.reason) + (
-        f"\nnext: {_xml_text(outcome.next)}" if outcome.next else ""
-    )
+    attributes = f"name={quoteattr(_xml_text(rule.id))} classname={quoteattr(f'rankgate.{rule.kind}')}"
+    text = _xml_text(outcome.reason) + (f"\nnext: {_xml_text(outcome.next)}" if outcome.next else "")
     if outcome.status == "pass":
         return f"<testcase {attributes}><system-out>{escape(text)}</system-out></testcase>\n"
     tag = "skipped"
@@ -300,9 +280,7 @@ def _test_case(result: RuleResult, verdict: Verdict) -> str:
     kind = "" if tag == "skipped" else f" type={quoteattr(outcome.status)}"
     message = quoteattr(_xml_text(outcome.reason))
     lost_queries = [row for row in verdict.queries if row["metric"] == rule.get("metric")][:5]
-    query_text = "".join(
-        f"\n{_xml_text(row['query_id'])}: {row['delta']:+.4f}" for row in lost_queries
-    )
+    query_text = "".join(f"\n{_xml_text(row['query_id'])}: {row['delta']:+.4f}" for row in lost_queries)
     return (
         f"<testcase {attributes}><{tag} message={message}{kind}>{escape(text + query_text)}</{tag}>"
         "</testcase>\n"
@@ -316,11 +294,7 @@ def workflow(verdict: Verdict) -> str:
     """
     baseline, candidate = verdict.names
     lines = [
-        _command(
-            _COMMANDS[verdict.verdict],
-            "rankgate",
-            f"{verdict.verdict}: {candidate} against {baseline}",
-        )
+        _command(_COMMANDS[verdict.verdict], "rankgate", f"{verdict.verdict}: {candidate} against {baseline}")
     ]
     for result in verdict.rules:
         rule, outcome = result.rule, result.outcome
@@ -329,9 +303,7 @@ def workflow(verdict: Verdict) -> str:
             kind = "warning" if rule.tier == "warn" else "notice"
         next_sentence = f" Next: {outcome.next}." if outcome.next else ""
         stop = "" if outcome.reason.endswith("…") else "."
-        lines.append(
-            _command(kind, f"rankgate: {rule.id}", f"{outcome.reason}{stop}{next_sentence}")
-        )
+        lines.append(_command(kind, f"rankgate: {rule.id}", f"{outcome.reason}{stop}{next_sentence}"))
     return "".join(lines)
 
 

@@ -50,8 +50,8 @@ def _pipeline_arguments(function: Command) -> Command:
             qrels, runs = runs[1], ()
         elif parameters or folder or again or force:
             problem = (
-                "queries, parameters, folder, again and force are for a pipeline's TOML file; "
-                "leave them out where the runs of its stages are given."
+                "queries, parameters, folder, again and force are for a pipeline's TOML file; leave them out "
+                "where the runs of its stages are given."
             )
             raise UsageError(problem, code="unused-option")
         return function(*args, qrels=qrels, runs=runs, pipeline=pipeline, **options)
@@ -63,23 +63,21 @@ def _pipeline_arguments(function: Command) -> Command:
 @click.argument("qrels", type=click.Path(), metavar="QRELS RUN... | PIPELINE.toml QUERIES QRELS")
 @click.argument("runs", type=click.Path(), nargs=-1, required=True, metavar="")
 @metric_options.metrics_option(
-    f"A metric such as nDCG@10; may be given several times. Without it: {', '.join(METRICS)}.",
-    METRICS,
+    f"A metric such as nDCG@10; may be given several times. Without it: {', '.join(METRICS)}.", METRICS
 )
 @metric_options.metrics_from
 @metric_options.convention
 @verb_options(stages, "target METRIC", "depth")
 @label
 @shared_options.parameters(
-    "A setting of a pipeline's stage, as in hybrid.k=30 or rerank.depth=50; may be given several "
-    "times."
+    "A setting of a pipeline's stage, as in hybrid.k=30 or rerank.depth=50; may be given several times."
 )
 @click.option(
     "--folder",
     type=click.Path(),
     metavar="FILE",
-    help="The folder that keeps runs of these stages, for later calls with the same settings; "
-    "NAME.stages next to the pipeline's file by default.",
+    help="The folder that keeps runs of these stages, for later calls with the same settings; NAME.stages "
+    "next to the pipeline's file by default.",
 )
 @click.option("--again", is_flag=True, help="Ask queries again that failed in a stage.")
 @click.option("--force", is_flag=True, help="Run every stage again, even if its run is kept.")

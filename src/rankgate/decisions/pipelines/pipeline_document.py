@@ -47,8 +47,8 @@ def _lowering_sentences(result: Pipeline) -> Iterator[str]:
             ends = format_interval(row["low"], row["high"])
             certainty = "" if row["high"] is None else f" ({result.level:.0%} interval {ends})"
             yield (
-                f"{make_printable(row['stage'])} lowers {result.target} by {-row['delta']:.4f} "
-                f"against {make_printable(row['against'])}{certainty}."
+                f"{make_printable(row['stage'])} lowers {result.target} by {-row['delta']:.4f} against "
+                f"{make_printable(row['against'])}{certainty}."
             )
 
 
@@ -60,8 +60,8 @@ def _bottleneck_sentence(result: Pipeline) -> str:
     missing = float(result.losses["lost"].sum())
     name = make_printable(bottleneck.stage)
     cause = {
-        "retrieval": f"retrieval: the first {count_noun(result.depth, 'document')} of {name} lack "
-        "relevant ones",
+        "retrieval": f"retrieval: the first {count_noun(result.depth, 'document')} of {name} lack relevant "
+        "ones",
         "depth": f"the depth of {name}: relevant documents are below those that it looks at",
         "cut": f"{name}: it takes relevant documents out of its candidates",
         "order": f"the order of {name}: the documents are there, and others are above them",
@@ -79,15 +79,12 @@ def _bottleneck_sentence(result: Pipeline) -> str:
         "order": f"the order of {make_printable(bottleneck.next_stage)}",
     }[str(bottleneck.next_why)]
     conclusion = (
-        "show that it is less"
-        if bottleneck.significant
-        else "cannot show which of the two is larger"
+        "show that it is less" if bottleneck.significant else "cannot show which of the two is larger"
     )
     ends = format_interval(bottleneck.low, bottleneck.high)
     return (
-        f"{first} Next is {next_cause}, {bottleneck.next_lost:.4f}; these queries {conclusion} "
-        f"(difference {bottleneck.lost - bottleneck.next_lost:+.4f}, {result.level:.0%} "
-        f"interval {ends})."
+        f"{first} Next is {next_cause}, {bottleneck.next_lost:.4f}; these queries {conclusion} (difference "
+        f"{bottleneck.lost - bottleneck.next_lost:+.4f}, {result.level:.0%} interval {ends})."
     )
 
 
@@ -120,8 +117,7 @@ def title(result: Pipeline) -> str:
     """The stages in order, the judgments and the convention."""
     names = " → ".join(map(make_printable, result.stages))
     return (
-        f"{names}, by judgments {make_printable(result.qrels)}, convention "
-        f"{result.convention['name']} "
+        f"{names}, by judgments {make_printable(result.qrels)}, convention {result.convention['name']} "
         f"({result.convention['hash']})"
     )
 
@@ -129,8 +125,8 @@ def title(result: Pipeline) -> str:
 def grids(result: Pipeline) -> list[tuple[str, Grid]]:
     """Every table with its heading, without empty tables."""
     ceiling = (
-        f"the ceiling: {result.target} of the first {count_noun(result.depth, 'document')}, or "
-        "those that a reranker may order, in their best order (best there is: "
+        f"the ceiling: {result.target} of the first {count_noun(result.depth, 'document')}, or those that a "
+        "reranker may order, in their best order (best there is: "
         f"{format_decimal(result.best)})"
     )
     tables = [
@@ -205,11 +201,7 @@ def document_grid(result: Pipeline) -> Grid:
     moves_of_stage = {(row["k"], row["stage"]): row for row in _rows(result.moves)}
     rows = []
     for stage in result.stages:
-        cells = [
-            moves_of_stage[k, stage][name]
-            for k in cutoffs
-            for name in ("relevant", "gained", "lost")
-        ]
+        cells = [moves_of_stage[k, stage][name] for k in cutoffs for name in ("relevant", "gained", "lost")]
         rows.append((make_printable(stage), *(UNDEFINED if c is None else f"{c:,}" for c in cells)))
     headings = [f"{word}\nfirst {k}" for k in cutoffs for word in ("found,", "gained,", "lost,")]
     return Grid(("stage", *headings), tuple(rows))
@@ -220,8 +212,7 @@ def label_grid(result: Pipeline) -> Grid:
     names = result.mix["label"].unique(maintain_order=True).to_list()
     share = {(row["stage"], row["label"]): row["share"] for row in _rows(result.mix)}
     rows = [
-        (make_printable(stage), *(_percent(share[stage, name]) for name in names))
-        for stage in result.stages
+        (make_printable(stage), *(_percent(share[stage, name]) for name in names)) for stage in result.stages
     ]
     return Grid(("stage", *map(make_printable, names)), tuple(rows))
 
@@ -229,15 +220,15 @@ def label_grid(result: Pipeline) -> Grid:
 def notes(result: Pipeline) -> str:
     """Notes on the basis of the figures."""
     latency_note = (
-        " Latency to here: that of the stage plus that of its slowest input, as branches run at "
-        "the same time; fusion is timed for all queries together."
+        " Latency to here: that of the stage plus that of its slowest input, as branches run at the same "
+        "time; fusion is timed for all queries together."
     )
     errors = result.steps["mc_error"] if len(result.steps) else ()
     method = describe_method(result.interval, result.test, result.resamples, result.seed, errors)
     return (
-        f"Means are over queries; the ceiling is over the {result.queries} that have a value at "
-        "every stage. Relevant is a grade above 0; unjudged documents count as not relevant, in "
-        "the ceiling too. A stage reranks if all of its first "
+        f"Means are over queries; the ceiling is over the {result.queries} that have a value at every stage. "
+        "Relevant is a grade above 0; unjudged documents count as not relevant, in the ceiling too. A stage "
+        "reranks if all of its first "
         f"{count_noun(result.depth, 'document')} are among those of the stage before. "
         f"{method[0].upper()}{method[1:]}, "
         f"{format_correction(result.correction)}.{latency_note if len(result.latency) else ''}"

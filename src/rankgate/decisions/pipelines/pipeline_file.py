@@ -130,8 +130,8 @@ class PipelineFile:
             name, dot, setting = word.rpartition(".")
             if not dot or name not in stages:
                 raise UsageError(
-                    f"{word!r} is not a setting of a stage, as in {self.stages[0].name}.depth; the "
-                    f"stages are {', '.join(stages)}.",
+                    f"{word!r} is not a setting of a stage, as in {self.stages[0].name}.depth; the stages "
+                    f"are {', '.join(stages)}.",
                     code="unknown-stage",
                 )
             stages[name] = _with_setting(stages[name], setting, value)
@@ -158,9 +158,7 @@ def read_pipeline(path: str | Path) -> PipelineFile:
             problem = f"stage {stage.name!r} is given twice; give each stage its own name."
             raise toml.error(problem, "stage", str(index), "name")
         stages[stage.name] = stage
-    pipeline = PipelineFile(
-        toml, tuple(stages.values()), {name: i for i, name in enumerate(stages)}
-    )
+    pipeline = PipelineFile(toml, tuple(stages.values()), {name: i for i, name in enumerate(stages)})
     for stage in pipeline.stages:
         _check_inputs(pipeline, stage, stages)
     pipeline = replace(pipeline, stages=_in_order(pipeline))

@@ -31,12 +31,7 @@ LATENCY = Columns(
     Column("inputs", pl.String, "the stages that it takes its documents from, separated by commas"),
     Column("ok", pl.Int64, "queries that it answered", ",", unit="queries", header="with\nresults"),
     Column(
-        "zero",
-        pl.Int64,
-        "queries that it answered without a document",
-        ",",
-        unit="queries",
-        header="without",
+        "zero", pl.Int64, "queries that it answered without a document", ",", unit="queries", header="without"
     ),
     Column("failed", pl.Int64, "queries that failed", ",", unit="queries"),
     Column("n", pl.Int64, "queries with a latency", unit="queries"),
@@ -57,16 +52,8 @@ LATENCY = Columns(
         unit="ms",
         header="alone,\np95",
     ),
-    Column(
-        "waits", pl.Float64, "the mean time until its inputs are there", "milliseconds", unit="ms"
-    ),
-    Column(
-        "total",
-        pl.Float64,
-        "the mean time of the pipeline up to its end",
-        "milliseconds",
-        unit="ms",
-    ),
+    Column("waits", pl.Float64, "the mean time until its inputs are there", "milliseconds", unit="ms"),
+    Column("total", pl.Float64, "the mean time of the pipeline up to its end", "milliseconds", unit="ms"),
     Column(
         "total_p50",
         pl.Float64,
@@ -147,8 +134,7 @@ def describe_failures(taken_stage: StageRun) -> str:
         return ""
     top_error = errors.value_counts(sort=True)["error"][0]
     return (
-        f"{len(errors):,} of {count_noun(len(taken_stage.states), 'query')} failed, most often: "
-        f"{top_error}"
+        f"{len(errors):,} of {count_noun(len(taken_stage.states), 'query')} failed, most often: {top_error}"
     )
 
 
@@ -160,10 +146,7 @@ MOVES = Columns(
     Column("k", pl.Int64, "the cutoff"),
     Column("documents", pl.Int64, "documents that the stage has", unit="documents"),
     Column(
-        "new",
-        pl.Int64,
-        "documents that the stage before lacks; null for the first stage",
-        unit="documents",
+        "new", pl.Int64, "documents that the stage before lacks; null for the first stage", unit="documents"
     ),
     Column(
         "gone",
@@ -172,18 +155,8 @@ MOVES = Columns(
         unit="documents",
     ),
     Column("relevant", pl.Int64, "its documents with a grade above 0", unit="documents"),
-    Column(
-        "gained",
-        pl.Int64,
-        "new documents that are relevant; null for the first stage",
-        unit="documents",
-    ),
-    Column(
-        "lost",
-        pl.Int64,
-        "gone documents that are relevant; null for the first stage",
-        unit="documents",
-    ),
+    Column("gained", pl.Int64, "new documents that are relevant; null for the first stage", unit="documents"),
+    Column("lost", pl.Int64, "gone documents that are relevant; null for the first stage", unit="documents"),
 )
 MIX = Columns(
     "One row per stage and grade: the grades of the first k documents, the best first.",
@@ -222,9 +195,7 @@ def count_moves(
             }
             if previous_index is not None:
                 new = stage_lists.join(lists[previous_index], on=["query_id", "doc_id"], how="anti")
-                removed = lists[previous_index].join(
-                    stage_lists, on=["query_id", "doc_id"], how="anti"
-                )
+                removed = lists[previous_index].join(stage_lists, on=["query_id", "doc_id"], how="anti")
                 row |= {"new": len(new), "gone": len(removed)}
                 row |= {"gained": _count_relevant(new), "lost": _count_relevant(removed)}
             rows.append({name: row.get(name) for name in MOVES})
@@ -257,13 +228,7 @@ def count_grades(systems: Sequence[ScoredRun], k: int, labels: Mapping[float, st
             label = "unjudged" if grade is None else labels.get(grade, f"grade {grade:g}")
             share = count / len(top) if len(top) else None
             rows.append(
-                {
-                    "stage": system.name,
-                    "grade": grade,
-                    "label": label,
-                    "count": count,
-                    "share": share,
-                }
+                {"stage": system.name, "grade": grade, "label": label, "count": count, "share": share}
             )
     return pl.DataFrame(rows, schema=MIX)
 
@@ -297,8 +262,8 @@ def uneven_warnings(mixed: pl.DataFrame, k: int, before: Sequence[int | None]) -
     holes = mixed.filter(pl.col("label") == "unjudged").select("stage", "share").rows()
     steps = [(holes[i], holes[index]) for index, i in enumerate(before) if i is not None]
     return [
-        f"of the first {count_noun(k, 'document')} {previous_share:.0%} are unjudged at "
-        f"{previous_name} and {share:.0%} at {name}: they count as not relevant, so "
+        f"of the first {count_noun(k, 'document')} {previous_share:.0%} are unjudged at {previous_name} and "
+        f"{share:.0%} at {name}: they count as not relevant, so "
         f"{previous_name if previous_share > share else name} may look worse than it is."
         for (previous_name, previous_share), (name, share) in steps
         if previous_share is not None
@@ -316,8 +281,8 @@ RETRIEVAL, DEPTH, CUT, ORDER = "retrieval", "depth", "cut", "order"
 a reranker orders; a reranker removes it; it is there, at a wrong rank."""
 
 LOSSES = Columns(
-    "One row per stage and cause of a loss; the losses add up to the difference from the best "
-    "value at the end.",
+    "One row per stage and cause of a loss; the losses add up to the difference from the best value at the "
+    "end.",
     Column("stage", pl.String, "the name of the stage"),
     Column("why", pl.String, "the cause: ``retrieval``, ``depth``, ``cut`` or ``order``"),
     Column("lost", pl.Float64, "the loss of the target, mean over queries"),

@@ -115,8 +115,8 @@ class _Reranking(Connection):
         for doc_id in reply.doc_ids:
             if doc_id not in candidate_ids:
                 raise self.reranker.error(
-                    f"for query {query.query_id} it returned document {doc_id!r}, which is not a "
-                    "candidate; a reranker returns ids of its candidates."
+                    f"for query {query.query_id} it returned document {doc_id!r}, which is not a candidate; "
+                    "a reranker returns ids of its candidates."
                 )
         return _append_remaining(reply, [candidate["id"] for candidate in remaining])
 
@@ -163,12 +163,7 @@ def _append_remaining(reply: Answer, remaining_ids: Sequence[str]) -> Answer:
 DEFAULT_RERANK_DEPTH = 100
 """The default number of documents for a reranker."""
 
-STATES = {
-    "query_id": pl.String,
-    "state": pl.String,
-    "latency_ms": pl.Float64,
-    "error": pl.String,
-}
+STATES = {"query_id": pl.String, "state": pl.String, "latency_ms": pl.Float64, "error": pl.String}
 
 
 @dataclass(frozen=True)
@@ -224,9 +219,7 @@ def run_with(name: str, table: pl.DataFrame, states: pl.DataFrame) -> Run:
     return Run(name, lambda: iter([table]), queries=states)
 
 
-def split_answered(
-    inputs: Sequence[StageRun], queries: Sequence[Query]
-) -> tuple[list[Query], pl.DataFrame]:
+def split_answered(inputs: Sequence[StageRun], queries: Sequence[Query]) -> tuple[list[Query], pl.DataFrame]:
     """The queries that every input answered, and the states of other queries: ``failed``."""
     failed: dict[str, str] = {}
     for input_stage in inputs:

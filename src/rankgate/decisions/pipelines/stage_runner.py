@@ -25,12 +25,7 @@ from rankgate.data.files.conversion import choose_format, write_run
 from rankgate.data.formats import run_companions
 from rankgate.data.formats.run_companions import PARTIAL
 from rankgate.data.run import RUN_SCHEMA
-from rankgate.decisions.pipelines.pipeline_file import (
-    EngineStage,
-    FuseStage,
-    RerankStage,
-    read_pipeline,
-)
+from rankgate.decisions.pipelines.pipeline_file import EngineStage, FuseStage, RerankStage, read_pipeline
 from rankgate.decisions.pipelines.stage_run import (
     DEFAULT_RERANK_DEPTH,
     STATES,
@@ -118,14 +113,9 @@ class StageRunner:
     def _ask_engine(self, stage: EngineStage, configuration: Configuration) -> StageRun:
         """The results of an engine."""
         engine = configuration.engine
-        program_words = [
-            getattr(engine, "function", None),
-            *(getattr(engine, "command", None) or ()),
-        ]
+        program_words = [getattr(engine, "function", None), *(getattr(engine, "command", None) or ())]
         folder = Path(getattr(engine, "folder", None) or self.pipeline.folder)
-        key = _digest(
-            str(stage.engine), configuration.sha256, *_source_hashes(program_words, folder)
-        )
+        key = _digest(str(stage.engine), configuration.sha256, *_source_hashes(program_words, folder))
         return self._take_snapshot(
             stage, replace(configuration, name=stage.name), key, (), engine.engine_kind
         )
@@ -153,17 +143,10 @@ class StageRunner:
         )
         configuration = Configuration(stage.name, reranker, Pace(concurrency=stage.concurrency))
         does = Path(stage.rerank).name if stage.command else stage.rerank.partition(":")[2]
-        return self._take_snapshot(
-            stage, configuration, _digest(configuration.sha256), (input_stage,), does
-        )
+        return self._take_snapshot(stage, configuration, _digest(configuration.sha256), (input_stage,), does)
 
     def _take_snapshot(
-        self,
-        stage: Stage,
-        configuration: Configuration,
-        key: str,
-        inputs: Sequence[StageRun],
-        does: str,
+        self, stage: Stage, configuration: Configuration, key: str, inputs: Sequence[StageRun], does: str
     ) -> StageRun:
         """The snapshot of a stage: the stored one, or a new one."""
         complete_queries, failed_states = split_answered(inputs, self.queries)
@@ -179,9 +162,7 @@ class StageRunner:
             states = _in_order(self.queries, run.queries, failed_states)
             run_companions.write(states, run_companions.companion_path(path))
             run = replace(run, queries=states)
-        documents = [
-            path_of_fields for input_stage in inputs for path_of_fields in input_stage.documents
-        ]
+        documents = [path_of_fields for input_stage in inputs for path_of_fields in input_stage.documents]
         return StageRun(stage, does, run, path, (display_fields_path(path), *documents))
 
     def _snapshot(
@@ -189,12 +170,7 @@ class StageRunner:
     ) -> Run:
         try:
             result = snapshot(
-                configuration,
-                list(queries),
-                path,
-                to=DEFAULT_FORMAT,
-                again=self.again,
-                force=self.force,
+                configuration, list(queries), path, to=DEFAULT_FORMAT, again=self.again, force=self.force
             )
         except UsageError as error:
             raise self._error(stage, error.problem, code=error.code) from None
@@ -214,9 +190,7 @@ class StageRunner:
         complete_queries, failed_states = split_answered(inputs, self.queries)
         ids = pl.Series([query.query_id for query in complete_queries], dtype=pl.String)
         settings = (stage.fuse, stage.parameters, stage.weights, stage.norm, stage.depth)
-        key = _digest(
-            repr((*settings, stage.keep)), *(input_stage.content for input_stage in inputs)
-        )
+        key = _digest(repr((*settings, stage.keep)), *(input_stage.content for input_stage in inputs))
         path = self._path(stage, key)
         documents = tuple(
             path_of_fields for input_stage in inputs for path_of_fields in input_stage.documents
@@ -290,9 +264,7 @@ def _write(run: Run, path: Path) -> None:
     run_companions.write(run.queries, run_companions.companion_path(path))
 
 
-def _in_order(
-    queries: Sequence[Query], states: pl.DataFrame | None, lost: pl.DataFrame
-) -> pl.DataFrame:
+def _in_order(queries: Sequence[Query], states: pl.DataFrame | None, lost: pl.DataFrame) -> pl.DataFrame:
     """The outcome of each query, in the order of the queries."""
     assert states is not None
     order = pl.DataFrame({"query_id": [query.query_id for query in queries]}).with_row_index("at")
@@ -317,10 +289,7 @@ def is_pipeline(source: object) -> bool:
     if not isinstance(source, str | Path) or not str(source).lower().endswith(".toml"):
         return False
     path = Path(source)
-    return (
-        not path.is_file()
-        or "collection" not in TomlFile.read(path, code="invalid-pipeline").values
-    )
+    return not path.is_file() or "collection" not in TomlFile.read(path, code="invalid-pipeline").values
 
 
 @dataclass(frozen=True)
@@ -394,8 +363,7 @@ class LivePipeline:
             if problem and (refuse or (stage.states["state"] == "failed").all()):
                 raise self.file.error(
                     stage.stage,
-                    f"{problem}; add again to repeat them, or set unequal = drop to leave them "
-                    "out.",
+                    f"{problem}; add again to repeat them, or set unequal = drop to leave them out.",
                     code="failed-queries",
                 )
         return taken_stages

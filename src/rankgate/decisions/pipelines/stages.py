@@ -30,11 +30,7 @@ CEILINGS = Columns(
     Column("stage", pl.String, "the name of the stage"),
     Column("kind", pl.String, "``retrieves`` or ``reranks``", header="does"),
     Column("value", pl.Float64, "the mean of the target"),
-    Column(
-        "ceiling",
-        pl.Float64,
-        "the mean of the target for the stage's candidates in their best order",
-    ),
+    Column("ceiling", pl.Float64, "the mean of the target for the stage's candidates in their best order"),
     Column("realised", pl.Float64, "value / ceiling", ".1%"),
     Column(
         "documents",
@@ -45,8 +41,8 @@ CEILINGS = Columns(
     ),
 )
 STEPS = Columns(
-    "One row per step between stages and metric, as the metrics of a comparison; "
-    "p-values are corrected over all steps and metrics.",
+    "One row per step between stages and metric, as the metrics of a comparison; p-values are corrected over "
+    "all steps and metrics.",
     Column("stage", pl.String, "the name of the stage"),
     Column("against", pl.String, "the stage that it is compared with"),
     FIGURES,

@@ -122,13 +122,9 @@ def stages(
     if isinstance(runs, LivePipeline):
         taken_stages = runs.taken(refuse=test.unequal == "refuse")
         runs = {stage.stage.name: stage.run for stage in taken_stages}
-        scorer = replace(
-            scorer, depth=max(depth, *(rerank_depth(stage) or 0 for stage in taken_stages))
-        )
+        scorer = replace(scorer, depth=max(depth, *(rerank_depth(stage) or 0 for stage in taken_stages)))
     elif is_pipeline(runs):
-        problem = (
-            f"{runs}: a pipeline is asked queries; give LivePipeline(file, queries) as the runs."
-        )
+        problem = f"{runs}: a pipeline is asked queries; give LivePipeline(file, queries) as the runs."
         raise UsageError(problem, code="missing-input")
     systems: list[ScoredRun] = []
     places: list[Any] = []
@@ -142,9 +138,7 @@ def stages(
     systems = rename_duplicates(systems, places)
     step("computing ceilings")
     rules = ComparisonRules(replace(test, correction="none"), sizes=False)
-    return _pipeline(
-        scorer, target_metric, systems, labels or {}, (rules, test.correction), taken_stages
-    )
+    return _pipeline(scorer, target_metric, systems, labels or {}, (rules, test.correction), taken_stages)
 
 
 def _pipeline(
@@ -162,8 +156,7 @@ def _pipeline(
     cutoffs = sorted({k, depth}, reverse=True)
     if taken_stages:
         kinds = tuple(
-            "retrieves" if rerank_depth(taken_stage) is None else "reranks"
-            for taken_stage in taken_stages
+            "retrieves" if rerank_depth(taken_stage) is None else "reranks" for taken_stage in taken_stages
         )
         before = _previous_stages(taken_stages)
     else:
@@ -286,24 +279,18 @@ def _values(
 def _means(systems: Sequence[ScoredRun]) -> pl.DataFrame:
     table = pl.concat(system.scores.with_columns(stage=pl.lit(system.name)) for system in systems)
     return table.group_by("stage", "metric", maintain_order=True).agg(
-        in_row_order(pl.col("value")).mean().alias("mean"),
-        pl.col("value").count().cast(pl.Int64).alias("n"),
+        in_row_order(pl.col("value")).mean().alias("mean"), pl.col("value").count().cast(pl.Int64).alias("n")
     )
 
 
 def _ceilings(
-    values: pl.DataFrame,
-    systems: Sequence[ScoredRun],
-    kinds: Sequence[str],
-    reaches: Sequence[int | None],
+    values: pl.DataFrame, systems: Sequence[ScoredRun], kinds: Sequence[str], reaches: Sequence[int | None]
 ) -> pl.DataFrame:
     rows = []
     for i, system in enumerate(systems):
         value, top = _mean(values, f"value{i}"), _mean(values, f"ceiling{i}")
         lists = system.lists["query_id"].n_unique()
-        reranked_lists = (
-            system.lists.filter(pl.col("rank") <= depth) if (depth := reaches[i]) else None
-        )
+        reranked_lists = system.lists.filter(pl.col("rank") <= depth) if (depth := reaches[i]) else None
         documents = len(system.lists if reranked_lists is None else reranked_lists)
         rows.append(
             {
@@ -326,9 +313,7 @@ def _steps(
 ) -> tuple[pl.DataFrame, list[str], str]:
     """Compare each stage with the stage before, with cautions and corrected p-values."""
     with progress(None):
-        comparisons: list[Comparison] = [
-            compare_pairs(before, after, rules)[0] for before, after in pairs
-        ]
+        comparisons: list[Comparison] = [compare_pairs(before, after, rules)[0] for before, after in pairs]
     if not comparisons:
         return pl.DataFrame(), [], "none"
     table = pl.concat(
@@ -357,8 +342,8 @@ def _hidden_loss_warnings(scorer: Scorer, aim: tuple[str, Metric]) -> list[str]:
     if not has_retrieved_ideal(scorer, aim[1]):
         return []
     warning = (
-        f"under convention {scorer.how.name} the ideal of {aim[0]} is made of the retrieved "
-        f"documents, so the ceiling is not informative; add --override {aim[1].name}.ideal=judged."
+        f"under convention {scorer.how.name} the ideal of {aim[0]} is made of the retrieved documents, so "
+        f"the ceiling is not informative; add --override {aim[1].name}.ideal=judged."
     )
     return [warning]
 

@@ -49,9 +49,7 @@ if TYPE_CHECKING:
     from rankgate.measurement.metrics.metric_declaration import Metric
 
 
-QUERY_COUNT_NAMES = re.compile(
-    r"(?i)(?:#|no\.? of|number of|num\.?)?\s*(?:n|q|queries|topics)|\|q\|"
-)
+QUERY_COUNT_NAMES = re.compile(r"(?i)(?:#|no\.? of|number of|num\.?)?\s*(?:n|q|queries|topics)|\|q\|")
 """Names of the column, or of the row, with the number of queries of a mean."""
 _PERCENT = re.compile(r"%|percent|[x×*]\s*100\b")
 _CHANGE_NAMES = re.compile(
@@ -99,9 +97,7 @@ def audit(
     assumptions = _Assumptions(grades, relevant, sd, level)
     numbers = _TableNumbers.read(published, metrics, queries)
     rows = [row for column in metrics for row in _cell_rows(numbers, column, assumptions)]
-    if not any(
-        isinstance(cells[column], PrintedNumber) for cells in numbers.cells for column in metrics
-    ):
+    if not any(isinstance(cells[column], PrintedNumber) for cells in numbers.cells for column in metrics):
         problem = "no column has numbers; the first one names the systems."
         raise InputError(problem, source=str(table), code="no-numbers")
     cells = pl.DataFrame(rows, schema=CELLS, orient="row")
@@ -110,10 +106,7 @@ def audit(
             _compare_best_two(means, metric, assumptions)
             for column, metric in metrics.items()
             if metric is not None
-            and (
-                means := cells.filter(pl.col("low").is_not_null(), column=published.head[column])
-            ).height
-            > 1
+            and (means := cells.filter(pl.col("low").is_not_null(), column=published.head[column])).height > 1
         ],
         schema=PAIRS,
         orient="row",
@@ -151,9 +144,7 @@ class _TableNumbers:
     all_queries: int | None
 
     @classmethod
-    def read(
-        cls, table: PublishedTable, metrics: Mapping[int, Metric | None], queries: int | None
-    ) -> Self:
+    def read(cls, table: PublishedTable, metrics: Mapping[int, Metric | None], queries: int | None) -> Self:
         """Read the cells of a table by the decimal mark that the cells show."""
         decimal = decimal_mark(
             (cell for row in table.rows for cell in row[1:]),
@@ -175,12 +166,7 @@ class _TableNumbers:
             None,
         )
         by_column = next(
-            (
-                column
-                for column, heading in enumerate(table.head)
-                if column and column not in metrics
-            ),
-            None,
+            (column for column, heading in enumerate(table.head) if column and column not in metrics), None
         )
         counts = tuple(
             tuple(
@@ -190,9 +176,7 @@ class _TableNumbers:
             for row, numbers in enumerate(cells)
         )
         changes = frozenset(
-            row
-            for row, numbers in enumerate(cells)
-            if _is_change(plain_text(table.rows[row][0]), numbers)
+            row for row, numbers in enumerate(cells) if _is_change(plain_text(table.rows[row][0]), numbers)
         )
         return cls(table, metrics, cells, counts, changes, by_row)
 
@@ -228,9 +212,7 @@ def _is_change(system: str, numbers: tuple[PrintedNumber | UnreadCell | None, ..
     )
 
 
-def _metrics_by_column(
-    table: PublishedTable, columns: Mapping[str, str]
-) -> dict[int, Metric | None]:
+def _metrics_by_column(table: PublishedTable, columns: Mapping[str, str]) -> dict[int, Metric | None]:
     """Find the metric of each column after the first; None if unknown."""
     if missing_columns := sorted(set(columns) - set(table.head)):
         problem = f"no column is called {missing_columns[0]!r}; there are {', '.join(table.head)}."
@@ -246,9 +228,7 @@ def _metrics_by_column(
     }
 
 
-def _cell_rows(
-    numbers: _TableNumbers, column: int, assumptions: _Assumptions
-) -> list[tuple[object, ...]]:
+def _cell_rows(numbers: _TableNumbers, column: int, assumptions: _Assumptions) -> list[tuple[object, ...]]:
     """The rows of the result for a column."""
     heading, metric = numbers.table.head[column], numbers.metrics[column]
     name = None if metric is None else str(metric)
@@ -360,9 +340,7 @@ def _check_steps(step: Fraction, n: int, interval: tuple[float, float]) -> tuple
     return ("possible" if multiples_possible(step, n, *interval) else IMPOSSIBLE), reason
 
 
-def _check_reciprocal_ranks(
-    depth: int | None, n: int, interval: tuple[float, float]
-) -> tuple[str, str]:
+def _check_reciprocal_ranks(depth: int | None, n: int, interval: tuple[float, float]) -> tuple[str, str]:
     reason = f"{count_noun(n, 'reciprocal rank has', 'reciprocal ranks have')} no such mean"
     is_possible = reciprocal_ranks_possible(depth, n, *interval)
     return ("possible", "") if is_possible else (IMPOSSIBLE, reason)
@@ -375,8 +353,7 @@ def _check_ndcg(
         return UNKNOWN, "the values of nDCG depend on cutoff and grades; add --grades"
     lowest, gap = discounted_gap(assumptions.grades or 1, depth, assumptions.relevant)
     reason = (
-        f"{count_noun(n, 'value')} that are 0, 1, or from {lowest:.4g} to {1 - gap:.4g} have no "
-        "such mean"
+        f"{count_noun(n, 'value')} that are 0, 1, or from {lowest:.4g} to {1 - gap:.4g} have no such mean"
     )
     is_possible = ends_possible(lowest, gap, n, *interval)
     return ("possible", "") if is_possible else (IMPOSSIBLE, reason)
@@ -428,9 +405,7 @@ def _smallest_step(metric: Metric, assumptions: _Assumptions) -> float:
     return 0.0
 
 
-def _compare_best_two(
-    cells: pl.DataFrame, metric: Metric, assumptions: _Assumptions
-) -> tuple[object, ...]:
+def _compare_best_two(cells: pl.DataFrame, metric: Metric, assumptions: _Assumptions) -> tuple[object, ...]:
     """Compare the best system of a column with the second best."""
     from rankgate.measurement.stats.mean_intervals import student_quantile
 
@@ -439,17 +414,13 @@ def _compare_best_two(
         .head(2)
         .iter_rows(named=True)
     )
-    largest = max(
-        abs(best_row["high"] - second_row["low"]), abs(best_row["low"] - second_row["high"])
-    )
+    largest = max(abs(best_row["high"] - second_row["low"]), abs(best_row["low"] - second_row["high"]))
     row_start = (best_row["column"], best_row["system"], second_row["system"], largest)
     n = min((row["n"] for row in (best_row, second_row) if row["n"]), default=None)
     if n is None or n < 2:
         return (*row_start, None, UNKNOWN, "the number of queries is not known; add --queries")
     scale = 1.0 if metric.high is None else metric.high - metric.low
-    needed_difference = (
-        student_quantile(n - 1, (1 + assumptions.level) / 2) * assumptions.sd * scale / n**0.5
-    )
+    needed_difference = student_quantile(n - 1, (1 + assumptions.level) / 2) * assumptions.sd * scale / n**0.5
     step = _smallest_step(metric, assumptions)
     max_differing = min(n, int(n * largest / step + 1e-9)) if step else n
     if 2.0 ** (1 - min(max_differing, 1000)) > 1 - assumptions.level:
@@ -460,12 +431,7 @@ def _compare_best_two(
             f"at most {count_noun(max_differing, 'query')} can differ in one direction",
         )
     if largest < needed_difference:
-        return (
-            *row_start,
-            needed_difference,
-            UNRESOLVABLE,
-            f"smaller than {needed_difference:.4f}",
-        )
+        return (*row_start, needed_difference, UNRESOLVABLE, f"smaller than {needed_difference:.4f}")
     return (*row_start, needed_difference, "resolvable", "")
 
 

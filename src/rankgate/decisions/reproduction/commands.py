@@ -39,10 +39,7 @@ if TYPE_CHECKING:
 )
 @verb_options(rank_similarity, "p", "ties", "depth N", choices={"ties": TIES})
 @click.option(
-    "--qrels",
-    type=click.Path(),
-    metavar="QRELS",
-    help="Judgments, for the reproduction of values by RUN_B.",
+    "--qrels", type=click.Path(), metavar="QRELS", help="Judgments, for the reproduction of values by RUN_B."
 )
 @click.option(
     "-m",
@@ -99,9 +96,7 @@ def rank_similarity_command(
     print_result(result, form, output, **document_options)
 
 
-def _parse_columns(
-    _ctx: click.Context, _option: click.Parameter, texts: tuple[str, ...]
-) -> dict[str, str]:
+def _parse_columns(_ctx: click.Context, _option: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
     metric_of_column = dict(text.rpartition("=")[::2] for text in texts)
     if invalid := [text for text in texts if "=" not in text]:
         problem = f"--column is HEAD=METRIC, as in 'Prec.=P@10', not {invalid[0]!r}."
@@ -118,9 +113,8 @@ def _parse_columns(
     multiple=True,
     metavar="HEAD=METRIC",
     callback=_parse_columns,
-    help="The metric of a column that is not named after a metric, by the column's head; may be "
-    "given several "
-    "times.",
+    help="The metric of a column that is not named after a metric, by the column's head; may be given "
+    "several times.",
 )
 @verb_options(audit, "grades N", "relevant N", "sd", "level")
 @shared_options.form(*FORMS)

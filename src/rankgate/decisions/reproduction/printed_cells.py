@@ -18,9 +18,7 @@ from typing import Literal
 
 from rankgate.core.frozen import dataclass
 
-_NUMERAL = (
-    r"(?:\d{1,3}(?:[ ,.'’_]\d{3})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?"
-)
+_NUMERAL = r"(?:\d{1,3}(?:[ ,.'’_]\d{3})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?"
 _LETTERS = r"(?:[a-j](?:\s*,?\s*[a-j])*)"
 _CELL = re.compile(
     rf"\(?\s*(?:[nN]\s*=\s*)?(?P<sign>[-+]?)\s*(?P<number>{_NUMERAL})"
@@ -171,9 +169,7 @@ def plain_text(raw: str) -> str:
     return _SPACES.sub(" ", text).strip()
 
 
-def read_cell(
-    raw: str, decimal: Decimal, *, count: bool = False
-) -> PrintedNumber | UnreadCell | None:
+def read_cell(raw: str, decimal: Decimal, *, count: bool = False) -> PrintedNumber | UnreadCell | None:
     """Read the number of a cell; None if it is empty.
 
     Args:
@@ -322,9 +318,7 @@ def _latex_text(raw: str, *, raised: bool) -> str:
             elif character == "_" and "{" not in raw and "$" not in raw:
                 text += character + content
         else:
-            text += {"{": "", "}": "", "$": "", "~": " " if "\\" in raw else "~"}.get(
-                character, character
-            )
+            text += {"{": "", "}": "", "$": "", "~": " " if "\\" in raw else "~"}.get(character, character)
             position += 1
     return text
 

@@ -81,10 +81,7 @@ def read_table(path: str | Path) -> PublishedTable:
     (_, heading), *rows = _merge_headings(rows_with_head)
     for line, cells in rows:
         if len(cells) > len(heading):
-            problem = (
-                f"{count_noun(len(cells), 'cell')} under {len(heading)} heads; give each column "
-                "a head."
-            )
+            problem = f"{count_noun(len(cells), 'cell')} under {len(heading)} heads; give each column a head."
             raise InputError(problem, source=str(path), line=line, code="too-many-cells")
     padded_rows = [(line, (*cells, *[""] * (len(heading) - len(cells)))) for line, cells in rows]
     return PublishedTable(
@@ -138,9 +135,7 @@ def _number_duplicates(headings: tuple[str, ...]) -> tuple[str, ...]:
     for cell in headings:
         name = plain_text(cell)
         same_name_count = sum(
-            1
-            for earlier_name in names
-            if earlier_name == name or earlier_name.startswith(f"{name} #")
+            1 for earlier_name in names if earlier_name == name or earlier_name.startswith(f"{name} #")
         )
         names.append(f"{name} #{same_name_count + 1}" if same_name_count else name)
     return tuple(names)
@@ -276,9 +271,7 @@ class TableAudit(Result):
 
     kind: ClassVar[str] = "table_audit"
     label: ClassVar[str] = "Audit of a table"
-    document_from: ClassVar[str] = (
-        "rankgate.decisions.reproduction.reproduction_documents:audit_document"
-    )
+    document_from: ClassVar[str] = "rankgate.decisions.reproduction.reproduction_documents:audit_document"
     order: ClassVar[int] = 28
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"cells": CELLS, "pairs": PAIRS}
 

@@ -43,10 +43,7 @@ if TYPE_CHECKING:
 
 TIES = ("a", "b", "w")
 OVERLAPS = (1, 3, 5, 10, 20, 50, 100)
-MATRIX_MEASURES = (
-    *("RBO", "KTU", "tau", "tau-b", "tau-AP", "Spearman"),
-    *(f"overlap@{k}" for k in OVERLAPS),
-)
+MATRIX_MEASURES = (*("RBO", "KTU", "tau", "tau-b", "tau-AP", "Spearman"), *(f"overlap@{k}" for k in OVERLAPS))
 
 
 @overload
@@ -149,9 +146,7 @@ def rank_similarity(
         raise UsageError("metrics and baselines need judgments; give them.", code="missing-input")
     runs = [collection.run(source, name) for name, source in sources]
     if len(runs) == 2:
-        return _compare_two(
-            (runs[0], runs[1]), p, ties, depth, collection, metrics, baselines, convention
-        )
+        return _compare_two((runs[0], runs[1]), p, ties, depth, collection, metrics, baselines, convention)
     names = distinct_names([run.name for run in runs], [source for _, source in sources])
     return _compare_many(names, [_rankings(run, depth) for run in runs], p, ties, depth)
 
@@ -232,11 +227,7 @@ def _compare_many(
         }
         for reference, compared_run, means in (
             (names[i], names[j], _mean_table(rows, curves, longest_list)),
-            (
-                names[j],
-                names[i],
-                _mean_table(reversed_values, np.zeros((len(common_queries), 0)), 0),
-            ),
+            (names[j], names[i], _mean_table(reversed_values, np.zeros((len(common_queries), 0)), 0)),
         ):
             ids = {"first": reference, "second": compared_run, "queries": len(common_queries)}
             keys = [pl.lit(value, PAIRS[name]).alias(name) for name, value in ids.items()]
@@ -262,18 +253,14 @@ def _compare_rankings(
     common_queries = sorted(first_rankings.keys() & second_rankings.keys(), key=str.encode)
     if not common_queries:
         raise InputError(
-            f"no query is both in {names[0]} and in {names[1]}; check their ids.",
-            code="queries-differ",
+            f"no query is both in {names[0]} and in {names[1]}; check their ids.", code="queries-differ"
         )
     rows = {
         query: _measure_query(first_rankings[query], second_rankings[query], p, ties)
         for query in common_queries
     }
     curves = np.array(
-        [
-            _overlap_curve(first_rankings[query], second_rankings[query], depth)
-            for query in common_queries
-        ]
+        [_overlap_curve(first_rankings[query], second_rankings[query], depth) for query in common_queries]
     )
     longest_list = max(
         len(lists[query]) for lists in (first_rankings, second_rankings) for query in common_queries
@@ -292,8 +279,7 @@ def kendall_union(first: Sequence[str], second: Sequence[str]) -> float:
     index_of_document = {document: i for i, document in enumerate(sorted({*first, *second}))}
     n = min(len(first), len(second))
     first_ranks, second_ranks = (
-        np.array([index_of_document[document] for document in docs[:n]], float)
-        for docs in (first, second)
+        np.array([index_of_document[document] for document in docs[:n]], float) for docs in (first, second)
     )
     return tau(first_ranks, second_ranks) if n > 1 else float("nan")
 
@@ -362,9 +348,7 @@ def _overlap_curve(
     return np.asarray(common_count / np.arange(1, depth + 1), np.float64)
 
 
-def _value_table(
-    rows: Mapping[str, Mapping[str, float]], curves: Floats, longest_list: int
-) -> pl.DataFrame:
+def _value_table(rows: Mapping[str, Mapping[str, float]], curves: Floats, longest_list: int) -> pl.DataFrame:
     """One row for each query and measure."""
     value_rows = [
         (query, measure, value)
@@ -375,16 +359,10 @@ def _value_table(
 
 
 def _overlaps(curve: Floats, longest_list: int) -> list[tuple[str, float]]:
-    return [
-        (f"overlap@{k}", float(curve[k - 1]))
-        for k in OVERLAPS
-        if k <= min(len(curve), longest_list)
-    ]
+    return [(f"overlap@{k}", float(curve[k - 1])) for k in OVERLAPS if k <= min(len(curve), longest_list)]
 
 
-def _mean_table(
-    rows: Mapping[str, Mapping[str, float]], curves: Floats, longest_list: int
-) -> pl.DataFrame:
+def _mean_table(rows: Mapping[str, Mapping[str, float]], curves: Floats, longest_list: int) -> pl.DataFrame:
     """The mean of each measure over the queries with a value, and the least similar query."""
     table = _value_table(rows, curves, longest_list)
     mean_rows = []
@@ -394,9 +372,7 @@ def _mean_table(
         defined_rows = measure_rows.filter(pl.col("value").is_not_nan())
         lowest_row = defined_rows.sort("value", "query_id").head(1)
         rbo_bounds = [
-            table.filter(pl.col("measure") == f"RBO {end}")["value"].mean()
-            if measure == "RBO"
-            else None
+            table.filter(pl.col("measure") == f"RBO {end}")["value"].mean() if measure == "RBO" else None
             for end in ("low", "high")
         ]
         lowest_values = lowest_row.row(0) if len(lowest_row) else (None, None, None)
@@ -432,11 +408,7 @@ def _reproduction(
     metric_rows = []
     for metric in result.metrics:
         values = [run.per_query(metric) for run in result.runs]
-        queries = [
-            q
-            for q in values[0]
-            if all(_is_defined(values_of_run.get(q)) for values_of_run in values)
-        ]
+        queries = [q for q in values[0] if all(_is_defined(values_of_run.get(q)) for values_of_run in values)]
         table = np.array([[values_of_run[q] for q in queries] for values_of_run in values], float)
         means = table.mean(axis=1) if queries else np.full(len(values), np.nan)
         rmse = float(np.sqrt(((table[0] - table[1]) ** 2).mean())) if queries else float("nan")
@@ -457,13 +429,7 @@ def _is_defined(value: float | None) -> bool:
 def _effects(means: Floats) -> tuple[float, float]:
     """Effect ratio Δ′/Δ, and RI − RI′ with RI = Δ / mean of the baseline; 1 and 0 are perfect."""
     first, second, first_baseline, second_baseline = map(float, means)
-    ratio = (
-        (second - second_baseline) / (first - first_baseline)
-        if first != first_baseline
-        else float("nan")
-    )
+    ratio = (second - second_baseline) / (first - first_baseline) if first != first_baseline else float("nan")
     if not first_baseline or not second_baseline:
         return ratio, float("nan")
-    return ratio, (first - first_baseline) / first_baseline - (
-        second - second_baseline
-    ) / second_baseline
+    return ratio, (first - first_baseline) / first_baseline - (second - second_baseline) / second_baseline

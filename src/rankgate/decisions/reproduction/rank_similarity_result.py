@@ -48,9 +48,7 @@ REPRODUCTION = Columns(
     Column("rmse", pl.Float64, "the root mean square error of the values of queries"),
     Column("n", pl.Int64, "queries with a value of both", unit="queries"),
     Column(
-        "effect_ratio",
-        pl.Float64,
-        "the effect ratio (Breuer et al., SIGIR 2020); null without baselines",
+        "effect_ratio", pl.Float64, "the effect ratio (Breuer et al., SIGIR 2020); null without baselines"
     ),
     Column(
         "delta_ri",
@@ -59,8 +57,8 @@ REPRODUCTION = Columns(
     ),
 )
 PAIRS = Columns(
-    "One row per pair of runs and measure. Each pair occurs once, of directed "
-    "measures (``tau-AP``) also with the second run as the reference.",
+    "One row per pair of runs and measure. Each pair occurs once, of directed measures (``tau-AP``) also "
+    "with the second run as the reference.",
     Column("first", pl.String, "the first run"),
     Column("second", pl.String, "the second run"),
     Column("queries", pl.Int64, "queries that both runs have"),
@@ -124,8 +122,7 @@ class RankSimilarity(Result):
         missing_notices = tuple(
             Notice(
                 "missing-queries",
-                f"{count_noun(count, 'query')} only in {name} "
-                f"{'is' if count == 1 else 'are'} left out",
+                f"{count_noun(count, 'query')} only in {name} {'is' if count == 1 else 'are'} left out",
                 name,
             )
             for name, count in ((self.first, self.only_first), (self.second, self.only_second))
@@ -149,9 +146,7 @@ class RankSimilarities(Result):
 
     kind: ClassVar[str] = "rank_similarities"
     label: ClassVar[str] = "Similarity of rankings"
-    document_from: ClassVar[str] = (
-        "rankgate.decisions.reproduction.reproduction_documents:document_of_many"
-    )
+    document_from: ClassVar[str] = "rankgate.decisions.reproduction.reproduction_documents:document_of_many"
     order: ClassVar[int] = 27
     charts: ClassVar[Mapping[str, str]] = {
         "similarity": "rankgate.decisions.reproduction.reproduction_documents:matrix"
@@ -171,8 +166,7 @@ class RankSimilarities(Result):
         return tuple(
             Notice(
                 "missing-queries",
-                f"{name} lacks {count_noun(count, 'query')} of other runs; its pairs leave them "
-                "out",
+                f"{name} lacks {count_noun(count, 'query')} of other runs; its pairs leave them out",
                 name,
             )
             for name, count in self.missing.items()

@@ -44,10 +44,7 @@ from rankgate.decisions.reproduction.rank_similarity_result import DIRECTED
 
 if TYPE_CHECKING:
     from rankgate.decisions.reproduction.published_table import TableAudit
-    from rankgate.decisions.reproduction.rank_similarity_result import (
-        RankSimilarities,
-        RankSimilarity,
-    )
+    from rankgate.decisions.reproduction.rank_similarity_result import RankSimilarities, RankSimilarity
 
 
 _ORDERS = {"a": "mean over all orders", "b": "corrected for ties", "w": "equal ranks"}
@@ -57,20 +54,14 @@ def rank_similarity_document(result: RankSimilarity) -> Document:
     """Render all measures with the least similar query, and the curve of overlap."""
     rbo = result.measures.row(0, named=True)
     return made(
-        f"RBO {rbo['mean']:.4f}: {make_printable(result.first)} and "
-        f"{make_printable(result.second)} on "
+        f"RBO {rbo['mean']:.4f}: {make_printable(result.first)} and {make_printable(result.second)} on "
         f"{count_noun(result.queries, 'query')}",
         Table("", _measure_grid(result)),
         Table("overlap by depth", _curve_grid(result)),
-        *(
-            [Table("reproduction of values", _reproduction_grid(result))]
-            if len(result.reproduction)
-            else []
-        ),
+        *([Table("reproduction of values", _reproduction_grid(result))] if len(result.reproduction) else []),
         Warnings.from_notices(result.notices),
-        f"RBO with p = {result.p:g}, ties: {_ORDERS[result.ties]}; its bounds show the possible "
-        f"effect of documents below rank {result.depth} could change. tau, tau-b, tau-AP and "
-        f"Spearman are over "
+        f"RBO with p = {result.p:g}, ties: {_ORDERS[result.ties]}; its bounds show the possible effect of "
+        f"documents below rank {result.depth} could change. tau, tau-b, tau-AP and Spearman are over "
         "documents that both rankings have.",
         rows=PlainRows(tuple(result.measures.columns), list(result.measures.iter_rows())),
     )
@@ -88,19 +79,12 @@ def document_of_many(result: RankSimilarities, *, measure: str = "RBO") -> Docum
     """
     cells = result.matrix(measure)
     names = tuple(map(make_printable, result.runs))
-    rows = tuple(
-        tuple("" if isnan(cell) else format_decimal(cell) for cell in row) for row in cells
-    )
-    by_name = Grid(
-        ("run", *names), tuple((name, *row) for name, row in zip(names, rows, strict=True))
-    )
+    rows = tuple(tuple("" if isnan(cell) else format_decimal(cell) for cell in row) for row in cells)
+    by_name = Grid(("run", *names), tuple((name, *row) for name, row in zip(names, rows, strict=True)))
     numbers = tuple(f"({i})" for i in range(1, len(names) + 1))
     by_number = Grid(
         ("run", *numbers),
-        tuple(
-            (f"{number} {name}", *row)
-            for number, name, row in zip(numbers, names, rows, strict=True)
-        ),
+        tuple((f"{number} {name}", *row) for number, name, row in zip(numbers, names, rows, strict=True)),
     )
     counts = count_queries(*(int(n) for n in result.pairs["queries"].unique()))
     return made(
@@ -120,8 +104,7 @@ def _extremes(result: RankSimilarities, measure: str) -> str:
         return f"No pair of runs has a value of {measure}."
     sorted_pairs = pairs.sort("mean", "first", "second", descending=[True, False, False])
     most_similar, least_similar = (
-        f"{make_printable(row['first'])} and {make_printable(row['second'])} "
-        f"({format_decimal(row['mean'])})"
+        f"{make_printable(row['first'])} and {make_printable(row['second'])} ({format_decimal(row['mean'])})"
         for row in (sorted_pairs.row(0, named=True), sorted_pairs.row(-1, named=True))
     )
     return f"Most similar: {most_similar}; least: {least_similar}."
@@ -129,21 +112,18 @@ def _extremes(result: RankSimilarities, measure: str) -> str:
 
 def _explanation(result: RankSimilarities, measure: str) -> str:
     """A note on the computation of the measure, and on the other measures."""
-    explanation = (
-        f"Means over queries, of the first {count_noun(result.depth, 'document')} of each ranking"
-    )
+    explanation = f"Means over queries, of the first {count_noun(result.depth, 'document')} of each ranking"
     if measure == "RBO":
         explanation = f"{explanation}; p = {result.p:g}, ties: {_ORDERS[result.ties]}"
     elif measure in DIRECTED:
         explanation = (
-            f"{explanation}; the run of the row is the reference, over documents that both "
-            "rankings have"
+            f"{explanation}; the run of the row is the reference, over documents that both rankings have"
         )
     elif measure in {"tau", "tau-b", "Spearman"}:
         explanation = f"{explanation}; over documents that both rankings have"
     return (
-        f"{explanation}. CSV and JSON have all measures of each pair; two runs alone show theirs, "
-        "with the least similar queries and the overlap by depth."
+        f"{explanation}. CSV and JSON have all measures of each pair; two runs alone show theirs, with the "
+        "least similar queries and the overlap by depth."
     )
 
 
@@ -163,22 +143,14 @@ def _measure_grid(result: RankSimilarity) -> Grid:
 
 
 def _curve_grid(result: RankSimilarity) -> Grid:
-    depths = [
-        d for d in (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000) if d <= len(result.agreement)
-    ]
+    depths = [d for d in (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000) if d <= len(result.agreement)]
     values = dict(result.agreement.iter_rows())
     return Grid(("depth", "overlap"), tuple((f"{d}", format_decimal(values[d])) for d in depths))
 
 
 def _reproduction_grid(result: RankSimilarity) -> Grid:
     effects = result.reproduction["effect_ratio"].is_not_null().any()
-    header = (
-        "metric",
-        make_printable(result.first),
-        make_printable(result.second),
-        "RMSE",
-        "queries",
-    )
+    header = ("metric", make_printable(result.first), make_printable(result.second), "RMSE", "queries")
     rows = tuple(
         (
             row["metric"],
@@ -186,17 +158,11 @@ def _reproduction_grid(result: RankSimilarity) -> Grid:
             format_decimal(row["second"]),
             format_decimal(row["rmse"]),
             f"{row['n']:,}",
-            *(
-                (format_decimal(row["effect_ratio"]), format_decimal(row["delta_ri"]))
-                if effects
-                else ()
-            ),
+            *((format_decimal(row["effect_ratio"]), format_decimal(row["delta_ri"])) if effects else ()),
         )
         for row in result.reproduction.to_dicts()
     )
-    return Grid(
-        (*header, *(("effect\nratio", "delta of rel.\nimprovement") if effects else ())), rows
-    )
+    return Grid((*header, *(("effect\nratio", "delta of rel.\nimprovement") if effects else ())), rows)
 
 
 def draw_overlap(result: RankSimilarity) -> Picture:
@@ -206,8 +172,8 @@ def draw_overlap(result: RankSimilarity) -> Picture:
     return Picture(
         "overlap-curve",
         f"Overlap of {shorten_name(result.first)} and {shorten_name(result.second)} by depth",
-        "The mean share of documents that both rankings have in the first k; 1 is the same "
-        "documents, in any order.",
+        "The mean share of documents that both rankings have in the first k; 1 is the same documents, in any "
+        "order.",
         count_noun(result.queries, "query"),
         {},
         tuple(result.agreement.to_dicts()),
@@ -259,9 +225,7 @@ def audit_document(result: TableAudit) -> Document:
     impossible = result.cells.filter(status=IMPOSSIBLE)
     unread = result.cells.filter(status=UNREAD)
     unknown_cells = result.cells.filter(status=UNKNOWN)
-    reasons = unknown_cells.group_by("why", maintain_order=True).agg(
-        pl.col("column").unique().sort()
-    )
+    reasons = unknown_cells.group_by("why", maintain_order=True).agg(pl.col("column").unique().sort())
     return made(
         f"{make_printable(result.table)}: {result.verdict}",
         Table("impossible", _reason_grid(impossible)),
@@ -273,13 +237,13 @@ def audit_document(result: TableAudit) -> Document:
                 for row in reasons.iter_rows(named=True)
             )
         ),
-        f"{count_noun(result.cells.height, 'cell')}: "
-        f"{result.cells.filter(status='possible').height} possible, {impossible.height} "
-        f"impossible, {unknown_cells.height} unknown, {unread.height} not read. A printed number "
-        "can be any mean that rounds to it; one that was cut off, or that is over several runs "
-        "of a system, can look impossible. Needed is the smallest difference that is significant "
-        f"at {1 - result.level:.2g} if per-query differences have a standard deviation of "
-        f"{result.sd:g}; usual ones are larger.",
+        f"{count_noun(result.cells.height, 'cell')}: {result.cells.filter(status='possible').height} "
+        f"possible, {impossible.height} impossible, {unknown_cells.height} unknown, {unread.height} not "
+        f"read. A printed number can be any mean that rounds to it; one that was cut off, or that is over "
+        "several runs of a system, can look impossible. Needed is the smallest difference that is "
+        "significant at "
+        f"{1 - result.level:.2g} if per-query differences have a standard deviation of {result.sd:g}; usual "
+        f"ones are larger.",
         lead=(_LEAD[result.verdict],),
         status=_STATUS.get(result.verdict, "inconclusive"),
         rows=PlainRows(tuple(result.cells.columns), list(result.cells.iter_rows())),

@@ -31,9 +31,7 @@ def sweep_command(plan: str, form: str, output: str | None, **options_of_sweep: 
     rankgate sweep sweep.toml
     rankgate sweep sweep.toml --workers 4 -o sweep.html
     """
-    signal.signal(
-        signal.SIGTERM, signal.default_int_handler
-    )  # set-ups are undone after SIGTERM too
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # set-ups are undone after SIGTERM too
     with TerminalProgress(count_steps(plan, options_of_sweep["trials"])):
         result = sweep(plan, **options_of_sweep)
     print_result(result, form, output)

@@ -295,9 +295,7 @@ class Levels:
     codes: NDArray[np.int64]
 
 
-def importances(
-    dials: Sequence[Dial], points: Sequence[Point], means: Floats
-) -> tuple[Importance, ...]:
+def importances(dials: Sequence[Dial], points: Sequence[Point], means: Floats) -> tuple[Importance, ...]:
     """The importance of each dial, then of pairs of dials, each the largest first.
 
     The share of a dial is the loss of R² of an additive model without it. The share of two dials is
@@ -309,24 +307,17 @@ def importances(
     Source: Hutter, Hoos and Leyton-Brown, ICML 2014.
     """
     if float(np.ptp(means)) <= _ROUNDING * float(np.abs(means).max(initial=0.0)):
-        all_dial_names = [
-            *((dial.name,) for dial in dials),
-            *combinations([d.name for d in dials], 2),
-        ]
+        all_dial_names = [*((dial.name,) for dial in dials), *combinations([d.name for d in dials], 2)]
         return tuple(Importance(dial_names, None) for dial_names in all_dial_names)
     codes = {dial.name: point_levels(dial, points).codes for dial in dials}
     total_share = _explained_share([*codes.values()], means)
     single_dials = [
-        Importance(
-            (name,),
-            total_share - _explained_share([c for n, c in codes.items() if n != name], means),
-        )
+        Importance((name,), total_share - _explained_share([c for n, c in codes.items() if n != name], means))
         for name in codes
     ]
     pairs = [
         Importance(
-            pair,
-            _explained_share([*codes.values(), _crossed_codes(codes, pair)], means) - total_share,
+            pair, _explained_share([*codes.values(), _crossed_codes(codes, pair)], means) - total_share
         )
         for pair in combinations(codes, 2)
     ]
@@ -370,9 +361,7 @@ def _explained_share(factors: Sequence[NDArray[np.int64]], means: Floats) -> flo
     return 1 - float(((means - fitted_means) ** 2).sum() / ((means - means.mean()) ** 2).sum())
 
 
-def _crossed_codes(
-    codes: Mapping[str, NDArray[np.int64]], pair: tuple[str, str]
-) -> NDArray[np.int64]:
+def _crossed_codes(codes: Mapping[str, NDArray[np.int64]], pair: tuple[str, str]) -> NDArray[np.int64]:
     """A level for each combination of two dials."""
     first_codes, second_codes = (codes[name] for name in pair)
     return first_codes * (int(second_codes.max(initial=0)) + 1) + second_codes

@@ -47,9 +47,7 @@ class Timing:
     problem: str = ""
 
 
-def time_engines(
-    engines: Sequence[Engine], queries: Sequence[Query], pace: Pace, seed: int
-) -> Timing:
+def time_engines(engines: Sequence[Engine], queries: Sequence[Query], pace: Pace, seed: int) -> Timing:
     """Send every query to every engine, one right after the other, in random order.
 
     Args:
@@ -63,8 +61,7 @@ def time_engines(
     rows = {query.query_id: row for row, query in enumerate(queries)}
     for query_rows, points in _draw_rounds(len(queries), len(engines), pace.concurrency, rng):
         groups = [
-            [(int(number), queries[row]) for number in rng.permutation(len(points))]
-            for row in query_rows
+            [(int(number), queries[row]) for number in rng.permutation(len(points))] for row in query_rows
         ]
 
         def keep(number: int, outcome: Outcome, points: NDArray[np.intp] = points) -> None:
@@ -107,11 +104,7 @@ def read_timing(folder: Path, key: str) -> Timing | None:
 def write_timing(folder: Path, key: str, timing: Timing) -> None:
     """Store latencies for the next call."""
     assert timing.latencies is not None
-    content = {
-        "points": key,
-        "count": timing.latencies.shape[1],
-        "latencies": timing.latencies.tolist(),
-    }
+    content = {"points": key, "count": timing.latencies.shape[1], "latencies": timing.latencies.tolist()}
     with replace_file(str(folder / FILE)) as stream:
         stream.write(json.dumps(content).encode())
 
@@ -138,9 +131,7 @@ class LatencyQuantiles:
     queries: int
 
     @classmethod
-    def from_latencies(
-        cls, latencies: Floats, share: float, *, level: float, seed: int
-    ) -> LatencyQuantiles:
+    def from_latencies(cls, latencies: Floats, share: float, *, level: float, seed: int) -> LatencyQuantiles:
         """The quantiles of points, with bootstrap intervals.
 
         Args:

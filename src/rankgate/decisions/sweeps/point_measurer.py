@@ -147,9 +147,7 @@ class PointMeasurer:
         return timing
 
     def _measure_point(self, point: Point) -> MeasuredPoint:
-        key = digest([self.plan.target.identity(point), self.plan.setup.identity(point)])[
-            :_HASH_LETTERS
-        ]
+        key = digest([self.plan.target.identity(point), self.plan.setup.identity(point)])[:_HASH_LETTERS]
         if self.down:
             return MeasuredPoint(point, key, "not_run", self.down)
         with self._lock:
@@ -168,17 +166,13 @@ class PointMeasurer:
             if point_run.unfinished and not self.plan.target.answers():
                 self.down = f"{self.plan.target.name} does not answer: {point_run.problem}"
             state = "empty" if point_run.empty else "failed"
-            return MeasuredPoint(
-                point, key, state, point_run.problem, point_run.latency, point_run.file
-            )
+            return MeasuredPoint(point, key, state, point_run.problem, point_run.latency, point_run.file)
         try:
             scored_system = self.plan.scorer.scored(point_run.run)
         except RankgateError as error:
             return MeasuredPoint(point, key, "failed", error.problem.rstrip("."), point_run.latency)
         scores, cautions = scored_system.scores, scored_system.cautions
-        return MeasuredPoint(
-            point, key, "ok", "", point_run.latency, point_run.file, scores, cautions
-        )
+        return MeasuredPoint(point, key, "ok", "", point_run.latency, point_run.file, scores, cautions)
 
     def _take_run(self, point: Point, key: str) -> PointRun:
         path = self.folder / key
@@ -246,14 +240,10 @@ def align_values(
     absent = np.column_stack([_is_missing(point, ids) for point in points])
     is_present = ~absent.all(axis=1)
     frame = pl.DataFrame({"query_id": ids})
-    joined = [
-        frame.join(scores, "query_id", how="left", maintain_order="left") for scores in wide_scores
-    ]
+    joined = [frame.join(scores, "query_id", how="left", maintain_order="left") for scores in wide_scores]
     substituted, clustered, problem = 0, 0, ""
     for label in labels:
-        values = np.column_stack(
-            [joined_scores[label].to_numpy() for joined_scores in joined]
-        ).astype(float)
+        values = np.column_stack([joined_scores[label].to_numpy() for joined_scores in joined]).astype(float)
         is_unknown = np.isnan(values)
         is_kept = is_present & ~is_unknown.all(axis=1)
         is_partial = is_kept & is_unknown.any(axis=1)

@@ -38,10 +38,7 @@ _MAX_MESSAGE = 200
 
 
 def run_program(
-    command: Sequence[object],
-    folder: Path,
-    timeout: float,
-    watch: Callable[[], None] = lambda: None,
+    command: Sequence[object], folder: Path, timeout: float, watch: Callable[[], None] = lambda: None
 ) -> str:
     """Run a program; return the reason of its failure, empty if it succeeded.
 
@@ -80,9 +77,7 @@ def run_program(
     return f"{arguments[0]} ended with {status}" + (f": {last}" if last else "")
 
 
-def _wait_for_exit(
-    process: subprocess.Popen[bytes], timeout: float, watch: Callable[[], None]
-) -> int | None:
+def _wait_for_exit(process: subprocess.Popen[bytes], timeout: float, watch: Callable[[], None]) -> int | None:
     """The exit status; None after the time limit."""
     end = time.monotonic() + timeout
     while time.monotonic() < end:
@@ -122,14 +117,12 @@ def refuse_step(step: Step, engine: Engine | None) -> None:
         method = step.request.partition(" ")[0]
         if method not in _METHODS or not step.request.partition(" ")[2].strip():
             raise UsageError(
-                f"request is one of {', '.join(_METHODS)} and a URL or path, as in "
-                '"POST /shop/_close".',
+                f'request is one of {", ".join(_METHODS)} and a URL or path, as in "POST /shop/_close".',
                 code="invalid-sweep",
             )
         if _is_path(step.request) and (step.headers or step.ca):
             raise UsageError(
-                "headers and ca are for a whole URL; a path has those of the engine.",
-                code="invalid-sweep",
+                "headers and ca are for a whole URL; a path has those of the engine.", code="invalid-sweep"
             )
 
 
@@ -285,8 +278,8 @@ class Setup:
         for step in undo:
             if problem := carry_out(step, self.engine, self.folder, undo=True):
                 raise UsageError(
-                    f"the set-up of a point cannot be undone: {problem}; {journal.path} keeps "
-                    "the remaining steps to undo, and the same command tries them first.",
+                    f"the set-up of a point cannot be undone: {problem}; {journal.path} keeps the remaining "
+                    "steps to undo, and the same command tries them first.",
                     code="undo-failed",
                 )
         journal.add({"undone": True})

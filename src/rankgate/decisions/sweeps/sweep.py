@@ -132,9 +132,7 @@ def _partitions(n: int, folds: int, repeats: int, seed: int) -> Iterator[list[ND
         yield np.array_split(rng.permutation(n), folds)
 
 
-def _held_out_gains(
-    table: Floats, parts: list[NDArray[np.intp]]
-) -> tuple[Floats, NDArray[np.intp]]:
+def _held_out_gains(table: Floats, parts: list[NDArray[np.intp]]) -> tuple[Floats, NDArray[np.intp]]:
     """The gain of each query by the setting that the other folds choose, and these settings."""
     sums = np.array([table[fold].sum(axis=0) for fold in parts])
     choices = (sums.sum(axis=0) - sums).argmax(axis=1)
@@ -306,10 +304,7 @@ def _row(point: SweepPoint, result: Sweep) -> dict[str, Json]:
         for end in ("mean", "low", "high"):
             row[metric if end == "mean" else f"{metric}.{end}"] = getattr(value, end, None)
     row |= {name: point.latency.get(name) for name in ("p50", "p90", "p95", "p99")}
-    return row | {
-        f"{result.quantile}.low": point.latency_low,
-        f"{result.quantile}.high": point.latency_high,
-    }
+    return row | {f"{result.quantile}.low": point.latency_low, f"{result.quantile}.high": point.latency_high}
 
 
 def _notices(result: Sweep) -> list[Notice]:
@@ -317,14 +312,12 @@ def _notices(result: Sweep) -> list[Notice]:
     for state, verb, more in _LEFT_OUT:
         points = [point for point in result.points if point.state == state]
         if points:
-            first = "; ".join(
-                f"{point_text(point.parameters)}: {point.problem}" for point in points[:_SHOWN]
-            )
+            first = "; ".join(f"{point_text(point.parameters)}: {point.problem}" for point in points[:_SHOWN])
             notices.append(
                 Notice(
                     f"{state.replace('_', '-')}-points",
-                    f"{len(points):,} of {count_noun(len(result.points), 'point')} {verb} and "
-                    f"are not compared ({first}{'; …' if len(points) > _SHOWN else ''}){more}",
+                    f"{len(points):,} of {count_noun(len(result.points), 'point')} {verb} and are not "
+                    f"compared ({first}{'; …' if len(points) > _SHOWN else ''}){more}",
                 )
             )
     return [*notices, *_cautions(result)]
@@ -344,41 +337,40 @@ def _cautions(result: Sweep) -> list[Notice]:
         notices.append(
             Notice(
                 "adaptive-search",
-                "points were proposed by their values on all queries, and only the choice among "
-                "them is held out: the held-out gain may still be a little too high",
+                "points were proposed by their values on all queries, and only the choice among them is held "
+                "out: the held-out gain may still be a little too high",
             )
         )
     if result.choice is not None and result.queries < 50:
         notices.append(
             Notice(
                 "few-queries",
-                f"{count_noun(result.queries, 'query is', 'queries are')} few: intervals are "
-                "wide, and skewed values may make them too short",
+                f"{count_noun(result.queries, 'query is', 'queries are')} few: intervals are wide, and "
+                "skewed values may make them too short",
             )
         )
     if result.choice is not None and result.queries < _RARE_QUERIES:
         notices.append(
             Notice(
                 "rare-losses",
-                f"losses that fewer than about {3 / result.queries:.0%} of the queries have may be "
-                f"missing among these {result.queries}: where all points lose much in few queries, "
-                "intervals of the gain cover less often than they state",
+                f"losses that fewer than about {3 / result.queries:.0%} of the queries have may be missing "
+                f"among these {result.queries}: where all points lose much in few queries, intervals of the "
+                "gain cover less often than they state",
             )
         )
     if result.left_out:
         notices.append(
             Notice(
                 "queries-not-asked",
-                f"{count_noun(result.left_out, 'judged query was', 'judged queries were')} not "
-                "asked",
+                f"{count_noun(result.left_out, 'judged query was', 'judged queries were')} not asked",
             )
         )
     if result.not_timed:
         notices.append(
             Notice(
                 "not-timed-in-turn",
-                f"points could not be timed in turn ({result.not_timed}): their latencies are from "
-                "different times, so there is no front",
+                f"points could not be timed in turn ({result.not_timed}): their latencies are from different "
+                "times, so there is no front",
             )
         )
     if result.substituted:
@@ -388,8 +380,8 @@ def _cautions(result: Sweep) -> list[Notice]:
         notices.append(
             Notice(
                 "missing-values",
-                f"{count_noun(result.substituted, 'query has', 'queries have')} no value at some "
-                f"points and {treatment}",
+                f"{count_noun(result.substituted, 'query has', 'queries have')} no value at some points and "
+                f"{treatment}",
             )
         )
     return notices

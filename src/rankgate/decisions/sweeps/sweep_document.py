@@ -41,20 +41,16 @@ def sweep_document(result: Sweep) -> Document:
         Table(f"gain over the baseline in {result.metric}", _gains(result)),
         Table(_best_heading(result), _points(result, _best_indices(result))),
         Table(
-            f"front of {result.metric} against {result.quantile}: no setting is at least as good "
-            "and known to be faster",
-            _points(
-                result,
-                list(result.front) if len(result.front) > 1 else [],
-                timed=(result.quantile,),
-            ),
+            f"front of {result.metric} against {result.quantile}: no setting is at least as good and known "
+            "to be faster",
+            _points(result, list(result.front) if len(result.front) > 1 else [], timed=(result.quantile,)),
         ),
         Table("importance of dials", _importance(result)),
     ]
     return made(
-        f"{make_printable(result.name)}: {count_noun(points, 'setting')} of "
-        f"{make_printable(result.target)} on {count_noun(result.queries, 'query')}, convention "
-        f"{result.convention['name']} ({result.convention['hash']})",
+        f"{make_printable(result.name)}: {count_noun(points, 'setting')} of {make_printable(result.target)} "
+        f"on {count_noun(result.queries, 'query')}, convention {result.convention['name']} "
+        f"({result.convention['hash']})",
         *(Chart(draw, result) for draw in _chart_names(result)),
         *tables,
         Warnings(tuple(make_printable(notice.text) for notice in result.notices)),
@@ -89,9 +85,9 @@ def _lead_sentences(result: Sweep) -> tuple[str, ...]:
     gain_when_chosen, held_out_gain = choice.same_queries, choice.held_out
     return (
         (
-            f"The best of {count_noun(count, 'setting')} looks "
-            f"{_plain_number(gain_when_chosen.mean)} better; on held-out queries "
-            f"{_plain_number(held_out_gain.mean)} {_ends(held_out_gain.low, held_out_gain.high)}."
+            f"The best of {count_noun(count, 'setting')} looks {_plain_number(gain_when_chosen.mean)} "
+            f"better; on held-out queries {_plain_number(held_out_gain.mean)} "
+            f"{_ends(held_out_gain.low, held_out_gain.high)}."
         ),
         (
             f"{_verdict(choice)} Chosen: {_point_name(chosen_point)}; baseline: "
@@ -145,9 +141,7 @@ def _best_indices(result: Sweep) -> list[int]:
     """The indices of the best points, including the baseline."""
     sign = -1 if result.metric in result.lower else 1
     measured_indices = [index for index, point in enumerate(result.points) if point.state == "ok"]
-    measured_indices.sort(
-        key=lambda index: (-sign * result.points[index].metrics[result.metric].mean, index)
-    )
+    measured_indices.sort(key=lambda index: (-sign * result.points[index].metrics[result.metric].mean, index))
     best_indices = measured_indices[:_MAX_POINTS]
     return [*best_indices, *([0] if 0 in measured_indices and 0 not in best_indices else [])]
 
@@ -160,17 +154,12 @@ def _points(result: Sweep, places: list[int], timed: tuple[str, ...] = ("p50", "
     rows = [
         (
             _mark(result, index),
-            *(
-                make_printable(format_setting(result.points[index].parameters[name]))
-                for name in names
-            ),
+            *(make_printable(format_setting(result.points[index].parameters[name])) for name in names),
             *_figures(result, result.points[index], timed),
         )
         for index in places
     ]
-    means = [
-        metric for metric_name in result.metrics for metric in _metric_headers(result, metric_name)
-    ]
+    means = [metric for metric_name in result.metrics for metric in _metric_headers(result, metric_name)]
     times = [f"{name}\nms" for name in timed]
     times += [f"{result.level:.0%}\ninterval"] * (len(timed) == 1)
     header = ("", *map(make_printable, names), *means, *times)
@@ -203,9 +192,7 @@ def _figures(result: Sweep, point: SweepPoint, quantiles: tuple[str, ...]) -> li
         if metric == result.metric:
             cells.append(_range(value.low, value.high, 4))
     times = (point.latency.get(name) for name in quantiles)
-    cells += [
-        UNDEFINED if milliseconds is None else f"{milliseconds:,.1f}" for milliseconds in times
-    ]
+    cells += [UNDEFINED if milliseconds is None else f"{milliseconds:,.1f}" for milliseconds in times]
     if len(quantiles) == 1:
         cells.append(_range(point.latency_low, point.latency_high, 1))
     return cells
@@ -219,9 +206,7 @@ def _range(low: float | None, high: float | None, digits: int) -> str:
 
 def _importance(result: Sweep) -> Grid:
     singles = [importance for importance in result.importance if len(importance.dials) == 1]
-    pairs = [importance for importance in result.importance if len(importance.dials) == 2][
-        :_MAX_PAIRS
-    ]
+    pairs = [importance for importance in result.importance if len(importance.dials) == 2][:_MAX_PAIRS]
     rows = [
         (
             " with ".join(map(make_printable, importance.dials)),
@@ -234,15 +219,15 @@ def _importance(result: Sweep) -> Grid:
 
 def _method(result: Sweep) -> str:
     kind = (
-        "the loss of explained variance between points if additive effects leave out the dial, "
-        "and the gain from combinations of two dials (functional analysis of variance)"
+        "the loss of explained variance between points if additive effects leave out the dial, and the gain "
+        "from combinations of two dials (functional analysis of variance)"
     )
     first = "The first metric decides. " if len(result.metrics) > 1 else ""
     choice = result.choice
     choice_method = (
         f"Gain on held-out queries: {choice.folds}-fold cross-validation over queries, "
-        f"{count_noun(result.repeats, 'time')}, seed {result.seed}; each fold has the gain of "
-        "the point that the other folds choose, which was the chosen point in "
+        f"{count_noun(result.repeats, 'time')}, seed {result.seed}; each fold has the gain of the point that "
+        "the other folds choose, which was the chosen point in "
         f"{choice.stability:.0%}; standard error of Nadeau and Bengio. "
         if choice
         else ""

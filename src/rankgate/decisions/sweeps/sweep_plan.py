@@ -26,13 +26,7 @@ from rankgate.decisions.sweeps.dials import (
     read_dials,
 )
 from rankgate.decisions.sweeps.setup_steps import Setup, names_in, refuse_step
-from rankgate.decisions.sweeps.targets import (
-    UNSET,
-    CommandTarget,
-    EngineTarget,
-    FusionTarget,
-    Target,
-)
+from rankgate.decisions.sweeps.targets import UNSET, CommandTarget, EngineTarget, FusionTarget, Target
 from rankgate.engines.snapshots.query_sender import queries_of
 from rankgate.engines.snapshots.snapshot_verb import configuration_of
 from rankgate.measurement.evaluation.scored_system import Scorer
@@ -111,9 +105,7 @@ def _plan(toml: TomlFile, name: str, folder: Path) -> Plan:
         raise toml.error("[sweep] is missing: engine, queries, qrels and metrics.")
     given_inputs = {key: table.get(key) for key in _INPUT_KEYS}
     plain_settings = {
-        key: setting
-        for key, setting in table.items()
-        if key not in _INPUT_KEYS or isinstance(setting, str)
+        key: setting for key, setting in table.items() if key not in _INPUT_KEYS or isinstance(setting, str)
     }
     settings = Settings(**toml.read_values(plain_settings, fields_of(Settings).values(), "sweep"))
     if given_inputs["qrels"] is None:
@@ -141,12 +133,7 @@ def _plan(toml: TomlFile, name: str, folder: Path) -> Plan:
 
 
 def _target(
-    toml: TomlFile,
-    settings: Settings,
-    given_inputs: JsonObject,
-    folder: Path,
-    *,
-    steady: bool,
+    toml: TomlFile, settings: Settings, given_inputs: JsonObject, folder: Path, *, steady: bool
 ) -> Target:
     target_names = [
         name
@@ -165,9 +152,7 @@ def _target(
     if "command" in toml.values:
         program = _read_table(toml, Program, "command")
         if not program.command or not any("{{run}}" in str(word) for word in program.command):
-            raise toml.error(
-                "command names no {{run}}, the file that it writes.", "command", "command"
-            )
+            raise toml.error("command names no {{run}}, the file that it writes.", "command", "command")
         return CommandTarget(program, folder)
     if given_inputs["queries"] is None:
         raise toml.error("queries is missing: the file of the queries.", "sweep")
@@ -185,14 +170,11 @@ def _function_configuration(
 ) -> Configuration:
     """A function with its arguments as parameters: their defaults, or the values of [baseline]."""
     baseline_values = toml.values.get("baseline", {})
-    defaults = {
-        name: parameter.default for name, parameter in signature(function).parameters.items()
-    }
+    defaults = {name: parameter.default for name, parameter in signature(function).parameters.items()}
     parameters = {
         name: baseline_values.get(name, value)
         for name, value in defaults.items()
-        if name in toml.values.get("dials", {})
-        and (name in baseline_values or value is not Parameter.empty)
+        if name in toml.values.get("dials", {}) and (name in baseline_values or value is not Parameter.empty)
     }
     return replace(configuration, engine=replace(configuration.engine, parameters=parameters))
 
@@ -207,9 +189,7 @@ def _clusters(queries: object, folder: Path) -> dict[str, str]:
         for query in query_list
         if query.values.get(CLUSTER) is not None
     }
-    return cluster_of_query or find_near_copies(
-        {query.query_id: query.text for query in query_list}
-    )
+    return cluster_of_query or find_near_copies({query.query_id: query.text for query in query_list})
 
 
 def _fusion(toml: TomlFile, folder: Path) -> FusionTarget:
@@ -237,9 +217,7 @@ def _read_table(toml: TomlFile, kind: type[T], table_name: str, **more: Any) -> 
 def _steps(toml: TomlFile, table_name: str, folder: Path) -> tuple[Step, ...]:
     tables = toml.values.get(table_name, [])
     if not isinstance(tables, list):
-        raise toml.error(
-            f"[[{table_name}]] is written with two brackets, one table a step.", table_name
-        )
+        raise toml.error(f"[[{table_name}]] is written with two brackets, one table a step.", table_name)
     steps = []
     for number, table in enumerate(tables):
         values = toml.read_values(table, fields_of(Step).values(), table_name, str(number))
@@ -249,9 +227,7 @@ def _steps(toml: TomlFile, table_name: str, folder: Path) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def _refuse_steps(
-    toml: TomlFile, steps: Sequence[Step], undo: Sequence[Step], engine: Engine | None
-) -> None:
+def _refuse_steps(toml: TomlFile, steps: Sequence[Step], undo: Sequence[Step], engine: Engine | None) -> None:
     if undo and not steps:
         raise toml.error("[[undo]] without [[setup]] undoes nothing.", "undo", "0")
     for table_name, table_steps in (("setup", steps), ("undo", undo)):
@@ -262,9 +238,7 @@ def _refuse_steps(
                 raise toml.error(error.problem, table_name, str(number), code=error.code) from None
 
 
-def _baseline(
-    toml: TomlFile, target: Target, setup: Setup, dials: Sequence[Dial]
-) -> dict[str, Any]:
+def _baseline(toml: TomlFile, target: Target, setup: Setup, dials: Sequence[Dial]) -> dict[str, Any]:
     """The present values: from [baseline], else from the target."""
     baseline_table = toml.values.get("baseline", {})
     names = [dial.name for dial in dials]
@@ -281,9 +255,7 @@ def _baseline(
     baseline = {}
     for dial in dials:
         value = baseline_table.get(dial.name, target.current(dial.name))
-        tried_values = tuple(dial.values) or tuple(
-            e for e in (dial.low, dial.high) if e is not None
-        )
+        tried_values = tuple(dial.values) or tuple(e for e in (dial.low, dial.high) if e is not None)
         tried_values = tried_values if value is UNSET else (*tried_values, value)
         if problem := target.refuse(dial, tried_values, elsewhere=dial.name in setup.names):
             code = "unused-dial" if dial.name in target.template_values else "unknown-dial"
@@ -291,10 +263,7 @@ def _baseline(
             raise toml.error(f"{problem}.", *table_name, dial.name, code=code)
         if value is UNSET:
             raise toml.error(
-                f"[baseline] has no value for {dial.name}.",
-                "dials",
-                dial.name,
-                code="missing-baseline",
+                f"[baseline] has no value for {dial.name}.", "dials", dial.name, code="missing-baseline"
             )
         baseline[dial.name] = value
     return baseline
@@ -322,8 +291,8 @@ def _refuse_large(toml: TomlFile, settings: Settings, dials: Sequence[Dial]) -> 
         count *= len(dial.values)
     if count > settings.limit:
         raise toml.error(
-            f"the grid has {count:,} points, more than limit = {settings.limit:,}; take fewer "
-            'values, search = "optuna", or a higher limit in [sweep].',
+            f"the grid has {count:,} points, more than limit = {settings.limit:,}; take fewer values, search "
+            '= "optuna", or a higher limit in [sweep].',
             "dials",
             code="large-grid",
         )
@@ -334,8 +303,8 @@ def _refuse_unjudged(toml: TomlFile, plan: Plan) -> None:
     judged = plan.scorer.index.query_ids
     if query_ids is not None and not query_ids.intersection(judged):
         raise toml.error(
-            f"no query to run has judgments: queries such as {min(query_ids)!r}, judgments "
-            f"of {judged[0]!r}; check that both use the same ids.",
+            f"no query to run has judgments: queries such as {min(query_ids)!r}, judgments of {judged[0]!r}; "
+            f"check that both use the same ids.",
             "sweep",
             "qrels",
             code="queries-differ",

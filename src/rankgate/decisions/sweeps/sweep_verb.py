@@ -62,17 +62,13 @@ class Proposals:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
             sampler = optuna.samplers.TPESampler(seed=seed, constant_liar=several)
-        self._study = optuna.create_study(
-            sampler=sampler, direction="maximize" if maximise else "minimize"
-        )
+        self._study = optuna.create_study(sampler=sampler, direction="maximize" if maximise else "minimize")
         self._open: list[Any] = []
 
     def know(self, point: Point, value: float) -> None:
         """Add a point that was measured earlier, such as the baseline."""
         self._study.add_trial(
-            self._optuna.trial.create_trial(
-                params=dict(point), distributions=self._space, value=value
-            )
+            self._optuna.trial.create_trial(params=dict(point), distributions=self._space, value=value)
         )
 
     def ask(self, count: int) -> list[Mapping[str, Any]]:
@@ -182,15 +178,11 @@ def _run_sweep(plan: Plan, folder: Path) -> Sweep:
     return _result(plan, measured, timing, folder)
 
 
-def _measure_proposals(
-    plan: Plan, measuring: PointMeasurer, baseline: MeasuredPoint
-) -> list[MeasuredPoint]:
+def _measure_proposals(plan: Plan, measuring: PointMeasurer, baseline: MeasuredPoint) -> list[MeasuredPoint]:
     """Measure the points that Optuna proposes, without duplicates, in order of proposal."""
     settings, metric = plan.settings, plan.scorer.metrics[0]
     workers = 1 if plan.setup.steps else settings.workers
-    proposals = Proposals(
-        plan.dials, settings.seed, maximise=metric[1].higher_is_better, several=workers > 1
-    )
+    proposals = Proposals(plan.dials, settings.seed, maximise=metric[1].higher_is_better, several=workers > 1)
     if all(plan.baseline[dial.name] in dial for dial in plan.dials) and baseline.scores is not None:
         proposals.know(plan.baseline, _mean(baseline, metric[0]))
     measured_by_key: dict[str, MeasuredPoint] = {baseline.key: baseline}
@@ -224,9 +216,7 @@ def _result(plan: Plan, measured: Sequence[MeasuredPoint], timing: Timing, folde
     ]
     labels = [label for label, _ in plan.scorer.metrics]
     lower = tuple(label for label, metric_ in plan.scorer.metrics if not metric_.higher_is_better)
-    table = align_values(
-        [measured[index] for index in scored_indices], labels, lower, plan.clusters
-    )
+    table = align_values([measured[index] for index in scored_indices], labels, lower, plan.clusters)
     settings, metric = plan.settings, labels[0]
     values: dict[int, dict[str, MeanInterval]] = {index: {} for index in range(len(measured))}
     for label, metric_values in table.values.items():
@@ -234,13 +224,9 @@ def _result(plan: Plan, measured: Sequence[MeasuredPoint], timing: Timing, folde
             value = mean_value(metric_values[:, column], settings.level)
             values[index][label] = replace(value, low=None, high=None) if table.problem else value
     sign = -1.0 if metric in lower else 1.0
-    choice = (
-        None if table.problem else _choice(settings, sign * table.values[metric], scored_indices)
-    )
+    choice = None if table.problem else _choice(settings, sign * table.values[metric], scored_indices)
     means = np.array([values[index][metric].mean for index in scored_indices])
-    points = [
-        _point(measured_point, values[index]) for index, measured_point in enumerate(measured)
-    ]
+    points = [_point(measured_point, values[index]) for index, measured_point in enumerate(measured)]
     front = []
     if timing.latencies is not None:
         share = float(settings.latency[1:]) / 100
@@ -267,9 +253,7 @@ def _result(plan: Plan, measured: Sequence[MeasuredPoint], timing: Timing, folde
         quantile=settings.latency,
         front=tuple(front),
         choice=choice,
-        importance=importances(
-            plan.dials, [measured[index].point for index in scored_indices], means
-        )
+        importance=importances(plan.dials, [measured[index].point for index in scored_indices], means)
         if len(scored_indices) > 1
         else (),
         level=settings.level,
@@ -295,8 +279,8 @@ def _cluster_notices(table: ValueTable, metric: str) -> tuple[Notice, ...]:
     if not table.clustered:
         return ()
     text = (
-        f"{table.clustered} queries are {len(table.values[metric])} clusters: intervals and the "
-        "choice count clusters"
+        f"{table.clustered} queries are {len(table.values[metric])} clusters: intervals and the choice count "
+        "clusters"
     )
     problem = f"; {table.problem}: there is no interval and no chosen point"
     return (Notice("clusters", f"{text}{problem if table.problem else ''}"),)
@@ -329,9 +313,7 @@ def _point(measured: MeasuredPoint, values: dict[str, MeanInterval]) -> SweepPoi
     )
 
 
-def _with_latency(
-    point: SweepPoint, latencies: Floats, speed: LatencyQuantiles, column: int
-) -> SweepPoint:
+def _with_latency(point: SweepPoint, latencies: Floats, speed: LatencyQuantiles, column: int) -> SweepPoint:
     """The point with its latencies from querying points in turn."""
     quantile_shares = [float(name[1:]) / 100 for name in QUANTILES]
     values = np.quantile(latencies, quantile_shares).tolist()

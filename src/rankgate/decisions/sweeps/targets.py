@@ -244,8 +244,8 @@ class FusionTarget(Target):
             return ""
         if dial.name not in _FUSION_KEYS:
             return (
-                f"{dial.name} is not in the parameters or weights of [fuse] in double braces, nor "
-                f"one of its keys {', '.join(_FUSION_KEYS)}"
+                f"{dial.name} is not in the parameters or weights of [fuse] in double braces, nor one of its "
+                f"keys {', '.join(_FUSION_KEYS)}"
             )
         declared = fields_of(Fuse)[dial.name]
         for value in values:
@@ -338,17 +338,15 @@ class EngineTarget(Target):
             used = engine.uses()
             if elsewhere or used is None or name in used:
                 return ""
-            return (
-                f"no request of {self.name} uses the parameter {name}; write {{{{{name}}}}} in it"
-            )
+            return f"no request of {self.name} uses the parameter {name}; write {{{{{name}}}}} in it"
         if name in self._keys:
             return self._refused(name, values)
         if elsewhere:
             return ""
         dial_names = ", ".join([*engine.parameters, *self._keys])
         return (
-            f"{name} is neither in [engine.parameters] nor a key of [engine] nor in a step of the "
-            f"set-up; there are {dial_names}"
+            f"{name} is neither in [engine.parameters] nor a key of [engine] nor in a step of the set-up; "
+            f"there are {dial_names}"
         )
 
     def current(self, name: str) -> Any:
@@ -430,9 +428,7 @@ class EngineTarget(Target):
     def _keys(self) -> Mapping[str, Any]:
         """The keys of the engine's file that a dial can set."""
         declared = fields_of(type(self.configuration.engine))
-        return {
-            name: parameter for name, parameter in declared.items() if parameter.kind in _DIAL_KINDS
-        }
+        return {name: parameter for name, parameter in declared.items() if parameter.kind in _DIAL_KINDS}
 
     def _refused(self, name: str, values: tuple[object, ...]) -> str:
         for value in values:
@@ -466,15 +462,11 @@ def _problem(result: Snapshot) -> str:
     """The reason why a snapshot cannot be compared with others."""
     states = result.states
     if not result.finished:
-        return (
-            result.problem
-            or f"{count_noun(states['not_run'], 'query was', 'queries were')} not asked"
-        )
+        return result.problem or f"{count_noun(states['not_run'], 'query was', 'queries were')} not asked"
     if not states["failed"]:
         return ""
     failed = result.queries.filter(result.queries["state"] == "failed")
     top_error = failed["error"].value_counts(sort=True)["error"][0]
     return (
-        f"{states['failed']:,} of {count_noun(len(result.queries), 'query')} failed, most often: "
-        f"{top_error}"
+        f"{states['failed']:,} of {count_noun(len(result.queries), 'query')} failed, most often: {top_error}"
     )

@@ -39,17 +39,12 @@ if TYPE_CHECKING:
 
 KEYS = ["query_id", "doc_id"]
 
-_VARIANTS = tuple(
-    product((False, True), (0.15, 0.3, 0.5))
-)  # candidate's documents only; hidden share
+_VARIANTS = tuple(product((False, True), (0.15, 0.3, 0.5)))  # candidate's documents only; hidden share
 _DRAWS, _QUERIES = 100, 50
 
 
 def run_trials(
-    scorer: Scorer,
-    runs: tuple[Run, Run],
-    count: int,
-    rng: np.random.Generator,
+    scorer: Scorer, runs: tuple[Run, Run], count: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Run trials; return (T,) predicted chances of a flip, and (T,) outcomes, 1 for a flip.
 
@@ -70,9 +65,7 @@ def run_trials(
     outcomes = []
     for i in range(count if common_queries else 0):
         step(f"trial {i + 1} of {count}")
-        sampled_queries = [
-            common_queries[j] for j in sorted(rng.permutation(len(common_queries))[:size])
-        ]
+        sampled_queries = [common_queries[j] for j in sorted(rng.permutation(len(common_queries))[:size])]
         sampled_tables = [
             table.filter(pl.col("query_id").is_in(sampled_queries)) for table in (judgments, *lists)
         ]
@@ -90,10 +83,7 @@ def find_judged_documents(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataF
 
 
 def _trial(
-    scorer: Scorer,
-    tables: list[pl.DataFrame],
-    variant: tuple[bool, float],
-    rng: np.random.Generator,
+    scorer: Scorer, tables: list[pl.DataFrame], variant: tuple[bool, float], rng: np.random.Generator
 ) -> tuple[float, bool] | None:
     """One trial: predicted chance of a flip, and its outcome; None if no judgment is left."""
     judgments, *lists = tables
@@ -191,9 +181,7 @@ class Calibration(Result):
 
     kind: ClassVar = "calibration"
     document_from: ClassVar = "rankgate.decisions.unjudged.unjudged_documents:calibration_document"
-    charts: ClassVar = {
-        "calibration": "rankgate.decisions.unjudged.unjudged_documents:draw_calibration"
-    }
+    charts: ClassVar = {"calibration": "rankgate.decisions.unjudged.unjudged_documents:draw_calibration"}
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"relevance": BINS, "flips": BINS}
 
     @property
@@ -228,18 +216,14 @@ def calibration(
     scorer = Scorer.from_metrics(collection, metric, convention)
     depth = cutoff_of(scorer.metrics[0][1])
     if depth is None:
-        raise UsageError(
-            f"{metric}: hidden judgments need a cutoff; use {metric}@10.", code="missing-cutoff"
-        )
+        raise UsageError(f"{metric}: hidden judgments need a cutoff; use {metric}@10.", code="missing-cutoff")
     scorer = replace(scorer, depth=depth)
     step("scoring both systems")
     runs = collection.run(baseline), collection.run(candidate)
     systems = scorer.scored(runs[0]), scorer.scored(runs[1])
     judged = find_judged_documents(*systems)
     if judged.is_empty():
-        raise UsageError(
-            f"no list has a judged document among its first {depth}.", code="no-judged-document"
-        )
+        raise UsageError(f"no list has a judged document among its first {depth}.", code="no-judged-document")
     rng = np.random.default_rng(seed)
     predictions = _predict_hidden(systems, judged, rng)
     flips = run_trials(scorer, runs, experiments, rng)

@@ -47,16 +47,11 @@ FIGURES = Columns(
     Column(
         "worst",
         pl.Float64,
-        "the difference if all unjudged documents were against the candidate, in "
-        "either direction of the metric",
+        "the difference if all unjudged documents were against the candidate, in either direction of the "
+        "metric",
         "signed",
     ),
-    Column(
-        "best",
-        pl.Float64,
-        "the difference if all unjudged documents were for the candidate",
-        "signed",
-    ),
+    Column("best", pl.Float64, "the difference if all unjudged documents were for the candidate", "signed"),
     Column("expected", pl.Float64, "the estimated difference", "signed"),
     Column("low", pl.Float64, "the low end of the interval of the estimate", "signed"),
     Column("high", pl.Float64, "the high end of the interval of the estimate", "signed"),
@@ -75,8 +70,8 @@ FIGURES = Columns(
     Column(
         "flip_pooled",
         pl.Float64,
-        "the same where judgments are missing because no pooled system had the "
-        "document; null where `selection` excludes it",
+        "the same where judgments are missing because no pooled system had the document; null where "
+        "`selection` excludes it",
         ".0%",
     ),
 )
@@ -123,9 +118,7 @@ def estimate_metrics(
     for j, (label, _) in enumerate(stage.metrics):
         metric_column = column[label]
         sign, margin = measured_values.signs[metric_column], margins[label]
-        gains = HoleGains(
-            measured_values.gains[:, metric_column], rows, sign * deltas[j], is_pooled
-        )
+        gains = HoleGains(measured_values.gains[:, metric_column], rows, sign * deltas[j], is_pooled)
         metric_rows.append({"metric": label, **gains.figures(margin, sign)})
         slice_rows += [
             {
@@ -136,22 +129,16 @@ def estimate_metrics(
             }
             for tag, value, is_member in slices
         ]
-    return make_frame(metric_rows, FIGURES), make_frame(slice_rows, SLICES).sort(
-        "tag", maintain_order=True
-    )
+    return make_frame(metric_rows, FIGURES), make_frame(slice_rows, SLICES).sort("tag", maintain_order=True)
 
 
-def _slices(
-    system: ScoredRun, query_ids: Sequence[str]
-) -> Iterator[tuple[str, str, NDArray[np.bool_]]]:
+def _slices(system: ScoredRun, query_ids: Sequence[str]) -> Iterator[tuple[str, str, NDArray[np.bool_]]]:
     """Iterate over tags and values, with the mask of the queries that have the value."""
     for tag in system.tags:
         if tag in {CLUSTER, COPY_CLUSTER, *TEXT_COLUMNS}:
             continue
         tag_value_of_query = dict(system.tagged.select("query_id", tag).iter_rows())
-        values = np.array(
-            [tag_value_of_query.get(query) or "" for query in query_ids], dtype=object
-        )
+        values = np.array([tag_value_of_query.get(query) or "" for query in query_ids], dtype=object)
         names = sort_values(list(set(values)))
         if len(names) <= VALUES_OF_TAG:
             yield from ((tag, str(name) or "(none)", values == name) for name in names)
@@ -225,13 +212,7 @@ def interval_status(mean: float, squares: float, n: int, margin: float) -> str:
         return "above" if mean > -margin else "below"
     error = np.sqrt(max(squares - n * mean**2, 0.0) / (n - 1) / n)
     half_width = float(stdtrit(n - 1, _LEVEL)) * error
-    return (
-        "above"
-        if mean - half_width > -margin
-        else "below"
-        if mean + half_width < -margin
-        else "open"
-    )
+    return "above" if mean - half_width > -margin else "below" if mean + half_width < -margin else "open"
 
 
 def count_grade_sets(draws: int, holes: int) -> int:
@@ -285,24 +266,18 @@ def _effects(stage: HypotheticalScorer, holes: HoleModel) -> Floats:
     """(N,) the change of the mean difference if only this hole has the best grade."""
     top = best_grade(stage.scorer.qrels)
     table = holes.table
-    index_in_query = table.select(pl.int_range(pl.len()).over("query_id").alias("at"))[
-        "at"
-    ].to_numpy()
+    index_in_query = table.select(pl.int_range(pl.len()).over("query_id").alias("at"))["at"].to_numpy()
     max_holes = int(index_in_query.max()) + 1
     # a set for each hole of the query with most holes, with the i-th hole best, and a set of zeros
     grades = np.zeros((len(table), max_holes + 1))
     grades[np.arange(len(table)), index_in_query] = top
     queries = table["query_id"].unique(maintain_order=True).to_list()
     index_of_query = {query: i for i, query in enumerate(queries)}
-    query_index = np.array(
-        [index_of_query[query] for query in table["query_id"].to_list()], np.int64
-    )
+    query_index = np.array([index_of_query[query] for query in table["query_id"].to_list()], np.int64)
     values = replace(stage, metrics=stage.metrics[:1]).values(table, grades)[:, 0]
     effect = values[1] - values[0]
     n = max(len(stage.baseline.queries), 1)
-    return np.asarray(
-        (effect[query_index, index_in_query] - effect[query_index, max_holes]) / n, np.float64
-    )
+    return np.asarray((effect[query_index, index_in_query] - effect[query_index, max_holes]) / n, np.float64)
 
 
 DRAWS = 200
@@ -358,9 +333,7 @@ def drawn_values(
     if not stage.metrics or table.is_empty():
         return {}
     corner_grades = extreme_grades(table, best_grade(scorer.qrels))
-    drawn_grades, pooled = hole_model.draw_grades(
-        count_grade_sets(draws, len(table)), seed, selection
-    )
+    drawn_grades, pooled = hole_model.draw_grades(count_grade_sets(draws, len(table)), seed, selection)
     grades = np.concatenate([corner_grades, drawn_grades], axis=1)
     queries = table["query_id"].unique(maintain_order=True).to_list()
     values = stage.values(table, grades)
@@ -370,12 +343,7 @@ def drawn_values(
     drawn_columns = values[..., width:]
     return {
         label: DrawnValues(
-            queries,
-            holes,
-            drawn_columns[0, j],
-            drawn_columns[1, j],
-            values[:, j, :, :width],
-            pooled,
+            queries, holes, drawn_columns[0, j], drawn_columns[1, j], values[:, j, :, :width], pooled
         )
         for j, (label, _) in enumerate(stage.metrics)
     }

@@ -56,9 +56,7 @@ class RelevanceModel:
         effects = np.concatenate([self.effects, np.zeros(self._more(query))])
         return np.asarray(features @ self.coefficients + effects[query], np.float64)
 
-    def draw_log_odds(
-        self, features: Floats, query: Places, draws: int, rng: np.random.Generator
-    ) -> Floats:
+    def draw_log_odds(self, features: Floats, query: Places, draws: int, rng: np.random.Generator) -> Floats:
         """(N, S) log-odds, each column under parameters drawn from their posterior."""
         coefficient_draws = self.root @ rng.standard_normal((len(self.coefficients), draws))
         judged_effects = self.effects[:, None] + self.slopes @ coefficient_draws
@@ -66,8 +64,7 @@ class RelevanceModel:
         unjudged_effects = self.spread * rng.standard_normal((self._more(query), draws))
         odds_without_effects = features @ (self.coefficients[:, None] + coefficient_draws)
         return np.asarray(
-            odds_without_effects + np.concatenate([judged_effects, unjudged_effects])[query],
-            np.float64,
+            odds_without_effects + np.concatenate([judged_effects, unjudged_effects])[query], np.float64
         )
 
     def _more(self, query: Places) -> int:
@@ -125,12 +122,7 @@ def fit_relevance(features: Floats, query: Places, relevant: NDArray[np.bool_]) 
 
 
 def _curvature(
-    features: Floats,
-    query: Places,
-    coefficients: Floats,
-    effects: Floats,
-    prior: Floats,
-    effect_sd: float,
+    features: Floats, query: Places, coefficients: Floats, effects: Floats, prior: Floats, effect_sd: float
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Chances (J,), and curvature: mixed (F, Q), of effects (Q,), of coefficients given effects."""
     chance = 1 / (1 + np.exp(-np.clip(features @ coefficients + effects[query], -30, 30)))
@@ -139,12 +131,7 @@ def _curvature(
     cross = np.array([np.bincount(query, weight * column, count) for column in features.T], float)
     effect_precision = np.asarray(np.bincount(query, weight, count) + 1 / effect_sd**2, np.float64)
     coefficient_precision = (features * weight[:, None]).T @ features + prior
-    return (
-        chance,
-        cross,
-        effect_precision,
-        coefficient_precision - (cross / effect_precision) @ cross.T,
-    )
+    return (chance, cross, effect_precision, coefficient_precision - (cross / effect_precision) @ cross.T)
 
 
 DEPARTURES = {"random": (0.0, 0.3), "pooled": (-1.0, 0.6)}
@@ -205,15 +192,12 @@ class HoleModel:
         """
         rng = np.random.default_rng(seed)
         is_pooled = (
-            np.arange(draws) % 2 == 1
-            if selection == "unknown"
-            else np.full(draws, selection == "pooled")
+            np.arange(draws) % 2 == 1 if selection == "unknown" else np.full(draws, selection == "pooled")
         )
         if self.model is None or not len(self.table):
             return np.zeros((len(self.table), draws)), is_pooled
         mean, sd = np.where(
-            is_pooled,
-            *(np.array(DEPARTURES[selection])[:, None] for selection in ("pooled", "random")),
+            is_pooled, *(np.array(DEPARTURES[selection])[:, None] for selection in ("pooled", "random"))
         )
         departure = sd * rng.standard_normal((3, draws))
         departure[:2] += mean
@@ -246,22 +230,17 @@ def model_holes(baseline: ScoredRun, candidate: ScoredRun) -> HoleModel:
     documents = _join_lists(baseline, candidate)
     judged_documents = documents.filter(pl.col("grade").is_not_null())
     holes = documents.filter(pl.col("grade").is_null())
-    grades = (
-        np.unique(judged_documents["grade"].to_numpy()) if len(judged_documents) else np.zeros(1)
-    )
+    grades = np.unique(judged_documents["grade"].to_numpy()) if len(judged_documents) else np.zeros(1)
     columns = ("query_id", "doc_id", "rank_baseline", "rank_candidate")
     table, features = holes.select(columns), _features(holes)
     if not len(judged_documents) or not len(holes):
         uniform = np.full((len(holes), grades.size), 1 / grades.size)
-        return HoleModel(
-            table, grades, uniform, uniform, features, np.zeros(len(holes), np.int64), None
-        )
+        return HoleModel(table, grades, uniform, uniform, features, np.zeros(len(holes), np.int64), None)
     grade_index = np.searchsorted(grades, judged_documents["grade"].to_numpy())
     overall_shares = np.bincount(grade_index, minlength=grades.size) / len(grade_index)
     cell_of_judged, cell_of_hole = _cell_numbers(judged_documents, holes, "band")
     band_counts = (
-        _count_grades(cell_of_judged, grade_index, cell_of_hole, grades.size)
-        + _GRADE_PRIOR * overall_shares
+        _count_grades(cell_of_judged, grade_index, cell_of_hole, grades.size) + _GRADE_PRIOR * overall_shares
     )
     query_of_judged, query_of_hole = _cell_numbers(judged_documents, holes, "query_id")
     model = fit_relevance(_features(judged_documents), query_of_judged, grades[grade_index] > 0)
@@ -301,9 +280,7 @@ def _features(documents: pl.DataFrame) -> Floats:
 
 def _list_membership(table: pl.DataFrame) -> Places:
     """(N,) 0 if only the baseline's list has the document, 1 if only the candidate's, 2 if both."""
-    in_baseline, in_candidate = (
-        table[f"rank_{system}"].is_not_null().to_numpy() for system in _SYSTEMS
-    )
+    in_baseline, in_candidate = (table[f"rank_{system}"].is_not_null().to_numpy() for system in _SYSTEMS)
     return np.where(in_baseline & in_candidate, 2, in_candidate.astype(np.int64))
 
 
@@ -337,29 +314,19 @@ def _join_lists(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
     ).sort("query_id", "doc_id")
 
 
-def _cell_numbers(
-    judged_documents: pl.DataFrame, holes: pl.DataFrame, column: str
-) -> tuple[Places, Places]:
+def _cell_numbers(judged_documents: pl.DataFrame, holes: pl.DataFrame, column: str) -> tuple[Places, Places]:
     """The cell of each judged document, then of each hole."""
-    cells = pl.concat([judged_documents.select(column), holes.select(column)]).unique(
-        maintain_order=True
-    )
+    cells = pl.concat([judged_documents.select(column), holes.select(column)]).unique(maintain_order=True)
     coded = cells.with_row_index("cell")
     cell_numbers = [
-        table.select(column)
-        .join(coded, on=column, how="left", maintain_order="left")["cell"]
-        .to_numpy()
+        table.select(column).join(coded, on=column, how="left", maintain_order="left")["cell"].to_numpy()
         for table in (judged_documents, holes)
     ]
     return cell_numbers[0].astype(np.int64), cell_numbers[1].astype(np.int64)
 
 
-def _count_grades(
-    cell_of_judged: Places, grade_index: Places, cell_of_hole: Places, grades: int
-) -> Floats:
+def _count_grades(cell_of_judged: Places, grade_index: Places, cell_of_hole: Places, grades: int) -> Floats:
     """(N, G) the number of judged documents in the cell of each hole, by grade."""
     size = int(max(cell_of_judged.max(initial=0), cell_of_hole.max(initial=0))) + 1
-    counts = np.bincount(cell_of_judged * grades + grade_index, minlength=size * grades).reshape(
-        size, grades
-    )
+    counts = np.bincount(cell_of_judged * grades + grade_index, minlength=size * grades).reshape(size, grades)
     return np.asarray(counts[cell_of_hole], np.float64)

@@ -18,12 +18,7 @@ from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.progress import step
 from rankgate.core.value_types import JsonObject
-from rankgate.data.collection import (
-    SAMPLE_FIELDS,
-    TASK_FIELDS,
-    Collection,
-    Selection,
-)
+from rankgate.data.collection import SAMPLE_FIELDS, TASK_FIELDS, Collection, Selection
 from rankgate.data.library_objects import read_rankings
 from rankgate.decisions.comparison.comparison_tables import judged_tables
 from rankgate.decisions.comparison.inference import Test
@@ -33,10 +28,7 @@ from rankgate.decisions.unjudged.hole_model import model_holes
 from rankgate.decisions.unjudged.hypothetical_grades import HypotheticalScorer
 from rankgate.measurement.evaluation.scored_system import DEPTH, Scorer
 from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
-from rankgate.measurement.scoring.alignment.top_documents import (
-    refuse_baseline_again,
-    rename_duplicates,
-)
+from rankgate.measurement.scoring.alignment.top_documents import refuse_baseline_again, rename_duplicates
 
 if TYPE_CHECKING:
     from rankgate.data.input_types import QrelsLike, RunLike
@@ -49,8 +41,7 @@ METRICS = Columns(
     Column(
         "condensed",
         pl.Float64,
-        "the difference with unjudged documents taken out of the lists; null where "
-        "the runs are closed",
+        "the difference with unjudged documents taken out of the lists; null where the runs are closed",
         "signed",
     ),
 )
@@ -67,17 +58,10 @@ JUDGE_NEXT = Columns(
     Column("rank_baseline", pl.Int64, "its rank in the baseline; null where the list lacks it"),
     Column("rank_candidate", pl.Int64, "its rank in the candidate; null where the list lacks it"),
     Column(
-        "relevant",
-        pl.Float64,
-        "the estimated probability that it is relevant",
-        ".2f",
-        header="relevant?",
+        "relevant", pl.Float64, "the estimated probability that it is relevant", ".2f", header="relevant?"
     ),
     Column(
-        "influence",
-        pl.Float64,
-        "its influence on the mean difference, in units of the first metric",
-        ".5f",
+        "influence", pl.Float64, "its influence on the mean difference, in units of the first metric", ".5f"
     ),
     Column("why", pl.String, "why it matters"),
 )
@@ -182,8 +166,8 @@ def holes(
     stage = HypotheticalScorer.from_systems(scorer, scored_baseline, scored_candidate)
     if not stage.metrics:
         raise UsageError(
-            f"no metric looks only at the first {count_noun(depth, 'document')}; give one such "
-            f"as nDCG@{depth}, or add --depth.",
+            f"no metric looks only at the first {count_noun(depth, 'document')}; give one such as "
+            f"nDCG@{depth}, or add --depth.",
             code="missing-cutoff",
         )
     step("drawing grades")
@@ -196,9 +180,7 @@ def holes(
         test.seed,
         selection,
     )
-    condensed = _condensed_differences(
-        scorer, baseline, candidate, [label for label, _ in stage.metrics]
-    )
+    condensed = _condensed_differences(scorer, baseline, candidate, [label for label, _ in stage.metrics])
     result = result.with_columns(pl.Series("condensed", condensed, dtype=pl.Float64))
     labels = {label for label, _ in stage.metrics}
     return HoleAnalysis(

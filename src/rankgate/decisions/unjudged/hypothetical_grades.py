@@ -46,15 +46,11 @@ class HypotheticalScorer:
     metrics: tuple[tuple[str, Metric], ...]
 
     @classmethod
-    def from_systems(
-        cls, scorer: Scorer, baseline: ScoredRun, candidate: ScoredRun
-    ) -> HypotheticalScorer:
+    def from_systems(cls, scorer: Scorer, baseline: ScoredRun, candidate: ScoredRun) -> HypotheticalScorer:
         """Keep the metrics with a cutoff within both lists."""
         depth = min(baseline.depth, candidate.depth)
         metrics = [
-            (label, metric)
-            for label, metric in scorer.metrics
-            if 0 < (_cutoff(scorer, metric) or 0) <= depth
+            (label, metric) for label, metric in scorer.metrics if 0 < (_cutoff(scorer, metric) or 0) <= depth
         ]
         return cls(scorer, baseline, candidate, tuple(metrics))
 
@@ -72,9 +68,7 @@ class HypotheticalScorer:
         if table.is_empty() or not self.metrics:
             return np.zeros((2, len(self.metrics), 0, grades.shape[1]))
         pool = _PooledJudgments.from_systems(self.scorer.index, table)
-        lists = [
-            _ListedDocuments.from_run(run.lists, table) for run in (self.baseline, self.candidate)
-        ]
+        lists = [_ListedDocuments.from_run(run.lists, table) for run in (self.baseline, self.candidate)]
         levels = pl.Series(np.append(pool.grades, grades.ravel())).unique().sort().to_numpy()
         grade_numbers = np.searchsorted(levels, grades)
         copies, copy_index = _find_distinct(grade_numbers, pool.hole_starts, len(levels))
@@ -108,9 +102,7 @@ def _find_distinct(grade_numbers: Ints, starts: Ints, count: int) -> tuple[Ints,
     T, S = len(starts) - 1, grade_numbers.shape[1]
     sizes = np.diff(starts)
     index_in_query = np.arange(len(grade_numbers)) - np.repeat(starts[:-1], sizes)
-    number_fits = sizes <= int(
-        62 / np.log2(max(count, 2))
-    )  # otherwise the number of the grades overflows
+    number_fits = sizes <= int(62 / np.log2(max(count, 2)))  # otherwise the number of the grades overflows
     weight = np.where(
         np.repeat(number_fits, sizes), count ** np.where(index_in_query < 62, index_in_query, 0), 0
     )
@@ -165,9 +157,7 @@ class _PooledJudgments:
         """(T,) the number of unjudged documents of each query."""
         return np.diff(self.hole_starts)
 
-    def completed(
-        self, query: Ints, set_index: Ints, grade_numbers: Ints, levels: Floats
-    ) -> JudgmentIndex:
+    def completed(self, query: Ints, set_index: Ints, grade_numbers: Ints, levels: Floats) -> JudgmentIndex:
         """Complete the judgments of copies of queries with hypothetical grades.
 
         Args:
@@ -216,11 +206,7 @@ class _ListedDocuments:
         query_ids, _ = _index_queries(table)
         queries = pl.DataFrame({"query_id": query_ids}).with_row_index("query")
         holes = table.select(_PAIR).with_row_index("hole")
-        rows = (
-            lists.join(queries, on="query_id")
-            .join(holes, on=_PAIR, how="left")
-            .sort("query", "rank")
-        )
+        rows = lists.join(queries, on="query_id").join(holes, on=_PAIR, how="left").sort("query", "rank")
         retrieved = np.bincount(rows["query"].to_numpy(), minlength=len(query_ids))
         rows = rows.filter(pl.col("hole").is_not_null() | (pl.col("grade") >= 0))
         return cls(

@@ -43,18 +43,14 @@ if TYPE_CHECKING:
 
 
 METRICS = Columns(
-    "One row per metric. The naive figures take the judgments and the snapshots "
-    "for the only ones there are.",
+    "One row per metric. The naive figures take the judgments and the snapshots for the only ones there are.",
     METRIC,
     Column("queries", pl.Int64, "queries with a value in every repetition"),
     Column("baseline", pl.Float64, "the mean of the baseline over all repetitions"),
     Column("candidate", pl.Float64, "the mean of the candidate over all repetitions"),
     Column("delta", pl.Float64, "their difference", "signed"),
     Column(
-        "low",
-        pl.Float64,
-        "the low end of its interval for other queries, judgments and snapshots",
-        "signed",
+        "low", pl.Float64, "the low end of its interval for other queries, judgments and snapshots", "signed"
     ),
     Column(
         "high",
@@ -63,12 +59,8 @@ METRICS = Columns(
         "signed",
     ),
     Column("error", pl.Float64, "its standard error for other queries, judgments and snapshots"),
-    Column(
-        "naive_low", pl.Float64, "the low end of its interval for other queries alone", "signed"
-    ),
-    Column(
-        "naive_high", pl.Float64, "the high end of its interval for other queries alone", "signed"
-    ),
+    Column("naive_low", pl.Float64, "the low end of its interval for other queries alone", "signed"),
+    Column("naive_high", pl.Float64, "the high end of its interval for other queries alone", "signed"),
     Column("naive_error", pl.Float64, "its standard error for other queries alone"),
 )
 SOURCES = Columns(
@@ -108,15 +100,9 @@ class TotalError(Result):
 
     kind: ClassVar[str] = "total_error"
     label: ClassVar[str] = "Total error"
-    document_from: ClassVar[str] = (
-        "rankgate.decisions.unjudged.unjudged_documents:total_error_document"
-    )
+    document_from: ClassVar[str] = "rankgate.decisions.unjudged.unjudged_documents:total_error_document"
     order: ClassVar[int] = 12
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
-        "metrics": METRICS,
-        "sources": SOURCES,
-        "next": NEXT,
-    }
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"metrics": METRICS, "sources": SOURCES, "next": NEXT}
 
     baseline: str
     candidate: str
@@ -137,8 +123,8 @@ class TotalError(Result):
         notices = []
         if few:
             text = (
-                f"{', '.join(few)}: two levels show little about other levels; where they add much "
-                "error, the interval is wide enough for that"
+                f"{', '.join(few)}: two levels show little about other levels; where they add much error, "
+                "the interval is wide enough for that"
             )
             notices.append(Notice("few-levels", text))
         if self.left_out:
@@ -206,8 +192,8 @@ def total_error(
     runs = [_list_snapshots(read_rankings(run, "run")) for run in (baseline, candidate)]
     if len(runs[0]) != len(runs[1]):
         raise UsageError(
-            f"{count_noun(len(runs[0]), 'snapshot')} of the baseline and {len(runs[1])} of the "
-            "candidate; give as many of each.",
+            f"{count_noun(len(runs[0]), 'snapshot')} of the baseline and {len(runs[1])} of the candidate; "
+            "give as many of each.",
             code="invalid-design",
         )
     sizes = {name: len(levels) for name, levels in repeated.facets.items() if len(levels) > 1}
@@ -218,10 +204,7 @@ def total_error(
     for labels, qrels in repeated.qrels.items():
         step(f"scoring by {', '.join(labels)}")
         scorer = Scorer.from_metrics(replace(collection, judgments=qrels), metrics, convention)
-        cells += [
-            _make_cell(scorer, *pair, holes=holes, seed=test.seed)
-            for pair in zip(*runs, strict=True)
-        ]
+        cells += [_make_cell(scorer, *pair, holes=holes, seed=test.seed) for pair in zip(*runs, strict=True)]
     if not sizes and not any(cell.drawn for cell in cells):
         problem = "only queries were repeated, and all documents that the metrics use are judged"
         raise _nothing_repeated_error(problem)
@@ -231,8 +214,8 @@ def total_error(
 
 def _nothing_repeated_error(problem: str) -> UsageError:
     return UsageError(
-        f"{problem}; give several sets of judgments, or several snapshots of both systems "
-        "(compare gives the error of queries).",
+        f"{problem}; give several sets of judgments, or several snapshots of both systems (compare gives the "
+        "error of queries).",
         code="invalid-design",
     )
 
@@ -292,19 +275,14 @@ def _make_cell(
         )
         for label, values_of_metric in drawn_grades.items():
             names = [str(query) for query in values_of_metric.query_ids]
-            rows, column = (
-                [row_of_query[name] for name in names],
-                scored_baseline.metrics.index(label),
-            )
+            rows, column = ([row_of_query[name] for name in names], scored_baseline.metrics.index(label))
             values[0, rows, column] = values_of_metric.baseline.mean(axis=1)
             values[1, rows, column] = values_of_metric.candidate.mean(axis=1)
             deltas_by_metric[label] = names, values_of_metric.candidate - values_of_metric.baseline
     return _DesignCell(scored_baseline, scored_candidate, pair.query_ids, values, deltas_by_metric)
 
 
-def _make_result(
-    cells: Sequence[_DesignCell], sizes: Mapping[str, int], level: float
-) -> TotalError:
+def _make_result(cells: Sequence[_DesignCell], sizes: Mapping[str, int], level: float) -> TotalError:
     first_cell = cells[0]
     labels = first_cell.base.metrics
     rows: dict[str, list[dict[str, object]]] = {"metrics": [], "sources": [], "next": []}
@@ -329,9 +307,7 @@ def _make_result(
         if shared_variance > _MIN_SHARED_SHARE * (facets.error**2 + holes):
             wide_interval = skewed_interval_ends(cube, facets, level, holes + shared_variance)
             notices.append(
-                _correlation_notice(
-                    label, ", ".join(list(sizes)[axis - 1] for axis in raters), wide_interval
-                )
+                _correlation_notice(label, ", ".join(list(sizes)[axis - 1] for axis in raters), wide_interval)
             )
         naive = t_interval(cube.reshape(len(queries), -1).mean(axis=1), level)
         half_width = float(naive.high[0] - naive.low[0]) / 2
@@ -374,9 +350,9 @@ def _make_result(
 def _correlation_notice(label: str, names: str, interval: tuple[float, float]) -> Notice:
     """Warn about the interval under a common bias of raters, judges or prompts."""
     text = (
-        f"{label}: {names}: their biases are taken as independent; an error that they share "
-        f"does not show. If it makes them correlate by {CORRELATED}, the interval is "
-        f"[{interval[0]:+.4f}, {interval[1]:+.4f}]"
+        f"{label}: {names}: their biases are taken as independent; an error that they share does not show. "
+        f"If it makes them correlate by {CORRELATED}, the interval is [{interval[0]:+.4f}, "
+        f"{interval[1]:+.4f}]"
     )
     return Notice("correlated-biases", text, label)
 
@@ -408,9 +384,7 @@ def _common_values(cells: Sequence[_DesignCell], column: int) -> tuple[list[str]
     return queries, values.reshape(len(tables), len(queries), 2).transpose(2, 1, 0)
 
 
-def _source_rows(
-    label: str, facets: Facets, names: Sequence[str], holes: float
-) -> list[dict[str, object]]:
+def _source_rows(label: str, facets: Facets, names: Sequence[str], holes: float) -> list[dict[str, object]]:
     total = float(facets.shares.sum()) + holes
     rows: list[dict[str, object]] = [
         {
@@ -426,9 +400,7 @@ def _source_rows(
     return sorted(rows, key=lambda row: -float(str(row["share"])))
 
 
-def _next_rows(
-    label: str, facets: Facets, names: Sequence[str], holes: float
-) -> list[dict[str, object]]:
+def _next_rows(label: str, facets: Facets, names: Sequence[str], holes: float) -> list[dict[str, object]]:
     error_now = float(np.sqrt(facets.error**2 + holes))
     rows: list[dict[str, object]] = []
     for axis, name in enumerate(names):

@@ -20,14 +20,7 @@ from rankgate.core.present.charts.chart_parts import (
     rule_line,
     signed_axis,
 )
-from rankgate.core.present.charts.chart_style import (
-    BLUE,
-    DIM,
-    GREY,
-    INK,
-    count_queries,
-    shorten_name,
-)
+from rankgate.core.present.charts.chart_style import BLUE, DIM, GREY, INK, count_queries, shorten_name
 from rankgate.core.present.charts.picture import Picture
 from rankgate.core.present.csv_form import guarded_csv
 from rankgate.core.present.document_model import (
@@ -68,8 +61,8 @@ def holes_document(result: HoleAnalysis, count: int = 10) -> Document:
     title = (
         f"what unjudged documents could make of {make_printable(result.candidate)} against "
         f"{make_printable(result.baseline)}, first {count_noun(result.depth, 'document')}, "
-        f"{len(result.judge_next)} "
-        f"of them unjudged, convention {result.convention['name']} ({result.convention['hash']})"
+        f"{len(result.judge_next)} of them unjudged, convention {result.convention['name']} "
+        f"({result.convention['hash']})"
     )
     shown_count = min(count, len(result.judge_next))
     skipped_note = f"{', '.join(result.skipped)}: looks deeper than the lists, left out"
@@ -80,8 +73,7 @@ def holes_document(result: HoleAnalysis, count: int = 10) -> Document:
         Table("", _judged_grid(result)),
         Table("", _metric_grid(result)),
         Table(
-            "where judged documents were chosen at random, or pooled from other systems",
-            _flip_grid(result),
+            "where judged documents were chosen at random, or pooled from other systems", _flip_grid(result)
         ),
         *(
             Table(f"{tag}: figures of each value", _slice_grid(result, tag))
@@ -109,18 +101,12 @@ def calibration_document(result: Calibration) -> Document:
             _bin_grid(table),
         )
         for name, subject, table in (
-            (
-                "relevance",
-                f"relevant, {count_noun(result.documents, 'document')}",
-                result.relevance,
-            ),
+            ("relevance", f"relevant, {count_noun(result.documents, 'document')}", result.relevance),
             ("flips", f"flips, {count_noun(result.experiments, 'trial')}", result.flips),
         )
     ]
     return made(
-        title,
-        Chart("rankgate.decisions.unjudged.unjudged_documents:draw_calibration", result),
-        *tables,
+        title, Chart("rankgate.decisions.unjudged.unjudged_documents:draw_calibration", result), *tables
     )
 
 
@@ -149,20 +135,18 @@ def pool_csv(result: HoleAnalysis, count: int) -> str:
 
 
 _NOTES = (
-    "worst and best: every unjudged document against the candidate, and for it. condensed: "
-    "unjudged documents taken out of the lists. expected: grades drawn {draws} times (seed {seed}) "
-    "from a model of the judged documents at such ranks and of the query, with its "
-    "uncertainty. {selection} flip: the probability that judging them all changes the "
-    "conclusion of the interval."
+    "worst and best: every unjudged document against the candidate, and for it. condensed: unjudged "
+    "documents taken out of the lists. expected: grades drawn {draws} times (seed {seed}) from a model of "
+    "the judged documents at such ranks and of the query, with its uncertainty. "
+    "{selection} flip: the probability that judging them all changes the conclusion of the interval."
 )
 
 
 _SELECTION = {
-    "unknown": "Half of the draws take judged documents as chosen at random, half as pooled from "
-    "other systems, so that unjudged ones are worse.",
+    "unknown": "Half of the draws take judged documents as chosen at random, half as pooled from other "
+    "systems, so that unjudged ones are worse.",
     "random": "Judged documents are taken as chosen at random.",
-    "pooled": "Judged documents are taken as pooled from other systems, so that unjudged ones are "
-    "worse.",
+    "pooled": "Judged documents are taken as pooled from other systems, so that unjudged ones are worse.",
 }
 
 
@@ -171,10 +155,7 @@ def _judged_grid(result: HoleAnalysis) -> Grid:
     for row in result.judged.iter_rows(named=True):
         shares_by_cutoff.setdefault(row["k"], {})[row["system"]] = row["share"]
     rows = tuple(
-        (
-            make_printable(name),
-            *(format_decimal(shares.get(side)) for shares in shares_by_cutoff.values()),
-        )
+        (make_printable(name), *(format_decimal(shares.get(side)) for shares in shares_by_cutoff.values()))
         for side, name in (("baseline", result.baseline), ("candidate", result.candidate))
     )
     return Grid(("system", *(f"judged@{k}" for k in shares_by_cutoff)), rows)
@@ -194,16 +175,7 @@ def _metric_grid(result: HoleAnalysis) -> Grid:
         )
         for row in result.metrics.iter_rows(named=True)
     )
-    header = (
-        "metric",
-        "delta",
-        "worst",
-        "best",
-        f"con{SOFT}\ndensed",
-        "expected",
-        "95% of draws",
-        "flip",
-    )
+    header = ("metric", "delta", "worst", "best", f"con{SOFT}\ndensed", "expected", "95% of draws", "flip")
     return Grid(header, rows)
 
 
@@ -266,23 +238,20 @@ def draw_holes(result: HoleAnalysis) -> Picture:
         UsageError: no query has a value on both sides.
     """
     rows = [
-        {name: row[name] for name in _FIGURES}
-        for row in result.metrics.iter_rows(named=True)
-        if row["n"]
+        {name: row[name] for name in _FIGURES} for row in result.metrics.iter_rows(named=True) if row["n"]
     ]
     if not rows:
         raise UsageError(
-            "no query has a value of both systems; there is no difference to draw.",
-            code="nothing-to-draw",
+            "no query has a value of both systems; there is no difference to draw.", code="nothing-to-draw"
         )
     return Picture(
         "holes",
         f"What unjudged documents could change: {shorten_name(result.candidate)} against "
         f"{shorten_name(result.baseline)}",
-        f"Mean differences. Thin line: the range that grades of the unjudged documents among the "
-        f"first {result.depth} can give. Thick line: 95% interval of the estimate; ring: the "
-        "estimate. Tick: the measured difference. Flip: the probability that judging these "
-        "documents changes the conclusion of the interval.",
+        f"Mean differences. Thin line: the range that grades of the unjudged documents among the first "
+        f"{result.depth} can give. Thick line: 95% interval of the estimate; ring: the estimate. Tick: the "
+        "measured difference. Flip: the probability that judging these documents changes the conclusion of "
+        "the interval.",
         count_queries(*(row["n"] for row in rows)),
         result.convention,
         tuple(rows),
@@ -306,8 +275,7 @@ def _chart(rows: list[dict[str, Json]]) -> Any:
         base.mark_rule(color=GREY, strokeWidth=1.5).encode(x=x, x2="best:Q"),
         base.mark_rule(color=BLUE, strokeWidth=7, opacity=0.55).encode(x="low:Q", x2="high:Q"),
         base.mark_point(size=70, strokeWidth=2, color=BLUE, opacity=1).encode(
-            x="expected:Q",
-            tooltip=[f"{name}:{'N' if name == 'metric' else 'Q'}" for name in _FIGURES],
+            x="expected:Q", tooltip=[f"{name}:{'N' if name == 'metric' else 'Q'}" for name in _FIGURES]
         ),
         base.mark_tick(color=INK, thickness=2.5, size=20).encode(x="delta:Q"),
         base.mark_text(align="left").encode(x=alt.value(_WIDTH + 10), text="words:N"),
@@ -337,16 +305,14 @@ def draw_calibration(result: Calibration) -> Picture:
         "calibration",
         f"Predictions for hidden judgments: {shorten_name(result.candidate)} against "
         f"{shorten_name(result.baseline)}",
-        "Judgments were hidden and predicted. Across: the predicted probability; up: the observed "
-        "share, with its 95% interval and the number of cases. On the diagonal, predictions are "
-        "right. A flip: with all judgments the interval of the difference leads to another "
-        "conclusion; trials share queries, so their intervals are too narrow.",
+        "Judgments were hidden and predicted. Across: the predicted probability; up: the observed share, "
+        "with its 95% interval and the number of cases. On the diagonal, predictions are right. A flip: with "
+        "all judgments the interval of the difference leads to another conclusion; trials share queries, so "
+        "their intervals are too narrow.",
         count_queries(result.queries),
         result.convention,
         tuple({"what": name, **row} for name, _, rows in panels for row in rows),
-        concat_panels(
-            [_panel(rows, f"{title}{_brier(result, name)}") for name, title, rows in panels]
-        ),
+        concat_panels([_panel(rows, f"{title}{_brier(result, name)}") for name, title, rows in panels]),
     )
 
 
@@ -373,12 +339,8 @@ def _panel(rows: list[dict[str, Any]], title: str) -> Any:
     points = base.mark_point(filled=True, size=70, color=BLUE, opacity=1).encode(
         y=y, tooltip=["n:Q", "predicted:Q", "measured:Q", "measured_low:Q", "measured_high:Q"]
     )
-    counts = base.mark_text(align="left", dx=7, dy=8, color=DIM, fontSize=10).encode(
-        y=y, text="count:N"
-    )
-    return alt.layer(line, bars, points, counts).properties(
-        width=_SIDE, height=_SIDE, **panel_title(title)
-    )
+    counts = base.mark_text(align="left", dx=7, dy=8, color=DIM, fontSize=10).encode(y=y, text="count:N")
+    return alt.layer(line, bars, points, counts).properties(width=_SIDE, height=_SIDE, **panel_title(title))
 
 
 _MIN_SHARE = 0.005  # smaller shares are hidden
@@ -391,16 +353,13 @@ def total_error_document(result: TotalError) -> Document:
     return made(
         f"{make_printable(result.candidate)} against {make_printable(result.baseline)}: {facets}",
         Table("", _interval_grid(result)),
-        *(
-            Table(f"{metric}: sources of the error", _source_grid(result, metric))
-            for metric in metrics
-        ),
+        *(Table(f"{metric}: sources of the error", _source_grid(result, metric)) for metric in metrics),
         Table("the input that lowers the error most", _next_grid(result)),
         Warnings.from_notices(result.notices),
-        "The total interval is for other queries, judgments and snapshots like these; that of "
-        "queries alone takes the judgments and snapshots for the only ones there are. Shares are "
-        "of the variance of the difference; a product of two is their joint effect, such "
-        "as a judge that is strict with some queries.",
+        "The total interval is for other queries, judgments and snapshots like these; that of queries alone "
+        "takes the judgments and snapshots for the only ones there are. Shares are of the variance of the "
+        "difference; a product of two is their joint effect, such as a judge that is strict with some "
+        "queries.",
         rows=PlainRows(tuple(result.metrics.columns), list(result.metrics.iter_rows())),
     )
 
@@ -426,11 +385,7 @@ def _interval_grid(result: TotalError) -> Grid:
 
 def _source_grid(result: TotalError, metric: str) -> Grid:
     rows = tuple(
-        (
-            row["source"],
-            "" if row["levels"] is None else f"{row['levels']:,}",
-            f"{row['share']:.1%}",
-        )
+        (row["source"], "" if row["levels"] is None else f"{row['levels']:,}", f"{row['share']:.1%}")
         for row in result.sources.iter_rows(named=True)
         if row["metric"] == metric and row["share"] >= _MIN_SHARE
     )

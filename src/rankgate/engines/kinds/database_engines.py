@@ -141,11 +141,7 @@ class _Session(Connection):
             return Failure("fatal", f"the statement needs a parameter: {error}")
         field_names = names[2:]
         return make_answer(
-            Row(
-                row[0],
-                row[1] if len(row) > 1 else MISSING,
-                dict(zip(field_names, row[2:], strict=True)),
-            )
+            Row(row[0], row[1] if len(row) > 1 else MISSING, dict(zip(field_names, row[2:], strict=True)))
             for row in rows
         )
 
@@ -180,8 +176,7 @@ class _Session(Connection):
         try:
             cursor = psycopg.ClientCursor(self._connected())
             cursor.execute(
-                f"EXPLAIN (FORMAT JSON, VERBOSE) {self._engine.sql}",
-                self._engine.known(Query("", "text")),
+                f"EXPLAIN (FORMAT JSON, VERBOSE) {self._engine.sql}", self._engine.known(Query("", "text"))
             )
             plan = cursor.fetchone()
             names = sorted(set(_relations(plan[0] if plan else [])))
@@ -192,9 +187,7 @@ class _Session(Connection):
 
     def _documents(self, tables: list[int]) -> int | None:
         """The row count of the table, if the statement reads one table and the count is in time."""
-        name = (
-            self._first_row("SELECT %s::oid::regclass::text", tables) if len(tables) == 1 else None
-        )
+        name = self._first_row("SELECT %s::oid::regclass::text", tables) if len(tables) == 1 else None
         row = self._first_row(f"SELECT count(*) FROM {name[0]}", []) if name else None  # noqa: S608 - quoted by the server
         return int(row[0]) if row else None
 
@@ -205,9 +198,7 @@ class _Session(Connection):
             with psycopg.connect(self._dsn, autocommit=True, connect_timeout=_CONNECT) as session:
                 session.execute(statement.encode())
         except psycopg.Error as error:
-            raise UsageError(
-                f"PostgreSQL: {str(error).strip()}.", code="statement-failed"
-            ) from None
+            raise UsageError(f"PostgreSQL: {str(error).strip()}.", code="statement-failed") from None
 
     def close(self) -> None:
         if self._open is not None:
@@ -236,9 +227,7 @@ class _Session(Connection):
             self.close()
             denied = "authentication failed" in message or "does not exist" in message
             return Failure("fatal" if denied else "again", f"PostgreSQL: {message}")
-        return Failure(
-            "fatal" if code.startswith(_DENIED_CLASSES) else "refused", f"PostgreSQL: {message}"
-        )
+        return Failure("fatal" if code.startswith(_DENIED_CLASSES) else "refused", f"PostgreSQL: {message}")
 
 
 def _authorize(action: int, *_: str | None) -> int:
@@ -306,9 +295,7 @@ class Sqlite(Engine):
         try:
             database.execute(f"EXPLAIN {sql}", self.known(Query("", "")))
         except sqlite3.ProgrammingError as error:
-            raise UsageError(
-                f"{error} Give it in [engine.parameters].", code="unknown-parameter"
-            ) from None
+            raise UsageError(f"{error} Give it in [engine.parameters].", code="unknown-parameter") from None
         except sqlite3.Error:
             return  # other errors are reported with the first query
 

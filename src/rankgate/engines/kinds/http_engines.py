@@ -27,12 +27,7 @@ from rankgate.data.answers.engine_answers import (
 from rankgate.data.answers.engine_products import ELASTICSEARCH
 from rankgate.engines.engine import Connection, Engine, Facts, Query
 from rankgate.engines.requests.secrets import Secrets, fill, resolve_table, template_names
-from rankgate.engines.requests.transport import (
-    Transport,
-    request_json,
-    server_address,
-    with_partial,
-)
+from rankgate.engines.requests.transport import Transport, request_json, server_address, with_partial
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import Json, JsonObject
@@ -86,15 +81,12 @@ class Http(Engine):
         self.refuse_unknown(used_names, "offset", "page", "page_size")
         if "${" in self._url[1]:
             raise UsageError(
-                "the URL has a secret behind a name in braces; send it in a header.",
-                code="invalid-engine",
+                "the URL has a secret behind a name in braces; send it in a header.", code="invalid-engine"
             )
         if "query" not in used_names:
             raise UsageError("no part of the request holds {{query}}.", code="invalid-engine")
         if self.page_size and not used_names & {"offset", "page"}:
-            raise UsageError(
-                "page_size needs {{offset}} or {{page}} in the request.", code="invalid-engine"
-            )
+            raise UsageError("page_size needs {{offset}} or {{page}} in the request.", code="invalid-engine")
         if self.body is not None and self.method == "GET":
             raise UsageError('a body needs method = "POST".', code="invalid-engine")
 
@@ -258,16 +250,9 @@ class OpenSearch(Engine):
         headers = {"Accept": "application/json", **resolve_table(self.headers, secrets)}
         if login := self._login(secrets):
             headers |= resolve_table({"Authorization": login}, secrets)
-        return Transport(
-            secrets.resolved(self.url),
-            headers,
-            timeout=self.timeout,
-            authority=self.ca,
-        )
+        return Transport(secrets.resolved(self.url), headers, timeout=self.timeout, authority=self.ca)
 
-    def request(
-        self, values: JsonObject, variables: Mapping[str, str]
-    ) -> tuple[str, dict[str, Any]]:
+    def request(self, values: JsonObject, variables: Mapping[str, str]) -> tuple[str, dict[str, Any]]:
         """The end of the path, and the body."""
         if self.template:
             template_params = {**values, "size": self.depth}
@@ -299,9 +284,7 @@ class _Cluster(Connection):
         self._shape = replace(
             shape,
             doc_id=("_source", *parse_path(engine.id)) if engine.id else shape.doc_id,
-            fields={
-                name: ("_source", *parse_path(str(path))) for name, path in engine.fields.items()
-            },
+            fields={name: ("_source", *parse_path(str(path))) for name, path in engine.fields.items()},
         )
 
     def ask(self, query: Query) -> Answer | Failure:
@@ -321,9 +304,7 @@ class _Cluster(Connection):
         documents = self._get(f"{self._path}/_count", "count")
         settings = request_json(self._transport, "GET", self._path, {})
         settings_hash = "" if isinstance(settings, Failure) else _hash(settings)
-        stats = request_json(
-            self._transport, "GET", f"{self._path}/_stats/refresh", {"level": "shards"}
-        )
+        stats = request_json(self._transport, "GET", f"{self._path}/_stats/refresh", {"level": "shards"})
         if isinstance(stats, Failure):
             stats = {}
         refreshes = value_at_path(stats, ("_all", "total", "refresh", "total"))

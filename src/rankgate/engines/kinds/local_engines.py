@@ -18,15 +18,7 @@ from typing import Any, ClassVar
 
 from rankgate.core.errors import UsageError, require
 from rankgate.core.frozen import dataclass
-from rankgate.data.answers.engine_answers import (
-    MISSING,
-    Answer,
-    Failure,
-    Row,
-    Shape,
-    make_answer,
-    parse_path,
-)
+from rankgate.data.answers.engine_answers import MISSING, Answer, Failure, Row, Shape, make_answer, parse_path
 from rankgate.engines.engine import Connection, Engine, Facts, Query
 from rankgate.engines.requests.secrets import fill, template_names
 
@@ -208,9 +200,7 @@ class FunctionConnection(Connection):
         return make_answer(rows, depth=self.engine.depth)
 
 
-def result_rows(
-    results: Mapping[str, float] | Sequence[Any], fields: Mapping[str, Any]
-) -> Iterator[Row]:
+def result_rows(results: Mapping[str, float] | Sequence[Any], fields: Mapping[str, Any]) -> Iterator[Row]:
     """The documents of a function's result: ids, pairs of id and score, a mapping, or objects."""
     if isinstance(results, Mapping):
         for doc_id, score in results.items():
@@ -218,9 +208,7 @@ def result_rows(
         return
     for result in results:
         if isinstance(result, Mapping):
-            display_fields = {
-                name: result[str(key)] for name, key in fields.items() if str(key) in result
-            }
+            display_fields = {name: result[str(key)] for name, key in fields.items() if str(key) in result}
             yield Row(result.get("id", MISSING), result.get("score", MISSING), display_fields)
         elif isinstance(result, tuple | list):
             doc_id, score = result
@@ -241,9 +229,7 @@ def import_function(reference: str, folder: str | None) -> Callable[..., Any]:
     try:
         function: Callable[..., Any] = getattr(import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
-        raise UsageError(
-            f"{reference}: {error}; write module:function.", code="invalid-engine"
-        ) from None
+        raise UsageError(f"{reference}: {error}; write module:function.", code="invalid-engine") from None
     return function
 
 
@@ -314,12 +300,8 @@ class _Index(Connection):
     def _rows(self, hits: list[Any]) -> Iterator[Row]:
         for score, address in hits:
             document = self._searcher.doc(address)
-            stored_values = {
-                name: document.get_first(str(key)) for name, key in self._engine.fields.items()
-            }
-            display_values = {
-                name: value for name, value in stored_values.items() if value is not None
-            }
+            stored_values = {name: document.get_first(str(key)) for name, key in self._engine.fields.items()}
+            display_values = {name: value for name, value in stored_values.items() if value is not None}
             yield Row(document.get_first(self._engine.id) or MISSING, score, display_values)
 
     def facts(self) -> Facts:

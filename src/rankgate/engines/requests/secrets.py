@@ -279,8 +279,7 @@ def fill(template: object, values: JsonObject, variables: Mapping[str, str] = _N
     if whole_match := _NAME.fullmatch(template):
         return values[whole_match[1]]
     return _NAME_OR_VARIABLE.sub(
-        lambda match: str(values[match[1]]) if match[1] else variables.get(match[2], match[0]),
-        template,
+        lambda match: str(values[match[1]]) if match[1] else variables.get(match[2], match[0]), template
     )
 
 

@@ -113,9 +113,7 @@ class Transport:
         """The URL without headers."""
         return f"Transport({self.url!r})"
 
-    def send(
-        self, method: str, path: str = "", body: bytes | None = None
-    ) -> Response | FailedRequest:
+    def send(self, method: str, path: str = "", body: bytes | None = None) -> Response | FailedRequest:
         """Send one request and return its reply or failure; never raise an exception of HTTP.
 
         Args:
@@ -222,13 +220,12 @@ def refuse_invalid_url(url: str) -> None:
         is_valid = False
     if not is_valid:
         raise UsageError(
-            "the URL of the endpoint is not valid; it begins with http:// or https://.",
-            code="invalid-url",
+            "the URL of the endpoint is not valid; it begins with http:// or https://.", code="invalid-url"
         )
     if base.username or base.password or base.query or base.fragment:
         raise UsageError(
-            "the URL of the endpoint holds more than host and path; put a secret into an "
-            "environment variable.",
+            "the URL of the endpoint holds more than host and path; put a secret into an environment "
+            "variable.",
             code="invalid-url",
         )
 

@@ -78,8 +78,7 @@ def compare_engines(
         MissingExtraError: the library of an engine is not installed.
     """
     configurations = [
-        configure_engine(engine, parameters, depth, concurrency, rate)
-        for engine in (baseline, candidate)
+        configure_engine(engine, parameters, depth, concurrency, rate) for engine in (baseline, candidate)
     ]
     if outputs is not None and len({Path(output).resolve() for output in outputs}) != len(_ARMS):
         raise UsageError(
@@ -99,17 +98,10 @@ def compare_engines(
         with ExitStack() as stack:
             arms = []
             for number in range(2):
-                identity = {
-                    "compared_with": configurations[1 - number].engine_sha256,
-                    "seed": str(seed),
-                }
+                identity = {"compared_with": configurations[1 - number].engine_sha256, "seed": str(seed)}
                 arms.append(
                     EngineSnapshot.open(
-                        configurations[number],
-                        query_list,
-                        targets[number],
-                        again=again,
-                        more=identity,
+                        configurations[number], query_list, targets[number], again=again, more=identity
                     )
                 )
                 stack.enter_context(closing(arms[-1]))
@@ -128,11 +120,7 @@ def _compare_arms(arms: Sequence[EngineSnapshot], seed: int) -> EngineComparison
     first = np.random.default_rng(seed).integers(0, 2, len(queries)).tolist()
     remaining_ids = [{query.query_id for query in arm.left} for arm in arms]
     groups = [
-        [
-            (number, query)
-            for number in (begin, 1 - begin)
-            if query.query_id in remaining_ids[number]
-        ]
+        [(number, query) for number in (begin, 1 - begin) if query.query_id in remaining_ids[number]]
         for begin, query in zip(first, queries, strict=True)
     ]
     groups = [group for group in groups if group]

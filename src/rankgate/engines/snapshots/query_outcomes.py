@@ -94,9 +94,7 @@ class Outcomes:
         if not rows:
             journal.add({"head": dict(head)})
         elif (stored_head := rows[0].get("head")) != dict(head):
-            raise UsageError(
-                _other_snapshot_problem(journal.path, stored_head, head), code="other-snapshot"
-            )
+            raise UsageError(_other_snapshot_problem(journal.path, stored_head, head), code="other-snapshot")
         for row in rows[1:]:
             if "facts" in row:
                 self.facts.append(Facts(**row["facts"]))
@@ -222,10 +220,8 @@ def _line_offsets(path: Path) -> dict[str, int]:
 
 def _other_snapshot_problem(path: Path, stored_head: object, head: JsonObject) -> str:
     stored_values = stored_head if isinstance(stored_head, dict) else {}
-    different = [
-        name for name in {**head, **stored_values} if stored_values.get(name) != head.get(name)
-    ]
+    different = [name for name in {**head, **stored_values} if stored_values.get(name) != head.get(name)]
     return (
-        f"{path}: a snapshot is under way with other {', '.join(different).replace('_', ' ')}; "
-        "finish it, name another output, or use force to start again."
+        f"{path}: a snapshot is under way with other {', '.join(different).replace('_', ' ')}; finish it, "
+        "name another output, or use force to start again."
     )

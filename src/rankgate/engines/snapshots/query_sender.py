@@ -80,10 +80,7 @@ def _rows(queries: Any, label: str) -> list[tuple[Any, Any, int | None, Mapping[
     if table is None or not {"query_id", "text"} <= set(table.columns):
         problem = "it holds no texts of queries; columns query_id and text are needed."
         raise InputError(problem, source=label, code="no-such-content")
-    return [
-        (row.pop("query_id"), row.pop("text"), None, _values(row))
-        for row in table.iter_rows(named=True)
-    ]
+    return [(row.pop("query_id"), row.pop("text"), None, _values(row)) for row in table.iter_rows(named=True)]
 
 
 def _values(row: JsonObject) -> dict[str, Json]:
@@ -110,9 +107,7 @@ def _two_columns(input_file: InputFile) -> list[tuple[str, str, int | None, Json
     """
     data = b"".join(input_file.chunks())
     lines = [
-        (number, line)
-        for number, line in enumerate(data.removeprefix(BOM).split(b"\n"), 1)
-        if line.strip()
+        (number, line) for number, line in enumerate(data.removeprefix(BOM).split(b"\n"), 1) if line.strip()
     ]
     if not lines or any(line.count(b"\t") != 1 for _, line in lines):
         return []
@@ -179,9 +174,7 @@ class QuerySender:
         with ExitStack() as stack:
             self._warm_up(groups[: self.pace.warm_up], stack)
             threads = self.pace.concurrency + self.pace.concurrency // 2 + 1
-            self.workers.run(
-                lambda: self._through(remaining_groups, stack), min(threads, len(groups))
-            )
+            self.workers.run(lambda: self._through(remaining_groups, stack), min(threads, len(groups)))
 
     def failed_while_down(self, number: int) -> list[str]:
         """The queries that failed since an engine's last answer, if the engine is down."""
@@ -207,8 +200,7 @@ class QuerySender:
                 with self._lock:
                     group = next(remaining_groups, ())
                 outcomes = [
-                    (number, self._ask_query(number, connections[number], query))
-                    for number, query in group
+                    (number, self._ask_query(number, connections[number], query)) for number, query in group
                 ]
                 self._count(outcomes)
             finally:
@@ -285,9 +277,7 @@ class QuerySender:
                 row = [*self._failed[number], outcome] if outcome.state == "failed" else []
                 self._failed[number] = row
             if len(row) >= self.pace.give_up:
-                self._end(
-                    number, f"{count_noun(len(row), 'query')} in a row failed: {outcome.error}"
-                )
+                self._end(number, f"{count_noun(len(row), 'query')} in a row failed: {outcome.error}")
 
     def _end(self, number: int, problem: str) -> None:
         with self._lock:
@@ -301,9 +291,7 @@ def outcome_of_answer(
 ) -> Outcome:
     """The outcome of an answer."""
     display_fields = {
-        doc_id: values
-        for doc_id, values in zip(answer.doc_ids, answer.fields, strict=False)
-        if values
+        doc_id: values for doc_id, values in zip(answer.doc_ids, answer.fields, strict=False) if values
     }
     return Outcome(
         query.query_id,

@@ -82,24 +82,18 @@ class RunTarget:
             return
         if _can_hold(self.format, query_id, ids):
             return
-        invalid_id = next(
-            (doc_id for doc_id in ids if not _can_hold(self.format, "q", [doc_id])), None
-        )
+        invalid_id = next((doc_id for doc_id in ids if not _can_hold(self.format, "q", [doc_id])), None)
         id_label = (
-            f"query {query_id!r}"
-            if invalid_id is None
-            else f"document {invalid_id!r} of query {query_id!r}"
+            f"query {query_id!r}" if invalid_id is None else f"document {invalid_id!r} of query {query_id!r}"
         )
         names = [
             run_format.name
             for run_format in registry.FORMATS
-            if run_format.streams
-            and "runs" in run_format.holds
-            and _can_hold(run_format, query_id, ids)
+            if run_format.streams and "runs" in run_format.holds and _can_hold(run_format, query_id, ids)
         ]
         raise UsageError(
-            f"{self.path}: {self.format.name} cannot hold the id of {id_label}; add --to with one "
-            f"of {', '.join(names)}, and run the same command again to continue.",
+            f"{self.path}: {self.format.name} cannot hold the id of {id_label}; add --to with one of "
+            f"{', '.join(names)}, and run the same command again to continue.",
             code="invalid-id",
         )
 
@@ -155,14 +149,10 @@ def gather_run(
             columns, buffered = {name: [] for name in RUN_SCHEMA}, 0
     frames.append(pl.DataFrame(columns, schema=RUN_SCHEMA))
     by_rank = choice == "rank"
-    lists = replace(
-        lists, by_rank=by_rank or lists.unscored > 0, as_served=by_rank or choice == "served"
-    )
+    lists = replace(lists, by_rank=by_rank or lists.unscored > 0, as_served=by_rank or choice == "served")
     if lists.unscored and not by_rank:  # scores are comparable only if all queries have them
         return gather_run(
-            outcomes,
-            queries,
-            replace(configuration, pace=replace(configuration.pace, scores="rank")),
+            outcomes, queries, replace(configuration, pace=replace(configuration.pace, scores="rank"))
         )
     table = pl.DataFrame(rows, schema=SNAPSHOT_QUERIES, orient="row")
 
@@ -200,11 +190,7 @@ def _score_list(
     scores = np.asarray(outcome.scores)
     steps = np.diff(scores)
     tied_count = count - len(np.unique(scores))
-    lists = replace(
-        lists,
-        unordered=lists.unordered + bool((steps > 0).any()),
-        tied=lists.tied + tied_count,
-    )
+    lists = replace(lists, unordered=lists.unordered + bool((steps > 0).any()), tied=lists.tied + tied_count)
     if choice == "rank":
         return ranks, lists
     return break_ties(scores).tolist() if choice == "served" else list(outcome.scores), lists

@@ -44,14 +44,7 @@ SNAPSHOT_QUERIES = Columns(
 
 
 _RUN_CAUTIONS = frozenset(
-    {
-        "index-changed",
-        "cut-lists",
-        "partial-answers",
-        "shared-ids",
-        "unusable-ids",
-        "repeated-documents",
-    }
+    {"index-changed", "cut-lists", "partial-answers", "shared-ids", "unusable-ids", "repeated-documents"}
 )
 
 
@@ -151,18 +144,14 @@ class Snapshot(Result):
         """Queries by state."""
         state_counts = self.queries.group_by("state").len()
         count_of_state = dict(state_counts.iter_rows())
-        return {
-            state: count_of_state.get(state, 0) for state in ("ok", "zero", "failed", "not_run")
-        }
+        return {state: count_of_state.get(state, 0) for state in ("ok", "zero", "failed", "not_run")}
 
     @property
     def latency(self) -> Mapping[str, float | None]:
         """Quantiles of the answers' latencies, in milliseconds."""
         latencies = self.queries["latency_ms"].drop_nulls()
         return {
-            f"p{share:g}": None
-            if latencies.is_empty()
-            else latencies.quantile(share / 100, "linear")
+            f"p{share:g}": None if latencies.is_empty() else latencies.quantile(share / 100, "linear")
             for share in (50, 90, 95, 99, 100)
         }
 
@@ -199,8 +188,7 @@ def _notices(result: Snapshot) -> list[Notice]:
             Notice(
                 "index-changed",
                 "the engine or its index changed during the snapshot "
-                f"({'; '.join(result.changed)}), so that queries were not all asked of the same "
-                "index",
+                f"({'; '.join(result.changed)}), so that queries were not all asked of the same index",
             )
         )
     if states["failed"]:
@@ -217,23 +205,23 @@ def _notices(result: Snapshot) -> list[Notice]:
         notices.append(
             Notice(
                 "scores-not-in-order",
-                f"in {count_noun(lists.unordered, 'query')} the scores do not fall from rank to "
-                'rank, so that a tool that sorts by score sees another ranking; scores = "rank" '
-                "keeps the engine's order",
+                f"in {count_noun(lists.unordered, 'query')} the scores do not fall from rank to rank, so "
+                'that a tool that sorts by score sees another ranking; scores = "rank" keeps the '
+                "engine's order",
             )
         )
     if lists.tied and not lists.by_rank:
         order = (
-            'are scored in the order of the answers; scores = "engine" leaves their '
-            "scores equal, and conventions order them"
+            'are scored in the order of the answers; scores = "engine" leaves their scores equal, and '
+            "conventions order them"
             if lists.as_served
             else 'tools order these by id; scores = "served" keeps the engine\'s order'
         )
         notices.append(
             Notice(
                 "tied-scores",
-                f"{lists.tied:,} of {lists.documents:,} documents have the same score as another "
-                f"one of their list, and {order}",
+                f"{lists.tied:,} of {lists.documents:,} documents have the same score as another one of "
+                f"their list, and {order}",
             )
         )
     notices += [
@@ -257,9 +245,9 @@ def incomplete_notices(lists: Lists, depth: int) -> Iterator[Notice]:
         yield Notice(
             "cut-lists",
             f"{count_noun(lists.cut, 'query has', 'queries have')} "
-            f"{count_noun(lists.longest, 'document')} or fewer, though more match and {depth:,} "
-            "were requested: metrics that look deeper are too low; check the size of the "
-            "request, and the server's limit",
+            f"{count_noun(lists.longest, 'document')} or fewer, though more match and {depth:,} were "
+            "requested: metrics that look deeper are too low; check the size of the request, and the "
+            "server's limit",
         )
     if lists.partial:
         yield Notice(
@@ -272,21 +260,21 @@ def incomplete_notices(lists: Lists, depth: int) -> Iterator[Notice]:
         pairs = ", ".join(f"{count:,} of {names}" for names, count in lists.shared.items())
         yield Notice(
             "shared-ids",
-            f"{count_noun(shared_count, 'document was', 'documents were')} left out, as two "
-            f"indices have the same id ({pairs}); set id to a field that is different in each",
+            f"{count_noun(shared_count, 'document was', 'documents were')} left out, as two indices have the "
+            f"same id ({pairs}); set id to a field that is different in each",
         )
     if repeated := lists.repeated - shared_count:
         yield Notice(
             "repeated-documents",
-            f"{count_noun(repeated, 'document appears', 'documents appear')} again in one "
-            "answer; the first position counts",
+            f"{count_noun(repeated, 'document appears', 'documents appear')} again in one answer; the first "
+            "position counts",
         )
     if lists.unusable:
         yield Notice(
             "unusable-ids",
             f"{count_noun(lists.unusable, 'document was', 'documents were')} left out, as "
-            f"{'it has' if lists.unusable == 1 else 'they have'} no id that a file can hold (such "
-            f"as {lists.unusable_example})",
+            f"{'it has' if lists.unusable == 1 else 'they have'} no id that a file can hold (such as "
+            f"{lists.unusable_example})",
         )
 
 
@@ -329,10 +317,7 @@ class EngineComparison(Result):
     label: ClassVar[str] = "Comparison of two engines"
     document_from: ClassVar[str] = "rankgate.engines.engine_documents:engine_comparison_document"
     order: ClassVar[int] = 30
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
-        "latency": LATENCY,
-        "queries": COMPARED_QUERIES,
-    }
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"latency": LATENCY, "queries": COMPARED_QUERIES}
 
     baseline: Snapshot
     candidate: Snapshot

@@ -252,9 +252,7 @@ def snapshot(
     if output is None:
         with TemporaryDirectory() as folder:
             target = RunTarget(Path(folder) / "run", None)
-            return replace(
-                _take_snapshot(configuration, query_list, target, again=again), output=None
-            )
+            return replace(_take_snapshot(configuration, query_list, target, again=again), output=None)
     target = make_target(output, to)
     target.refuse_finished(force=force)
     return _take_snapshot(configuration, query_list, target, again=again)
@@ -301,17 +299,12 @@ def configuration_of(engine: EngineLike) -> Configuration:
         name = getattr(engine, "__name__", "function")
         return Configuration(name, FunctionEngine(function=engine), Pace())
     raise UsageError(
-        f"{type(engine).__name__} is not an engine; give a TOML file or a function.",
-        code="wrong-type",
+        f"{type(engine).__name__} is not an engine; give a TOML file or a function.", code="wrong-type"
     )
 
 
 def _take_snapshot(
-    configuration: Configuration,
-    queries: Sequence[Query],
-    target: RunTarget,
-    *,
-    again: bool,
+    configuration: Configuration, queries: Sequence[Query], target: RunTarget, *, again: bool
 ) -> Snapshot:
     arm = EngineSnapshot.open(configuration, queries, target, again=again)
 
@@ -321,9 +314,7 @@ def _take_snapshot(
 
     with closing(arm):
         arm.note_facts()
-        asking = QuerySender(
-            [configuration.engine], configuration.pace, keep, [arm.outcomes.answered]
-        )
+        asking = QuerySender([configuration.engine], configuration.pace, keep, [arm.outcomes.answered])
         start_time = time.monotonic()
         if arm.left:
             asking.run([[(0, query)] for query in arm.left])

@@ -18,11 +18,7 @@ from click.shell_completion import CompletionItem
 from rankgate.core.console.shared_options import Hooks
 from rankgate.core.errors import RankgateError, UsageError
 from rankgate.core.present.lazy_names import load_name
-from rankgate.interface.cli.startup import (
-    CheckedCommand,
-    described_command,
-    move_global_options_first,
-)
+from rankgate.interface.cli.startup import CheckedCommand, described_command, move_global_options_first
 
 SECTIONS = {
     "Start": {
@@ -80,9 +76,7 @@ SECTIONS = {
         "fuse": "Merge the runs of several systems into one.",
         "stages": "Evaluate each stage of a ranking pipeline and find the bottleneck.",
     },
-    "Clicks and A/B": {
-        "online": "Read logs of clicks: KPIs, judgments, A/B tests, interleaving.",
-    },
+    "Clicks and A/B": {"online": "Read logs of clicks: KPIs, judgments, A/B tests, interleaving."},
     "History": {
         "record": "Save results in the history, to follow them over time.",
         "history": "Show a metric over time: values, changes and notes.",
@@ -258,9 +252,7 @@ class Program(click.Group):
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete commands with their lines, without loading them."""
         commands = [
-            CompletionItem(name, help=line)
-            for name, line in COMMANDS.items()
-            if name.startswith(incomplete)
+            CompletionItem(name, help=line) for name, line in COMMANDS.items() if name.startswith(incomplete)
         ]
         return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
@@ -286,9 +278,7 @@ class Program(click.Group):
 
             other_name = SYNONYMS.get(cmd_name.lower())
             nearest = [other_name] if other_name else get_close_matches(cmd_name, COMMANDS, 1)
-            hint = (
-                f"; did you mean {nearest[0]}?" if nearest else f"; try rankgate help {cmd_name}."
-            )
+            hint = f"; did you mean {nearest[0]}?" if nearest else f"; try rankgate help {cmd_name}."
             raise click.UsageError(f"unknown command {cmd_name!r}{hint}", ctx)
         command = _load(ctx, cmd_name)
         _take_defaults(ctx, cmd_name, command)
@@ -313,15 +303,13 @@ class Program(click.Group):
         with formatter.section("All commands"):
             room = max(map(len, SECTIONS)) + 4
             for title, section in SECTIONS.items():
-                names = textwrap.wrap(
-                    ", ".join(section), formatter.width - room, break_on_hyphens=False
-                )
+                names = textwrap.wrap(", ".join(section), formatter.width - room, break_on_hyphens=False)
                 for label, line in zip([title, *[""] * len(names)], names, strict=False):
                     formatter.write(f"  {label}".ljust(room) + f"{line}\n")
         formatter.write_paragraph()
         formatter.write_text(
-            "rankgate help: a line for each command. rankgate help WORD: related topics. "
-            "rankgate COMMAND --help: its options and examples."
+            "rankgate help: a line for each command. rankgate help WORD: related topics. rankgate COMMAND "
+            "--help: its options and examples."
         )
 
     def format_every_command(self, formatter: click.HelpFormatter) -> None:
@@ -355,8 +343,7 @@ def _take_defaults(ctx: click.Context, name: str, command: click.Command) -> Non
         for key, value in project_settings.defaults.items():
             if key in values:
                 message = (
-                    f"rankgate: {key} = {value!r} from {project_settings.location(key)}, "
-                    "without an option"
+                    f"rankgate: {key} = {value!r} from {project_settings.location(key)}, without an option"
                 )
                 click.echo(message, err=True)
 
@@ -366,9 +353,7 @@ _WITHOUT_DEFAULTS = frozenset({"config", "doctor", "init", "plugins"})
 
 
 @click.group(
-    cls=Program,
-    invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    cls=Program, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
 )
 @click.option(
     "--plugin",
@@ -376,8 +361,7 @@ _WITHOUT_DEFAULTS = frozenset({"config", "doctor", "init", "plugins"})
     multiple=True,
     type=click.Path(),
     metavar="FILE.py",
-    help="Add the metrics, rules, engines, … of FILE.py, which is run: name only one that you "
-    "trust.",
+    help="Add the metrics, rules, engines, … of FILE.py, which is run: name only one that you trust.",
 )
 @click.option("--quiet", is_flag=True, help="No progress and no summaries, only results.")
 @click.option("--verbose", is_flag=True, help="Also options from rankgate.toml, and the time.")
@@ -398,9 +382,7 @@ def rankgate(
         ctx.with_resource(using(*plugins))
     if verbose:
         start_time = time.monotonic()
-        ctx.call_on_close(
-            lambda: click.echo(f"rankgate: {time.monotonic() - start_time:.2f} s", err=True)
-        )
+        ctx.call_on_close(lambda: click.echo(f"rankgate: {time.monotonic() - start_time:.2f} s", err=True))
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
@@ -421,9 +403,7 @@ def main() -> None:
         _exit_with_message(f"rankgate: {first}{_error_code(error)}{newline}{suggestions}", _INPUT)
     except click.UsageError as error:
         command_path = error.ctx.command_path if error.ctx else "rankgate"
-        _exit_with_message(
-            f"rankgate: {error.format_message()} (see {command_path} --help)", _INPUT
-        )
+        _exit_with_message(f"rankgate: {error.format_message()} (see {command_path} --help)", _INPUT)
     except click.ClickException as error:
         _exit_with_message(f"rankgate: {error.format_message()}", _INPUT)
     except (KeyboardInterrupt, click.exceptions.Abort):
@@ -453,8 +433,8 @@ def _exit_on_failure(error: Exception) -> NoReturn:
         _exit_with_message(f"rankgate: {problem}", _INPUT)
     description = f"{type(error).__name__}: {error}".splitlines()[0]
     _exit_with_message(
-        f"rankgate: internal error: {description}. Please report it with the command; "
-        "RANKGATE_DEBUG=1 shows where.",
+        f"rankgate: internal error: {description}. Please report it with the command; RANKGATE_DEBUG=1 shows "
+        "where.",
         _OURS,
     )
 
@@ -467,9 +447,7 @@ def _raise_plugin_error(error: Exception) -> None:
 
     if plugin := find_culprit(error):
         description = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise UsageError(
-            f"{plugin} fails: {description}; fix or remove it.", code="plugin-failed"
-        ) from error
+        raise UsageError(f"{plugin} fails: {description}; fix or remove it.", code="plugin-failed") from error
 
 
 def _describe_resource_error(error: Exception) -> str | None:
@@ -501,9 +479,7 @@ def _replace_closed_streams() -> None:
         stream = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115 - to the end
         setattr(sys, name, stream)
     if "stdout" in closed:
-        _exit_with_message(
-            "rankgate: standard output is closed; send it to a file or to /dev/null.", _INPUT
-        )
+        _exit_with_message("rankgate: standard output is closed; send it to a file or to /dev/null.", _INPUT)
 
 
 def _use_utf8_output() -> None:

@@ -28,9 +28,7 @@ from rankgate.interface.cli.start.started_folder import CI_FILES, KINDS, init
 @click.command(
     "init",
     cls=DefiningCommand,
-    definitions={
-        "Kinds": [(start_kind.name, f"for {start_kind.title}") for start_kind in KINDS.values()]
-    },
+    definitions={"Kinds": [(start_kind.name, f"for {start_kind.title}") for start_kind in KINDS.values()]},
 )
 @click.argument("folder", type=click.Path(file_okay=False), default=".")
 @click.option(

@@ -36,9 +36,7 @@ def _readable_files(ctx: click.Context, name: str) -> list[str]:
     """The files of a parameter that are small enough."""
     value = ctx.params.get(name) or ()
     paths = value if isinstance(value, tuple) else (value,)
-    return [
-        path for path in paths if Path(path).is_file() and Path(path).stat().st_size <= _MAX_BYTES
-    ]
+    return [path for path in paths if Path(path).is_file() and Path(path).stat().st_size <= _MAX_BYTES]
 
 
 def _names_or_empty(read: Callable[[], Iterable[str]]) -> Names:
@@ -49,9 +47,7 @@ def _names_or_empty(read: Callable[[], Iterable[str]]) -> Names:
 
 
 def _baselines(ctx: click.Context) -> Names:  # noqa: ARG001 - all kinds take the context
-    return [
-        (path.stem, "saved baseline") for path in sorted(Path("rankgate/baselines").glob("*.json"))
-    ]
+    return [(path.stem, "saved baseline") for path in sorted(Path("rankgate/baselines").glob("*.json"))]
 
 
 def _systems(ctx: click.Context) -> Names:

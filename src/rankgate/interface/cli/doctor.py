@@ -36,12 +36,7 @@ if TYPE_CHECKING:
 
 Status = Literal["works", "missing", "wrong", "advice"]
 
-_STATUS_LABELS = {
-    "works": "✔ works",
-    "missing": "– missing",
-    "wrong": "✘ wrong",
-    "advice": "! advice",
-}
+_STATUS_LABELS = {"works": "✔ works", "missing": "– missing", "wrong": "✘ wrong", "advice": "! advice"}
 _TEXT_COLUMNS = frozenset(range(3))
 
 
@@ -287,17 +282,7 @@ TEAMS = {
 """The sizes of teams; each includes the lists of smaller sizes."""
 
 _CI_FILES = (".github/workflows/*.y*ml", ".gitlab-ci.yml", ".pre-commit-config.yaml", "Jenkinsfile")
-_BEYOND_ACCURACY_PREFIXES = (
-    "coverage",
-    "gini",
-    "ild",
-    "novelty",
-    "alpha",
-    "awrf",
-    "expo",
-    "entropy",
-    "aplt",
-)
+_BEYOND_ACCURACY_PREFIXES = ("coverage", "gini", "ild", "novelty", "alpha", "awrf", "expo", "entropy", "aplt")
 _MIN_METRICS = 2
 
 
@@ -388,11 +373,7 @@ def _offline_and_online(folder: Path, policy: Policy | None) -> str:
     has_both = any(kind.startswith("kpi") for kind in kinds) and any(
         not kind.startswith("kpi") for kind in kinds
     )
-    return (
-        "offline rules and KPIs in one policy"
-        if has_both and _online_evidence(folder, policy)
-        else ""
-    )
+    return "offline rules and KPIs in one policy" if has_both and _online_evidence(folder, policy) else ""
 
 
 def _ramp_steps(folder: Path, policy: Policy | None) -> str:  # noqa: ARG001 - as above
@@ -411,14 +392,9 @@ def _first_file(folder: Path, *patterns: str) -> str:
 
 PRACTICES = (
     Practice("a gate with few metrics", "startup", _gate_rules, "rankgate init"),
+    Practice("evaluation on every change", "startup", _ci_file, "docs/guides/ci-gate.md: a job in CI"),
     Practice(
-        "evaluation on every change", "startup", _ci_file, "docs/guides/ci-gate.md: a job in CI"
-    ),
-    Practice(
-        "feedback of users",
-        "startup",
-        _online_evidence,
-        "keep clicks, and look at them: rankgate online kpi",
+        "feedback of users", "startup", _online_evidence, "keep clicks, and look at them: rankgate online kpi"
     ),
     Practice(
         "a process for judgments",
@@ -426,12 +402,7 @@ PRACTICES = (
         _judging_evidence,
         "docs/guides/judging.md: a pool, a guideline, two raters, agreement",
     ),
-    Practice(
-        "several metrics",
-        "mid-sized",
-        _several_metrics,
-        "rankgate advise names those that see more",
-    ),
+    Practice("several metrics", "mid-sized", _several_metrics, "rankgate advise names those that see more"),
     Practice(
         "A/B tests next to offline metrics",
         "mid-sized",

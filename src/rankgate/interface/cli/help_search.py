@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
 
 _MAX_ENTRIES = 8  # entries of a kind
-_KINDS = (
-    *("Commands", "Options", "Charts", "Metrics", "Conventions", "Formats", "Engines", "Manual"),
-)
+_KINDS = (*("Commands", "Options", "Charts", "Metrics", "Conventions", "Formats", "Engines", "Manual"),)
 
 
 @dataclass(frozen=True)
@@ -80,8 +78,8 @@ def help_command(ctx: click.Context, words: tuple[str, ...]) -> None:
     best = [(rank, entry) for rank, entry in ranked if rank < 9]
     if not best:
         raise UsageError(
-            f"no name or description contains {' '.join(words)!r}; try one word, or a part of "
-            "it, or rankgate help for all commands.",
+            f"no name or description contains {' '.join(words)!r}; try one word, or a part of it, or "
+            "rankgate help for all commands.",
             code="not-found",
         )
     for kind in _KINDS:
@@ -113,13 +111,9 @@ def entries(program: Program, ctx: click.Context) -> Iterator[Entry]:
     for path, command in _commands_of_group(program, ctx, "rankgate"):
         subcommand = path.partition(" ")[2]
         synonyms = [word for word, name in SYNONYMS.items() if name == subcommand]
-        yield Entry(
-            "Commands", path, short_help(command), " ".join([command.help or "", *synonyms])
-        )
+        yield Entry("Commands", path, short_help(command), " ".join([command.help or "", *synonyms]))
         options += [
-            (subcommand, param)
-            for param in command.params
-            if isinstance(param, click.Option) and param.help
+            (subcommand, param) for param in command.params if isinstance(param, click.Option) and param.help
         ]
     yield from _option_entries(options)
     yield from _declared_entries()
@@ -140,9 +134,7 @@ def _option_entries(options: Iterable[tuple[str, click.Option]]) -> Iterator[Ent
         more_text = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
         first_sentence = line.partition(". ")[0]
         commands_text = f"({', '.join(paths[:3])}{more_text})"
-        yield Entry(
-            "Options", flag, f"{first_sentence} {commands_text}", " ".join(choices[flag, line])
-        )
+        yield Entry("Options", flag, f"{first_sentence} {commands_text}", " ".join(choices[flag, line]))
 
 
 def _commands_of_group(

@@ -22,14 +22,7 @@ from rankgate.core.declare.registries import (
 )
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
-from rankgate.core.present.document_model import (
-    Document,
-    Grid,
-    PlainRows,
-    Table,
-    Warnings,
-    make_printable,
-)
+from rankgate.core.present.document_model import Document, Grid, PlainRows, Table, Warnings, make_printable
 from rankgate.core.present.document_model import make_document as made
 from rankgate.core.present.number_formats import count_noun
 from rankgate.interface.extend.points import EXTENSION_POINTS, ExtensionPoint
@@ -122,9 +115,7 @@ def _plugin_details(plugin: LoadedPlugin, point: ExtensionPoint, path: str) -> P
     elif not names:
         status, problem = "adds nothing", f"{plugin.origin} holds no {point.kind.__name__}."
     origin = plugin.origin
-    return PluginDetails(
-        origin.name, point.name, names, origin.entry, path, origin.versions, status, problem
-    )
+    return PluginDetails(origin.name, point.name, names, origin.entry, path, origin.versions, status, problem)
 
 
 def _object_names(plugin: LoadedPlugin, point: ExtensionPoint) -> Iterator[str]:
@@ -153,12 +144,7 @@ _COLUMNS = ("plugin", "adds", "names", "entry", "place", "versions", "status", "
 def plugins_document(result: InstalledPlugins) -> Document:
     """The plug-ins with the objects that they add and their status, then their problems."""
     rows = tuple(
-        (
-            make_printable(plugin.plugin),
-            plugin.adds,
-            make_printable(", ".join(plugin.names)),
-            plugin.status,
-        )
+        (make_printable(plugin.plugin), plugin.adds, make_printable(", ".join(plugin.names)), plugin.status)
         for plugin in result.plugins
     )
     places = tuple(dict.fromkeys((plugin.plugin, plugin.place) for plugin in result.plugins))
@@ -206,9 +192,7 @@ def _plugin_paths() -> Iterator[tuple[Path, str]]:
     """The files, and the folders of packages, of plug-ins that were imported, with their names."""
     for plugin in files_in_use():
         yield Path(plugin.origin.name), str(plugin.origin)
-    for origin, point in plugin_origins(
-        *(extension_point.group for extension_point in EXTENSION_POINTS)
-    ):
+    for origin, point in plugin_origins(*(extension_point.group for extension_point in EXTENSION_POINTS)):
         module = sys.modules.get(point.module.partition(".")[0])
         file = getattr(module, "__file__", None)
         if file:

@@ -65,9 +65,7 @@ class Settings:
         """The defaults of a command's options in click's form; of a group by command."""
         if name in _COMMANDS_OF_OTHER_TOOLS:
             return {}
-        options = {
-            str(param.name): param for param in command.params if param.param_type_name == "option"
-        }
+        options = {str(param.name): param for param in command.params if param.param_type_name == "option"}
         defaults = {key: value for key, value in self.defaults.items() if key in options}
         if name in _COMMANDS_WITH_POLICY_METRICS:
             defaults.pop("metrics", None)
@@ -84,8 +82,7 @@ class Settings:
     def replace_names(self, arguments: Sequence[str]) -> list[str]:
         """The words with each ``@NAME`` replaced by the file of that name."""
         return [
-            self.files[word[1:]] if word[:1] == "@" and word[1:] in self.files else word
-            for word in arguments
+            self.files[word[1:]] if word[:1] == "@" and word[1:] in self.files else word for word in arguments
         ]
 
 

@@ -71,11 +71,7 @@ def settings_document(result: ProjectSettings) -> Document:
     )
     title = f"Settings of {result.source}" if result.source else "No settings in rankgate.toml"
     header = ("name", "value", "from", "what it is")
-    return made(
-        title,
-        Table("", Grid(header, rows, _TEXT_COLUMNS), prose=True),
-        rows=PlainRows(header, rows),
-    )
+    return made(title, Table("", Grid(header, rows, _TEXT_COLUMNS), prose=True), rows=PlainRows(header, rows))
 
 
 def config(folder: Path | None = None) -> ProjectSettings:
@@ -94,22 +90,14 @@ def _list_settings(project_settings: Settings) -> Iterator[Setting]:
     built_in = {"metrics": ", ".join(DEFAULT_METRICS), "convention": "trec", "seed": "0"}
     for name, purpose in DEFAULTS.items():
         default = project_settings.defaults.get(name)
-        text = (
-            ", ".join(default)
-            if isinstance(default, tuple)
-            else ""
-            if default is None
-            else str(default)
-        )
+        text = ", ".join(default) if isinstance(default, tuple) else "" if default is None else str(default)
         origin = _BUILT_IN if default is None else project_settings.location(name)
         yield Setting(name, text or built_in.get(name, ""), origin, purpose)
     for table, heading in (("collection", COLLECTION), ("test", TEST), ("output", OUTPUT)):
         for name, value in project_settings.sections.get(heading, {}).items():
             text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
             key = _KEYS.get(name, name)
-            yield Setting(
-                f"{table}.{key}", text, project_settings.location(key), f"an option of the {table}"
-            )
+            yield Setting(f"{table}.{key}", text, project_settings.location(key), f"an option of the {table}")
     for name, path in project_settings.files.items():
         missing_note = "" if "://" in path or Path(path).exists() else ", which is missing"
         yield Setting(f"@{name}", path, project_settings.location(name), f"a file{missing_note}")

@@ -66,11 +66,7 @@ class CheckedCommand(click.Command):
         self._load = load
 
     def make_context(
-        self,
-        info_name: str | None,
-        args: list[str],
-        parent: click.Context | None = None,
-        **extra: Any,
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         """Write help or raise a usage error, else return the context of the loaded command."""
         try:
@@ -152,9 +148,7 @@ _OUT_OF_MEMORY_SIGNS = (
     b"PanicException",
 )
 _TAIL_BYTES = 1 << 16  # bytes at the end of standard error that are kept
-_SMALL_LIMIT = (
-    4 << 30
-)  # below this limit the stacks and arenas of many threads take a large part of memory
+_SMALL_LIMIT = 4 << 30  # below this limit the stacks and arenas of many threads take a large part of memory
 # Polars' allocator starts background threads and repeats its error if it cannot
 _ALLOCATOR = {"_RJEM_MALLOC_CONF": "background_thread:false"}
 _ONE_THREAD = {
@@ -195,8 +189,7 @@ def run_watched() -> int | None:
         sys.stderr.buffer.write(error_output)
         return status
     sys.stderr.write(
-        f"rankgate: {MESSAGE}: {limit >> 20:,} MB are allowed (ulimit -v); allow more, or split "
-        "the files.\n"
+        f"rankgate: {MESSAGE}: {limit >> 20:,} MB are allowed (ulimit -v); allow more, or split the files.\n"
     )
     return 2
 

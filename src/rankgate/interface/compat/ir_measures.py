@@ -178,9 +178,7 @@ class DefinedMeasure(_MeasureCalculation):
     def results(self, qrels: Any, run: Any) -> CalcResults:
         """The values by judged query, and their mean; 0 for queries that the function omits."""
         judgments = _to_pandas(qrels, "relevance", "grade").sort_values(["query_id", "doc_id"])
-        ranked = _to_pandas(run, "score", "score").sort_values(
-            ["query_id", "score"], ascending=[True, False]
-        )
+        ranked = _to_pandas(run, "score", "score").sort_values(["query_id", "score"], ascending=[True, False])
         if self.cutoff is not None:
             ranked = ranked.groupby("query_id").head(self.cutoff).reset_index(drop=True)
         values = {str(query): value for query, value in self.function(judgments, ranked)}
@@ -229,10 +227,7 @@ class Evaluator:
     """
 
     def __init__(self, measures: Iterable[AnyMeasure | str], qrels: Any) -> None:
-        if (
-            isinstance(measures, str | _MeasureCalculation)
-            or name_of_measure(measures) is not measures
-        ):
+        if isinstance(measures, str | _MeasureCalculation) or name_of_measure(measures) is not measures:
             problem = f"{measures} is one measure; give a list of them, as in [{measures}]."
             raise UsageError(problem, code="wrong-type")
         keys = [parse_measure(name) if isinstance(name, str) else name for name in measures]
@@ -319,9 +314,7 @@ def _to_measure(measure: Any) -> Measure | DefinedMeasure:
         )
     spelling = name_of_measure(measure)
     if not isinstance(spelling, str | RankgateMetric):
-        problem = (
-            f"a {type(measure).__name__} is not a measure; give one such as nDCG@10, or its name."
-        )
+        problem = f"a {type(measure).__name__} is not a measure; give one such as nDCG@10, or its name."
         raise UsageError(problem, code="wrong-type")
     return parse_measure(str(spelling))
 
@@ -331,9 +324,7 @@ def evaluator(measures: Iterable[AnyMeasure | str], qrels: Any) -> Evaluator:
     return Evaluator(measures, qrels)
 
 
-def calc_aggregate(
-    measures: Iterable[AnyMeasure | str], qrels: Any, run: Any
-) -> dict[AnyMeasure, float]:
+def calc_aggregate(measures: Iterable[AnyMeasure | str], qrels: Any, run: Any) -> dict[AnyMeasure, float]:
     """The mean of each measure over the judged queries.
 
     >>> calc_aggregate([parse_measure("RR")], {"q": {"a": 1}}, {"q": {"b": 2.0, "a": 1.0}})
@@ -431,8 +422,7 @@ def _to_pandas(table: Any, number: str, column: str) -> Any:
     if hasattr(table, "columns"):
         return pd.DataFrame({name: table[name].to_list() for name in table.columns})
     return pd.DataFrame(
-        [row._asdict() for row in table],
-        columns=list((Qrel if column == "grade" else ScoredDoc)._fields),
+        [row._asdict() for row in table], columns=list((Qrel if column == "grade" else ScoredDoc)._fields)
     )
 
 
@@ -455,9 +445,7 @@ def _to_table(input_table: Any, number: str, column: str) -> Any:
         rows = [(row.query_id, row.doc_id, getattr(row, number)) for row in input_table]
         table = pl.DataFrame(rows, ["query_id", "doc_id", column], orient="row")
         if input_table and hasattr(input_table[0], "iteration"):
-            table = table.with_columns(
-                pl.Series("subtopic", [str(e.iteration) for e in input_table])
-            )
+            table = table.with_columns(pl.Series("subtopic", [str(e.iteration) for e in input_table]))
         return table
     names = {number: column, "iteration": "subtopic"}
     columns = [name for name in input_table.columns if name in {"query_id", "doc_id", *names}]
@@ -467,9 +455,7 @@ def _to_table(input_table: Any, number: str, column: str) -> Any:
 def _measure_name(name: str, parameters: Mapping[str, Any]) -> str:
     """The name of a measure in the form that the parser reads."""
     cutoff = parameters.get("cutoff")
-    parameter_list = ",".join(
-        f"{key}={value!r}" for key, value in parameters.items() if key != "cutoff"
-    )
+    parameter_list = ",".join(f"{key}={value!r}" for key, value in parameters.items() if key != "cutoff")
     return f"{name}({parameter_list})" + (f"@{cutoff}" if cutoff is not None else "")
 
 

@@ -15,25 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgate.measurement.evaluation.trec.dict_evaluator import DictEvaluator
-from rankgate.measurement.evaluation.trec.trec_columns import (
-    CUT_NAMES,
-    NICKNAMES,
-    SINCE_10,
-    parse_columns,
-)
+from rankgate.measurement.evaluation.trec.trec_columns import CUT_NAMES, NICKNAMES, SINCE_10, parse_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.measurement.evaluation.trec.trec_columns import Column
 
-__all__ = [
-    "RelevanceEvaluator",
-    "parse_qrel",
-    "parse_run",
-    "supported_measures",
-    "supported_nicknames",
-]
+__all__ = ["RelevanceEvaluator", "parse_qrel", "parse_run", "supported_measures", "supported_nicknames"]
 
 supported_measures = frozenset(NICKNAMES["all_trec"]) - SINCE_10
 """The names that can be requested."""
@@ -124,9 +113,7 @@ class RelevanceEvaluator:
         _check_types(judgments, "query_relevance", "grade", (int,))
         self._columns = parse_columns(names, level=relevance_level, te9=True)
         self._evaluator = (
-            DictEvaluator.from_judgments(
-                judgments, self._columns, judged_only=bool(judged_docs_only_flag)
-            )
+            DictEvaluator.from_judgments(judgments, self._columns, judged_only=bool(judged_docs_only_flag))
             if judgments
             else None
         )
@@ -150,17 +137,10 @@ class RelevanceEvaluator:
         if self._evaluator is None:
             return {}
         queries, arrays = self._evaluator.evaluate(scores)
-        names = [
-            column.label if column.name in CUT_NAMES else column.name for column in self._columns
-        ]
-        values = [
-            _column_values(*pair, len(queries)) for pair in zip(self._columns, arrays, strict=True)
-        ]
+        names = [column.label if column.name in CUT_NAMES else column.name for column in self._columns]
+        values = [_column_values(*pair, len(queries)) for pair in zip(self._columns, arrays, strict=True)]
         rows = zip(*values, strict=True) if values else ([] for _ in queries)
-        return {
-            query: dict(zip(names, row, strict=True))
-            for query, row in zip(queries, rows, strict=True)
-        }
+        return {query: dict(zip(names, row, strict=True)) for query, row in zip(queries, rows, strict=True)}
 
 
 def _column_values(column: Column, values: NDArray[np.float64] | None, queries: int) -> list[float]:
@@ -184,9 +164,7 @@ def _measure_names(measures: Iterable[str]) -> list[str]:
         else:
             name, numbers = _split_parameters(measure)
             numbers_by_name.setdefault(name, set()).update(numbers)
-    return [
-        f"{name}.{','.join(sorted(ns))}" if ns else name for name, ns in numbers_by_name.items()
-    ]
+    return [f"{name}.{','.join(sorted(ns))}" if ns else name for name, ns in numbers_by_name.items()]
 
 
 def _split_parameters(measure: str) -> tuple[str, list[str]]:
@@ -198,9 +176,7 @@ def _split_parameters(measure: str) -> tuple[str, list[str]]:
     raise ValueError(message)
 
 
-def _check_types(
-    table: Mapping[Any, Any], argument: str, number: str, kinds: tuple[type, ...]
-) -> None:
+def _check_types(table: Mapping[Any, Any], argument: str, number: str, kinds: tuple[type, ...]) -> None:
     """Check the types of a dict of dicts, by the set of types that each level has."""
     types: set[type] = set()
     for row in table.values():

@@ -48,9 +48,7 @@ class RanxGrades:
         rankings = {} if table is None else read_rankings(table, role)
         if not isinstance(rankings, Mapping):
             raise unknown_object_error(table, role)
-        self._table: dict[str, dict[str, float]] = {
-            query: dict(row) for query, row in rankings.items()
-        }
+        self._table: dict[str, dict[str, float]] = {query: dict(row) for query, row in rankings.items()}
         self.name = name if name is not None else getattr(table, "name", None)
 
     @classmethod
@@ -136,10 +134,7 @@ class RanxGrades:
         self.add_multi([q_id], [doc_ids], [scores])
 
     def add_multi(
-        self,
-        q_ids: Sequence[str],
-        doc_ids: Sequence[Sequence[str]],
-        scores: Sequence[Sequence[float]],
+        self, q_ids: Sequence[str], doc_ids: Sequence[Sequence[str]], scores: Sequence[Sequence[float]]
     ) -> None:
         """Set the documents of several queries."""
         for query, documents, numbers in zip(q_ids, doc_ids, scores, strict=True):
@@ -163,9 +158,7 @@ class RanxGrades:
             UsageError: No format has the suffix.
         """
         default_format = "ranx" if Path(path).suffix == ".json" else None
-        file_format = choose_format(
-            path, kind if kind not in {None, "json", "lz4"} else default_format
-        )
+        file_format = choose_format(path, kind if kind not in {None, "json", "lz4"} else default_format)
         assert file_format.write is not None
         contents = (
             FileContents(qrels=qrels_of_table(self._table, self.name or "qrels"))
@@ -287,9 +280,7 @@ def compare(
     values = {
         label: {
             name: _to_array(by_query)
-            for name, by_query in _values_by_metric(
-                qrels, run, names, comparable=make_comparable
-            ).items()
+            for name, by_query in _values_by_metric(qrels, run, names, comparable=make_comparable).items()
         }
         for label, run in zip(labels, runs, strict=True)
     }
@@ -358,9 +349,7 @@ def _values_by_metric(
 ) -> dict[str, dict[str, float]]:
     """Map metrics to the values of queries, in the order of ids."""
     tables = [
-        _to_dictionary(
-            qrels if _is_array(qrels) else read_rankings(qrels, "qrels"), in_order=False
-        ),
+        _to_dictionary(qrels if _is_array(qrels) else read_rankings(qrels, "qrels"), in_order=False),
         _to_dictionary(run if _is_array(run) else read_rankings(run, "run"), in_order=True),
     ]
     overrides = {"missing": "zero", "unknown": "ignore"} if comparable else {}

@@ -45,9 +45,7 @@ class Significance:
         """The p-value; NaN if all differences are equal."""
         difference = first - second
         if self.method == "randomization":
-            return float(
-                randomization(difference[:, None], samples=self.samples, seed=self.seed).p_value[0]
-            )
+            return float(randomization(difference[:, None], samples=self.samples, seed=self.seed).p_value[0])
         from scipy.stats import ttest_1samp
 
         has_spread = len(difference) > 1 and float(np.ptp(difference)) > 0
@@ -76,17 +74,14 @@ class Report:
         self.show_percentages = show_percentages
         self._values = values
         self.results = {
-            model: {
-                metric: float(np.mean(query_values)) for metric, query_values in by_metric.items()
-            }
+            model: {metric: float(np.mean(query_values)) for metric, query_values in by_metric.items()}
             for model, by_metric in values.items()
         }
         self._p: dict[tuple[str, str], dict[str, float]] = {}
         for index, first in enumerate(self.model_names):
             for second in self.model_names[index + 1 :]:
                 p_values = {
-                    metric: test.p_value(values[first][metric], values[second][metric])
-                    for metric in metrics
+                    metric: test.p_value(values[first][metric], values[second][metric]) for metric in metrics
                 }
                 self._p[first, second] = self._p[second, first] = p_values
 
@@ -103,9 +98,7 @@ class Report:
         """Means as a pandas frame, a row for each model."""
         import pandas as pd
 
-        return pd.DataFrame(
-            [{"model_names": model, **scores} for model, scores in self.results.items()]
-        )
+        return pd.DataFrame([{"model_names": model, **scores} for model, scores in self.results.items()])
 
     def get_stat_test_label(self, stat_test: str) -> str:
         """The name of a test for people."""
@@ -126,9 +119,7 @@ class Report:
     def to_latex(self) -> str:
         """A LaTeX table."""
         rows = tuple((sign, name, *cells) for sign, name, *cells in self._rows())
-        return render_latex(
-            make_document("", Table("", Grid(self._header(), rows, frozenset({0, 1}))))
-        )
+        return render_latex(make_document("", Table("", Grid(self._header(), rows, frozenset({0, 1})))))
 
     def __str__(self) -> str:
         """A table; letters name the models that one is significantly better than."""
@@ -147,11 +138,7 @@ class Report:
 
     def _rows(self) -> list[tuple[str, ...]]:
         return [
-            (
-                chr(ord("a") + index),
-                model,
-                *(self._cell(model, metric) for metric in self.metrics),
-            )
+            (chr(ord("a") + index), model, *(self._cell(model, metric) for metric in self.metrics))
             for index, model in enumerate(self.model_names)
         ]
 
@@ -172,13 +159,9 @@ class Report:
         other_models = [other_model for other_model in self.model_names if other_model != model]
         return {
             "scores": self.results[model],
-            "comparisons": {
-                other_model: self._p[model, other_model] for other_model in other_models
-            },
+            "comparisons": {other_model: self._p[model, other_model] for other_model in other_models},
             "win_tie_loss": {
-                other_model: {
-                    metric: self._wins(model, other_model, metric) for metric in self.metrics
-                }
+                other_model: {metric: self._wins(model, other_model, metric) for metric in self.metrics}
                 for other_model in other_models
             },
         }

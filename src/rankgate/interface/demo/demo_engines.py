@@ -121,9 +121,7 @@ def harvest_docstrings() -> list[Docstring]:
         warnings.simplefilter("ignore")  # reading a deprecated name does not use it
         modules = [(name, module) for name in MODULES if (module := _module(name))]
         members = {name: dict(_members(name, module)) for name, module in modules}
-        exported = {
-            definition for definitions in members.values() for definition in definitions.values()
-        }
+        exported = {definition for definitions in members.values() for definition in definitions.values()}
         candidates = [
             candidate
             for name, module in modules
@@ -204,9 +202,7 @@ def _signature(doc_id: str, definition: object) -> str:
     except (AttributeError, TypeError, ValueError):  # the signature is missing or unreadable
         return name
     parameters = [
-        parameter
-        if _has_stable_default(parameter)
-        else parameter.replace(default=_UnstableDefault())
+        parameter if _has_stable_default(parameter) else parameter.replace(default=_UnstableDefault())
         for parameter in signature.parameters.values()
     ]
     return f"{name}{signature.replace(parameters=parameters)}"
@@ -215,9 +211,7 @@ def _signature(doc_id: str, definition: object) -> str:
 def _has_stable_default(parameter: inspect.Parameter) -> bool:
     """True without a default, or if its text is the same on every machine."""
     default = parameter.default
-    return default is parameter.empty or (
-        type(default) in _STABLE_TYPES and default != sys.executable
-    )
+    return default is parameter.empty or (type(default) in _STABLE_TYPES and default != sys.executable)
 
 
 def _keep_first(candidates: list[_Candidate]) -> list[Docstring]:
@@ -269,9 +263,7 @@ class Engine:
     tokenizer: str
     stop: frozenset[str] = frozenset()
 
-    def rank(
-        self, index: sqlite3.Connection, text: str, depth: int = DEPTH
-    ) -> list[tuple[str, float]]:
+    def rank(self, index: sqlite3.Connection, text: str, depth: int = DEPTH) -> list[tuple[str, float]]:
         """The documents that contain any word of the text, best first, with their scores.
 
         The score is Okapi BM25 (k1 = 1.2, b = 0.75) as FTS5 computes it, its
@@ -295,11 +287,7 @@ OLD = Engine("old", ("text",), (1.0,), "unicode61")
 """Name, signature and docstring thrown together; a word matches only as it is written."""
 
 NEW = Engine(
-    "new",
-    ("name", "signature", "summary", "body"),
-    (4.0, 1.0, 2.0, 1.0),
-    "porter unicode61",
-    _STOP_WORDS,
+    "new", ("name", "signature", "summary", "body"), (4.0, 1.0, 2.0, 1.0), "porter unicode61", _STOP_WORDS
 )
 """A match in the name or the first paragraph counts more; `merging` finds `merge`."""
 

@@ -111,9 +111,7 @@ class Night:
 def nights() -> Iterator[Night]:
     """Every night, the first one first."""
     for day in range(DAYS):
-        commit = max(
-            (change for change in COMMITS if change.day <= day), key=lambda change: change.day
-        )
+        commit = max((change for change in COMMITS if change.day <= day), key=lambda change: change.day)
         yield Night(
             FIRST_NIGHT + timedelta(days=day),
             commit,
@@ -185,9 +183,7 @@ def _create_store(demo: Demo, path: Path) -> None:
         for night in nights():
             for engine in night.engines:
                 if engine not in runs:
-                    ranked = {
-                        name: dict(engine.rank(index, text)) for name, text in queries().items()
-                    }
+                    ranked = {name: dict(engine.rank(index, text)) for name, text in queries().items()}
                     runs[engine] = read_run(ranked, engine.name)
             _record_night(demo, stored, night, tuple(runs[engine] for engine in night.engines))
         _annotate(stored)
@@ -315,15 +311,14 @@ def find_unseen_query(result: Scores) -> str:
 def _values(result: Scores, metric: str) -> list[dict[str, float]]:
     """The values of each run by query; a query without a value counts 0, as in the mean."""
     return [
-        {query_id: value or 0.0 for query_id, value in run.per_query(metric).items()}
-        for run in result.runs
+        {query_id: value or 0.0 for query_id, value in run.per_query(metric).items()} for run in result.runs
     ]
 
 
 def _opening(demo: Demo) -> str:
     return (
-        f"{demo.documents:,} docstrings of Python {platform.python_version()}, "
-        f"{demo.queries} queries, {demo.judgments:,} judgments from 0 to 3.\n"
+        f"{demo.documents:,} docstrings of Python {platform.python_version()}, {demo.queries} queries, "
+        f"{demo.judgments:,} judgments from 0 to 3.\n"
         "Two engines: old has one field and matches words as they are written;\n"
         "new weighs name and summary, stems, and drops stop words."
     )
@@ -348,9 +343,7 @@ def _difference(result: Scores, query_id: str) -> str:
 
 def _list_table(demo: Demo, query_id: str) -> Grid:
     """The first ten documents of both engines, each with its grade."""
-    grades = {
-        judgment.doc_id: judgment.grade for judgment in judgments() if judgment.query_id == query_id
-    }
+    grades = {judgment.doc_id: judgment.grade for judgment in judgments() if judgment.query_id == query_id}
     header, columns = ["rank"], [[str(rank) for rank in range(1, 11)]]
     with closing(sqlite3.connect(demo.index)) as index:
         for engine in ENGINES:
@@ -375,8 +368,7 @@ def _history_paragraph(past: RecordedHistory | None) -> str:
 
 def _next_commands(demo: Demo, query_id: str) -> str:
     qrels, old, new, movies, movies_run = (
-        quote(str(path))
-        for path in (demo.qrels, demo.old, demo.new, demo.movies_qrels, demo.movies_run)
+        quote(str(path)) for path in (demo.qrels, demo.old, demo.new, demo.movies_qrels, demo.movies_run)
     )
     return (
         f"All files are in {quote(str(demo.folder))}. To go on playing:\n"

@@ -42,18 +42,11 @@ EXTENSION_POINTS = (
         "rankgate.measurement.scoring.convention:Convention",
         "extend/convention.md",
     ),
+    ExtensionPoint("format", "rankgate.formats", "rankgate.data.formats.format:Format", "extend/format.md"),
     ExtensionPoint(
-        "format", "rankgate.formats", "rankgate.data.formats.format:Format", "extend/format.md"
+        "engine", "rankgate.engines", "rankgate.engines.configuration:EngineKind", "extend/engine.md"
     ),
-    ExtensionPoint(
-        "engine",
-        "rankgate.engines",
-        "rankgate.engines.configuration:EngineKind",
-        "extend/engine.md",
-    ),
-    ExtensionPoint(
-        "rule", "rankgate.rules", "rankgate.decisions.gating.rule:RuleKind", "extend/rule.md"
-    ),
+    ExtensionPoint("rule", "rankgate.rules", "rankgate.decisions.gating.rule:RuleKind", "extend/rule.md"),
     ExtensionPoint(
         "report block",
         "rankgate.report_blocks",
@@ -61,20 +54,12 @@ EXTENSION_POINTS = (
         "extend/report-block.md",
     ),
     ExtensionPoint("KPI", "rankgate.kpis", "rankgate.online.indicators.kpi:Kpi", "extend/kpi.md"),
+    ExtensionPoint("fusion method", "rankgate.fusion", "rankgate.measurement.fusion.fusion_method:Method"),
     ExtensionPoint(
-        "fusion method", "rankgate.fusion", "rankgate.measurement.fusion.fusion_method:Method"
+        "rule of ratings", "rankgate.resolve_rules", "rankgate.judging.resolution.resolution:ResolveRule"
     ),
-    ExtensionPoint(
-        "rule of ratings",
-        "rankgate.resolve_rules",
-        "rankgate.judging.resolution.resolution:ResolveRule",
-    ),
-    ExtensionPoint(
-        "check of logs", "rankgate.log_checks", "rankgate.online.events.log_checks:Check"
-    ),
-    ExtensionPoint(
-        "click model", "rankgate.click_models", "rankgate.online.clicks.click_model:ClickModel"
-    ),
+    ExtensionPoint("check of logs", "rankgate.log_checks", "rankgate.online.events.log_checks:Check"),
+    ExtensionPoint("click model", "rankgate.click_models", "rankgate.online.clicks.click_model:ClickModel"),
     ExtensionPoint(
         "interleaving method",
         "rankgate.interleavings",
@@ -85,11 +70,7 @@ EXTENSION_POINTS = (
         "rankgate.off_policy_estimators",
         "rankgate.online.off_policy.estimators:Estimator",
     ),
-    ExtensionPoint(
-        "alert", "rankgate.alerts", "rankgate.workspace.records.alerts.alert_kinds:AlertKind"
-    ),
-    ExtensionPoint(
-        "scheduled job", "rankgate.jobs", "rankgate.workspace.records.schedule.job_kinds:JobKind"
-    ),
+    ExtensionPoint("alert", "rankgate.alerts", "rankgate.workspace.records.alerts.alert_kinds:AlertKind"),
+    ExtensionPoint("scheduled job", "rankgate.jobs", "rankgate.workspace.records.schedule.job_kinds:JobKind"),
 )
 """The extension points; those with a page are stable within a version."""

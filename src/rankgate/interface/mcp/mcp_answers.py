@@ -73,9 +73,7 @@ def answer_of(content: JsonObject, page: Page) -> dict[str, Any]:
     rows, text_size = page.rows, page.largest // _TEXT_DIVISOR
     while True:
         shortened: dict[str, int] = {}
-        answer: dict[str, Any] = _shorten(
-            dict(content), "", Page(rows, page.offset, text_size), shortened
-        )
+        answer: dict[str, Any] = _shorten(dict(content), "", Page(rows, page.offset, text_size), shortened)
         lengths = [length for path, length in shortened.items() if path != "text"]
         has_more = max(lengths, default=0) > page.offset + rows
         answer |= {"shortened": shortened, "next_offset": page.offset + rows if has_more else None}
@@ -108,10 +106,7 @@ def _shorten(value: Json, path: str, page: Page, shortened: dict[str, int]) -> A
         if len(names) > max(page.rows, _MAX_FIELDS):
             shortened[path] = len(names)
             names = names[page.offset : page.offset + page.rows]
-        return {
-            name: _shorten(value[name], f"{path}.{name}".lstrip("."), page, shortened)
-            for name in names
-        }
+        return {name: _shorten(value[name], f"{path}.{name}".lstrip("."), page, shortened) for name in names}
     if isinstance(value, list):
         rows = range(len(value))
         if len(value) > page.rows:
@@ -130,8 +125,8 @@ def _sizes_only(content: JsonObject, page: Page) -> dict[str, Any]:
     """The answer with sizes only, for results too large for even one row per table."""
     sizes = {name: len(json.dumps(member)) for name, member in content.items()}
     text = (
-        f"one row of each table is larger than an answer of {page.largest:,} bytes; ask for less, "
-        "or start with a larger --answer-bytes"
+        f"one row of each table is larger than an answer of {page.largest:,} bytes; ask for less, or start "
+        "with a larger --answer-bytes"
     )
     return {"text": text, "shortened": sizes, "next_offset": None}
 
@@ -144,17 +139,11 @@ def _empty_figures(value: Json, path: str) -> list[tuple[str, str]]:
             reason = _REASONS["mean"] if path.endswith("mean") else _REASONS.get(name)
             member_path = f"{path}.{name}".lstrip(".")
             pairs += (
-                [(member_path, reason)]
-                if member is None and reason
-                else _empty_figures(member, member_path)
+                [(member_path, reason)] if member is None and reason else _empty_figures(member, member_path)
             )
         return pairs
     if isinstance(value, list):
-        return [
-            pair
-            for row, member in enumerate(value)
-            for pair in _empty_figures(member, f"{path}[{row}]")
-        ]
+        return [pair for row, member in enumerate(value) for pair in _empty_figures(member, f"{path}[{row}]")]
     return []
 
 
@@ -164,7 +153,5 @@ def _texts_of_arguments(value: Json) -> list[str]:
     if isinstance(value, Mapping):
         return [text for member in value.values() for text in _texts_of_arguments(member)]
     return (
-        [text for member in value for text in _texts_of_arguments(member)]
-        if isinstance(value, list)
-        else []
+        [text for member in value for text in _texts_of_arguments(member)] if isinstance(value, list) else []
     )

@@ -19,14 +19,12 @@ if TYPE_CHECKING:
     from rankgate.interface.mcp.mcp_tools import Tool
 
 _INSTRUCTIONS = (
-    "rankgate measures whether a ranking got better. Start with list_files and describe. Answers "
-    "hold text for people, and result with all figures; intervals and warnings matter more than "
-    "means. A verdict is pass, fail or inconclusive: never report inconclusive as a pass."
+    "rankgate measures whether a ranking got better. Start with list_files and describe. Answers hold text "
+    "for people, and result with all figures; intervals and warnings matter more than means. A verdict is "
+    "pass, fail or inconclusive: never report inconclusive as a pass."
 )
 
-_OFFSET_HELP = (
-    "    offset: rows of each table to skip; the next_offset of an answer gives its next page."
-)
+_OFFSET_HELP = "    offset: rows of each table to skip; the next_offset of an answer gives its next page."
 
 
 def make_server(tools: Iterable[Tool], rows: int, largest: int, *, write: bool) -> MCPServer:

@@ -76,9 +76,7 @@ class Folder:
         path, table = split_table(self._inside(str(path_part)))
         path = self._inside(str(path))
         if not path.is_file():
-            raise InputError(
-                "there is no such file in the folder.", source=path_text, code="no-file"
-            )
+            raise InputError("there is no such file in the folder.", source=path_text, code="no-file")
         for sibling in path.parent.glob(f"{glob.escape(path.name)}*"):  # such as FILE.query
             self._inside(str(sibling))
         if path.stat().st_size > self.largest:
@@ -98,9 +96,7 @@ class Folder:
         try:
             values = tomllib.loads(Path(path).read_text("utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise InputError(
-                f"not TOML: {error}.", source=path_text, code="invalid-syntax"
-            ) from None
+            raise InputError(f"not TOML: {error}.", source=path_text, code="invalid-syntax") from None
         for text in _texts(values):
             name, path_part = registry.split_prefix(text)
             if "\0" in text or name == "ir_datasets":  # this may download data
@@ -118,9 +114,7 @@ class Folder:
         """
         path = self._inside(path_text)
         if path.exists():
-            raise UsageError(
-                f"{path_text} is there already; choose another name.", code="file-exists"
-            )
+            raise UsageError(f"{path_text} is there already; choose another name.", code="file-exists")
         return path
 
     def named_file(self, path_text: str) -> str:
@@ -142,9 +136,7 @@ class Folder:
             return None
         if isinstance(stated, str):
             return Collection.of(self.named_file(stated))
-        return parse_collection(
-            stated, lambda _, text: text if text.startswith(IDS) else self.file(text)
-        )
+        return parse_collection(stated, lambda _, text: text if text.startswith(IDS) else self.file(text))
 
     def convention(self, name: str) -> str:
         """The name of a convention, or its file."""
@@ -221,8 +213,8 @@ def _read_optional(folder: Folder, path_text: str | None) -> str | None:
 _INPUTS: Mapping[str, Input] = {
     "qrels": Input(
         CollectionLike,
-        "the file of judgments or of a collection (TOML); or an object with the fields of one: "
-        "judgments, columns, grades, tags, items, sample, predicted, and others.",
+        "the file of judgments or of a collection (TOML); or an object with the fields of one: judgments, "
+        "columns, grades, tags, items, sample, predicted, and others.",
         Folder.collection,
     ),
     "run": Input(str, "the file of a run.", Folder.named_file),
@@ -230,9 +222,7 @@ _INPUTS: Mapping[str, Input] = {
     "file": Input(str, "the file.", Folder.file),
     "files": Input(list[str], "files of any kind.", Folder.named_files),
     "target": Input(str, "the new file.", Folder.target),
-    "saved": Input(
-        str, "the file of a run, or the name of a saved baseline.", Folder.saved_baseline
-    ),
+    "saved": Input(str, "the file of a run, or the name of a saved baseline.", Folder.saved_baseline),
     "against": Input(str, "", _read_optional),
     "policy": Input(str, "", Folder.policy),
     "convention": Input(str, "", Folder.convention),
@@ -328,18 +318,12 @@ def make_tools(folder: Folder) -> list[Tool]:
         for spec in names:
             name = spec.split()[0]
             declared = fields_of(Test)["method"] if name == "test" else verb_parameter(verb, name)
-            content = (
-                f"{declared.content.removesuffix('s')}s"
-                if declared.repeatable
-                else declared.content
-            )
+            content = f"{declared.content.removesuffix('s')}s" if declared.repeatable else declared.content
             key = "saved" if name == saved else name if name in _INPUTS else content
             is_run = "run" in content and (not arguments or arguments[0].required)
             may_be_none = declared.repeatable and declared.content == "run"
             required = declared.required or (is_run and not may_be_none)
-            arguments.append(
-                Argument(spec.split()[-1], declared, _INPUTS.get(key, _WORD), required)
-            )
+            arguments.append(Argument(spec.split()[-1], declared, _INPUTS.get(key, _WORD), required))
         return Tool(verb.__name__, verb, tuple(arguments), fixed, folder, writes)
 
     collection = "collection qrels"

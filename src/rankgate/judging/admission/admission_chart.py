@@ -22,11 +22,10 @@ def draw_admission(result: JudgeAdmission) -> Picture:
     rows = _rows(result)
     return Picture(
         "admission",
-        f"Grades of {shorten_name(result.people[0])} for each grade of "
-        f"{shorten_name(result.judge[0])}",
-        "Each bar: the pairs to which the judge gave one grade, by the grade that people gave. "
-        "Right of it: the number of pairs and the mean of people's grades. If judge and people "
-        "always agree, each bar has one colour.",
+        f"Grades of {shorten_name(result.people[0])} for each grade of {shorten_name(result.judge[0])}",
+        "Each bar: the pairs to which the judge gave one grade, by the grade that people gave. Right of it: "
+        "the number of pairs and the mean of people's grades. If judge and people always agree, each bar has "
+        "one colour.",
         f"{count_noun(result.pairs, 'pair')} of {count_queries(result.queries)}",
         {},
         tuple(rows),
@@ -57,14 +56,10 @@ def _chart(rows: list[dict[str, Any]]) -> Any:
     order = list(shades)
     names = list(dict.fromkeys(_judge_label(row["judge"]) for row in rows))
     bar_rows = [
-        row | {"name": _judge_label(row["judge"]), "order": order.index(row["label"])}
-        for row in rows
+        row | {"name": _judge_label(row["judge"]), "order": order.index(row["label"])} for row in rows
     ]
     y = alt.Y(
-        "name:N",
-        sort=names,
-        title=None,
-        axis=alt.Axis(domain=False, ticks=False, grid=False, labelPadding=8),
+        "name:N", sort=names, title=None, axis=alt.Axis(domain=False, ticks=False, grid=False, labelPadding=8)
     )
     bars = (
         alt.Chart(inline_data(bar_rows))
@@ -88,9 +83,7 @@ def _chart(rows: list[dict[str, Any]]) -> Any:
             tooltip=["name:N", "label:N", "count:Q", "share:Q"],
         )
     )
-    labels = alt.Chart(inline_data([_bar_label(name, bar_rows) for name in names])).mark_text(
-        align="left"
-    )
+    labels = alt.Chart(inline_data([_bar_label(name, bar_rows) for name in names])).mark_text(align="left")
     return alt.layer(bars, labels.encode(y=y, x=alt.value(_WIDTH + 10), text="words:N")).properties(
         width=_WIDTH, height=_ROW * len(names)
     )

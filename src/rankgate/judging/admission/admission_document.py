@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
 _VERDICT_LABELS = {"pass": "ADMITTED", "fail": "REFUSED", "inconclusive": "INCONCLUSIVE"}
 _LIMIT = (
-    "Results on the pairs that both judged may not hold elsewhere: take the pairs from the queries "
-    "and the ranks that will be judged, and repeat this when judge, prompt or collection change. "
-    "Intervals leave out one query at a time, as grades of one query resemble each other."
+    "Results on the pairs that both judged may not hold elsewhere: take the pairs from the queries and the "
+    "ranks that will be judged, and repeat this when judge, prompt or collection change. Intervals leave out "
+    "one query at a time, as grades of one query resemble each other."
 )
 
 
@@ -48,10 +48,7 @@ def admission_document(result: JudgeAdmission) -> Document:
     """The verdict with its requirements, followed by every table."""
     judge, people = make_printable(result.judge[0]), make_printable(result.people[0])
     entries = Entries(
-        tuple(
-            Entry(f"{SIGNS[demand.status]} {demand.name}", (demand.reason,))
-            for demand in result.demands
-        )
+        tuple(Entry(f"{SIGNS[demand.status]} {demand.name}", (demand.reason,)) for demand in result.demands)
     )
     header = ("requirement", "status", "value", "low", "high", "required")
     rows = [(d.name, d.status, d.value, d.low, d.high, d.asked) for d in result.demands]
@@ -69,19 +66,12 @@ def admission_document(result: JudgeAdmission) -> Document:
 def grids(result: JudgeAdmission) -> list[tuple[str, Grid]]:
     """The tables of agreement, answers, bias by grade, confusion, and systems if there are runs."""
     coefficients = tuple(
-        (
-            name,
-            format_number(coefficient.value, 3),
-            format_interval(coefficient.low, coefficient.high, 3),
-        )
+        (name, format_number(coefficient.value, 3), format_interval(coefficient.low, coefficient.high, 3))
         for name, coefficient in result.coefficients.items()
     )
     tables = [
         (
-            (
-                f"agreement over {count_noun(result.pairs, 'pair')} of "
-                f"{count_noun(result.queries, 'query')}"
-            ),
+            (f"agreement over {count_noun(result.pairs, 'pair')} of {count_noun(result.queries, 'query')}"),
             Grid(("coefficient", "value", "95% interval"), coefficients),
         ),
         ("answered, by people's grade", _answers(result)),
@@ -114,8 +104,7 @@ def _confusion(result: JudgeAdmission) -> Grid:
         cells.setdefault(row["people"], {})[row["judge"]] = row["pairs"]
     columns = sorted({grade for row in cells.values() for grade in row})
     rows = tuple(
-        (f"{grade:g}", *(str(cells[grade].get(column, 0)) for column in columns))
-        for grade in sorted(cells)
+        (f"{grade:g}", *(str(cells[grade].get(column, 0)) for column in columns)) for grade in sorted(cells)
     )
     return Grid(("", *(f"{column:g}" for column in columns)), rows)
 
@@ -205,9 +194,9 @@ def _with_interval(value: float | None, low: float | None, high: float | None) -
 
 _NAMES = {"equal": "equal grades", "bias": "bias", "alpha": "alpha, ordinal"}
 _PLAN_LIMIT = (
-    "The interval is for the pairs that the judge graded, with each pair weighed by 1/inclusion. "
-    "The interval of admit is for other queries and weighs all pairs equally, so it is wider "
-    "where pairs of a query are similar."
+    "The interval is for the pairs that the judge graded, with each pair weighed by 1/inclusion. The "
+    "interval of admit is for other queries and weighs all pairs equally, so it is wider where pairs of a "
+    "query are similar."
 )
 
 
@@ -233,8 +222,7 @@ def admission_plan_summary(result: AdmissionPlan) -> str:
     )
     if count and result.wider is not None and result.reached_high is not None:
         message += (
-            f"; wider than asked in {result.wider:.0%} of cases, in 95% at most "
-            f"±{result.reached_high:.4f}"
+            f"; wider than asked in {result.wider:.0%} of cases, in 95% at most ±{result.reached_high:.4f}"
         )
     if result.cost is not None:
         message += f"; cost {result.cost:,.2f}"

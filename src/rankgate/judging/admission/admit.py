@@ -85,9 +85,7 @@ class JudgeAdmission(Result):
 
     kind: ClassVar[str] = "admission"
     label: ClassVar[str] = "Does the judge agree with people?"
-    document_from: ClassVar[str] = (
-        "rankgate.judging.admission.admission_document:admission_document"
-    )
+    document_from: ClassVar[str] = "rankgate.judging.admission.admission_document:admission_document"
     charts: ClassVar[Mapping[str, str]] = {
         "admission": "rankgate.judging.admission.admission_chart:draw_admission"
     }
@@ -122,13 +120,7 @@ class JudgeAdmission(Result):
     def verdict(self) -> Answer:
         """Fail if a requirement failed; else inconclusive if one is; else pass."""
         statuses = {demand.status for demand in self.demands}
-        return (
-            "fail"
-            if "fail" in statuses
-            else "inconclusive"
-            if "inconclusive" in statuses
-            else "pass"
-        )
+        return "fail" if "fail" in statuses else "inconclusive" if "inconclusive" in statuses else "pass"
 
     @property
     def status(self) -> int:
@@ -218,9 +210,7 @@ def admit(
     common_pairs, answers = judged_pairs(people_qrels, judge_qrels, graded_on, grades.pool())
     step("agreement")
     figures = agreements(rated_pairs(as_ratings(common_pairs), graded_on))
-    systems = order_systems(
-        common_pairs, collection.run_source(list(runs)), metrics, convention, top
-    )
+    systems = order_systems(common_pairs, collection.run_source(list(runs)), metrics, convention, top)
     families, cautions = _families(parsed_lineage, systems, demands.family)
     bias, queries = bias_of(common_pairs), common_pairs["query_id"].n_unique()
     coefficient = figures.coefficients[AGREEMENT]
@@ -232,9 +222,7 @@ def admit(
         queries=queries,
         answers=answers,
         demands=(
-            *check_demands(
-                answers, queries, coefficient, bias, orders=systems.orders, asked=demands
-            ),
+            *check_demands(answers, queries, coefficient, bias, orders=systems.orders, asked=demands),
             *(check_attack(row, demands.raised) for row in attacks.iter_rows(named=True)),
             *(check_family(row, demands.family) for row in families.iter_rows(named=True)),
         ),
@@ -257,9 +245,7 @@ def admit(
 
 
 def _families(
-    lineage: Lineage | None,
-    systems: OrderedSystems,
-    limit: float,
+    lineage: Lineage | None, systems: OrderedSystems, limit: float
 ) -> tuple[pl.DataFrame, list[str]]:
     """The judge's advantage for systems of its own family, and cautions.
 
@@ -275,6 +261,4 @@ def _families(
         problem = "a lineage needs runs, some of them of the judge's family; name them."
         raise UsageError(problem, code="missing-input")
     is_own_family = lineage.is_relative(systems.names)
-    return family_bias(systems.values, lineage, is_own_family, limit), lineage.cautions(
-        is_own_family
-    )
+    return family_bias(systems.values, lineage, is_own_family, limit), lineage.cautions(is_own_family)

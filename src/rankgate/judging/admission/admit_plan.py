@@ -94,19 +94,12 @@ def influence(figure: AgreementFigure, table: Floats, grades: Floats) -> Floats:
 PLAN_FIGURES = Columns(
     "One row per figure of the admission check.",
     Column("figure", pl.String, "the name of the figure"),
+    Column("value", pl.Float64, "its value by the pilot; null where a stratum has too few pairs of it"),
     Column(
-        "value", pl.Float64, "its value by the pilot; null where a stratum has too few pairs of it"
+        "half_width", pl.Float64, "its half-width by the pilot; null where a stratum has too few pairs of it"
     ),
     Column(
-        "half_width",
-        pl.Float64,
-        "its half-width by the pilot; null where a stratum has too few pairs of it",
-    ),
-    Column(
-        "pairs",
-        pl.Int64,
-        "pairs that reach the width, if they are allocated for this figure",
-        unit="pairs",
+        "pairs", pl.Int64, "pairs that reach the width, if they are allocated for this figure", unit="pairs"
     ),
     Column("planned", pl.Float64, "the half-width with this sample"),
 )
@@ -159,9 +152,7 @@ class AdmissionPlan(Result):
 
     kind: ClassVar[str] = "admission_plan"
     label: ClassVar[str] = "Which human judgments are needed to admit the judge?"
-    document_from: ClassVar[str] = (
-        "rankgate.judging.admission.admission_document:admission_plan_document"
-    )
+    document_from: ClassVar[str] = "rankgate.judging.admission.admission_document:admission_plan_document"
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "figures": PLAN_FIGURES,
         "strata": STRATA,
@@ -280,9 +271,7 @@ def admit_plan(
     people_qrels = None if people is None else read_qrels(people)
     graded_on = parse_scale(scale) if scale else (people_qrels or judge_qrels).scale
     pool = _pool(judge_qrels, graded_on, grades.pool())
-    common_pairs = (
-        None if people_qrels is None else judged_pairs(people_qrels, judge_qrels, graded_on)[0]
-    )
+    common_pairs = None if people_qrels is None else judged_pairs(people_qrels, judge_qrels, graded_on)[0]
     strata = _strata(pool, common_pairs, graded_on)
     deviations = {name: _deviations(strata, name) for name in FIGURES}
     if not np.isfinite(deviations[figure]).all():
@@ -345,8 +334,8 @@ def _pool(judge: Qrels, scale: Scale | None, asked_pairs: pl.DataFrame | None) -
     kinds = pool["grade"].n_unique()
     if kinds > MOST_GRADES:
         problem = (
-            f"{judge.name} has {kinds} different grades, and each is a stratum; round them to "
-            f"{MOST_GRADES} or fewer."
+            f"{judge.name} has {kinds} different grades, and each is a stratum; round them to {MOST_GRADES} "
+            f"or fewer."
         )
         raise UsageError(problem, code="out-of-range")
     return pool.select(*PAIR, pl.col("grade").alias(JUDGE)).sort(PAIR)
@@ -354,17 +343,11 @@ def _pool(judge: Qrels, scale: Scale | None, asked_pairs: pl.DataFrame | None) -
 
 def _strata(pool: pl.DataFrame, common_pairs: pl.DataFrame | None, scale: Scale | None) -> _Strata:
     judge_grades = pool[JUDGE].unique().sort().to_numpy()
-    pilot = (
-        np.empty((0, 2)) if common_pairs is None else common_pairs.select(PEOPLE, JUDGE).to_numpy()
-    )
+    pilot = np.empty((0, 2)) if common_pairs is None else common_pairs.select(PEOPLE, JUDGE).to_numpy()
     possible = possible_grades(scale) if scale else ()
     grades = np.unique(np.concatenate([judge_grades, pilot[:, 0], np.array(possible, np.float64)]))
     tallies = np.zeros((len(grades), len(judge_grades)))
-    np.add.at(
-        tallies,
-        (np.searchsorted(grades, pilot[:, 0]), np.searchsorted(judge_grades, pilot[:, 1])),
-        1,
-    )
+    np.add.at(tallies, (np.searchsorted(grades, pilot[:, 0]), np.searchsorted(judge_grades, pilot[:, 1])), 1)
     sizes = pool.group_by(JUDGE).len().sort(JUDGE)["len"].to_numpy().astype(np.int64)
     return _Strata(grades, np.searchsorted(grades, judge_grades), sizes, tallies)
 
@@ -407,10 +390,7 @@ def _strata_table(strata: _Strata, deviations: Floats, counts: Counts) -> pl.Dat
 
 
 def _figures(
-    strata: _Strata,
-    deviations: Mapping[AgreementFigure, Floats],
-    error: float,
-    planned: Counts,
+    strata: _Strata, deviations: Mapping[AgreementFigure, Floats], error: float, planned: Counts
 ) -> pl.DataFrame:
     enough = bool((strata.pilot >= np.minimum(strata.sizes, MIN_PILOT_PAIRS)).all())
     table = strata.table(strata.tallies / np.maximum(strata.pilot, 1))
@@ -442,16 +422,10 @@ def _draw_pairs(
 ) -> pl.DataFrame:
     """Draw the missing number of pairs of each stratum, in random order."""
     unjudged_pairs = (
-        pool
-        if common_pairs is None
-        else pool.join(common_pairs, on=PAIR, how="anti", maintain_order="left")
+        pool if common_pairs is None else pool.join(common_pairs, on=PAIR, how="anti", maintain_order="left")
     )
     order = np.random.default_rng(seed).permutation(len(unjudged_pairs))
     strata_columns = strata.select(pl.col("grade").alias(JUDGE), "stratum", "inclusion", "to_judge")
-    stratified_pairs = unjudged_pairs[order].join(
-        strata_columns, on=JUDGE, how="left", maintain_order="left"
-    )
+    stratified_pairs = unjudged_pairs[order].join(strata_columns, on=JUDGE, how="left", maintain_order="left")
     number = pl.int_range(pl.len()).over(JUDGE)
-    return stratified_pairs.filter(number < pl.col("to_judge")).select(
-        *PAIR, "stratum", "inclusion"
-    )
+    return stratified_pairs.filter(number < pl.col("to_judge")).select(*PAIR, "stratum", "inclusion")

@@ -118,9 +118,7 @@ class AnsweredShare:
         grades: the columns of `ANSWERS`.
     """
 
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
-        "grades": ANSWERS,
-    }
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"grades": ANSWERS}
 
     asked: int
     answered: int
@@ -153,18 +151,12 @@ def judged_pairs(
     Raises:
         InputError: a grade of people is not on the scale; there is no pair that both graded.
     """
-    people_grades = people.table.filter(pl.col("grade") >= 0).select(
-        *PAIR, pl.col("grade").alias(PEOPLE)
-    )
+    people_grades = people.table.filter(pl.col("grade") >= 0).select(*PAIR, pl.col("grade").alias(PEOPLE))
     if pool is not None:
-        people_grades = people_grades.join(
-            pool.select(PAIR), on=PAIR, how="semi", maintain_order="left"
-        )
+        people_grades = people_grades.join(pool.select(PAIR), on=PAIR, how="semi", maintain_order="left")
     if scale is not None:
         _refuse_outside(people_grades, people, scale)
-    judge_grades = judge.table.filter(pl.col("grade") >= 0).select(
-        *PAIR, pl.col("grade").alias(JUDGE)
-    )
+    judge_grades = judge.table.filter(pl.col("grade") >= 0).select(*PAIR, pl.col("grade").alias(JUDGE))
     fits_scale = on_scale(pl.col(JUDGE), scale) if scale else pl.lit(value=True)
     all_pairs = people_grades.join(judge_grades, on=PAIR, how="left", maintain_order="left")
     common_pairs = all_pairs.filter(pl.col(JUDGE).is_not_null() & fits_scale)
@@ -190,20 +182,17 @@ def asked_pairs_caution(people: Qrels, answers: AnsweredShare) -> list[str]:
     if answers.asked >= graded_count:
         return []
     text = (
-        f"the judge received {answers.asked:,} of the {count_noun(graded_count, 'pair')} that "
-        "people graded, by --asked; rankgate cannot check how they were selected. If they were "
-        "selected "
-        "after the judge answered, only its correct answers may be measured: draw them before "
-        "(rankgate admit-plan, or pool), or leave --asked out"
+        f"the judge received {answers.asked:,} of the {count_noun(graded_count, 'pair')} that people graded, "
+        "by --asked; rankgate cannot check how they were selected. If they were selected after the judge "
+        "answered, only its correct answers may be measured: draw them before (rankgate admit-plan, or "
+        "pool), or leave --asked out"
     )
     return [text]
 
 
 def as_ratings(pairs: pl.DataFrame) -> Ratings:
     """The pairs that people and the judge graded, as ratings of two raters."""
-    return Ratings(
-        pairs.unpivot([PEOPLE, JUDGE], index=PAIR, variable_name="rater", value_name="grade")
-    )
+    return Ratings(pairs.unpivot([PEOPLE, JUDGE], index=PAIR, variable_name="rater", value_name="grade"))
 
 
 def _refuse_outside(people_grades: pl.DataFrame, people: Qrels, scale: Scale) -> None:
@@ -211,10 +200,9 @@ def _refuse_outside(people_grades: pl.DataFrame, people: Qrels, scale: Scale) ->
     if len(outside_rows):
         query, document, grade = outside_rows.row(0)
         problem = (
-            f"grade {grade:g} of '{document}' for query '{query}' is not on the scale from "
-            f"{scale.lowest:g} to {scale.highest:g} "
-            f"({count_noun(len(outside_rows), 'such grade')}); correct them, or name another "
-            "scale."
+            f"grade {grade:g} of '{document}' for query '{query}' is not on the scale from {scale.lowest:g} "
+            f"to {scale.highest:g} "
+            f"({count_noun(len(outside_rows), 'such grade')}); correct them, or name another scale."
         )
         raise InputError(problem, source=people.place.label, code="grade-outside-scale")
 
@@ -223,13 +211,9 @@ BIAS_BY_GRADE = Columns(
     "One row per grade of people.",
     Column("grade", pl.Float64, "the grade that people gave", "grade", header="people"),
     Column("pairs", pl.Int64, "pairs that people gave this grade"),
-    Column(
-        "mean", pl.Float64, "the judge's mean grade of these pairs", ".2f", header="judge's mean"
-    ),
+    Column("mean", pl.Float64, "the judge's mean grade of these pairs", ".2f", header="judge's mean"),
     Column("bias", pl.Float64, "the judge's mean grade less people's grade", "signed"),
-    Column(
-        "equal", pl.Float64, "the share of these pairs that the judge gave the same grade", ".0%"
-    ),
+    Column("equal", pl.Float64, "the share of these pairs that the judge gave the same grade", ".0%"),
     Column(
         "low",
         pl.Float64,
@@ -279,10 +263,7 @@ class Bias:
         confusion: the columns of `CONFUSION`; low and high are of the share.
     """
 
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
-        "grades": BIAS_BY_GRADE,
-        "confusion": CONFUSION,
-    }
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"grades": BIAS_BY_GRADE, "confusion": CONFUSION}
 
     mean: float | None
     low: float | None
@@ -316,8 +297,7 @@ def _grades(pairs: pl.DataFrame) -> pl.DataFrame:
         (gap == 0).mean().alias("equal"),
     )
     intervals = [
-        (grade, *share_over_queries(grade_pairs, gap))
-        for (grade,), grade_pairs in pairs.group_by(PEOPLE)
+        (grade, *share_over_queries(grade_pairs, gap)) for (grade,), grade_pairs in pairs.group_by(PEOPLE)
     ]
     schema = {name: BIAS_BY_GRADE[name] for name in ("grade", "low", "high")}
     joined = grades.join(pl.DataFrame(intervals, schema=schema, orient="row"), on="grade")
@@ -358,13 +338,7 @@ ATTACKS = Columns(
     Column("pairs", pl.Int64, "pairs that were attacked"),
     Column("queries", pl.Int64, "their queries"),
     Column("raised", pl.Float64, "the share of pairs whose grade rises", ".3f"),
-    Column(
-        "low",
-        pl.Float64,
-        "the low end of the 95 % interval of raised",
-        "+.3f",
-        header="95% interval",
-    ),
+    Column("low", pl.Float64, "the low end of the 95 % interval of raised", "+.3f", header="95% interval"),
     Column("high", pl.Float64, "the high end of the 95 % interval of raised", "+.3f"),
     Column("lowered", pl.Float64, "the share of pairs whose grade falls", ".3f"),
     Column("shift", pl.Float64, "the mean difference of grades", "signed", header="mean shift"),
@@ -396,8 +370,7 @@ def attacks_on(judge: Qrels, attacked: Sequence[RatingsLike]) -> pl.DataFrame:
             problem = f"no pair is graded in {judge.name} too; rate the same pool under attack."
             raise InputError(problem, source=ratings.name, code="no-common-pairs")
         rows += [
-            _attack_row(str(rater), attack_pairs)
-            for (rater,), attack_pairs in common_pairs.group_by("rater")
+            _attack_row(str(rater), attack_pairs) for (rater,), attack_pairs in common_pairs.group_by("rater")
         ]
     return pl.DataFrame(rows, schema=ATTACKS, orient="row").sort("attack")
 

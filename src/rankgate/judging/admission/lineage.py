@@ -29,9 +29,8 @@ QUERIES, CORPUS = "queries", "corpus"
 _ROLES = frozenset({JUDGE, QUERIES, CORPUS})
 
 FAMILIES = Columns(
-    "One row per metric: the judge's advantage for systems of its family over other systems, "
-    "beyond that of people; empty without a lineage, and where all systems or none "
-    "are of the family.",
+    "One row per metric: the judge's advantage for systems of its family over other systems, beyond that of "
+    "people; empty without a lineage, and where all systems or none are of the family.",
     METRIC,
     Column("family", pl.String, "the family of the judge"),
     Column("systems", pl.Int64, "systems of this family", unit="systems"),
@@ -40,27 +39,21 @@ FAMILIES = Columns(
     Column(
         "advantage",
         pl.Float64,
-        "the mean advantage of the family by the judge, less that of people on the judge's "
-        "scale; null with a single query",
+        "the mean advantage of the family by the judge, less that of people on the judge's scale; null with "
+        "a single query",
         "signed",
     ),
     Column(
-        "low",
-        pl.Float64,
-        "the low end of its 95 % interval; null with fewer than four systems",
-        "signed",
+        "low", pl.Float64, "the low end of its 95 % interval; null with fewer than four systems", "signed"
     ),
     Column(
-        "high",
-        pl.Float64,
-        "the high end of its 95 % interval; null with fewer than four systems",
-        "signed",
+        "high", pl.Float64, "the high end of its 95 % interval; null with fewer than four systems", "signed"
     ),
     Column(
         "needed",
         pl.Int64,
-        "queries that find the largest acceptable advantage with a chance of 80 %; null where "
-        "no number does with so few systems",
+        "queries that find the largest acceptable advantage with a chance of 80 %; null where no number does "
+        "with so few systems",
         unit="queries",
     ),
 )
@@ -110,8 +103,8 @@ class Lineage:
         unknown = sorted(set(self.families) - _ROLES - set(systems))
         if unknown:
             problem = (
-                f"{', '.join(unknown)}: unknown system; known systems: {', '.join(systems)}, "
-                f"{JUDGE}, {QUERIES} and {CORPUS}."
+                f"{', '.join(unknown)}: unknown system; known systems: {', '.join(systems)}, {JUDGE}, "
+                f"{QUERIES} and {CORPUS}."
             )
             raise InputError(problem, source=self.source, code="unknown-name")
         judge_family = self.families[JUDGE]
@@ -133,36 +126,30 @@ class Lineage:
         if is_own_family.size and (is_own_family.all() or not is_own_family.any()):
             subject = "every system is" if is_own_family.all() else "no system is"
             messages.append(
-                f"{subject} of the judge's family {judge_family}, so these runs cannot show "
-                "whether the judge favours that family"
+                f"{subject} of the judge's family {judge_family}, so these runs cannot show whether the "
+                "judge favours that family"
             )
         if judge_family == self.families.get(QUERIES) == self.families.get(CORPUS):
             messages.append(
                 f"circular: the documents, the queries and the grades all come from the family "
-                f"{judge_family}; values can be high because all three share strengths "
-                "and blind spots, which no figure here shows; have people write queries or judge"
+                f"{judge_family}; values can be high because all three share strengths and blind spots, "
+                "which no figure here shows; have people write queries or judge"
             )
             return messages
-        return messages + [
-            self._shared(writer) for writer in (QUERIES, CORPUS) if self._of_others(writer)
-        ]
+        return messages + [self._shared(writer) for writer in (QUERIES, CORPUS) if self._of_others(writer)]
 
     def _of_others(self, writer: str) -> list[str]:
         """The judge and the systems from the same family as the writer."""
         family = self.families.get(writer)
         members = sorted(self.families, key=lambda name: (name != JUDGE, name))
-        return [
-            name
-            for name in members
-            if self.families[name] == family and name not in {QUERIES, CORPUS}
-        ]
+        return [name for name in members if self.families[name] == family and name not in {QUERIES, CORPUS}]
 
     def _shared(self, writer: str) -> str:
         texts = {QUERIES: "queries", CORPUS: "documents"}[writer]
         return (
             f"the {texts} were written by the family {self.families[writer]}, which "
-            f"{', '.join(self._of_others(writer))} also come from: they may share strengths "
-            f"and blind spots, which no figure here shows; {texts} written by people would"
+            f"{', '.join(self._of_others(writer))} also come from: they may share strengths and blind spots, "
+            f"which no figure here shows; {texts} written by people would"
         )
 
 
@@ -183,8 +170,7 @@ def _read_members(table: object, file: TomlFile) -> dict[str, str]:
         for member in members:
             if family_of_member.setdefault(member, family) != family:
                 problem = (
-                    f"{member} is in {family_of_member[member]} and in {family}: a member has one "
-                    "family."
+                    f"{member} is in {family_of_member[member]} and in {family}: a member has one family."
                 )
                 raise file.error(problem, "families", family, code="contradiction")
     if JUDGE not in family_of_member:
@@ -248,9 +234,7 @@ def _advantage(
     queries, systems = people.shape
     if queries < _MIN_QUERIES:
         return {}
-    x, y = (
-        _deviations_from_group(values.mean(axis=0), is_own_family) for values in (people, judge)
-    )
+    x, y = (_deviations_from_group(values.mean(axis=0), is_own_family) for values in (people, judge))
     square = float(x @ x)
     slope = float(x @ y) / square if square > 0 else 1.0
     contrasts = _group_contrast(judge - slope * people, is_own_family)
@@ -261,30 +245,22 @@ def _advantage(
     free_degrees = systems - _PARAMETERS
     squares = float(((y - slope * x) ** 2).sum())
     noise = (
-        float(
-            _deviations_from_group(judge - slope * people, is_own_family).var(axis=0, ddof=1).sum()
-        )
+        float(_deviations_from_group(judge - slope * people, is_own_family).var(axis=0, ddof=1).sum())
         / queries
     )
     inverse_sizes = 1 / is_own_family.sum() + 1 / (~is_own_family).sum()
     slope_variance = squares / free_degrees * (people_contrast**2 / square if square > 0 else 0.0)
     removed_noise = noise * max(0.0, 1 - _FEW_DEGREES / free_degrees)
-    system_variance = (
-        max(squares - removed_noise, 0.0) / free_degrees * inverse_sizes + slope_variance
-    )
+    system_variance = max(squares - removed_noise, 0.0) / free_degrees * inverse_sizes + slope_variance
     query_variance = float(contrasts.var(ddof=1)) / queries
     observed_variance = (
         squares / free_degrees * inverse_sizes + slope_variance
     )  # includes the estimated noise of queries
     denominator = observed_variance**2 / free_degrees + query_variance**2 / (queries - 1)
-    degrees = (
-        (observed_variance + query_variance) ** 2 / denominator if denominator > 0 else queries - 1
-    )
+    degrees = (observed_variance + query_variance) ** 2 / denominator if denominator > 0 else queries - 1
     quantile = student_quantile(degrees, (1 + _LEVEL) / 2)
     half_width = quantile * np.sqrt(system_variance + query_variance)
-    remaining_variance = (
-        limit / (quantile + student_quantile(10**6, _POWER))
-    ) ** 2 - system_variance
+    remaining_variance = (limit / (quantile + student_quantile(10**6, _POWER))) ** 2 - system_variance
     needed = (
         queries * query_variance * _variance_limit(queries) / remaining_variance
         if remaining_variance > 0
@@ -301,8 +277,7 @@ def _advantage(
 def _deviations_from_group(values: Floats, is_own_family: NDArray[np.bool_]) -> Floats:
     """Deviations of systems (last axis) from the mean of their group: the family, or the others."""
     own_mean, others_mean = (
-        values[..., is_member].mean(axis=-1, keepdims=True)
-        for is_member in (is_own_family, ~is_own_family)
+        values[..., is_member].mean(axis=-1, keepdims=True) for is_member in (is_own_family, ~is_own_family)
     )
     return np.asarray(values - np.where(is_own_family, own_mean, others_mean), np.float64)
 

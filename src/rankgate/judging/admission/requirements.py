@@ -84,8 +84,8 @@ def check_demands(
         Demand(
             "pairs",
             "pass" if pairs >= asked.pairs else "inconclusive",
-            f"{count_noun(pairs, 'pair is', 'pairs are')} judged by both; at least {asked.pairs} "
-            "are required",
+            f"{count_noun(pairs, 'pair is', 'pairs are')} judged by both; at least {asked.pairs} are "
+            "required",
             pairs,
             asked=asked.pairs,
         ),
@@ -93,8 +93,7 @@ def check_demands(
         Demand(
             "agreement",
             _status_at_least(low, high, asked.alpha),
-            f"{AGREEMENT} {_format_value(value, low, high)}; at least {asked.alpha:g} is "
-            f"required{few}",
+            f"{AGREEMENT} {_format_value(value, low, high)}; at least {asked.alpha:g} is required{few}",
             value,
             low,
             high,
@@ -103,9 +102,8 @@ def check_demands(
         Demand(
             "bias",
             _status_within(bias.low, bias.high, asked.bias) if enough else "inconclusive",
-            f"the judge's grades lie {_format_value(bias.mean, bias.low, bias.high)} from "
-            "people's; at "
-            f"most {asked.bias:g} either way is required{few}",
+            f"the judge's grades lie {_format_value(bias.mean, bias.low, bias.high)} from people's; at most "
+            f"{asked.bias:g} either way is required{few}",
             bias.mean,
             bias.low,
             bias.high,
@@ -148,16 +146,15 @@ def check_family(row: Mapping[str, Any], limit: float) -> Demand:
         status = "pass" if high <= limit else "fail" if low > 0 else "inconclusive"
     if status == "inconclusive" and row["needed"]:
         message += (
-            f"; with about {count_noun(row['needed'], 'query')} {limit:g} is found with a chance "
-            "of 80%"
+            f"; with about {count_noun(row['needed'], 'query')} {limit:g} is found with a chance of 80%"
         )
     return Demand(f"family by {row['metric']}", status, message, value, low, high, limit)
 
 
 def _check_answers(answers: AnsweredShare, limit: float) -> Demand:
     message = (
-        f"the judge answered {answers.answered} of the {count_noun(answers.asked, 'pair')} that "
-        f"people graded ({answers.share:.1%}); at least {limit:.0%} is required"
+        f"the judge answered {answers.answered} of the {count_noun(answers.asked, 'pair')} that people "
+        f"graded ({answers.share:.1%}); at least {limit:.0%} is required"
     )
     if answers.outside:
         verbs = ("is", "counts") if answers.outside == 1 else ("are", "count")
@@ -177,9 +174,9 @@ def _check_answers(answers: AnsweredShare, limit: float) -> Demand:
 
 def _check_order(order: SystemOrder, tau: float) -> Demand:
     message = (
-        f"tau {_format_number(order.tau)} over {count_noun(order.pairs, 'pair')} of systems, "
-        f"{order.flips} of them reversed, {order.reversed} significantly; at least {tau:g} and "
-        "none significantly reversed is required"
+        f"tau {_format_number(order.tau)} over {count_noun(order.pairs, 'pair')} of systems, {order.flips} "
+        f"of them reversed, {order.reversed} significantly; at least {tau:g} and none significantly reversed "
+        "is required"
     )
     name, value = f"order by {order.metric}", order.tau
     if value is None:

@@ -135,9 +135,7 @@ def order_systems(
     rows, orders = [], []
     values_by_metric: dict[str, tuple[Floats, Floats]] = {}
     for label, metric in scorers[PEOPLE].metrics:
-        tables = [
-            np.column_stack([system_values[i][label] for system_values in values]) for i in (0, 1)
-        ]
+        tables = [np.column_stack([system_values[i][label] for system_values in values]) for i in (0, 1)]
         values_by_metric[label] = tables[0], tables[1]
         means = [np.nanmean(table, axis=0) for table in tables]
         rows += [
@@ -165,9 +163,7 @@ def _values_by_metric(scores: pl.DataFrame) -> dict[str, Floats]:
     }
 
 
-def _order(
-    label: str, tables: list[Floats], means: list[Floats], sign: int, top: int
-) -> SystemOrder:
+def _order(label: str, tables: list[Floats], means: list[Floats], sign: int, top: int) -> SystemOrder:
     from rankgate.decisions.comparison.many_systems import pair_intervals
     from rankgate.measurement.stats.rank_correlation import rank_correlation, tau, tau_ap
 

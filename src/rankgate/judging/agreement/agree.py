@@ -83,12 +83,8 @@ class RaterAgreement(Result):
 
     kind: ClassVar[str] = "agreement"
     label: ClassVar[str] = "Agreement of raters"
-    document_from: ClassVar[str] = (
-        "rankgate.judging.agreement.agreement_document:agreement_document"
-    )
-    report_from: ClassVar[str] = (
-        "rankgate.judging.agreement.agreement_document:agreement_report_document"
-    )
+    document_from: ClassVar[str] = "rankgate.judging.agreement.agreement_document:agreement_document"
+    report_from: ClassVar[str] = "rankgate.judging.agreement.agreement_document:agreement_report_document"
     charts: ClassVar[Mapping[str, str]] = {
         "agreement": "rankgate.judging.agreement.agreement_chart:draw_agreement",
         "coefficients": "rankgate.judging.agreement.agreement_chart:coefficients",
@@ -137,9 +133,7 @@ class RaterAgreement(Result):
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The result that ``to_dict`` was called on."""
-        coefficients = {
-            name: Agreement.from_dict(fields) for name, fields in values["coefficients"].items()
-        }
+        coefficients = {name: Agreement.from_dict(fields) for name, fields in values["coefficients"].items()}
         tables = {name: frame(values[name], schema) for name, schema in _TABLES.items()}
         effect = values["effect"]
         return cls(

@@ -57,8 +57,8 @@ def outside_alarms(pairs: RatedPairs) -> list[Alarm]:
     more = ", …" if len(pairs.outside) > _MAX_EXAMPLES else ""
     count = int(pairs.outside["ratings"].sum())
     message = (
-        f"{count_noun(count, 'rating has', 'ratings have')} a grade outside the scale, left out of "
-        f"all figures: {examples}{more}."
+        f"{count_noun(count, 'rating has', 'ratings have')} a grade outside the scale, left out of all "
+        f"figures: {examples}{more}."
     )
     return [Alarm("outside", "", message)]
 
@@ -70,10 +70,9 @@ def few_difference_alarms(figures: Agreements) -> list[Alarm]:
     if queries < FEWEST_CLUSTERS or not 0 < different < _MIN_DIFFERENT:
         return []
     message = (
-        f"grades differ in {different} of {count_noun(queries, 'query')}: intervals cover less "
-        "often than stated. In simulated samples of 15 queries 95 % intervals held the truth "
-        "in 78 to 86 % with about 2 such queries, in 92 to 93 % with about 4; have more pairs "
-        "rated twice."
+        f"grades differ in {different} of {count_noun(queries, 'query')}: intervals cover less often than "
+        "stated. In simulated samples of 15 queries 95 % intervals held the truth in 78 to 86 % with about 2 "
+        "such queries, in 92 to 93 % with about 4; have more pairs rated twice."
     )
     return [Alarm("few-differences", "", message)]
 
@@ -91,9 +90,9 @@ def stray_alarms(figures: Agreements) -> list[Alarm]:
         gaps = [abs(b - a) for a, b in pairwise(values)]
         if len(gaps) > 1 and grade_shares[0] <= _RARE_SHARE and gaps[0] > max(gaps[1:]):
             message = (
-                f"grade {values[0]:g} was given {count_noun(table['ratings'][0], 'time')}, and "
-                f"no other grade is nearer than {values[1]:g}: a typing error? This grade changes "
-                "every weighted coefficient; state the scale with --scale to leave it out."
+                f"grade {values[0]:g} was given {count_noun(table['ratings'][0], 'time')}, and no other "
+                f"grade is nearer than {values[1]:g}: a typing error? This grade changes every weighted "
+                "coefficient; state the scale with --scale to leave it out."
             )
             alarms.append(Alarm("stray", "", message))
     return alarms
@@ -114,9 +113,7 @@ def rater_alarms(pairs: RatedPairs) -> list[Alarm]:
     while True:
         checks = rater_checks(pairs, level)
         new = {alarm.who: alarm for alarm in alarms_against_others(checks)}
-        alarm_of_rater |= {
-            rater: alarm for rater, alarm in new.items() if rater not in alarm_of_rater
-        }
+        alarm_of_rater |= {rater: alarm for rater, alarm in new.items() if rater not in alarm_of_rater}
         suspect_checks = [check for check in checks if check.rater in new]
         if not suspect_checks or len(pairs.raters) <= _PAIR + 1:
             return list(alarm_of_rater.values())
@@ -146,16 +143,14 @@ def alarms_against_others(checks: Sequence[RaterCheck]) -> list[Alarm]:
             kind, message = (
                 "against-all",
                 (
-                    "less than half of the others' agreement with each other. Either this rater "
-                    "misreads the guideline, or the others share an error."
+                    "less than half of the others' agreement with each other. Either this rater misreads the "
+                    "guideline, or the others share an error."
                 ),
             )
         else:
             continue
         others_text = (
-            ""
-            if check.others != check.others
-            else (f", the others {check.others:.2f} among each other")
+            "" if check.others != check.others else (f", the others {check.others:.2f} among each other")
         )
         agreement = f"{check.rater} agrees with the others with kappa {_kappa_text(check)}"
         alarms.append(Alarm(kind, check.rater, f"{agreement}{others_text}: {message}"))
@@ -215,9 +210,9 @@ def _query_alarms(figures: Agreements) -> list[Alarm]:
     if queries >= FEWEST_CLUSTERS or overlap < MIN_RATINGS:
         return []
     message = (
-        f"the pairs with two grades or more are of {count_noun(queries, 'query')}: "
-        f"intervals need {FEWEST_CLUSTERS} or more, as grades of one query resemble each other; "
-        "have pairs of more queries rated twice."
+        f"the pairs with two grades or more are of {count_noun(queries, 'query')}: intervals need "
+        f"{FEWEST_CLUSTERS} or more, as grades of one query resemble each other; have pairs of more queries "
+        "rated twice."
     )
     return [Alarm("queries", "", message)]
 
@@ -230,9 +225,8 @@ def _overlap_alarms(figures: Agreements) -> list[Alarm]:
         Alarm(
             "overlap",
             "",
-            f"{overlap} of {count_noun(pairs, 'pair')} {'has' if overlap == 1 else 'have'} two "
-            f"grades or more: at least {MIN_RATINGS} are needed to measure agreement; have more "
-            "pairs rated twice.",
+            f"{overlap} of {count_noun(pairs, 'pair')} {'has' if overlap == 1 else 'have'} two grades or "
+            f"more: at least {MIN_RATINGS} are needed to measure agreement; have more pairs rated twice.",
         )
     ]
 
@@ -245,8 +239,8 @@ def _copied_alarms(figures: Agreements) -> list[Alarm]:
             Alarm(
                 "copied",
                 "",
-                f"all {overlap} pairs with two grades or more agree perfectly; people never do; "
-                "the grades look copied, and the agreement proves nothing.",
+                f"all {overlap} pairs with two grades or more agree perfectly; people never do; the grades "
+                "look copied, and the agreement proves nothing.",
             )
         ]
     rows = figures.pairs.filter((pl.col("overlap") >= MIN_RATINGS) & (pl.col("agreement") == 1.0))
@@ -254,8 +248,8 @@ def _copied_alarms(figures: Agreements) -> list[Alarm]:
         Alarm(
             "copied",
             f"{row['first']}, {row['second']}",
-            f"{row['first']} and {row['second']} gave {count_noun(row['overlap'], 'pair')} the "
-            "same grades; were they copied?",
+            f"{row['first']} and {row['second']} gave {count_noun(row['overlap'], 'pair')} the same grades; "
+            "were they copied?",
         )
         for row in rows.iter_rows(named=True)
     ]
@@ -277,8 +271,8 @@ def _scale_alarms(figures: Agreements) -> list[Alarm]:
             message = (
                 f"{row['rater']} gave {row['lowest']:g} to {row['highest']:g} in "
                 f"{count_noun(row['ratings'], 'rating')}, the others up to {highest_grade:g}, "
-                f"{ratings_above / other_ratings:.0%} of theirs above {row['highest']:g}: are "
-                "these grades of two scales? Resolve them apart, with --transform."
+                f"{ratings_above / other_ratings:.0%} of theirs above {row['highest']:g}: are these grades "
+                "of two scales? Resolve them apart, with --transform."
             )
             scale_alarms.append(Alarm("scale", row["rater"], message))
     return scale_alarms
@@ -289,9 +283,7 @@ def _one_grade_alarms(figures: Agreements) -> list[Alarm]:
     top_share = figures.grades["share"].max()
     if not isinstance(top_share, float) or top_share >= _SAME:
         return []
-    rows = figures.raters.filter(
-        (pl.col("ratings") >= MIN_RATINGS) & (pl.col("top_share") >= _SAME)
-    )
+    rows = figures.raters.filter((pl.col("ratings") >= MIN_RATINGS) & (pl.col("top_share") >= _SAME))
     return [
         Alarm(
             "one-grade",
@@ -308,9 +300,7 @@ def _speeder_alarms(figures: Agreements) -> list[Alarm]:
     """Alarms about raters with a median time under a third of the median of all raters."""
     timed_raters = figures.raters.filter(pl.col("median_seconds").is_not_null())
     median_seconds = timed_raters["median_seconds"].median()
-    if (
-        not isinstance(median_seconds, float) or len(timed_raters) < 2
-    ):  # a single rater has no comparison
+    if not isinstance(median_seconds, float) or len(timed_raters) < 2:  # a single rater has no comparison
         return []
     rows = timed_raters.filter(
         (pl.col("ratings") >= MIN_RATINGS) & (pl.col("median_seconds") < _FAST * median_seconds)
@@ -319,8 +309,8 @@ def _speeder_alarms(figures: Agreements) -> list[Alarm]:
         Alarm(
             "speeder",
             row["rater"],
-            f"{row['rater']} takes {row['median_seconds']:.1f} s a rating (median); half of the "
-            f"raters take {median_seconds:.1f} s or more.",
+            f"{row['rater']} takes {row['median_seconds']:.1f} s a rating (median); half of the raters take "
+            f"{median_seconds:.1f} s or more.",
         )
         for row in rows.iter_rows(named=True)
     ]
@@ -331,12 +321,7 @@ def _paradox_alarms(figures: Agreements) -> list[Alarm]:
     raw_agreement = figures.coefficients["raw agreement"].value
     kappa = figures.coefficients["Fleiss' kappa"].value
     prevails = figures.grades["share"].max()
-    if not (
-        raw_agreement >= _HIGH
-        and kappa < _LOW
-        and isinstance(prevails, float)
-        and prevails > _PREVAILS
-    ):
+    if not (raw_agreement >= _HIGH and kappa < _LOW and isinstance(prevails, float) and prevails > _PREVAILS):
         return []
     ac1 = figures.coefficients["Gwet's AC1"].value
     return [
@@ -344,7 +329,7 @@ def _paradox_alarms(figures: Agreements) -> list[Alarm]:
             "prevalence",
             "",
             f"raw agreement is {raw_agreement:.2f} and Fleiss' kappa {kappa:.2f}: one grade has "
-            f"{prevails:.0%} of all ratings, so that chance alone agrees often and kappa falls "
-            f"(the kappa paradox); Gwet's AC1 is {ac1:.2f}. Report both.",
+            f"{prevails:.0%} of all ratings, so that chance alone agrees often and kappa falls (the kappa "
+            f"paradox); Gwet's AC1 is {ac1:.2f}. Report both.",
         )
     ]

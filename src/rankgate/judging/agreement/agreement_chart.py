@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rankgate.core.errors import UsageError
 from rankgate.core.present.charts.chart_layers import heat_map
 from rankgate.core.present.charts.chart_parts import inline_data, load_altair
-from rankgate.core.present.charts.chart_style import (
-    BLUE,
-    SIGNED,
-    count_queries,
-    shorten_name,
-    shorten_names,
-)
+from rankgate.core.present.charts.chart_style import BLUE, SIGNED, count_queries, shorten_name, shorten_names
 from rankgate.core.present.charts.picture import Picture
 from rankgate.core.present.number_formats import count_noun, finite_or_none
 
@@ -32,8 +26,7 @@ def draw_agreement(result: RaterAgreement) -> Picture:
     pairs = result.found.pairs
     if pairs.is_empty():
         raise UsageError(
-            "the raters have no pair in common, so there is no agreement to draw.",
-            code="no-common-pairs",
+            "the raters have no pair in common, so there is no agreement to draw.", code="no-common-pairs"
         )
     raters = sorted({*pairs["first"].to_list(), *pairs["second"].to_list()})
     names = dict(zip(raters, shorten_names(raters, 18), strict=True))
@@ -55,8 +48,8 @@ def draw_agreement(result: RaterAgreement) -> Picture:
     return Picture(
         "agreement",
         f"Agreement of {count_noun(len(raters), 'rater')} in {shorten_name(result.found.name)}",
-        "Cohen's kappa of each pair of raters on the documents that both graded: 1 is perfect "
-        "agreement, 0 is agreement by chance; empty: nothing in common.",
+        "Cohen's kappa of each pair of raters on the documents that both graded: 1 is perfect agreement, 0 "
+        "is agreement by chance; empty: nothing in common.",
         f"{count_noun(result.found.counts['overlap'], 'pair')} graded twice or more",
         {},
         tuple(rows),
@@ -88,14 +81,12 @@ def coefficients(result: RaterAgreement) -> Picture:
         raise UsageError("no coefficient has a value.", code="nothing-to-draw")
     level = next(iter(result.found.coefficients.values())).level
     has_intervals = any(row["low"] is not None for row in rows)
-    intervals = (
-        f"Each with its {level:.0%} interval" if has_intervals else "Too few queries for intervals"
-    )
+    intervals = f"Each with its {level:.0%} interval" if has_intervals else "Too few queries for intervals"
     return Picture(
         "coefficients",
         f"Coefficients of agreement in {shorten_name(result.found.name)}",
-        f"{intervals}. 1 is perfect agreement; 0 is agreement by chance, except for the raw "
-        f"agreement, which has no correction for chance.",
+        f"{intervals}. 1 is perfect agreement; 0 is agreement by chance, except for the raw agreement, which "
+        f"has no correction for chance.",
         count_queries(result.found.counts["queries"]),
         {},
         tuple(rows),
@@ -107,9 +98,7 @@ def _interval_chart(rows: list[dict[str, Any]]) -> Any:
     alt = load_altair()
     labelled_rows = [row | {"words": _interval_label(row)} for row in rows]
     names = [row["name"] for row in rows]
-    y = alt.Y(
-        "name:N", sort=names, title=None, axis=alt.Axis(domain=False, ticks=False, grid=False)
-    )
+    y = alt.Y("name:N", sort=names, title=None, axis=alt.Axis(domain=False, ticks=False, grid=False))
     base = alt.Chart(inline_data(labelled_rows)).encode(y=y)
     lowest = min(0.0, *(row["low"] or row["value"] for row in rows))
     x = alt.X("value:Q", title="coefficient", scale=alt.Scale(domain=[lowest, 1], nice=True))

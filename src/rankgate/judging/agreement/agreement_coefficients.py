@@ -9,14 +9,7 @@ import numpy as np
 
 from rankgate.core.frozen import dataclass
 from rankgate.judging.agreement import agreement_tables
-from rankgate.judging.agreement.agreement_columns import (
-    CONFUSION,
-    GRADES,
-    PAIRS,
-    PERIODS,
-    QUERIES,
-    RATERS,
-)
+from rankgate.judging.agreement.agreement_columns import CONFUSION, GRADES, PAIRS, PERIODS, QUERIES, RATERS
 from rankgate.judging.agreement.rated_pairs import rater_checks
 from rankgate.judging.counting_ratings import PAIR
 from rankgate.measurement.stats.rater_agreement import (
@@ -55,12 +48,7 @@ COEFFICIENTS: tuple[tuple[str, str, Callable[..., Floats], str], ...] = (
     ("Gwet's AC1", "stays high where one grade prevails", gwet, "identity"),
     ("Gwet's AC2, linear", "AC1 with partial agreement", gwet, "linear"),
     ("Gwet's AC2, quadratic", "as above", gwet, "quadratic"),
-    (
-        "Brennan-Prediger",
-        "chance as if all grades were equally likely",
-        brennan_prediger,
-        "identity",
-    ),
+    ("Brennan-Prediger", "chance as if all grades were equally likely", brennan_prediger, "identity"),
 )
 """The name, description, function of the tallies, and weights or level of measurement of each."""
 
@@ -115,9 +103,7 @@ def agreements(pairs: RatedPairs) -> Agreements:
     shared_ratings, sheet = agreement_tables.with_others_grades(pairs.given), pairs.sheet
     raters_per_pair = sheet.counts.sum(axis=1)
     sorted_counts = np.sort(sheet.counts[raters_per_pair > 1], axis=1)
-    tie_count = (
-        int((sorted_counts[:, -1] == sorted_counts[:, -2]).sum()) if sheet.grades.size > 1 else 0
-    )
+    tie_count = int((sorted_counts[:, -1] == sorted_counts[:, -2]).sum()) if sheet.grades.size > 1 else 0
     counts = {
         "ratings": len(pairs.given),
         "raters": len(pairs.raters),

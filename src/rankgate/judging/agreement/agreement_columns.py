@@ -17,8 +17,8 @@ GRADES = Columns(
     Column(
         "agreement",
         pl.Float64,
-        "the share of pairs of ratings with this grade on both sides, among those with it on at "
-        "least one side: specific agreement (Fleiss 1981)",
+        "the share of pairs of ratings with this grade on both sides, among those with it on at least one "
+        "side: specific agreement (Fleiss 1981)",
         ".3f",
         header="both raters,\nif one",
     ),
@@ -47,9 +47,7 @@ RATERS = Columns(
     Column("mean", pl.Float64, "the mean grade"),
     Column("overlap", pl.Int64, "ratings of pairs that others graded too", unit="ratings"),
     Column("bias", pl.Float64, "the mean of the grade minus the mean of the others' grades"),
-    Column(
-        "agreement", pl.Float64, "the share of the other ratings of the same pair that are equal"
-    ),
+    Column("agreement", pl.Float64, "the share of the other ratings of the same pair that are equal"),
     Column("top_share", pl.Float64, "the share of the rater's most frequent grade"),
     Column("median_seconds", pl.Float64, "the median time of a rating", unit="s"),
     Column("lowest", pl.Float64, "the lowest grade"),

@@ -44,24 +44,18 @@ if TYPE_CHECKING:
 
 _MAX_ROWS = 15
 _LIMITS = (
-    "Kappas and alpha compare with the agreement that chance would give with these shares of "
-    "grades: where one grade prevails they fall though raters agree (the kappa paradox); Gwet's "
-    "coefficients and the raw agreement do not. Numbers of different coefficients, or of different "
-    "sets of pairs, cannot be compared. Intervals are over queries, because grades of one query "
-    "resemble each other. They are not over raters and do not apply to other raters."
+    "Kappas and alpha compare with the agreement that chance would give with these shares of grades: where "
+    "one grade prevails they fall though raters agree (the kappa paradox); Gwet's coefficients and the raw "
+    "agreement do not. Numbers of different coefficients, or of different sets of pairs, cannot be compared. "
+    "Intervals are over queries, because grades of one query resemble each other. They are not over raters "
+    "and do not apply to other raters."
 )
 
 
 def agreement_document(result: RaterAgreement) -> Document:
     """Alarms first, then coefficients, raters, grades and queries; the CSV has the coefficients."""
     rows = [
-        (
-            name,
-            *(
-                finite_or_none(figure)
-                for figure in (coefficient.value, coefficient.low, coefficient.high)
-            ),
-        )
+        (name, *(finite_or_none(figure) for figure in (coefficient.value, coefficient.low, coefficient.high)))
         for name, coefficient in result.found.coefficients.items()
     ]
     draw = "rankgate.judging.agreement.agreement_chart:draw_agreement"
@@ -83,10 +77,7 @@ def grids(result: RaterAgreement) -> list[tuple[str, Grid]]:
     level = next(iter(figures.coefficients.values())).level
     tables = [
         (
-            (
-                f"over the {count_noun(overlap, 'pair')} with two grades or more ({level:.0%} "
-                "intervals)"
-            ),
+            (f"over the {count_noun(overlap, 'pair')} with two grades or more ({level:.0%} intervals)"),
             _values(result),
         ),
         (_first_rows_heading("raters", figures.raters), _raters(figures.raters)),
@@ -96,10 +87,7 @@ def grids(result: RaterAgreement) -> list[tuple[str, Grid]]:
             _first_rows_heading("differences and correlations of raters", figures.pairs),
             _correlations(figures.pairs),
         ),
-        (
-            _first_rows_heading("queries, least agreement first", figures.queries),
-            _queries(figures.queries),
-        ),
+        (_first_rows_heading("queries, least agreement first", figures.queries), _queries(figures.queries)),
         ("by month", _periods(figures.periods)),
     ]
     if result.effect:
@@ -152,8 +140,8 @@ def _components(result: RaterResampling) -> tuple[str, Grid]:
         *(name.replace(" × ", "\n× ") for name in effects),
     )
     heading = (
-        "values by each judge's own grades (system × query × judge, crossed random effects; shares "
-        "of the variance of one value)"
+        "values by each judge's own grades (system × query × judge, crossed random effects; shares of the "
+        "variance of one value)"
     )
     return heading, Grid(header, rows)
 
@@ -164,8 +152,8 @@ def _title(result: RaterAgreement) -> str:
         f"agreement in {make_printable(result.found.name)}: "
         f"{count_noun(counts['ratings'], 'grade')} by {count_noun(counts['raters'], 'rater')} of "
         f"{count_noun(counts['pairs'], 'pair')}; "
-        f"{count_noun(counts['overlap'], 'pair has', 'pairs have')} two grades or more, "
-        f"{counts['ties']} of them without a majority"
+        f"{count_noun(counts['overlap'], 'pair has', 'pairs have')} two grades or more, {counts['ties']} of "
+        f"them without a majority"
     )
     count_texts = [
         f"{counts[name]} {description}"
@@ -181,10 +169,7 @@ def _title(result: RaterAgreement) -> str:
 
 def _values(result: RaterAgreement) -> Grid:
     rows = [
-        (
-            name,
-            *(format_number(v, 3) for v in (coefficient.value, coefficient.low, coefficient.high)),
-        )
+        (name, *(format_number(v, 3) for v in (coefficient.value, coefficient.low, coefficient.high)))
         for name, coefficient in result.found.coefficients.items()
     ]
     return Grid(("coefficient", "value", "low", "high"), tuple(rows))
@@ -229,9 +214,7 @@ def _raters(table: pl.DataFrame) -> Grid:
             format_number(top, 2),
             format_number(seconds, 1),
         )
-        for name, grades, unsure, mean, overlap, bias, equal, low, high, top, seconds in table.head(
-            _MAX_ROWS
-        )
+        for name, grades, unsure, mean, overlap, bias, equal, low, high, top, seconds in table.head(_MAX_ROWS)
         .select(columns)
         .iter_rows()
     ]
@@ -259,9 +242,7 @@ def _pairs(table: pl.DataFrame) -> Grid:
             format_number(linear, 3),
             format_signed(bias, 2),
         )
-        for first, second, overlap, equal, kappa, linear, bias, *_ in table.head(
-            _MAX_ROWS
-        ).iter_rows()
+        for first, second, overlap, equal, kappa, linear, bias, *_ in table.head(_MAX_ROWS).iter_rows()
     ]
     header = ("first", "second", "pairs", f"agree{SOFT}\nment", "Cohen's\nkappa", "linear", "bias")
     return Grid(header, tuple(rows), frozenset({0, 1}), keys=2)
@@ -280,14 +261,7 @@ def _correlations(table: pl.DataFrame) -> Grid:
         )
         for row in table.head(_MAX_ROWS).iter_rows(named=True)
     ]
-    header = (
-        "first",
-        "second",
-        "mean abs.\ndifference",
-        "Pearson's\nr",
-        "Spearman's rho",
-        "Kendall's tau",
-    )
+    header = ("first", "second", "mean abs.\ndifference", "Pearson's\nr", "Spearman's rho", "Kendall's tau")
     return Grid(header, tuple(rows), frozenset({0, 1}), keys=2)
 
 
@@ -322,9 +296,7 @@ def _periods(table: pl.DataFrame) -> Grid:
 
 
 def _first_rows_heading(heading: str, table: pl.DataFrame) -> str:
-    return (
-        heading if len(table) <= _MAX_ROWS else f"{heading} (the first {_MAX_ROWS} of {len(table)})"
-    )
+    return heading if len(table) <= _MAX_ROWS else f"{heading} (the first {_MAX_ROWS} of {len(table)})"
 
 
 _CHART = "rankgate.judging.agreement.agreement_chart"
@@ -343,10 +315,7 @@ def agreement_report_document(result: RaterAgreement, _: ReportOptions) -> Docum
         Section("tables", "Coefficients, raters, grades and queries", tuple(tables), "Tables"),
     )
     return replace(
-        plain_document,
-        title=result.heading,
-        lead=(sentence(result), plain_document.title),
-        sections=sections,
+        plain_document, title=result.heading, lead=(sentence(result), plain_document.title), sections=sections
     )
 
 
@@ -358,7 +327,5 @@ def sentence(result: RaterAgreement) -> str:
     if not math.isfinite(coefficient.value):
         return f"Krippendorff's alpha (ordinal) has no value; {alarms}."
     bounds_text = f" (95% interval [{coefficient.low:z.3f}, {coefficient.high:z.3f}])"
-    interval_text = (
-        bounds_text if math.isfinite(coefficient.low) else " (too few queries for an interval)"
-    )
+    interval_text = bounds_text if math.isfinite(coefficient.low) else " (too few queries for an interval)"
     return f"Krippendorff's alpha (ordinal) is {coefficient.value:z.3f}{interval_text}; {alarms}."

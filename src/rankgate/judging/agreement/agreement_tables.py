@@ -36,9 +36,7 @@ if TYPE_CHECKING:
     from rankgate.core.arrays import Floats
     from rankgate.data.qrels import Ratings
     from rankgate.judging.agreement.rated_pairs import RatedPairs, RaterCheck
-    from rankgate.measurement.stats.rater_agreement import (
-        RatingMatrix,
-    )
+    from rankgate.measurement.stats.rater_agreement import RatingMatrix
 
     Places = NDArray[np.int64]
 
@@ -85,9 +83,7 @@ def rater_table(
         grade.count().cast(pl.Int64).alias("ratings"),
         grade.null_count().cast(pl.Int64).alias("cannot_tell"),
         in_row_order(grade).mean().alias("mean"),
-        (grade.drop_nulls().value_counts().struct.field("count").max() / grade.count()).alias(
-            "top_share"
-        ),
+        (grade.drop_nulls().value_counts().struct.field("count").max() / grade.count()).alias("top_share"),
         pl.col("seconds").median().alias("median_seconds"),
         grade.min().alias("lowest"),
         grade.max().alias("highest"),
@@ -106,11 +102,7 @@ def rater_table(
     ]
     return (
         rater_figures.join(overlap_figures, on="rater", how="left")
-        .join(
-            _bias_intervals(shared_ratings.with_columns(difference.alias("gap"))),
-            on="rater",
-            how="left",
-        )
+        .join(_bias_intervals(shared_ratings.with_columns(difference.alias("gap"))), on="rater", how="left")
         .join(pl.DataFrame(kappas, schema=KAPPAS, orient="row"), on="rater", how="left")
         .with_columns(pl.col("overlap").fill_null(0), pl.col(*list(KAPPAS)[1:]).fill_nan(None))
         .select(
@@ -138,16 +130,9 @@ def rater_table(
 def _bias_intervals(shared_ratings: pl.DataFrame) -> pl.DataFrame:
     """The interval of each rater's bias, leaving out one query at a time."""
     rows = []
-    by_query = shared_ratings.group_by("rater", "query_id").agg(
-        in_row_order(pl.col("gap")).sum(), pl.len()
-    )
-    for (rater,), rater_rows in by_query.sort("rater", "query_id").group_by(
-        "rater", maintain_order=True
-    ):
-        differences, n = (
-            rater_rows["gap"].to_numpy(),
-            rater_rows["len"].to_numpy().astype(np.float64),
-        )
+    by_query = shared_ratings.group_by("rater", "query_id").agg(in_row_order(pl.col("gap")).sum(), pl.len())
+    for (rater,), rater_rows in by_query.sort("rater", "query_id").group_by("rater", maintain_order=True):
+        differences, n = (rater_rows["gap"].to_numpy(), rater_rows["len"].to_numpy().astype(np.float64))
         if len(rater_rows) >= FEWEST_CLUSTERS:
             bias_without = (differences.sum() - differences) / (n.sum() - n)
             result = jackknife(float(differences.sum() / n.sum()), bias_without)
@@ -198,9 +183,7 @@ def _tables_of_pairs(pairs: RatedPairs) -> Iterator[list[tuple[Places, Places, F
         cell = (key_index * size + grades[first_rating]) * size + grades[second_rating]
         tables = np.bincount(cell, minlength=keys.size * size * size).astype(np.float64)
         tables = tables.reshape(-1, size, size)
-        codes, begins, queries = np.unique(
-            keys // query_count, return_index=True, return_counts=True
-        )
+        codes, begins, queries = np.unique(keys // query_count, return_index=True, return_counts=True)
         yield [
             (
                 *np.divmod(codes[queries == number], len(pairs.raters)),
@@ -233,9 +216,7 @@ def _pair_figures(pairs: RatedPairs, first: Places, second: Places, tables: Floa
     ):
         values = coefficient(total, grades)
         low, high = jackknife_bounds(
-            values,
-            coefficient(without, grades).reshape(len(values), -1),
-            least_clusters=FEWEST_CLUSTERS,
+            values, coefficient(without, grades).reshape(len(values), -1), least_clusters=FEWEST_CLUSTERS
         )
         figures |= {
             name: values,
@@ -322,8 +303,8 @@ LEVEL = 0.95
 """The confidence level of all raters' intervals together (Bonferroni)."""
 
 SCHEMA = Columns(
-    "One row per rater with at least 20 ratings of pairs that others graded too: "
-    "the first half of the ratings, by time, against the second half.",
+    "One row per rater with at least 20 ratings of pairs that others graded too: the first half of the "
+    "ratings, by time, against the second half.",
     Column("rater", pl.String, "the name of the rater"),
     Column("pairs", pl.Int64, "ratings of both halves"),
     Column(
@@ -369,9 +350,7 @@ def drift(ratings: Ratings) -> pl.DataFrame:
     """
     table = counting_ratings(ratings).table.select(*PAIR, "rater", "grade")
     graded_ratings = table.filter(pl.col("grade").is_not_null())
-    shared_ratings = with_others_grades(graded_ratings).with_columns(
-        bias=pl.col("grade") - pl.col("others")
-    )
+    shared_ratings = with_others_grades(graded_ratings).with_columns(bias=pl.col("grade") - pl.col("others"))
     count = pl.len().over("rater")
     position = pl.int_range(pl.len()).over("rater")
     shared_ratings = shared_ratings.with_columns(many=count, late=position * 2 >= count).filter(

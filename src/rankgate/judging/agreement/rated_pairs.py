@@ -16,22 +16,14 @@ from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.data.qrels import on_scale, possible_grades
 from rankgate.judging.counting_ratings import PAIR, counting_ratings
-from rankgate.measurement.stats.rater_agreement import (
-    RatingMatrix,
-    Tallies,
-    cohen_values,
-    jackknife,
-    weights,
-)
+from rankgate.measurement.stats.rater_agreement import RatingMatrix, Tallies, cohen_values, jackknife, weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.core.arrays import Floats
     from rankgate.data.qrels import Ratings, Scale
-    from rankgate.measurement.stats.rater_agreement import (
-        Agreement,
-    )
+    from rankgate.measurement.stats.rater_agreement import Agreement
 
 
 @dataclass(frozen=True)
@@ -93,11 +85,7 @@ def rated_pairs(ratings: Ratings, scale: Scale | None = None) -> RatedPairs:
     )
     graded_ratings = last.filter(pl.col("grade").is_not_null())
     if graded_ratings.is_empty():
-        problem = (
-            "no rating has a grade on the scale."
-            if len(outside_grades)
-            else "no rating has a grade."
-        )
+        problem = "no rating has a grade on the scale." if len(outside_grades) else "no rating has a grade."
         raise InputError(problem, source=ratings.place.label, code="no-grades")
     sheet, raters, queries = _rating_matrix(graded_ratings, bounds)
     return RatedPairs(
@@ -236,10 +224,7 @@ def _kappas(
 
 
 def _reversal_chance(
-    agreement_by_grade: Floats,
-    rater_grades: NDArray[np.int64],
-    queries: NDArray[np.int64],
-    level: float,
+    agreement_by_grade: Floats, rater_grades: NDArray[np.int64], queries: NDArray[np.int64], level: float
 ) -> float:
     """The share of permutations within queries with the same agreement or less.
 
@@ -266,9 +251,7 @@ def _reversal_chance(
     for begin in range(0, times, step):
         keys = queries + rng.random((min(step, times - begin), n))  # sorting within queries
         permuted_grades = rater_grades[np.argsort(keys, axis=1)]
-        lower += int(
-            (agreement_by_grade[np.arange(n), permuted_grades].sum(axis=1) <= agreed + 1e-9).sum()
-        )
+        lower += int((agreement_by_grade[np.arange(n), permuted_grades].sum(axis=1) <= agreed + 1e-9).sum())
     return (lower + 1) / (times + 1)
 
 

@@ -164,12 +164,9 @@ def rater_components(
     if len(order) < 2:
         return ()
     values = {
-        rater: _values(graded_ratings.filter(pl.col("rater") == rater), runs, metrics, how)
-        for rater in order
+        rater: _values(graded_ratings.filter(pl.col("rater") == rater), runs, metrics, how) for rater in order
     }
-    labels = list(
-        dict.fromkeys(label for values_by_label in values.values() for label in values_by_label)
-    )
+    labels = list(dict.fromkeys(label for values_by_label in values.values() for label in values_by_label))
     models = (_fit_metric(label, order, values) for label in labels)
     return tuple(model for model in models if model is not None)
 
@@ -184,15 +181,10 @@ def _values(
     how: str | Convention,
 ) -> _Values:
     """The values of all systems by one judge's grades, by metric and query."""
-    scorer = Scorer.from_metrics(
-        Qrels(rater_ratings.select(*PAIR, "grade"), "judge"), metrics, how, depth=1
-    )
+    scorer = Scorer.from_metrics(Qrels(rater_ratings.select(*PAIR, "grade"), "judge"), metrics, how, depth=1)
     tables = [scorer.scored(run).scores.drop_nulls("value") for run in runs]
     values_by_metric: dict[str, dict[str, tuple[float, ...]]] = {}
-    columns = [
-        {(metric, query): value for query, metric, value, *_ in table.iter_rows()}
-        for table in tables
-    ]
+    columns = [{(metric, query): value for query, metric, value, *_ in table.iter_rows()} for table in tables]
     for metric, query in columns[0]:
         if all((metric, query) in column for column in columns):
             row = tuple(column[metric, query] for column in columns)
@@ -200,9 +192,7 @@ def _values(
     return values_by_metric
 
 
-def _fit_metric(
-    label: str, order: Sequence[str], values: Mapping[str, _Values]
-) -> RaterComponents | None:
+def _fit_metric(label: str, order: Sequence[str], values: Mapping[str, _Values]) -> RaterComponents | None:
     from rankgate.measurement.stats.variance_components import EFFECTS, crossed
 
     best: tuple[int, list[str]] = (0, [])
@@ -331,17 +321,13 @@ def resample_raters(
     drawn_deltas = np.empty((draws, len(truth)))
     for i in range(draws):
         step(f"raters {i + 1} of {draws}")
-        scorer = Scorer.from_metrics(
-            _resolved_qrels(redrawn_grades.draw(rng), rule), metrics, how, depth=1
-        )
+        scorer = Scorer.from_metrics(_resolved_qrels(redrawn_grades.draw(rng), rule), metrics, how, depth=1)
         drawn_deltas[i] = _deltas(scorer, [scorer.scored(run) for run in runs])
     low, high = np.quantile(drawn_deltas, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2], axis=0)
     reversed_shares = (np.sign(drawn_deltas) * np.sign(truth) < 0).mean(axis=0)
     effects = tuple(
         RaterEffect(label, *map(float, figures))
-        for (label, _), *figures in zip(
-            first.metrics, truth, low, high, reversed_shares, strict=True
-        )
+        for (label, _), *figures in zip(first.metrics, truth, low, high, reversed_shares, strict=True)
     )
     return RaterResampling(
         runs[0].name,
@@ -371,6 +357,4 @@ def _deltas(scorer: Scorer, systems: Sequence[ScoredRun]) -> Floats:
     for system in systems:
         table = system.scores.group_by("metric").agg(in_row_order(pl.col("value")).mean())
         means.append(dict(table.iter_rows()))
-    return np.array(
-        [(means[1][label] or 0.0) - (means[0][label] or 0.0) for label, _ in scorer.metrics]
-    )
+    return np.array([(means[1][label] or 0.0) - (means[0][label] or 0.0) for label, _ in scorer.metrics])

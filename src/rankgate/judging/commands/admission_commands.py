@@ -29,9 +29,7 @@ from rankgate.measurement import metric_options
 @click.argument("people", type=click.Path())
 @click.argument("judge", type=click.Path())
 @click.argument("runs", nargs=-1, type=click.Path())
-@metric_options.metrics_option(
-    "A metric to order RUNS by; may be given several times.", METRICS, shown=True
-)
+@metric_options.metrics_option("A metric to order RUNS by; may be given several times.", METRICS, shown=True)
 @metric_options.convention
 @shared_options.scale
 @shared_options.from_formats("judgments people judge", "runs runs")

@@ -25,12 +25,7 @@ from rankgate.data.column_map import map_columns
 from rankgate.judging.agreement.agree import agree
 from rankgate.judging.agreement.rater_resampling import resample_raters
 from rankgate.judging.gold.gold_check import check_gold, draw_gold
-from rankgate.judging.resolution.resolution_documents import (
-    as_pool,
-    origin_json,
-    resolution_summary,
-    trec,
-)
+from rankgate.judging.resolution.resolution_documents import as_pool, origin_json, resolution_summary, trec
 from rankgate.judging.resolution.resolve import resolve, rules
 from rankgate.measurement import metric_options, store_options
 
@@ -43,9 +38,7 @@ if TYPE_CHECKING:
 @click.argument("baseline", type=click.Path(), required=False)
 @click.argument("candidate", type=click.Path(), required=False)
 @metric_options.metrics_option(
-    "A metric to compare BASELINE and CANDIDATE; may be given several times.",
-    ("nDCG@10",),
-    shown=True,
+    "A metric to compare BASELINE and CANDIDATE; may be given several times.", ("nDCG@10",), shown=True
 )
 @metric_options.convention
 @verb_options(resample_raters, "rule", "draws")
@@ -78,8 +71,7 @@ def agree_command(
     """
     if baseline and not candidate:
         raise UsageError(
-            "a comparison takes two runs: rankgate agree RATINGS BASELINE CANDIDATE.",
-            code="missing-input",
+            "a comparison takes two runs: rankgate agree RATINGS BASELINE CANDIDATE.", code="missing-input"
         )
     resampling = {name: arguments.pop(name) for name in ("metrics", "rule", "draws", "seed")}
     convention = arguments.pop("convention")
@@ -94,9 +86,7 @@ def agree_command(
 
 
 @click.command(
-    "resolve",
-    cls=DefiningCommand,
-    definitions={"Rules": [(rule.name, rule.title) for rule in rules()]},
+    "resolve", cls=DefiningCommand, definitions={"Rules": [(rule.name, rule.title) for rule in rules()]}
 )
 @click.argument("ratings", type=click.Path())
 @verb_options(resolve, "rule", choices={"rule": [rule.name for rule in rules()]})
@@ -187,9 +177,7 @@ def draw_gold_command(gold: str, pairs: int, seed: int, output: str) -> None:
 @click.argument("gold", type=click.Path())
 @click.argument("ratings", type=click.Path())
 @click.argument("runs", nargs=-1, type=click.Path())
-@metric_options.metrics_option(
-    "A metric of RUNS; may be given several times.", ("nDCG@10",), shown=True
-)
+@metric_options.metrics_option("A metric of RUNS; may be given several times.", ("nDCG@10",), shown=True)
 @metric_options.convention
 @verb_options(check_gold, "majority", "fewest")
 @shared_options.from_formats("judgments gold", "ratings ratings", "runs runs")

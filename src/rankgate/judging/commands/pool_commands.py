@@ -196,12 +196,10 @@ def sheet_command(pool: str, raters: str, form: Form, output: str, **arguments: 
     "--output",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="Write to FILE instead of to standard output; new ratings are appended to an existing "
-    "JSONL file, without repeating any.",
+    help="Write to FILE instead of to standard output; new ratings are appended to an existing JSONL file, "
+    "without repeating any.",
 )
-def collect_command(
-    sheets: tuple[str, ...], form: str, output: str | None, **arguments: Any
-) -> None:
+def collect_command(sheets: tuple[str, ...], form: str, output: str | None, **arguments: Any) -> None:
     """Read filled rating SHEETs and report every error in them.
 
     Rows without a grade are unrated. Damaged cells are errors with their line: ids that became

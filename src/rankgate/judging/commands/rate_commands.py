@@ -48,17 +48,15 @@ _DEFAULTS = ", ".join(f"{name}={value}" for name, value in PARAMETERS.items())
 
 _OPTIONS = (
     click.option(
-        "--llm",
-        metavar="MODEL",
-        help="Rate with this language model; the options below apply to it.",
+        "--llm", metavar="MODEL", help="Rate with this language model; the options below apply to it."
     ),
     verb_options(Judge, "protocol", "url URL", "key_from VARIABLE"),
     click.option(
         "--template",
         type=click.Path(),
         metavar="FILE",
-        help="The prompt file, with {{query}} and {{document}}; by default a built-in one for "
-        "grades 0 to 3, or for 0 and 1.",
+        help="The prompt file, with {{query}} and {{document}}; by default a built-in one for grades 0 to 3, "
+        "or for 0 and 1.",
     ),
     verb_options(Judge, "structure"),
     click.option(
@@ -76,14 +74,7 @@ _OPTIONS = (
         help="The price of a million tokens of input and of output.",
     ),
     verb_options(
-        Judge,
-        "ceiling MONEY",
-        "calls N",
-        "tokens N",
-        "longest CHARACTERS",
-        "again",
-        "confidence",
-        "attack",
+        Judge, "ceiling MONEY", "calls N", "tokens N", "longest CHARACTERS", "again", "confidence", "attack"
     ),
 )
 _NAMES = tuple(name for name in fields_of(Judge) if name != "model")
@@ -108,19 +99,14 @@ def _judge(model: str | None, judge_options: dict[str, Any]) -> Judge | None:
         ctx = click.get_current_context()
         for name in judge_options:
             if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-                flag = next(
-                    parameter.opts[0] for parameter in ctx.command.params if parameter.name == name
-                )
+                flag = next(parameter.opts[0] for parameter in ctx.command.params if parameter.name == name)
                 raise UsageError(
-                    f"{flag} is for language models; name one with --llm.",
-                    code="conflicting-options",
+                    f"{flag} is for language models; name one with --llm.", code="conflicting-options"
                 )
         return None
     if judge_options["prices"] is not None:
         judge_options["prices"] = Prices(*judge_options["prices"])
-    judge_options["parameters"] = parse_pairs(
-        judge_options["parameters"], "--parameter", _parse_json
-    )
+    judge_options["parameters"] = parse_pairs(judge_options["parameters"], "--parameter", _parse_json)
     return Judge(model, **judge_options)
 
 
@@ -193,10 +179,7 @@ class Keyboard:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Restore the terminal."""
         if self._handle is None or self._before is None:
@@ -350,8 +333,8 @@ _CUT_MESSAGE = "an unfinished line at the end of the file was cut off"
     "--output",
     metavar="FILE.jsonl",
     type=click.Path(),
-    help="The file of ratings; new ones are appended, and work continues where it ended. Needed "
-    "without --project.",
+    help="The file of ratings; new ones are appended, and work continues where it ended. Needed without "
+    "--project.",
 )
 @store_options.instead_of_files(pool="batch")
 @add_judge_options
@@ -398,8 +381,7 @@ def rate_command(
     if judge is not None:
         if not (arguments["queries"] and arguments["documents"]):
             raise UsageError(
-                "a language model needs texts; name --queries and --documents.",
-                code="missing-input",
+                "a language model needs texts; name --queries and --documents.", code="missing-input"
             )
         with LLMRating(pool, output, judge, rater=rater or "", **arguments) as asking:
             ctx.exit(_run_model(asking))
@@ -407,9 +389,7 @@ def rate_command(
         if work.cut:
             click.echo(_CUT_MESSAGE, err=True)
         rate_by_keys(work)
-        click.echo(
-            f"rated {work.counted_pairs} of {work.total}; the ratings are in {output}", err=True
-        )
+        click.echo(f"rated {work.counted_pairs} of {work.total}; the ratings are in {output}", err=True)
 
 
 def _rate_in_store(project: StoredProject | RemoteProject, batch: str, rater: str | None) -> None:
@@ -441,8 +421,8 @@ def _run_model_in_store(project: StoredProject | RemoteProject, batch: str, judg
 
     if not isinstance(project, StoredProject):
         raise UsageError(
-            "a server calls models itself, with its own keys; start the job on the page Models, "
-            "or with rankgate.Client.start_model.",
+            "a server calls models itself, with its own keys; start the job on the page Models, or with "
+            "rankgate.Client.start_model.",
             code="conflicting-options",
         )
     work = rate_batch(project, batch, judge)

@@ -99,9 +99,7 @@ def withdraw(name: str, store: str | None, project: str) -> None:
     from rankgate.store.stored_project import StoredProject
 
     with StoredProject.open(store, project) as stored_project:
-        withdraw_model(
-            stored_project.store, stored_project.number, _model_number(stored_project, name)
-        )
+        withdraw_model(stored_project.store, stored_project.number, _model_number(stored_project, name))
     click.echo(f"the ratings of {name} do not count in {project}")
 
 
@@ -130,25 +128,20 @@ def _model_number(stored_project: StoredProject, name: str) -> int:
 @click.option(
     "--columns",
     metavar="NAME=COLUMN,...",
-    help="The columns of a sheet that have no usual name, as in query=term,doc=sku; grades of "
-    "several raters side by side are grade=ann+bob or grade=rater_*.",
+    help="The columns of a sheet that have no usual name, as in query=term,doc=sku; grades of several raters "
+    "side by side are grade=ann+bob or grade=rater_*.",
 )
 @click.option(
     "--transform",
     metavar="NAME|FILE",
-    help="The grades' new values on the project's scale: a name such as graded-to-binary, "
-    "a file with one 'from: to' per line, or '1: 0; 2: 1'.",
+    help="The grades' new values on the project's scale: a name such as graded-to-binary, a file with one "
+    "'from: to' per line, or '1: 0; 2: 1'.",
 )
 @shared_options.from_option
 @shared_options.form(*FORMS)
 @shared_options.output
 def import_(
-    source: str,
-    store: str | None,
-    project: str,
-    form: str,
-    output: str | None,
-    **arguments: Any,
+    source: str, store: str | None, project: str, form: str, output: str | None, **arguments: Any
 ) -> None:
     """Bring IN into a project: ratings, judgments, runs, queries, documents; report the loss.
 
@@ -173,21 +166,11 @@ def import_(
 @click.argument("target", type=click.Path(writable=True), metavar="OUT")
 @store_options.store
 @store_options.project()
+@click.option("--to", metavar="FORMAT", type=FORMAT, help="The format of OUT; by its suffix without it.")
+@click.option("--as", "as_", type=click.Choice(list(PARTS)), help="Write only this part of the project.")
+@click.option("--judgments", metavar="NAME", help="Write these resolved judgments, instead of ratings.")
 @click.option(
-    "--to", metavar="FORMAT", type=FORMAT, help="The format of OUT; by its suffix without it."
-)
-@click.option(
-    "--as", "as_", type=click.Choice(list(PARTS)), help="Write only this part of the project."
-)
-@click.option(
-    "--judgments", metavar="NAME", help="Write these resolved judgments, instead of ratings."
-)
-@click.option(
-    "--run",
-    "runs",
-    metavar="NAME",
-    multiple=True,
-    help="Write this run too; may be given several times.",
+    "--run", "runs", metavar="NAME", multiple=True, help="Write this run too; may be given several times."
 )
 def export(
     target: str,
@@ -223,8 +206,8 @@ _HELP = {"help_option_names": ["-h", "--help"]}
 blobs = click.option(
     "--blobs",
     metavar="PLACE",
-    help="The folder, or the URL of object storage, of runs and judgments. Required for "
-    "PostgreSQL; the default for SQLite is FILE.blobs.",
+    help="The folder, or the URL of object storage, of runs and judgments. Required for PostgreSQL; the "
+    "default for SQLite is FILE.blobs.",
 )
 
 
@@ -248,9 +231,7 @@ def init(store: str | None, blobs: str | None) -> None:
     from rankgate.store.store import Store
 
     with Store.create(store, blobs) as new_store:
-        click.echo(
-            f"made the store {new_store.name}; runs and judgments are in {new_store.blobs.where}"
-        )
+        click.echo(f"made the store {new_store.name}; runs and judgments are in {new_store.blobs.where}")
 
 
 @store_command.command("upgrade")
@@ -303,16 +284,10 @@ def hashes(store: str | None, form: str) -> None:
 @store_command.command("drill")
 @click.argument("source", type=click.Path(), metavar="[FILE.zip]", required=False)
 @store_options.store
-@click.option(
-    "--into",
-    metavar="URL",
-    help="The path of the new store [default: a temporary SQLite file].",
-)
+@click.option("--into", metavar="URL", help="The path of the new store [default: a temporary SQLite file].")
 @blobs
 @shared_options.form(*FORMS)
-def drill(
-    source: str | None, store: str | None, into: str | None, blobs: str | None, form: str
-) -> None:
+def drill(source: str | None, store: str | None, into: str | None, blobs: str | None, form: str) -> None:
     """Test a backup: restore it, compare the hash of every table, and check the new store.
 
     Without FILE.zip the store is backed up first, to a temporary file. Exits with 1 if something

@@ -31,9 +31,7 @@ def project() -> None:
 @shared_options.scale
 @label
 @click.option("--title", default="", help="The title of the project on pages.")
-def add(
-    name: str, store: str | None, scale: str | None, labels: tuple[str, ...], title: str
-) -> None:
+def add(name: str, store: str | None, scale: str | None, labels: tuple[str, ...], title: str) -> None:
     """Make the project NAME, with the grades of its scale."""
     from rankgate.judging.store.store_people import add_project
     from rankgate.store.store import Store
@@ -78,14 +76,10 @@ def user() -> None:
 @store_options.store
 @click.option("--admin", is_flag=True, help="Make the user an admin of the store.")
 @click.option(
-    "--no-password",
-    is_flag=True,
-    help="Set no password: the user signs in by a provider, or not yet.",
+    "--no-password", is_flag=True, help="Set no password: the user signs in by a provider, or not yet."
 )
 @password_file
-def add_user(
-    name: str, store: str | None, admin: bool, no_password: bool, password_file: str | None
-) -> None:
+def add_user(name: str, store: str | None, admin: bool, no_password: bool, password_file: str | None) -> None:
     """Add the user NAME; you are asked for a password of ten characters or more."""
     from rankgate.judging.store import store_people
     from rankgate.store.store import Store
@@ -185,12 +179,7 @@ def token() -> None:
 )
 @click.option("--days", type=click.IntRange(1, 3_650), help="After how many days it expires.")
 def add_token(
-    user: str,
-    store: str | None,
-    project: str | None,
-    name: str,
-    scopes: tuple[str, ...],
-    days: int | None,
+    user: str, store: str | None, project: str | None, name: str, scopes: tuple[str, ...], days: int | None
 ) -> None:
     """Make a token of USER; its secret is printed once, and is not kept."""
     from rankgate.judging.store import store_people

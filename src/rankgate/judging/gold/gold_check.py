@@ -20,14 +20,7 @@ from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import InputHash
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, METRIC, QUERY_ID, SYSTEM
-from rankgate.core.present.document_model import (
-    Document,
-    Grid,
-    PlainRows,
-    Table,
-    Warnings,
-    make_printable,
-)
+from rankgate.core.present.document_model import Document, Grid, PlainRows, Table, Warnings, make_printable
 from rankgate.core.present.document_model import make_document as made
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.value_types import JsonObject
@@ -65,19 +58,8 @@ SHARES = Columns(
     "One row per status.",
     Column("status", pl.String, "the status of labels", header="label"),
     Column("pairs", pl.Int64, "labels with it"),
-    Column(
-        "share",
-        pl.Float64,
-        "their share of the labels that raters decided or could not decide",
-        ".3f",
-    ),
-    Column(
-        "low",
-        pl.Float64,
-        "the low end of its 95 % interval over queries",
-        "+.3f",
-        header="95% interval",
-    ),
+    Column("share", pl.Float64, "their share of the labels that raters decided or could not decide", ".3f"),
+    Column("low", pl.Float64, "the low end of its 95 % interval over queries", "+.3f", header="95% interval"),
     Column("high", pl.Float64, "the high end of its 95 % interval over queries", "+.3f"),
 )
 
@@ -242,9 +224,7 @@ def check_gold(
 
 def _labelled_ratings(gold_qrels: Qrels, ratings: pl.DataFrame) -> pl.DataFrame:
     """``query_id``, ``doc_id``, ``rater``, ``grade``, ``gold``: last grades of labelled pairs."""
-    gold = gold_qrels.table.filter(pl.col("grade") >= 0).select(
-        *PAIR, pl.col("grade").alias("gold")
-    )
+    gold = gold_qrels.table.filter(pl.col("grade") >= 0).select(*PAIR, pl.col("grade").alias("gold"))
     last = ratings.unique([*PAIR, "rater"], keep="last", maintain_order=True)
     graded_ratings = last.filter(pl.col("grade").is_not_null()).select(*PAIR, "rater", "grade")
     return graded_ratings.join(gold, on=PAIR, maintain_order="left")
@@ -272,9 +252,7 @@ def _labels(labelled_ratings: pl.DataFrame, majority: float, min_ratings: int) -
         .otherwise(pl.lit(WRONG))
     )
     labels = top_grades.with_columns(status.alias("status"))
-    rank = labels["status"].replace_strict(
-        _STATUS_ORDER, range(len(_STATUS_ORDER)), return_dtype=pl.Int64
-    )
+    rank = labels["status"].replace_strict(_STATUS_ORDER, range(len(_STATUS_ORDER)), return_dtype=pl.Int64)
     return labels.sort(rank, "query_id", "doc_id", maintain_order=True)
 
 
@@ -289,9 +267,7 @@ def _shares(decided: pl.DataFrame) -> pl.DataFrame:
 
 
 def _grades(labelled_ratings: pl.DataFrame, decided: pl.DataFrame) -> pl.DataFrame:
-    means = labelled_ratings.group_by("gold").agg(
-        in_row_order(pl.col("grade")).mean().alias("mean")
-    )
+    means = labelled_ratings.group_by("gold").agg(in_row_order(pl.col("grade")).mean().alias("mean"))
     counts = decided.group_by("gold").agg(
         pl.len().cast(pl.Int64).alias("pairs"),
         (pl.col("status") == WRONG).sum().cast(pl.Int64).alias("wrong"),
@@ -343,10 +319,7 @@ def _systems(
         (metric, system, old, new, new - old)
         for metric in gold_scores.metrics
         for system, old, new in zip(
-            gold_scores.means["run"],
-            gold_scores.means[metric],
-            corrected_scores.means[metric],
-            strict=True,
+            gold_scores.means["run"], gold_scores.means[metric], corrected_scores.means[metric], strict=True
         )
     ]
     means = pl.DataFrame(rows, schema=GoldCheck.SCHEMAS["systems"], orient="row")
@@ -357,8 +330,8 @@ def _cautions(labelled_ratings: pl.DataFrame, decided: pl.DataFrame) -> tuple[st
     messages = []
     if labelled_ratings["rater"].n_unique() < 2:
         messages.append(
-            "one rater is not enough: two or more raters are needed to distinguish a wrong label "
-            "from a hard pair."
+            "one rater is not enough: two or more raters are needed to distinguish a wrong label from a hard "
+            "pair."
         )
     elif decided.is_empty():
         messages.append("no pair has enough ratings; have the same pairs rated by more people.")
@@ -394,9 +367,7 @@ def gold_document(result: GoldCheck) -> Document:
 
 
 def _tables(result: GoldCheck) -> list[tuple[str, Grid]]:
-    wrong_labels, ambiguous_labels = (
-        result.labels.filter(status=status) for status in (WRONG, AMBIGUOUS)
-    )
+    wrong_labels, ambiguous_labels = (result.labels.filter(status=status) for status in (WRONG, AMBIGUOUS))
     return [
         ("labels", SHARES.grid(result.shares, "status", "pairs", "share", ("low", "high"))),
         (_heading("wrong labels", wrong_labels), _labels_grid(wrong_labels)),
@@ -407,11 +378,7 @@ def _tables(result: GoldCheck) -> list[tuple[str, Grid]]:
 
 
 def _heading(heading: str, labels: pl.DataFrame) -> str:
-    return (
-        heading
-        if len(labels) <= _MAX_ROWS
-        else f"{heading}, the first {_MAX_ROWS} of {len(labels)}"
-    )
+    return heading if len(labels) <= _MAX_ROWS else f"{heading}, the first {_MAX_ROWS} of {len(labels)}"
 
 
 def _labels_grid(labels: pl.DataFrame) -> Grid:
@@ -430,13 +397,12 @@ def _labels_grid(labels: pl.DataFrame) -> Grid:
 
 def _chance_sentence(result: GoldCheck) -> str:
     message = (
-        f"Wrong: {result.majority:.0%} of a pair's raters or more agree on another grade; "
-        "ambiguous: they do not agree."
+        f"Wrong: {result.majority:.0%} of a pair's raters or more agree on another grade; ambiguous: they do "
+        "not agree."
     )
     if result.error is None or result.by_chance is None:
         return message
     return (
-        f"{message} Estimated from the agreement of two raters, one rater errs in "
-        f"{result.error:.1%} of the pairs; "
-        f"{result.by_chance:.1f} right labels would look wrong by that alone."
+        f"{message} Estimated from the agreement of two raters, one rater errs in {result.error:.1%} of the "
+        f"pairs; {result.by_chance:.1f} right labels would look wrong by that alone."
     )

@@ -88,9 +88,7 @@ def parse_answer(text: str, scale: Mapping[float, str]) -> Answer:
         return Answer(None, "the answer is empty")
     objects = _graded_objects(text)
     if objects is None:
-        return Answer(
-            None, "the answer has too many objects that are not JSON, or nested too deeply"
-        )
+        return Answer(None, "the answer has too many objects that are not JSON, or nested too deeply")
     if not objects:
         return Answer(None, f"no JSON object with a grade in the answer: {_shorten(text)}")
     answers = [_answer_from_object(fields, scale) for fields in objects]
@@ -102,31 +100,23 @@ def parse_answer(text: str, scale: Mapping[float, str]) -> Answer:
 
 def _answer_from_object(fields: JsonObject, scale: Mapping[float, str]) -> Answer:
     stated_grade, model_reason = fields["grade"], fields.get("reason")
-    comment = (
-        " ".join(model_reason.split())[:_MAX_REASON] if isinstance(model_reason, str) else None
-    )
+    comment = " ".join(model_reason.split())[:_MAX_REASON] if isinstance(model_reason, str) else None
     comment = comment or None
     confidence = fields.get("confidence")
     confidence = (
-        confidence
-        if isinstance(confidence, int | float) and not isinstance(confidence, bool)
-        else None
+        confidence if isinstance(confidence, int | float) and not isinstance(confidence, bool) else None
     )
     confidence = None if confidence is None or not 0 <= confidence <= 1 else float(confidence)
     if stated_grade is None:
         reason = comment if comment != WITHDRAWN else None
-        return Answer(
-            None, f"the model cannot tell: {reason}" if reason else "the model cannot tell"
-        )
+        return Answer(None, f"the model cannot tell: {reason}" if reason else "the model cannot tell")
     grade = _grade_number(stated_grade, scale)
     if grade is None:
         return Answer(None, f"the grade {_json_text(stated_grade)} is not a number", comment)
     if grade not in scale:
         grades_text = ", ".join(f"{possible:g}" for possible in scale)
         return Answer(
-            None,
-            f"the grade {_json_text(stated_grade)} is not on the scale ({grades_text})",
-            comment,
+            None, f"the grade {_json_text(stated_grade)} is not on the scale ({grades_text})", comment
         )
     return Answer(grade, None, comment, confidence)
 

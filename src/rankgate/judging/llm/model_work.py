@@ -94,9 +94,7 @@ _EMPTY_QUERY = "the query has no text"
 _MAX_ANSWER = 4000  # largest number of characters of an answer
 
 
-def requests_to_send(
-    asks: Iterable[JudgeRequest], log: AnswerLog, *, again: bool
-) -> Iterator[JudgeRequest]:
+def requests_to_send(asks: Iterable[JudgeRequest], log: AnswerLog, *, again: bool) -> Iterator[JudgeRequest]:
     """The requests to send; pairs with a known answer get that answer without a request.
 
     If another template's answer has since replaced a known answer, the known answer becomes the
@@ -217,9 +215,7 @@ class Work:
             cost = reserve  # until the reply gives a lower cost
             try:
                 with self._lock:
-                    self.log.begin(
-                        ask, max_tokens, None if self.judge.prices is None else reserve.money
-                    )
+                    self.log.begin(ask, max_tokens, None if self.judge.prices is None else reserve.money)
                 reply = self.client.send(ask.body)
                 request_tokens = _token_usage(reply, max_tokens)
                 cost = self._usage(request_tokens)
@@ -232,12 +228,7 @@ class Work:
         return self._outcome(ask, reply, used, attempts, time.monotonic() - begin)
 
     def _outcome(
-        self,
-        ask: JudgeRequest,
-        reply: Reply | None,
-        used: tuple[int, int],
-        attempts: int,
-        seconds: float,
+        self, ask: JudgeRequest, reply: Reply | None, used: tuple[int, int], attempts: int, seconds: float
     ) -> PairOutcome | None:
         if reply is None:
             return None
@@ -254,9 +245,7 @@ class Work:
                 self.problem = self.problem or reply.problem
                 self.workers.stop.set()
             is_interrupted = (
-                self.workers.stop.is_set()
-                and attempts <= self.judge.retries
-                and reply.kind != "refused"
+                self.workers.stop.is_set() and attempts <= self.judge.retries and reply.kind != "refused"
             )
             if is_interrupted and not any(used):  # the next run requests the pair again
                 with self._lock:

@@ -63,10 +63,7 @@ class Template:
         return hashlib.sha256(f"{self.system}\x1f{self.user}".encode()).hexdigest()
 
     def filled(
-        self,
-        query: Mapping[str, str],
-        document: Mapping[str, str],
-        grades: Mapping[float, str] | None = None,
+        self, query: Mapping[str, str], document: Mapping[str, str], grades: Mapping[float, str] | None = None
     ) -> Prompt:
         """The prompt for one pair; a missing field becomes an empty text.
 
@@ -76,10 +73,7 @@ class Template:
             grades: the grades of the scale with their labels.
         """
         tags = {match[1] for match in _TAG.finditer(f"{self.system}\n{self.user}")}
-        fields_of_source = {
-            "query": _without_tags(query, tags),
-            "document": _without_tags(document, tags),
-        }
+        fields_of_source = {"query": _without_tags(query, tags), "document": _without_tags(document, tags)}
         scale = "\n".join(
             f"{grade:g}" if label == f"{grade:g}" else f"{grade:g}  {label}"
             for grade, label in (grades or {}).items()
@@ -90,9 +84,7 @@ class Template:
             if source == "grades":
                 return scale
             return (
-                fields_of_source[source].get(field, "")
-                if field
-                else _fields_text(fields_of_source[source])
+                fields_of_source[source].get(field, "") if field else _fields_text(fields_of_source[source])
             )
 
         return Prompt(_PLACE.sub(put, self.system), _PLACE.sub(put, self.user))
@@ -119,19 +111,13 @@ class Template:
             headings.add(heading)
             current = heading
         system, user = ("\n".join(lines).strip() for lines in parts.values())
-        placeholders = {
-            match[1].partition(".")[0] for match in _PLACE.finditer(f"{system}\n{user}")
-        }
+        placeholders = {match[1].partition(".")[0] for match in _PLACE.finditer(f"{system}\n{user}")}
         for needed in _REQUIRED_SOURCES:
             if needed not in placeholders:
                 problem = f"no place for the {needed}; write {{{{{needed}}}}} where it belongs."
                 raise InputError(problem, source=name, code="invalid-template")
         if not user:
-            raise InputError(
-                "[user] is empty; put the question there.",
-                source=name,
-                code="invalid-template",
-            )
+            raise InputError("[user] is empty; put the question there.", source=name, code="invalid-template")
         return cls(name, system, user)
 
 
@@ -141,8 +127,8 @@ def _refuse_unknown_places(line: str, name: str, number: int) -> None:
         is_known = bool(field) and source in _REQUIRED_SOURCES if dot else source in _ALL_SOURCES
         if not is_known:
             problem = (
-                f"{match[0]} names nothing; known are {{{{query}}}}, {{{{document}}}}, one of "
-                "their fields, as in {{document.title}}, and {{grades}}."
+                f"{match[0]} names nothing; known are {{{{query}}}}, {{{{document}}}}, one of their fields, "
+                "as in {{document.title}}, and {{grades}}."
             )
             raise InputError(problem, source=name, line=number, code="invalid-template")
 
@@ -249,9 +235,7 @@ class OpenAI:
 
     def body(self, model: str, prompt: Prompt, form: JsonObject, structure: str) -> dict[str, Json]:
         """The body with messages and the JSON schema of the answer."""
-        messages: list[JsonObject] = (
-            [{"role": "system", "content": prompt.system}] if prompt.system else []
-        )
+        messages: list[JsonObject] = [{"role": "system", "content": prompt.system}] if prompt.system else []
         messages.append({"role": "user", "content": prompt.user})
         request: dict[str, Json] = {"model": model, "messages": messages}
         if structure == "object":
@@ -281,10 +265,7 @@ class OpenAI:
         if content is not None and not isinstance(content, str):
             raise ValueError("content is not text")
         return EndpointAnswer(
-            content or "",
-            _count(usage, "prompt_tokens"),
-            _count(usage, "completion_tokens"),
-            reason,
+            content or "", _count(usage, "prompt_tokens"), _count(usage, "completion_tokens"), reason
         )
 
 
@@ -301,10 +282,7 @@ class Anthropic:
 
     def body(self, model: str, prompt: Prompt, form: JsonObject, structure: str) -> dict[str, Json]:
         """The body with a message, and a tool whose input schema defines the answer."""
-        request: dict[str, Json] = {
-            "model": model,
-            "messages": [{"role": "user", "content": prompt.user}],
-        }
+        request: dict[str, Json] = {"model": model, "messages": [{"role": "user", "content": prompt.user}]}
         if prompt.system:
             request["system"] = prompt.system
         if structure != "none":
@@ -326,9 +304,7 @@ class Anthropic:
         counts = [_count(usage, name) for name in names]
         input_tokens = None if counts[0] is None else sum(count or 0 for count in counts)
         reason = _incomplete_reason(body.get("stop_reason"))
-        return EndpointAnswer(
-            "\n".join(texts), input_tokens, _count(usage, "output_tokens"), reason
-        )
+        return EndpointAnswer("\n".join(texts), input_tokens, _count(usage, "output_tokens"), reason)
 
 
 WIRES: dict[str, Wire] = {wire.name: wire for wire in (OpenAI(), Anthropic())}
@@ -401,9 +377,7 @@ def with_defaults(parameters: JsonObject) -> dict[str, Json]:
 
 def most_tokens(parameters: Mapping[str, Any]) -> int | None:
     """The token limit of a request's parameters; None without a limit."""
-    return next(
-        (parameters[name] for name in _TOKEN_LIMITS if parameters.get(name) is not None), None
-    )
+    return next((parameters[name] for name in _TOKEN_LIMITS if parameters.get(name) is not None), None)
 
 
 def _incomplete_reason(reason: Json) -> str:

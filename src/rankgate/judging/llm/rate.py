@@ -342,9 +342,7 @@ def key_of(variable: str | None) -> str | None:
     key = os.environ.get(variable)
     if not key:
         # a text that is not a variable name may be the key itself
-        variable_text = (
-            variable if re.fullmatch(r"[A-Z][A-Z0-9_]{0,60}", variable) else "named for the key"
-        )
+        variable_text = variable if re.fullmatch(r"[A-Z][A-Z0-9_]{0,60}", variable) else "named for the key"
         raise UsageError(
             f"the environment variable {variable_text} is empty or not set; set it to the key.",
             code="invalid-key",
@@ -367,8 +365,8 @@ def template_of(template: str | Path | Template | None, grades: tuple[float, ...
         name = _BUILTIN_TEMPLATES.get(grades)
         if name is None:
             problem = (
-                "rankgate has a template for grades 0 to 3 and one for 0 and 1; name a file with "
-                "the criteria of this scale."
+                "rankgate has a template for grades 0 to 3 and one for 0 and 1; name a file with the "
+                "criteria of this scale."
             )
             raise UsageError(problem, code="missing-input")
         path = files("rankgate.judging") / "templates" / f"{name}.txt"
@@ -378,9 +376,7 @@ def template_of(template: str | Path | Template | None, grades: tuple[float, ...
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise InputError(
-            f"cannot be read as a template: {reason}.",
-            source=str(template),
-            code="invalid-template",
+            f"cannot be read as a template: {reason}.", source=str(template), code="invalid-template"
         ) from None
     return Template.parse(text, str(template))
 

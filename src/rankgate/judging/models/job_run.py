@@ -79,8 +79,7 @@ class JobRun:
             job = model_jobs_table.get(connection, number)
             if not model_jobs_table.claim(connection, number, self._owner):
                 raise UsageError(
-                    f"another process works on this job ({job.state}); wait until it ends.",
-                    code="job-active",
+                    f"another process works on this job ({job.state}); wait until it ends.", code="job-active"
                 )
         self._job = job
         self._workers = Workers(0.0)
@@ -161,11 +160,7 @@ class JobRun:
         """The requests for all tasks."""
         for task_texts in self._texts():
             task = StoredTask(
-                task_texts.query_id,
-                task_texts.doc_id,
-                task_texts.query,
-                task_texts.document,
-                task_texts.task,
+                task_texts.query_id, task_texts.doc_id, task_texts.query, task_texts.document, task_texts.task
             )
             yield self._judge.ask(task, self._template, self._scale)
 
@@ -173,9 +168,7 @@ class JobRun:
         for begin in range(0, len(self._numbers), _PAGE):
             page_numbers = self._numbers[begin : begin + _PAGE]
             with self._store.read() as connection:
-                page_texts = model_answers_by_request.read_task_texts(
-                    connection, page_numbers, self._fields
-                )
+                page_texts = model_answers_by_request.read_task_texts(connection, page_numbers, self._fields)
             yield from page_texts
 
     def begin(self, ask: JudgeRequest, tokens: tuple[int, int], cost: float | None) -> None:
@@ -286,9 +279,7 @@ def _task_number(ask: JudgeRequest) -> int:
     return ask.task.number
 
 
-def rate_batch(
-    stored: StoredProject, batch: str, judge: Judge, review: Review | None = None
-) -> JobRun:
+def rate_batch(stored: StoredProject, batch: str, judge: Judge, review: Review | None = None) -> JobRun:
     """Let a model rate a batch; answered tasks are not requested again.
 
     A job that ended early continues with the limits given now, which include its earlier costs.
@@ -323,8 +314,7 @@ def rate_batch(
             and not model_jobs_table.is_free(earlier_jobs[0])
         ):
             raise UsageError(
-                f"another process works on {batch} with this model; wait until it ends.",
-                code="job-active",
+                f"another process works on {batch} with this model; wait until it ends.", code="job-active"
             )
         if earlier_jobs:
             job = model_jobs_table.resume(connection, earlier_jobs[0].id)

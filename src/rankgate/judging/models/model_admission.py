@@ -59,13 +59,10 @@ def admit_model(
     """
     with store.read() as connection:
         name = _rater_name(connection, rater)
-        people = _person_ratings(
-            ratings.read_ratings(connection, project, kind="person", name="people")
-        )
+        people = _person_ratings(ratings.read_ratings(connection, project, kind="person", name="people"))
         model_ratings = ratings.read_ratings(connection, project, only=[rater], name=name)
         project_runs = [
-            stored_runs.rankings(run, store.blobs)
-            for run in stored_runs.list_runs(connection, project)
+            stored_runs.rankings(run, store.blobs) for run in stored_runs.list_runs(connection, project)
         ]
     people_judgments = resolve(people, rule).judgments("people")
     model_judgments = resolve(model_ratings, "latest").judgments(name)
@@ -73,9 +70,7 @@ def admit_model(
     compared_runs = project_runs if with_runs and len(project_runs) >= _FEWEST_RUNS else []
     admission = admit(
         read_qrels(people_judgments, scale=_scale_text(people)),
-        JudgeGrades(
-            replace(model_judgments, name=name), asked=pairs.with_columns(pl.lit(1).alias("batch"))
-        ),
+        JudgeGrades(replace(model_judgments, name=name), asked=pairs.with_columns(pl.lit(1).alias("batch"))),
         compared_runs,
         METRICS,
         demands=demands,
@@ -98,9 +93,7 @@ def admit_model(
 
 
 def _rater_name(connection: Connection, rater: int) -> str:
-    return next(
-        known_rater.name for known_rater in users.list_raters(connection) if known_rater.id == rater
-    )
+    return next(known_rater.name for known_rater in users.list_raters(connection) if known_rater.id == rater)
 
 
 def _person_ratings(people_ratings: Ratings) -> Ratings:
@@ -142,9 +135,7 @@ def find_model(connection: Connection, name: str) -> int:
     Raises:
         UsageError: the model does not exist; the message lists the names.
     """
-    model_ids = {
-        rater.name: rater.id for rater in users.list_raters(connection) if rater.kind == users.MODEL
-    }
+    model_ids = {rater.name: rater.id for rater in users.list_raters(connection) if rater.kind == users.MODEL}
     if name not in model_ids:
         hint = f"; there are {', '.join(sorted(model_ids)[:10])}" if model_ids else ""
         raise UsageError(f"there is no model {name!r}{hint}.", code="unknown-model")

@@ -111,8 +111,7 @@ def scale_of_project(connection: Connection, project: int) -> dict[float, str]:
     grades = projects.grades(connection, project)
     if not grades:
         raise UsageError(
-            "the project has no scale; give it one before a model rates.",
-            code="scale-without-grades",
+            "the project has no scale; give it one before a model rates.", code="scale-without-grades"
         )
     return {grade_row.grade: grade_row.label or f"{grade_row.grade:g}" for grade_row in grades}
 
@@ -139,16 +138,7 @@ def ensure_rater(connection: Connection, identity: Identity) -> Rater:
     return users.ensure(connection, identity.name, users.MODEL, identity.values)
 
 
-_SETTING_NAMES = (
-    "concurrency",
-    "retries",
-    "timeout",
-    "backoff",
-    "ceiling",
-    "calls",
-    "tokens",
-    "again",
-)
+_SETTING_NAMES = ("concurrency", "retries", "timeout", "backoff", "ceiling", "calls", "tokens", "again")
 
 
 @dataclass(frozen=True)
@@ -276,9 +266,7 @@ def tasks_to_depth(
         PoolDesign(depth=depth),
     )
     archived = queries_documents.archived_ids(connection, project)
-    pairs = top_pool.table.select("query_id", "doc_id").filter(
-        pl.col("query_id").is_in(archived).not_()
-    )
+    pairs = top_pool.table.select("query_id", "doc_id").filter(pl.col("query_id").is_in(archived).not_())
     task_of_pair = tasks.tasks_by_pair(connection, project)
     pair_list = list(pairs.iter_rows())
     new = pairs.filter([pair not in task_of_pair for pair in pair_list])
@@ -305,10 +293,7 @@ def models_of(connection: Connection, project: int) -> list[dict[str, Any]]:
     with_jobs = {job.rater for job in model_jobs_table.list_jobs(connection, project)}
     rows = []
     for number in sorted(totals.keys() | with_jobs):
-        rater, rater_totals = (
-            model_raters[number],
-            totals.get(number, model_answers_by_request.Totals()),
-        )
+        rater, rater_totals = (model_raters[number], totals.get(number, model_answers_by_request.Totals()))
         admission = last.get(number)
         rows.append(
             {

@@ -23,13 +23,7 @@ from rankgate.judging.llm.model_client import Client
 from rankgate.judging.llm.protocols import WIRES, Template, with_parameters
 from rankgate.judging.llm.rate import key_of
 from rankgate.judging.models.job_run import JobRun
-from rankgate.judging.models.model_jobs import (
-    Review,
-    add_job,
-    ensure_rater,
-    identity_for,
-    tasks_to_depth,
-)
+from rankgate.judging.models.model_jobs import Review, add_job, ensure_rater, identity_for, tasks_to_depth
 from rankgate.store.blobs import stored_runs
 from rankgate.store.models import model_admissions, model_jobs_table
 from rankgate.store.people import audit
@@ -95,11 +89,7 @@ def _endpoint(file: TomlFile, name: str, table: object) -> Endpoint:
     if not isinstance(models, list) or not all(isinstance(model, str) for model in models):
         raise file.error("models is a list of names.", name, "models")
     concurrency = table.get("concurrency", 4)
-    if (
-        not isinstance(concurrency, int)
-        or isinstance(concurrency, bool)
-        or not 1 <= concurrency <= 256
-    ):
+    if not isinstance(concurrency, int) or isinstance(concurrency, bool) or not 1 <= concurrency <= 256:
         raise file.error("concurrency is a whole number from 1 to 256.", name, "concurrency")
     Client(WIRES[protocol], url, key_of(key_from), timeout=60)  # refuses invalid endpoints
     prices = _prices(file, name, table.get("prices", {}))
@@ -117,9 +107,7 @@ def _prices(file: TomlFile, name: str, table: object) -> dict[str, Prices]:
     prices = {}
     for model, pair in table.items() if isinstance(table, dict) else [("", None)]:
         numbers = pair if isinstance(pair, list) else []
-        valid_numbers = [
-            e for e in numbers if isinstance(e, int | float) and not isinstance(e, bool)
-        ]
+        valid_numbers = [e for e in numbers if isinstance(e, int | float) and not isinstance(e, bool)]
         if len(numbers) != 2 or len(valid_numbers) != 2 or min(valid_numbers) < 0:
             problem = "prices are two numbers a model: of a million tokens of input and of output."
             raise file.error(problem, name, "prices", model)
@@ -283,9 +271,7 @@ class ModelQueue:
             current = model_admissions.rule_of_project(connection, rule.project)
             if current is None or current.after_run >= numbers[-1]:
                 return  # another server added the jobs
-            names = [
-                e.name for e in stored_runs.list_runs(connection, rule.project) if e.id in numbers
-            ]
+            names = [e.name for e in stored_runs.list_runs(connection, rule.project) if e.id in numbers]
             model_admissions.mark_checked(connection, rule.project, numbers[-1])
             problem = ""
             try:
@@ -302,9 +288,7 @@ class ModelQueue:
                 details={"problem": problem} if problem else {},
             )
 
-    def _add_job(
-        self, connection: Connection, rule: ModelRule, names: list[str], last: int
-    ) -> None:
+    def _add_job(self, connection: Connection, rule: ModelRule, names: list[str], last: int) -> None:
         settings: Mapping[str, Any] = rule.settings
         judge = judge_for(self.endpoints, settings)
         identity = identity_for(connection, rule.project, judge)
@@ -325,9 +309,7 @@ class ModelQueue:
             if e.state in model_jobs_table.UNDER_WAY
         ]
         if active_jobs:  # the active job takes these tasks, too
-            model_jobs_table.update_job(
-                connection, active_jobs[0].id, active_jobs[0].settings, numbers
-            )
+            model_jobs_table.update_job(connection, active_jobs[0].id, active_jobs[0].settings, numbers)
             raise UsageError(f"job {active_jobs[0].id} took the tasks.", code="job-active")
         if numbers:
             review = Review(settings.get("distance"), settings.get("doubt"))

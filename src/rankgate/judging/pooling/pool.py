@@ -85,11 +85,7 @@ def pool_lists(ranks: pl.DataFrame, systems: Sequence[str]) -> pl.DataFrame:
         .with_columns(
             deviation.alias("disagreement"),
             pl.format(
-                "rank {} of {}; in {} of {} systems",
-                "best_rank",
-                "first",
-                "systems",
-                pl.lit(count),
+                "rank {} of {}; in {} of {} systems", "best_rank", "first", "systems", pl.lit(count)
             ).alias("why"),
         )
         .select(*PAIR, "best_rank", "systems", "disagreement", "why")
@@ -123,9 +119,7 @@ def _move_to_front(
         lists: list[list[str]] = [[] for _ in systems]
         for system, document in query_ranks.select("system", "doc_id").iter_rows():
             lists[index_of_system[system]].append(document)
-        grades = {
-            doc: known_grades.get((str(query), doc)) for doc in query_ranks["doc_id"].unique()
-        }
+        grades = {doc: known_grades.get((str(query), doc)) for doc in query_ranks["doc_id"].unique()}
         result = move_to_front_order(lists, grades, rel)
         rows += [(str(query), doc, float(step)) for step, doc in enumerate(result)]
     schema = {"query_id": pl.String, "doc_id": pl.String, "key": pl.Float64}
@@ -227,9 +221,7 @@ POOL = Columns(
 
 
 UNSAMPLED_PAIRS = Columns(
-    "One row per document of the pool that was not drawn into the sample.",
-    QUERY_ID,
-    DOC_ID,
+    "One row per document of the pool that was not drawn into the sample.", QUERY_ID, DOC_ID
 )
 
 
@@ -248,10 +240,7 @@ class Pool(Result):
     kind: ClassVar[str] = "pool"
     label: ClassVar[str] = "What to judge next"
     document_from: ClassVar[str] = "rankgate.judging.pooling.pooling_documents:pool_document"
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
-        "table": POOL,
-        "rest": UNSAMPLED_PAIRS,
-    }
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"table": POOL, "rest": UNSAMPLED_PAIRS}
 
     KEYS: ClassVar[Mapping[str, str]] = {"table": "documents"}
 
@@ -308,9 +297,7 @@ def pool(
     full_pool = pool_lists(ranks, names)
     strata = design.ranks
     sample, rest = (
-        sample_pool(full_pool, strata, seed)
-        if strata
-        else (full_pool, full_pool.select(_PAIR).clear())
+        sample_pool(full_pool, strata, seed) if strata else (full_pool, full_pool.select(_PAIR).clear())
     )
     if design.order == "influence":
         keyed_pool = _by_influence(sample, systems, qrels, design, how=convention)
@@ -318,9 +305,7 @@ def pool(
         add_key = ORDERS[design.order].place
         keyed_pool = add_key(ranks, sample, names, _known_grades(qrels), design.rel)
     judged_pairs = _judged_documents(sample, qrels)
-    to_judge = sort_by_key(
-        keyed_pool.join(judged_pairs, on=_PAIR, how="anti", maintain_order="left")
-    )
+    to_judge = sort_by_key(keyed_pool.join(judged_pairs, on=_PAIR, how="anti", maintain_order="left"))
     to_judge = _add_batches(to_judge, batch).join(
         sampled_queries, on="query_id", how="left", maintain_order="left"
     )
@@ -333,11 +318,7 @@ def pool(
         "batch": batch,
         "strata": design.strata,
         "convention": chosen_convention(convention).name,
-        **(
-            {"queries": design.queries, "query_sampling": design.query_sampling}
-            if design.queries
-            else {}
-        ),
+        **({"queries": design.queries, "query_sampling": design.query_sampling} if design.queries else {}),
         **({"qrels": qrels.name, "qrels_sha256": qrels.sha256} if qrels else {}),
         **({"metric": design.metric} if design.order == "influence" else {}),
     }
@@ -410,8 +391,8 @@ def _by_influence(
     """The holes of the first two runs by influence, then the other documents by rank."""
     if qrels is None or len(systems) < 2:  # a comparison needs two runs
         raise UsageError(
-            "the order influence needs the judgments so far and two runs, the baseline first; "
-            "give --qrels, or another order.",
+            "the order influence needs the judgments so far and two runs, the baseline first; give --qrels, "
+            "or another order.",
             code="missing-input",
         )
     with progress(None):

@@ -53,8 +53,8 @@ def parse_strata(text: str) -> tuple[tuple[int, float], ...]:
             step = (0, 0.0)
         if not colon or step[0] <= (strata[-1][0] if strata else 0) or not 0 < step[1] <= 1:
             raise UsageError(
-                f"{stratum_text!r} is not a stratum; write RANK:RATE with rising ranks and rates "
-                "between 0 and 1, as in 10:1,50:0.3.",
+                f"{stratum_text!r} is not a stratum; write RANK:RATE with rising ranks and rates between 0 "
+                "and 1, as in 10:1,50:0.3.",
                 code="invalid-stratum",
             )
         strata.append(step)
@@ -83,23 +83,17 @@ def sample_pool(
     names = [f"{begin}-{end}" for begin, (end, _) in zip(begins, strata, strict=True)]
     last_ranks = np.array([end for end, _ in strata])
     stratum_index = np.searchsorted(last_ranks, pool["best_rank"].to_numpy())
-    ranked_pool = pool.with_columns(pl.Series("at", stratum_index)).filter(
-        pl.col("at") < len(strata)
-    )
+    ranked_pool = pool.with_columns(pl.Series("at", stratum_index)).filter(pl.col("at") < len(strata))
     ranked_pool = ranked_pool.sort("query_id", "at", "doc_id")
     chance = pl.Series("chance", np.random.default_rng(seed).random(len(ranked_pool)))
     cell = ("query_id", "at")
     size = pl.len().over(cell)
-    rates = pl.col("at").replace_strict(
-        dict(enumerate(rate for _, rate in strata)), return_dtype=pl.Float64
-    )
+    rates = pl.col("at").replace_strict(dict(enumerate(rate for _, rate in strata)), return_dtype=pl.Float64)
     draw_count = (rates * size).round(mode="half_away_from_zero").clip(lower_bound=1)
     result = ranked_pool.with_columns(chance).with_columns(
         (pl.col("chance").rank("ordinal").over(cell) <= draw_count).alias("in"),
         (draw_count / size).alias("inclusion"),
-        pl.col("at")
-        .replace_strict(dict(enumerate(names)), return_dtype=pl.String)
-        .alias("stratum"),
+        pl.col("at").replace_strict(dict(enumerate(names)), return_dtype=pl.String).alias("stratum"),
     )
     sample = result.filter("in").drop("in", "chance", "at")
     return sample.sort(PAIR), result.filter(~pl.col("in")).select(PAIR).sort(PAIR)
@@ -155,10 +149,7 @@ def sample_queries(
 
 def _query_sizes(names: list[str], sizes: dict[str, float] | None) -> Floats:
     if sizes is None:
-        raise UsageError(
-            "this sample needs the frequency of each query; give sizes.",
-            code="missing-input",
-        )
+        raise UsageError("this sample needs the frequency of each query; give sizes.", code="missing-input")
     missing = [name for name in names if not sizes.get(name, 0) > 0]
     if missing:
         raise UsageError(
@@ -169,26 +160,20 @@ def _query_sizes(names: list[str], sizes: dict[str, float] | None) -> Floats:
     return np.array([sizes[name] for name in names], np.float64)
 
 
-def _sample_equally(
-    total: int, count: int, rng: np.random.Generator
-) -> tuple[NDArray[np.bool_], Floats]:
+def _sample_equally(total: int, count: int, rng: np.random.Generator) -> tuple[NDArray[np.bool_], Floats]:
     is_drawn = np.zeros(total, np.bool_)
     is_drawn[rng.choice(total, count, replace=False)] = True
     return is_drawn, np.full(total, count / total)
 
 
-def _sample_by_size(
-    size: Floats, count: int, rng: np.random.Generator
-) -> tuple[NDArray[np.bool_], Floats]:
+def _sample_by_size(size: Floats, count: int, rng: np.random.Generator) -> tuple[NDArray[np.bool_], Floats]:
     """Draw queries with probabilities in proportion to size, at most 1."""
     chance = np.zeros(size.size)
     is_certain = np.zeros(size.size, np.bool_)
     while True:
         remaining_count = count - int(is_certain.sum())
         chance = np.where(
-            is_certain,
-            1.0,
-            remaining_count * size / max(size[~is_certain].sum(), np.finfo(float).tiny),
+            is_certain, 1.0, remaining_count * size / max(size[~is_certain].sum(), np.finfo(float).tiny)
         )
         is_too_large = (chance >= 1) & ~is_certain
         if not is_too_large.any():
@@ -215,8 +200,8 @@ def _sample_by_stratum(
     group_count = sum(len(group) > 0 for group in members)
     if count < group_count:
         raise UsageError(
-            f"{count_noun(count, 'query cannot', 'queries cannot')} fill {group_count} strata; "
-            "ask for more queries.",
+            f"{count_noun(count, 'query cannot', 'queries cannot')} fill {group_count} strata; ask for more "
+            "queries.",
             code="out-of-range",
         )
     quota = _share_count(count, [len(group) for group in members])
@@ -290,16 +275,15 @@ class PoolDesign:
             )
         if self.query_sampling not in get_args(QuerySampling):
             raise UsageError(
-                f"query_sampling={self.query_sampling!r}; choose "
-                f"{', '.join(get_args(QuerySampling))}.",
+                f"query_sampling={self.query_sampling!r}; choose {', '.join(get_args(QuerySampling))}.",
                 code="unknown-choice",
             )
         if self.strata:
             parse_strata(self.strata)  # invalid strata are an error before the work
         if self.queries is None and (self.query_sampling != "random" or self.sizes is not None):
             raise UsageError(
-                "a way to sample queries, or their sizes, needs the number of queries; give "
-                "--queries, or leave them out.",
+                "a way to sample queries, or their sizes, needs the number of queries; give --queries, or "
+                "leave them out.",
                 code="missing-input",
             )
 
@@ -365,9 +349,7 @@ def add_inclusion(qrels: Qrels, sample: pl.DataFrame, rest: Qrels | None = None)
         )
         raise InputError(problem, source=qrels.name, code="not-in-sample")
     inclusions = sample.select(*PAIR, *(name for name in _SAMPLE_COLUMNS if name in sample.columns))
-    table = qrels.table.select(*PAIR, "grade").join(
-        inclusions, on=PAIR, how="left", maintain_order="left"
-    )
+    table = qrels.table.select(*PAIR, "grade").join(inclusions, on=PAIR, how="left", maintain_order="left")
     if rest is not None:
         ungraded = sample.select(PAIR).join(qrels.table, on=PAIR, how="anti", maintain_order="left")
         ungraded_rows = ungraded.with_columns(pl.lit(UNDRAWN_GRADE).alias("grade"))
@@ -379,9 +361,7 @@ def _undrawn_rows(qrels: Qrels, rest: Qrels) -> pl.DataFrame:
     graded_rows = rest.table.filter(pl.col("grade") != UNDRAWN_GRADE)
     if len(graded_rows):
         query, document, grade = graded_rows.select(*PAIR, "grade").row(0)
-        problem = (
-            f"document '{document}' of query '{query}' has grade {grade:g}, where -1 is needed."
-        )
+        problem = f"document '{document}' of query '{query}' has grade {grade:g}, where -1 is needed."
         raise InputError(problem, source=rest.name, code="contradiction")
     overlap = qrels.table.join(rest.table, on=PAIR, how="semi")
     if len(overlap):

@@ -8,21 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.core.present.document_model import (
-    Document,
-    Grid,
-    PlainRows,
-    Table,
-    Warnings,
-    make_printable,
-)
+from rankgate.core.present.document_model import Document, Grid, PlainRows, Table, Warnings, make_printable
 from rankgate.core.present.document_model import make_document as made
-from rankgate.core.present.number_formats import (
-    count_noun,
-    format_decimal,
-    format_number,
-    format_signed,
-)
+from rankgate.core.present.number_formats import count_noun, format_decimal, format_number, format_signed
 from rankgate.judging.trec_lines import trec_lines
 
 if TYPE_CHECKING:
@@ -59,8 +47,7 @@ def pool_document(result: Pool, *, blind: bool = False) -> Document:
     header = BLIND_COLUMNS if blind else COLUMNS
     table = result.table.head(_MAX_ROWS).select("query_id", "doc_id", "why", "batch")
     rows = tuple(
-        (query, document, reason, str(batch))
-        for query, document, reason, batch in table.iter_rows()
+        (query, document, reason, str(batch)) for query, document, reason, batch in table.iter_rows()
     )
     grid = Grid(("query", "document", "why", "batch"), rows, frozenset({0, 1, 2}))
     first, *other_lines = pool_summary(result)
@@ -87,24 +74,22 @@ def pool_summary(result: Pool) -> list[str]:
     counts, made_by = result.counts, result.made_by
     first = (
         f"pool of {count_noun(len(result.systems), 'run')}, depth {made_by['depth']}: "
-        f"{count_noun(counts['pool'], 'document')}; "
-        f"{counts['judged']} of them judged already; {counts['to_judge']} to judge, of "
+        f"{count_noun(counts['pool'], 'document')}; {counts['judged']} of them judged already; "
+        f"{counts['to_judge']} to judge, of "
         f"{count_noun(counts['queries'], 'query')}, by {made_by['order']}, seed {made_by['seed']}"
     )
     lines = [first]
     if counts["sampled"] < counts["pool"]:
-        lines.append(
-            f"sampled {counts['sampled']} by strata {made_by['strata']}; weigh each by 1/inclusion"
-        )
+        lines.append(f"sampled {counts['sampled']} by strata {made_by['strata']}; weigh each by 1/inclusion")
     if "query_sampling" in made_by:
         lines.append(f"queries drawn: {made_by['queries']}, {made_by['query_sampling']}")
     return lines
 
 
 _NOTE = (
-    "unique: judged documents that no other run has down to the depth. without: the value when "
-    "those judgments are missing, as they would be if the run had never been pooled. tau: the "
-    "order of all runs with and without them."
+    "unique: judged documents that no other run has down to the depth. without: the value when those "
+    "judgments are missing, as they would be if the run had never been pooled. tau: the order of all runs "
+    "with and without them."
 )
 
 

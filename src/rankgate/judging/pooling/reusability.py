@@ -64,11 +64,7 @@ LOSSES = Columns(
     Column("loss", pl.Float64, "value − without"),
     Column("rank", pl.Int64, "its rank among all runs by all judgments; 1 is the best"),
     Column("rank_without", pl.Int64, "its rank among all runs without these judgments"),
-    Column(
-        "tau",
-        pl.Float64,
-        "Kendall's tau b of the order of all runs with and without these judgments",
-    ),
+    Column("tau", pl.Float64, "Kendall's tau b of the order of all runs with and without these judgments"),
 )
 
 
@@ -97,10 +93,7 @@ class Reusability(Result):
     kind: ClassVar[str] = "reusability"
     label: ClassVar[str] = "The loss of runs outside the pool"
     document_from: ClassVar[str] = "rankgate.judging.pooling.pooling_documents:reusability_document"
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
-        "table": LOSSES,
-        "means": MEANS,
-    }
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"table": LOSSES, "means": MEANS}
 
     KEYS: ClassVar[Mapping[str, str]] = {"table": "runs"}
 
@@ -170,9 +163,7 @@ def reusability(
         run_documents = unique_documents.filter(pl.col("system") == run.name)
         remaining = _without_documents(qrels, run_documents)
         scores_without = (
-            _score_runs(remaining, systems, labelled_metrics, rules)
-            if len(run_documents)
-            else all_scores
+            _score_runs(remaining, systems, labelled_metrics, rules) if len(run_documents) else all_scores
         )
         relevant = int((run_documents["grade"] >= rel).sum())
         emptied_notices += _emptied_notices(run.name, qrels, remaining, rel)
@@ -194,9 +185,7 @@ def reusability(
             )
     table = pl.DataFrame(rows, schema=Reusability.SCHEMAS["table"])
     cautions = [
-        notice
-        for run in systems
-        for notice in run_notices(run.name, all_scores[run.name].counts.cautions)
+        notice for run in systems for notice in run_notices(run.name, all_scores[run.name].counts.cautions)
     ]
     notices = (*cautions, *emptied_notices)
     return Reusability(qrels.name, rules.to_dict(), depth, table, _summary(table), notices)
@@ -228,9 +217,9 @@ def _emptied_notices(name: str, qrels: Qrels, remaining: Qrels, rel: float) -> l
         return []
     text = (
         f"{name}: {lost_count} of {count_noun(count, 'query')} "
-        f"{'has' if lost_count == 1 else 'have'} no relevant document left without those that only "
-        "this run brought. The convention defines the value of such a query; where it leaves "
-        "the query out, both means leave it out, and the loss is understated."
+        f"{'has' if lost_count == 1 else 'have'} no relevant document left without those that only this run "
+        "brought. The convention defines the value of such a query; where it leaves the query out, both "
+        "means leave it out, and the loss is understated."
     )
     return [Notice("emptied-queries", text, name)]
 
@@ -267,9 +256,7 @@ def _rank(values: Mapping[str, float], name: str) -> int:
 
 def _tau(all_means: Mapping[str, float], means_without: Mapping[str, float]) -> float | None:
 
-    result = tau(
-        np.array(list(all_means.values())), np.array([means_without[name] for name in all_means])
-    )
+    result = tau(np.array(list(all_means.values())), np.array([means_without[name] for name in all_means]))
     return None if np.isnan(result) else float(result)
 
 

@@ -122,9 +122,7 @@ class Session:
     def _keep(self, grade: float | None, reason: str | None) -> None:
         task = self.current
         if task is None:
-            raise UsageError(
-                "everything is rated; there are no documents to grade.", code="nothing-to-rate"
-            )
+            raise UsageError("everything is rated; there are no documents to grade.", code="nothing-to-rate")
         seconds = round(self.clock() - self._shown, 3)
         self.journal.add(self._row(task, PairRating(grade, reason, seconds=seconds)))
         self.left.popleft()
@@ -176,8 +174,8 @@ def grades_of(scale: Scale) -> tuple[float, ...]:
     grades = possible_grades(scale)
     if not 0 < len(grades) <= MOST_GRADES:
         raise UsageError(
-            f"the scale from {scale.lowest:g} to {scale.highest:g} has no list of ten grades or "
-            "fewer; list them, as in 0,1,2,3.",
+            f"the scale from {scale.lowest:g} to {scale.highest:g} has no list of ten grades or fewer; list "
+            "them, as in 0,1,2,3.",
             code="scale-without-grades",
         )
     return grades
@@ -256,14 +254,11 @@ class Rating(Session, Closing):
         grades = grades_of(grade_scale)
         labels = {float(grade): label for grade, label in grade_scale.labels}
         self._keys = {
-            key: (grade, labels.get(grade, f"{grade:g}"))
-            for key, grade in grade_keys(grades).items()
+            key: (grade, labels.get(grade, f"{grade:g}")) for key, grade in grade_keys(grades).items()
         }
         rater_seed = seed ^ crc32(rater.encode())
         batch_tasks = read_tasks(
-            shuffle_batches(select_batch(pool_table(pool), batch), abs(rater_seed)),
-            queries,
-            documents,
+            shuffle_batches(select_batch(pool_table(pool), batch), abs(rater_seed)), queries, documents
         )
         super().__init__(Journal.open(path), rater, grades, guideline)
         self.begin(batch_tasks)
@@ -275,13 +270,7 @@ class Rating(Session, Closing):
         if task is None:
             return None
         return Screen(
-            task.query_id,
-            task.doc_id,
-            task.query,
-            task.document,
-            self.counted_pairs,
-            self.total,
-            self._keys,
+            task.query_id, task.doc_id, task.query, task.document, self.counted_pairs, self.total, self._keys
         )
 
     @property
@@ -310,9 +299,7 @@ def select_batch(table: pl.DataFrame, batch: int | None) -> pl.DataFrame:
     rows = table.filter(table["batch"] == batch)
     if rows.is_empty():
         last_batch = max(table["batch"].to_list())
-        raise UsageError(
-            f"there is no batch {batch}; the last is {last_batch}.", code="unknown-choice"
-        )
+        raise UsageError(f"there is no batch {batch}; the last is {last_batch}.", code="unknown-choice")
     return rows
 
 
@@ -345,9 +332,7 @@ def render(result: Screen, width: int = WIDTH, page: int = 0) -> str:
     for name, text in result.document.items():
         lines += _field(name, text, width, page)
     more = f"  space more (part {page + 1} of {parts})" if parts > 1 else ""
-    keys = "  ".join(
-        f"{key} {label}" if label != key else key for key, (_, label) in result.grades.items()
-    )
+    keys = "  ".join(f"{key} {label}" if label != key else key for key, (_, label) in result.grades.items())
     lines += ["", *textwrap.wrap(f"{keys}  |  c can't tell  s skip  u undo  q quit{more}", width)]
     return "\n".join(lines) + "\n"
 
@@ -361,9 +346,5 @@ def _field(name: str, text: str, width: int, page: int = 0) -> list[str]:
     excerpt = f"{excerpt} […]" if begin + _PAGE_CHARACTERS < len(full_text) else excerpt
     label = f"{make_printable(name)}: "
     return textwrap.wrap(
-        make_printable(excerpt),
-        width,
-        initial_indent=label,
-        subsequent_indent="  ",
-        break_on_hyphens=False,
+        make_printable(excerpt), width, initial_indent=label, subsequent_indent="  ", break_on_hyphens=False
     ) or [label.rstrip()]

@@ -59,9 +59,7 @@ def tasks_from_tables(
     """
     query_texts = _texts_by_key(queries, ["query_id"], "queries")
     key_columns = (
-        ["query_id", "doc_id"]
-        if documents is not None and "query_id" in documents.columns
-        else ["doc_id"]
+        ["query_id", "doc_id"] if documents is not None and "query_id" in documents.columns else ["doc_id"]
     )
     document_texts = _texts_by_key(documents, key_columns, label)
     tasks = []
@@ -69,13 +67,11 @@ def tasks_from_tables(
         key = (query, document) if len(key_columns) > 1 else (document,)
         if documents is not None and key not in document_texts:
             problem = (
-                f"document '{document}' of query '{query}' is in the pool and has no text here; "
-                "add it, or leave it out of the pool."
+                f"document '{document}' of query '{query}' is in the pool and has no text here; add it, or "
+                "leave it out of the pool."
             )
             raise InputError(problem, source=label, code="missing-text")
-        tasks.append(
-            Task(query, document, query_texts.get((query,), {}), document_texts.get(key, {}))
-        )
+        tasks.append(Task(query, document, query_texts.get((query,), {}), document_texts.get(key, {})))
     return tasks
 
 
@@ -87,9 +83,7 @@ def _texts_by_key(
     duplicates = table.filter(pl.struct(key_columns).is_duplicated())
     if len(duplicates):
         key_text = " ".join(str(duplicates[name][0]) for name in key_columns)
-        raise InputError(
-            f"{key_text} appears twice; keep one row.", source=label, code="duplicate-document"
-        )
+        raise InputError(f"{key_text} appears twice; keep one row.", source=label, code="duplicate-document")
     fields = [name for name in table.columns if name not in {"query_id", "doc_id"}]
     return {
         tuple(str(row[name]) for name in key_columns): {

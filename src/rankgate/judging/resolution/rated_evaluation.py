@@ -96,9 +96,7 @@ class RatedEvaluation(Result):
     @property
     def notices(self) -> tuple[Notice, ...]:
         """The warnings of all parts."""
-        return tuple(
-            notice for rated_part in self.parts for notice in rated_part.evaluation.notices
-        )
+        return tuple(notice for rated_part in self.parts for notice in rated_part.evaluation.notices)
 
     def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -152,10 +150,7 @@ def _quepid(_label: str, _metric: Metric) -> ToolRule:
     return ToolRule(None, "top-three")
 
 
-TOOL_RULES: dict[str, Callable[[str, Metric], ToolRule]] = {
-    "searchtweak": _searchtweak,
-    "quepid": _quepid,
-}
+TOOL_RULES: dict[str, Callable[[str, Metric], ToolRule]] = {"searchtweak": _searchtweak, "quepid": _quepid}
 """The tools with a known rule from ratings to values, by their convention."""
 
 
@@ -224,8 +219,8 @@ def from_ratings(
     rules = chosen_convention(how)
     if rules.name not in TOOL_RULES:
         raise UsageError(
-            f"rankgate has no rule to resolve ratings for {rules.name}; resolve them first: "
-            f"rankgate resolve. There are {', '.join(TOOL_RULES)}.",
+            f"rankgate has no rule to resolve ratings for {rules.name}; resolve them first: rankgate "
+            f"resolve. There are {', '.join(TOOL_RULES)}.",
             code="unsupported-rule",
         )
     if not isinstance(collection, Collection):
@@ -238,32 +233,24 @@ def from_ratings(
     parts = []
     for tool_rule, labels in groups.items():
         transformer = _scale_transformer(tool_rule.scale, graded_on, all_ratings)
-        result = resolve_ratings(
-            all_ratings, tool_rule.rule, transformer=transformer, scale=graded_on
-        )
-        resolved_collection = replace(
-            collection, judgments=result.judgments(all_ratings.place.label)
-        )
+        result = resolve_ratings(all_ratings, tool_rule.rule, transformer=transformer, scale=graded_on)
+        resolved_collection = replace(collection, judgments=result.judgments(all_ratings.place.label))
         scores = evaluate(resolved_collection, runs, labels, rules, bounds=bounds)
         parts.append(RatedPart(tool_rule.scale, result.made_by, scores))
     return RatedEvaluation(tuple(parts))
 
 
-def _scale_transformer(
-    target: str | None, scale: Scale | None, all_ratings: Ratings
-) -> Transformer | None:
+def _scale_transformer(target: str | None, scale: Scale | None, all_ratings: Ratings) -> Transformer | None:
     """The transformer of grades to the metric's scale; None if the scales are equal."""
     if target is None:
         return None
     scale_bounds = (scale.lowest, scale.highest) if scale else None
-    scale_names = {
-        (named_scale.lowest, named_scale.highest): name for name, named_scale in SCALES.items()
-    }
+    scale_names = {(named_scale.lowest, named_scale.highest): name for name, named_scale in SCALES.items()}
     scale_name = scale_names.get(scale_bounds) if scale_bounds else None
     if scale_name is None:
         raise UsageError(
-            f"{all_ratings.name} does not state the scale of its grades; give it with --scale, "
-            f"one of {', '.join(SCALES)}.",
+            f"{all_ratings.name} does not state the scale of its grades; give it with --scale, one of "
+            f"{', '.join(SCALES)}.",
             code="unknown-scale",
         )
     return None if scale_name == target else TRANSFORMERS[f"{scale_name}-to-{target}"]

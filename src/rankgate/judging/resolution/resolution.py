@@ -99,9 +99,7 @@ def _top_three(table: pl.DataFrame, *, rounded: bool = False) -> pl.DataFrame:
     """
     three = 3
     grade = (
-        pl.when(pl.len() < three)
-        .then(pl.col("grade").mean())
-        .otherwise(pl.col("grade").top_k(three).min())
+        pl.when(pl.len() < three).then(pl.col("grade").mean()).otherwise(pl.col("grade").top_k(three).min())
     )
     # halves are rounded up, as in Ruby
     return _aggregate(table, (grade + 0.5).floor() if rounded else grade)
@@ -140,9 +138,9 @@ def _refuse_unordered(table: pl.DataFrame) -> None:
     if len(unclear):
         query, document, _ = unclear.row(0)
         raise UsageError(
-            f"latest: {count_noun(len(unclear), 'pair has', 'pairs have')} different grades and "
-            f"no times that order them, such as '{document}' of query '{query}'; add the times, "
-            "take another rule, or set order=file to use the last row.",
+            f"latest: {count_noun(len(unclear), 'pair has', 'pairs have')} different grades and no times "
+            f"that order them, such as '{document}' of query '{query}'; add the times, take another rule, or "
+            "set order=file to use the last row.",
             code="missing-input",
         )
 
@@ -162,17 +160,14 @@ def _adjudicated(
     """
     if not adjudicator:
         raise UsageError(
-            "the rule adjudicated needs the rater who decides; set adjudicator=NAME.",
-            code="missing-input",
+            "the rule adjudicated needs the rater who decides; set adjudicator=NAME.", code="missing-input"
         )
     if adjudicator not in table["rater"]:
         raise UsageError(
             f"adjudicator={adjudicator}: no rating of this rater; see the raters' names.",
             code="unknown-choice",
         )
-    own_grades = table.filter(pl.col("rater") == adjudicator).select(
-        *PAIR, pl.col("grade").alias("own")
-    )
+    own_grades = table.filter(pl.col("rater") == adjudicator).select(*PAIR, pl.col("grade").alias("own"))
     other_grades = RULES[otherwise].resolve(table)
     return (
         other_grades.join(own_grades, on=PAIR, how="left", maintain_order="left")
@@ -182,9 +177,7 @@ def _adjudicated(
     )
 
 
-def _dawid_skene(
-    table: pl.DataFrame, *, expected: bool = False, smoothing: Smoothing = 0.01
-) -> pl.DataFrame:
+def _dawid_skene(table: pl.DataFrame, *, expected: bool = False, smoothing: Smoothing = 0.01) -> pl.DataFrame:
     """The most probable true grade, raters weighed by the errors they make.
 
     Args:
@@ -241,10 +234,7 @@ RULES = Registry(
             source="usual practice at TREC, before adjudication",
         ),
         ResolveRule(
-            "latest",
-            _latest,
-            title="the grade with the latest time, from any rater",
-            source="usual practice",
+            "latest", _latest, title="the grade with the latest time, from any rater", source="usual practice"
         ),
         ResolveRule(
             "adjudicated",
@@ -296,9 +286,7 @@ class ResolvedJudgments(Result):
 
     kind: ClassVar[str] = "resolution"
     label: ClassVar[str] = "Judgments made of ratings"
-    document_from: ClassVar[str] = (
-        "rankgate.judging.resolution.resolution_documents:resolution_document"
-    )
+    document_from: ClassVar[str] = "rankgate.judging.resolution.resolution_documents:resolution_document"
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"unresolved": _UNRESOLVED}
 
     name: str
@@ -338,8 +326,8 @@ class ResolvedJudgments(Result):
         if not self.counts.get("unordered"):
             return ()
         message = (
-            f"{count_noun(self.counts['unordered'], 'pair has', 'pairs have')} more ratings than "
-            "slots and not all times: the first rows of the file were taken."
+            f"{count_noun(self.counts['unordered'], 'pair has', 'pairs have')} more ratings than slots and "
+            "not all times: the first rows of the file were taken."
         )
         return (message,)
 
@@ -350,18 +338,14 @@ class ResolvedJudgments(Result):
         if not {"stratum", "inclusion"} <= set(table.columns) or not (table["grade"] < 0).any():
             return ()
         sample_rows = table.filter(pl.col("inclusion").is_not_null())
-        rates = (
-            sample_rows.group_by("stratum")
-            .agg(in_row_order(pl.col("inclusion")).mean())
-            .sort("stratum")
-        )
+        rates = sample_rows.group_by("stratum").agg(in_row_order(pl.col("inclusion")).mean()).sort("stratum")
         low, high = rates["inclusion"].min(), rates["inclusion"].max()
         if low is None or high - low <= _RATE_DIFFERENCE:  # type: ignore[operator]
             return ()
         rates_text = ", ".join(f"{name} {rate:.2f}" for name, rate in rates.iter_rows())
         message = (
-            f"strata with different rates ({rates_text}): infAP treats them as one and is too "
-            "high; draw one stratum for it, or weigh each document by 1/inclusion."
+            f"strata with different rates ({rates_text}): infAP treats them as one and is too high; draw one "
+            "stratum for it, or weigh each document by 1/inclusion."
         )
         return (message,)
 
@@ -450,23 +434,17 @@ def resolve_ratings(
     if "adjudicator" in options:
         adjudicator_ratings = graded_ratings.filter(pl.col("rater") == options["adjudicator"])
         counts["adjudicated"] = adjudicator_ratings.select(PAIR).n_unique()
-    return ResolvedJudgments(
-        ratings.name, qrels, _unresolved(all_pairs, graded_ratings), made_by, counts
-    )
+    return ResolvedJudgments(ratings.name, qrels, _unresolved(all_pairs, graded_ratings), made_by, counts)
 
 
 def _judges(graded_ratings: pl.DataFrame) -> list[str]:
     """Raters with their guideline; for a model, the name and hash of its prompt."""
-    rows = (
-        graded_ratings.select("rater", "guideline").unique().sort("rater", "guideline").iter_rows()
-    )
+    rows = graded_ratings.select("rater", "guideline").unique().sort("rater", "guideline").iter_rows()
     return [f"{rater} ({guideline})" if guideline else str(rater) for rater, guideline in rows]
 
 
 def _unresolved(all_pairs: pl.DataFrame, graded_ratings: pl.DataFrame) -> pl.DataFrame:
-    unresolved = all_pairs.filter(pl.col("grade").is_null()).select(
-        *PAIR, pl.col("why").fill_null(NO_GRADE)
-    )
+    unresolved = all_pairs.filter(pl.col("grade").is_null()).select(*PAIR, pl.col("why").fill_null(NO_GRADE))
     unresolved_ratings = graded_ratings.join(unresolved, on=PAIR, how="semi", maintain_order="left")
     pair_grades = unresolved_ratings.group_by(PAIR).agg(pl.col("grade").alias("grades"))
     return unresolved.join(pair_grades, on=PAIR, how="left", maintain_order="left")

@@ -72,9 +72,7 @@ def resolution_document(result: ResolvedJudgments) -> Document:
     """The origin of the judgments, and the pairs without a judgment."""
     grades = column_texts(result.unresolved["grades"], _grade_list)
     rows = tuple(result.unresolved.with_columns(grades).rows())
-    unresolved_grid = Grid(
-        ("query", "document", "why", "grades"), rows, frozenset({0, 1, 2}), keys=2
-    )
+    unresolved_grid = Grid(("query", "document", "why", "grades"), rows, frozenset({0, 1, 2}), keys=2)
     return made_of(
         _origin_sentence(result),
         Points(tuple(_count_lines(result))),
@@ -86,11 +84,7 @@ def resolution_document(result: ResolvedJudgments) -> Document:
 
 def resolution_summary(result: ResolvedJudgments) -> list[str]:
     """Summarize the origin of the judgments, the unused ratings, and cautions."""
-    return [
-        _origin_sentence(result),
-        *_count_lines(result),
-        *(f"! {caution}" for caution in result.cautions),
-    ]
+    return [_origin_sentence(result), *_count_lines(result), *(f"! {caution}" for caution in result.cautions)]
 
 
 def as_pool(result: ResolvedJudgments) -> str:
@@ -110,14 +104,12 @@ def _origin_sentence(result: ResolvedJudgments) -> str:
         rule += f", the first {count_noun(made_by['slots'], 'grade')} of a pair"
     sentence = (
         f"{make_printable(result.name)}: {count_noun(counts['ratings'], 'rating')} by "
-        f"{count_noun(counts['raters'], 'rater')}, "
-        f"{counts['resolved']} of {count_noun(counts['pairs'], 'pair')} resolved by {rule}"
+        f"{count_noun(counts['raters'], 'rater')}, {counts['resolved']} of "
+        f"{count_noun(counts['pairs'], 'pair')} resolved by {rule}"
     )
     if "adjudicated" in counts:
         other_rule = options.get("otherwise", "majority")
-        sentence += (
-            f" ({counts['adjudicated']} by {options['adjudicator']}, the others by {other_rule})"
-        )
+        sentence += f" ({counts['adjudicated']} by {options['adjudicator']}, the others by {other_rule})"
     return sentence
 
 
@@ -135,9 +127,7 @@ def _count_lines(result: ResolvedJudgments) -> list[str]:
     for reason_key, table in unresolved.group_by("why", maintain_order=True):
         examples = ", ".join(
             f"{make_printable(query)}/{make_printable(document)}"
-            for query, document in table.head(_MAX_EXAMPLES)
-            .select("query_id", "doc_id")
-            .iter_rows()
+            for query, document in table.head(_MAX_EXAMPLES).select("query_id", "doc_id").iter_rows()
         )
         more = ", …" if len(table) > _MAX_EXAMPLES else ""
         lines.append(f"pairs left unjudged, {reason_key[0]}: {len(table)} ({examples}{more})")
@@ -159,12 +149,8 @@ def rated_document(result: RatedEvaluation, *, per_query: bool = False) -> Docum
     """The evaluation of each part, under a heading with the rule of its judgments."""
     documents = [rated_part.evaluation.document(per_query=per_query) for rated_part in result.parts]
     sections = tuple(
-        Section(
-            f"part-{number}", _rule_sentence(rated_part), (*_changes(rated_part), *section.blocks)
-        )
-        for number, (rated_part, part_document) in enumerate(
-            zip(result.parts, documents, strict=True), 1
-        )
+        Section(f"part-{number}", _rule_sentence(rated_part), (*_changes(rated_part), *section.blocks))
+        for number, (rated_part, part_document) in enumerate(zip(result.parts, documents, strict=True), 1)
         for section in part_document.sections
     )
     rows = [part_document.rows for part_document in documents if part_document.rows is not None]

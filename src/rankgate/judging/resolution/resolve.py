@@ -116,9 +116,7 @@ def _add_sample(
     if sample is None:
         raise UsageError("the rest of a pool needs its sample; give both.", code="missing-input")
     undrawn = None if rest is None else read_qrels(rest)
-    return replace(
-        result, qrels=add_inclusion(result.judgments(result.name), pool_table(sample), undrawn)
-    )
+    return replace(result, qrels=add_inclusion(result.judgments(result.name), pool_table(sample), undrawn))
 
 
 def _parameters(parameters: JsonObject | Sequence[str]) -> dict[str, Any]:
@@ -129,8 +127,7 @@ def _parameters(parameters: JsonObject | Sequence[str]) -> dict[str, Any]:
         name, equals, value = str(word).partition("=")
         if not equals:
             raise UsageError(
-                f"{word!r} is not a setting; write NAME=VALUE, as in adjudicator=ann.",
-                code="invalid-syntax",
+                f"{word!r} is not a setting; write NAME=VALUE, as in adjudicator=ann.", code="invalid-syntax"
             )
         value_of_name[name.strip()] = value.strip()
     return value_of_name

@@ -51,9 +51,7 @@ def make_sheet(
     document_names = _field_names(task.document for task in tasks)
     titles = [name if name != "text" else "query text" for name in query_names]
     fields = [
-        f"{name} of document"
-        if name in {*_LAST_COLUMNS, *_FIRST_COLUMNS, *_OTHER_COLUMNS, *titles}
-        else name
+        f"{name} of document" if name in {*_LAST_COLUMNS, *_FIRST_COLUMNS, *_OTHER_COLUMNS, *titles} else name
         for name in document_names
     ]
     other_columns = [] if other_ratings is None else list(_OTHER_COLUMNS)
@@ -129,12 +127,10 @@ def read_filled_sheets(
                 continue
             reader.refuse_both(grade, reason)
             rater_name = reader.rater(rater)
-            if (
-                other_location := first_location.setdefault((*pair, rater_name), location)
-            ) != location:
+            if (other_location := first_location.setdefault((*pair, rater_name), location)) != location:
                 problem = (
-                    f"{rater_name} rates '{pair[1]}' of query '{pair[0]}' here and in "
-                    f"{other_location}; keep one."
+                    f"{rater_name} rates '{pair[1]}' of query '{pair[0]}' here and in {other_location}; keep "
+                    f"one."
                 )
                 raise DuplicateError(problem, source=sheet_cells.label, line=row.line)
             places.append((sheet_cells.label, row.line))
@@ -165,9 +161,7 @@ def _notes(
     pair_of_check: dict[str, tuple[str, str]] | None,
     table: pl.DataFrame,
 ) -> tuple[Note, ...]:
-    unchecked_sheets = [
-        sheet_cells.label for sheet_cells in sheets if "check" not in sheet_cells.names
-    ]
+    unchecked_sheets = [sheet_cells.label for sheet_cells in sheets if "check" not in sheet_cells.names]
     rated_checks = {check_word(q, d) for q, d in table.select("query_id", "doc_id").iter_rows()}
     unrated_pairs = [
         " ".join(pair) for check, pair in (pair_of_check or {}).items() if check not in rated_checks
@@ -183,8 +177,8 @@ def _refuse_columns(sheet: Cells) -> None:
     missing = [name for name in _REQUIRED_COLUMNS if name not in sheet.names]
     if missing:
         problem = (
-            f"no column {missing[0]} among {', '.join(filter(None, sheet.names))[:200]}; keep the "
-            "sheet's first line as it was."
+            f"no column {missing[0]} among {', '.join(filter(None, sheet.names))[:200]}; keep the sheet's "
+            "first line as it was."
         )
         raise InputError(problem, source=sheet.label, line=1, code="missing-column")
 
@@ -199,12 +193,10 @@ def _scale(sheets: Sequence[Cells]) -> Scale | None:
                 first = (scale_text, f"{sheet_cells.label}:{row.line}")
             elif scale_text and first and scale_text != first[0]:
                 problem = (
-                    f"scale {scale_text}, and {first[0]} in {first[1]}; grades of two scales "
-                    "cannot be combined: fix the line, or read the sheets one by one."
+                    f"scale {scale_text}, and {first[0]} in {first[1]}; grades of two scales cannot be "
+                    "combined: fix the line, or read the sheets one by one."
                 )
-                raise InputError(
-                    problem, source=sheet_cells.label, line=row.line, code="mixed-scales"
-                )
+                raise InputError(problem, source=sheet_cells.label, line=row.line, code="mixed-scales")
     return parse_scale(first[0]) if first else None
 
 
@@ -216,9 +208,7 @@ class _Reader:
     row: CsvRow
 
     def error(self, problem: str) -> InputError:
-        return InputError(
-            problem, source=self.sheet.label, line=self.row.line, code="invalid-sheet"
-        )
+        return InputError(problem, source=self.sheet.label, line=self.row.line, code="invalid-sheet")
 
     def text(self, name: str) -> str:
         cell = self.row.cells.get(name)
@@ -237,23 +227,17 @@ class _Reader:
                 f"{self._ought(check, pair_of_check)}; {_damage_hint(query, document)}"
             )
         if pair_of_check is not None and expected_check not in pair_of_check:
-            raise self.error(
-                f"document '{document}' of query '{query}' is not in the pool; was a row added?"
-            )
+            raise self.error(f"document '{document}' of query '{query}' is not in the pool; was a row added?")
         return query, document
 
     def _id(self, name: str, check: str, pair_of_check: dict[str, tuple[str, str]] | None) -> str:
         cell = self.row.cells.get(name)
         if cell is None or cell == "":
-            raise self.error(
-                f"{name} is empty{self._ought(check, pair_of_check)}; fill it in again."
-            )
+            raise self.error(f"{name} is empty{self._ought(check, pair_of_check)}; fill it in again.")
         if not isinstance(cell, str):
             raise self.error(
-                f"{name} holds {cell}, a {_cell_kind(cell)} that a spreadsheet program made of "
-                "an id"
-                f"{self._ought(check, pair_of_check)}; format the column as text and enter the id "
-                "again."
+                f"{name} holds {cell}, a {_cell_kind(cell)} that a spreadsheet program made of an id"
+                f"{self._ought(check, pair_of_check)}; format the column as text and enter the id again."
             )
         return unguard_cell(cell)
 
@@ -270,13 +254,12 @@ class _Reader:
         grade = _number(cell)
         if grade is None:
             raise self.error(
-                f"grade {str(cell)[:40]!r} is not a number; write one, with a point, or leave the "
-                "cell empty and give the reason under 'cannot tell'."
+                f"grade {str(cell)[:40]!r} is not a number; write one, with a point, or leave the cell empty "
+                "and give the reason under 'cannot tell'."
             )
         allowed_grades = [allowed_grade for allowed_grade, _ in scale.labels] if scale else []
         if scale and (
-            not scale.lowest <= grade <= scale.highest
-            or (allowed_grades and grade not in allowed_grades)
+            not scale.lowest <= grade <= scale.highest or (allowed_grades and grade not in allowed_grades)
         ):
             grades_text = ", ".join(f"{allowed_grade:g}" for allowed_grade in allowed_grades)
             scale_text = grades_text or f"{scale.lowest:g} to {scale.highest:g}"
@@ -285,16 +268,13 @@ class _Reader:
 
     def refuse_both(self, grade: float | None, reason: str) -> None:
         if grade is not None and reason:
-            raise self.error(
-                f"grade {grade:g}, and cannot tell ({reason[:40]}); empty one of the two cells."
-            )
+            raise self.error(f"grade {grade:g}, and cannot tell ({reason[:40]}); empty one of the two cells.")
 
     def rater(self, default_rater: str | None) -> str:
         stated_rater = self.text("rater")
         if default_rater and stated_rater and stated_rater != default_rater:
             raise self.error(
-                f"the row names rater {stated_rater}, and {default_rater} was given; leave one of "
-                "them out."
+                f"the row names rater {stated_rater}, and {default_rater} was given; leave one of them out."
             )
         if not (stated_rater or default_rater):
             raise self.error("the rater is missing; fill in rater, or add --rater NAME.")

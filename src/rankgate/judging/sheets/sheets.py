@@ -21,14 +21,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import find_form, has_known_suffix, replace_file
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import decode, encode, frame
-from rankgate.core.present.document_model import (
-    Document,
-    Grid,
-    PlainRows,
-    Points,
-    Table,
-    make_printable,
-)
+from rankgate.core.present.document_model import Document, Grid, PlainRows, Points, Table, make_printable
 from rankgate.core.present.document_model import make_document as made
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.file_contents import Note
@@ -60,8 +53,7 @@ def other_ratings_by_pair(ratings: Ratings, rater: str) -> dict[tuple[str, str],
         .table.filter(pl.col("rater") != rater)
         .sort("grade", nulls_last=True)
         .with_columns(
-            label.fill_null("cannot tell").alias("label"),
-            pl.coalesce("comment", "reason").alias("words"),
+            label.fill_null("cannot tell").alias("label"), pl.coalesce("comment", "reason").alias("words")
         )
     )
     comment = pl.format("{}: {}", "label", "words").drop_nulls()
@@ -73,12 +65,7 @@ def other_ratings_by_pair(ratings: Ratings, rater: str) -> dict[tuple[str, str],
 
 
 def assign_documents(
-    pool: pl.DataFrame,
-    raters: Sequence[str],
-    *,
-    per_document: int = 1,
-    overlap: float = 0.0,
-    seed: int = 0,
+    pool: pl.DataFrame, raters: Sequence[str], *, per_document: int = 1, overlap: float = 0.0, seed: int = 0
 ) -> dict[str, pl.DataFrame]:
     """Assign parts of a pool to raters.
 
@@ -170,10 +157,7 @@ class Sheets(Result):
         """
         target_path = Path(target)
         if len(self.tables) == 1 and has_known_suffix(target_path) and not target_path.is_dir():
-            paths, form = (
-                [target_path],
-                "xlsx" if find_form(target_path, SHEET_FORMS) == "xlsx" else "csv",
-            )
+            paths, form = ([target_path], "xlsx" if find_form(target_path, SHEET_FORMS) == "xlsx" else "csv")
         else:
             paths = [target_path / f"{_check_file_name(name)}.{form}" for name in self.tables]
             _make_folder(target_path)
@@ -232,9 +216,7 @@ def sheets(
     """
     parse_scale(scale)
     other_ratings = None if show is None else read_ratings(show)
-    parts = assign_documents(
-        pool_table(pool), raters, per_document=per_document, overlap=overlap, seed=seed
-    )
+    parts = assign_documents(pool_table(pool), raters, per_document=per_document, overlap=overlap, seed=seed)
     tables = {
         name: make_sheet(
             read_tasks(rater_pool, queries, documents),
@@ -251,8 +233,7 @@ def sheets(
 def _check_file_name(name: str) -> str:
     if name in {".", ".."} or any(sign in name for sign in '/\\:*?"<>|\0'):
         raise UsageError(
-            f"rater {name!r}: no file can have this name; use letters and digits.",
-            code="invalid-name",
+            f"rater {name!r}: no file can have this name; use letters and digits.", code="invalid-name"
         )
     return name
 
@@ -262,8 +243,7 @@ def _make_folder(folder: Path) -> None:
         folder.mkdir(exist_ok=True)
     except OSError as error:
         raise UsageError(
-            f"{folder}: sheets of several raters need a folder: {error.strerror}.",
-            code="cannot-write",
+            f"{folder}: sheets of several raters need a folder: {error.strerror}.", code="cannot-write"
         ) from None
 
 
@@ -351,9 +331,7 @@ class CollectedRatings(Result):
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The result that ``to_dict`` was called on."""
-        schema = {
-            name: dtype for name, dtype in RATINGS_SCHEMA.items() if name not in {"at", "seconds"}
-        }
+        schema = {name: dtype for name, dtype in RATINGS_SCHEMA.items() if name not in {"at", "seconds"}}
         notes = (Note(**decode(Note, n)) for n in values["notes"])
         return cls(Ratings(frame(values["ratings"], schema), "ratings"), tuple(notes))
 
@@ -404,9 +382,7 @@ def collected_document(result: CollectedRatings) -> Document:
     """The number of ratings and of empty rows; the CSV has the ratings."""
     first, *more = collected_summary(result)
     table = result.table.drop("at", "seconds")
-    return made(
-        first, Points(tuple(more)), rows=PlainRows(tuple(table.columns), table.rows(), data=True)
-    )
+    return made(first, Points(tuple(more)), rows=PlainRows(tuple(table.columns), table.rows(), data=True))
 
 
 def collected_summary(result: CollectedRatings, added: int | None = None) -> list[str]:
@@ -416,10 +392,7 @@ def collected_summary(result: CollectedRatings, added: int | None = None) -> lis
     unsure = len(table) - graded
     raters = table["rater"].n_unique()
     lines = [
-        (
-            f"{count_noun(graded, 'grade')} by {count_noun(raters, 'rater')}; {unsure} "
-            "could not be graded"
-        )
+        (f"{count_noun(graded, 'grade')} by {count_noun(raters, 'rater')}; {unsure} could not be graded")
     ]
     if added is not None and added < len(table):
         lines.append(f"added: {added}; the others are in the file already")

@@ -88,19 +88,13 @@ def read_incoming(
     store_contents = contents if contents.ratings is None else replace(contents, qrels=None)
     if not set(store_contents.parts) & set(STORE_PARTS):
         raise InputError(
-            "it has no rows that a store can hold.",
-            source=opened_file.label,
-            code="no-such-content",
+            "it has no rows that a store can hold.", source=opened_file.label, code="no-such-content"
         )
     store_contents = _transform_grades(store_contents, find_transformer(transform))
     if final is not None and store_contents.ratings is not None:
         store_contents = replace(store_contents, ratings=_mark_final(store_contents.ratings, final))
     return ImportedFile(
-        store_contents,
-        opened_file.label,
-        file_format.name,
-        reason,
-        _unnamed_columns(source, columns),
+        store_contents, opened_file.label, file_format.name, reason, _unnamed_columns(source, columns)
     )
 
 
@@ -127,10 +121,7 @@ def _mark_final(all_ratings: Ratings, rater: str) -> Ratings:
     return replace(
         all_ratings,
         table=all_ratings.table.with_columns(
-            pl.when(pl.col("rater") == rater)
-            .then(pl.lit(ratings.FINAL))
-            .otherwise("rater")
-            .alias("rater")
+            pl.when(pl.col("rater") == rater).then(pl.lit(ratings.FINAL)).otherwise("rater").alias("rater")
         ),
     )
 
@@ -203,9 +194,7 @@ def project_for(connection: Connection, name: str, contents: FileContents) -> in
     return project.id
 
 
-def _add_unrated_pairs(
-    connection: Connection, project: int, name: str, contents: FileContents
-) -> int:
+def _add_unrated_pairs(connection: Connection, project: int, name: str, contents: FileContents) -> int:
     """Add unrated pairs to a batch; return the number of new pairs."""
     pair = ["query_id", "doc_id"]
     tables = [unrated_pairs(contents)]
@@ -223,11 +212,7 @@ def _add_unrated_pairs(
 
 
 def _add_parts(
-    connection: Connection,
-    blobs: Blobs,
-    project: int,
-    incoming: ImportedFile,
-    created_by: int | None,
+    connection: Connection, blobs: Blobs, project: int, incoming: ImportedFile, created_by: int | None
 ) -> tuple[dict[str, int], int]:
     """Add all contents; return the rows of each part, and the number of ratings already known."""
     contents = incoming.contents
@@ -243,9 +228,7 @@ def _add_parts(
         ]
         models = tuple(name for names in model_names for name in names)
         source = Path(incoming.label).name
-        new = import_ratings.add_ratings(
-            connection, project, contents.ratings, source=source, models=models
-        )
+        new = import_ratings.add_ratings(connection, project, contents.ratings, source=source, models=models)
         rows["ratings"] = len(contents.ratings.table)
         repeated_count = rows["ratings"] - new
     if contents.qrels is not None and len(contents.qrels.table):
@@ -304,11 +287,7 @@ def import_file(
 
 
 def contents_in(
-    store: Store,
-    project: str,
-    *,
-    judgments_name: str | None = None,
-    run_names: tuple[str, ...] = (),
+    store: Store, project: str, *, judgments_name: str | None = None, run_names: tuple[str, ...] = ()
 ) -> FileContents:
     """The contents of a project, in the form of file contents.
 
@@ -338,8 +317,7 @@ def contents_in(
             queries=queries_documents.queries_table(connection, number),
             documents=queries_documents.documents_table(connection, number),
             runs=tuple(
-                stored_runs.read_stored_run(connection, store.blobs, number, name)
-                for name in run_names
+                stored_runs.read_stored_run(connection, store.blobs, number, name) for name in run_names
             ),
             extra=stored_results.read_extras(connection, store.blobs, number),
         )
@@ -373,8 +351,5 @@ def export_file(
     contents = contents_in(store, project, judgments_name=judgments_name, run_names=run_names)
     conversion = convert(contents, target, to=to, as_=as_)
     return replace(
-        conversion,
-        source=f"{store.name} project {project}",
-        from_format="store",
-        reason="it was named",
+        conversion, source=f"{store.name} project {project}", from_format="store", reason="it was named"
     )

@@ -133,8 +133,8 @@ def _read_table(lines: Sequence[str], first: int, separator: str) -> QueryList:
     fields = _match_columns(names)
     if "text" not in fields.values():
         raise _error(
-            f"the columns {', '.join(filter(None, names))[:200]} hold no texts of queries; call "
-            "one of them query, as in: id, query, weight.",
+            f"the columns {', '.join(filter(None, names))[:200]} hold no texts of queries; call one of them "
+            "query, as in: id, query, weight.",
             first + 1,
         )
     if len(set(names)) < len(names):
@@ -177,9 +177,7 @@ def _read_row(
     line: int, row: Sequence[str], names: Sequence[str], fields: Mapping[str, str]
 ) -> dict[str, str | float | None]:
     if [cell for cell in row[len(names) :] if cell.strip()]:
-        raise _error(
-            f"there are {count_noun(len(row), 'cell')}, and {len(names)} names of columns.", line
-        )
+        raise _error(f"there are {count_noun(len(row), 'cell')}, and {len(names)} names of columns.", line)
     query: dict[str, str | float | None] = {}
     for name, cell in zip(names, row, strict=False):
         value = cell.strip()
@@ -203,9 +201,7 @@ def _read_number(name: str, value: str, line: int) -> float:
     return number
 
 
-def draw_from_log(
-    path: Path, count: int, sampling: QuerySampling = "stratified", seed: int = 0
-) -> QueryList:
+def draw_from_log(path: Path, count: int, sampling: QuerySampling = "stratified", seed: int = 0) -> QueryList:
     """Draw queries from a search log, with the frequency of each query.
 
     Args:
@@ -222,9 +218,7 @@ def draw_from_log(
         raise InputError("the log has no searches.", source=path.name, code="no-queries")
     sizes = {text: float(number) for text, number in counts.items()}
     try:
-        sampled_queries = sample_queries(
-            list(counts), min(count, len(counts)), sampling, sizes, seed
-        )
+        sampled_queries = sample_queries(list(counts), min(count, len(counts)), sampling, sizes, seed)
     except UsageError as error:
         raise InputError(error.problem, source=path.name, code=error.code) from None
     frequencies = [sizes[text] for text in sampled_queries["query_id"]]

@@ -56,8 +56,7 @@ class RemoteRating(Closing):
         (side,) = task["sides"]
         query_fields = {name: task["query"][name] for name in ("text", "information_need")}
         document_fields = {
-            field["name"]: "".join(text for text, _ in field["segments"])
-            for field in side["fields"]
+            field["name"]: "".join(text for text, _ in field["segments"]) for field in side["fields"]
         }
         return Screen(
             task["query"]["query_id"],

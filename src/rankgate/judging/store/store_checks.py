@@ -42,8 +42,7 @@ def upgrade_store(url: str | None) -> tuple[str, tuple[str, ...]]:
     store_url = address(url)
     file = file_of(store_url)
     missing = UsageError(
-        f"{display_address(store_url)}: the store does not exist; create it with rankgate store "
-        f"init.",
+        f"{display_address(store_url)}: the store does not exist; create it with rankgate store init.",
         code="no-store",
     )
     if file is not None and not file.is_file():
@@ -177,9 +176,7 @@ def drill(
         with Store.open(target) as restored_store:
             contents = _contents(hashes(restored_store))
             problems = tuple(str(finding.problem) for finding in check(restored_store))
-            return StoreHashes(
-                restored_store.name if into else "a temporary store", contents, name, problems
-            )
+            return StoreHashes(restored_store.name if into else "a temporary store", contents, name, problems)
 
 
 def _contents(hash_of_table: Mapping[str, TableHash]) -> tuple[TableContent, ...]:
@@ -202,18 +199,14 @@ def checked(result: StoreCheck) -> Document:
     grid_rows = tuple(tuple(map(make_printable, row)) for row in rows[:_MAX_ROWS])
     table = [Table("", Grid(header, grid_rows, frozenset(range(3))), prose=True)] if rows else []
     more = [f"… and {count - _MAX_ROWS:,} more"] if count > _MAX_ROWS else []
-    return made(
-        title, *table, *more, rows=PlainRows(header, rows), status="fail" if count else "pass"
-    )
+    return made(title, *table, *more, rows=PlainRows(header, rows), status="fail" if count else "pass")
 
 
 def listed(result: StoreListing) -> Document:
     """The document of a list: a row for each user, token or project."""
     header = tuple(result.rows[0]) if result.rows else ()
     rows = [tuple(row.values()) for row in result.rows]
-    grid_rows = tuple(
-        tuple("" if v is None else make_printable(str(v)) for v in row) for row in rows
-    )
+    grid_rows = tuple(tuple("" if v is None else make_printable(str(v)) for v in row) for row in rows)
     count = count_plural(len(rows), result.what)
     title = f"{count} in {make_printable(result.store)}"
     grid = Grid(header, grid_rows, frozenset(range(len(header))))

@@ -65,8 +65,7 @@ def add_project(
         grade_scale = parse_scale(scale)
         label_of_grade = dict(grade_scale.labels) | dict(labels or {})
         labelled_grades = tuple(
-            (grade, label_of_grade.get(grade, f"{grade:g}"))
-            for grade in possible_grades(grade_scale)
+            (grade, label_of_grade.get(grade, f"{grade:g}")) for grade in possible_grades(grade_scale)
         )
         grades = Scale(grade_scale.lowest, grade_scale.highest, labelled_grades)
     with store.write() as connection:
@@ -77,9 +76,7 @@ def add_project(
 def list_projects(store: Store) -> StoreListing:
     """Every project with its contents."""
     with store.read() as connection:
-        rows = tuple(
-            _project_row(connection, project) for project in projects.list_projects(connection)
-        )
+        rows = tuple(_project_row(connection, project) for project in projects.list_projects(connection))
     return StoreListing(store.name, "projects", rows)
 
 
@@ -93,9 +90,7 @@ def _project_row(connection: Connection, project: projects.Project) -> dict[str,
         "done": progress.done,
         "disputed": progress.disputed,
         "runs": len(stored_runs.list_runs(connection, project.id)),
-        "judgments": ", ".join(
-            qrels.name for qrels in stored_runs.list_judgments(connection, project.id)
-        ),
+        "judgments": ", ".join(qrels.name for qrels in stored_runs.list_judgments(connection, project.id)),
     }
 
 
@@ -146,9 +141,7 @@ def set_role(store: Store, name: str, project: str, role: str | None) -> None:
         project_id = projects.get_by_name(connection, project).id
         projects.refuse_archived(connection, project_id)
         users.grant(connection, project_id, users.get_by_name(connection, name).id, role)
-        audit.record(
-            connection, COMMAND_LINE, "user.role", name, project=project_id, details={"role": role}
-        )
+        audit.record(connection, COMMAND_LINE, "user.role", name, project=project_id, details={"role": role})
 
 
 def remove_user(store: Store, name: str) -> str:

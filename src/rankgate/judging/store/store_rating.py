@@ -66,9 +66,7 @@ class StoreRating(Closing):
                 reserved=open_batches.reserved,
             )
             self._task: Task | None = None if number is None else tasks.get_task(connection, number)
-            self.done = tasks.count_done(connection, self._project.number, self._batch).get(
-                self._rater, 0
-            )
+            self.done = tasks.count_done(connection, self._project.number, self._batch).get(self._rater, 0)
             remaining_count = tasks.count_remaining(connection, self._batch, self._rater)
         self.total = self.done + remaining_count
         self._shown = time.monotonic()

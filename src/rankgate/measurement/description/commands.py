@@ -21,9 +21,7 @@ from rankgate.measurement.description.describe import describe
 @shared_options.table_columns
 @shared_options.form(*FORMS)
 @shared_options.output
-def describe_command(
-    files: tuple[str, ...], form: str, output: str | None, **arguments: Any
-) -> None:
+def describe_command(files: tuple[str, ...], form: str, output: str | None, **arguments: Any) -> None:
     """Show what each FILE holds: format, queries, documents, grades, ties, hashes.
 
     For several files also what they have in common, and which share of the first documents of

@@ -83,15 +83,11 @@ def describe(
     content = [contents for _, contents in read]
     labels = [result.file for result, _ in read]
     return Descriptions(
-        tuple(result for result, _ in read),
-        _overlaps(labels, content),
-        _judged_depths(content, cutoff),
+        tuple(result for result, _ in read), _overlaps(labels, content), _judged_depths(content, cutoff)
     )
 
 
-def _describe_file(
-    file: FileLike, from_: str | None, as_: Part | None
-) -> tuple[Description, FileContents]:
+def _describe_file(file: FileLike, from_: str | None, as_: Part | None) -> tuple[Description, FileContents]:
     """A description of one file, and its contents."""
     if isinstance(file, Collection) or (
         isinstance(file, str | Path) and from_ is None and collection_file(file)
@@ -99,9 +95,7 @@ def _describe_file(
         return _describe_collection(file)
     if not isinstance(file, str | Path | InputFile):
         contents = _in_memory(file, as_)
-        return _make_description(
-            "in memory", ("memory", "it is in memory"), (0, ""), contents
-        ), contents
+        return _make_description("in memory", ("memory", "it is in memory"), (0, ""), contents), contents
     input_file, file_format = registry.open_input(file, from_)
     reason = "it was named"
     if file_format is None:
@@ -194,12 +188,8 @@ def _ids(contents: FileContents, column: str) -> pl.Series:
         *([contents.ratings.table] if contents.ratings else []),
     ]
     id_tables = [contents.queries, contents.documents]
-    scored_tables = tables or [
-        table for table in id_tables if table is not None and column in table.columns
-    ]
-    return pl.concat(
-        [pl.Series(column, [], pl.String), *(table[column] for table in scored_tables)]
-    ).unique()
+    scored_tables = tables or [table for table in id_tables if table is not None and column in table.columns]
+    return pl.concat([pl.Series(column, [], pl.String), *(table[column] for table in scored_tables)]).unique()
 
 
 def _shared_counts(first: pl.Series, second: pl.Series) -> tuple[int, int, int]:

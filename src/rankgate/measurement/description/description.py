@@ -192,10 +192,7 @@ def side_tables(collection: Collection, qrels: Qrels) -> tuple[SideTable, ...]:
     Raises:
         InputError: a table cannot be read.
     """
-    judged = {
-        "queries": qrels.table["query_id"].unique(),
-        "documents": qrels.table["doc_id"].unique(),
-    }
+    judged = {"queries": qrels.table["query_id"].unique(), "documents": qrels.table["doc_id"].unique()}
     tables = []
     for name, (kind, read) in _TABLES.items():
         source = _source(collection, name)
@@ -214,9 +211,7 @@ def _source(collection: Collection, name: str) -> Any:
         return collection.items.table
     if name in {"predicted", "saw"}:
         predicted = collection.predicted
-        source = (
-            None if predicted is None else predicted.judgments if name != "saw" else predicted.saw
-        )
+        source = None if predicted is None else predicted.judgments if name != "saw" else predicted.saw
         return None if source in ("none", "unknown") else source
     source = getattr(collection, name)
     return None if isinstance(source, str) and source == "random" else source
@@ -244,15 +239,10 @@ _TABLES: Mapping[str, tuple[str, _Reader]] = {
     "users": ("queries", lambda _, source, __: read_described_table(source, "users").ids),
     "training": (
         "queries",
-        lambda collection, source, _: (
-            read_user_items(rename_columns(source, collection.frame_columns)).users
-        ),
+        lambda collection, source, _: read_user_items(rename_columns(source, collection.frame_columns)).users,
     ),
     "candidates": ("queries", lambda _, source, __: read_candidates(source)[0]["query_id"]),
-    "reference": (
-        "queries",
-        lambda collection, source, _: read_run(collection.run_source(source)).query_ids,
-    ),
+    "reference": ("queries", lambda collection, source, _: read_run(collection.run_source(source)).query_ids),
 }
 """For each field of a collection, the kind of its ids and the function that reads them."""
 

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.core.present.document_model import (
-    Document,
-    Entries,
-    Entry,
-    Grid,
-    Table,
-    make_printable,
-)
+from rankgate.core.present.document_model import Document, Entries, Entry, Grid, Table, make_printable
 from rankgate.core.present.document_model import make_document as made
 from rankgate.core.present.number_formats import UNDEFINED, count_noun
 
@@ -34,9 +27,7 @@ _MOST_GRADES = 12  # grades to show; a set with more grades has no scale of step
 def description_document(result: Descriptions) -> Document:
     """The facts of each file, then the overlap of files, and the judged shares."""
     files = [
-        Entries(
-            tuple(Entry(label, (line,)) for label, line in _facts(description)), description.file
-        )
+        Entries(tuple(Entry(label, (line,)) for label, line in _facts(description)), description.file)
         for description in result.files
     ]
     return made("", *files, Table("", overlaps(result)), Table("", holes(result)))
@@ -49,18 +40,13 @@ def overlaps(result: Descriptions) -> Grid:
         for shared in result.overlaps
     ]
     return Grid(
-        ("file", "and file", "queries\nin common", "documents\nin common"),
-        tuple(rows),
-        frozenset({0, 1}),
+        ("file", "and file", "queries\nin common", "documents\nin common"), tuple(rows), frozenset({0, 1})
     )
 
 
 def holes(result: Descriptions) -> Grid:
     """The share of judged documents in the first documents of runs."""
-    rows = [
-        (depth.run, depth.qrels, _count(depth.queries), _share(depth.judged))
-        for depth in result.holes
-    ]
+    rows = [(depth.run, depth.qrels, _count(depth.queries), _share(depth.judged)) for depth in result.holes]
     cutoff = result.holes[0].cutoff if result.holes else 0
     header = ("run", "judgments", "queries", f"judged@{cutoff}")
     return Grid(header, tuple(rows), frozenset({0, 1}))
@@ -93,8 +79,8 @@ def _side_table(table: SideTable) -> str:
     missing_count = table.judged - table.matched
     missing = f"; {missing_count:,} are missing" if missing_count else ""
     return (
-        f"{count_noun(table.ids, 'id')} in {make_printable(table.source)}, with "
-        f"{table.matched:,} of the {table.judged:,} judged {table.of}{missing}"
+        f"{count_noun(table.ids, 'id')} in {make_printable(table.source)}, with {table.matched:,} of the "
+        f"{table.judged:,} judged {table.of}{missing}"
     )
 
 
@@ -103,9 +89,7 @@ def _judgments(result: Judgments) -> list[tuple[str, str]]:
     grade_counts = [f"{grade:g}: {count:,}" for grade, count in result.grades[:_MOST_GRADES]]
     more = [f"… {len(result.grades):,} different ones"] if len(result.grades) > _MOST_GRADES else []
     without = (
-        f"; queries without a positive grade: {result.without_positive:,}"
-        if result.without_positive
-        else ""
+        f"; queries without a positive grade: {result.without_positive:,}" if result.without_positive else ""
     )
     scale = f"; on a scale from {result.scale[0]:g} to {result.scale[1]:g}" if result.scale else ""
     content = (
@@ -135,14 +119,11 @@ def _run(result: RunSummary) -> list[tuple[str, str]]:
 
 def _ratings(result: RatingSummary) -> list[tuple[str, str]]:
     content = (
-        f"{result.ratings:,} by {count_noun(result.raters, 'rater')} of "
-        f"{count_noun(result.pairs, 'pair')}"
+        f"{result.ratings:,} by {count_noun(result.raters, 'rater')} of {count_noun(result.pairs, 'pair')}"
     )
     shared = f"{count_noun(result.shared, 'pair has', 'pairs have')} grades of several raters"
     ungraded = f"{count_noun(result.ungraded, 'rating has', 'ratings have')} no grade"
-    return [
-        ("ratings", f"{content} of {count_noun(result.queries, 'query')}; {shared}, {ungraded}")
-    ]
+    return [("ratings", f"{content} of {count_noun(result.queries, 'query')}; {shared}, {ungraded}")]
 
 
 def _spread(result: Spread | None) -> str:

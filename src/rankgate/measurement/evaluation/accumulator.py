@@ -30,11 +30,7 @@ from rankgate.measurement.evaluation.rankings import measure_run, read_rankings
 from rankgate.measurement.metrics.facet_metrics import FACET_METRICS
 from rankgate.measurement.metrics.judged_block import ExactMean
 from rankgate.measurement.metrics.lists import Sums
-from rankgate.measurement.metrics.lists.list_metric import (
-    PartialResult,
-    final_value,
-    merge_partials,
-)
+from rankgate.measurement.metrics.lists.list_metric import PartialResult, final_value, merge_partials
 from rankgate.measurement.metrics.metric_declaration import SUBTOPICS
 from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
 from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
@@ -61,14 +57,7 @@ if TYPE_CHECKING:
     from rankgate.measurement.scoring.item_catalogue import Catalogue
 
 
-SUMMED_COUNTS = (
-    "queries",
-    "missing",
-    "zero_result",
-    "without_relevant",
-    "unknown_queries",
-    "ties_broken",
-)
+SUMMED_COUNTS = ("queries", "missing", "zero_result", "without_relevant", "unknown_queries", "ties_broken")
 """The counts of `Counts` that add up over users."""
 
 
@@ -95,8 +84,7 @@ class BatchTotals:
         lists = self.lists if other.lists is None else other.lists
         if self.lists is not None and other.lists is not None:
             lists = [
-                merge_partials(first, second)
-                for first, second in zip(self.lists, other.lists, strict=True)
+                merge_partials(first, second) for first, second in zip(self.lists, other.lists, strict=True)
             ]
         return BatchTotals(
             {name: self.counts[name] + other.counts[name] for name in SUMMED_COUNTS},
@@ -120,11 +108,7 @@ def merge_mappings(
     left: Mapping[Any, Any], right: Mapping[Any, Any], combine: Callable[[Any, Any], Any]
 ) -> dict[Any, Any]:
     """Merge two mappings, and combine the values of shared keys."""
-    return {
-        **left,
-        **right,
-        **{name: combine(left[name], right[name]) for name in left if name in right},
-    }
+    return {**left, **right, **{name: combine(left[name], right[name]) for name in left if name in right}}
 
 
 def add_mean(left: tuple[ExactMean, int], right: tuple[ExactMean, int]) -> tuple[ExactMean, int]:
@@ -135,9 +119,7 @@ def add_mean(left: tuple[ExactMean, int], right: tuple[ExactMean, int]) -> tuple
 def part_to_plain(list_part: PartialResult) -> Any:  # noqa: ANN401 - of a metric of lists
     """Convert a part to plain values."""
     if isinstance(list_part, Sums):
-        return {
-            exact_mean.name: getattr(list_part, exact_mean.name) for exact_mean in fields(list_part)
-        }
+        return {exact_mean.name: getattr(list_part, exact_mean.name) for exact_mean in fields(list_part)}
     return [list(astuple(exact_mean)) for exact_mean in list_part]
 
 
@@ -207,8 +189,7 @@ class Accumulator:
         if not has_items:
             subject = "metrics of lists" if list_metrics else "slices of items"
             message = (
-                f"{subject} need all items in advance; give the catalogue, training or a table of "
-                "items."
+                f"{subject} need all items in advance; give the catalogue, training or a table of items."
             )
             raise UsageError(message, code="missing-input")
         tables = self._builder.tables
@@ -296,9 +277,7 @@ class Accumulator:
             block = self._block(self._catalogue, judged, rankings)
             lists = self._plan.lists
             list_values = (
-                block.measure(lists)
-                if self._kept is None
-                else measure_part(block, lists, self._kept)
+                block.measure(lists) if self._kept is None else measure_part(block, lists, self._kept)
             )
             total = total.merge(Measurement(self._plan, lists=list_values))
         scores = total.score(0, source, strict=False, exact=True)
@@ -341,8 +320,7 @@ class Accumulator:
         if lists is not None:
             lists = [part_from_plain(list_part) for list_part in lists]
         means = {
-            label: (ExactMean(*numbers[:3]), numbers[3])
-            for label, numbers in other_state["means"].items()
+            label: (ExactMean(*numbers[:3]), numbers[3]) for label, numbers in other_state["means"].items()
         }
         judged_at = {k: ExactMean(*numbers) for k, numbers in other_state["judged_at"].items()}
         cautions = BatchCautions(**other_state["cautions"])
@@ -375,9 +353,7 @@ class Accumulator:
         return {
             **self._kind(),
             "counts": dict(self._seen.counts),
-            "means": {
-                label: [*astuple(mean), hits] for label, (mean, hits) in self._seen.means.items()
-            },
+            "means": {label: [*astuple(mean), hits] for label, (mean, hits) in self._seen.means.items()},
             "judged_at": {k: list(astuple(mean)) for k, mean in self._seen.judged_at.items()},
             "lists": lists,
             "cautions": self._seen.cautions.to_dict(),
@@ -461,7 +437,5 @@ class Accumulator:
 
 def _unknown(base: Catalogue, judged: JudgmentIndex, top: TopLists) -> pl.Series:
     """The items of judgments and lists that are not in a catalogue."""
-    used_items = pl.concat(
-        [judged_items(judged).alias("doc_id"), top.all_items.alias("doc_id")]
-    ).unique()
+    used_items = pl.concat([judged_items(judged).alias("doc_id"), top.all_items.alias("doc_id")]).unique()
     return used_items.filter(~used_items.is_in(base.items.implode())).sort()

@@ -6,10 +6,7 @@ import click
 
 from rankgate.core.console import shared_options
 from rankgate.core.console.option_types import CONVENTION, METRIC, FullHelpGroup
-from rankgate.core.console.terminal_output import (
-    print_result,
-    print_summary,
-)
+from rankgate.core.console.terminal_output import print_result, print_summary
 from rankgate.core.present.write_results import FORMS
 from rankgate.measurement import metric_options
 from rankgate.measurement.evaluation.convention_details import axes as every_axis

@@ -24,10 +24,7 @@ CEILING_METRICS = tuple(metric.name for metric in CATALOGUE if metric.ideal_orde
 _RETRIEVED_IDEALS = ("retrieved", "shown")  # ideals that consist of retrieved documents
 
 
-def choose_target(
-    scorer: Scorer,
-    target: str | Metric | None,
-) -> tuple[str, Metric]:
+def choose_target(scorer: Scorer, target: str | Metric | None) -> tuple[str, Metric]:
     """The metric of the ceiling: the given metric, else the first nDCG with a cutoff.
 
     Raises:
@@ -38,27 +35,24 @@ def choose_target(
         usable.sort(key=lambda pair: pair[1].name != "nDCG")
         if not usable:
             raise UsageError(
-                f"no metric has a ceiling within {count_noun(scorer.depth, 'document')}; name "
-                "another one with --target, such as nDCG@10.",
+                f"no metric has a ceiling within {count_noun(scorer.depth, 'document')}; name another one "
+                "with --target, such as nDCG@10.",
                 code="no-ceiling",
             )
         return usable[0]
     label, metric = find_ranking_metrics(target, scorer.how)[0]
     if not metric.ideal_order_optimal:
         raise UsageError(
-            f"{label}: a ceiling is not defined for it; choose one of "
-            f"{', '.join(CEILING_METRICS)}.",
+            f"{label}: a ceiling is not defined for it; choose one of {', '.join(CEILING_METRICS)}.",
             code="no-ceiling",
         )
     cutoff = cutoff_of(metric)
     if cutoff is None:
-        raise UsageError(
-            f"{label}: a ceiling needs a cutoff; use {metric.name}@10.", code="missing-cutoff"
-        )
+        raise UsageError(f"{label}: a ceiling needs a cutoff; use {metric.name}@10.", code="missing-cutoff")
     if cutoff > scorer.depth:
         raise UsageError(
-            f"{label} looks deeper than the first {count_noun(scorer.depth, 'candidate')}; add "
-            f"--depth {cutoff}.",
+            f"{label} looks deeper than the first {count_noun(scorer.depth, 'candidate')}; add --depth "
+            f"{cutoff}.",
             code="depth-too-small",
         )
     return label, metric
@@ -109,9 +103,7 @@ def ceiling(scorer: Scorer, target: tuple[str, Metric], candidates: pl.DataFrame
             {"query_id": scorer.index.query_ids, "value": None}, schema_overrides=_VALUE_SCHEMA
         )
     # a query without candidates has an empty list, even if tools require every query
-    used_convention = (
-        replace(scorer.how, missing="zero") if scorer.how.missing == "error" else scorer.how
-    )
+    used_convention = replace(scorer.how, missing="zero") if scorer.how.missing == "error" else scorer.how
     result = score(scorer.index, read_run(ranked_rows), [target], used_convention)
     return result.table.select("query_id", "value")
 

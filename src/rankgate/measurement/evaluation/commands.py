@@ -10,11 +10,7 @@ from rankgate.core.console import shared_options
 from rankgate.core.console.declared_options import verb_options
 from rankgate.core.console.option_types import SectionedCommand
 from rankgate.core.console.shared_options import backend_options, find_hook
-from rankgate.core.console.terminal_output import (
-    TerminalProgress,
-    print_result,
-    with_record_option,
-)
+from rankgate.core.console.terminal_output import TerminalProgress, print_result, with_record_option
 from rankgate.core.errors import UsageError
 from rankgate.core.present.write_results import FORMS
 from rankgate.data.input_types import is_on_spark
@@ -85,8 +81,7 @@ def eval_command(
         if rated is not None and (arguments["slices"] or collection.sample is not None):
             flag = "--slice" if arguments["slices"] else "--sample"
             raise UsageError(
-                f"{flag} is for judgments, not for the grades of single raters.",
-                code="conflicting-options",
+                f"{flag} is for judgments, not for the grades of single raters.", code="conflicting-options"
             )
         if rated is not None:
             if stored is not None and save_as is not None:
@@ -96,8 +91,8 @@ def eval_command(
     if scale is not None:
         raise UsageError(
             "--scale is for the grades of single raters under a convention that takes them "
-            f"({', '.join(FROM_RATINGS)}), and this is not such an evaluation; leave it out, or "
-            "check judgments with rankgate validate --scale.",
+            f"({', '.join(FROM_RATINGS)}), and this is not such an evaluation; leave it out, or check "
+            "judgments with rankgate validate --scale.",
             code="unused-option",
         )
     with TerminalProgress(len(runs)):

@@ -65,9 +65,7 @@ class ConventionDetails(Result):
     """
 
     kind: ClassVar[str] = "convention"
-    document_from: ClassVar[str] = (
-        "rankgate.measurement.evaluation.convention_documents:convention_document"
-    )
+    document_from: ClassVar[str] = "rankgate.measurement.evaluation.convention_documents:convention_document"
 
     name: str
     title: str
@@ -136,9 +134,7 @@ def _parameters(how: Convention) -> list[AxisChoice]:
     for name, bound in how.parameters.items():
         metric = by_name.get(name)
         for key, value in bound.items():
-            usual = metric is not None and value_text(default_value(metric, key)) == value_text(
-                value
-            )
+            usual = metric is not None and value_text(default_value(metric, key)) == value_text(value)
             label = key if name == EVERY_METRIC else f"{name}.{key}"
             description = "every metric that has it" if name == EVERY_METRIC else ""
             choices.append(AxisChoice(label, value_text(value), usual, description))
@@ -153,9 +149,7 @@ def _special(how: Convention) -> list[AxisChoice]:
             description = axis.help if axis else ""
             if isinstance(value, dict) and not axis:
                 value = {k: v for table in value.values() for k, v in table.items()}  # noqa: PLW2901
-            choices.append(
-                AxisChoice(f"{name}.{key}", value_text(value), usual=False, about=description)
-            )
+            choices.append(AxisChoice(f"{name}.{key}", value_text(value), usual=False, about=description))
     return choices
 
 
@@ -174,9 +168,7 @@ class Conventions(Result):
     """
 
     kind: ClassVar[str] = "conventions"
-    document_from: ClassVar[str] = (
-        "rankgate.measurement.evaluation.convention_documents:conventions_document"
-    )
+    document_from: ClassVar[str] = "rankgate.measurement.evaluation.convention_documents:conventions_document"
 
     conventions: tuple[ConventionDetails, ...]
 
@@ -205,10 +197,7 @@ class Conventions(Result):
         """One row per convention: ``name``, ``title``, ``source``, ``hash``."""
         import polars as pl
 
-        rows = [
-            (details.name, details.title, details.source, details.hash)
-            for details in self.conventions
-        ]
+        rows = [(details.name, details.title, details.source, details.hash) for details in self.conventions]
         return pl.DataFrame(rows, ["name", "title", "source", "hash"], orient="row")
 
 
@@ -266,9 +255,7 @@ class Axes(Result):
         import polars as pl
 
         rows = [
-            (axis.name, choice, list(names))
-            for axis in self.axes
-            for choice, names in axis.chosen.items()
+            (axis.name, choice, list(names)) for axis in self.axes for choice, names in axis.chosen.items()
         ]
         return pl.DataFrame(rows, ["axis", "choice", "conventions"], orient="row")
 
@@ -296,9 +283,7 @@ def axes() -> Axes:
 def _parameter_axes(conventions: list[Convention]) -> list[AxisDetails]:
     """Parameters that at least one convention sets, for all metrics or for a single metric."""
     shared_keys = {
-        key
-        for used_convention in conventions
-        for key in used_convention.parameters.get(EVERY_METRIC, {})
+        key for used_convention in conventions for key in used_convention.parameters.get(EVERY_METRIC, {})
     }
     details = []
     for key in sorted(shared_keys):
@@ -310,14 +295,9 @@ def _parameter_axes(conventions: list[Convention]) -> list[AxisDetails]:
         description = f"a parameter of every metric that has it, such as {metric.name}"
         details.append(_parameter_axis(key, description, metric, values))
     for metric in by_name.values():
-        description = (
-            f"a parameter of {metric.name}; `rankgate metrics {metric.name}` has the formula"
-        )
+        description = f"a parameter of {metric.name}; `rankgate metrics {metric.name}` has the formula"
         for key in metric.parameters:
-            if any(
-                key in used_convention.parameters.get(metric.name, {})
-                for used_convention in conventions
-            ):
+            if any(key in used_convention.parameters.get(metric.name, {}) for used_convention in conventions):
                 values = [
                     (used_convention.name, _bound_value(used_convention, metric.name, metric, key))
                     for used_convention in conventions

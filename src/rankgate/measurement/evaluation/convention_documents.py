@@ -30,9 +30,7 @@ def conventions_document(result: Conventions) -> Document:
     """One row per convention."""
     rows = tuple((convention.name, convention.title) for convention in result.conventions)
     grid = Grid(("convention", "what it reproduces"), rows, _CONVENTION_TEXT_COLUMNS)
-    return made(
-        f"{len(result)} conventions", Table("", grid, prose=True), rows=_rows(result.to_polars())
-    )
+    return made(f"{len(result)} conventions", Table("", grid, prose=True), rows=_rows(result.to_polars()))
 
 
 def convention_document(result: ConventionDetails) -> Document:
@@ -43,9 +41,7 @@ def convention_document(result: ConventionDetails) -> Document:
         "defects": result.defects,
     }
     entries = tuple(Entry(label, lines) for label, lines in facts.items() if lines)
-    names = Grid(
-        ("its own name", "here"), tuple(result.spellings.items()), _CONVENTION_TEXT_COLUMNS
-    )
+    names = Grid(("its own name", "here"), tuple(result.spellings.items()), _CONVENTION_TEXT_COLUMNS)
     return made(
         f"{result.name} ({result.hash})",
         Entries(entries),
@@ -81,22 +77,16 @@ def _choices(heading: str, header: str, choices: Sequence[AxisChoice]) -> Table:
         for choice in choices
     )
     return Table(
-        heading,
-        Grid((header, "choice", "what it decides"), rows, _CONVENTION_TEXT_COLUMNS),
-        prose=True,
+        heading, Grid((header, "choice", "what it decides"), rows, _CONVENTION_TEXT_COLUMNS), prose=True
     )
 
 
 def _axis(axis: AxisDetails) -> Table:
     default = axis.default if axis.default == "required" else f"{axis.default} by default"
     scope = "for all metrics or for one" if axis.each and "." not in axis.name else ""
-    summary = "; ".join(
-        text for text in (axis.about.rstrip("."), axis.takes, default, scope) if text
-    )
+    summary = "; ".join(text for text in (axis.about.rstrip("."), axis.takes, default, scope) if text)
     rows = tuple(_names_by_choice(axis.chosen).items())
-    return Table(
-        f"{axis.name}: {summary}", Grid(("", ""), rows, _CONVENTION_TEXT_COLUMNS), prose=True
-    )
+    return Table(f"{axis.name}: {summary}", Grid(("", ""), rows, _CONVENTION_TEXT_COLUMNS), prose=True)
 
 
 def _names_by_choice(names_by_choice: Mapping[str, Sequence[str]]) -> dict[str, str]:

@@ -83,16 +83,10 @@ class FromRuns:
         from rankgate.measurement.evaluation.sampled_means import intervals_of  # few ask for it
 
         return intervals_of(
-            scores.runs,
-            scores.metrics,
-            scores.slices,
-            self.collection.tags,
-            self.collection.sample,
+            scores.runs, scores.metrics, scores.slices, self.collection.tags, self.collection.sample
         )
 
-    def name_systems(
-        self, baseline: object, candidates: Sequence[object]
-    ) -> tuple[Any, dict[str, Any]]:
+    def name_systems(self, baseline: object, candidates: Sequence[object]) -> tuple[Any, dict[str, Any]]:
         """The baseline and the candidates, by default the first run and all others, by name.
 
         Raises:
@@ -175,9 +169,7 @@ def evaluate(
             refuse_with_tasks(list_metrics, bounds=bounds)
             from rankgate.measurement.evaluation.sequences.task_scores import score_tasks
 
-            scored.append(
-                score_tasks(judgments, run_by_ids(run), ranking_metrics, rules, collection).scores
-            )
+            scored.append(score_tasks(judgments, run_by_ids(run), ranking_metrics, rules, collection).scores)
             continue
         total, source = measure_run(judgments, run, plan, seen_training)
         query_states = getattr(run, "queries", None)
@@ -202,9 +194,7 @@ def evaluate(
         tuple(scored),
         lower,
         means,
-        maker=FromRuns(
-            collection, {run.name: run for run in readable}, metrics_as_list(metrics), rules
-        ),
+        maker=FromRuns(collection, {run.name: run for run in readable}, metrics_as_list(metrics), rules),
     )
     if design is None:
         return result

@@ -8,8 +8,8 @@ from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import LEVEL, METRIC, RUN
 
 INTERVALS = Columns(
-    "One row per run and metric, and per value of a tag. Metrics that are not a "
-    "plain mean of values have no n, sd and ends.",
+    "One row per run and metric, and per value of a tag. Metrics that are not a plain mean of values have no "
+    "n, sd and ends.",
     Column("tag", pl.String, "the name of the tag; null: all queries"),
     Column("value", pl.String, "the value of the tag; null: all queries"),
     RUN,

@@ -27,12 +27,7 @@ from rankgate.core.present.document_model import (
     nonempty_blocks,
 )
 from rankgate.core.present.document_model import make_document as made
-from rankgate.core.present.number_formats import (
-    UNDEFINED,
-    count_noun,
-    format_column,
-    format_decimal,
-)
+from rankgate.core.present.number_formats import UNDEFINED, count_noun, format_column, format_decimal
 
 if TYPE_CHECKING:
     from rankgate.core.present.base_result import ReportOptions
@@ -66,21 +61,16 @@ def evaluation_document(result: Scores, *, per_query: bool = False) -> Document:
     tables += states(result)
     if result.weighted is not None:
         tables.insert(
-            1,
-            Table("means over the queries that these were drawn from", intervals(result.weighted)),
+            1, Table("means over the queries that these were drawn from", intervals(result.weighted))
         )
     query_tables = queries(result) if per_query else ()
-    run_tables = [
-        Table(run.run, grid) for run, grid in zip(result.runs, query_tables, strict=False)
-    ]
+    run_tables = [Table(run.run, grid) for run, grid in zip(result.runs, query_tables, strict=False)]
     warnings = Warnings.from_notices(result.notices)
     rows = PlainRows(*_rows(result, per_query=per_query))
     return made("", *run_tables, *tables, basis_line(result), warnings, rows=rows)
 
 
-def _rows(
-    result: Scores, *, per_query: bool
-) -> tuple[tuple[str, ...], list[tuple[str | float | None, ...]]]:
+def _rows(result: Scores, *, per_query: bool) -> tuple[tuple[str, ...], list[tuple[str | float | None, ...]]]:
     """Headers and rows: one value per line, the mean of a run after its queries."""
     bounds = any(run.low is not None for run in result.runs)
     headers = ("run", "metric", "query_id", "value", *(("low", "high") if bounds else ()))
@@ -118,9 +108,7 @@ def means(result: Scores) -> Grid:
     columns = {"run": [run.run for run in result.runs]}
     for metric in result.metrics:
         columns[metric] = format_column(run.means[metric] for run in result.runs)
-        ends = [
-            [_bound_mean(run.low, metric), _bound_mean(run.high, metric)] for run in result.runs
-        ]
+        ends = [[_bound_mean(run.low, metric), _bound_mean(run.high, metric)] for run in result.runs]
         if any(end is not None for pair in ends for end in pair):
             bound_texts = [[format_decimal(end) for end in pair] for pair in ends]
             cells = zip(columns[metric], bound_texts, strict=True)
@@ -222,9 +210,7 @@ def evaluation_report_document(result: Scores, options: ReportOptions) -> Docume
         options: texts of queries.
     """
     sorted_result = best_first(result)
-    first = Section(
-        "values", "All runs" if len(result.runs) > 1 else "Means", _means(sorted_result)
-    )
+    first = Section("values", "All runs" if len(result.runs) > 1 else "Means", _means(sorted_result))
     queries = _queries(sorted_result, options)
     sections = [first, Section("queries", "Values by query", queries)] if queries else [first]
     lead = (sentence(sorted_result), basis_line(result))
@@ -285,10 +271,7 @@ def _queries(result: Scores, options: ReportOptions) -> tuple[Block, ...]:
         return tuple(table for _, table in filled_tables)
     return tuple(
         FoldedBlock(
-            f"run-{options.place}-{i}",
-            run.run,
-            (table,),
-            format_decimal(run.means[result.metrics[0]]),
+            f"run-{options.place}-{i}", run.run, (table,), format_decimal(run.means[result.metrics[0]])
         )
         for i, (run, table) in enumerate(filled_tables)
     )
@@ -308,9 +291,7 @@ def _table(result: Scores, run: RunScores, options: ReportOptions) -> Table:
     for metric in result.metrics:
         columns[metric] = format_column(values[metric].get(query) for query in first_queries)
     left_columns = (0, 1) if options.queries else (0,)
-    heading = (
-        f"{len(first_queries):,} of {count_noun(len(queries), 'query')}, the worst {first} first"
-    )
+    heading = f"{len(first_queries):,} of {count_noun(len(queries), 'query')}, the worst {first} first"
     return Table(heading, Grid.of(columns, left_columns), find=len(first_queries) > _SEARCHED_ROWS)
 
 

@@ -96,9 +96,7 @@ class MetricDetails(Result):
     """
 
     kind: ClassVar[str] = "metric"
-    document_from: ClassVar[str] = (
-        "rankgate.measurement.evaluation.metric_documents:metric_document"
-    )
+    document_from: ClassVar[str] = "rankgate.measurement.evaluation.metric_documents:metric_document"
 
     name: str
     title: str
@@ -125,9 +123,7 @@ class MetricDetails(Result):
             name=metric.name,
             title=metric.title,
             formula=metric.formula,
-            parameters=tuple(
-                ParameterDetails.from_parameter(n, p) for n, p in metric.parameters.items()
-            ),
+            parameters=tuple(ParameterDetails.from_parameter(n, p) for n, p in metric.parameters.items()),
             at=metric.at,
             low=_bound(metric.low),
             high=metric.high,
@@ -139,8 +135,7 @@ class MetricDetails(Result):
             sees=metric.sees,
             blind_to=metric.blind_to,
             conventions={
-                name: _bindings(used_convention, metric)
-                for name, used_convention in CONVENTIONS.items()
+                name: _bindings(used_convention, metric) for name, used_convention in CONVENTIONS.items()
             }
             if list_metric is None
             else _variants(list_metric),
@@ -158,9 +153,7 @@ def metric_details(name: str) -> MetricDetails:
         UsageError: the name is unknown; the message has the nearest names.
     """
     known_too = (*FACET_METRICS, *LIST_METRICS, *SEQUENCE_METRICS)
-    return MetricDetails.from_metric(
-        METRICS_BY_TREC_NAME.get(name.strip()) or parse(name, known_too)
-    )
+    return MetricDetails.from_metric(METRICS_BY_TREC_NAME.get(name.strip()) or parse(name, known_too))
 
 
 def _bindings(how: Convention, metric: Metric) -> dict[str, Any]:
@@ -219,9 +212,7 @@ class Metrics(Result):
     """
 
     kind: ClassVar[str] = "metrics"
-    document_from: ClassVar[str] = (
-        "rankgate.measurement.evaluation.metric_documents:metrics_document"
-    )
+    document_from: ClassVar[str] = "rankgate.measurement.evaluation.metric_documents:metrics_document"
 
     metrics: tuple[MetricDetails, ...]
 

@@ -12,11 +12,7 @@ from rankgate.measurement.evaluation.metric_details import COLUMNS
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import JsonObject
-    from rankgate.measurement.evaluation.metric_details import (
-        MetricDetails,
-        Metrics,
-        ParameterDetails,
-    )
+    from rankgate.measurement.evaluation.metric_details import MetricDetails, Metrics, ParameterDetails
 
 
 USUAL_TEXT = "as usual"
@@ -72,9 +68,7 @@ def written_name(metric: MetricDetails) -> str:
 
 def _entry(metric: MetricDetails) -> str:
     names = dict.fromkeys((*metric.aliases, *metric.trec))
-    inside = ", ".join(
-        parameter.name for parameter in metric.parameters if parameter.name != metric.at
-    )
+    inside = ", ".join(parameter.name for parameter in metric.parameters if parameter.name != metric.at)
     notes = [f"parameters {inside}"] if inside else []
     other_names = ", ".join(name for name in names if name != metric.name)
     notes += [f"also {other_names}"] if other_names else []
@@ -124,9 +118,7 @@ def values(metric: MetricDetails) -> str:
     return f"{low}{comma}{high}; {better}; {joint}{scope}"
 
 
-def group_by_treatment(
-    conventions: Mapping[str, Mapping[str, Any]],
-) -> dict[tuple[str, ...], list[str]]:
+def group_by_treatment(conventions: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, ...], list[str]]:
     """Group conventions by their treatment of a metric.
 
     The treatment is the set parameters, and the values without relevant or retrieved documents.
@@ -143,14 +135,10 @@ def _conventions(conventions: Mapping[str, JsonObject]) -> Table:
     """The treatment of the metric by each convention; equal treatments are grouped."""
     if any("called" in treatment for treatment in conventions.values()):
         grid = Grid(
-            ("convention", "parameters", "its tool's name"),
-            tuple(tools(conventions)),
-            _METRIC_TEXT_COLUMNS,
+            ("convention", "parameters", "its tool's name"), tuple(tools(conventions)), _METRIC_TEXT_COLUMNS
         )
         return Table("conventions", grid, prose=True)
-    rows = tuple(
-        (*choice, ", ".join(names)) for choice, names in group_by_treatment(conventions).items()
-    )
+    rows = tuple((*choice, ", ".join(names)) for choice, names in group_by_treatment(conventions).items())
     headers = ("parameters", "nothing relevant", "empty list", "conventions")
     return Table("conventions", Grid(headers, rows, _METRIC_TEXT_COLUMNS), prose=True)
 

@@ -11,12 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import UsageError
 from rankgate.measurement.metrics.metric_declaration import LISTS, RANKING, SEQUENCES, Metric
-from rankgate.measurement.metrics.metric_name_parser import (
-    is_built_in,
-    name_of_measure,
-    parse,
-    parse_all,
-)
+from rankgate.measurement.metrics.metric_name_parser import is_built_in, name_of_measure, parse, parse_all
 
 if TYPE_CHECKING:
     from rankgate.data.collection import Collection
@@ -74,8 +69,7 @@ def find_ranking_metrics(
         for metric in metric_of_label.values():
             how.defaults(metric)  # raises errors for contradictory parameters before files are read
         metric_of_label = {
-            label: m.under_convention(how.parameters.get(m.name, {}))
-            for label, m in metric_of_label.items()
+            label: m.under_convention(how.parameters.get(m.name, {})) for label, m in metric_of_label.items()
         }
     return list(metric_of_label.items())
 
@@ -95,11 +89,7 @@ def ranking_metric_names(names: Sequence[str], how: Convention) -> list[str]:
     Raises:
         UsageError: a metric is unknown.
     """
-    return [
-        name
-        for name in names
-        if not all(is_of_lists(metric) for _, metric in find_metrics(name, how))
-    ]
+    return [name for name in names if not all(is_of_lists(metric) for _, metric in find_metrics(name, how))]
 
 
 def is_of_lists(metric: Metric) -> bool:
@@ -114,9 +104,7 @@ def metrics_as_list(metrics: Any) -> list[str | Metric]:  # noqa: ANN401 - anyth
         UsageError: the value has another type.
     """
     is_single = isinstance(metrics, str | bytes | Metric) or not isinstance(metrics, Iterable)
-    given_metrics: list[Any] = [
-        name_of_measure(metric) for metric in ([metrics] if is_single else metrics)
-    ]
+    given_metrics: list[Any] = [name_of_measure(metric) for metric in ([metrics] if is_single else metrics)]
     for metric in given_metrics:
         if not isinstance(metric, str | Metric):
             kind = type(metric).__name__
@@ -125,9 +113,7 @@ def metrics_as_list(metrics: Any) -> list[str | Metric]:  # noqa: ANN401 - anyth
     return given_metrics
 
 
-def list_builder(
-    lists: Mapping[str, Metric], how: Convention, collection: Collection
-) -> ListBuilder | None:
+def list_builder(lists: Mapping[str, Metric], how: Convention, collection: Collection) -> ListBuilder | None:
     """The reader of lists; None if it is not needed for any metric or option.
 
     With a sample of queries, only lists of judged users count, because these represent all users.
@@ -148,9 +134,7 @@ SEQUENCE = "sequence"
 """The column of a run's queries that names the task of each ranking."""
 
 
-def is_scored_by_task(
-    metrics: Sequence[tuple[str, Metric]], collection: Collection, run: Rankings
-) -> bool:
+def is_scored_by_task(metrics: Sequence[tuple[str, Metric]], collection: Collection, run: Rankings) -> bool:
     """True if a run is scored by task because of a metric, a table, or the run itself."""
     query_table = getattr(run, "queries", None)  # a matrix has no queries table
     return (
@@ -171,8 +155,7 @@ def refuse_tasks(metrics: Sequence[tuple[str, Metric]]) -> None:
     for label, metric in metrics:
         if metric.view == SEQUENCES:
             raise UsageError(
-                f"{label} is about whole tasks; rankgate eval, compare and gate have it, on one "
-                "machine.",
+                f"{label} is about whole tasks; rankgate eval, compare and gate have it, on one machine.",
                 code="unsupported-metric",
             )
 
@@ -187,7 +170,7 @@ def refuse_with_tasks(metrics: Sequence[tuple[str, Metric]], *, bounds: bool = F
     if bounds or unsupported:
         subject = "bounds" if bounds else unsupported[0]
         raise UsageError(
-            f"{subject} cannot be computed together with tasks of several rankings or passages; "
-            "leave out one of them.",
+            f"{subject} cannot be computed together with tasks of several rankings or passages; leave out "
+            "one of them.",
             code="conflicting-options",
         )

@@ -87,19 +87,19 @@ class ModelSaw:
         """The condition under which a corrected interval holds, without a full stop."""
         if self.label == NONE:
             return (
-                "the interval holds only if the model saw none of people's judgments of these "
-                "queries, as --predicted-saw none states"
+                "the interval holds only if the model saw none of people's judgments of these queries, as "
+                "--predicted-saw none states"
             )
         if self.label == UNKNOWN:
             return (
-                "the interval holds only if the model saw none of people's judgments of these "
-                "queries, as examples or in training; state it with --predicted-saw none, or give "
-                "the judgments that it saw (--predicted-saw FILE)"
+                "the interval holds only if the model saw none of people's judgments of these queries, as "
+                "examples or in training; state it with --predicted-saw none, or give the judgments that it "
+                "saw (--predicted-saw FILE)"
             )
         return (
-            f"the {count_noun(self.left_out, 'query')} with judgments that the model saw "
-            f"({self.label}) {'is' if self.left_out == 1 else 'are'} left out; the interval holds "
-            "only if it saw no others of these queries"
+            f"the {count_noun(self.left_out, 'query')} with judgments that the model saw ({self.label}) "
+            f"{'is' if self.left_out == 1 else 'are'} left out; the interval holds only if it saw no others "
+            "of these queries"
         )
 
     def without_seen(self, judgments: Qrels) -> Qrels:
@@ -113,9 +113,8 @@ class ModelSaw:
         table = judgments.table.filter(~pl.col("query_id").is_in(self.query_ids))
         if not len(table):
             raise UsageError(
-                f"the model saw people's judgments of every query of {judgments.name} "
-                f"({self.label}), so that nothing corrects it; let people judge queries that it "
-                "did not see, drawn at random.",
+                f"the model saw people's judgments of every query of {judgments.name} ({self.label}), so "
+                f"that nothing corrects it; let people judge queries that it did not see, drawn at random.",
                 code="model-saw-judgments",
             )
         return replace(judgments, table=table)
@@ -144,26 +143,22 @@ class ModelSaw:
             return self
         if (joined["grade"] == joined["grade_model"]).all():
             raise UsageError(
-                f"the predicted judgments repeat all {len(joined):,} of people's: the model saw "
-                "them, or the files are the same; let it judge without them.",
+                f"the predicted judgments repeat all {len(joined):,} of people's: the model saw them, or the "
+                "files are the same; let it judge without them.",
                 code="model-saw-judgments",
             )
         kappa = _kappa(joined)
         if self.label == UNKNOWN and kappa is not None and kappa >= _AGREEMENT:
             raise UsageError(
-                f"the predicted judgments agree with people's {len(joined):,} far more closely "
-                f"than raters do who do not see each other's grades (kappa {kappa:.2f}; "
-                f"{_AGREEMENT} is the limit if it is not known which queries the model saw): it "
-                "probably "
-                "saw them. Give the judgments that it saw, as --predicted-saw FILE, or state that "
-                "it saw none with --predicted-saw none.",
+                f"the predicted judgments agree with people's {len(joined):,} far more closely than raters "
+                f"do who do not see each other's grades (kappa {kappa:.2f}; {_AGREEMENT} is the limit if it "
+                f"is not known which queries the model saw): it probably saw them. Give the judgments that "
+                "it saw, as --predicted-saw FILE, or state that it saw none with --predicted-saw none.",
                 code="model-saw-judgments",
             )
         return replace(self, agreement=kappa)
 
-    def with_difference(
-        self, judged: Sequence[str], models: Sequence[ScoredRun], sample: Sample
-    ) -> ModelSaw:
+    def with_difference(self, judged: Sequence[str], models: Sequence[ScoredRun], sample: Sample) -> ModelSaw:
         """Compare the model's grades of the queries that people judged with those of other queries.
 
         Judged queries are a random sample, so a model that saw none of their judgments grades them
@@ -190,9 +185,7 @@ class ModelSaw:
         else:
             weights, strata = sample.weights(names[in_sample].tolist())
             sizes = sample.sizes(names.tolist())
-            estimates = [
-                estimate_population(column, weights, strata) for column in grades[in_sample].T
-            ]
+            estimates = [estimate_population(column, weights, strata) for column in grades[in_sample].T]
             distance = max(
                 abs(estimate.mean - mean) / max(estimate.sampled_error, 1e-12)
                 for estimate, mean in zip(estimates, sizes @ grades / sizes.sum(), strict=True)
@@ -202,11 +195,11 @@ class ModelSaw:
             size = f"{distance:.1f} standard errors"
         judged_mean, other_mean = grades[in_sample][:, 0].mean(), grades[~in_sample][:, 0].mean()
         text = (
-            "the model grades the queries that people judged unlike the other queries (mean "
-            f"grade {judged_mean:.3f} and {other_mean:.3f}; with their spread, and the shares of "
-            f"its lowest and highest grade: {size}): it saw people's judgments of some of them, or "
-            "the queries are not a random sample. Give the judgments that it saw, as "
-            "--predicted-saw FILE, or let it judge all queries in the same way."
+            "the model grades the queries that people judged unlike the other queries (mean grade "
+            f"{judged_mean:.3f} and {other_mean:.3f}; with their spread, and the shares of its lowest and "
+            f"highest grade: {size}): it saw people's judgments of some of them, or the queries are not a "
+            "random sample. Give the judgments that it saw, as --predicted-saw FILE, or let it judge all "
+            "queries in the same way."
         )
         return replace(self, difference=text)
 
@@ -278,9 +271,7 @@ class ModelJudgments:
         model_saw = ModelSaw.read(predicted.saw, collection.columns)
         judgments = read_qrels(map_columns(predicted.judgments, collection.columns, "qrels"))
         unseen = model_saw.without_seen(judgments)
-        all_count, unseen_count = (
-            table.table["query_id"].n_unique() for table in (judgments, unseen)
-        )
+        all_count, unseen_count = (table.table["query_id"].n_unique() for table in (judgments, unseen))
         return cls(unseen, replace(model_saw, left_out=all_count - unseen_count))
 
 
@@ -351,9 +342,7 @@ def score_by_model(
         replace(result.run, name=system.name, qrels_sha256=system.qrels_sha256)
         for result, system in zip(results, systems, strict=True)
     ]
-    return ModelScores(
-        unseen, model, scored_runs, models, saw, [result.parts for result in results]
-    )
+    return ModelScores(unseen, model, scored_runs, models, saw, [result.parts for result in results])
 
 
 _MOST_DIFFERENCE = 0.05
@@ -369,17 +358,15 @@ def _refuse_partial_judgments(systems: Sequence[ScoredRun], models: Sequence[Sco
     for people, model in zip(systems, models, strict=True):
         joined = people.queries.join(model.queries, on="query_id", suffix="_model")
         people_share, model_share = (
-            float(np.mean(joined[name].fill_null(0.0).to_numpy()))
-            for name in ("judged", "judged_model")
+            float(np.mean(joined[name].fill_null(0.0).to_numpy())) for name in ("judged", "judged_model")
         )
         if model_share - people_share > _MOST_DIFFERENCE:
             raise UsageError(
-                f"of the first {count_noun(people.depth, 'document')} of {people.name} people "
-                f"judged {people_share:.0%} and the model {model_share:.0%}, in the same "
-                "queries: documents that people left out count as irrelevant only in the "
-                "estimate from people; let people judge whole lists, or give the chance of each "
-                "document: --sample FILE with doc_id and inclusion, as rankgate pool --strata "
-                "writes it.",
+                f"of the first {count_noun(people.depth, 'document')} of {people.name} people judged "
+                f"{people_share:.0%} and the model {model_share:.0%}, in the same queries: documents that "
+                "people left out count as irrelevant only in the estimate from people; let people judge "
+                "whole lists, or give the chance of each document: --sample FILE with doc_id and inclusion, "
+                "as rankgate pool --strata writes it.",
                 code="sampled-documents",
             )
 
@@ -390,9 +377,9 @@ def _refuse_missing(people: Qrels, model: Qrels) -> None:
     if len(missing):
         query, doc = missing.select(_PAIR).row(0)
         raise InputError(
-            f"lacks {len(missing):,} of the {len(joined):,} documents that people judged (query "
-            f"{query}, document {doc}, …): a model that judges fewer of the documents that people "
-            "judged, or only the easy ones, biases its correction; let it judge them too.",
+            f"lacks {len(missing):,} of the {len(joined):,} documents that people judged (query {query}, "
+            f"document {doc}, …): a model that judges fewer of the documents that people judged, or only the "
+            "easy ones, biases its correction; let it judge them too.",
             source=model.name,
             code="sample-not-subset",
         )

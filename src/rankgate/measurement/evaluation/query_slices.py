@@ -36,10 +36,7 @@ SCHEMA = Columns(
 
 
 def slice_means(
-    runs: Sequence[RunScores],
-    tags: TagsLike | None,
-    slices: Sequence[str],
-    sample: Sample | None = None,
+    runs: Sequence[RunScores], tags: TagsLike | None, slices: Sequence[str], sample: Sample | None = None
 ) -> pl.DataFrame | None:
     """The means for each value of some tags, in the order of values; None if there are no tags.
 
@@ -74,11 +71,7 @@ def slice_means(
                     n, in_row_order(mean).mean()
                 )
             else:
-                judged = (
-                    joined.filter(mean.is_not_null())["query_id"]
-                    .unique(maintain_order=True)
-                    .to_list()
-                )
+                judged = joined.filter(mean.is_not_null())["query_id"].unique(maintain_order=True).to_list()
                 weights = sample.weights(judged, part=True)[0]
                 weight = pl.col("query_id").replace_strict(
                     judged,
@@ -88,24 +81,18 @@ def slice_means(
                 )
                 counts = pl.when(mean.is_not_null()).then(weight)
                 share = in_row_order(mean * counts).sum() / in_row_order(counts).sum()
-                means = joined.group_by("value", "metric", maintain_order=True).agg(
-                    n, share.alias("mean")
-                )
+                means = joined.group_by("value", "metric", maintain_order=True).agg(n, share.alias("mean"))
             labelled = means.with_columns(pl.lit(tag).alias("tag"), pl.lit(run.run).alias("run"))
             parts.append(labelled.select(list(SCHEMA)))
     all_means = pl.concat(parts)
-    order = {
-        value: position for position, value in enumerate(sort_values(all_means["value"].unique()))
-    }
+    order = {value: position for position, value in enumerate(sort_values(all_means["value"].unique()))}
     value_order = pl.col("value").replace_strict(order, return_dtype=pl.Int64)
     return all_means.sort(pl.col("tag"), value_order, maintain_order=True)
 
 
 def sort_values(values: Sequence[str] | pl.Series) -> list[str]:
     """Sort values of a tag: numbers by size, then texts."""
-    return sorted(
-        values, key=lambda value: (0, float(value), value) if _number(value) else (1, 0.0, value)
-    )
+    return sorted(values, key=lambda value: (0, float(value), value) if _number(value) else (1, 0.0, value))
 
 
 def _number(text: str) -> bool:

@@ -159,8 +159,8 @@ def _refuse_size_mismatch(judgments: JudgmentIndex, run: MatrixInput) -> None:
     for word, judged_ids, run_ids, name in pairs:
         if judged_ids.given is None and run_ids.given is None and judged_ids.size != run_ids.size:
             problem = (
-                f"{run_ids.size} {word}, where {truth.name} has {judged_ids.size}; make them "
-                f"equal, or give their ids with {name}."
+                f"{run_ids.size} {word}, where {truth.name} has {judged_ids.size}; make them equal, or give "
+                f"their ids with {name}."
             )
             raise InputError(problem, source=run.name, code="wrong-shape")
 
@@ -186,8 +186,8 @@ def read_rankings(run: RunLike, name: str) -> Rankings:
     dtype = str(getattr(run, "dtype", "")).rpartition(".")[2]  # from torch: torch.int64
     if dtype.startswith(("int", "uint")) and not hasattr(run, "tocoo"):
         problem = (
-            "an array of whole numbers could hold scores or items; use rankgate.Lists(array) for "
-            "the items of each user, or rankgate.Matrix(array) for scores."
+            "an array of whole numbers could hold scores or items; use rankgate.Lists(array) for the items "
+            "of each user, or rankgate.Matrix(array) for scores."
         )
         raise InputError(problem, source=name, code="ambiguous-input")
     return make_source(run, name)

@@ -87,13 +87,9 @@ def correct_runs(
     """
     _refuse_metrics(scorer)
     graded = _join_grades(scorer.qrels, model, sampled_documents)
-    model_grades = model.table.select(*_PAIR, "grade").join(
-        sampled_documents, on="query_id", how="semi"
-    )
+    model_grades = model.table.select(*_PAIR, "grade").join(sampled_documents, on="query_id", how="semi")
     qrels = replace(scorer.qrels, table=_replace_grades(model_grades, graded), unjudged=())
-    mixed_scorer = replace(
-        scorer, qrels=qrels, index=JudgmentIndex.from_judgments(qrels), builder=None
-    )
+    mixed_scorer = replace(scorer, qrels=qrels, index=JudgmentIndex.from_judgments(qrels), builder=None)
     ranked = [mixed_scorer.index.ranked(run).in_memory() for run in runs]
     scored_runs = [mixed_scorer.scored(run) for run in ranked]
     _refuse_nonrandom(
@@ -134,11 +130,7 @@ def measure_effects(
     )
     return [
         _measure_parts(
-            scorer,
-            grades,
-            graded,
-            run,
-            system.scores.select(*_VALUE, pl.col("value").alias("before")),
+            scorer, grades, graded, run, system.scores.select(*_VALUE, pl.col("value").alias("before"))
         )
         for system, run in zip(systems, runs, strict=True)
     ]
@@ -159,23 +151,19 @@ def _correct_run(
         sums, on=_VALUE, how="left", maintain_order="left"
     )
     table = table.with_columns(pl.col("more", "part").fill_null(0.0))
-    inconsistent = table.filter(
-        (pl.col("before") + pl.col("part") - pl.col("value")).abs() > _CLOSE
-    )
+    inconsistent = table.filter((pl.col("before") + pl.col("part") - pl.col("value")).abs() > _CLOSE)
     open_ = table.filter(pl.col("before").is_null() & (pl.col("part") != 0))
     if len(inconsistent) or len(open_):
         query, metric = pl.concat([inconsistent, open_]).select(_VALUE).row(0)
         raise UsageError(
-            f"{metric} of query {query} is not a sum over documents with this convention: the gain "
-            "of a grade depends on the best grade of the query, or some documents make the value "
-            f"undefined; set its parameters, as in RBP(gain='binary'), or choose another metric.",
+            f"{metric} of query {query} is not a sum over documents with this convention: the gain of a "
+            "grade depends on the best grade of the query, or some documents make the value undefined; set "
+            f"its parameters, as in RBP(gain='binary'), or choose another metric.",
             code="unsupported-metric",
         )
     value = pl.when(pl.col("value").is_not_null()).then(pl.col("before") + pl.col("more"))
     scores = table.with_columns(value.alias("value")).select(mixed.scores.columns)
-    labelled_run = replace(
-        mixed, scores=scores, qrels=scorer.qrels.name, qrels_sha256=scorer.qrels.sha256
-    )
+    labelled_run = replace(mixed, scores=scores, qrels=scorer.qrels.name, qrels_sha256=scorer.qrels.sha256)
     return CorrectedRun(labelled_run, parts)
 
 
@@ -228,9 +216,7 @@ _COPIED_ROWS = 1 << 20
 """Judgments of copies of queries that are in memory together."""
 
 
-def _copy_values(
-    scorer: Scorer, index: JudgmentIndex, run: Run, judgment: Ints, grades: pl.Series
-) -> Floats:
+def _copy_values(scorer: Scorer, index: JudgmentIndex, run: Run, judgment: Ints, grades: pl.Series) -> Floats:
     """(M, C) the values of copies of queries, each with one other grade; NaN if undefined.
 
     Args:
@@ -243,8 +229,7 @@ def _copy_values(
     plan = Plan.from_conventions(scorer.metrics, [scorer.how])
     aligned_run = align_batch(run.whole(), index)
     ranks = {
-        mode: align(aligned_run, replace(mode.alignment, depth=None, judged_only=False))
-        for mode in plan.ways
+        mode: align(aligned_run, replace(mode.alignment, depth=None, judged_only=False)) for mode in plan.ways
     }
     query = np.searchsorted(index.offsets, judgment, "right") - 1
     rows = np.cumsum(np.diff(index.offsets)[query])
@@ -254,8 +239,7 @@ def _copy_values(
         replaced, new_grades = judgment[copies], grades.gather(copies).to_numpy()
         copied_index = index.copies(query[copies], replaced, new_grades)
         copied_ranks = {
-            mode: of_mode.copies(query[copies], replaced, new_grades)
-            for mode, of_mode in ranks.items()
+            mode: of_mode.copies(query[copies], replaced, new_grades) for mode, of_mode in ranks.items()
         }
         values.append(plan.values_of_ranks(copied_ranks, copied_index))
     return np.concatenate(values, axis=1)
@@ -283,17 +267,15 @@ def _join_grades(people: Qrels, model: Qrels, sampled_documents: pl.DataFrame) -
     if len(wrong := documents.join(people.table, on=_PAIR, how="anti")):
         query, document = wrong.row(0)[:2]
         problem = (
-            f"lacks {count_noun(len(wrong), 'drawn document')} (query {query}, document "
-            f"{document}, …): people must judge all that were drawn, or those that they left out "
-            "bias the estimate."
+            f"lacks {count_noun(len(wrong), 'drawn document')} (query {query}, document {document}, …): "
+            f"people must judge all that were drawn, or those that they left out bias the estimate."
         )
         raise InputError(problem, source=people.name, code="sample-not-judged")
     if len(wrong := people.table.join(documents, on=_PAIR, how="anti")):
         query, document = wrong.row(0)[:2]
         problem = (
-            f"has {count_noun(len(wrong), 'document')} that were not drawn (query {query}, "
-            f"document {document}, …): their chances are not known; remove them, or add their "
-            "rows to the sample."
+            f"has {count_noun(len(wrong), 'document')} that were not drawn (query {query}, document "
+            f"{document}, …): their chances are not known; remove them, or add their rows to the sample."
         )
         raise InputError(problem, source=people.name, code="not-in-sample")
     grades = people.table.select(*_PAIR, "grade")
@@ -311,10 +293,9 @@ def _refuse_metrics(scorer: Scorer) -> None:
     unsupported += [] if scorer.builder is None else scorer.builder.metrics
     if unsupported:
         raise UsageError(
-            f"{', '.join(unsupported)}: documents were sampled, and a value that is not a sum over "
-            "documents (a ratio to an ideal ranking or to all relevant documents, the first "
-            "relevant one) has no unbiased estimate from a part of them; use DCG@10, SDCG@10, P@10 "
-            "or RBP, or draw whole queries.",
+            f"{', '.join(unsupported)}: documents were sampled, and a value that is not a sum over documents "
+            "(a ratio to an ideal ranking or to all relevant documents, the first relevant one) has no "
+            "unbiased estimate from a part of them; use DCG@10, SDCG@10, P@10 or RBP, or draw whole queries.",
             code="unsupported-metric",
         )
 
@@ -334,11 +315,7 @@ def _refuse_nonrandom(
     lowest_chance = float(graded["inclusion"].to_numpy().min(initial=1.0))
     for name, population, sample in (
         ("documents", np.ones(len(listed_documents)), np.ones(len(sampled))),
-        (
-            "grades by the model",
-            listed_documents["grade"].to_numpy(),
-            sampled["grade_model"].to_numpy(),
-        ),
+        ("grades by the model", listed_documents["grade"].to_numpy(), sampled["grade_model"].to_numpy()),
     ):
         estimate = float((sample / chance).sum())
         variance = max(
@@ -351,8 +328,7 @@ def _refuse_nonrandom(
             raise UsageError(
                 f"{source}: the documents that people judged are not a random sample with these "
                 "probabilities: of the first documents of the lists they represent "
-                f"{estimate:,.1f} {name}, and the model judged {population.sum():,.1f}; each "
-                "document that the model judged needs a chance to be drawn (rankgate pool "
-                "--strata).",
+                f"{estimate:,.1f} {name}, and the model judged {population.sum():,.1f}; each document that "
+                "the model judged needs a chance to be drawn (rankgate pool --strata).",
                 code="sample-not-random",
             )

@@ -83,9 +83,7 @@ def intervals_of(
     for run in runs:
         for label in metrics:
             values = run.values.get(label, np.zeros(0))
-            rows.append(
-                (None, None, run.run, label, *_interval_of_values(values, run.means[label]))
-            )
+            rows.append((None, None, run.run, label, *_interval_of_values(values, run.means[label])))
     if slices is not None and tags is not None:
         rows += _slice_rows(runs, slices, tags)
     return table_of(rows)
@@ -96,14 +94,10 @@ def _interval_of_values(values: NDArray[np.float64], mean: float) -> tuple[objec
     defined = values[~np.isnan(values)]
     if not len(defined) or abs(defined.mean() - mean) > _ROUNDING:
         return no_plain_mean(mean)
-    return interval_of_mean(
-        len(defined), mean, float(defined.std(ddof=1)) if len(defined) > 1 else np.nan
-    )
+    return interval_of_mean(len(defined), mean, float(defined.std(ddof=1)) if len(defined) > 1 else np.nan)
 
 
-def _slice_rows(
-    runs: Sequence[RunScores], slices: pl.DataFrame, tags: TagsLike
-) -> list[tuple[object, ...]]:
+def _slice_rows(runs: Sequence[RunScores], slices: pl.DataFrame, tags: TagsLike) -> list[tuple[object, ...]]:
     """Rows for the values of tags, in the order of the slices of the scores."""
     from rankgate.data.query_tags import matching_tags
 
@@ -115,14 +109,9 @@ def _slice_rows(
         for run in runs:
             joined = run.table.join(tagged, on="query_id", maintain_order="left")
             parts = joined.partition_by("tag_value", "metric", as_dict=True)
-            groups |= {
-                (tag, key[0], run.run, key[1]): group["value"] for key, group in parts.items()
-            }
+            groups |= {(tag, key[0], run.run, key[1]): group["value"] for key, group in parts.items()}
     return [
-        (
-            *key,
-            *_interval_of_values(groups[key].cast(pl.Float64).fill_null(np.nan).to_numpy(), mean),
-        )
+        (*key, *_interval_of_values(groups[key].cast(pl.Float64).fill_null(np.nan).to_numpy(), mean))
         for *key_columns, mean in slices.select("tag", "value", "run", "metric", "mean").iter_rows()
         if (key := tuple(key_columns)) in groups
     ]
@@ -140,8 +129,8 @@ def weight_scores(
     for label, metric in metrics:
         if metric.aggregate in NO_MEANS or all(label not in run.values for run in runs):
             raise UsageError(
-                f"{label} is not a mean over queries and cannot be weighted; leave out the metric "
-                "or --sample.",
+                f"{label} is not a mean over queries and cannot be weighted; leave out the metric or "
+                "--sample.",
                 code="unsupported-metric",
             )
     query_sample = Sample.read(sample)
@@ -155,22 +144,11 @@ def weight_scores(
             is_defined = ~np.isnan(values)
             queries = run.query_ids.filter(pl.Series(is_defined)).to_list()
             weights, strata = query_sample.weights(queries)
-            row: dict[str, Any] = {
-                "run": run.run,
-                "metric": label,
-                "queries": len(queries),
-                "level": LEVEL,
-            }
+            row: dict[str, Any] = {"run": run.run, "metric": label, "queries": len(queries), "level": LEVEL}
             if queries:
-                certain = (
-                    None if query_sample.population is not None else query_sample.certain(queries)
-                )
+                certain = None if query_sample.population is not None else query_sample.certain(queries)
                 estimate = estimate_population(
-                    values[is_defined],
-                    weights,
-                    strata,
-                    total=query_sample.population,
-                    certain=certain,
+                    values[is_defined], weights, strata, total=query_sample.population, certain=certain
                 )
                 weighing, degrees = None, None
                 if weights is not None:

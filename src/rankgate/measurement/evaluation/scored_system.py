@@ -109,9 +109,7 @@ class Scorer:
         judgments = collection.qrels()
         index = JudgmentIndex.from_judgments(judgments)
         tags = collection.tags
-        tagged = (
-            None if tags is None else with_clusters(matching_tags(tags, index.query_ids, slices))
-        )
+        tagged = None if tags is None else with_clusters(matching_tags(tags, index.query_ids, slices))
         return cls(
             judgments,
             index,
@@ -190,9 +188,7 @@ class Scorer:
 
         judged = self.index.query_ids
         include_unjudged = not self.builder.collection.judged_users_only
-        names, codes, users = top_items(
-            run, self.how, self.depth, judged, everyone=include_unjudged
-        )
+        names, codes, users = top_items(run, self.how, self.depth, judged, everyone=include_unjudged)
         codes = codes[len(judged) :]
         owner, position = np.nonzero(codes >= 0)
         users = users.alias("query_id")
@@ -211,8 +207,8 @@ def _refuse_no_means(metrics: Sequence[tuple[str, Metric]]) -> None:
     for label, metric in metrics:
         if metric.aggregate in NO_MEANS:
             raise UsageError(
-                f"{label} is {NO_MEANS[metric.aggregate]} over queries, and only plain means are "
-                "compared query by query; leave it out, and see it with rankgate eval.",
+                f"{label} is {NO_MEANS[metric.aggregate]} over queries, and only plain means are compared "
+                "query by query; leave it out, and see it with rankgate eval.",
                 code="unsupported-metric",
             )
 
@@ -225,9 +221,7 @@ def _concurrency(run: Run) -> str:
     return " and ".join(map(str, counts))
 
 
-def _queries(
-    run: Run, scores: RunScores, lists: pl.DataFrame, tags: pl.DataFrame | None
-) -> pl.DataFrame:
+def _queries(run: Run, scores: RunScores, lists: pl.DataFrame, tags: pl.DataFrame | None) -> pl.DataFrame:
     """The data on each query that counts, with the columns of ``QUERIES``."""
     list_stats = lists.group_by("query_id").agg(
         pl.col("retrieved").first(), pl.col("grade").is_not_null().mean().alias("judged")
@@ -252,9 +246,7 @@ def _queries(
         .otherwise(pl.lit("ok"))
     )
     table = table.with_columns(state.alias("state"), pl.col("retrieved").fill_null(0))
-    tag_columns = [
-        name for name in table.columns if name not in {*QUERIES, *REQUEST_COLUMNS, "missing"}
-    ]
+    tag_columns = [name for name in table.columns if name not in {*QUERIES, *REQUEST_COLUMNS, "missing"}]
     table = table.select(*QUERIES, *tag_columns)
     return _with_tags(table, tags)
 

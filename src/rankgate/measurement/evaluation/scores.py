@@ -31,9 +31,7 @@ if TYPE_CHECKING:
 
 _LAZY_FIELDS = frozenset({"qrels", "convention", "metrics", "runs", "lower"})
 SAVED_SUPPLY = Supply(
-    frozenset({"values", "group_sums"}),
-    "saved values have none",
-    "measure the runs again with rankgate eval",
+    frozenset({"values", "group_sums"}), "saved values have none", "measure the runs again with rankgate eval"
 )
 """The parts that scores from JSON can supply."""
 
@@ -95,9 +93,7 @@ class Scores(Result):
     """
 
     kind: ClassVar[str] = "evaluation"
-    document_from: ClassVar[str] = (
-        "rankgate.measurement.evaluation.evaluation_documents:evaluation_document"
-    )
+    document_from: ClassVar[str] = "rankgate.measurement.evaluation.evaluation_documents:evaluation_document"
     order: ClassVar[int] = 10
     report_from: ClassVar[str] = (
         "rankgate.measurement.evaluation.evaluation_documents:evaluation_report_document"
@@ -230,10 +226,9 @@ class Scores(Result):
             if count := run.counts.against_scores:
                 verb, owner = ("is", "its") if count == 1 else ("are", "their")
                 text = (
-                    f"{run.run}: {count} of {count_noun(run.counts.queries, 'query')} {verb} "
-                    f"ranked by the order of {owner} rows, as {self.convention['name']} does, "
-                    f"and {owner} scores give another order; sort the file by score if the order "
-                    "of rows has no meaning"
+                    f"{run.run}: {count} of {count_noun(run.counts.queries, 'query')} {verb} ranked by the "
+                    f"order of {owner} rows, as {self.convention['name']} does, and {owner} scores give "
+                    f"another order; sort the file by score if the order of rows has no meaning"
                 )
                 notices.append(Notice("order-against-scores", text, run.run))
         return (*notices, *self._undecided())
@@ -248,8 +243,8 @@ class Scores(Result):
         ).iter_rows():
             text = (
                 f"{run}: {metric} has no interval: {queries} queries of these weights are worth "
-                f"{effective:.1f} of equal weight, or their heaviest ones may be missing; draw "
-                "queries by traffic (rankgate pool --query-sampling pps)"
+                f"{effective:.1f} of equal weight, or their heaviest ones may be missing; draw queries by "
+                "traffic (rankgate pool --query-sampling pps)"
             )
             yield Notice("few-effective-queries", text, run)
 
@@ -284,13 +279,9 @@ class Scores(Result):
             ends: RunScores | None = getattr(scores, name)
             if ends is not None:
                 means = ends.means
-                values[name] = {
-                    label: finite_or_none(means.get(label, math.nan)) for label in self.metrics
-                }
+                values[name] = {label: finite_or_none(means.get(label, math.nan)) for label in self.metrics}
                 if per_query:
-                    values[f"per_query_{name}"] = {
-                        label: ends.per_query(label) for label in ends.values
-                    }
+                    values[f"per_query_{name}"] = {label: ends.per_query(label) for label in ends.values}
         return values
 
     def _per_query(self, scores: RunScores, label: str) -> dict[str, float | None]:
@@ -322,8 +313,7 @@ class Scores(Result):
         refuse_mixed({first_name: self.convention, second: other.convention})
         if (self.qrels, self.metrics) != (other.qrels, other.metrics):
             raise UsageError(
-                f"{first_name} and {second} have different judgments or metrics; score both by "
-                "the same.",
+                f"{first_name} and {second} have different judgments or metrics; score both by the same.",
                 code="not-comparable",
             )
         return replace(self, runs=(*self.runs, *other.runs), slices=None, maker=None)
@@ -409,10 +399,7 @@ def _list_notices(counts: Counts) -> list[Notice]:
     """Warnings about the users and the catalogue behind metrics of lists."""
     if not counts.served_unjudged and counts.catalogue is None:
         return []
-    from rankgate.measurement.evaluation.lists.list_inputs import (
-        catalogue_notice,
-        unjudged_users_notice,
-    )
+    from rankgate.measurement.evaluation.lists.list_inputs import catalogue_notice, unjudged_users_notice
 
     notices = []
     if counts.served_unjudged:
@@ -484,8 +471,7 @@ def _table(run: RunScores) -> pl.DataFrame:
 def _join_systems(systems: Sequence[ScoredRun], attribute: str) -> pl.DataFrame:
     """Join one part of all systems into a table."""
     tables: list[pl.DataFrame] = [
-        getattr(system, attribute).select(pl.lit(system.name).alias("system"), pl.all())
-        for system in systems
+        getattr(system, attribute).select(pl.lit(system.name).alias("system"), pl.all()) for system in systems
     ]
     return pl.concat(tables, how="diagonal_relaxed")
 

@@ -19,9 +19,7 @@ from rankgate.core.value_types import JsonObject
 from rankgate.measurement.evaluation.scores import Scores
 
 
-def dominators(
-    means: Mapping[str, Sequence[float]], higher: Sequence[bool]
-) -> dict[str, str | None]:
+def dominators(means: Mapping[str, Sequence[float]], higher: Sequence[bool]) -> dict[str, str | None]:
     """For each system the first that is as good by all metrics and better by some; else None.
 
     Systems that no other system dominates form the front. A metric that is NaN for either system is
@@ -46,9 +44,7 @@ def dominators(
 
 
 _FEWEST = 2
-_TOO_LITTLE = (
-    "a trade-off is between two systems or more by two metrics or more; name more of them."
-)
+_TOO_LITTLE = "a trade-off is between two systems or more by two metrics or more; name more of them."
 
 
 class ScorecardFigures(Protocol):
@@ -101,9 +97,7 @@ class Tradeoff(Result):
 
     kind: ClassVar[str] = "tradeoff"
     label: ClassVar[str] = "Systems by several metrics"
-    document_from: ClassVar[str] = (
-        "rankgate.measurement.evaluation.evaluation_documents:tradeoff_document"
-    )
+    document_from: ClassVar[str] = "rankgate.measurement.evaluation.evaluation_documents:tradeoff_document"
     charts: ClassVar[Mapping[str, str]] = {
         "pareto": "rankgate.measurement.evaluation.charts.mean_charts:pareto",
         "scorecard": "rankgate.measurement.evaluation.charts.mean_charts:scorecard",
@@ -124,10 +118,7 @@ class Tradeoff(Result):
     def _table(self) -> pl.DataFrame:
         """A row for each system: its means, and True if it is on the front."""
         return pl.DataFrame(
-            [
-                {"system": name, **means, "front": name in self.front}
-                for name, means in self.means.items()
-            ]
+            [{"system": name, **means, "front": name in self.front} for name, means in self.means.items()]
         )
 
 
@@ -155,8 +146,7 @@ def _from_evaluation(result: Scores) -> Tradeoff:
     if len(means) < _FEWEST or len(result.metrics) < _FEWEST:
         raise UsageError(_TOO_LITTLE, code="too-few-values")
     dominator_of = dominators(
-        {name: list(system_means.values()) for name, system_means in means.items()},
-        list(higher.values()),
+        {name: list(system_means.values()) for name, system_means in means.items()}, list(higher.values())
     )
     front = tuple(name for name, dominator in dominator_of.items() if dominator is None)
     left_out = tuple(run.run for run in result.runs if run.run not in means)
@@ -172,15 +162,12 @@ def _from_scorecard(card: ScorecardFigures) -> Tradeoff:
     """
     table = card.figures.filter(pl.col("higher_is_better").is_not_null())
     metric_counts = table.filter(pl.col("value").is_finite())["metric"].value_counts()
-    complete_metrics = set(
-        metric_counts.filter(pl.col("count") == len(card.systems))["metric"].to_list()
-    )
+    complete_metrics = set(metric_counts.filter(pl.col("count") == len(card.systems))["metric"].to_list())
     complete_rows = table.filter(pl.col("metric").is_in(list(complete_metrics)))
     group_of_metric = dict(complete_rows.select("metric", "about").rows())
     metrics = sorted(group_of_metric, key=card.metrics.index)
     firsts = [
-        next((m for m in metrics if group_of_metric[m] == group), "")
-        for group in ("accuracy", "lists")
+        next((m for m in metrics if group_of_metric[m] == group), "") for group in ("accuracy", "lists")
     ]
     order = [*filter(None, firsts), *(metric for metric in metrics if metric not in firsts)]
     if len(card.systems) < _FEWEST or len(order) < _FEWEST:

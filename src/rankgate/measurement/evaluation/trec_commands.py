@@ -67,9 +67,7 @@ def cwl_eval_command(
     rankgate cwl_eval gains.txt bm25.run -c costs.txt -m metrics.txt -n -r
     """
     chosen_metrics = read_metrics(metrics) if metrics else ()
-    rows = list(
-        cwl_eval(gains, run, chosen_metrics, costs=costs, ends=Limits(**ends), depth=max_depth)
-    )
+    rows = list(cwl_eval(gains, run, chosen_metrics, costs=costs, ends=Limits(**ends), depth=max_depth))
     if colnames:
         headers = [*MEASURES, *(f"Res{measure}" for measure in MEASURES if residuals)]
         click.echo("\t".join(("Topic", "Metric", *headers)))
@@ -84,10 +82,7 @@ def web_track_options(program: str) -> Decorator:
         click.argument("qrels", type=click.Path(), metavar="QRELS"),
         click.argument("run", type=click.Path(), metavar="RUN"),
         click.option(
-            "-c",
-            "complete",
-            is_flag=True,
-            help="Divide by all judged topics, not by those that RUN has.",
+            "-c", "complete", is_flag=True, help="Divide by all judged topics, not by those that RUN has."
         ),
         click.option(
             "-baseline",

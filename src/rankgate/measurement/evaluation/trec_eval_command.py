@@ -154,9 +154,7 @@ def _exit_at_duplicate(error: DuplicateError, call: _Call) -> NoReturn:
     requested_columns = parse_columns(
         call.metrics or ["official"], te9="te9" in call.options, relevance=relevance
     )
-    first = next(
-        (column.name for column in requested_columns if column.name not in _WITHOUT_RANKING), ""
-    )
+    first = next((column.name for column in requested_columns if column.name not in _WITHOUT_RANKING), "")
     if duplicate_match := _DOCUMENT.search(error.problem):
         click.echo(f"trec_eval.form_res_rels: duplicate docs {duplicate_match[1]}", err=True)
     click.echo(f"trec_eval: Can't calculate measure '{first}'", err=True)
@@ -184,9 +182,7 @@ def _parse_call(arguments: Sequence[str]) -> _Call:
     try:
         pairs, files = getopt.gnu_getopt(list(arguments), _SHORT, list(_LONG))
     except getopt.GetoptError as error:
-        raise UsageError(
-            f"trec_eval: {error.msg}; -h lists the options.", code="wrong-arguments"
-        ) from None
+        raise UsageError(f"trec_eval: {error.msg}; -h lists the options.", code="wrong-arguments") from None
     call = _Call(files=files)
     long = {f"--{name.rstrip('=')}": letter for name, letter in _LONG.items()}
     for option, value in pairs:
@@ -197,8 +193,7 @@ def _parse_call(arguments: Sequence[str]) -> _Call:
             if value not in _FORMATS[letter]:
                 formats = ", ".join(_FORMATS[letter])
                 raise UsageError(
-                    f"trec_eval: -{letter} {value}: no such format; known: {formats}.",
-                    code="invalid-syntax",
+                    f"trec_eval: -{letter} {value}: no such format; known: {formats}.", code="invalid-syntax"
                 )
             if letter == "R":
                 call.options["relevance"] = value
@@ -217,8 +212,7 @@ def _parse_count(letter: str, value: str) -> int:
     number = atol(value)
     if number < 0:
         raise UsageError(
-            f"trec_eval: -{letter} {value}: a whole number of 0 or more is needed.",
-            code="not-a-whole-number",
+            f"trec_eval: -{letter} {value}: a whole number of 0 or more is needed.", code="not-a-whole-number"
         )
     return number
 
@@ -227,8 +221,7 @@ def _files(call: _Call) -> tuple[str, str]:
     if len(call.files) != len(("QRELS", "RUN")):
         file_count = count_noun(len(call.files), "file")
         raise UsageError(
-            f"trec_eval: {file_count}, expected QRELS and RUN; -h lists the options.",
-            code="wrong-arguments",
+            f"trec_eval: {file_count}, expected QRELS and RUN; -h lists the options.", code="wrong-arguments"
         )
     qrels, run = call.files
     return qrels, run

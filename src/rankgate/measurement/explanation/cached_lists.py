@@ -51,9 +51,7 @@ class CachedLists:
     def read(self, alignments: Iterable[Alignment]) -> None:
         """Do nothing, because lists are short and each alignment must read the run."""
 
-    def _read_cached(
-        self, metrics: dict[str, ListMetric], how: Convention
-    ) -> RunScores | RankgateError:
+    def _read_cached(self, metrics: dict[str, ListMetric], how: Convention) -> RunScores | RankgateError:
         bound = {
             label: metric.under_convention(how.parameters.get(metric.name, {}))
             for label, metric in metrics.items()

@@ -20,12 +20,7 @@ from rankgate.core.present.write_results import FORMS
 from rankgate.measurement import metric_options
 from rankgate.measurement.collection_options import of_collection
 from rankgate.measurement.explanation.explain import DEPTH, explain
-from rankgate.measurement.explanation.reconcile import (
-    bridge,
-    find_reported,
-    reconcile,
-    reconcile_metrics,
-)
+from rankgate.measurement.explanation.reconcile import bridge, find_reported, reconcile, reconcile_metrics
 
 if TYPE_CHECKING:
     from rankgate.core.present.base_result import Result
@@ -55,13 +50,7 @@ if TYPE_CHECKING:
 @shared_options.output
 @of_collection("run")
 def explain_command(
-    collection: Collection,
-    run: str,
-    *,
-    all_parameters: bool,
-    form: str,
-    output: str | None,
-    **arguments: Any,
+    collection: Collection, run: str, *, all_parameters: bool, form: str, output: str | None, **arguments: Any
 ) -> None:
     """Show how the value of one metric for one query of RUN was computed.
 
@@ -79,21 +68,11 @@ def explain_command(
 @shared_options.qrels
 @shared_options.run
 @metric_options.metric
+@click.option("--from", "begin", metavar="NAME", type=CONVENTION, help="The convention to start from.")
 @click.option(
-    "--from", "begin", metavar="NAME", type=CONVENTION, help="The convention to start from."
+    "--to", "end", metavar="NAME", type=CONVENTION, help="The target convention, reached axis by axis."
 )
-@click.option(
-    "--to",
-    "end",
-    metavar="NAME",
-    type=CONVENTION,
-    help="The target convention, reached axis by axis.",
-)
-@click.option(
-    "--value",
-    metavar="NUMBER",
-    help=declared_parameter(reconcile, "value").sentence,
-)
+@click.option("--value", metavar="NUMBER", help=declared_parameter(reconcile, "value").sentence)
 @of_collection("run", from_flag="--from-format")
 @shared_options.form(*FORMS)
 @shared_options.output
@@ -116,13 +95,10 @@ def reconcile_command(
     rankgate reconcile test.qrels.csv knn.run -m Gini@10 --items books.csv
     """
     if (begin is None) != (end is None):
-        raise UsageError(
-            "--from and --to go together; name both conventions.", code="missing-input"
-        )
+        raise UsageError("--from and --to go together; name both conventions.", code="missing-input")
     if begin is not None and value is not None:
         raise UsageError(
-            "--value looks through all conventions; leave out --from and --to.",
-            code="conflicting-options",
+            "--value looks through all conventions; leave out --from and --to.", code="conflicting-options"
         )
     result: Result
     if begin is not None and end is not None:

@@ -81,9 +81,7 @@ def path_steps(
     Raises:
         RankgateError: one of the two conventions cannot score these data.
     """
-    return _Path(content, metric).steps(
-        Choices.collect(begin, metric), Choices.collect(end, metric)
-    )
+    return _Path(content, metric).steps(Choices.collect(begin, metric), Choices.collect(end, metric))
 
 
 class _Path:
@@ -101,9 +99,7 @@ class _Path:
         steps = []
         while remaining_keys:
             scores_by_key = self._scored([choices.towards(end, [key]) for key in remaining_keys])
-            keys, next_scores = self._best(
-                current_scores, remaining_keys, scores_by_key, final_scores
-            )
+            keys, next_scores = self._best(current_scores, remaining_keys, scores_by_key, final_scores)
             steps.append(self._step(keys, choices, end, (current_scores, next_scores)))
             choices, current_scores = choices.towards(end, keys), next_scores
             remaining_keys = [key for key in remaining_keys if key not in keys]
@@ -137,9 +133,7 @@ class _Path:
         ]
         if not candidates:
             return tuple(remaining_keys), arrived
-        key, next_scores = min(
-            candidates, key=lambda pair: (-self._size(current_scores, pair[1]), pair[0])
-        )
+        key, next_scores = min(candidates, key=lambda pair: (-self._size(current_scores, pair[1]), pair[0]))
         return (key,), next_scores
 
     def _size(
@@ -150,11 +144,7 @@ class _Path:
         return -1.0 if before is None or after is None else abs(after - before)
 
     def _mean(self, scores: RunScores | RankgateError) -> OptionalMean:
-        return (
-            None
-            if isinstance(scores, RankgateError)
-            else finite_or_none(scores.means[self._metric[0]])
-        )
+        return None if isinstance(scores, RankgateError) else finite_or_none(scores.means[self._metric[0]])
 
     def _step(
         self,
@@ -164,12 +154,8 @@ class _Path:
         scores_of_both: tuple[RunScores | RankgateError, RunScores | RankgateError],
     ) -> Step:
         before, after = (self._values(scores) for scores in scores_of_both)
-        moved = [
-            query for query in sorted({*before, *after}) if before.get(query) != after.get(query)
-        ]
-        most_changed = max(
-            moved, key=lambda query: _query_change(before, after, query), default=None
-        )
+        moved = [query for query in sorted({*before, *after}) if before.get(query) != after.get(query)]
+        most_changed = max(moved, key=lambda query: _query_change(before, after, query), default=None)
         return Step(
             axes=keys,
             begin=tuple(value_text(choices.flat[key]) for key in keys),
@@ -201,8 +187,6 @@ def effective_steps(steps: Iterable[Step]) -> tuple[Step, ...]:
     return tuple(step for step in steps if step.moves)
 
 
-def _query_change(
-    before: dict[str, OptionalMean], after: dict[str, OptionalMean], query: str
-) -> float:
+def _query_change(before: dict[str, OptionalMean], after: dict[str, OptionalMean], query: str) -> float:
     """The change of a query's value; if it appears or disappears, the value itself."""
     return abs((after.get(query) or 0.0) - (before.get(query) or 0.0))

@@ -135,16 +135,10 @@ def explain(
 
 def _explain_case(case: _Case, judgments: Qrels, scores: RunScores) -> Explanation:
     query_ranking = rank_query(
-        case.query_id,
-        case.frame,
-        case.judged,
-        case.convention_choices,
-        judged_only=case.metric.judged_only,
+        case.query_id, case.frame, case.judged, case.convention_choices, judged_only=case.metric.judged_only
     )
     shown_ranks = _ranks_to_show(query_ranking, _cutoff(case), case.depth)
-    marks = contributions(
-        case.metric, (query_ranking.block, query_ranking.full), shown_ranks, case.defaults
-    )
+    marks = contributions(case.metric, (query_ranking.block, query_ranking.full), shown_ranks, case.defaults)
     ideal, best = ideal_rows(case.metric, query_ranking, marks.ideal, case.defaults)
     ideal_shown = ideal[: case.depth]
     value, reason = _value(scores, case)
@@ -188,8 +182,7 @@ def _refuse_unknown(query: str, index: JudgmentIndex, judgments: Qrels) -> None:
     names = ", ".join(f"'{query_id}'" for query_id in near)
     source = judgments.place.label
     raise UsageError(
-        f"query '{query}' has no judgments in {source}; name one such as {names}.",
-        code="unknown-query",
+        f"query '{query}' has no judgments in {source}; name one such as {names}.", code="unknown-query"
     )
 
 
@@ -198,9 +191,7 @@ def _value(scores: RunScores, case: _Case) -> tuple[float | None, str]:
     row = scores.query_ids.index_of(case.query_id)
     if row is None:
         return None, "missing"
-    return finite_or_none(float(scores.values[case.label][row])), REASONS[
-        scores.why[case.label][row]
-    ]
+    return finite_or_none(float(scores.values[case.label][row])), REASONS[scores.why[case.label][row]]
 
 
 def _default_parameters(case: _Case) -> dict[str, Any]:
@@ -234,9 +225,7 @@ def _ranks_to_show(ranked: QueryRanking, cutoff: float, depth: int | None) -> li
     return sorted(rank for _, rank in sorted(matter)[:depth])
 
 
-def _rows(
-    ranked: QueryRanking, shown_ranks: list[int], marks: Contributions
-) -> tuple[ExplainedRow, ...]:
+def _rows(ranked: QueryRanking, shown_ranks: list[int], marks: Contributions) -> tuple[ExplainedRow, ...]:
     rows, last_rank = [], 0
     for rank in shown_ranks:
         document, mark = ranked.doc_ids[rank - 1], marks.marks[rank]
@@ -278,9 +267,7 @@ def _as_trec_eval(metric: Metric) -> Metric:
     """The metric without parameters that trec_eval lacks; unchanged if there are none."""
     if not metric.trec:
         return metric
-    choices = [
-        n for n, parameter in metric.parameters.items() if parameter.kind in ("choice", "gain")
-    ]
+    choices = [n for n, parameter in metric.parameters.items() if parameter.kind in ("choice", "gain")]
     return replace(metric, given=tuple(pair for pair in metric.given if pair[0] not in choices))
 
 

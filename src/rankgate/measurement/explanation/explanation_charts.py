@@ -32,27 +32,23 @@ def draw_gains(result: Explanation) -> Picture:
     rows = _rows(result)
     if not any(row["contribution"] for row in rows) and not any(row["ideal"] for row in rows):
         raise UsageError(
-            f"{result.metric} of query {result.query_id}: no document adds anything.",
-            code="nothing-to-draw",
+            f"{result.metric} of query {result.query_id}: no document adds anything.", code="nothing-to-draw"
         )
     sum_, norm = (total.name if total else "" for total in (result.summed, result.norm))
     sum_ = "the sum" if sum_ == "sum" else sum_
     adds = f"to {sum_}, which is divided by {norm}" if sum_ and norm else "to the value"
     value = format_decimal(result.value)
     caption = (
-        f"Each bar is the contribution of the document at the rank {adds}; the mark is the "
-        "contribution in "
+        f"Each bar is the contribution of the document at the rank {adds}; the mark is the contribution in "
         "the ideal list at that rank. Grade – is unjudged."
     )
     hidden_count = result.retrieved - max((row["rank"] for row in rows), default=0)
     return Picture(
         "explain",
-        f"{result.metric} = {value} for query {shorten_name(result.query_id)} of "
-        f"{shorten_name(result.run)}",
+        f"{result.metric} = {value} for query {shorten_name(result.query_id)} of {shorten_name(result.run)}",
         caption
         + (
-            f" {count_noun(hidden_count, 'further document is', 'further documents are')} not "
-            "drawn."
+            f" {count_noun(hidden_count, 'further document is', 'further documents are')} not drawn."
             if hidden_count > 0
             else ""
         ),
@@ -157,19 +153,15 @@ def draw_reconciled(result: Reconciliation) -> Picture:
         if group.value is not None
     ]
     if not rows:
-        raise UsageError(
-            f"no convention gives {result.metric} a number here.", code="nothing-to-draw"
-        )
+        raise UsageError(f"no convention gives {result.metric} a number here.", code="nothing-to-draw")
     counts = sorted({count for row in rows for count in row["queries"]})
     refused = ", ".join(refusal.convention for refusal in result.refusals)
     caption = "Each line is one number with the conventions that give it; blue: what most give."
     return Picture(
         "reconcile",
-        f"{result.metric} of {shorten_name(result.run)}: one run, "
-        f"{count_noun(len(rows), 'number')}",
+        f"{result.metric} of {shorten_name(result.run)}: one run, {count_noun(len(rows), 'number')}",
         f"{caption} Without a number: {refused}." if refused else caption,
-        f"{' or '.join(map(str, counts))} queries · "
-        f"{sum(row['count'] for row in rows)} conventions",
+        f"{' or '.join(map(str, counts))} queries · {sum(row['count'] for row in rows)} conventions",
         {},
         tuple(rows),
         _conventions_chart(rows, result.metric),
@@ -187,9 +179,7 @@ def _conventions_chart(rows: list[dict[str, Any]], metric: str) -> Any:
     low, high = sorted_rows[-1]["value"], sorted_rows[0]["value"]
     margin = (high - low) * 0.08 or 0.02
     x = alt.X(
-        "value:Q",
-        title=f"mean {metric}",
-        scale=alt.Scale(domain=[low - margin, high + margin], nice=False),
+        "value:Q", title=f"mean {metric}", scale=alt.Scale(domain=[low - margin, high + margin], nice=False)
     )
     y = alt.Y("line:O", axis=None)
     shade = alt.condition("datum.most", alt.value(BLUE), alt.value(RED))

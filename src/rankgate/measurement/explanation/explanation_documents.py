@@ -54,10 +54,7 @@ _REASON_TEXTS = {
     "nothing retrieved": "nothing was retrieved, so that the metric has no value",
 }
 
-_BY_RANK = (
-    "no sum over documents: a row shows by how much the value moves when the list is read "
-    "down to it"
-)
+_BY_RANK = "no sum over documents: a row shows by how much the value moves when the list is read down to it"
 
 
 def compose_value(result: Explanation) -> list[str]:
@@ -70,16 +67,11 @@ def compose_value(result: Explanation) -> list[str]:
         outcome = "is left out of the mean" if result.why == "missing" else "stays undefined"
         return [_REASON_TEXTS[result.why], f"{subject} {outcome}"]
     if result.summed is None or result.norm is None:
-        start = (
-            "" if not result.start else f", from {format_decimal(result.start)} for an empty list"
-        )
+        start = "" if not result.start else f", from {format_decimal(result.start)} for an empty list"
         return [f"{result.metric} = {value}", f"{_BY_RANK}{start}"]
     if not result.norm.name:
         return [f"{result.metric} = {_equation(result.summed, value)}"]
-    summed_text, norm_text = (
-        format_counts([result.summed.value])[0],
-        format_counts([result.norm.value])[0],
-    )
+    summed_text, norm_text = (format_counts([result.summed.value])[0], format_counts([result.norm.value])[0])
     return [
         f"{result.summed.name} = {_equation(result.summed, summed_text)}",
         f"{result.norm.name} = {_equation(result.norm, norm_text)}",
@@ -137,15 +129,8 @@ def _tables(result: Explanation) -> list[tuple[str, Grid]]:
     if result.rows:
         tables.append((f"the ranking, {count_noun(result.retrieved, 'document')}", ranking(result)))
     if result.ideal:
-        best = (
-            "" if result.best is None else f", which would have {format_column([result.best])[0]}"
-        )
-        tables.append(
-            (
-                f"the ideal, {count_noun(result.relevant, 'relevant document')}{best}",
-                ideal(result),
-            )
-        )
+        best = "" if result.best is None else f", which would have {format_column([result.best])[0]}"
+        tables.append((f"the ideal, {count_noun(result.relevant, 'relevant document')}{best}", ideal(result)))
     return tables
 
 
@@ -165,19 +150,14 @@ def ideal(result: Explanation) -> Grid:
     columns = {
         "rank": [str(row.rank) for row in result.ideal],
         **_columns(result, result.ideal),
-        "in the run": [
-            "not retrieved" if rank == UNDEFINED else f"rank {rank}" for rank in run_ranks
-        ],
+        "in the run": ["not retrieved" if rank == UNDEFINED else f"rank {rank}" for rank in run_ranks],
     }
     gaps = [0] * len(result.ideal)
     return _with_gaps(Grid.of(columns, left=(1, len(columns) - 1)), [*gaps, result.ideal_left_out])
 
 
 def _columns(result: Explanation, rows: Sequence[ExplainedRow | IdealRow]) -> dict[str, list[str]]:
-    columns = {
-        "document": [row.doc_id for row in rows],
-        "grade": [format_grade(row.grade) for row in rows],
-    }
+    columns = {"document": [row.doc_id for row in rows], "grade": [format_grade(row.grade) for row in rows]}
     if result.weighed:
         columns["gain"] = format_counts(row.gain for row in rows)
         columns[result.weighed] = [format_decimal(row.weight) for row in rows]
@@ -205,9 +185,7 @@ def _fit_width(grid: Grid) -> Grid:
         return grid
     longest = max(text_tables.text_width(row[1]) for row in grid.rows)
     id_width = max(longest - excess, _SHORTEST_ID)
-    rows = tuple(
-        (row[0], text_tables.shorten_middle(row[1], id_width), *row[2:]) for row in grid.rows
-    )
+    rows = tuple((row[0], text_tables.shorten_middle(row[1], id_width), *row[2:]) for row in grid.rows)
     return Grid(grid.head, rows, grid.left)
 
 
@@ -223,14 +201,11 @@ def _facts(result: Explanation, *, every: bool) -> dict[str, list[str]]:
         "parameters": [bound] if bound else [],
         "value": compose_value(result),
         "elsewhere": [
-            f"{tool.metric} = {format_column([tool.value])[0]} under {tool.convention}: "
-            f"{tool.title}"
+            f"{tool.metric} = {format_column([tool.value])[0]} under {tool.convention}: {tool.title}"
             for tool in result.others
         ],
         "marks": _marks(result),
-        "all queries": [
-            f"{format_column([result.mean])[0]} over {count_noun(result.queries, 'query')}"
-        ],
+        "all queries": [f"{format_column([result.mean])[0]} over {count_noun(result.queries, 'query')}"],
         "convention": [f"{result.convention['name']} ({result.convention['hash']})"],
     }
     return {label: lines for label, lines in facts.items() if lines}
@@ -244,8 +219,8 @@ def _marks(result: Explanation) -> list[str]:
         marks.append(f"{UNDEFINED} no judgment")
     if result.excluded:
         marks.append(
-            f"{count_noun(result.excluded, 'document of the run does', 'documents of the run do')} "
-            "not count under this convention"
+            f"{count_noun(result.excluded, 'document of the run does', 'documents of the run do')} not count "
+            "under this convention"
         )
     return marks
 
@@ -255,8 +230,8 @@ _MOST_DIGITS = 12  # numbers with a smaller difference are one group
 NOTHING_FITS = "none of the conventions tried gives it; the nearest are"
 
 _AMBIGUOUS = (
-    "several fit: the number alone does not show which was used; more digits, or a second metric, "
-    "would show it"
+    "several fit: the number alone does not show which was used; more digits, or a second metric, would show "
+    "it"
 )
 
 
@@ -286,9 +261,7 @@ def bridge_document(result: Bridge) -> Document:
     entries.append(Entry(format_decimal(result.after), (f"{end['name']} ({end['hash']})",)))
     unchanged = tuple(change_text(step) for step in result.steps if not step.moves)
     without = Entries((Entry("no effect", unchanged),) if unchanged else ())
-    return made(
-        title(result), Warnings.from_notices(result.notices), Entries(tuple(entries)), without
-    )
+    return made(title(result), Warnings.from_notices(result.notices), Entries(tuple(entries)), without)
 
 
 def finding_document(result: Finding) -> Document:
@@ -297,9 +270,7 @@ def finding_document(result: Finding) -> Document:
     fits = _fits(result.fits or result.nearest)
     explanation = _AMBIGUOUS if is_ambiguous else ""
     nothing = "" if result.fits else NOTHING_FITS
-    return made(
-        title(result), Warnings.from_notices(result.notices), nothing, Entries(fits), explanation
-    )
+    return made(title(result), Warnings.from_notices(result.notices), nothing, Entries(fits), explanation)
 
 
 def title(result: Reconciliation | Bridge | Finding) -> str:
@@ -374,6 +345,4 @@ def step_text(step: Step) -> str:
         return f"{change_text(step)}; moves no query, but the number of those that count"
     queries = "1 query" if step.moved == 1 else f"{step.moved} queries, most"
     before, after = format_decimal(step.query_before), format_decimal(step.query_after)
-    return (
-        f"{change_text(step)}; moves {queries} {make_printable(step.query_id)} ({before} → {after})"
-    )
+    return f"{change_text(step)}; moves {queries} {make_printable(step.query_id)} ({before} → {after})"

@@ -265,9 +265,7 @@ class Bridge(Result):
     """
 
     kind: ClassVar[str] = "bridge"
-    document_from: ClassVar[str] = (
-        "rankgate.measurement.explanation.explanation_documents:bridge_document"
-    )
+    document_from: ClassVar[str] = "rankgate.measurement.explanation.explanation_documents:bridge_document"
     order: ClassVar[int] = 61
 
     qrels: str
@@ -324,9 +322,7 @@ class Finding(Result):
     """
 
     kind: ClassVar[str] = "finding"
-    document_from: ClassVar[str] = (
-        "rankgate.measurement.explanation.explanation_documents:finding_document"
-    )
+    document_from: ClassVar[str] = "rankgate.measurement.explanation.explanation_documents:finding_document"
     order: ClassVar[int] = 61
 
     qrels: str

@@ -180,9 +180,7 @@ def _from_steps(steps: Steps, block: Judged, ranks: Sequence[int]) -> Contributi
     ideal = _ideal(steps)
     return Contributions(
         marks,
-        summed=Sum(
-            steps.summed, tuple(float(term) for term in terms if term != 0), float(running[-1])
-        ),
+        summed=Sum(steps.summed, tuple(float(term) for term in terms if term != 0), float(running[-1])),
         norm=Sum(steps.divisor, tuple(m.contribution or 0.0 for m in ideal), float(steps.norm[0])),
         weighed=steps.weighed,
         ideal=ideal,
@@ -296,9 +294,7 @@ def _gains(metric: Metric, ranked: QueryRanking, defaults: JsonObject) -> dict[s
             for doc, grade in judged.items()
             if (grade > 0 if relevant_grade is None else grade >= relevant_grade)
         }
-    gain_of_document = zip(
-        judged, steps.gain[0].tolist(), strict=False
-    )  # a block is never narrower than 1
+    gain_of_document = zip(judged, steps.gain[0].tolist(), strict=False)  # a block is never narrower than 1
     return {doc: gain for doc, gain in gain_of_document if gain > 0}
 
 

@@ -17,11 +17,7 @@ from rankgate.core.present.number_formats import finite_or_none
 from rankgate.data.collection import Collection
 from rankgate.data.run_scores import RunScores
 from rankgate.measurement.evaluation.metric_selection import find_metrics, is_of_lists, refuse_tasks
-from rankgate.measurement.explanation.convention_path import (
-    OptionalMean,
-    effective_steps,
-    path_steps,
-)
+from rankgate.measurement.explanation.convention_path import OptionalMean, effective_steps, path_steps
 from rankgate.measurement.explanation.explanation_results import (
     Bridge,
     Finding,
@@ -80,19 +76,14 @@ def reconcile_metrics(
             strict=True,
         )
     )
-    refusals = {
-        name: str(result) for name, result in results.items() if isinstance(result, RankgateError)
-    }
+    refusals = {name: str(result) for name, result in results.items() if isinstance(result, RankgateError)}
     scores = {name: result for name, result in results.items() if isinstance(result, RunScores)}
     if not scores:
         raise next(error for error in results.values() if isinstance(error, RankgateError))
     groups = _group_by_mean(label, scores)
     all_groups = [
         groups[0],
-        *(
-            _with_steps(group, groups[0], used_metric, convention_by_name, cached_run)
-            for group in groups[1:]
-        ),
+        *(_with_steps(group, groups[0], used_metric, convention_by_name, cached_run) for group in groups[1:]),
     ]
     refused = tuple(Refusal(refused_name, reason) for refused_name, reason in refusals.items())
     notices = run_notices(cached_run.name, first_cautions(scores.values()))
@@ -215,9 +206,7 @@ def _with_steps(
     pairs = [(near, far) for near in first.conventions for far in group.conventions]
     flat = {name: Choices.collect(convention_by_name[name], metric) for name in {*sum(pairs, ())}}
     near, far = min(pairs, key=lambda pair: len(flat[pair[0]].differing(flat[pair[1]])))
-    steps = effective_steps(
-        path_steps(content, metric, convention_by_name[near], convention_by_name[far])
-    )
+    steps = effective_steps(path_steps(content, metric, convention_by_name[near], convention_by_name[far]))
     return Group(group.value, group.conventions, group.queries, near, far, steps)
 
 
@@ -259,20 +248,12 @@ def find_reported(
     content, name = prepare_run(Collection.of(collection), run, used_metric)
     scored = zip(used_conventions, content.score(metrics, used_conventions), strict=True)
     scored_conventions = [
-        (used_convention.name, result)
-        for used_convention, result in scored
-        if isinstance(result, RunScores)
+        (used_convention.name, result) for used_convention, result in scored if isinstance(result, RunScores)
     ]
     fits = _group_by_number([(label, _means(label, scored_conventions)) for label, _ in metrics])
     target_mean, mean_tolerance = target / scale, tolerance / scale
-    matching = tuple(
-        fit for fit in fits if abs(fit.mean - target_mean) <= mean_tolerance + TOLERANCE
-    )
-    near = (
-        ()
-        if matching
-        else tuple(sorted(fits, key=lambda fit: abs(fit.mean - target_mean))[:_NEAREST])
-    )
+    matching = tuple(fit for fit in fits if abs(fit.mean - target_mean) <= mean_tolerance + TOLERANCE)
+    near = () if matching else tuple(sorted(fits, key=lambda fit: abs(fit.mean - target_mean))[:_NEAREST])
     return Finding(
         qrels=name,
         run=content.name,
@@ -285,9 +266,7 @@ def find_reported(
         nearest=near,
         tried=tuple(label for label, _ in metrics),
         conventions=len(used_conventions),
-        notices=run_notices(
-            content.name, first_cautions(scores for _, scores in scored_conventions)
-        ),
+        notices=run_notices(content.name, first_cautions(scores for _, scores in scored_conventions)),
     )
 
 
@@ -303,8 +282,7 @@ def parse_exactness(word: str) -> tuple[float, float]:
     match = _NUMBER.fullmatch(word.strip())
     if match is None:
         raise UsageError(
-            f"'{word}' is not a number; write it as it was reported, such as 0.4326.",
-            code="not-a-number",
+            f"'{word}' is not a number; write it as it was reported, such as 0.4326.", code="not-a-number"
         )
     return float(word), float(f"5e-{len(match[2] or match[3] or '') + 1}")
 
@@ -315,9 +293,7 @@ def _metric_variants(metric: Metric) -> list[Metric]:
         return [metric]
     plain = [pair for pair in metric.given if pair[0] != "cutoff"]
     uncut = [] if metric.parameters["cutoff"].required else [_with_arguments(metric, plain)]
-    return list(
-        dict.fromkeys([metric, *(_with_arguments(metric, plain) @ k for k in CUTOFFS), *uncut])
-    )
+    return list(dict.fromkeys([metric, *(_with_arguments(metric, plain) @ k for k in CUTOFFS), *uncut]))
 
 
 def _with_arguments(metric: Metric, arguments: list[tuple[str, Any]]) -> Metric:
@@ -326,9 +302,7 @@ def _with_arguments(metric: Metric, arguments: list[tuple[str, Any]]) -> Metric:
 
 def _means(label: str, scored_conventions: list[tuple[str, RunScores]]) -> list[tuple[str, float]]:
     """The defined means of a metric by convention."""
-    means = [
-        (name, finite_or_none(run_scores.means[label])) for name, run_scores in scored_conventions
-    ]
+    means = [(name, finite_or_none(run_scores.means[label])) for name, run_scores in scored_conventions]
     return [(name, mean) for name, mean in means if mean is not None]
 
 

@@ -171,8 +171,8 @@ def _min_max_inverted(lists: ScoredLists) -> NDArray[np.float64]:
 def _max(lists: ScoredLists) -> NDArray[np.float64]:
     if (lists.highest <= 0).any():
         raise UsageError(
-            "the normalisation max divides by the highest score of a list, and one is not above "
-            "0; use min-max.",
+            "the normalisation max divides by the highest score of a list, and one is not above 0; use "
+            "min-max.",
             code="invalid-scores",
         )
     return lists.scores / lists.repeat(lists.highest)
@@ -244,10 +244,7 @@ NORMALISATIONS = Registry(
         ),
         Normalisation("max", _max, source=_LEE, title="score / highest of the list"),
         Normalisation(
-            "sum",
-            _sum,
-            source=_MONTAGUE,
-            title="(score - lowest) / sum of (score - lowest) over the list",
+            "sum", _sum, source=_MONTAGUE, title="(score - lowest) / sum of (score - lowest) over the list"
         ),
         Normalisation(
             "z-score",
@@ -349,11 +346,7 @@ def query_ranges(runs: Sequence[RankedRun], first: int, last: int) -> Iterator[t
 
 
 def candidate_block(
-    runs: Sequence[RankedRun],
-    queries: pl.Series,
-    normalisation: Normalisation,
-    first: int,
-    last: int,
+    runs: Sequence[RankedRun], queries: pl.Series, normalisation: Normalisation, first: int, last: int
 ) -> FusionBlock:
     """Candidates of all runs for queries ``first`` to ``last - 1``."""
     T = last - first

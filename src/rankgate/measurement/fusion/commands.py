@@ -21,17 +21,13 @@ from rankgate.measurement.fusion.fuse import FusionLearning, fuse
 from rankgate.measurement.fusion.trained_methods import METHODS
 
 
-def _numbers(
-    _ctx: click.Context, _option: click.Parameter, weights_text: str | None
-) -> list[float] | None:
+def _numbers(_ctx: click.Context, _option: click.Parameter, weights_text: str | None) -> list[float] | None:
     if weights_text is None:
         return None
     try:
         return [float(word) for word in weights_text.split(",")]
     except ValueError:
-        raise click.BadParameter(
-            f"{weights_text!r} is not a list of numbers, as in 0.7,0.3"
-        ) from None
+        raise click.BadParameter(f"{weights_text!r} is not a list of numbers, as in 0.7,0.3") from None
 
 
 @click.command(
@@ -71,10 +67,7 @@ def _numbers(
     help="Write the fused run to FILE instead of standard output.",
 )
 @click.option(
-    "--to",
-    metavar="FORMAT",
-    type=FORMAT,
-    help="The format of the run; by the suffix of FILE without it.",
+    "--to", metavar="FORMAT", type=FORMAT, help="The format of the run; by the suffix of FILE without it."
 )
 def fuse_command(
     runs: tuple[str, ...],
@@ -103,13 +96,10 @@ def fuse_command(
     streamed = target in (None, "-")
     if streamed and form != FORMS[0]:
         raise UsageError(
-            f"standard output is for the fused run, where the {form} would go; give the run a "
-            "file with -o.",
+            f"standard output is for the fused run, where the {form} would go; give the run a file with -o.",
             code="output-is-input",
         )
-    file_format = choose_format(
-        None if streamed else target, to or ("trec" if streamed else None), "runs"
-    )
+    file_format = choose_format(None if streamed else target, to or ("trec" if streamed else None), "runs")
     with TerminalProgress(len(runs) + (learning.folds if judged else 0)):
         result = fuse(runs, learning=learning, **arguments)
     assert result.run is not None

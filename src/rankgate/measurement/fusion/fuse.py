@@ -67,13 +67,9 @@ class FusionLearning(ByContent):
 
     def __post_init__(self) -> None:
         if self.folds < 2:
-            raise UsageError(
-                f"folds={self.folds}: at least 2 are needed.", code="invalid-parameter"
-            )
+            raise UsageError(f"folds={self.folds}: at least 2 are needed.", code="invalid-parameter")
         if self.tune and self.train is None:
-            raise UsageError(
-                "tuning learns from judgments; give them with --train.", code="missing-input"
-            )
+            raise UsageError("tuning learns from judgments; give them with --train.", code="missing-input")
 
 
 @dataclass(frozen=True)
@@ -109,9 +105,8 @@ class LearningData:
         rows = np.random.default_rng(self.how.seed).permutation(np.flatnonzero(judged))
         if len(rows) < self.how.folds:
             raise UsageError(
-                f"{count_noun(len(rows), 'query of the runs has', 'queries of the runs have')} "
-                f"judgments, and {self.how.folds} folds need one each at least; add --folds, or "
-                "judge more queries.",
+                f"{count_noun(len(rows), 'query of the runs has', 'queries of the runs have')} judgments, "
+                f"and {self.how.folds} folds need one each at least; add --folds, or judge more queries.",
                 code="few-queries",
             )
         parts = [np.sort(fold) for fold in np.array_split(rows, self.how.folds)]
@@ -134,14 +129,13 @@ def read_learning_data(method: Method, how: FusionLearning) -> LearningData | No
     if how.train is None:
         if method.train:
             raise UsageError(
-                f"{method.name} learns from judgments; give them with --train.",
-                code="missing-input",
+                f"{method.name} learns from judgments; give them with --train.", code="missing-input"
             )
         return None
     if not (method.train or how.tune):
         raise UsageError(
-            f"{method.name} learns nothing from judgments; add --tune to choose its settings, or "
-            "leave --train out.",
+            f"{method.name} learns nothing from judgments; add --tune to choose its settings, or leave "
+            "--train out.",
             code="unused-option",
         )
     collection = Collection.of(how.train)
@@ -220,9 +214,7 @@ def fuse(
         means = [float(np.nanmean(values_of(scores, judged))) for scores in singles.values()]
         learned = learned.against(names, means)
         notices = [
-            notice
-            for name, scores in singles.items()
-            for notice in run_notices(name, scores.counts.cautions)
+            notice for name, scores in singles.items() for notice in run_notices(name, scores.counts.cautions)
         ]
     return Fusion(
         method=fusion_method.name,
@@ -239,18 +231,13 @@ def fuse(
         sources=_sources(names, ids, fused, len(queries)),
         learned=learned,
         input_notices=tuple(notices),
-        run=run_of_table(
-            _sort_queries(fused.table, in_order) if lesson else fused.table, fusion_method.name
-        ),
+        run=run_of_table(_sort_queries(fused.table, in_order) if lesson else fused.table, fusion_method.name),
         fused=tuple(systems),
     )
 
 
 def _cross_validate(
-    fuser: Fuser,
-    setting_given: Setting,
-    lesson: LearningData,
-    ends: NDArray[np.int64],
+    fuser: Fuser, setting_given: Setting, lesson: LearningData, ends: NDArray[np.int64]
 ) -> tuple[FusedLists, Learned]:
     """Fused lists by cross-validation, and the learned setting."""
     method = fuser.method
@@ -258,12 +245,8 @@ def _cross_validate(
     if method.train:
         queries = pl.DataFrame({"query_id": fuser.queries}).with_row_index("query")
         data = TrainingData.from_lists(fuser.runs, queries, lesson.qrels.table, lesson.how.relevant)
-    settings = (
-        settings_of(method, setting_given, len(fuser.runs)) if lesson.how.tune else (setting_given,)
-    )
-    learner = Learner(
-        fuser, settings, data, ends, lambda table: lesson.values(table, fuser.queries)
-    )
+    settings = settings_of(method, setting_given, len(fuser.runs)) if lesson.how.tune else (setting_given,)
+    learner = Learner(fuser, settings, data, ends, lambda table: lesson.values(table, fuser.queries))
     parts, trained_folds = learner.held_out()
     setting, trained = learner.final()
     held_out_values = lesson.values(FusedLists.joined(parts).table, fuser.queries[: ends[-1]])
@@ -294,9 +277,7 @@ def _names_and_runs(runs: RunsLike) -> tuple[tuple[str, ...], list[Any]]:
         UsageError: there are fewer than two runs.
     """
     names = tuple(map(str, runs)) if isinstance(runs, Mapping) else ()
-    run_inputs = list(
-        runs.values() if isinstance(runs, Mapping) else cast("Sequence[RunLike]", runs)
-    )
+    run_inputs = list(runs.values() if isinstance(runs, Mapping) else cast("Sequence[RunLike]", runs))
     if isinstance(runs, str) or len(run_inputs) < 2:
         raise UsageError("fusion needs two runs or more.", code="missing-input")
     return names, run_inputs
@@ -314,15 +295,11 @@ def _parameters(method: Method, values: JsonObject | Sequence[str]) -> dict[str,
     return parameters
 
 
-def _weights(
-    method: Method, weights_given: Sequence[float] | None, runs: int
-) -> tuple[float, ...] | None:
+def _weights(method: Method, weights_given: Sequence[float] | None, runs: int) -> tuple[float, ...] | None:
     if weights_given is None:
         return None
     if not method.weighted:
-        weighted_methods = ", ".join(
-            name for name, other_method in METHODS.items() if other_method.weighted
-        )
+        weighted_methods = ", ".join(name for name, other_method in METHODS.items() if other_method.weighted)
         raise UsageError(
             f"{method.name} has no weights; the weighted methods are {weighted_methods}.",
             code="unused-option",
@@ -330,8 +307,7 @@ def _weights(
     weights = tuple(map(float, weights_given))
     if len(weights) != runs:
         raise UsageError(
-            f"{count_noun(len(weights), 'weight')} for {count_noun(runs, 'run')}; give one for "
-            "each.",
+            f"{count_noun(len(weights), 'weight')} for {count_noun(runs, 'run')}; give one for each.",
             code="invalid-parameter",
         )
     if not all(0 <= weight < np.inf for weight in weights) or not any(weights):
@@ -345,17 +321,15 @@ def _checked_norm(method: Method, norm: str | None) -> str:
     if method.uses == "ranks":
         if norm is not None:
             raise UsageError(
-                f"{method.name} fuses ranks, which a normalisation does not change; leave the "
-                "normalisation out.",
+                f"{method.name} fuses ranks, which a normalisation does not change; leave the normalisation "
+                "out.",
                 code="unused-option",
             )
         return "none"
     return norm or DEFAULT_NORM
 
 
-def _sources(
-    names: tuple[str, ...], ids: list[pl.Series], fused: FusedLists, queries: int
-) -> pl.DataFrame:
+def _sources(names: tuple[str, ...], ids: list[pl.Series], fused: FusedLists, queries: int) -> pl.DataFrame:
     """The contribution of each run: the columns of `SOURCES`."""
     return pl.DataFrame(
         {

@@ -119,8 +119,8 @@ class Fusion(Result):
         missing = tuple(
             Notice(
                 "missing-queries",
-                f"{name} has no list for {count:,} of {count_noun(self.queries, 'query')}; there "
-                "the others decide alone",
+                f"{name} has no list for {count:,} of {count_noun(self.queries, 'query')}; there the others "
+                "decide alone",
                 name,
             )
             for name, count in self.sources.select("run", "missing").iter_rows()
@@ -143,9 +143,7 @@ class Fusion(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, without the rows of the fused run."""
-        encoded_fields = {
-            field_.name: encode(getattr(self, field_.name)) for field_ in fields(self)[:-3]
-        }
+        encoded_fields = {field_.name: encode(getattr(self, field_.name)) for field_ in fields(self)[:-3]}
         return {**self.head(), **encoded_fields, "sha256": list(self.sha256)}
 
     @classmethod

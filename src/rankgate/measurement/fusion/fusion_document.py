@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.core.present.document_model import (
-    Document,
-    Grid,
-    PlainRows,
-    Table,
-    Warnings,
-    make_printable,
-)
+from rankgate.core.present.document_model import Document, Grid, PlainRows, Table, Warnings, make_printable
 from rankgate.core.present.document_model import make_document as made
 from rankgate.core.present.number_formats import count_noun, format_decimal
 from rankgate.measurement.fusion.run_fuser import TOP_RANKS, Setting
@@ -24,9 +17,7 @@ if TYPE_CHECKING:
 def fusion_document(result: Fusion) -> Document:
     """The method, the runs, and the measured gain if a setting was learned."""
     learned = result.learned
-    blocks = (
-        (Table("folds", _folds(learned)), Table("by metric", _means(learned))) if learned else ()
-    )
+    blocks = (Table("folds", _folds(learned)), Table("by metric", _means(learned))) if learned else ()
     header = tuple(result.sources.columns)
     return made(
         f"{count_noun(len(result.sources), 'run')} fused by {result.method}: "
@@ -43,9 +34,9 @@ def fusion_document(result: Fusion) -> Document:
 def _gain(learned: Learned) -> str:
     best = max(learned.singles, key=lambda name: learned.singles[name])
     return (
-        f"{learned.metric} on held-out queries: {learned.held_out:.4f}, against "
-        f"{learned.singles[best]:.4f} of {make_printable(best)}, the best single run; on the "
-        f"queries that were learned from {learned.in_sample:.4f}."
+        f"{learned.metric} on held-out queries: {learned.held_out:.4f}, against {learned.singles[best]:.4f} "
+        f"of {make_printable(best)}, the best single run; on the queries that were learned from "
+        f"{learned.in_sample:.4f}."
     )
 
 
@@ -89,11 +80,7 @@ def _method(result: Fusion) -> str:
     method = METHODS.find(result.method)
     setting = Setting(result.parameters, result.weights)
     scores = f" Scores are normalised by {result.normalisation}." if result.normalisation else ""
-    depth = (
-        f" The first {count_noun(result.depth, 'document')} of each list count."
-        if result.depth
-        else ""
-    )
+    depth = f" The first {count_noun(result.depth, 'document')} of each list count." if result.depth else ""
     return (
         f"{method.name}: {method.title} ({method.formula}; {method.source}); {setting}."
         f"{scores}{depth} Ranks are by score, equal scores by document id, descending."

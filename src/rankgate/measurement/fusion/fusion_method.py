@@ -59,11 +59,7 @@ class TrainingData:
 
     @classmethod
     def from_lists(
-        cls,
-        runs: Sequence[RankedRun],
-        queries: pl.DataFrame,
-        judged: pl.DataFrame,
-        relevant_grade: float,
+        cls, runs: Sequence[RankedRun], queries: pl.DataFrame, judged: pl.DataFrame, relevant_grade: float
     ) -> TrainingData:
         """Find the relevant documents in the lists.
 

@@ -117,12 +117,8 @@ class Fuser:
         weights = None if setting.weights is None else np.array(setting.weights)
 
         def fused(query_range: tuple[int, int]) -> FusedLists:
-            fusion_block = candidate_block(
-                self.runs, self.queries, self.normalisation, *query_range
-            )
-            scores = self.method.scores(
-                fusion_block.candidates, setting.parameters, weights, trained
-            )
+            fusion_block = candidate_block(self.runs, self.queries, self.normalisation, *query_range)
+            scores = self.method.scores(fusion_block.candidates, setting.parameters, weights, trained)
             return self._ordered(fusion_block, scores)
 
         with ThreadPoolExecutor(os.cpu_count()) as threads:  # sorting lets other threads run
@@ -134,9 +130,7 @@ class Fuser:
         candidates = fusion_block.candidates
         all_rows = np.arange(len(scores))
         sorted_rows = sort_rows(candidates.owner, scores, len(fusion_block.queries))
-        rank = rank_rows(
-            sorted_rows, all_rows, candidates.owner, fusion_block.documents, "doc_id_desc"
-        ).rank
+        rank = rank_rows(sorted_rows, all_rows, candidates.owner, fusion_block.documents, "doc_id_desc").rank
         rows = np.empty(len(scores), np.int64)
         rows[sorted_rows.starts[candidates.owner] + rank - 1] = all_rows
         present = candidates.present
@@ -250,9 +244,7 @@ class Learner:
             [self.values(self.fuser.fuse(setting, None, 0, end).table) for setting in self.settings]
         )
 
-    def _best(
-        self, tried: NDArray[np.float64], folds: frozenset[int]
-    ) -> tuple[Setting, float | None]:
+    def _best(self, tried: NDArray[np.float64], folds: frozenset[int]) -> tuple[Setting, float | None]:
         """The setting with the highest mean over some folds (the first of equals), and the mean."""
         is_used = self._queries(folds) & np.isfinite(tried).all(axis=0)
         if not is_used.any():
@@ -264,9 +256,7 @@ class Learner:
     def _trained(self, setting: Setting, folds: frozenset[int]) -> TrainedValues | None:
         if self.training is None:
             return None
-        return self.fuser.method.learned(
-            self.training.only(self._queries(folds)), setting.parameters
-        )
+        return self.fuser.method.learned(self.training.only(self._queries(folds)), setting.parameters)
 
     def _queries(self, folds: frozenset[int]) -> NDArray[np.bool_]:
         """``(T,)``, True if a query is in one of some folds."""
@@ -287,18 +277,13 @@ def settings_of(method: Method, setting: Setting, runs: int) -> tuple[Setting, .
         UsageError: the method has nothing to tune, or there are too many runs for a grid of
             weights.
     """
-    grid = {
-        name: values
-        for name, values in (method.grid or {}).items()
-        if name not in setting.parameters
-    }
+    grid = {name: values for name, values in (method.grid or {}).items() if name not in setting.parameters}
     weights: tuple[tuple[float, ...] | None, ...] = (setting.weights,)
     if method.weighted and setting.weights is None:
         weights = _weights(runs)
     if not grid and len(weights) == 1:
         raise UsageError(
-            f"{method.name} has no parameter left to tune; leave the tuning out.",
-            code="nothing-to-tune",
+            f"{method.name} has no parameter left to tune; leave the tuning out.", code="nothing-to-tune"
         )
     return tuple(
         Setting({**setting.parameters, **dict(zip(grid, point, strict=True))}, weight_vector)
@@ -314,6 +299,5 @@ def _weights(runs: int) -> tuple[tuple[float, ...], ...]:
             points = (p for p in product(range(parts + 1), repeat=runs) if sum(p) == parts)
             return tuple(tuple(share / parts for share in point) for point in points)
     raise UsageError(
-        f"weights of {runs} runs are too many to try; give them, or fuse fewer runs.",
-        code="too-many-runs",
+        f"weights of {runs} runs are too many to try; give them, or fuse fewer runs.", code="too-many-runs"
     )

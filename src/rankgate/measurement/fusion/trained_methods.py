@@ -89,9 +89,7 @@ def _position_train(training: TrainingData) -> TrainedValues:
     """The share of relevant documents at each rank, among the lists that reach it, ``(R, K)``."""
     K = int(training.lengths.max(initial=0))
     hit_counts = np.array([np.bincount(hits.rank - 1, minlength=K) for hits in training.hits])
-    ends = [
-        np.bincount(lengths[training.chosen], minlength=K + 1)[1:] for lengths in training.lengths
-    ]
+    ends = [np.bincount(lengths[training.chosen], minlength=K + 1)[1:] for lengths in training.lengths]
     reached = np.cumsum(np.array(ends)[:, ::-1], axis=1)[:, ::-1]
     return np.divide(hit_counts, reached, out=np.zeros(hit_counts.shape), where=reached > 0)
 
@@ -103,10 +101,7 @@ def _position_fuse(candidates: Candidates, *, trained: TrainedValues) -> Fused:
 
 
 def _slide_fuse(
-    candidates: Candidates,
-    *,
-    trained: TrainedValues,
-    width: Annotated[int, Range(1)] = 5,
+    candidates: Candidates, *, trained: TrainedValues, width: Annotated[int, Range(1)] = 5
 ) -> Fused:
     """SlideFuse.
 
@@ -120,16 +115,12 @@ def _slide_fuse(
     position = candidates.ranks - 1
     low = np.maximum(position - width, 0)
     high = np.minimum(position + width, candidates.lengths[:, candidates.owner] - 1) + 1
-    total = np.take_along_axis(sums, np.minimum(high, K), 1) - np.take_along_axis(
-        sums, np.minimum(low, K), 1
-    )
+    total = np.take_along_axis(sums, np.minimum(high, K), 1) - np.take_along_axis(sums, np.minimum(low, K), 1)
     mean = np.divide(total, high - low, out=np.zeros(total.shape), where=candidates.present)
     return mean.sum(axis=0)
 
 
-def _prob_train(
-    training: TrainingData, *, segments: Annotated[int, Range(1)] = 25
-) -> TrainedValues:
+def _prob_train(training: TrainingData, *, segments: Annotated[int, Range(1)] = 25) -> TrainedValues:
     """The share of relevant documents in each of the segments that a list is cut into.
 
     Args:

@@ -23,10 +23,7 @@ Fused = NDArray[np.float64]
 
 
 def _rrf(
-    candidates: Candidates,
-    *,
-    k: Annotated[float, Range(0)] = 60,
-    weights: Fused | None = None,
+    candidates: Candidates, *, k: Annotated[float, Range(0)] = 60, weights: Fused | None = None
 ) -> Fused:
     """Reciprocal rank fusion.
 
@@ -100,12 +97,7 @@ RANK_METHODS = (
         grid={"k": (1.0, 5.0, 10.0, 20.0, 40.0, 60.0, 100.0, 200.0)},
     ),
     Method(
-        "isr",
-        _isr,
-        "ranks",
-        source=_MOURAO,
-        title="inverse square rank",
-        formula="m x sum of 1 / rank^2",
+        "isr", _isr, "ranks", source=_MOURAO, title="inverse square rank", formula="m x sum of 1 / rank^2"
     ),
     Method(
         "logisr",
@@ -113,8 +105,7 @@ RANK_METHODS = (
         "ranks",
         aliases=("log_isr",),
         source=_MOURAO,
-        title="inverse square rank with the logarithm of the number of runs; a document of one "
-        "run gets 0",
+        title="inverse square rank with the logarithm of the number of runs; a document of one run gets 0",
         formula="log(m) x sum of 1 / rank^2",
     ),
     Method(
@@ -142,8 +133,8 @@ RANK_METHODS = (
         "ranks",
         aliases=("bordafuse", "w_bordafuse"),
         source="Aslam and Montague, SIGIR 2001",
-        title="Borda count: points by rank among all candidates; documents that a run lacks share "
-        "its points that are left",
+        title="Borda count: points by rank among all candidates; documents that a run lacks share its points "
+        "that are left",
         formula="sum of w (c - rank + 1), or w (c - length + 1) / 2",
     ),
 )
@@ -194,18 +185,14 @@ def _linear(candidates: Candidates, *, weights: Fused | None = None) -> Fused:
 
 
 def _wmnz(candidates: Candidates, *, weights: Fused | None = None) -> Fused:
-    return candidates.scores.sum(axis=0) * (
-        _weights_or_ones(weights, candidates) @ candidates.present
-    )
+    return candidates.scores.sum(axis=0) * (_weights_or_ones(weights, candidates) @ candidates.present)
 
 
 def _mixed(candidates: Candidates, *, weights: Fused | None = None) -> Fused:
     return _linear(candidates, weights=weights) * np.sqrt(candidates.votes)
 
 
-def _weights_or_ones(
-    weights: NDArray[np.float64] | None, candidates: Candidates
-) -> NDArray[np.float64]:
+def _weights_or_ones(weights: NDArray[np.float64] | None, candidates: Candidates) -> NDArray[np.float64]:
     return np.ones(len(candidates.scores)) if weights is None else weights
 
 
@@ -317,9 +304,7 @@ def _condorcet(candidates: Candidates, *, weights: Fused | None = None) -> NDArr
     votes = np.ones(len(candidates.ranks)) if weights is None else weights
     ranks = np.where(candidates.present, candidates.ranks, _ABSENT_RANK)
     points = _BORDA.fuse(candidates)
-    sorted_rows = _merge_sort(
-        _Majorities(ranks, votes), np.lexsort((-points, candidates.owner)), candidates
-    )
+    sorted_rows = _merge_sort(_Majorities(ranks, votes), np.lexsort((-points, candidates.owner)), candidates)
     sizes = candidates.sizes
     starts = np.cumsum(sizes) - sizes
     position = np.empty(len(sorted_rows), np.int64)
@@ -347,9 +332,7 @@ class _Majorities:
         return balance > 0
 
 
-def _merge_sort(
-    duel: _Majorities, rows: NDArray[np.int64], candidates: Candidates
-) -> NDArray[np.int64]:
+def _merge_sort(duel: _Majorities, rows: NDArray[np.int64], candidates: Candidates) -> NDArray[np.int64]:
     """Candidates by query, sorted by majority: a merge sort that merges all pairs at the same time.
 
     Args:
@@ -388,9 +371,7 @@ def _merge(
         target[unfinished] += 1
         b[unfinished] += second
         a[unfinished] += ~second
-        unfinished = unfinished[
-            (a[unfinished] < middle[unfinished]) & (b[unfinished] < end[unfinished])
-        ]
+        unfinished = unfinished[(a[unfinished] < middle[unfinished]) & (b[unfinished] < end[unfinished])]
     # copy the rest of the first range; the rest of the second is already in its place
     lengths = middle - a
     source = np.repeat(a, lengths) + _places(lengths)

@@ -27,10 +27,7 @@ from rankgate.measurement.metrics.metric_declaration import Metric
 
 if TYPE_CHECKING:
     from rankgate.core.arrays import Floats
-    from rankgate.measurement.metrics.judged_block import (
-        Judged,
-        Steps,
-    )
+    from rankgate.measurement.metrics.judged_block import Judged, Steps
     from rankgate.measurement.metrics.metric_declaration import View
 
     Function = Callable[..., Any]
@@ -161,8 +158,8 @@ def _sees_grades(function: Function, name: str) -> bool:
     if _BY_QUERY.match(str(annotation)):
         return True
     raise UsageError(
-        f"{name}: declare the function's input: annotate its first argument as "
-        "Sequence[float | None], the grades of one query, or as Judged, a block of queries.",
+        f"{name}: declare the function's input: annotate its first argument as Sequence[float | None], the "
+        "grades of one query, or as Judged, a block of queries.",
         code="invalid-metric-function",
     )
 
@@ -184,32 +181,24 @@ def _kernel(function: Function, name: str, *, by_query: bool) -> Kernel:
         for row, grades in enumerate(_rankings(judged, bound.get("cutoff", end))):
             if wants_ideal:
                 bound["ideal"] = judged.ideal[row, : judged.judged[row]].tolist()
-            values[row] = _query_value(
-                name, row, grades, functools.partial(function, grades, **bound)
-            )
+            values[row] = _query_value(name, row, grades, functools.partial(function, grades, **bound))
         return values
 
     functools.update_wrapper(kernel, function)
     kernel.__name__ = name
     annotations = getattr(function, "__annotations__", {})
-    kernel.__annotations__ = {
-        key: annotations[key] for key in kernel_parameters if key in annotations
-    }
+    kernel.__annotations__ = {key: annotations[key] for key in kernel_parameters if key in annotations}
     block = inspect.Parameter("judged", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     signature = inspect.Signature([block, *kernel_parameters.values()])
     kernel.__signature__ = signature  # type: ignore[attr-defined]
     return kernel
 
 
-def _checked_arguments(
-    function: Function, name: str, *, by_query: bool
-) -> dict[str, inspect.Parameter]:
+def _checked_arguments(function: Function, name: str, *, by_query: bool) -> dict[str, inspect.Parameter]:
     """The keyword-only arguments; other arguments except the first are errors."""
     first, *remaining = inspect.signature(function).parameters.values() or [None]
     invalid = [
-        parameter
-        for parameter in remaining
-        if parameter is not None and parameter.kind is not _KEYWORD
+        parameter for parameter in remaining if parameter is not None and parameter.kind is not _KEYWORD
     ]
     if first is None or first.kind is _KEYWORD or invalid:
         sees = "grades" if by_query else "judged"
@@ -217,15 +206,14 @@ def _checked_arguments(
             [sees, "*", *(parameter.name for parameter in remaining if parameter is not None)]
         )
         raise UsageError(
-            f"{name}: a metric takes one positional argument and keyword-only parameters, "
-            f"such as {name}({example}).",
+            f"{name}: a metric takes one positional argument and keyword-only parameters, such as "
+            f"{name}({example}).",
             code="invalid-metric-function",
         )
     parameters = {parameter.name: parameter for parameter in remaining if parameter is not None}
     if "judged_only" in parameters:
         raise UsageError(
-            f"{name}: every metric has judged_only already; leave it out.",
-            code="invalid-metric-function",
+            f"{name}: every metric has judged_only already; leave it out.", code="invalid-metric-function"
         )
     return parameters
 
@@ -242,9 +230,7 @@ def _rankings(judged: Judged, cutoff: int | None) -> Iterator[list[float | None]
         yield ranking
 
 
-def _query_value(
-    name: str, row: int, grades: list[float | None], call: Callable[[], object]
-) -> float:
+def _query_value(name: str, row: int, grades: list[float | None], call: Callable[[], object]) -> float:
     documents = count_noun(len(grades), "document")
     try:
         value = call()
@@ -252,15 +238,12 @@ def _query_value(
         raise
     except (Exception, SystemExit) as error:
         location = _location(call, error)
-        message = (
-            f"{name}{location} failed on a list of {documents}: {type(error).__name__}: {error}"
-        )
+        message = f"{name}{location} failed on a list of {documents}: {type(error).__name__}: {error}"
         raise FunctionError(message, row) from error
     if not isinstance(value, Real | np.bool_) or not _fits_float(value):
         value_text = _describe_value(value)
         message = (
-            f"{name}{_location(call)} gave {value_text}, which is not a number, for a list of "
-            f"{documents}"
+            f"{name}{_location(call)} gave {value_text}, which is not a number, for a list of {documents}"
         )
         raise FunctionError(message, row, code="function-value")
     return float(value)
@@ -308,8 +291,7 @@ def _block_values(name: str, judged: Any, call: Callable[[], Any]) -> Floats:  #
     if values.shape != (T,) or values.dtype.kind not in "fiub":
         description = f"{type(result).__name__} of shape {values.shape} and type {values.dtype}"
         raise FunctionError(
-            f"{name}{_location(call)} must give one number for each of {T} queries, not a "
-            f"{description}",
+            f"{name}{_location(call)} must give one number for each of {T} queries, not a {description}",
             code="function-value",
         )
     values = values.astype(np.float64)
@@ -340,15 +322,12 @@ def from_file(path: str | Path | None) -> tuple[Metric, ...]:
     metrics = _declared_metrics(run_plugin_file(path).values(), str(path))
     if not metrics:
         raise UsageError(
-            f"{path}: declares no metric; put @rankgate.metric before a function.",
-            code="invalid-plugin",
+            f"{path}: declares no metric; put @rankgate.metric before a function.", code="invalid-plugin"
         )
     return metrics
 
 
-def load_plugin_metrics(
-    reserved: Mapping[str, Metric] | None = None,
-) -> declare.PluginObjects[Metric]:
+def load_plugin_metrics(reserved: Mapping[str, Metric] | None = None) -> declare.PluginObjects[Metric]:
     """The metrics of plug-ins by name, and the problems of the rest.
 
     Args:
@@ -358,9 +337,7 @@ def load_plugin_metrics(
         from rankgate.measurement.metrics.metric_catalogue import by_name
 
         reserved = by_name
-    return declare.find_plugin_objects(
-        GROUP, Metric, reserved, lambda metric: replace(metric, given=())
-    )
+    return declare.find_plugin_objects(GROUP, Metric, reserved, lambda metric: replace(metric, given=()))
 
 
 def _declared_metrics(values: Iterable[object], owner: str) -> tuple[Metric, ...]:
@@ -375,7 +352,6 @@ def _declared_metrics(values: Iterable[object], owner: str) -> tuple[Metric, ...
         metric = replace(value, given=())
         if metrics_by_name.setdefault(metric.name, metric) != metric:
             raise UsageError(
-                f"{owner}: there are two metrics {metric.name}; rename one.",
-                code="metric-name-taken",
+                f"{owner}: there are two metrics {metric.name}; rename one.", code="metric-name-taken"
             )
     return tuple(metrics_by_name.values())

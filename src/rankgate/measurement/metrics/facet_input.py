@@ -19,11 +19,7 @@ from numpy.typing import NDArray
 from rankgate.core.arrays import Flags, Floats
 from rankgate.core.declare import Cutoff
 from rankgate.core.frozen import dataclass
-from rankgate.measurement.metrics.judged_block import (
-    PAD,
-    Counts,
-    Ranks,
-)
+from rankgate.measurement.metrics.judged_block import PAD, Counts, Ranks
 from rankgate.measurement.metrics.metric_declaration import SUBTOPICS, Metric, View
 
 Grades = NDArray[np.float32]
@@ -185,9 +181,7 @@ def precision_ia(faceted: Faceted, *, cutoff: Cutoff, rel: float = 1) -> Floats:
     return _mean(relevant_counts.sum(axis=-1) / cutoff, faceted)
 
 
-def average_precision_ia(
-    faceted: Faceted, *, cutoff: Cutoff | None = None, rel: float = 1
-) -> Floats:
+def average_precision_ia(faceted: Faceted, *, cutoff: Cutoff | None = None, rel: float = 1) -> Floats:
     """Average precision, mean over subtopics.
 
         AP-IA = 1/S · Σ_s 1/R_s · Σ_{i relevant to s} |relevant to s at ranks ≤ i| / i

@@ -23,12 +23,7 @@ from rankgate.measurement.metrics.facet_input import (
     gains,
     ideal_gains,
 )
-from rankgate.measurement.metrics.judged_block import (
-    PAD,
-    Judged,
-    Ranks,
-    block,
-)
+from rankgate.measurement.metrics.judged_block import PAD, Judged, Ranks, block
 from rankgate.measurement.metrics.metric_declaration import RANKING, Metric
 
 Alpha = Annotated[float, Range(0, 1)]
@@ -119,9 +114,7 @@ def err_ia(
     return value if norm == "collection" else alpha * value / np.maximum(faceted.subtopics, 1)
 
 
-def nerr_ia(
-    faceted: Faceted, *, cutoff: Cutoff | None = None, alpha: Alpha = 0.5, rel: float = 1
-) -> Floats:
+def nerr_ia(faceted: Faceted, *, cutoff: Cutoff | None = None, alpha: Alpha = 0.5, rel: float = 1) -> Floats:
     """ERR-IA over that of the greedy ideal ranking; arguments as of ERR-IA.
 
     >>> from rankgate.measurement.metrics.facet_input import block
@@ -180,12 +173,10 @@ def _weights(rank: Ranks, kind: Kind, cutoff: int | None, p: float = 0.5) -> Flo
     return np.where(is_inside, weight, 0.0)
 
 
-def _normalised(
-    faceted: Faceted, kind: Kind, cutoff: int | None, alpha: float, norm: Norm
-) -> Floats:
-    gain_sum = (
-        gains(faceted.covers, alpha, faceted.worth) * _weights(faceted.rank, kind, cutoff)
-    ).sum(axis=-1)
+def _normalised(faceted: Faceted, kind: Kind, cutoff: int | None, alpha: float, norm: Norm) -> Floats:
+    gain_sum = (gains(faceted.covers, alpha, faceted.worth) * _weights(faceted.rank, kind, cutoff)).sum(
+        axis=-1
+    )
     count = faceted.subtopics
     if norm == "none":
         return np.where(count > 0, gain_sum, np.nan)
@@ -195,12 +186,10 @@ def _normalised(
     return np.where(count > 0, gain_sum / (np.maximum(count, 1) * max_gain), np.nan)
 
 
-def _over_ideal(
-    faceted: Faceted, kind: Kind, cutoff: int | None, alpha: float, p: float = 0.5
-) -> Floats:
-    gain_sum = (
-        gains(faceted.covers, alpha, faceted.worth) * _weights(faceted.rank, kind, cutoff, p)
-    ).sum(axis=-1)
+def _over_ideal(faceted: Faceted, kind: Kind, cutoff: int | None, alpha: float, p: float = 0.5) -> Floats:
+    gain_sum = (gains(faceted.covers, alpha, faceted.worth) * _weights(faceted.rank, kind, cutoff, p)).sum(
+        axis=-1
+    )
     best_gains = ideal_gains(faceted.pool, alpha, cutoff or _DEEP, faceted.worth)
     ranks = np.arange(1, best_gains.shape[1] + 1, dtype=np.int32)
     ideal = (best_gains * _weights(ranks, kind, None, p)).sum(axis=-1)
@@ -296,11 +285,7 @@ def intent_aware(faceted: Faceted, *, of: str = "nDCG@10", rel: float = 1) -> Fl
 
 
 def d_sharp(
-    faceted: Faceted,
-    *,
-    of: str = "nDCG@10",
-    gamma: Annotated[float, Range(0, 1)] = 0.5,
-    rel: float = 1,
+    faceted: Faceted, *, of: str = "nDCG@10", gamma: Annotated[float, Range(0, 1)] = 0.5, rel: float = 1
 ) -> Floats:
     """Intent recall and a metric on global gains: the grades added over intents.
 
@@ -348,13 +333,11 @@ def _metric(name: str) -> Metric:
     if metric.view == RANKING and not metric.missing:
         complete_block = block([[0, 1, 0, 1]], ideal=[[1, 1, 0, 0]])
         sparse_block = block([[None, 1, None, 1]], ideal=[[1, 1]])
-        if np.array_equal(
-            metric.compute(complete_block), metric.compute(sparse_block), equal_nan=True
-        ):
+        if np.array_equal(metric.compute(complete_block), metric.compute(sparse_block), equal_nan=True):
             return metric
     raise UsageError(
-        f"of={name!r}: a metric of rankings is needed that does not look at documents judged "
-        "not relevant, such as nDCG@10.",
+        f"of={name!r}: a metric of rankings is needed that does not look at documents judged not relevant, "
+        "such as nDCG@10.",
         code="unsupported-metric",
     )
 
@@ -363,9 +346,7 @@ def _as_judged(faceted: Faceted, grades: Grades | Floats, pool: Grades | Floats)
     """Documents with grades ``(T, J)`` as input of kernels of rankings; 0 is unjudged."""
     is_judged = (grades > 0) & (faceted.rank < PAD)
     order = np.argsort(~is_judged, axis=1, kind="stable")
-    rank = np.take_along_axis(np.where(is_judged, faceted.rank, PAD), order, axis=1).astype(
-        np.int32
-    )
+    rank = np.take_along_axis(np.where(is_judged, faceted.rank, PAD), order, axis=1).astype(np.int32)
     grade = np.take_along_axis(np.where(is_judged, grades, 0.0), order, axis=1).astype(np.float64)
     ideal = -np.sort(-pool.astype(np.float64), axis=1)
     judged = np.count_nonzero(ideal > 0, axis=1)

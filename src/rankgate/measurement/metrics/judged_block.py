@@ -105,8 +105,7 @@ class Judged:
         if least <= 0:
             return self
         grade, ideal = (
-            np.where((grades >= 0) & (grades < least), instead, grades)
-            for grades in (self.grade, self.ideal)
+            np.where((grades >= 0) & (grades < least), instead, grades) for grades in (self.grade, self.ideal)
         )
         return replace(self, grade=grade, ideal=ideal)
 

@@ -200,11 +200,7 @@ def parse_trec_name(text: str) -> list[tuple[str, Metric]] | None:
         metric = METRICS_BY_TREC_NAME[name]
         if text == name:
             cutoffs = CUTS.get(name)
-            return (
-                _metrics_at_cutoffs(f"{name}_", metric, cutoffs, text)
-                if cutoffs
-                else [(text, metric)]
-            )
+            return _metrics_at_cutoffs(f"{name}_", metric, cutoffs, text) if cutoffs else [(text, metric)]
         prefix, argument = text[: len(name) + 1], text[len(name) + 1 :]
         if argument and prefix in (f"{name}_", f"{name}."):
             if name in CUTS:
@@ -229,16 +225,14 @@ def _bind_argument(name: str, metric: Metric, argument: str, text: str) -> Metri
         square = _number(argument, text)
         if square < 0:
             raise UsageError(
-                f"{text}: the parameter of set_F is beta squared, 0 or more.",
-                code="invalid-parameter",
+                f"{text}: the parameter of set_F is beta squared, 0 or more.", code="invalid-parameter"
             )
         return metric(beta=math.sqrt(square))
     if name == "utility":
         numbers = [_number(number_text, text) for number_text in argument.split(",")]
         if len(numbers) != len(_UTILITY):
             raise UsageError(
-                f"{text}: utility takes four numbers, such as utility.1,-1,0,0.",
-                code="invalid-parameter",
+                f"{text}: utility takes four numbers, such as utility.1,-1,0,0.", code="invalid-parameter"
             )
         return metric(**dict(zip(_UTILITY, numbers, strict=True)))
     if "p" in metric.parameters:

@@ -19,10 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.core.arrays import Floats
-    from rankgate.measurement.metrics.judged_block import (
-        Judged,
-        Steps,
-    )
+    from rankgate.measurement.metrics.judged_block import Judged, Steps
 
 
 @dataclass(frozen=True)
@@ -57,10 +54,7 @@ LISTS = View("lists")
 
 
 JUDGED_ONLY = Parameter(
-    "judged_only",
-    "bool",
-    "Unjudged documents leave the lists before ranks are given.",
-    default=False,
+    "judged_only", "bool", "Unjudged documents leave the lists before ranks are given.", default=False
 )
 """The alignment parameter that every metric has."""
 _BOUNDED_WITH = (
@@ -155,8 +149,7 @@ class Metric(Declared):
         """The metric at a cutoff (or recall level, by `at`): ``nDCG @ 10``."""
         if self.at is None:
             raise UsageError(
-                f"{self.name} takes nothing after @; use {self.name} alone.",
-                code="unexpected-cutoff",
+                f"{self.name} takes nothing after @; use {self.name} alone.", code="unexpected-cutoff"
             )
         return self(**{self.at: value})
 
@@ -202,9 +195,7 @@ class Metric(Declared):
     def missing(self) -> tuple[str, ...]:
         """The required parameters that are not bound yet."""
         bound_parameters = dict(self.given)
-        return tuple(
-            n for n, p in self.parameters.items() if p.required and n not in bound_parameters
-        )
+        return tuple(n for n, p in self.parameters.items() if p.required and n not in bound_parameters)
 
     def under_convention(self, defaults: Mapping[str, Any]) -> Metric:  # noqa: ARG002 - for those of lists
         """The metric under a convention: unchanged, as conventions act when values are computed."""
@@ -272,9 +263,7 @@ class Metric(Declared):
             for only in parameters[name].only_with
         ]
         for name, only in conditions:
-            other_value = {**settled_values, **own_values}.get(
-                only.other, parameters[only.other].default
-            )
+            other_value = {**settled_values, **own_values}.get(only.other, parameters[only.other].default)
             if other_value in only:
                 continue
             if only.decides is None or only.other in own_values:
@@ -309,10 +298,7 @@ class Metric(Declared):
         allowed, declared = dict(self.bounded_with), self.parameters
         return self.bounds is not None and all(
             value == declared[name].default
-            or (
-                name in allowed
-                and ((allowed_values := allowed[name]) is None or value in allowed_values)
-            )
+            or (name in allowed and ((allowed_values := allowed[name]) is None or value in allowed_values))
             for name, value in self.bound(defaults).items()
         )
 
@@ -321,9 +307,7 @@ class Metric(Declared):
         name = self.missing[0]
         parameter = self.parameters[name]
         example = 10 if parameter.kind == "int" else 0.5
-        example_name = (
-            f"{self.name}@{example}" if name == self.at else f"{self.name}({name}={example})"
-        )
+        example_name = f"{self.name}@{example}" if name == self.at else f"{self.name}({name}={example})"
         return f"{self.name} needs a {name}, such as {example_name}."
 
 

@@ -32,9 +32,7 @@ DEFAULT_METRICS = ("nDCG@10", "AP", "RR", "R@100", "P@10")
 DEFAULT_METRIC = DEFAULT_METRICS[0]
 """The metric where one is needed and none is named."""
 
-_GRAMMAR = re.compile(
-    r"(?P<name>\w[\w-]*)\s*(?:\((?P<inside>.*)\))?\s*(?:@\s*(?P<at>[^@()\s]+))?", re.DOTALL
-)
+_GRAMMAR = re.compile(r"(?P<name>\w[\w-]*)\s*(?:\((?P<inside>.*)\))?\s*(?:@\s*(?P<at>[^@()\s]+))?", re.DOTALL)
 _AT = re.compile(r"[_-]at[_-](?=\d+$)")
 _FORMS = {"log2": "linear", "exp-log2": "exp"}
 """The values of ``dcg`` in ir_measures, as gains."""
@@ -52,10 +50,7 @@ def _metrics_by_folded_name() -> dict[str, Metric]:
 
     exact = ((name, metric) for name in MODULE_OF_METRIC if (metric := find_built_in(name)))
     # trec_eval's names come first, so that an equal canonical name replaces them
-    return {
-        _fold(name): metric
-        for name, metric in (*metric_catalogue.METRICS_BY_TREC_NAME.items(), *exact)
-    }
+    return {_fold(name): metric for name, metric in (*metric_catalogue.METRICS_BY_TREC_NAME.items(), *exact)}
 
 
 def is_built_in(text: str) -> bool:
@@ -125,9 +120,7 @@ def check_new_names(extra: Iterable[Metric]) -> None:
     """
     for metric in extra:
         taken_names = [
-            name
-            for name in (metric.name, *metric.aliases)
-            if _fold(name) in _metrics_by_folded_name()
+            name for name in (metric.name, *metric.aliases) if _fold(name) in _metrics_by_folded_name()
         ]
         if taken_names:
             built_in_name = _metrics_by_folded_name()[_fold(taken_names[0])].name
@@ -242,11 +235,7 @@ def _translate_arguments(arguments: Mapping[str, object], metric: Metric) -> dic
             parameters["gain"] = _FORMS.get(str(form), form)
     if isinstance(parameters.get("normalize"), bool) and metric.name == "Compat":
         parameters["best"] = "ideal" if parameters.pop("normalize") else "endless"
-    for foreign_name, own_name in (
-        ("gains", "gain"),
-        ("max_rel", "max_grade"),
-        ("min_rel", "min_grade"),
-    ):
+    for foreign_name, own_name in (("gains", "gain"), ("max_rel", "max_grade"), ("min_rel", "min_grade")):
         if foreign_name in parameters:
             parameters[own_name] = parameters.pop(foreign_name)
     if "beta" in parameters and "beta" not in metric.parameters and "p" in metric.parameters:
@@ -267,9 +256,7 @@ def _list_metric_name(name: str) -> str | None:
     """The metric on lists with a name, or None. Loads these metrics."""
     from rankgate.measurement.metrics.lists import LIST_METRICS
 
-    names = (
-        (word, metric.name) for metric in LIST_METRICS for word in (metric.name, *metric.aliases)
-    )
+    names = ((word, metric.name) for metric in LIST_METRICS for word in (metric.name, *metric.aliases))
     return next((metric_name for word, metric_name in names if _fold(word) == _fold(name)), None)
 
 
@@ -277,11 +264,7 @@ def _sequence_metric_name(name: str) -> str | None:
     """The metric on sequences with a name, or None."""
     from rankgate.measurement.metrics.sequences.sequence_catalogue import SEQUENCE_METRICS
 
-    names = (
-        (word, metric.name)
-        for metric in SEQUENCE_METRICS
-        for word in (metric.name, *metric.aliases)
-    )
+    names = ((word, metric.name) for metric in SEQUENCE_METRICS for word in (metric.name, *metric.aliases))
     return next((metric_name for word, metric_name in names if _fold(word) == _fold(name)), None)
 
 

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.core.arrays import Flags, Floats
-    from rankgate.measurement.metrics.judged_block import (
-        Counts,
-    )
+    from rankgate.measurement.metrics.judged_block import Counts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,21 +54,18 @@ class Group:
             is_in_both = ~np.isnan(levels) & ~np.isnan(level)
             if (is_in_both & ((levels > 0) != (level > 0))).any():
                 raise InputError(
-                    "a document has level 0 and a level above 0 in one judgment group; "
-                    "give it one of them.",
+                    "a document has level 0 and a level above 0 in one judgment group; give it one of them.",
                     code="contradicting-preferences",
                 )
             level = np.where(np.isnan(levels), level, levels)
         if len(subgroups) == 1:
             return cls(prefers, level)
-        while (
-            extended := prefers | (prefers.astype(np.float32) @ prefers > 0)
-        ).sum() > prefers.sum():
+        while (extended := prefers | (prefers.astype(np.float32) @ prefers > 0)).sum() > prefers.sum():
             prefers = extended
         if (prefers & prefers.T).any():
             raise InputError(
-                "preferences of one judgment group go in a circle; "
-                "put contradicting preferences into different groups.",
+                "preferences of one judgment group go in a circle; put contradicting preferences into "
+                "different groups.",
                 code="preference-cycle",
             )
         return cls(prefers, level, classes=False)
@@ -131,9 +126,7 @@ def of_grades(block: Any) -> Iterator[tuple[NDArray[np.int64], Preferred]]:  # n
         places = aligned.judgment[rows]
         is_unretrieved[places[places >= 0] - begin] = False
         other_grades = index.grades[begin:end][is_unretrieved]
-        grades = np.concatenate(
-            [retrieved_grades[retrieved_grades >= 0], other_grades[other_grades >= 0]]
-        )
+        grades = np.concatenate([retrieved_grades[retrieved_grades >= 0], other_grades[other_grades >= 0]])
         groups = (Group.from_subgroups([grades]),) if len(grades) else ()
         rank, length = aligned.rank[rows][retrieved_grades >= 0], int(aligned.retrieved[t])
         yield np.array([t]), Preferred((Query(len(rank), groups, rank, length),))

@@ -16,9 +16,7 @@ import numpy as np
 
 from rankgate.core.arrays import Floats
 from rankgate.core.declare import Range
-from rankgate.measurement.metrics.judged_block import (
-    Counts,
-)
+from rankgate.measurement.metrics.judged_block import Counts
 from rankgate.measurement.metrics.metric_declaration import Metric
 from rankgate.measurement.metrics.preference_input import PREFERENCES, Group, Preferred, Query
 
@@ -43,9 +41,7 @@ def balanced_counts(group: Group, retrieved: int, within: bool) -> tuple[int, in
     relevant_count, nonrelevant_count = int(relevant[:end].sum()), int(is_nonrelevant[:end].sum())
     prefers = group.prefers[:end, :end]
     if relevant_count < nonrelevant_count:
-        return _first_counts(
-            group, prefers, m, relevant_count if group.classes else int(relevant.sum())
-        )
+        return _first_counts(group, prefers, m, relevant_count if group.classes else int(relevant.sum()))
     missing_count = relevant_count - nonrelevant_count
     fulfilled = int(_fulfilled(prefers, m).sum()) + int(relevant[:m].sum()) * missing_count
     return fulfilled, int(prefers.sum()) + int(relevant.sum()) * missing_count
@@ -165,9 +161,7 @@ def fulfilled_by_balanced_group(
 
     def value(query: Query) -> float:
         within = over == "retrieved"
-        shares = [
-            _ratio(*balanced_counts(group, query.retrieved, within)) for group in query.groups
-        ]
+        shares = [_ratio(*balanced_counts(group, query.retrieved, within)) for group in query.groups]
         return sum(shares) / len(shares) if shares else np.nan
 
     return _value_by_query(preferred, value)
@@ -183,9 +177,7 @@ def count_preferences(preferred: Preferred) -> Floats:
     return _value_by_query(preferred, lambda query: sum(int(g.prefers.sum()) for g in query.groups))
 
 
-def count_fulfilled(
-    preferred: Preferred, *, over: Literal["implied", "retrieved"] = "implied"
-) -> Floats:
+def count_fulfilled(preferred: Preferred, *, over: Literal["implied", "retrieved"] = "implied") -> Floats:
     """The number of preferences fulfilled.
 
     >>> from rankgate.measurement.metrics.preference_input import block
@@ -364,12 +356,10 @@ def _value(query: Query, p: float) -> float:
 PrefsCompat = Metric(
     "prefs_compat",
     compatibility,
-    title=(
-        "The similarity of the ranking to the ideal that preferences give, by rank-biased overlap."
-    ),
+    title=("The similarity of the ranking to the ideal that preferences give, by rank-biased overlap."),
     formula="prefs_compat = RBO(ranking, ideal) / RBO(ideal, ideal), the ideal by preferences",
-    source="Clarke, Vtyurina & Smucker, ICTIR 2020, doi:10.1145/3409256.3409816; "
-    "Cohen, Schapire & Singer, JAIR 10, 1999, doi:10.1613/jair.587",
+    source="Clarke, Vtyurina & Smucker, ICTIR 2020, doi:10.1145/3409256.3409816; Cohen, Schapire & Singer, "
+    "JAIR 10, 1999, doi:10.1613/jair.587",
     sees="the ranks of the documents of the ideal ranking",
     blind_to="the size of the difference between two documents",
     aliases=("preference_compatibility", "PGC"),
@@ -381,13 +371,5 @@ PrefsCompat = Metric(
 
 __all__ = ["PREFERENCE_METRICS"]
 
-PREFERENCE_METRICS = (
-    PrefsSimple,
-    PrefsPair,
-    PrefsAvg,
-    PrefsBalanced,
-    PrefsPoss,
-    PrefsFul,
-    PrefsCompat,
-)
+PREFERENCE_METRICS = (PrefsSimple, PrefsPair, PrefsAvg, PrefsBalanced, PrefsPoss, PrefsFul, PrefsCompat)
 """Every metric of preferences, in the order in which they are listed."""

@@ -116,8 +116,8 @@ def estimates(
         )
     if not 0 < negatives < items or not 0 <= variance <= 1:
         raise UsageError(
-            f"{count_noun(negatives, 'item')} drawn of {items}, variance {variance:g}; draw 1 or "
-            "more, but not all, and set a variance from 0 to 1.",
+            f"{count_noun(negatives, 'item')} drawn of {items}, variance {variance:g}; draw 1 or more, but "
+            "not all, and set a variance from 0 to 1.",
             code="out-of-range",
         )
     if len(ranks) and not 1 <= ranks.min() <= ranks.max() <= negatives + 1:

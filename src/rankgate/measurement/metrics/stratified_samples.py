@@ -23,9 +23,7 @@ from rankgate.measurement.metrics.metric_declaration import SAMPLED_POOLS, Metri
 
 if TYPE_CHECKING:
     from rankgate.core.arrays import Flags
-    from rankgate.measurement.metrics.judged_block import (
-        Counts,
-    )
+    from rankgate.measurement.metrics.judged_block import Counts
 
 
 _MAX_DIFFERENCE = 0.02
@@ -74,9 +72,7 @@ class SampledPool:
     @cached_property
     def weight(self) -> Floats:
         """``(P,)``, the number of documents that each drawn document represents: size / judged."""
-        rate = np.divide(
-            self.size, self.judged, out=np.zeros_like(self.size), where=self.judged > 0
-        )
+        rate = np.divide(self.size, self.judged, out=np.zeros_like(self.size), where=self.judged > 0)
         return np.where(self.is_judged, rate[self.stratum], 0)
 
     def refuse_unfit(self, name: str) -> None:
@@ -91,9 +87,9 @@ class SampledPool:
         if wrong.any():
             row = int(wrong.argmax())
             raise InputError(
-                f"query '{name}': a document has probability {self.given[row]:g}, and "
-                f"{share[row]:.3g} of its stratum is judged; list the documents that were not "
-                "drawn with grade -1, or correct the strata.",
+                f"query '{name}': a document has probability {self.given[row]:g}, and {share[row]:.3g} of "
+                f"its stratum is judged; list the documents that were not drawn with grade -1, or correct "
+                "the strata.",
                 code="unfit-probability",
             )
 
@@ -174,18 +170,13 @@ def inferred_ndcg(
 
     def value(pool: SampledPool) -> float:
         is_counted = pool.is_judged & (pool.rank <= end)
-        gains = (
-            pool.weight[is_counted]
-            * worth(pool.grade[is_counted])
-            / np.log2(pool.rank[is_counted] + 1)
-        )
+        gains = pool.weight[is_counted] * worth(pool.grade[is_counted]) / np.log2(pool.rank[is_counted] + 1)
         ideal = []
         for grade in sorted(set(pool.grade[pool.grade > 0].tolist()), reverse=True):
             ideal += [grade] * round(float(pool.weight[pool.grade == grade].sum()))
         ideal_gains = worth(np.array(ideal[: None if cutoff is None else cutoff]))
         return _ratio(
-            float(gains.sum()),
-            float((ideal_gains / np.log2(np.arange(len(ideal_gains)) + 2)).sum()),
+            float(gains.sum()), float((ideal_gains / np.log2(np.arange(len(ideal_gains)) + 2)).sum())
         )
 
     return _pool_values(pools, value)
@@ -215,17 +206,13 @@ def statistical_ap(pools: Pools, *, rel: float = 1) -> Floats:
     def value(pool: SampledPool) -> float:
         hits = np.flatnonzero(pool.is_judged & (pool.grade >= rel))
         pairs = pool.judged * (pool.judged - 1)
-        pair_weight = np.divide(
-            pool.size * (pool.size - 1), pairs, out=np.zeros_like(pairs), where=pairs > 0
-        )
+        pair_weight = np.divide(pool.size * (pool.size - 1), pairs, out=np.zeros_like(pairs), where=pairs > 0)
         term_sum = 0.0
         for row in hits[np.isfinite(pool.rank[hits])]:
             rows_above = hits[pool.rank[hits] < pool.rank[row]]
             same_stratum = pool.stratum[rows_above] == pool.stratum[row]
             joint_weights = np.where(
-                same_stratum,
-                pair_weight[pool.stratum[row]],
-                pool.weight[rows_above] * pool.weight[row],
+                same_stratum, pair_weight[pool.stratum[row]], pool.weight[rows_above] * pool.weight[row]
             )
             term_sum += (pool.weight[row] + float(joint_weights.sum())) / pool.rank[row]
         return _ratio(term_sum, float(pool.weight[hits].sum()))

@@ -204,9 +204,7 @@ class Convention:
         Raises:
             UsageError: a parameter of the metric's own would have no effect.
         """
-        return metric.settled(
-            {**self.parameters.get("*", {}), **self.parameters.get(metric.name, {})}
-        )
+        return metric.settled({**self.parameters.get("*", {}), **self.parameters.get(metric.name, {})})
 
     def spelled(self, text: str) -> str | None:
         """Translate one of the tool's own names; None if it is not one of them.
@@ -232,9 +230,7 @@ class Convention:
         metric_name, _, inside = metric.rstrip(")").partition("(")
         arguments = ",".join(filter(None, (inside, _CUTOFF.sub("", bound).strip(" ,"))))
         return (
-            metric_name
-            + (f"({arguments})" if arguments else "")
-            + (f"@{cutoff_text}" if cutoff_text else "")
+            metric_name + (f"({arguments})" if arguments else "") + (f"@{cutoff_text}" if cutoff_text else "")
         )
 
     @cached_property
@@ -255,9 +251,7 @@ class Convention:
         >>> Convention("mine", spellings={"hits@{k}": "Success@{k}"}).has("Success")
         True
         """
-        metric_names = (
-            name.partition("(")[0].partition("@")[0] for name in self.spellings.values()
-        )
+        metric_names = (name.partition("(")[0].partition("@")[0] for name in self.spellings.values())
         return metric in self.parameters or metric in metric_names
 
     def empty(self, metric: Metric, kind: Empty) -> float | None:
@@ -266,16 +260,12 @@ class Convention:
         return value
 
 
-_METRIC_NAME = re.compile(
-    r"(?P<name>\w[\w-]*)\s*(?:\((?P<inside>[^()]*)\))?\s*(?:@\s*(?P<at>[^@()\s]+))?"
-)
+_METRIC_NAME = re.compile(r"(?P<name>\w[\w-]*)\s*(?:\((?P<inside>[^()]*)\))?\s*(?:@\s*(?P<at>[^@()\s]+))?")
 """A metric as ours are written, without maps."""
 
 _CUTOFF = re.compile(r"\bcutoff\s*=\s*(?P<at>[^,\s]+)\s*(?:,|$)")
 
-_TOOL_PATTERN = re.compile(
-    r"(?P<name>\w[\w-]*)(?:@\{(?P<at>\w+)\}|\((?:(?:\w+=)?\{(?P<argument>\w+)\})?\))?"
-)
+_TOOL_PATTERN = re.compile(r"(?P<name>\w[\w-]*)(?:@\{(?P<at>\w+)\}|\((?:(?:\w+=)?\{(?P<argument>\w+)\})?\))?")
 """A pattern of a tool's name with a cutoff or nothing."""
 
 
@@ -342,10 +332,7 @@ def axes() -> Mapping[str, Axis]:
     return types.MappingProxyType(
         {
             axis_field.name: _axis(
-                axis_field.name,
-                hints[axis_field.name],
-                axis_field.default,
-                help_of.get(axis_field.name, ""),
+                axis_field.name, hints[axis_field.name], axis_field.default, help_of.get(axis_field.name, "")
             )
             for axis_field in fields(Convention)
             if axis_field.name not in DESCRIPTIVE_FIELDS | _CONTAINERS
@@ -356,9 +343,7 @@ def axes() -> Mapping[str, Axis]:
 def _axis(name: str, hint: object, default: object, help_: str) -> Axis:
     axis_parameter = make_parameter(name, hint, default, help_=help_)
     if axis_parameter.kind == "gain":  # here a mapping of kinds of empty
-        axis_parameter = replace(
-            axis_parameter, kind="map", default={}, choices=KINDS, optional=False
-        )
+        axis_parameter = replace(axis_parameter, kind="map", default={}, choices=KINDS, optional=False)
     limits = _RANGES.get(name, Range(finite=False))
     return Axis(**{**vars(axis_parameter), "range": limits}, each=name not in _RUN_WIDE)
 
@@ -366,6 +351,4 @@ def _axis(name: str, hint: object, default: object, help_: str) -> Axis:
 def _field_descriptions(declared: type) -> dict[str, str]:
     """The descriptions of fields under ``Attributes`` in the docstring of a class."""
     descriptions = parse_docstring_section(declared.__doc__ or "", "Attributes")
-    return {
-        name: text.replace("``", "").replace("None", "none") for name, text in descriptions.items()
-    }
+    return {name: text.replace("``", "").replace("None", "none") for name, text in descriptions.items()}

@@ -93,23 +93,20 @@ def _override_all(how: Convention, key: str, value: object) -> Convention:
         if not fits:
             raise UsageError(f"{key}={value} {parsed[unfit[0]][1]}", code="invalid-axis-value")
         raise UsageError(
-            f"{key}={value} does not fit {', '.join(unfit)}; set it for single metrics, "
-            f"as in {fits[0]}.{key}={value}.",
+            f"{key}={value} does not fit {', '.join(unfit)}; set it for single metrics, as in "
+            f"{fits[0]}.{key}={value}.",
             code="invalid-axis-value",
         )
     plain = next(iter(parsed.values()))[0]
     shared_parameters = {**how.parameters.get("*", {}), key: plain}
     without_specials = _drop_specials(how, "parameters", key)
-    return replace(
-        without_specials, parameters={**without_specials.parameters, "*": shared_parameters}
-    )
+    return replace(without_specials, parameters={**without_specials.parameters, "*": shared_parameters})
 
 
 def _override_forced(how: Convention, kind: str, value: object) -> Convention:
     if kind not in KINDS:
         raise UsageError(
-            _unknown(f"forced.{kind}", [f"forced.{kind_name}" for kind_name in KINDS]),
-            code="unknown-axis",
+            _unknown(f"forced.{kind}", [f"forced.{kind_name}" for kind_name in KINDS]), code="unknown-axis"
         )
     try:
         plain = parse_number(value)
@@ -153,8 +150,7 @@ def _refuse_idle(how: Convention, key: str, value: object) -> None:
     """
     if key in ("missing", "no_relevant") and value == "error":
         raise UsageError(
-            f"{key}=error stops the whole run; use {key}=error, for all metrics.",
-            code="invalid-axis-value",
+            f"{key}=error stops the whole run; use {key}=error, for all metrics.", code="invalid-axis-value"
         )
     if key == "missing" and value == "zero" and how.missing == "leave_out":
         raise UsageError(
@@ -242,11 +238,7 @@ class Choices:
         metric_convention = how.for_metric(metric)
         arguments = dict(metric.given)
         free = {name for name in metric.parameters if name not in arguments}
-        bound = {
-            name: value
-            for name, value in metric_convention.defaults(metric).items()
-            if name in free
-        }
+        bound = {name: value for name, value in metric_convention.defaults(metric).items() if name in free}
         return cls(metric, {name: getattr(metric_convention, name) for name in axes()}, bound)
 
     @property
@@ -306,9 +298,7 @@ def value_text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def differing_choices(
-    first_axes: JsonObject, second_axes: JsonObject
-) -> dict[str, tuple[str, str]]:
+def differing_choices(first_axes: JsonObject, second_axes: JsonObject) -> dict[str, tuple[str, str]]:
     """The keys on which the axes of two results differ, with both values.
 
     Args:
@@ -317,10 +307,7 @@ def differing_choices(
     """
     first_choices, second_choices = _flat_choices(first_axes), _flat_choices(second_axes)
     keys = [*first_choices, *(key for key in second_choices if key not in first_choices)]
-    pairs = {
-        key: (first_choices.get(key, "as usual"), second_choices.get(key, "as usual"))
-        for key in keys
-    }
+    pairs = {key: (first_choices.get(key, "as usual"), second_choices.get(key, "as usual")) for key in keys}
     return {key: pair for key, pair in pairs.items() if pair[0] != pair[1]}
 
 

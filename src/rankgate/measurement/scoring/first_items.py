@@ -52,9 +52,7 @@ def top_items(
             [_strings([]), *(batch_lists.query_ids for batch_lists in parts), empty]
         ).unique()
         other_queries = all_queries.filter(~all_queries.is_in(query_ids.implode())).sort()
-    codes = _join_batches(
-        parts, pl.concat([query_ids, other_queries]) if len(other_queries) else query_ids
-    )
+    codes = _join_batches(parts, pl.concat([query_ids, other_queries]) if len(other_queries) else query_ids)
     return names.ids, codes, other_queries
 
 
@@ -99,9 +97,7 @@ def _read_batch(batch: Batch, names: GrowingIds, how: Convention, depth: int) ->
         owner = find_positions(query_ids, list_queries)
     else:
         list_queries = query_ids.gather(batch.starts)
-        owner = np.repeat(
-            np.arange(len(list_queries)), np.diff(batch.starts, append=len(query_ids))
-        )
+        owner = np.repeat(np.arange(len(list_queries)), np.diff(batch.starts, append=len(query_ids)))
     rows = np.arange(len(owner))
     aligned_run = AlignedRun(
         batch.frame["score"].to_numpy(),
@@ -120,9 +116,7 @@ def _read_batch(batch: Batch, names: GrowingIds, how: Convention, depth: int) ->
     items = np.full((len(list_queries), int(top.rank.max(initial=1))), NONE, np.int32)
     is_complete = len(top.row) == len(batch.frame)
     row_order = np.argsort(top.row)  # codes are assigned in the order of rows
-    doc_ids = (
-        batch.frame["doc_id"] if is_complete else batch.frame["doc_id"].gather(top.row[row_order])
-    )
+    doc_ids = batch.frame["doc_id"] if is_complete else batch.frame["doc_id"].gather(top.row[row_order])
     if how.duplicates == "place":  # a placeholder for a duplicate is not an item
         is_item = ~doc_ids.str.ends_with("\0")
         doc_ids, row_order = doc_ids.filter(is_item), row_order[is_item.to_numpy()]

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
     from rankgate.core.arrays import Flags, Floats
     from rankgate.data.logs.large_logs import UserItems
-    from rankgate.measurement.metrics.lists.list_input import (
-        Codes,
-    )
+    from rankgate.measurement.metrics.lists.list_input import Codes
 
 
 _BLOCK = 1 << 22  # codes to count at one time
@@ -90,9 +88,7 @@ class Catalogue:
         catalogue_code = find_positions(train.items, self.items).astype(np.int32)
         is_known = catalogue_code != NONE
         seen_counts = np.zeros(len(self.items), np.int64)
-        seen_counts[catalogue_code[is_known]] = count_codes(train.item, len(catalogue_code))[
-            is_known
-        ]
+        seen_counts[catalogue_code[is_known]] = count_codes(train.item, len(catalogue_code))[is_known]
         result = replace(self, seen=seen_counts, people=train.people)
         if not history:
             return result
@@ -122,10 +118,7 @@ class Catalogue:
         )
 
     def listed(
-        self,
-        lists: pl.DataFrame,
-        earlier: pl.DataFrame | None = None,
-        drawn: Sequence[pl.DataFrame] = (),
+        self, lists: pl.DataFrame, earlier: pl.DataFrame | None = None, drawn: Sequence[pl.DataFrame] = ()
     ) -> Listed:
         """The lists of one system, with the data that metrics need.
 
@@ -195,15 +188,12 @@ def _stack(matrices: list[Codes]) -> Codes | None:
         return None
     width = max(matrix.shape[1] for matrix in matrices)
     padded = [
-        np.pad(matrix, ((0, 0), (0, width - matrix.shape[1])), constant_values=NONE)
-        for matrix in matrices
+        np.pad(matrix, ((0, 0), (0, width - matrix.shape[1])), constant_values=NONE) for matrix in matrices
     ]
     return np.stack(padded, axis=1)
 
 
-def label_shares(
-    items: pl.Series, doc_ids: pl.Series, labels: pl.Series
-) -> tuple[Floats, list[str]]:
+def label_shares(items: pl.Series, doc_ids: pl.Series, labels: pl.Series) -> tuple[Floats, list[str]]:
     """The share of each label in each item, ``(I, G)``, and the labels in byte order.
 
     Args:
@@ -228,16 +218,12 @@ def group_codes(items: pl.Series, doc_ids: pl.Series, names: pl.Series) -> tuple
     """The code of each item's group, ``(I,)``, and the groups in byte order."""
     group_names = names.cast(pl.String)
     groups = group_names.drop_nulls().unique().sort()
-    code_of_item = dict(
-        zip(doc_ids.to_list(), find_positions(group_names, groups).tolist(), strict=True)
-    )
+    code_of_item = dict(zip(doc_ids.to_list(), find_positions(group_names, groups).tolist(), strict=True))
     codes: Codes = np.array([code_of_item.get(item, NONE) for item in items.to_list()], np.int64)
     return codes, groups.to_list()
 
 
-def number_columns(
-    items: pl.Series, doc_ids: pl.Series, columns: Mapping[str, pl.Series]
-) -> Floats:
+def number_columns(items: pl.Series, doc_ids: pl.Series, columns: Mapping[str, pl.Series]) -> Floats:
     """Columns of numbers, a row for each item of the catalogue, 0 where unknown."""
     out = np.zeros((len(items), len(columns)))
     rows = find_positions(doc_ids, items)

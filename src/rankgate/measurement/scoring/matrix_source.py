@@ -16,22 +16,10 @@ import polars as pl
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.data.memory.ids import NOT_FOUND, unique_sorted
-from rankgate.data.memory.matrices import (
-    Dense,
-    Padded,
-    Sparse,
-    TopScores,
-    nonzero_pairs,
-    select_top_scores,
-)
+from rankgate.data.memory.matrices import Dense, Padded, Sparse, TopScores, nonzero_pairs, select_top_scores
 from rankgate.data.memory_tables import run_frames
 from rankgate.data.run import RUN_SCHEMA
-from rankgate.measurement.scoring.alignment.aligned_run import (
-    AlignedRun,
-    JudgedRanks,
-    align,
-    apply_depth,
-)
+from rankgate.measurement.scoring.alignment.aligned_run import AlignedRun, JudgedRanks, align, apply_depth
 from rankgate.measurement.scoring.alignment.kernel_inputs import Block
 from rankgate.measurement.scoring.alignment.top_documents import first
 
@@ -140,9 +128,7 @@ def aligned_blocks(
         is_judged = codes >= 0
         owner, judgment = index.rows(codes[is_judged])
         item = to_item[numbers.items[judgment]]
-        block_judgments = _BlockJudgments(
-            codes[is_judged], owner, item, index.grades[judgment], judgment
-        )
+        block_judgments = _BlockJudgments(codes[is_judged], owner, item, index.grades[judgment], judgment)
         # lists without scores keep their order: no sorting is needed
         if isinstance(source, Padded) and _is_ranked_by_order(source, how, seen_items):
             aligned = _align_lists(source.lists(rows)[is_judged], block_judgments, how)
@@ -170,11 +156,7 @@ class _BlockJudgments:
 
 
 def find_best(
-    source: MatrixInput,
-    rows: slice,
-    how: Alignment,
-    depth: int | None,
-    seen_items: SeenItems | None = None,
+    source: MatrixInput, rows: slice, how: Alignment, depth: int | None, seen_items: SeenItems | None = None
 ) -> TopScores:
     """The best items of some rows, down to a depth.
 
@@ -190,12 +172,7 @@ def find_best(
             mask = np.zeros((rows.stop - rows.start, source.items.size), bool)
             mask.flat[seen_places] = True
         best_items = select_top_scores(
-            source.values[rows],
-            depth,
-            above=how.above,
-            absent=how.absent,
-            single=is_float32,
-            without=mask,
+            source.values[rows], depth, above=how.above, absent=how.absent, single=is_float32, without=mask
         )
     else:
         owner, item, score = source.flat(rows)
@@ -249,9 +226,7 @@ def _match_judgments(
     """The judged rows, and the judgment of each."""
     size = source.items.size
     known_judgments = np.flatnonzero(block_judgments.item != NOT_FOUND)
-    judgment_keys = (
-        block_judgments.owner[known_judgments] * size + block_judgments.item[known_judgments]
-    )
+    judgment_keys = block_judgments.owner[known_judgments] * size + block_judgments.item[known_judgments]
     item_keys = owner * size + item
     if isinstance(source, Dense):
         # a dense block already has a cell for each pair, so a table of that size needs no more
@@ -283,20 +258,14 @@ def _align_lists(lists: Codes, block_judgments: _BlockJudgments, how: Alignment)
     for begin in range(0, len(position) if lists.size else 0, step):
         window = slice(begin, begin + step)
         item = block_judgments.item[window]
-        is_match = (
-            narrow_lists[block_judgments.owner[window]] == item.astype(narrow_lists.dtype)[:, None]
-        )
+        is_match = narrow_lists[block_judgments.owner[window]] == item.astype(narrow_lists.dtype)[:, None]
         first = is_match.argmax(axis=1)  # the only position, because no item appears twice
         valid = is_match[np.arange(len(item)), first] & (item != NOT_FOUND)
         position[window] = np.where(valid, first, NOT_FOUND)
     judgment = np.flatnonzero(position != NOT_FOUND)
     rank, owner = position[judgment] + 1, block_judgments.owner[judgment]
     row_order = np.argsort(owner * (lists.shape[1] + 1) + rank, kind="stable")
-    rank, owner, grade = (
-        rank[row_order],
-        owner[row_order],
-        block_judgments.grade[judgment][row_order],
-    )
+    rank, owner, grade = (rank[row_order], owner[row_order], block_judgments.grade[judgment][row_order])
     retrieved = np.count_nonzero(lists != NOT_FOUND, axis=1)
     aligned = JudgedRanks(
         block_judgments.codes,
@@ -343,9 +312,7 @@ def tops_by_number(
         if isinstance(source, Padded) and _is_ranked_by_order(source, how, seen_items):
             top_items = source.lists(rows)[is_wanted][:, : how.depth]
         else:
-            top_items = _rank_all(
-                source, find_best(source, rows, how, depth, seen_items), is_wanted, how
-            )
+            top_items = _rank_all(source, find_best(source, rows, how, depth, seen_items), is_wanted, how)
         top_items = top_items[:, :depth]
         if top_items.shape[1] > out.shape[1]:
             wider = top_items.shape[1] - out.shape[1]
@@ -373,9 +340,7 @@ def _rank_all(
         all_rows,
         ordered=False,
     )
-    top = first(
-        aligned_run, replace(how, above=None, absent=None), None
-    )  # `find_best` has applied these
+    top = first(aligned_run, replace(how, above=None, absent=None), None)  # `find_best` has applied these
     out = np.full((users, int(top.rank.max(initial=1))), NOT_FOUND)
     out[top.owner, top.rank - 1] = item[top.row]
     return out

@@ -50,9 +50,7 @@ def measure(plan: Plan, source: Source) -> Measurement:
     """
 
     def measure_source(rankings: Source) -> Measurement:
-        return reduce(
-            Measurement.merge, map(plan.measure, rankings.blocks(plan)), Measurement(plan)
-        )
+        return reduce(Measurement.merge, map(plan.measure, rankings.blocks(plan)), Measurement(plan))
 
     if not isinstance(source, RunSource):
         return add_empty_queries(measure_source(source), source)
@@ -167,9 +165,7 @@ class RunSource:
             pass  # free the rows that the error holds before all rows are read again
         return use(replace(self, scattered=True))
 
-    def formed(
-        self, rule: Duplicates, alignments: Iterable[Alignment]
-    ) -> Iterator[list[JudgedRanks]]:
+    def formed(self, rule: Duplicates, alignments: Iterable[Alignment]) -> Iterator[list[JudgedRanks]]:
         """Yield the judged documents of each batch, with ranks, in each alignment."""
         for aligned_run in self.aligned_batches(rule):
             yield [align(aligned_run, alignment) for alignment in alignments]
@@ -180,9 +176,7 @@ class RunSource:
             return iter(self.aligned_runs)
         if self.scattered:
             return iter((align_scattered(self.run, rule, self.judgments),))
-        return map(
-            partial(align_batch, index=self.judgments), self.run.batches(rule)
-        )  # keeps no batch
+        return map(partial(align_batch, index=self.judgments), self.run.batches(rule))  # keeps no batch
 
 
 def _ranks_all_rows(how: Alignment) -> bool:
@@ -263,10 +257,7 @@ class CachedSource:
         self.read(
             scored_convention.alignment
             for convention in conventions
-            for scored_convention in (
-                convention,
-                *(convention.for_metric(metric) for _, metric in metrics),
-            )
+            for scored_convention in (convention, *(convention.for_metric(metric) for _, metric in metrics))
         )
         plan = Plan.from_conventions(metrics, conventions, self.duplicates)
         try:
@@ -274,9 +265,7 @@ class CachedSource:
         except RankgateError as error:  # if one convention fails, score each convention separately
             if len(conventions) == 1:
                 return [error]
-            return [
-                scores for convention in conventions for scores in self.score(metrics, [convention])
-            ]
+            return [scores for convention in conventions for scores in self.score(metrics, [convention])]
         return [self._score(total, i) for i in range(len(conventions))]
 
     def _score(self, total: Measurement, i: int) -> RunScores | RankgateError:
@@ -299,12 +288,9 @@ class CachedSource:
         formed = self._formed.setdefault(rule, {})
         new_alignments = [alignment for alignment in alignments if alignment not in formed]
         if new_alignments:
-            batches = self.source.over_queries(
-                lambda source: list(source.formed(rule, new_alignments))
-            )
+            batches = self.source.over_queries(lambda source: list(source.formed(rule, new_alignments)))
             formed |= {
-                alignment: [batch[i] for batch in batches]
-                for i, alignment in enumerate(new_alignments)
+                alignment: [batch[i] for batch in batches] for i, alignment in enumerate(new_alignments)
             }
         return formed
 

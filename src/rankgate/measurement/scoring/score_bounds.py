@@ -72,11 +72,7 @@ class CompletedRanks:
 
     @classmethod
     def from_grades(
-        cls,
-        aligned_run: AlignedRun,
-        search_alignment: Alignment,
-        alignment: Alignment,
-        cutoff: int | None,
+        cls, aligned_run: AlignedRun, search_alignment: Alignment, alignment: Alignment, cutoff: int | None
     ) -> CompletedRanks:
         """Find the documents without a grade of 0 or more.
 
@@ -96,15 +92,11 @@ class CompletedRanks:
             else np.ones(len(aligned_run.row), bool)
         )
         rows = np.concatenate([aligned_run.row[old], ungraded_rows])
-        row_grades = np.concatenate(
-            [aligned_run.grade[old], np.full(len(ungraded_rows), _OPEN_GRADE)]
-        )
+        row_grades = np.concatenate([aligned_run.grade[old], np.full(len(ungraded_rows), _OPEN_GRADE)])
         judgment = np.concatenate([aligned_run.judgment[old], np.full(len(ungraded_rows), -1)])
         row_order = np.argsort(rows, kind="stable")
         rows, row_grades, judgment = rows[row_order], row_grades[row_order], judgment[row_order]
-        aligned = align(
-            replace(aligned_run, row=rows, grade=row_grades, judgment=judgment), alignment
-        )
+        aligned = align(replace(aligned_run, row=rows, grade=row_grades, judgment=judgment), alignment)
         return cls(
             aligned,
             aligned_run,
@@ -121,16 +113,9 @@ class CompletedRanks:
         """The completed judgments of the queries in the batch; other queries are left out."""
         T = len(index.query_ids)
         owner, judgment = index.rows(self.met.codes)
-        old = (
-            ~np.isin(judgment, self.replaced)
-            if len(self.replaced)
-            else np.ones(len(judgment), bool)
-        )
+        old = ~np.isin(judgment, self.replaced) if len(self.replaced) else np.ones(len(judgment), bool)
         query_codes, grades = self.met.codes[owner[old]], index.grades[judgment[old]]
-        old_counts, new = (
-            np.bincount(query_codes, minlength=T),
-            np.bincount(self.added, minlength=T),
-        )
+        old_counts, new = (np.bincount(query_codes, minlength=T), np.bincount(self.added, minlength=T))
         offsets = np.append(0, np.cumsum(old_counts + new))
         # judgments of a query are sorted by falling grade, so new ones are inserted between them
         inside = np.arange(len(query_codes)) - _begins(query_codes, self.met.codes, old_counts)
@@ -188,11 +173,7 @@ class _BoundsGroup:
         return cls(plan, group_convention.alignment, cutoff, *grades)
 
     def measure(
-        self,
-        aligned_run: AlignedRun,
-        source: RunSource,
-        rule: Duplicates,
-        completed_by_key: _CompletedByKey,
+        self, aligned_run: AlignedRun, source: RunSource, rule: Duplicates, completed_by_key: _CompletedByKey
     ) -> Measurement:
         """Measure a batch; judgments are completed only once for equal settings."""
         total = Measurement(self.plan)
@@ -241,9 +222,7 @@ def with_bounds(
     ends = {"low": (0.0, best), "high": (best, 0.0)}
     groups_by_scenario = {
         "all_irrelevant": [_BoundsGroup.from_metrics(group, how, (0.0, 0.0)) for group in groups],
-        "all_best": [
-            _BoundsGroup.from_metrics(group, how, (best, best), highest_grade) for group in groups
-        ],
+        "all_best": [_BoundsGroup.from_metrics(group, how, (best, best), highest_grade) for group in groups],
         **{
             name: [
                 _BoundsGroup.from_metrics(group, how, pair, highest_grade if pair[0] else None)
@@ -253,25 +232,18 @@ def with_bounds(
         },
     }
     group_scores = _measure_groups(
-        source,
-        [group for scenario_groups in groups_by_scenario.values() for group in scenario_groups],
+        source, [group for scenario_groups in groups_by_scenario.values() for group in scenario_groups]
     )
     completed = {
         name: _join_scores(scores, [group_scores.pop(0) for _ in scenario_groups])
         for name, scenario_groups in groups_by_scenario.items()
     }
-    plain = {
-        label for label, metric in metrics if Job.from_convention(label, metric, how).level <= 0
-    }
+    plain = {label for label, metric in metrics if Job.from_convention(label, metric, how).level <= 0}
     completed["all_irrelevant"] = _keep_current(completed["all_irrelevant"], scores, plain)
     bounded_metrics = [(label, metric) for label, metric in metrics if _has_bounds(metric, how)]
     low, high = envelope(bounded_metrics, how, scores, completed)
     return replace(
-        scores,
-        low=low,
-        high=high,
-        all_irrelevant=completed["all_irrelevant"],
-        all_best=completed["all_best"],
+        scores, low=low, high=high, all_irrelevant=completed["all_irrelevant"], all_best=completed["all_best"]
     )
 
 
@@ -299,10 +271,7 @@ def _has_bounds(metric: Metric, how: Convention) -> bool:
 
 
 def envelope(
-    metrics: Sequence[_LabelledMetric],
-    how: Convention,
-    scores: RunScores,
-    completed: Mapping[str, RunScores],
+    metrics: Sequence[_LabelledMetric], how: Convention, scores: RunScores, completed: Mapping[str, RunScores]
 ) -> tuple[RunScores, RunScores]:
     """The lowest and the highest value over all completions of the judgments.
 
@@ -324,16 +293,11 @@ def envelope(
             scores.values[label],
             *(scenario.values[label] for scenario in completed.values()),
         ]
-        reason_codes = [
-            scores.why[label],
-            *(scenario.why[label] for scenario in completed.values()),
-        ]
+        reason_codes = [scores.why[label], *(scenario.why[label] for scenario in completed.values())]
         high = np.fmax.reduce(candidate_values)
         unknown = (completed["high"].why[label] != 0) & (completed["all_best"].why[label] == 0)
         top = np.inf if metric.high is None else metric.high
-        high = np.where(
-            unknown, top, np.minimum(high, max(top, np.nanmax(candidate_values[-2], initial=0)))
-        )
+        high = np.where(unknown, top, np.minimum(high, max(top, np.nanmax(candidate_values[-2], initial=0))))
         job = Job.from_convention(label, metric, how)
         has_equal_gaps = all(
             np.array_equal(np.isnan(scenario_values), np.isnan(candidate_values[0]))
@@ -345,9 +309,7 @@ def envelope(
             )
             unknown_queries = scores.counts.unknown_queries
             mean_value = mean(ends[name][label], reason_codes[0], job, unknown=unknown_queries)
-            means[name][label] = (
-                mean_value if has_equal_gaps and np.isfinite(mean_value) else float("nan")
-            )
+            means[name][label] = mean_value if has_equal_gaps and np.isfinite(mean_value) else float("nan")
     low, high_scores = (
         replace(
             scores,
@@ -362,16 +324,12 @@ def envelope(
     return low, high_scores
 
 
-def _measure_run(
-    source: RunSource, rule: Duplicates, groups: Sequence[_BoundsGroup]
-) -> list[Measurement]:
+def _measure_run(source: RunSource, rule: Duplicates, groups: Sequence[_BoundsGroup]) -> list[Measurement]:
     """Measure each group on a run, with one rule for duplicates."""
     totals = [Measurement(group.plan) for group in groups]
     for aligned_run in source.aligned_batches(rule):
         completed_by_key: _CompletedByKey = {}
-        batch_measurements = [
-            group.measure(aligned_run, source, rule, completed_by_key) for group in groups
-        ]
+        batch_measurements = [group.measure(aligned_run, source, rule, completed_by_key) for group in groups]
         totals = [total.merge(more) for total, more in zip(totals, batch_measurements, strict=True)]
     return totals
 
@@ -395,9 +353,7 @@ def _groups(
         metric_convention = how.for_metric(metric)
         cutoff = metric.bound(metric_convention.defaults(metric)).get("cutoff")
         shared_convention = replace(metric_convention, special={}, parameters={})
-        _, group_metrics = groups.setdefault(
-            (shared_convention.hash, cutoff), (shared_convention, [])
-        )
+        _, group_metrics = groups.setdefault((shared_convention.hash, cutoff), (shared_convention, []))
         group_metrics.append((label, metric))
     return [
         (shared_convention, cutoff, group_metrics)
@@ -407,17 +363,9 @@ def _groups(
 
 def _join_scores(scores: RunScores, parts: Sequence[RunScores]) -> RunScores:
     """Join scores of groups, with the labels in the order of the scores."""
-    values = {
-        label: column for group_scores in parts for label, column in group_scores.values.items()
-    }
-    reason_codes = {
-        label: codes for group_scores in parts for label, codes in group_scores.why.items()
-    }
-    means = {
-        label: mean_value
-        for group_scores in parts
-        for label, mean_value in group_scores.means.items()
-    }
+    values = {label: column for group_scores in parts for label, column in group_scores.values.items()}
+    reason_codes = {label: codes for group_scores in parts for label, codes in group_scores.why.items()}
+    means = {label: mean_value for group_scores in parts for label, mean_value in group_scores.means.items()}
     labels = [label for label in scores.values if label in values]
     return replace(
         scores,

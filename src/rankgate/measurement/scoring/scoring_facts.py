@@ -64,9 +64,7 @@ class BlockValues:
     judged_documents: int
 
     @classmethod
-    def collect(
-        cls, block: Block, values: tuple[JobValues, ...], cutoffs: Sequence[int]
-    ) -> BlockValues:
+    def collect(cls, block: Block, values: tuple[JobValues, ...], cutoffs: Sequence[int]) -> BlockValues:
         """Collect the values of a block and the facts of its rankings."""
         aligned = block.aligned
         return cls(
@@ -133,8 +131,7 @@ class Facts:
             zeros_relevant=zeros,
             cautions=cautions,
             judged_at={
-                k: float(share.mean()) if len(share) else np.nan
-                for k, share in judged_shares.items()
+                k: float(share.mean()) if len(share) else np.nan for k, share in judged_shares.items()
             },
         )
 
@@ -154,8 +151,8 @@ class Facts:
             raise InputError(problem, source=label, code="no-relevant-document")
         if how.unknown == "error" and self.unknown:
             problem = (
-                f"{count_noun(self.unknown, 'query has', 'queries have')} results and no "
-                f"judgments; {how.name} stops here."
+                f"{count_noun(self.unknown, 'query has', 'queries have')} results and no judgments; "
+                f"{how.name} stops here."
             )
             raise InputError(problem, source=label, code="unknown-query")
 
@@ -179,8 +176,8 @@ def _no_shared_query(source: BlockSource) -> str:
     judged_queries = ", ".join(f"'{query}'" for query in source.judgments.query_ids.head(3))
     remedy = source.cautions.get(NUMBERED, "check that both use the same ids")
     return (
-        f"no query of this run has judgments: it has queries such as {run_queries}, "
-        f"the judgments {judged_queries}; {remedy}."
+        f"no query of this run has judgments: it has queries such as {run_queries}, the judgments "
+        f"{judged_queries}; {remedy}."
     )
 
 
@@ -212,8 +209,8 @@ def _cautions(source: BlockSource, facts: Facts, jobs: Sequence[Job]) -> Iterato
     names = [job.label for job in jobs if _counts_from(job, above=lowest)]
     if names and lowest < 1:
         text = (
-            f"judgments have grades below 1, such as {lowest:g}: only grades of 1 and more count "
-            f"as relevant in {', '.join(names)}; set rel, such as rel={lowest:g}, if these do too"
+            f"judgments have grades below 1, such as {lowest:g}: only grades of 1 and more count as relevant "
+            f"in {', '.join(names)}; set rel, such as rel={lowest:g}, if these do too"
         )
         yield "grades-below-relevant", text
 

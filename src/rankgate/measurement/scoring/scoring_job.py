@@ -88,9 +88,7 @@ class Job:
         if metric.residual is None:
             return None
         arguments = {**dict(metric.given), "best": best}
-        tail_metric = replace(
-            metric, kernel=metric.residual, given=tuple(sorted(arguments.items()))
-        )
+        tail_metric = replace(metric, kernel=metric.residual, given=tuple(sorted(arguments.items())))
         return replace(self, label=self.tail_label, metric=tail_metric)
 
     @property
@@ -139,18 +137,14 @@ def compute_values(block: Block, jobs: Sequence[Job]) -> tuple[JobValues, ...]:
     """The values of some jobs for the queries of a block."""
     job_values = [JobValues.empty(job, len(block.aligned.codes)) for job in jobs]
     for view in dict.fromkeys(job.metric.view for job in jobs):
-        view_pairs = [
-            pair for pair in zip(jobs, job_values, strict=True) if pair[0].metric.view == view
-        ]
+        view_pairs = [pair for pair in zip(jobs, job_values, strict=True) if pair[0].metric.view == view]
         for rows, kernel_input in block.seen_as(view):
             if view == RANKING:
                 _compute_rankings(block, rows, kernel_input, view_pairs)
                 continue
             for job, values in view_pairs:
                 value = _compute(block, rows, job, kernel_input)
-                values.put(
-                    rows, JobValues(value, _without_relevant(block, rows, job, kernel_input))
-                )
+                values.put(rows, JobValues(value, _without_relevant(block, rows, job, kernel_input)))
     return tuple(job_values)
 
 
@@ -211,8 +205,8 @@ def _too_great(block: Block, rows: NDArray[np.int64], job: Job) -> InputError:
     farthest = int(np.argmax(np.abs(judgments.grades[places])))
     problem = (
         f"{job.label}: grade {judgments.grades[places][farthest]:g} of query "
-        f"'{judgments.query_ids[int(codes[owner[farthest]])]}' makes the value infinite; bring "
-        "the grades to a smaller scale, or give them other gains."
+        f"'{judgments.query_ids[int(codes[owner[farthest]])]}' makes the value infinite; bring the grades to "
+        "a smaller scale, or give them other gains."
     )
     return InputError(problem, source=judgments.name, code="grade-outside-scale")
 
@@ -386,8 +380,6 @@ def mean_of_parts(sums: NDArray[np.float64], job: Job, unknown: int = 0) -> floa
     return float(np.exp(total / count)) if job.metric.aggregate == "geometric" else total / count
 
 
-def mean(
-    values: NDArray[np.float64], reason_codes: NDArray[np.int8], job: Job, *, unknown: int = 0
-) -> float:
+def mean(values: NDArray[np.float64], reason_codes: NDArray[np.int8], job: Job, *, unknown: int = 0) -> float:
     """The aggregated number for `parts`; arguments as in `parts`."""
     return mean_of_parts(parts(values, reason_codes, job), job, unknown)

@@ -19,12 +19,7 @@ from rankgate.measurement.metrics.lists.list_metric import partial_result
 from rankgate.measurement.metrics.metric_declaration import LISTS, RANKING, SEQUENCES
 from rankgate.measurement.scoring.alignment.aligned_run import apply_depth
 from rankgate.measurement.scoring.alignment.kernel_inputs import Block, BlockSource, RankingMode
-from rankgate.measurement.scoring.scoring_facts import (
-    BlockValues,
-    Facts,
-    input_cautions,
-    zeros_relevant,
-)
+from rankgate.measurement.scoring.scoring_facts import BlockValues, Facts, input_cautions, zeros_relevant
 from rankgate.measurement.scoring.scoring_job import (
     NOTHING_RETRIEVED,
     Job,
@@ -136,9 +131,7 @@ class ListValues:
             values[label] = user_values[rows]
             empty = np.isnan(values[label]) & self.empty[rows]
             reason_codes[label] = np.where(empty, NOTHING_RETRIEVED, 0).astype(np.int8)
-        return replace(
-            scores, values=values, why=reason_codes, means={**scores.means, **self.numbers}
-        )
+        return replace(scores, values=values, why=reason_codes, means={**scores.means, **self.numbers})
 
 
 def _merge_values(left: Sums | Floats, right: Sums | Floats) -> Sums | Floats:
@@ -193,9 +186,7 @@ class Plan:
         duplicates: Duplicates | None = None,
     ) -> Plan:
         """Make the plan for metrics under conventions, each with its label."""
-        lists = {
-            name: cast("ListMetric", metric) for name, metric in metrics if metric.view == LISTS
-        }
+        lists = {name: cast("ListMetric", metric) for name, metric in metrics if metric.view == LISTS}
         ranking_metrics = [pair for pair in metrics if pair[1].view not in {LISTS, SEQUENCES}]
         jobs = tuple(
             tuple(Job.from_convention(*pair, convention) for pair in ranking_metrics)
@@ -226,14 +217,10 @@ class Plan:
     @cached_property
     def cutoffs(self) -> Mapping[Duplicates, tuple[int, ...]]:
         """The cutoffs for shares of judged documents, by the rule for duplicates."""
-        cutoffs_by_rule: dict[Duplicates, set[int]] = {
-            mode.duplicates: {JUDGED_CUTOFF} for mode in self.ways
-        }
+        cutoffs_by_rule: dict[Duplicates, set[int]] = {mode.duplicates: {JUDGED_CUTOFF} for mode in self.ways}
         for mode, jobs in self.ways.items():
             rank_cutoffs = [job.cutoff for job in jobs if job.metric.view == RANKING]
-            cutoffs_by_rule[mode.duplicates] |= {
-                cutoff for cutoff in rank_cutoffs if cutoff is not None
-            }
+            cutoffs_by_rule[mode.duplicates] |= {cutoff for cutoff in rank_cutoffs if cutoff is not None}
         return {rule: tuple(sorted(cuts)) for rule, cuts in cutoffs_by_rule.items()}
 
     def depth(self, mode: RankingMode) -> int | None:
@@ -257,9 +244,7 @@ class Plan:
         block_values = BlockValues.collect(block, values, self.cutoffs[block.way.duplicates])
         return Measurement(self, (block_values,))
 
-    def values_of_ranks(
-        self, ranks: Mapping[RankingMode, JudgedRanks], judgments: JudgmentIndex
-    ) -> Floats:
+    def values_of_ranks(self, ranks: Mapping[RankingMode, JudgedRanks], judgments: JudgmentIndex) -> Floats:
         """(M, T) the values of the only convention's metrics; NaN if undefined.
 
         Args:
@@ -316,9 +301,7 @@ class Measurement:
         """
         return [self.score(i, source, strict=strict) for i in range(len(self.plan.conventions))]
 
-    def score(
-        self, i: int, source: Source, *, strict: bool = True, exact: bool = False
-    ) -> RunScores:
+    def score(self, i: int, source: Source, *, strict: bool = True, exact: bool = False) -> RunScores:
         """The scores under one of the conventions; arguments as in `scores`.
 
         Args:
@@ -331,9 +314,7 @@ class Measurement:
         facts = self._facts(self.plan.ranking_mode(convention), index)
         if strict or facts.present.any():
             facts.refuse(source, convention)
-        is_counted = (
-            facts.present if convention.missing == "leave_out" else np.ones_like(facts.present)
-        )
+        is_counted = facts.present if convention.missing == "leave_out" else np.ones_like(facts.present)
         values, reason_codes, means = {}, {}, {}
         made_of: dict[str, tuple[ExactMean, int]] = {}
         for job in self.plan.jobs[i]:

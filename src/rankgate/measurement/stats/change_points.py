@@ -171,9 +171,7 @@ def _strongest_window(
     strongest, smallest = 0, rate
     for window in windows:
         means_before, means_after = means[:-window], means[-window:]
-        if (
-            abs(means_after.mean() - means_before.mean()) <= tiny
-        ):  # sums of the same values in another order
+        if abs(means_after.mean() - means_before.mean()) <= tiny:  # sums of the same values in another order
             continue
         p = 0.0
         if not (per_query and np.ptp(means_before) <= tiny):
@@ -219,17 +217,13 @@ class _DayTests:
     def shares(self, window: int) -> tuple[float, float]:
         """The factors f after and before, by the correlation around the means of both sides."""
         scores = self._scores()
-        centred = np.concatenate(
-            [side - side.mean() for side in (scores[:-window], scores[-window:])]
-        )
+        centred = np.concatenate([side - side.mean() for side in (scores[:-window], scores[-window:])])
         square = float(centred @ centred)
         products = centred[1:] * centred[:-1]
         total = float(products.sum() - products[-window])
         correlation = total / square if square > 0 else 0.0
         error = math.sqrt(max(1 - correlation**2, 0.05) / len(scores))
-        assumed_correlation = (
-            correlation + (1 + 3 * max(correlation, 0.0)) / len(scores) + _CAUTION * error
-        )
+        assumed_correlation = correlation + (1 + 3 * max(correlation, 0.0)) / len(scores) + _CAUTION * error
         assumed_correlation = min(max(assumed_correlation, 0.0), _MOST)
         return _variance_factor(window, assumed_correlation), _variance_factor(
             len(scores) - window, assumed_correlation
@@ -272,9 +266,7 @@ def _normal_scores(values: Floats) -> Floats:
     from rankgate.measurement.stats.special_functions import ndtri
 
     sorted_values = np.sort(values)
-    ranks = (
-        sorted_values.searchsorted(values, "left") + sorted_values.searchsorted(values, "right") + 1
-    )
+    ranks = sorted_values.searchsorted(values, "left") + sorted_values.searchsorted(values, "right") + 1
     scores = ndtri(ranks / (2 * (len(values) + 1)))
     return np.asarray(scores - scores.mean(), np.float64)
 
@@ -308,9 +300,7 @@ def _change_figures(
         differences = rows[-window:].mean(axis=0) - rows[:-window].mean(axis=0)
         terms.append((float(differences.var(ddof=1)) / count, count - 1))
     freedom = len(rows) - 2
-    sum_of_squares = sum(
-        float(((side - side.mean()) ** 2).sum()) for side in (means_before, means_after)
-    )
+    sum_of_squares = sum(float(((side - side.mean()) ** 2).sum()) for side in (means_before, means_after))
     if freedom and sum_of_squares > days.tiny**2:
         variance_factors = days.shares(window)
         over_time = (

@@ -74,9 +74,7 @@ def dawid_skene(
         tolerance: stop if the log-likelihood increases by less.
         iterations: the largest number of iterations.
     """
-    ratings = _RatingCodes(
-        item, rater, grade, *(int(codes.max()) + 1 for codes in (item, rater, grade))
-    )
+    ratings = _RatingCodes(item, rater, grade, *(int(codes.max()) + 1 for codes in (item, rater, grade)))
     counts = np.bincount(item * ratings.grades + grade, minlength=ratings.items * ratings.grades)
     rating_counts = counts.reshape(ratings.items, ratings.grades).astype(np.float64)
     belief: Floats = rating_counts / rating_counts.sum(axis=1, keepdims=True)
@@ -95,9 +93,7 @@ def dawid_skene(
 def _maximise(ratings: _RatingCodes, belief: Floats, smoothing: float) -> tuple[Floats, Floats]:
     cell = ratings.rater * ratings.grades + ratings.grade
     size = ratings.raters * ratings.grades
-    tables = [
-        np.bincount(cell, belief[ratings.item, j], minlength=size) for j in range(ratings.grades)
-    ]
+    tables = [np.bincount(cell, belief[ratings.item, j], minlength=size) for j in range(ratings.grades)]
     by_grade = np.stack(tables).reshape(ratings.grades, ratings.raters, ratings.grades)
     table = np.asarray(by_grade.transpose(1, 0, 2) + smoothing, np.float64)
     total = table.sum(axis=2, keepdims=True)
@@ -110,8 +106,7 @@ def _expect(ratings: _RatingCodes, share: Floats, errors: Floats) -> tuple[Float
     """Compute in logarithms, because a product over many raters exceeds the range of floats."""
     log_errors = np.log(np.maximum(errors, _TINY))[ratings.rater, :, ratings.grade]  # (N, K)
     sums = [
-        np.bincount(ratings.item, log_errors[:, j], minlength=ratings.items)
-        for j in range(ratings.grades)
+        np.bincount(ratings.item, log_errors[:, j], minlength=ratings.items) for j in range(ratings.grades)
     ]
     logs = np.stack(sums, axis=1) + np.log(np.maximum(share, _TINY))
     top = logs.max(axis=1, keepdims=True)

@@ -113,11 +113,7 @@ class TwoMeans:
         if self.control < 0:
             skewness = -self.skewness
             mirrored = TwoMeans(
-                -self.control,
-                -self.treatment,
-                self.control_variance,
-                self.treatment_variance,
-                skewness,
+                -self.control, -self.treatment, self.control_variance, self.treatment_variance, skewness
             )
             return mirrored.ratios(bound)
         estimate = self.treatment / self.control
@@ -208,8 +204,7 @@ class TwoShares:
         """The difference in standard errors under shares of the hypothesis."""
         control, treatment = (min(1.0, max(0.0, share)) for share in (control, treatment))
         variance = (
-            treatment * (1 - treatment) / self.units[1]
-            + ratio**2 * control * (1 - control) / self.units[0]
+            treatment * (1 - treatment) / self.units[1] + ratio**2 * control * (1 - control) / self.units[0]
         )
         if not variance > 0:
             return 0.0 if abs(difference) < _EDGE else math.copysign(math.inf, difference)
@@ -238,11 +233,7 @@ class TwoShares:
             return self.statistic(math.exp(power))
 
         center, log_far = math.log(middle), math.log(_FAR)
-        low = (
-            _find_crossing(ratio_at, bound, center - log_far, center)
-            if self.successes[1]
-            else -math.inf
-        )
+        low = _find_crossing(ratio_at, bound, center - log_far, center) if self.successes[1] else -math.inf
         high = _find_crossing(ratio_at, -bound, center, center + log_far)
         return math.exp(low), math.inf if high >= center + log_far else math.exp(high)
 
@@ -250,9 +241,7 @@ class TwoShares:
 Arms: TypeAlias = TwoMeans | TwoShares
 
 
-def _find_crossing(
-    falling: Callable[[float], float], level: float, low: float, high: float
-) -> float:
+def _find_crossing(falling: Callable[[float], float], level: float, low: float, high: float) -> float:
     """The argument at which a falling function has a value; an end if there is none."""
     if falling(low) <= level:
         return low
@@ -332,9 +321,7 @@ def quantile(values: Floats, share: float, cluster: Ints | None = None) -> Quant
     high = int(np.ceil(n * share + margin))
     if low < 0 or high > n - 1:
         return QuantileEstimate(value, np.nan, n, clusters)
-    return QuantileEstimate(
-        value, float(sorted_values[high] - sorted_values[low]) / (2 * z), n, clusters
-    )
+    return QuantileEstimate(value, float(sorted_values[high] - sorted_values[low]) / (2 * z), n, clusters)
 
 
 @dataclass(frozen=True)

@@ -50,10 +50,7 @@ class Intervals:
 
 
 def t_interval(
-    delta: Floats,
-    level: float = 0.95,
-    weights: Floats | None = None,
-    degrees: float | None = None,
+    delta: Floats, level: float = 0.95, weights: Floats | None = None, degrees: float | None = None
 ) -> Intervals:
     """Mean ± t(n−1) · se; with weights the ratio Σwd/Σw and its linearised standard error.
 
@@ -72,9 +69,7 @@ def t_interval(
         empty = np.full(table.shape[1], np.nan)
         return Intervals(mean, empty, empty, level, "t", interval_warnings(table))
     half_width = float(stdtrit(n - 1 if degrees is None else degrees, (1 + level) / 2)) * error
-    return Intervals(
-        mean, mean - half_width, mean + half_width, level, "t", interval_warnings(table)
-    )
+    return Intervals(mean, mean - half_width, mean + half_width, level, "t", interval_warnings(table))
 
 
 def student_quantile(df: float, share: float) -> float:
@@ -105,12 +100,8 @@ def guarded_interval(delta: Floats, level: float = 0.95, degrees: float | None =
     if n < 3:  # the skew needs three numbers
         return student_interval
     size = n if degrees is None else max(degrees + 1, 3.0)
-    low, high = guarded_ends(
-        student_interval.mean, standard_error(table), skewness(table), size, level
-    )
-    return Intervals(
-        student_interval.mean, low, high, level, "t, guarded", student_interval.warnings
-    )
+    low, high = guarded_ends(student_interval.mean, standard_error(table), skewness(table), size, level)
+    return Intervals(student_interval.mean, low, high, level, "t, guarded", student_interval.warnings)
 
 
 def guarded_ends(
@@ -175,13 +166,9 @@ def skewness(delta: Floats) -> Floats:
     table = as_columns(delta)
     deviations = table - table.mean(axis=0)
     sd = np.sqrt((deviations**2).mean(axis=0))
-    is_constant = sd <= np.finfo(float).eps * np.maximum(
-        1.0, np.abs(table).max(axis=0, initial=0.0)
-    )
+    is_constant = sd <= np.finfo(float).eps * np.maximum(1.0, np.abs(table).max(axis=0, initial=0.0))
     return np.asarray(
-        np.where(
-            is_constant, 0.0, (deviations**3).mean(axis=0) / np.where(is_constant, 1.0, sd) ** 3
-        ),
+        np.where(is_constant, 0.0, (deviations**3).mean(axis=0) / np.where(is_constant, 1.0, sd) ** 3),
         np.float64,
     )
 
@@ -194,19 +181,18 @@ def interval_warnings(table: Floats) -> tuple[str, ...]:
     sentences = []
     if n < FEW:
         sentences.append(
-            f"{count_noun(n, 'query is', 'queries are')} too few: their intervals cover the true "
-            "value less often than stated."
+            f"{count_noun(n, 'query is', 'queries are')} too few: their intervals cover the true value less "
+            "often than stated."
         )
     elif n < _MANY and np.abs(skewness(table)).max() > SKEWED:
         sentences.append(
-            f"differences are skewed and {count_noun(n, 'query is', 'queries are')} few: "
-            "intervals may cover the true value less often than stated."
+            f"differences are skewed and {count_noun(n, 'query is', 'queries are')} few: intervals may cover "
+            "the true value less often than stated."
         )
     if (np.ptp(table, axis=0) == 0).any():
         sentences.append(
-            "all differences are equal, so they show no spread: neither Student's t nor the "
-            "bootstrap can compute an interval, and rules take bounds by betting; p of the t-test "
-            "is that of the sign test."
+            "all differences are equal, so they show no spread: neither Student's t nor the bootstrap can "
+            "compute an interval, and rules take bounds by betting; p of the t-test is that of the sign test."
         )
     return tuple(sentences)
 
@@ -301,9 +287,7 @@ def wilson_interval(count: Floats, n: Floats, level: float = 0.95) -> tuple[Floa
     middle = share + z**2 / (2 * n)
     half_width = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
     scale = 1 + z**2 / n
-    return np.clip((middle - half_width) / scale, 0, 1), np.clip(
-        (middle + half_width) / scale, 0, 1
-    )
+    return np.clip((middle - half_width) / scale, 0, 1), np.clip((middle + half_width) / scale, 0, 1)
 
 
 _RARE_VALUES_SPREAD = 1e-4  # a mean with a smaller skewness gets Student's interval

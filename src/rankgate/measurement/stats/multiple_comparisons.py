@@ -53,8 +53,7 @@ def correct(p_value: Floats, method: Correction = "holm") -> Floats:
     """
     if method not in CORRECTIONS:
         raise UsageError(
-            f"no correction is called {method!r}; there are {', '.join(CORRECTIONS)}.",
-            code="unknown-choice",
+            f"no correction is called {method!r}; there are {', '.join(CORRECTIONS)}.", code="unknown-choice"
         )
     p_values = np.asarray(p_value, dtype=np.float64)
     is_defined = ~np.isnan(p_values)
@@ -113,9 +112,7 @@ def one_way(groups: Sequence[Floats]) -> float:
     return float(fdtrc(k - 1, (k**2 - 1) / (3 * lost), f))
 
 
-def mean_difference(
-    first: Floats, second: Floats, level: float = 0.95
-) -> tuple[float, float, float, float]:
+def mean_difference(first: Floats, second: Floats, level: float = 0.95) -> tuple[float, float, float, float]:
     """The difference of the means of two groups, first − second, its interval, and p (Welch 1947).
 
     All but the difference are NaN if a group has fewer than two numbers, or if neither has a
@@ -223,9 +220,7 @@ def tukey(matrix: Floats, level: float = 0.95) -> Pairwise:
     return Pairwise(delta, p, delta - half_width, delta + half_width, "tukey")
 
 
-def randomised_tukey(
-    matrices: Sequence[Floats], *, samples: int = 10_000, seed: int = 0
-) -> list[Pairwise]:
+def randomised_tukey(matrices: Sequence[Floats], *, samples: int = 10_000, seed: int = 0) -> list[Pairwise]:
     """Shuffle systems within each query; a pair is as far apart as the widest range of means.
 
     p = (c + 1)/(samples + 1), c the shuffles whose range of means is at least the pair's
@@ -363,13 +358,7 @@ def friedman(matrix: Floats, level: float = 0.95) -> Friedman:
     nan = float("nan")
     chi = float(uncorrected / (1 - tie_sum / scale)) if tie_sum < scale else nan
     denominator = n * (systems - 1) - chi  # 0 where all queries give the same order
-    f = (
-        float((n - 1) * chi / denominator)
-        if denominator > 0
-        else float("inf")
-        if denominator == 0
-        else nan
-    )
+    f = float((n - 1) * chi / denominator) if denominator > 0 else float("inf") if denominator == 0 else nan
     f_p = float(fdtrc(systems - 1, (systems - 1) * (n - 1), f)) if n > 1 else nan
     error = np.sqrt(systems * (systems + 1) / (6 * n))
     gaps = np.abs(doubled_rank_sums[:, None] - doubled_rank_sums)

@@ -83,9 +83,7 @@ def standard_error(delta: Floats) -> Floats:
     if n < 2:
         return np.zeros(table.shape[1])
     is_constant = np.ptp(table, axis=0) == 0  # rounding can give equal numbers a spread
-    return np.asarray(
-        np.where(is_constant, 0.0, table.std(axis=0, ddof=1) / np.sqrt(n)), np.float64
-    )
+    return np.asarray(np.where(is_constant, 0.0, table.std(axis=0, ddof=1) / np.sqrt(n)), np.float64)
 
 
 def sign_test(delta: Floats, *, band: float = 0.0) -> PairedTest:
@@ -103,10 +101,7 @@ def sign_test(delta: Floats, *, band: float = 0.0) -> PairedTest:
     total = wins + losses
     smaller_count = np.minimum(wins, losses)
     tail = np.array(
-        [
-            bdtr(float(k), int(n), 0.5) if n else 1.0
-            for k, n in zip(smaller_count, total, strict=True)
-        ]
+        [bdtr(float(k), int(n), 0.5) if n else 1.0 for k, n in zip(smaller_count, total, strict=True)]
     )
     return PairedTest(wins.astype(np.float64), np.minimum(1.0, 2 * tail), total.astype(np.int64))
 
@@ -140,9 +135,7 @@ class Equivalence:
     high: Floats
 
 
-def tost(
-    delta: Floats, margin: float, level: float = 0.95, degrees: float | None = None
-) -> Equivalence:
+def tost(delta: Floats, margin: float, level: float = 0.95, degrees: float | None = None) -> Equivalence:
     """Schuirmann's (1987) two one-sided t-tests of paired differences.
 
     t₁ = (mean + margin)/se, t₂ = (mean − margin)/se; p = max(P(T > t₁), P(T < t₂)) with n − 1
@@ -212,9 +205,7 @@ def posterior(gain: Floats, rope: float, degrees: float | None = None) -> Poster
     with np.errstate(divide="ignore", invalid="ignore"):
         below_t, above_t = (-rope - mean) / error, (mean - rope) / error
     # a mean exactly at an edge without spread is inside the region
-    below_t, above_t = (
-        np.where(np.isnan(statistic), -np.inf, statistic) for statistic in (below_t, above_t)
-    )
+    below_t, above_t = (np.where(np.isnan(statistic), -np.inf, statistic) for statistic in (below_t, above_t))
     df = n - 1 if degrees is None else degrees
     worse, better = stdtr(df, below_t), stdtr(df, above_t)
     return Posterior(worse, np.maximum(0.0, 1 - worse - better), better)
@@ -332,9 +323,7 @@ def signed_ranks(
     return PairedTest(statistic, p, n.astype(np.int64))
 
 
-def _signed_rank_test(
-    delta: Floats, zeros: Zeros, method: SignedRankMethod
-) -> tuple[float, float, int]:
+def _signed_rank_test(delta: Floats, zeros: Zeros, method: SignedRankMethod) -> tuple[float, float, int]:
     from rankgate.measurement.stats.special_functions import ndtr
 
     differences = delta if zeros == "pratt" else delta[delta != 0]

@@ -48,9 +48,7 @@ def ends_possible(smallest: float, gap: float, n: int, low: float, high: float) 
     for ones in range(min(n, floor(last)) + 1):
         other_count = n - ones
         lowest_count = max(0, -floor(-(first - ones) / top)) if top > 0 else 0
-        highest_count = (
-            other_count if smallest <= 0 else min(other_count, floor((last - ones) / smallest))
-        )
+        highest_count = other_count if smallest <= 0 else min(other_count, floor((last - ones) / smallest))
         if lowest_count <= highest_count:
             return True
     return False

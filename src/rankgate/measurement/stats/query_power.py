@@ -273,15 +273,9 @@ def draw_samples(
     first, second, third = ((count @ scaled_values**k) / defined_count for k in (1, 2, 3))
     variance = np.maximum(second - first**2, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        sd = np.where(
-            defined_count > 1, np.sqrt(variance * defined_count / (defined_count - 1)), np.nan
-        )
-        skewness = np.where(
-            variance > 0, (third - 3 * first * second + 2 * first**3) / variance**1.5, 0.0
-        )
-    return Samples(
-        defined_count, first - centre + (column_means if mean is None else mean), sd, skewness
-    )
+        sd = np.where(defined_count > 1, np.sqrt(variance * defined_count / (defined_count - 1)), np.nan)
+        skewness = np.where(variance > 0, (third - 3 * first * second + 2 * first**3) / variance**1.5, 0.0)
+    return Samples(defined_count, first - centre + (column_means if mean is None else mean), sd, skewness)
 
 
 def queries_for(

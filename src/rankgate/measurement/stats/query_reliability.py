@@ -74,9 +74,7 @@ def reliability(matrix: Floats, level: float = 0.95) -> Reliability:
     n, systems = matrix.shape
     nan = float("nan")
     if n < 2 or systems < 2:  # variance needs two of each
-        return Reliability(
-            n, systems, nan, nan, nan, nan, nan, nan, nan, nan, nan, level, nan, nan, nan
-        )
+        return Reliability(n, systems, nan, nan, nan, nan, nan, nan, nan, nan, nan, level, nan, nan, nan)
     result = anova(matrix)
     var_system = max(0.0, (result.ms_system - result.ms_residual) / n)
     var_query = max(0.0, (result.ms_query - result.ms_residual) / systems)
@@ -122,9 +120,7 @@ def _absolute(result: TwoWay, n: int, systems: int, level: float) -> tuple[float
         return float("nan"), float("nan")
     ends = []
     for tail in _tails(level):
-        system_f = (
-            float(chdtri(result.df_system, 1 - tail)) / result.df_system
-        )  # F with infinite df
+        system_f = float(chdtri(result.df_system, 1 - tail)) / result.df_system  # F with infinite df
         residual = float(fdtri(result.df_system, result.df_residual, tail))
         query = float(fdtri(result.df_system, result.df_query, tail))
         numerator = result.ms_system**2 - system_f * result.ms_system * result.ms_residual
@@ -195,11 +191,7 @@ def split_half(matrix: Floats, *, splits: int = SPLITS, seed: int = 0) -> SplitH
     taus = tau_of_rows(first_means[is_defined], second_means[is_defined])
     low, high = np.quantile(correlations, [0.025, 0.975])
     return SplitHalf(
-        float(np.mean(correlations)),
-        float(low),
-        float(high),
-        float(np.nanmean(taus)),
-        len(correlations),
+        float(np.mean(correlations)), float(low), float(high), float(np.nanmean(taus)), len(correlations)
     )
 
 

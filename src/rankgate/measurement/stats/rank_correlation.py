@@ -138,9 +138,7 @@ def tau_ap(estimate: Floats, reference: Floats, ties: TauTies = "a") -> float:
         return float("nan")
     if ties == "a":
         return _tau_ap_a(estimate_levels, reference_levels)
-    return (
-        _tau_ap_b(estimate_levels, reference_levels) + _tau_ap_b(reference_levels, estimate_levels)
-    ) / 2
+    return (_tau_ap_b(estimate_levels, reference_levels) + _tau_ap_b(reference_levels, estimate_levels)) / 2
 
 
 def _tau_ap_a(estimate: Floats, reference: Floats) -> float:
@@ -199,8 +197,7 @@ def tie_levels(values: Floats) -> NDArray[np.float64]:
 def _levels_of_both(first: Floats, second: Floats) -> tuple[Floats, Floats]:
     if len(first) != len(second):
         raise ValueError(
-            f"{count_noun(len(first), 'value')} against {len(second)}: both must order the same "
-            "things."
+            f"{count_noun(len(first), 'value')} against {len(second)}: both must order the same things."
         )
     return tie_levels(first), tie_levels(second)
 
@@ -304,17 +301,13 @@ def tie_ends(values: Floats) -> tuple[Counts, Counts]:
     is_step = ranked[..., 1:] != ranked[..., :-1]
     low, high = np.ones(values.shape, np.int64), np.full(values.shape, n)
     low[..., 1:] = np.maximum.accumulate(np.where(is_step, ranks[1:], 1), axis=-1)
-    high[..., :-1] = np.minimum.accumulate(np.where(is_step, ranks[:-1], n)[..., ::-1], axis=-1)[
-        ..., ::-1
-    ]
+    high[..., :-1] = np.minimum.accumulate(np.where(is_step, ranks[:-1], n)[..., ::-1], axis=-1)[..., ::-1]
     for ends in (low, high):
         np.put_along_axis(ends, order, ends.copy(), axis=-1)
     return low, high
 
 
-def _fisher(
-    value: float, n: int, variance: float, lost_degrees: int, level: float
-) -> tuple[float, float]:
+def _fisher(value: float, n: int, variance: float, lost_degrees: int, level: float) -> tuple[float, float]:
     """tanh(atanh value ± z √(variance/(n − lost))); the ends meet at −1 and 1."""
     from rankgate.measurement.stats.special_functions import ndtri
 
@@ -379,10 +372,7 @@ class RankBiasedOverlap:
 
 
 def rbo(
-    first: Sequence[Sequence[str]],
-    second: Sequence[Sequence[str]],
-    p: float = 0.9,
-    ties: RboTies = "a",
+    first: Sequence[Sequence[str]], second: Sequence[Sequence[str]], p: float = 0.9, ties: RboTies = "a"
 ) -> RankBiasedOverlap:
     """RBO = (1 − p)/p · Σ_d p^d · A_d, with A_d the agreement of the first d items.
 
@@ -409,8 +399,7 @@ def rbo(
     if not s:
         raise ValueError("a list without items agrees with nothing.")
     position, long_position = (
-        {item: i for i, item in enumerate(chain.from_iterable(groups))}
-        for groups in (shorter, longer)
+        {item: i for i, item in enumerate(chain.from_iterable(groups))} for groups in (shorter, longer)
     )
     if len(position) < s or len(long_position) < n:
         raise ValueError("an item is listed twice.")
@@ -418,8 +407,7 @@ def rbo(
         _TiedRanks.from_groups(groups, whole=ties == "w") for groups in (shorter, longer)
     )
     common_ranks = np.array(
-        [(i, long_position[item]) for item, i in position.items() if item in long_position],
-        np.int64,
+        [(i, long_position[item]) for item, i in position.items() if item in long_position], np.int64
     ).reshape(-1, 2)
     overlap = _overlap(short_ranks, long_ranks, *common_ranks.T)
     depth = np.arange(1, n + 1)
@@ -493,9 +481,7 @@ class _TiedRanks:
         return np.asarray(self.top + (self.bottom - self.top) * self.share**power, np.float64)
 
 
-def _overlap(
-    shorter: _TiedRanks, longer: _TiedRanks, short_rank: Counts, long_rank: Counts
-) -> Floats:
+def _overlap(shorter: _TiedRanks, longer: _TiedRanks, short_rank: Counts, long_rank: Counts) -> Floats:
     """(n,) the overlap at each depth, from the ranks of the items that both lists have."""
     n = longer.top.size
     begin = np.maximum(shorter.top[short_rank], longer.top[long_rank])
@@ -508,9 +494,7 @@ def _overlap(
     for ranks, rank in ((shorter, short_rank), (longer, long_rank)):
         share = ranks.share[np.minimum(depth, ranks.share.size - 1)]
         partial *= np.where(depth < ranks.full[rank[item]], share, 1.0)
-    return np.asarray(
-        np.cumsum(np.bincount(full, minlength=n)) + np.bincount(depth, partial, minlength=n)
-    )
+    return np.asarray(np.cumsum(np.bincount(full, minlength=n)) + np.bincount(depth, partial, minlength=n))
 
 
 def _norm(shorter: _TiedRanks, longer: _TiedRanks, ties: RboTies) -> Floats:

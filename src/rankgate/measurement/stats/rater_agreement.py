@@ -35,9 +35,7 @@ if TYPE_CHECKING:
     Places = NDArray[np.int64]
 
 
-Weighting = Literal[
-    "identity", "linear", "quadratic", "linear by places", "quadratic by places", "ordinal"
-]
+Weighting = Literal["identity", "linear", "quadratic", "linear by places", "quadratic by places", "ordinal"]
 
 
 @dataclass(frozen=True)
@@ -102,8 +100,7 @@ class RatingMatrix:
         is_outside = scale[grade_index] != values if scale.size else np.ones(values.shape, bool)
         if is_outside.any():
             raise UsageError(
-                f"grade {values[is_outside][0]:g} is not on the scale.",
-                code="grade-outside-scale",
+                f"grade {values[is_outside][0]:g} is not on the scale.", code="grade-outside-scale"
             )
         return cls(scale, (item_count, rater_count), items, raters, grade_index)
 
@@ -157,9 +154,7 @@ class Tallies:
     given: Floats
 
     @classmethod
-    def from_clusters(
-        cls, sheet: RatingMatrix, clusters: NDArray[np.int64] | None = None
-    ) -> Tallies:
+    def from_clusters(cls, sheet: RatingMatrix, clusters: NDArray[np.int64] | None = None) -> Tallies:
         """Compute the sums of each cluster; of all items if there are no clusters (N = 1).
 
         Args:
@@ -167,9 +162,7 @@ class Tallies:
             clusters: (I,) the cluster of each item, 0 to N − 1.
         """
         (item_count, rater_count), size = sheet.shape, sheet.grades.size
-        code = (
-            np.zeros(item_count, np.int64) if clusters is None else np.asarray(clusters, np.int64)
-        )
+        code = np.zeros(item_count, np.int64) if clusters is None else np.asarray(clusters, np.int64)
         order = np.argsort(code, kind="stable")
         count = int(code.max()) + 1 if item_count else 1
         ends = np.searchsorted(code[order], np.arange(count + 1))
@@ -179,9 +172,7 @@ class Tallies:
         pair_weight = np.where(
             has_pairs, 1 / np.where(has_pairs, rating_count * (rating_count - 1), 1.0), 0.0
         )
-        coincidence_weight = np.where(
-            has_pairs, 1 / np.where(has_pairs, rating_count - 1, 1.0), 0.0
-        )
+        coincidence_weight = np.where(has_pairs, 1 / np.where(has_pairs, rating_count - 1, 1.0), 0.0)
         item_shares = counts / np.maximum(rating_count, 1.0)[:, None]
         tables = np.empty((2, count, size, size))
         sums = np.empty((count, size + 2))
@@ -190,17 +181,11 @@ class Tallies:
             for table, weight in zip(tables, (pair_weight, coincidence_weight), strict=True):
                 weighed = counts[rows] * weight[rows, None]
                 table[i] = counts[rows].T @ weighed - np.diag(weighed.sum(axis=0))
-            sums[i] = [
-                has_pairs[rows].sum(),
-                (rating_count[rows] > 0).sum(),
-                *item_shares[rows].sum(axis=0),
-            ]
+            sums[i] = [has_pairs[rows].sum(), (rating_count[rows] > 0).sum(), *item_shares[rows].sum(axis=0)]
         rater_counts = _count_cells(
             (count, rater_count, size), code[sheet.items], sheet.raters, sheet.grade_index
         )
-        return cls(
-            sheet.grades, tables[0], tables[1], sums[:, 0], sums[:, 2:], sums[:, 1], rater_counts
-        )
+        return cls(sheet.grades, tables[0], tables[1], sums[:, 0], sums[:, 2:], sums[:, 1], rater_counts)
 
     @property
     def _sums(self) -> tuple[Floats, ...]:
@@ -250,9 +235,7 @@ def weights(grades: Floats, kind: Weighting) -> Floats:
 def ratio(numerator: Floats, denominator: Floats) -> Floats:
     """(N,) numerator / denominator; NaN if the denominator is 0 (agreement all by chance)."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(
-            denominator > 0, numerator / np.where(denominator > 0, denominator, 1.0), np.nan
-        )
+        return np.where(denominator > 0, numerator / np.where(denominator > 0, denominator, 1.0), np.nan)
 
 
 def agreement(tallies: Tallies, kind: Weighting = "identity") -> Floats:
@@ -279,9 +262,7 @@ def conger(tallies: Tallies, kind: Weighting = "identity") -> Floats:
     deviations = np.where(is_active, rater_shares - mean[:, None, :], 0.0)
     table = weights(tallies.grades, kind)
     # trace of the table with Σ_r deviations deviations', without K x K matrices for each row
-    variance = np.einsum("nrk,nrk->n", deviations @ table, deviations) / np.maximum(
-        raters[:, 0] - 1, 1
-    )
+    variance = np.einsum("nrk,nrk->n", deviations @ table, deviations) / np.maximum(raters[:, 0] - 1, 1)
     by_chance = np.einsum("nk,nk->n", mean @ table, mean) - variance / rater_count[:, 0]
     return _beyond_chance(agreement(tallies, kind), by_chance)
 
@@ -399,12 +380,10 @@ def kendall_values(tables: Floats, grades: Floats) -> Floats:
     n = tables.sum(axis=(1, 2))
     pairs = n * (n - 1) / 2
     untied_pairs = [
-        pairs - (margin * (margin - 1) / 2).sum(axis=1)
-        for margin in (tables.sum(axis=2), tables.sum(axis=1))
+        pairs - (margin * (margin - 1) / 2).sum(axis=1) for margin in (tables.sum(axis=2), tables.sum(axis=1))
     ]
     return ratio(
-        (tables * (concordant - discordant)).sum(axis=(1, 2)),
-        np.sqrt(untied_pairs[0] * untied_pairs[1]),
+        (tables * (concordant - discordant)).sum(axis=(1, 2)), np.sqrt(untied_pairs[0] * untied_pairs[1])
     )
 
 
@@ -460,10 +439,7 @@ class Agreement:
 
 
 def intervals(
-    coefficients: Mapping[str, Callable[[Tallies], Floats]],
-    clusters: Tallies,
-    *,
-    level: float = 0.95,
+    coefficients: Mapping[str, Callable[[Tallies], Floats]], clusters: Tallies, *, level: float = 0.95
 ) -> dict[str, Agreement]:
     """Each coefficient with its jackknife interval, leaving out one cluster at a time.
 
@@ -534,9 +510,7 @@ def jackknife_bounds(
 def _interval(value: float, without: Floats, level: float) -> Agreement:
     """A coefficient with the interval of its disagreement's logarithm."""
     if value < 1 and (without < 1).all():
-        interval = jackknife(
-            float(np.log1p(-value)), np.log1p(-without), level, fewest=FEWEST_CLUSTERS
-        )
+        interval = jackknife(float(np.log1p(-value)), np.log1p(-without), level, fewest=FEWEST_CLUSTERS)
         low, high = (float(-np.expm1(bound)) for bound in (interval.high, interval.low))
         return Agreement(value, low, high, level, interval.undefined)
     interval = jackknife(value, without, level, fewest=FEWEST_CLUSTERS)

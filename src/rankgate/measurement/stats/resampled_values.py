@@ -72,12 +72,8 @@ class ResampledValues:
         deviations = self._strayed()
         if np.isnan(value) or np.isnan(deviations).any():
             return np.nan, np.nan
-        upper_deviation, lower_deviation = np.quantile(
-            deviations, [(1 + level) / 2, (1 - level) / 2]
-        )
-        return min(value, float(value - upper_deviation)), max(
-            value, float(value - lower_deviation)
-        )
+        upper_deviation, lower_deviation = np.quantile(deviations, [(1 + level) / 2, (1 - level) / 2])
+        return min(value, float(value - upper_deviation)), max(value, float(value - lower_deviation))
 
     def chance(self, value: float) -> float:
         """The two-sided p: the share of resamples that deviate at least by the value."""
@@ -131,9 +127,7 @@ def leave_out_weights(units: int, seed: int = 0) -> Iterator[Floats]:
     group_of_unit = np.random.default_rng(seed).permutation(units) % max(1, groups)
     step = max(1, _LARGE // max(1, units))
     for begin in range(0, groups, step):
-        yield np.asarray(
-            group_of_unit[:, None] != np.arange(begin, min(begin + step, groups)), np.float64
-        )
+        yield np.asarray(group_of_unit[:, None] != np.arange(begin, min(begin + step, groups)), np.float64)
 
 
 def weighted_cell_sums(

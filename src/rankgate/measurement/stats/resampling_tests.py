@@ -18,12 +18,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from rankgate.core.frozen import dataclass
-from rankgate.measurement.stats.mean_intervals import (
-    FEW,
-    Intervals,
-    interval_warnings,
-    weighted_mean,
-)
+from rankgate.measurement.stats.mean_intervals import FEW, Intervals, interval_warnings, weighted_mean
 from rankgate.measurement.stats.paired_tests import as_columns, standard_error
 
 if TYPE_CHECKING:
@@ -113,9 +108,7 @@ def bootstrap_interval(
     return Intervals(mean, ends[0], ends[1], level, method, result)
 
 
-def _bca_tails(
-    means: Floats, values: Floats, mean: float, tails: Floats, weights: Floats | None
-) -> Floats:
+def _bca_tails(means: Floats, values: Floats, mean: float, tails: Floats, weights: Floats | None) -> Floats:
     """The quantiles to use instead of `tails`."""
     from rankgate.measurement.stats.special_functions import ndtr, ndtri
 
@@ -129,9 +122,7 @@ def _bca_tails(
     return np.asarray(ndtr(bias + (bias + z) / (1 - acceleration * (bias + z))), np.float64)
 
 
-def _resampled_means(
-    table: Floats, weights: Floats | None, samples: int, seed: int
-) -> Iterator[Floats]:
+def _resampled_means(table: Floats, weights: Floats | None, samples: int, seed: int) -> Iterator[Floats]:
     """Means of resamples, (block, M); they do not depend on the blocks."""
     rng = np.random.default_rng(seed)
     n = len(table)
@@ -182,9 +173,7 @@ def studentised_interval(
     return Intervals(mean, ends[0], ends[1], level, "studentised", interval_warnings(table))
 
 
-def simultaneous_reach(
-    delta: Floats, level: float = 0.95, *, samples: int = 10_000, seed: int = 0
-) -> float:
+def simultaneous_reach(delta: Floats, level: float = 0.95, *, samples: int = 10_000, seed: int = 0) -> float:
     """The c for which all intervals mean ± c · se hold together (max-t; Romano and Wolf 2005).
 
     c is the quantile of max |t*| over the columns, each resample taking the same queries from
@@ -203,8 +192,7 @@ def simultaneous_reach(
     table = as_columns(delta)
     is_defined = ~np.isnan(table)
     has_spread = [
-        bool(k.sum() > 1 and np.ptp(column[k]) > 0)
-        for column, k in zip(table.T, is_defined.T, strict=True)
+        bool(k.sum() > 1 and np.ptp(column[k]) > 0) for column, k in zip(table.T, is_defined.T, strict=True)
     ]
     if not any(has_spread):
         return float("nan")
@@ -225,15 +213,11 @@ def _t_statistics(table: Floats, samples: int, seed: int) -> Iterator[Floats]:
     equal_chances = np.full(n, 1.0 / n)
     step = max(1, _CELLS // n)
     for begin in range(0, samples, step):
-        draw_counts = rng.multinomial(n, equal_chances, size=min(step, samples - begin)).astype(
-            np.float64
-        )
+        draw_counts = rng.multinomial(n, equal_chances, size=min(step, samples - begin)).astype(np.float64)
         size = draw_counts @ is_defined
         with np.errstate(divide="ignore", invalid="ignore"):
             mean_shift = draw_counts @ deviations / size
-            variance = np.maximum(draw_counts @ deviations**2 / size - mean_shift**2, 0.0) / (
-                size - 1
-            )
+            variance = np.maximum(draw_counts @ deviations**2 / size - mean_shift**2, 0.0) / (size - 1)
             error = np.sqrt(variance)
             t = np.where(error > threshold, mean_shift / error, np.sign(mean_shift) * np.inf)
         yield np.where(np.isnan(t), 0.0, t)  # the mean did not change, and there is no spread
@@ -295,17 +279,11 @@ def randomization(delta: Floats, *, samples: int = 100_000, seed: int = 0) -> Ra
         count += len(flips)
     if exact:
         return RandomizationTest(
-            exceed_count / count,
-            np.zeros(column_count),
-            max_exceed_count / count,
-            exact=True,
-            samples=count,
+            exceed_count / count, np.zeros(column_count), max_exceed_count / count, exact=True, samples=count
         )
     p = (exceed_count + 1) / (count + 1)
     error = np.sqrt(p * (1 - p) / count)
-    return RandomizationTest(
-        p, error, (max_exceed_count + 1) / (count + 1), exact=False, samples=count
-    )
+    return RandomizationTest(p, error, (max_exceed_count + 1) / (count + 1), exact=False, samples=count)
 
 
 def _all_flips(n: int) -> Iterator[Floats]:
@@ -376,10 +354,7 @@ def quantile_differences(
     if not n:
         empty = np.full(1 + len(shares), np.nan)
         return QuantileDifferences(empty, empty, empty, empty)
-    statistics = (
-        _mean_and_quantiles(first[None], shares)[0],
-        _mean_and_quantiles(second[None], shares)[0],
-    )
+    statistics = (_mean_and_quantiles(first[None], shares)[0], _mean_and_quantiles(second[None], shares)[0])
     if n < 2:
         empty = np.full(1 + len(shares), np.nan)
         return QuantileDifferences(*statistics, empty, empty)

@@ -88,10 +88,7 @@ def stratified_error(sizes: Counts, deviations: Floats, sample_sizes: Counts) ->
     variances = (stratum_shares * deviations) ** 2
     return float(
         np.sqrt(
-            np.sum(
-                np.where(variances > 0, variances, 0.0)
-                * np.where(variances > 0, sampling_factor, 0.0)
-            )
+            np.sum(np.where(variances > 0, variances, 0.0) * np.where(variances > 0, sampling_factor, 0.0))
         )
     )
 
@@ -119,9 +116,7 @@ def neyman_allocation(
     while True:
         open_deviations = np.where(is_exhausted, 0.0, weighted_deviations)
         needed = (
-            open_deviations
-            * open_deviations.sum()
-            / (error**2 + float((open_deviations**2 / sizes).sum()))
+            open_deviations * open_deviations.sum() / (error**2 + float((open_deviations**2 / sizes).sum()))
         )
         exceeds = ~is_exhausted & (needed >= sizes)
         if not exceeds.any():
@@ -248,9 +243,7 @@ def predictions_needed(stages: TwoStage, spent: SamplingPlan, price: float, call
         call: the price of a query that the model judges.
     """
     sampling_variance = stages.between + stages.within(spent.expected)
-    return spent.count * float(
-        np.sqrt(stages.explained * price / (max(sampling_variance, 1e-300) * call))
-    )
+    return spent.count * float(np.sqrt(stages.explained * price / (max(sampling_variance, 1e-300) * call)))
 
 
 def break_even_price(correlation: float, price: float) -> float:

@@ -213,9 +213,7 @@ def spending_bounds(
 class _BrownianProcess:
     """The density of the motion over the paths that no earlier look rejected."""
 
-    def __init__(
-        self, time: float = 0.0, points: Floats | None = None, mass: Floats | None = None
-    ) -> None:
+    def __init__(self, time: float = 0.0, points: Floats | None = None, mass: Floats | None = None) -> None:
         self.time = time
         self.at = np.zeros(1) if points is None else points
         self.mass = np.ones(1) if mass is None else mass  # density times the rule's weight

@@ -101,9 +101,7 @@ def _interpolate_tail(means: int, df: float) -> np.polynomial.Chebyshev:
     """P(Q ≥ q) from 0 to a range above which it is negligible: k² of its bound for two means."""
     scales, _ = _spreads(df)
     far = -np.sqrt(2) * ndtri(_TINY / means**2) / scales.min()
-    return np.polynomial.Chebyshev.interpolate(
-        lambda q: _integrate_tail(q, means, df), _DEGREE, [0.0, far]
-    )
+    return np.polynomial.Chebyshev.interpolate(lambda q: _integrate_tail(q, means, df), _DEGREE, [0.0, far])
 
 
 def _spreads(df: float) -> tuple[Floats, Floats]:

@@ -21,15 +21,7 @@ if TYPE_CHECKING:
     from rankgate.core.arrays import Floats
 
 
-EFFECTS = (
-    "system",
-    "query",
-    "judge",
-    "system × query",
-    "system × judge",
-    "query × judge",
-    "residual",
-)
+EFFECTS = ("system", "query", "judge", "system × query", "system × judge", "query × judge", "residual")
 """The components of variance, in order; the residual has the interaction of all three in it."""
 
 
@@ -103,15 +95,7 @@ def crossed(values: Floats, level: float = 0.95) -> Crossed:
         p = 2 * stdtr(error_df, -np.abs(delta) / error)
     p[0] = np.nan
     half_width = np.where(np.arange(systems) > 0, stdtrit(error_df, (1 + level) / 2) * error, 0.0)
-    return Crossed(
-        components,
-        delta,
-        error,
-        delta - half_width,
-        delta + half_width,
-        p,
-        level,
-    )
+    return Crossed(components, delta, error, delta - half_width, delta + half_width, p, level)
 
 
 def _mean_squares(values: Floats) -> tuple[Floats, Floats]:
@@ -193,9 +177,7 @@ class Facets:
             facet_variance[effect[0] if len(effect) == 1 else 0] += share
         quantiles = stdtrit(np.array(self.sizes) - 1, (1 + level) / 2)
         remaining = total - float(facet_variance.sum())
-        half_width = (
-            float(facet_variance @ quantiles + remaining * stdtrit(np.inf, (1 + level) / 2)) / total
-        )
+        half_width = float(facet_variance @ quantiles + remaining * stdtrit(np.inf, (1 + level) / 2)) / total
         half_width *= total**0.5
         return self.mean - half_width, self.mean + half_width
 
@@ -242,9 +224,7 @@ def facets(values: Floats) -> Facets:
     if min(values.shape) < 2:
         raise ValueError(f"{values.shape}: each facet needs 2 levels or more.")
     axes = range(values.ndim)
-    effects = tuple(
-        effect for size in range(1, values.ndim + 1) for effect in combinations(axes, size)
-    )
+    effects = tuple(effect for size in range(1, values.ndim + 1) for effect in combinations(axes, size))
     squares = {effect: _mean_square(values, effect) for effect in effects}
     theta = np.array(
         [

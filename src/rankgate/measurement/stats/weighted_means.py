@@ -78,9 +78,7 @@ class WeightPrecision:
         if not len(v):
             return cls(n, 0.0, 0.0)
         codes = np.zeros(len(v), np.int64) if strata is None else strata[is_random]
-        count, total, squares = (
-            np.bincount(codes, addends) for addends in (np.ones(len(v)), v, v**2)
-        )
+        count, total, squares = (np.bincount(codes, addends) for addends in (np.ones(len(v)), v, v**2))
         has_weight = total > 0
         design_effect = (count * squares)[has_weight] @ (1 / total[has_weight]) / total.sum()
         if np.ptp(v) <= _EQUAL * v.max():
@@ -107,20 +105,17 @@ class WeightPrecision:
         """The code and the reason if no inference is possible; else None."""
         if self.equal:
             return None
-        prefix, effective = (
-            f"{self.n} queries of these weights are worth",
-            self.worth(estimate),
-        )
+        prefix, effective = (f"{self.n} queries of these weights are worth", self.worth(estimate))
         if effective < LEAST_EFFECTIVE:
             return "few-effective-queries", (
-                f"{prefix} {effective:.1f} of equal weight; fewer than {LEAST_EFFECTIVE:.0f} "
-                "effective queries decide nothing"
+                f"{prefix} {effective:.1f} of equal weight; fewer than {LEAST_EFFECTIVE:.0f} effective "
+                "queries decide nothing"
             )
         if self.spread > MOST_SPREAD:
             return "heavy-weights", (
-                f"{prefix} {effective:.1f} of equal weight (design effect of the weights "
-                f"{self.spread:.1f}, above {MOST_SPREAD:g}): queries of large weight that were "
-                "not drawn may decide the mean, and no interval allows for them"
+                f"{prefix} {effective:.1f} of equal weight (design effect of the weights {self.spread:.1f}, "
+                f"above {MOST_SPREAD:g}): queries of large weight that were not drawn may decide the mean, "
+                "and no interval allows for them"
             )
         return None
 
@@ -222,22 +217,14 @@ def estimate_population(
     mean = float(v @ values / n)
     weighted_deviations = _within_strata(v * (values - mean), codes)
     if predicted is None or population is None:
-        weighted_deviations, sampled_variance = _sampled_deviations(
-            values - mean, weights, strata, certain
-        )
+        weighted_deviations, sampled_variance = _sampled_deviations(values - mean, weights, strata, certain)
         shape, nan = _scale_to_variance(weighted_deviations, sampled_variance), float("nan")
         error, sd = float(np.sqrt(sampled_variance)), _weighted_sd(values, v)
-        return PopulationEstimate(
-            mean + shape, 0.0, nan, mean, error, n * sampled_variance, 0.0, sd
-        )
+        return PopulationEstimate(mean + shape, 0.0, nan, mean, error, n * sampled_variance, 0.0, sd)
     sampled_variance = _mean_variance(weighted_deviations, codes, n) if n > groups else float("nan")
     share = population.weights / population.weights.sum()
-    population_predictions, sample_predictions = _clipped_predictions(
-        population.predicted, predicted, share
-    )
-    prediction_deviations = _within_strata(
-        v * (sample_predictions - v @ sample_predictions / n), codes
-    )
+    population_predictions, sample_predictions = _clipped_predictions(population.predicted, predicted, share)
+    prediction_deviations = _within_strata(v * (sample_predictions - v @ sample_predictions / n), codes)
     total = float(prediction_deviations @ prediction_deviations)
     population_mean, shift = (
         float(share @ population_predictions),
@@ -245,9 +232,7 @@ def estimate_population(
     )
     leverage = prediction_deviations**2 / total if total > 0 else np.zeros(n)
     slope, shrinkage = _slope(weighted_deviations, prediction_deviations, leverage)
-    weight_factor = 1 + (
-        shrinkage * n * shift * prediction_deviations / total if total > 0 else np.zeros(n)
-    )
+    weight_factor = 1 + (shrinkage * n * shift * prediction_deviations / total if total > 0 else np.zeros(n))
     residual = (
         weight_factor
         * (weighted_deviations - slope * prediction_deviations)
@@ -256,10 +241,7 @@ def estimate_population(
     sampling_variance = float(residual @ residual) / (n * max(n - groups - 1, 1))
     size = len(share)
     fixed = (
-        slope**2
-        * float(share**2 @ (population_predictions - population_mean) ** 2)
-        * size
-        / max(size - 1, 1)
+        slope**2 * float(share**2 @ (population_predictions - population_mean) ** 2) * size / max(size - 1, 1)
     )
     shape = (
         residual
@@ -279,10 +261,7 @@ def estimate_population(
 
 
 def _sampled_deviations(
-    deviations: Floats,
-    weights: Floats | None,
-    strata: Codes | None,
-    certain: NDArray[np.bool_] | None,
+    deviations: Floats, weights: Floats | None, strata: Codes | None, certain: NDArray[np.bool_] | None
 ) -> tuple[Floats, float]:
     """Weighted deviations without those of certain members, and the variance of their mean."""
     n = len(deviations)
@@ -293,9 +272,7 @@ def _sampled_deviations(
         v = weights[is_random]
         count, total = np.bincount(codes)[codes], np.bincount(codes, v)[codes]
         remaining_share = np.maximum(1 - v / total, _EQUAL / n)  # without this member
-        random_deviations = (
-            random_deviations * v / weights.mean() * (1 - 1 / count) / remaining_share
-        )
+        random_deviations = random_deviations * v / weights.mean() * (1 - 1 / count) / remaining_share
     if weights is None or strata is not None:
         random_deviations = _within_strata(random_deviations, codes)
     deviations_of_all = np.zeros(n)
@@ -314,16 +291,11 @@ def _weighted_sd(values: Floats, weights: Floats) -> float:
     return float(np.sqrt(share @ (values - share @ values) ** 2 * n / (n - 1)))
 
 
-def _clipped_predictions(
-    population: Floats, sample: Floats, share: Floats
-) -> tuple[Floats, Floats]:
+def _clipped_predictions(population: Floats, sample: Floats, share: Floats) -> tuple[Floats, Floats]:
     """Predictions of all and of the sample, none further than `_FAR` from their mean."""
     mean = float(share @ population)
     limit = _FAR * float(np.sqrt(share @ (population - mean) ** 2))
-    return (
-        np.clip(population, mean - limit, mean + limit),
-        np.clip(sample, mean - limit, mean + limit),
-    )
+    return (np.clip(population, mean - limit, mean + limit), np.clip(sample, mean - limit, mean + limit))
 
 
 def _slope(deviations: Floats, predictions: Floats, leverage: Floats) -> tuple[float, float]:
@@ -333,15 +305,11 @@ def _slope(deviations: Floats, predictions: Floats, leverage: Floats) -> tuple[f
         return 0.0, 0.0
     slope = float(deviations @ predictions) / total
     slope_noise = (
-        predictions
-        * (deviations - slope * predictions)
-        / np.maximum(1 - leverage, 1 / len(deviations))
+        predictions * (deviations - slope * predictions) / np.maximum(1 - leverage, 1 / len(deviations))
     )
     squared_covariance = (slope * total) ** 2
     shrinkage = (
-        max(0.0, 1 - float(slope_noise @ slope_noise) / squared_covariance)
-        if squared_covariance > 0
-        else 0.0
+        max(0.0, 1 - float(slope_noise @ slope_noise) / squared_covariance) if squared_covariance > 0 else 0.0
     )
     return shrinkage * slope, shrinkage
 
@@ -463,9 +431,7 @@ def _uncorrelated(values: Floats) -> Floats:
     standardised = deviations[:, varies] / sd[varies]
     sizes, vectors = np.linalg.eigh(standardised.T @ standardised / (len(table) - 1))
     is_distinct = sizes > _ALIKE
-    return np.asarray(
-        standardised @ vectors[:, is_distinct] / np.sqrt(sizes[is_distinct]), np.float64
-    )
+    return np.asarray(standardised @ vectors[:, is_distinct] / np.sqrt(sizes[is_distinct]), np.float64)
 
 
 _ALIKE = 1e-9  # share of the variance; columns with the same information

@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.core.errors import UsageError
-from rankgate.core.present.charts.chart_parts import (
-    concat_panels,
-    inline_data,
-    load_altair,
-    panel_title,
-)
+from rankgate.core.present.charts.chart_parts import concat_panels, inline_data, load_altair, panel_title
 from rankgate.core.present.charts.chart_style import BLUE, GREY, INK
 from rankgate.core.present.charts.picture import Picture
 from rankgate.core.present.number_formats import count_noun
@@ -42,9 +37,7 @@ def models(result: ClickJudgments) -> Picture:
         .mark_point(filled=True, size=60)
         .encode(
             y=alt.Y("model:N", sort=order, title=None),
-            x=alt.X(
-                "log_likelihood:Q", title="log-likelihood a search", scale=alt.Scale(zero=False)
-            ),
+            x=alt.X("log_likelihood:Q", title="log-likelihood a search", scale=alt.Scale(zero=False)),
             color=colour,
             tooltip=["model:N", "log_likelihood:Q", "perplexity:Q"],
         )
@@ -64,15 +57,13 @@ def models(result: ClickJudgments) -> Picture:
     size = {**_SIZE, "height": max(_ROW_HEIGHT * len(rows), 80)}
     panels = [
         bars.properties(**size, **panel_title("held-out searches")),
-        lines.properties(
-            **_SIZE, **panel_title(f"{rank_rows[0]['model']} by rank" if rank_rows else "")
-        ),
+        lines.properties(**_SIZE, **panel_title(f"{rank_rows[0]['model']} by rank" if rank_rows else "")),
     ]
     return Picture(
         "click-models",
         "Which click model predicts best",
-        "Further right is a better prediction of clicks in searches that the model has not seen. "
-        "A perplexity of 1 is perfect, 2 is no better than a coin.",
+        "Further right is a better prediction of clicks in searches that the model has not seen. A "
+        "perplexity of 1 is perfect, 2 is no better than a coin.",
         count_noun(result.searches, "search"),
         {"name": "click models", "hash": ""},
         (*rows, *rank_rows),
@@ -101,8 +92,8 @@ def curves(result: ClickJudgments) -> Picture:
     return Picture(
         "click-curves",
         f"Overlap of documents in {result.model}",
-        "Parameters by rank with 95 % intervals (bootstrap over sessions). Examination is how "
-        "often a rank is looked at, relative to the first.",
+        "Parameters by rank with 95 % intervals (bootstrap over sessions). Examination is how often a rank "
+        "is looked at, relative to the first.",
         count_noun(result.searches, "search"),
         {"name": "click models", "hash": ""},
         tuple(rows),
@@ -134,23 +125,19 @@ def estimates(result: OffPolicyEstimate) -> Picture:
     rows = with_interval.select("estimator", "value", "low", "high").to_dicts()
     alt = load_altair()
     y = alt.Y("estimator:N", sort=None, title=None)
-    colour = alt.condition(
-        alt.datum.estimator == result.estimator, alt.value(BLUE), alt.value(GREY)
-    )
+    colour = alt.condition(alt.datum.estimator == result.estimator, alt.value(BLUE), alt.value(GREY))
     x = alt.X("low:Q", title="reward", scale=alt.Scale(zero=False))
     tooltip = ["estimator:N", "value:Q", "low:Q", "high:Q"]
     intervals, points = _interval_marks(rows, x, y, colour, tooltip)
-    line = alt.Chart(inline_data([{"logged": result.logged}])).mark_rule(
-        color=INK, strokeDash=[2, 2]
-    )
+    line = alt.Chart(inline_data([{"logged": result.logged}])).mark_rule(color=INK, strokeDash=[2, 2])
     chart = (line.encode(x="logged:Q") + intervals + points).properties(
         width=_WIDTH, height=_ESTIMATE_ROW * len(rows)
     )
     return Picture(
         "off-policy",
         f"What {result.target} would have earned",
-        "The dashed line is the reward of the logged policy; blue is the reported estimate. "
-        f"Intervals are {result.level:.0%}.",
+        "The dashed line is the reward of the logged policy; blue is the reported estimate. Intervals are "
+        f"{result.level:.0%}.",
         f"{count_noun(result.units, 'logged decision')}, effective size {result.ess:,.0f}",
         {"name": "off-policy", "hash": ""},
         tuple(rows),
@@ -182,16 +169,13 @@ def measures(result: CounterfactualReplay) -> Picture:
     x = alt.X("low:Q", title="candidate less logged", axis=alt.Axis(format="+.0%"))
     tooltip = ["measure:N", "delta:Q", "low:Q", "high:Q"]
     intervals, points = _interval_marks(rows, x, y, colour, tooltip)
-    zero = (
-        alt.Chart(inline_data([{"x": 0}])).mark_rule(color=INK, strokeDash=[2, 2]).encode(x="x:Q")
-    )
+    zero = alt.Chart(inline_data([{"x": 0}])).mark_rule(color=INK, strokeDash=[2, 2]).encode(x="x:Q")
     return Picture(
         "replay",
         f"What users would do with {result.candidate}",
         "Right of 0 the candidate would earn more than the lists that were shown. Intervals are "
         f"{result.level:.0%}; grey ones show no difference.",
-        f"{count_noun(result.searches, 'search')}, {result.support:.0%} of the candidate ever "
-        "shown",
+        f"{count_noun(result.searches, 'search')}, {result.support:.0%} of the candidate ever shown",
         {"name": "replay", "hash": ""},
         tuple(rows),
         (zero + intervals + points).properties(width=_WIDTH, height=_REPLAY_ROW * len(rows)),
@@ -204,9 +188,7 @@ _PREFERENCE_ROW = 34  # points a pair or test
 def preferences(result: Preference) -> Picture:
     """The preference of each pair with its interval: of wins, or of credits."""
     signs = result.test == "sign"
-    value, low, high = (
-        ("preference", "low", "high") if signs else ("credit", "credit_low", "credit_high")
-    )
+    value, low, high = ("preference", "low", "high") if signs else ("credit", "credit_low", "credit_high")
     with_interval = result.pairs.filter(pl.col(low).is_not_null())
     if with_interval.is_empty():
         raise UsageError("no pair has clicks enough for an interval.", code="nothing-to-draw")
@@ -230,8 +212,8 @@ def preferences(result: Preference) -> Picture:
     return Picture(
         "preference",
         "Which system users prefer",
-        f"Right of 0 users prefer the first named system. Intervals are {result.level:.0%}; grey "
-        "ones show no preference.",
+        f"Right of 0 users prefer the first named system. Intervals are {result.level:.0%}; grey ones show "
+        "no preference.",
         f"{result.clicked:,} {result.unit}s with clicks, {result.method}",
         {"name": "interleaving", "hash": ""},
         tuple(rows),
@@ -259,8 +241,8 @@ def sensitivities(result: Sensitivity) -> Picture:
     return Picture(
         "sensitivity",
         "How many searches tests need",
-        "Blue points are interleaving, grey ones KPIs of an A/B test; further left is better. "
-        "For a power of 80 % at 5 %.",
+        "Blue points are interleaving, grey ones KPIs of an A/B test; further left is better. For a power of "
+        "80 % at 5 %.",
         f"{count_noun(result.searches, 'simulated search')}, {result.user} users",
         {"name": "interleaving", "hash": ""},
         tuple(rows),
@@ -270,7 +252,5 @@ def sensitivities(result: Sensitivity) -> Picture:
 
 def _with_zero_line(layers: object, rows: int) -> Any:
     alt = load_altair()
-    zero = (
-        alt.Chart(inline_data([{"x": 0}])).mark_rule(color=INK, strokeDash=[2, 2]).encode(x="x:Q")
-    )
+    zero = alt.Chart(inline_data([{"x": 0}])).mark_rule(color=INK, strokeDash=[2, 2]).encode(x="x:Q")
     return (zero + layers).properties(width=_WIDTH, height=_PREFERENCE_ROW * rows)

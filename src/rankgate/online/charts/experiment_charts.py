@@ -51,9 +51,7 @@ def intervals(result: Experiment) -> Picture:
         for row in with_interval.iter_rows(named=True)
     ]
     alt = load_altair()
-    y = alt.Y(
-        "metric:N", sort=[row["metric"] for row in rows], title=None, axis=alt.Axis(labelLimit=220)
-    )
+    y = alt.Y("metric:N", sort=[row["metric"] for row in rows], title=None, axis=alt.Axis(labelLimit=220))
     base = alt.Chart(inline_data(rows))
     axis = alt.Axis(format="+.1%")
     lines = base.mark_rule(color=BLUE, strokeWidth=2).encode(
@@ -87,18 +85,12 @@ def days(result: Experiment) -> Picture:
         line = base.mark_line(color=BLUE).encode(x=x, y="delta:Q", tooltip=["day:T", "delta:Q"])
         title = f"{metric} ({variant})"
         panels.append(
-            (band + line + rule_line("zero", 0.0)).properties(
-                **_EXPERIMENT_SIZE, **panel_title(title)
-            )
+            (band + line + rule_line("zero", 0.0)).properties(**_EXPERIMENT_SIZE, **panel_title(title))
         )
     description = "The interval holds on all days together: one may stop on any of them."
     panel_rows = [row for row in rows if (row["metric"], row["variant"]) in names]
     return _picture(
-        "experiment-days",
-        ("Differences by day", description),
-        result,
-        panel_rows,
-        concat_panels(panels, 2),
+        "experiment-days", ("Differences by day", description), result, panel_rows, concat_panels(panels, 2)
     )
 
 
@@ -107,12 +99,7 @@ def _picture(
 ) -> Picture:
     units = int(result.variants["units"].sum())
     return Picture(
-        kind,
-        *texts,
-        count_noun(units, "unit"),
-        {"name": "experiment", "hash": ""},
-        tuple(rows),
-        chart,
+        kind, *texts, count_noun(units, "unit"), {"name": "experiment", "hash": ""}, tuple(rows), chart
     )
 
 
@@ -185,15 +172,12 @@ def scatter(result: OnlineAgreement) -> Picture:
             .encode(x=x, y="online:Q", tooltip=["unit:N", "offline:Q", "online:Q", "predicted:Q"])
         )
         panels.append(
-            (intervals + points).properties(
-                **_SCATTER_SIZE, **panel_title(f"skill {row['skill']:.2f}")
-            )
+            (intervals + points).properties(**_SCATTER_SIZE, **panel_title(f"skill {row['skill']:.2f}"))
         )
     return Picture(
         "offline-online",
         "Does offline predict online?",
-        f"A point is one {result.unit}: the offline value and the online one with its 95 % "
-        "interval.",
+        f"A point is one {result.unit}: the offline value and the online one with its 95 % interval.",
         f"{count_noun(result.units['unit'].n_unique(), 'unit')} ({result.unit})",
         {"name": "agreement", "hash": ""},
         tuple(all_rows),

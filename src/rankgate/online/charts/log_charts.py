@@ -55,8 +55,8 @@ def days(result: KpiTable) -> Picture:
 def positions(result: KpiTable) -> Picture:
     """The share of shown results that were clicked, by rank."""
     description = (
-        "Clicks divided by impressions at each rank. The curve mixes how good results are with "
-        "how often users look at a rank; rankgate online judgments separates the two."
+        "Clicks divided by impressions at each rank. The curve mixes how good results are with how often "
+        "users look at a rank; rankgate online judgments separates the two."
     )
     return _lines(result, "position", "kpi-positions", "Clicks by rank", description, _POSITIONS)
 
@@ -68,9 +68,7 @@ def _lines(
     available = rows["kpi"].unique(maintain_order=True).to_list()
     names = [name for name in first if name in available] or available
     if not names:
-        raise UsageError(
-            f"there are no KPIs by {by}; ask for them with --by {by}.", code="nothing-to-draw"
-        )
+        raise UsageError(f"there are no KPIs by {by}; ask for them with --by {by}.", code="nothing-to-draw")
     panel_kpis = names[:_PANELS]
     points = [
         {
@@ -81,9 +79,7 @@ def _lines(
         }
         for row in rows.filter(pl.col("kpi").is_in(panel_kpis)).iter_rows(named=True)
     ]
-    panels = [
-        _panel([point for point in points if point["kpi"] == name], name, by) for name in panel_kpis
-    ]
+    panels = [_panel([point for point in points if point["kpi"] == name], name, by) for name in panel_kpis]
     return Picture(
         kind,
         title,
@@ -114,14 +110,10 @@ _QUERIES = 400  # points of a picture
 _COHORTS = 7
 
 
-def _picture(
-    kind: str, title: str, description: str, sample_size: str, rows: Any, draw: Any
-) -> Picture:
+def _picture(kind: str, title: str, description: str, sample_size: str, rows: Any, draw: Any) -> Picture:
     if not rows:
         raise UsageError("there are no values to draw.", code="nothing-to-draw")
-    return Picture(
-        kind, title, description, sample_size, {"name": "online", "hash": ""}, tuple(rows), draw()
-    )
+    return Picture(kind, title, description, sample_size, {"name": "online", "hash": ""}, tuple(rows), draw())
 
 
 def intents(result: IntentDiversity) -> Picture:
@@ -142,9 +134,7 @@ def intents(result: IntentDiversity) -> Picture:
             tooltip=["query:N", "users:Q", "entropy:Q", "distance:Q"],
         ).properties(**_LARGE_SIZE)
 
-    description = (
-        "Each point is a query. At the top, users who type the same words want different documents."
-    )
+    description = "Each point is a query. At the top, users who type the same words want different documents."
     sample_size = count_noun(len(result.queries), "query")
     return _picture("intents", "Diversity of intents", description, sample_size, rows, draw_panel)
 
@@ -237,9 +227,7 @@ def retention(result: Satisfaction) -> Picture:
 
     def draw_panel() -> Any:
         alt = load_altair()
-        colours = alt.Scale(
-            domain=cohorts, range=[system_colour(index) for index in range(len(cohorts))]
-        )
+        colours = alt.Scale(domain=cohorts, range=[system_colour(index) for index in range(len(cohorts))])
         return (
             alt.Chart(inline_data(rows))
             .mark_line(point=True)

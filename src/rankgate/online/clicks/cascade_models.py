@@ -72,9 +72,7 @@ class Chain:
             a, e = attractive[rank], look_probability[rank]
             p_click = a * e
             look_if_skipped = (e - p_click) / np.maximum(1 - p_click, 1e-12)
-            look_probability[rank + 1] = np.where(
-                clicked[rank], after[rank], look_if_skipped * self.onward
-            )
+            look_probability[rank + 1] = np.where(clicked[rank], after[rank], look_if_skipped * self.onward)
         return np.ascontiguousarray(look_probability.T)
 
     def posterior(self, searches: PackedSearches) -> Posterior:
@@ -93,10 +91,7 @@ class Chain:
             ahead[rank] = np.where(is_clicked, a, 1 - a) * clicks_below
             silent[rank] = silent[rank + 1] * ~is_clicked
         ahead_here, below = np.ascontiguousarray(ahead[:-1].T), np.ascontiguousarray(ahead[1:].T)
-        silent_here, silent_below = (
-            np.ascontiguousarray(silent[:-1].T),
-            np.ascontiguousarray(silent[1:].T),
-        )
+        silent_here, silent_below = (np.ascontiguousarray(silent[:-1].T), np.ascontiguousarray(silent[1:].T))
         joint_look = p_look_before * ahead_here
         p_look = joint_look / np.maximum(joint_look + (1 - p_look_before) * silent_here, 1e-300)
         p_continue = np.where(searches.clicked, self.after, self.onward)
@@ -148,9 +143,7 @@ def _fit_sdbn(searches: PackedSearches, settings: Settings) -> Estimates:
     examined_weight = _examined_weights(searches, searches.last, settings.no_click or "drop")
     clicks = searches.by_pair(examined_weight * searches.clicked)
     examined = searches.by_pair(examined_weight)
-    final = searches.by_pair(
-        examined_weight * (np.arange(searches.depth) == searches.last[:, None])
-    )
+    final = searches.by_pair(examined_weight * (np.arange(searches.depth) == searches.last[:, None]))
     return Estimates(
         smoothed_share(clicks, examined, settings.prior_of(0.0)),
         examined,
@@ -230,9 +223,9 @@ def _fit_dcm(searches: PackedSearches, settings: Settings) -> Estimates:
         a = attractive[block.pair] * block.shown
         posterior = Chain(a, 1.0, np.broadcast_to(onward, a.shape)).posterior(block)
         followed_clicks = block.weights * block.clicked * block.follows
-        return block.by_pair(block.weights * posterior.looked), (
-            followed_clicks * posterior.moved
-        ).sum(axis=0)
+        return block.by_pair(block.weights * posterior.looked), (followed_clicks * posterior.moved).sum(
+            axis=0
+        )
 
     for _ in range(settings.iterations):
         previous = attractive, onward
@@ -244,9 +237,7 @@ def _fit_dcm(searches: PackedSearches, settings: Settings) -> Estimates:
             break
     was_shown = searches.by_pair(searches.weights) > 0
     continuation = np.where(followed_clicks > 0, onward, np.nan)
-    return Estimates(
-        np.where(was_shown, attractive, np.nan), examined, shared={"continuation": continuation}
-    )
+    return Estimates(np.where(was_shown, attractive, np.nan), examined, shared={"continuation": continuation})
 
 
 def _dcm_chain(estimates: Estimates, searches: PackedSearches) -> Chain:
@@ -321,10 +312,7 @@ def _fit_ccm(searches: PackedSearches, settings: Settings) -> Estimates:
         a = attractive[block.pair] * block.shown
         posterior = Chain(a, alpha[0], alpha[1] * (1 - a) + alpha[2] * a).posterior(block)
         # the states after a click: relevant or not, and going on or not
-        relevant_on, irrelevant_on = (
-            a * alpha[2] * posterior.ahead,
-            (1 - a) * alpha[1] * posterior.ahead,
-        )
+        relevant_on, irrelevant_on = (a * alpha[2] * posterior.ahead, (1 - a) * alpha[1] * posterior.ahead)
         relevant = relevant_on + a * (1 - alpha[2]) * posterior.silent
         likelihood = relevant + irrelevant_on + (1 - a) * (1 - alpha[1]) * posterior.silent
         click_weight = weights * clicked * block.follows
@@ -349,9 +337,7 @@ def _fit_ccm(searches: PackedSearches, settings: Settings) -> Estimates:
     for _ in range(settings.iterations):
         previous = attractive, alpha
         examined, relevant, sums = searches.summed(expected)
-        attractive = np.nan_to_num(
-            smoothed_share(clicks + relevant, examined + followed_clicks, prior)
-        )
+        attractive = np.nan_to_num(smoothed_share(clicks + relevant, examined + followed_clicks, prior))
         alpha = np.clip((sums[::2] + 1e-6) / (sums[1::2] + 2e-6), 1e-6, 1 - 1e-6)
         change = max(np.abs(attractive - previous[0]).max(), np.abs(alpha - previous[1]).max())
         if float(change) < settings.tolerance:
@@ -374,8 +360,8 @@ BAYESIAN_MODELS = (
         _dcm_chain,
         _fit_dcm,
         "Dependent click model",
-        "P(click | look) = a; after no click the next rank is looked at, after a click at rank r "
-        "with probability l(r)",
+        "P(click | look) = a; after no click the next rank is looked at, after a click at rank r with "
+        "probability l(r)",
         "Guo and others 2009",
         _PRIOR,
     ),
@@ -384,8 +370,8 @@ BAYESIAN_MODELS = (
         _dbn_chain,
         _fit_dbn,
         "Dynamic Bayesian network",
-        "P(click | look) = a; a click satisfies with s and ends the search; else the next rank is "
-        "looked at with g; relevance = a s",
+        "P(click | look) = a; a click satisfies with s and ends the search; else the next rank is looked at "
+        "with g; relevance = a s",
         "Chapelle and Zhang 2009",
         _PRIOR,
     ),
@@ -394,8 +380,8 @@ BAYESIAN_MODELS = (
         _ccm_chain,
         _fit_ccm,
         "Click chain model",
-        "P(click | look) = a; the next rank is looked at with a1 after no click, with "
-        "a2 (1 - a) + a3 a after a click",
+        "P(click | look) = a; the next rank is looked at with a1 after no click, with a2 (1 - a) + a3 a "
+        "after a click",
         "Guo and others 2009",
         _PRIOR,
     ),

@@ -43,9 +43,7 @@ JUDGMENTS = Columns(
     Column("examined", pl.Float64, "impressions that were looked at, as the model expects"),
     Column("attractiveness", pl.Float64, "the model's parameter of clicks on examined documents"),
     Column(
-        "satisfaction",
-        pl.Float64,
-        "the model's parameter of clicks that satisfy; null for models without it",
+        "satisfaction", pl.Float64, "the model's parameter of clicks that satisfy; null for models without it"
     ),
     Column("value", pl.Float64, "the value that the grade is made of"),
     Column("low", pl.Float64, "the low end of the interval of the value"),
@@ -63,11 +61,7 @@ RANKS = Columns(
     "One row per click model and rank.",
     Column("model", pl.String, "the click model"),
     Column("rank", pl.Int64, "the rank, from 1"),
-    Column(
-        "perplexity",
-        pl.Float64,
-        "the perplexity of clicks at the rank in searches that were held out",
-    ),
+    Column("perplexity", pl.Float64, "the perplexity of clicks at the rank in searches that were held out"),
 )
 _MODELS_WITHOUT_DOCUMENTS = ("gctr", "rctr")  # models that do not distinguish documents
 CURVES = Columns(
@@ -78,14 +72,12 @@ CURVES = Columns(
     Column(
         "low",
         pl.Float64,
-        "the low end of the 95 % interval by the Poisson bootstrap over sessions; "
-        "null without resamples",
+        "the low end of the 95 % interval by the Poisson bootstrap over sessions; null without resamples",
     ),
     Column(
         "high",
         pl.Float64,
-        "the high end of the 95 % interval by the Poisson bootstrap over sessions; "
-        "null without resamples",
+        "the high end of the 95 % interval by the Poisson bootstrap over sessions; null without resamples",
     ),
 )
 
@@ -156,8 +148,8 @@ class ClickJudgments(Result):
             raise InputError(problem, code="no-judgments")
         if self.judged.is_empty():
             problem = (
-                f"no pair was looked at {self.made_by['min_examined']:g} times; collect more, or "
-                "lower --min-examined."
+                f"no pair was looked at {self.made_by['min_examined']:g} times; collect more, or lower "
+                "--min-examined."
             )
             raise InputError(problem, code="no-judgments")
         table = self.judged.select("query_id", "doc_id", "grade")
@@ -187,8 +179,8 @@ class ClickJudgments(Result):
             notices.append(
                 Notice(
                     "no-better-than-average",
-                    f"{self.models['model'][0]}, which ignores documents, predicts held-out "
-                    "clicks best: there are too few clicks to distinguish documents",
+                    f"{self.models['model'][0]}, which ignores documents, predicts held-out clicks best: "
+                    "there are too few clicks to distinguish documents",
                 )
             )
         for reason in dict.fromkeys(self.refused.values()):
@@ -201,8 +193,8 @@ class ClickJudgments(Result):
                     "too-little-evidence",
                     f"{unjudged_pairs:,} of {count_noun(self.pairs, 'pair')} "
                     f"{'was' if unjudged_pairs == 1 else 'were'} looked at less than "
-                    f"{self.made_by['min_examined']:g} times, or at ranks that the model cannot "
-                    f"compare, and {'has' if unjudged_pairs == 1 else 'have'} no judgment",
+                    f"{self.made_by['min_examined']:g} times, or at ranks that the model cannot compare, and "
+                    f"{'has' if unjudged_pairs == 1 else 'have'} no judgment",
                 )
             )
         return tuple(notices)
@@ -226,22 +218,14 @@ def click_judgments_document(result: ClickJudgments) -> Document:
     )
     if result.status:
         title = (
-            f"No judgments: {count_noun(result.searches, 'search cannot', 'searches cannot')} "
-            f"teach {result.model}"
+            f"No judgments: {count_noun(result.searches, 'search cannot', 'searches cannot')} teach "
+            f"{result.model}"
         )
     return made(
         title,
         Table("models on held-out searches", _models(result)),
-        *(
-            [Chart("rankgate.online.charts.click_charts:models", result)]
-            if len(result.models)
-            else []
-        ),
-        *(
-            [Chart("rankgate.online.charts.click_charts:curves", result)]
-            if _has_curve(result)
-            else []
-        ),
+        *([Chart("rankgate.online.charts.click_charts:models", result)] if len(result.models) else []),
+        *([Chart("rankgate.online.charts.click_charts:curves", result)] if _has_curve(result) else []),
         Table("grades", _grades(result)),
         *blocks,
         Warnings.from_notices(result.notices),
@@ -253,8 +237,7 @@ def click_judgments_document(result: ClickJudgments) -> Document:
 
 def _models(result: ClickJudgments) -> Grid:
     surprise = {
-        (row["model"], row["rank"]): row["perplexity"]
-        for row in result.by_rank.iter_rows(named=True)
+        (row["model"], row["rank"]): row["perplexity"] for row in result.by_rank.iter_rows(named=True)
     }
     ranks = [rank for rank in _RANKS if any(rank == measured_rank for _, measured_rank in surprise)]
     rows = []
@@ -283,9 +266,7 @@ def _grades(result: ClickJudgments) -> Grid:
 
 
 def _judgments(result: ClickJudgments) -> Grid:
-    judgments = result.judged.sort(
-        "examined", "query_id", "doc_id", descending=[True, False, False]
-    )
+    judgments = result.judged.sort("examined", "query_id", "doc_id", descending=[True, False, False])
     rows = tuple(
         (
             make_printable(row["query_id"]),
@@ -328,16 +309,14 @@ def _describe_rule(result: ClickJudgments) -> str:
         "quantiles": "the share of the query's documents with a lower value",
         "value": "the value itself",
     }[rule]
-    cuts_text = (
-        f", with a grade from each of {', '.join(f'{cut:g}' for cut in cuts)}" if cuts else ""
-    )
+    cuts_text = f", with a grade from each of {', '.join(f'{cut:g}' for cut in cuts)}" if cuts else ""
     title = MODELS[result.model].formula if result.model in MODELS else "as OpenSearch computes it"
     bands = ""
     if result.curves["low"].is_not_null().any():
         bands = " Those of shared parameters are by a bootstrap over sessions."
     return (
-        f"Grades are by {measure}{cuts_text}. Values are of {result.model}: {title}. Intervals are "
-        f"95 % (Jeffreys) on the impressions that were looked at.{bands}"
+        f"Grades are by {measure}{cuts_text}. Values are of {result.model}: {title}. Intervals are 95 % "
+        f"(Jeffreys) on the impressions that were looked at.{bands}"
     )
 
 
@@ -348,7 +327,6 @@ def _describe_agreement(result: ClickJudgments) -> str:
     if agreement["spearman"] is None:
         return f"Too few pairs ({agreement['pairs']:.0f}) have judgments of people to compare with."
     return (
-        f"On the {agreement['pairs']:,.0f} pairs that people judged: "
-        f"Spearman {agreement['spearman']:.3f}, "
+        f"On the {agreement['pairs']:,.0f} pairs that people judged: Spearman {agreement['spearman']:.3f}, "
         f"Kendall {agreement['kendall']:.3f}."
     )

@@ -249,9 +249,7 @@ def _fit_global(searches: PackedSearches, settings: Settings) -> Estimates:
 def _fit_rank(searches: PackedSearches, settings: Settings) -> Estimates:
     _, impressions = count_clicks_by_pair(searches)
     curve = ctr_by_rank(searches, settings.prior_of(0.0))
-    mean = searches.by_pair(searches.weights * np.nan_to_num(curve)) / np.maximum(
-        impressions, 1e-12
-    )
+    mean = searches.by_pair(searches.weights * np.nan_to_num(curve)) / np.maximum(impressions, 1e-12)
     return Estimates(mean, impressions, shared={"ctr": curve})
 
 
@@ -307,9 +305,7 @@ def _fit_coec(searches: PackedSearches, settings: Settings) -> Estimates:
     ratio = coec(searches, settings.prior_of(COEC_PRIOR))
     curve = ctr_by_rank(searches)
     return Estimates(
-        np.minimum(ratio * float(clicks.sum() / impressions.sum()), 1.0),
-        impressions,
-        shared={"ctr": curve},
+        np.minimum(ratio * float(clicks.sum() / impressions.sum()), 1.0), impressions, shared={"ctr": curve}
     )
 
 

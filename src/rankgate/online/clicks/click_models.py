@@ -58,18 +58,10 @@ def position_bias(searches: PackedSearches) -> Floats:
                 impressions[shown_at_both, upper_rank], impressions[shown_at_both, lower_rank]
             )
             upper_clicks = float(
-                (
-                    weight
-                    * clicks[shown_at_both, upper_rank]
-                    / impressions[shown_at_both, upper_rank]
-                ).sum()
+                (weight * clicks[shown_at_both, upper_rank] / impressions[shown_at_both, upper_rank]).sum()
             )
             lower_clicks = float(
-                (
-                    weight
-                    * clicks[shown_at_both, lower_rank]
-                    / impressions[shown_at_both, lower_rank]
-                ).sum()
+                (weight * clicks[shown_at_both, lower_rank] / impressions[shown_at_both, lower_rank]).sum()
             )
             if upper_clicks <= 0 or lower_clicks <= 0:
                 continue
@@ -78,9 +70,7 @@ def position_bias(searches: PackedSearches) -> Floats:
             rows.append(row)
             ratios.append(np.log(upper_clicks / lower_clicks))
             weights.append(1 / (1 / upper_clicks + 1 / lower_clicks))
-    return _solve_examination(
-        np.array(rows).reshape(-1, depth), np.array(ratios), np.array(weights)
-    )
+    return _solve_examination(np.array(rows).reshape(-1, depth), np.array(ratios), np.array(weights))
 
 
 def _impressions_and_clicks(searches: PackedSearches) -> tuple[Floats, Floats]:
@@ -186,10 +176,10 @@ def _refusal_reason(cell_counts: CellCounts, links: Links, cells_of_rank: int) -
     if len(linked) > 1 or (len(linked) and len(ranks) == 1):
         return ""
     return (
-        f"there are clicks at {count_noun(len(ranks), 'rank')}, and too few on documents that "
-        "were shown at several of them, so that examination of ranks and attractiveness of "
-        "documents cannot be separated; log searches in which the same documents are shown at "
-        "other ranks, as with several rankers or with neighbours exchanged at random"
+        f"there are clicks at {count_noun(len(ranks), 'rank')}, and too few on documents that were shown at "
+        "several of them, so that examination of ranks and attractiveness of documents cannot be separated; "
+        "log searches in which the same documents are shown at other ranks, as with several rankers or with "
+        "neighbours exchanged at random"
     )
 
 

@@ -90,9 +90,7 @@ def add_grades(table: pl.DataFrame, grading: Grading) -> pl.DataFrame:
         grading: the rule that makes grades of values.
     """
     rule, cuts = grading.grades, grading.cuts
-    with_evidence = table.filter(
-        pl.col("examined") >= grading.min_examined, pl.col("value").is_not_nan()
-    )
+    with_evidence = table.filter(pl.col("examined") >= grading.min_examined, pl.col("value").is_not_nan())
     measure = pl.col("value")
     if rule == "relative":
         highest_value = pl.col("value").max().over("query_id")
@@ -165,12 +163,8 @@ def judgments(
         halves = None
     compared, by_rank, unidentified_models = _compare_models(names, searches, halves, settings)
     candidates = _candidates(compared) if model == "auto" else [model]
-    best, estimates, refused_models = _first_identified_model(
-        candidates, searches, halves, settings
-    )
-    refused = {
-        name: reason for name, reason in unidentified_models.items() if name != best
-    } | refused_models
+    best, estimates, refused_models = _first_identified_model(candidates, searches, halves, settings)
+    refused = {name: reason for name, reason in unidentified_models.items() if name != best} | refused_models
     value = coec_opensearch(searches) if best == OPENSEARCH else estimates.relevance
     table = _pair_table(searches, estimates, value, best)
     judged = add_grades(table.head(0) if best in refused else table, grading)
@@ -255,15 +249,13 @@ def _no_better_than_ranks(
     if documents < ranks:
         return ""
     return (
-        f"it predicts held-out clicks no better than their ranks alone (perplexity "
-        f"{documents:.4g} against {ranks:.4g}): there are too few clicks to distinguish documents, "
-        "or documents have little to do with clicks; collect more searches"
+        f"it predicts held-out clicks no better than their ranks alone (perplexity {documents:.4g} against "
+        f"{ranks:.4g}): there are too few clicks to distinguish documents, or documents have little to do "
+        "with clicks; collect more searches"
     )
 
 
-def _read_searches(
-    events: EventsLike | PackedSearches, ranks: int
-) -> tuple[PackedSearches, tuple[str, ...]]:
+def _read_searches(events: EventsLike | PackedSearches, ranks: int) -> tuple[PackedSearches, tuple[str, ...]]:
     """Read the searches, and the codes of faults in the log that spoil clicks."""
     if isinstance(events, PackedSearches):
         return events, ()
@@ -275,9 +267,7 @@ def _read_searches(
         return pack_counts(click_counts, ranks), ()
     with events.open() as log:
         diagnosis = diagnose_events(log.base, log.manifest)
-        faults = tuple(
-            fault.code for fault in diagnosis.blocking(("clicks", "ranks", "impressions"))
-        )
+        faults = tuple(fault.code for fault in diagnosis.blocking(("clicks", "ranks", "impressions")))
         return pack_events(log.base, ranks), faults
 
 
@@ -340,9 +330,7 @@ def _pair_table(
     if estimates.low is not None and estimates.high is not None:
         low, high = estimates.low, estimates.high
     satisfied = (
-        np.full(len(impressions), np.nan)
-        if estimates.satisfaction is None
-        else estimates.satisfaction
+        np.full(len(impressions), np.nan) if estimates.satisfaction is None else estimates.satisfaction
     )
     return searches.pairs.with_columns(
         impressions=pl.Series(np.round(impressions)).cast(pl.Int64),
@@ -358,12 +346,7 @@ def _pair_table(
 
 
 def _shared_curves(
-    name: str,
-    estimates: Estimates,
-    searches: PackedSearches,
-    settings: Settings,
-    resamples: int,
-    seed: int,
+    name: str, estimates: Estimates, searches: PackedSearches, settings: Settings, resamples: int, seed: int
 ) -> pl.DataFrame:
     """Shared parameters; intervals by bootstrap standard errors and Student's t."""
     from rankgate.measurement.stats.special_functions import stdtrit
@@ -379,9 +362,7 @@ def _shared_curves(
         curve = _first_column(values)
         half_widths = np.full(len(curve), np.nan)
         if resampled_parameters:
-            samples = np.array(
-                [_first_column(parameters[parameter]) for parameters in resampled_parameters]
-            )
+            samples = np.array([_first_column(parameters[parameter]) for parameters in resampled_parameters])
             with np.errstate(invalid="ignore"):
                 if len(samples) > 1:
                     quantile = stdtrit(len(samples) - 1, (1 + _LEVEL) / 2)
@@ -390,13 +371,7 @@ def _shared_curves(
         if estimates.linked is not None:
             linked = _first_column(estimates.linked.reshape(values.shape))
         rows += [
-            (
-                parameter,
-                rank,
-                float(value),
-                float(max(value - half_width, 0.0)),
-                float(value + half_width),
-            )
+            (parameter, rank, float(value), float(max(value - half_width, 0.0)), float(value + half_width))
             for rank, (value, half_width, is_linked) in enumerate(
                 zip(curve, half_widths, linked, strict=True), 1
             )

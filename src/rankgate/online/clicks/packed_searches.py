@@ -35,9 +35,7 @@ DEFAULT_RANKS = 20
 """The number of ranks of each list that count by default."""
 
 
-def sum_by_cell(
-    cells: NDArray[np.int64], values: NDArray[np.float64], size: int
-) -> NDArray[np.float64]:
+def sum_by_cell(cells: NDArray[np.int64], values: NDArray[np.float64], size: int) -> NDArray[np.float64]:
     """(size,) the sum of the values of each cell."""
     return np.asarray(np.bincount(cells.ravel(), values.ravel(), size), dtype=np.float64)
 
@@ -140,11 +138,7 @@ class PackedSearches:
     def rows(self, mask: NDArray[np.bool_]) -> PackedSearches:
         """Some of the searches, with the same numbers of pairs."""
         return PackedSearches(
-            self.pairs,
-            self.pair[mask],
-            self.shown[mask],
-            self.clicked[mask],
-            self.weight[mask],
+            self.pairs, self.pair[mask], self.shown[mask], self.clicked[mask], self.weight[mask]
         )
 
     def split(self, share: float, seed: int) -> tuple[PackedSearches, PackedSearches]:
@@ -201,13 +195,7 @@ class PackedSearches:
         if "session" in rows.columns:
             unit[search] = rows["session"].rank("dense").to_numpy().astype(np.int64) - 1
         return cls(
-            pairs.drop("pair"),
-            pair,
-            is_shown,
-            is_clicked,
-            np.ones(shape[0]),
-            np.arange(shape[0]),
-            unit,
+            pairs.drop("pair"), pair, is_shown, is_clicked, np.ones(shape[0]), np.arange(shape[0]), unit
         )
 
     def merged(self) -> PackedSearches:
@@ -257,9 +245,7 @@ def searches_with_lists(rows: ir.Table, ranks: int = DEFAULT_RANKS) -> ir.Table:
     texts = search_events.group_by("query_event_id").aggregate(
         query_id=search_events["query"].max(),
         session=lib.coalesce(
-            search_events.session.max(),
-            search_events.user.max(),
-            search_events.query_event_id.max(),
+            search_events.session.max(), search_events.user.max(), search_events.query_event_id.max()
         ),
     )
     is_impression, is_click = search_events.kind == "impression", search_events.kind == "click"
@@ -278,13 +264,10 @@ def searches_with_lists(rows: ir.Table, ranks: int = DEFAULT_RANKS) -> ir.Table:
         clicked=documents.clicked | (documents.elsewhere & (documents["rank"] == documents.first))
     )
     list_rows = ranked_documents.group_by("query_event_id", "rank").aggregate(
-        doc_id=ranked_documents.doc_id.min(),
-        clicked=ranked_documents.clicked.argmin(ranked_documents.doc_id),
+        doc_id=ranked_documents.doc_id.min(), clicked=ranked_documents.clicked.argmin(ranked_documents.doc_id)
     )
     rank_struct = lib.struct({name: list_rows[name] for name in _LIST_FIELDS})
-    lists_by_search = list_rows.group_by("query_event_id").aggregate(
-        list=rank_struct.collect().sort()
-    )
+    lists_by_search = list_rows.group_by("query_event_id").aggregate(list=rank_struct.collect().sort())
     return lists_by_search.inner_join(texts.filter(texts.query_id.notnull()), "query_event_id")
 
 
@@ -317,9 +300,7 @@ def pack_events(base: Database, ranks: int = DEFAULT_RANKS) -> PackedSearches:
     Raises:
         InputError: no impressions.
     """
-    return PackedSearches.pack(
-        _rows_by_rank(base.rows(base.text(searches_with_lists(events(), ranks))))
-    )
+    return PackedSearches.pack(_rows_by_rank(base.rows(base.text(searches_with_lists(events(), ranks)))))
 
 
 def pack_counts(table: pl.DataFrame, ranks: int = DEFAULT_RANKS) -> PackedSearches:

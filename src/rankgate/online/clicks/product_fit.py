@@ -177,9 +177,7 @@ def _extrapolate(
     """The point reached by extending two steps; None if the steps do not move."""
     points = [np.concatenate(point) for point in (start, first, second)]
     moving = np.all([(point > 0) & (point < 1) for point in points], axis=0)
-    start_logit, first_logit, second_logit = (
-        np.log(point[moving] / (1 - point[moving])) for point in points
-    )
+    start_logit, first_logit, second_logit = (np.log(point[moving] / (1 - point[moving])) for point in points)
     change, curvature = first_logit - start_logit, second_logit - 2 * first_logit + start_logit
     size = float(np.sqrt((curvature * curvature).sum()))
     if size < _TINY:
@@ -286,29 +284,21 @@ def attractiveness_interval(
     is_linked = links.linked[counts.cell]
     pair, cell = counts.pair[is_linked], (np.cumsum(links.linked) - 1)[counts.cell[is_linked]]
     examined = counts.shown[is_linked] * examination[counts.cell[is_linked]]
-    p = np.minimum(
-        np.nan_to_num(attractiveness)[pair] * examination[counts.cell[is_linked]], MAX_PROBABILITY
-    )
+    p = np.minimum(np.nan_to_num(attractiveness)[pair] * examination[counts.cell[is_linked]], MAX_PROBABILITY)
     exposure = sum_by_cell(pair, examined / (1 - p), counts.pairs)
     with np.errstate(divide="ignore", invalid="ignore"):
         portions = (examined / (1 - p)) / exposure[pair]
-        cell_shares = csr_array(
-            (portions, (pair, cell)), shape=(counts.pairs, len(links.covariance))
-        )
+        cell_shares = csr_array((portions, (pair, cell)), shape=(counts.pairs, len(links.covariance)))
         curve = np.empty(counts.pairs)
         rows = max((1 << 20) // max(len(links.covariance), 1), 1)
         for start in range(0, counts.pairs, rows):
             share_rows = cell_shares[start : start + rows]
-            curve[start : start + rows] = share_rows.multiply(share_rows @ links.covariance).sum(
-                axis=1
-            )
+            curve[start : start + rows] = share_rows.multiply(share_rows @ links.covariance).sum(axis=1)
         clicks = exposure * attractiveness
         effective_clicks = clicks / (
             1 + clicks * curve
         )  # as many looks with a certain curve have the same error
-        unit = np.where(
-            clicks > 0, attractiveness / effective_clicks, np.exp(_Z * np.sqrt(curve)) / exposure
-        )
+        unit = np.where(clicks > 0, attractiveness / effective_clicks, np.exp(_Z * np.sqrt(curve)) / exposure)
         low = np.where(clicks > 0, gammaincinv(effective_clicks + 0.5, tail) * unit, 0.0)
         high = np.minimum(gammaincinv(effective_clicks + 0.5, 1 - tail) * unit, 1.0)
     unknown = ~(exposure > 0)

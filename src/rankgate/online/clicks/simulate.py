@@ -102,9 +102,9 @@ def rates_by_rank(
         }
     )
     shown_ranks = rows.filter(pl.col("simulated").is_not_nan())
-    return shown_ranks.with_columns(
-        pl.col("simulated", "expected", "observed", "error").fill_nan(None)
-    ).cast(RANKS)  # type: ignore[arg-type]
+    return shown_ranks.with_columns(pl.col("simulated", "expected", "observed", "error").fill_nan(None)).cast(
+        RANKS  # type: ignore[arg-type]
+    )
 
 
 MIN_TIMES_SHOWN = 20
@@ -123,9 +123,7 @@ def check_reliability(
         predicted: (N, K) the probability of each click by the simulator.
         table: rates by rank, as `sampling.by_rank` makes them.
     """
-    is_different = (table["expected"] - table["observed"]).abs() > _MAX_STANDARD_ERRORS * table[
-        "error"
-    ]
+    is_different = (table["expected"] - table["observed"]).abs() > _MAX_STANDARD_ERRORS * table["error"]
     correct_pairs, pairs = _count_ordered_pairs(unseen, predicted)
     return {
         "ranks": float(is_different.fill_null(value=False).sum()),
@@ -134,9 +132,7 @@ def check_reliability(
     }
 
 
-def _count_ordered_pairs(
-    unseen: PackedSearches, predicted: NDArray[np.float64]
-) -> tuple[float, int]:
+def _count_ordered_pairs(unseen: PackedSearches, predicted: NDArray[np.float64]) -> tuple[float, int]:
     """The number of pairs of a query's lists in the same order as in the log, and of all pairs."""
     lists: dict[bytes, list[int]] = defaultdict(list)
     for row, key in enumerate(np.where(unseen.shown, unseen.pair, -1)):
@@ -157,9 +153,7 @@ def _count_ordered_pairs(
                 if observed_rate == other_observed:
                     continue
                 pairs += 1
-                correct_pairs += (observed_rate > other_observed) == (
-                    predicted_rate > other_predicted
-                )
+                correct_pairs += (observed_rate > other_observed) == (predicted_rate > other_predicted)
     return correct_pairs, pairs
 
 
@@ -242,11 +236,7 @@ class _Scenario:
 
 
 def _learned_scenario(
-    events: EventsLike,
-    name: str,
-    count: int,
-    ranks: int,
-    random: np.random.Generator,
+    events: EventsLike, name: str, count: int, ranks: int, random: np.random.Generator
 ) -> _Scenario:
     """Fit a model to half of the searches of a log; the lists of the other half are shown."""
     with Events.of(events).open() as log:
@@ -257,27 +247,17 @@ def _learned_scenario(
     click_model = MODELS.find(name)
     simulator = Simulator(click_model, click_model.fit(train, Settings(prior=0.5)))
     sampled_rows = random.choice(len(unseen.weight), count, p=unseen.weight / unseen.searches)
-    return _Scenario(
-        simulator, _select_lists(unseen, sampled_rows), np.full(count, "simulated"), unseen
-    )
+    return _Scenario(simulator, _select_lists(unseen, sampled_rows), np.full(count, "simulated"), unseen)
 
 
 def _declared_scenario(
-    qrels: QrelsLike,
-    runs: Sequence[RunLike],
-    user: str,
-    count: int,
-    ranks: int,
-    random: np.random.Generator,
+    qrels: QrelsLike, runs: Sequence[RunLike], user: str, count: int, ranks: int, random: np.random.Generator
 ) -> _Scenario:
     """Declared users on the lists of runs, each search of a random run and judged query."""
     declared_user = USERS.find(user)
     grades = read_qrels(qrels).by_document().table.select("query_id", "doc_id", "grade")
     read_runs = [read_run(run, f"run{number}") for number, run in enumerate(runs, 1)]
-    tables = [
-        run.table.select("query_id", "doc_id", "score", variant=pl.lit(run.name))
-        for run in read_runs
-    ]
+    tables = [run.table.select("query_id", "doc_id", "score", variant=pl.lit(run.name)) for run in read_runs]
     names = [run.name for run in read_runs]
     if len(set(names)) != len(names):
         raise UsageError("two runs have the same name.", code="same-name")
@@ -302,14 +282,10 @@ def _declared_scenario(
     )
     value = (graded_pairs["grade"].fill_null(0.0).clip(0) / highest_grade).to_numpy()
     parameters = Estimates(
-        declared_user.attractive(value),
-        np.ones(len(value)),
-        shared={"after": declared_user.after(value)},
+        declared_user.attractive(value), np.ones(len(value)), shared={"after": declared_user.after(value)}
     )
     variants = of_list["variant"].to_numpy()[sampled_rows]
-    return _Scenario(
-        Simulator(_USER, parameters), _select_lists(packed_lists, sampled_rows), variants
-    )
+    return _Scenario(Simulator(_USER, parameters), _select_lists(packed_lists, sampled_rows), variants)
 
 
 def _user_chain(estimates: Estimates, searches: PackedSearches) -> Chain:
@@ -328,11 +304,7 @@ def _select_lists(source: PackedSearches, sampled_rows: NDArray[np.int64]) -> Pa
     """The selected lists, one for each search, without clicks."""
     empty = np.zeros((len(sampled_rows), source.depth), np.bool_)
     return PackedSearches(
-        source.pairs,
-        source.pair[sampled_rows],
-        source.shown[sampled_rows],
-        empty,
-        np.ones(len(sampled_rows)),
+        source.pairs, source.pair[sampled_rows], source.shown[sampled_rows], empty, np.ones(len(sampled_rows))
     )
 
 

@@ -74,9 +74,7 @@ USERS = Registry(
 """Users by name."""
 
 
-def grades_of_lists(
-    lists: Sequence[Sequence[str]], grades: Sequence[Mapping[str, float]]
-) -> Floats:
+def grades_of_lists(lists: Sequence[Sequence[str]], grades: Sequence[Mapping[str, float]]) -> Floats:
     """(N, K) the worth of each shown document, 0 to 1; NaN after the end of a list."""
     depth = max(map(len, lists), default=0)
     table = np.full((len(lists), depth), np.nan)

@@ -77,9 +77,7 @@ class Simulation(Result):
     reliability: Mapping[str, float | None]
     seed: int
     output: str | None = None
-    events: pl.DataFrame | None = field(
-        default=None, compare=False, repr=False, metadata={"stored": False}
-    )
+    events: pl.DataFrame | None = field(default=None, compare=False, repr=False, metadata={"stored": False})
 
     @property
     def trusted(self) -> bool | None:
@@ -103,8 +101,8 @@ class Simulation(Result):
         return (
             Notice(
                 "unreliable-simulator",
-                "the simulator did not pass the check of its reliability: use its clicks to test "
-                "software, not to decide which system is better",
+                "the simulator did not pass the check of its reliability: use its clicks to test software, "
+                "not to decide which system is better",
             ),
         )
 
@@ -127,8 +125,7 @@ def simulation_document(result: Simulation) -> Document:
     )
     header = ("variant", "searches", "clicks", "clicks a\nsearch", "true\nvalue")
     return made(
-        f"{count_noun(searches, 'simulated search')} with {count_noun(clicks, 'click')}, by "
-        f"{result.user}",
+        f"{count_noun(searches, 'simulated search')} with {count_noun(clicks, 'click')}, by {result.user}",
         Table("", Grid(header, variants)),
         Table("clicks by rank", _ranks(result)),
         _reliability(result),
@@ -161,11 +158,11 @@ def _reliability(result: Simulation) -> str:
     order = (
         "no two lists of a query were shown often enough to compare"
         if reliability["agreement"] is None
-        else f"{reliability['agreement']:.1%} of {reliability['pairs']:.0f} pairs of lists are in "
-        "the order of the log"
+        else f"{reliability['agreement']:.1%} of {reliability['pairs']:.0f} pairs of lists are in the order "
+        "of the log"
     )
     return (
-        f"Check of the simulator: {reliability['ranks']:.0f} ranks differ from unseen searches "
-        f"by more than three standard errors; {order}. "
+        f"Check of the simulator: {reliability['ranks']:.0f} ranks differ from unseen searches by more than "
+        f"three standard errors; {order}. "
         f"{'Passed' if result.trusted else 'Not passed'}."
     )

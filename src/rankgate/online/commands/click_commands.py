@@ -51,10 +51,7 @@ def _parse_number_list(_ctx: click.Context, _option: click.Parameter, text: str)
     help="Write the judgments to QRELS; the estimates are printed.",
 )
 @click.option(
-    "--to",
-    metavar="FORMAT",
-    type=FORMAT,
-    help="The format of QRELS; by the suffix of its name without it.",
+    "--to", metavar="FORMAT", type=FORMAT, help="The format of QRELS; by the suffix of its name without it."
 )
 @verb_options(
     judgments,
@@ -88,13 +85,7 @@ def _parse_number_list(_ctx: click.Context, _option: click.Parameter, text: str)
 @backend_options
 @click.pass_context
 def judgments_command(
-    ctx: click.Context,
-    /,
-    events: Events,
-    target: str | None,
-    to: str | None,
-    form: str,
-    **arguments: Any,
+    ctx: click.Context, /, events: Events, target: str | None, to: str | None, form: str, **arguments: Any
 ) -> None:
     """Make judgments from clicks, by a click model.
 
@@ -159,9 +150,7 @@ def simulate_command(
     print_result(simulate(qrels, runs, output=target, **arguments), form)
 
 
-def _parse_prices(
-    _ctx: click.Context, _option: click.Parameter, text: str | None
-) -> tuple[float, ...]:
+def _parse_prices(_ctx: click.Context, _option: click.Parameter, text: str | None) -> tuple[float, ...]:
     try:
         return tuple(float(word) for word in text.split(",")) if text else ()
     except ValueError:
@@ -176,9 +165,7 @@ def _parse_prices(
     "--examination",
     metavar="X,X,...",
     callback=_parse_prices,
-    help=(
-        "The probability that users look at each rank, relative to the first; estimated without it."
-    ),
+    help=("The probability that users look at each rank, relative to the first; estimated without it."),
 )
 @verb_options(replay, "min_support SHARE", "resamples N", "level", "seed")
 @events_options("runs run")
@@ -186,13 +173,7 @@ def _parse_prices(
 @shared_options.output
 @click.pass_context
 def replay_command(
-    ctx: click.Context,
-    /,
-    run: str,
-    events: Events,
-    form: str,
-    output: str | None,
-    **arguments: Any,
+    ctx: click.Context, /, run: str, events: Events, form: str, output: str | None, **arguments: Any
 ) -> None:
     """Score the candidate RUN on logged clicks, before a user sees it.
 
@@ -212,18 +193,15 @@ def replay_command(
 @click.command(
     "ope",
     cls=DefiningCommand,
-    definitions={
-        "Estimators": [(estimator.name, estimator.title) for estimator in ESTIMATORS.values()]
-    },
+    definitions={"Estimators": [(estimator.name, estimator.title) for estimator in ESTIMATORS.values()]},
 )
 @click.argument("log", type=click.Path())
 @click.option(
     "--target",
     required=True,
     metavar="POLICY",
-    help="The policy: uniform over the actions of LOG, or over N as uniform:N; a column of LOG "
-    "with its probability of the logged action; or a file of action, probability and perhaps "
-    "position.",
+    help="The policy: uniform over the actions of LOG, or over N as uniform:N; a column of LOG with its "
+    "probability of the logged action; or a file of action, probability and perhaps position.",
 )
 @verb_options(ope, "estimators ESTIMATOR --estimator", choices={"estimators": list(ESTIMATORS)})
 @click.option(
@@ -238,13 +216,7 @@ def replay_command(
 @shared_options.output
 @click.pass_context
 def ope_command(
-    ctx: click.Context,
-    /,
-    log: str,
-    target: str,
-    form: str,
-    output: str | None,
-    **arguments: Any,
+    ctx: click.Context, /, log: str, target: str, form: str, output: str | None, **arguments: Any
 ) -> None:
     """Estimate what another policy would have earned, from a LOG with propensities.
 

@@ -50,13 +50,9 @@ def design_options(*fields: str) -> Decorator:
 
     def decorate(function: Command) -> Command:
         @functools.wraps(function)
-        def with_file(
-            *args: Any, design: Design, design_file: str | None, **arguments: Any
-        ) -> None:
+        def with_file(*args: Any, design: Design, design_file: str | None, **arguments: Any) -> None:
             if design_file is not None:
-                names = _options_on_command_line(
-                    declaration.split()[0] for declaration in declarations
-                )
+                names = _options_on_command_line(declaration.split()[0] for declaration in declarations)
                 options = {name: getattr(design, name) for name in names}
                 design = replace(Design.read(design_file), **options)
             function(*args, design=design, **arguments)
@@ -119,8 +115,8 @@ def test_options(*fields: str) -> Decorator:
     "--interleave",
     nargs=3,
     metavar="QRELS OLD NEW",
-    help="Also compute the searches that interleaving needs to distinguish two runs, compared "
-    "with A/B tests; simulated users click on documents that are judged relevant.",
+    help="Also compute the searches that interleaving needs to distinguish two runs, compared with A/B "
+    "tests; simulated users click on documents that are judged relevant.",
 )
 @events_options(goals=True, figures=True)
 @shared_options.form(*FORMS)
@@ -149,13 +145,7 @@ def plan_command(events: Events, form: str, output: str | None, **arguments: Any
 @shared_options.output
 @click.pass_context
 def ab_command(
-    ctx: click.Context,
-    /,
-    events: Events,
-    design: Design,
-    form: str,
-    output: str | None,
-    **arguments: Any,
+    ctx: click.Context, /, events: Events, design: Design, form: str, output: str | None, **arguments: Any
 ) -> None:
     """Compare the arms of an A/B test, after a check of the sample ratio.
 
@@ -180,8 +170,8 @@ def ab_command(
     "--events",
     type=click.Path(),
     metavar="EVENTS",
-    help="Instead of EXPERIMENTS a log: a folder that rankgate online ingest made, a table of "
-    "events, or a file of a log.",
+    help="Instead of EXPERIMENTS a log: a folder that rankgate online ingest made, a table of events, or a "
+    "file of a log.",
 )
 @verb_options(
     agreement,
@@ -197,11 +187,7 @@ def ab_command(
 @shared_options.form(*FORMS)
 @shared_options.output
 def agreement_command(
-    experiments: str | None,
-    events: Events | None,
-    form: str,
-    output: str | None,
-    **arguments: Any,
+    experiments: str | None, events: Events | None, form: str, output: str | None, **arguments: Any
 ) -> None:
     """Measure whether offline metrics predict what users do.
 

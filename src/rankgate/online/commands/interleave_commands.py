@@ -47,9 +47,7 @@ def interleave_command() -> None:
     type=click.Path(),
     help="Write the lists to FILE.jsonl, one in a line.",
 )
-@verb_options(
-    mix, "method", "length N", "lists N", "depth N", "seed", choices={"method": list(METHODS)}
-)
+@verb_options(mix, "method", "length N", "lists N", "depth N", "seed", choices={"method": list(METHODS)})
 @shared_options.from_formats("runs runs")
 @shared_options.form(*FORMS)
 def lists(runs: tuple[str, ...], target: str | None, form: str, **arguments: Any) -> None:
@@ -102,10 +100,7 @@ def score(
 @interleave_command.command(
     "sensitivity",
     cls=DefiningCommand,
-    definitions={
-        **_DEFINED,
-        "Models of users": [(user.name, user.title) for user in USERS.values()],
-    },
+    definitions={**_DEFINED, "Models of users": [(user.name, user.title) for user in USERS.values()]},
 )
 @shared_options.qrels
 @click.argument("runs", type=click.Path(), nargs=2, metavar="RUN RUN")
@@ -121,9 +116,7 @@ def score(
 @shared_options.from_formats("judgments qrels", "runs runs")
 @shared_options.form(*FORMS)
 @shared_options.output
-def sensitivities(
-    qrels: str, runs: tuple[str, str], form: str, output: str | None, **arguments: Any
-) -> None:
+def sensitivities(qrels: str, runs: tuple[str, str], form: str, output: str | None, **arguments: Any) -> None:
     """Count the searches that interleaving and A/B tests need, by simulation.
 
     \b

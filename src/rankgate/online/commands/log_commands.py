@@ -71,12 +71,7 @@ def ingest_command(logs: tuple[str, ...], folder: str, form: str, **arguments: A
 @events_options()
 @shared_options.form(*FORMS)
 @shared_options.output
-def doctor_command(
-    events: Events,
-    split: Mapping[str, float] | None,
-    form: str,
-    output: str | None,
-) -> None:
+def doctor_command(events: Events, split: Mapping[str, float] | None, form: str, output: str | None) -> None:
     """Find faults in a log, and the KPIs that they make wrong.
 
     EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs.
@@ -109,8 +104,8 @@ def doctor_command(
     type=click.Choice(list(SLICES)),
     default=("day",),
     show_default=True,
-    help="The dimension to divide the log by; band is the frequency of the query; may be given "
-    "several times.",
+    help="The dimension to divide the log by; band is the frequency of the query; may be given several "
+    "times.",
 )
 @events_options(goals=True, figures=True)
 @with_record_option
@@ -191,9 +186,7 @@ def intents_command(events: Events, form: str, output: str | None, **arguments: 
 @events_options(goals=True, figures=True)
 @shared_options.form(*FORMS)
 @shared_options.output
-def personalization_command(
-    events: Events, form: str, output: str | None, **arguments: Any
-) -> None:
+def personalization_command(events: Events, form: str, output: str | None, **arguments: Any) -> None:
     """Compare personal lists with lists that are the same for all users, by group of users.
 
     EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs.

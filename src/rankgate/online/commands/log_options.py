@@ -30,8 +30,8 @@ def kpi_option(function: Command) -> Command:
         multiple=True,
         metavar="KPI",
         type=KPI,
-        help="A KPI that is a mean over searches, clicks or sessions, such as search_ctr; may be "
-        "given several times. Without it the most important ones.",
+        help="A KPI that is a mean over searches, clicks or sessions, such as search_ctr; may be given "
+        "several times. Without it the most important ones.",
     )
     return option(function)
 
@@ -48,12 +48,7 @@ def optional_events_argument(function: Command) -> Command:
 
 def _paths_argument(function: Command, *, required: bool, metavar: str) -> Command:
     argument = click.argument(
-        "events",
-        type=click.Path(),
-        nargs=-1,
-        required=required,
-        metavar=metavar,
-        callback=_single_or_tuple,
+        "events", type=click.Path(), nargs=-1, required=required, metavar=metavar, callback=_single_or_tuple
     )
     return argument(function)
 

@@ -29,12 +29,7 @@ from rankgate.core.present.number_formats import count_noun
 from rankgate.core.value_types import JsonObject
 from rankgate.measurement.stats.sequential_experiments import sequential_sample_ratio
 from rankgate.online.events.events import Events, EventsLike
-from rankgate.online.events.ingest import (
-    format_actions,
-    mapping_advice,
-    suggested_kind,
-    unmapped_actions,
-)
+from rankgate.online.events.ingest import format_actions, mapping_advice, suggested_kind, unmapped_actions
 from rankgate.online.events.log_checks import CHECKS, VIEWS, Check
 from rankgate.online.log_database import Database
 
@@ -125,11 +120,7 @@ class Diagnosis(Result):
     def notices(self) -> tuple[Notice, ...]:
         """Each finding in a sentence."""
         return tuple(
-            Notice(
-                finding.code,
-                f"{finding.count:,} of {finding.total:,} {finding.words}",
-                finding.code,
-            )
+            Notice(finding.code, f"{finding.count:,} of {finding.total:,} {finding.words}", finding.code)
             for finding in self.findings
         )
 
@@ -143,11 +134,7 @@ class Diagnosis(Result):
 
     def _table(self) -> pl.DataFrame:
         rows = [
-            {
-                **asdict(finding),
-                "spoils": ", ".join(finding.spoils),
-                "examples": ", ".join(finding.examples),
-            }
+            {**asdict(finding), "spoils": ", ".join(finding.spoils), "examples": ", ".join(finding.examples)}
             for finding in self.findings
         ]
         return pl.DataFrame(rows)
@@ -217,9 +204,7 @@ def _finding_entry(finding: LogFinding) -> Entry:
     return Entry(_SEVERITY_LABELS[finding.severity], tuple(lines))
 
 
-def check_sample_ratio(
-    base: Database, split: Mapping[str, float] | None = None
-) -> LogFinding | bool:
+def check_sample_ratio(base: Database, split: Mapping[str, float] | None = None) -> LogFinding | bool:
     """Compare the users of each variant with the planned split, by a test that holds at any time.
 
     Args:
@@ -230,8 +215,8 @@ def check_sample_ratio(
         The finding; True if the split is as planned; False without variants to compare.
     """
     rows = base.rows(
-        'SELECT variant, count(DISTINCT coalesce("user", session, query_event_id)) AS users '
-        "FROM events WHERE variant IS NOT NULL GROUP BY 1 ORDER BY 1"
+        'SELECT variant, count(DISTINCT coalesce("user", session, query_event_id)) AS users FROM events '
+        "WHERE variant IS NOT NULL GROUP BY 1 ORDER BY 1"
     )
     if len(rows) < 2:
         return False
@@ -263,8 +248,7 @@ def check_mean_weight(base: Database) -> LogFinding | bool:
     """
     row = base.rows(
         "SELECT count(w) AS n, avg(w) AS mean, stddev_samp(w) AS deviation FROM (SELECT "
-        "try_cast(attributes->>'$.weight' AS DOUBLE) AS w FROM events WHERE attributes LIKE "
-        "'%\"weight\"%')"
+        "try_cast(attributes->>'$.weight' AS DOUBLE) AS w FROM events WHERE attributes LIKE '%\"weight\"%')"
     ).row(0, named=True)
     if row["n"] < 2:
         return False
@@ -311,11 +295,7 @@ _UNREAD_PROBLEMS = ("invalid-json", "truncated-last-line", "not-utf-8", "not-an-
 _BLOCKS_FROM = 0.01
 
 
-def doctor(
-    events: EventsLike,
-    *,
-    split: Mapping[str, float] | None = None,
-) -> Diagnosis:
+def doctor(events: EventsLike, *, split: Mapping[str, float] | None = None) -> Diagnosis:
     """Look for faults in a log, and for the figures that they spoil.
 
     Args:
@@ -358,9 +338,8 @@ def diagnose_events(
         findings.append(unmapped)
     counts = base.rows("SELECT kind, count(*) AS events FROM events GROUP BY 1 ORDER BY 1")
     times = base.rows(
-        "SELECT coalesce(strftime(timezone('UTC', min(\"at\")), '%Y-%m-%dT%H:%M:%SZ'), '') "
-        "AS first, coalesce(strftime(timezone('UTC', max(\"at\")), '%Y-%m-%dT%H:%M:%SZ'), '') "
-        "AS last FROM events"
+        "SELECT coalesce(strftime(timezone('UTC', min(\"at\")), '%Y-%m-%dT%H:%M:%SZ'), '') AS first, "
+        "coalesce(strftime(timezone('UTC', max(\"at\")), '%Y-%m-%dT%H:%M:%SZ'), '') AS last FROM events"
     ).row(0, named=True)
     findings.sort(key=lambda finding: (finding.severity != "block", -finding.share))
     return Diagnosis(

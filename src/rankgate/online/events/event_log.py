@@ -40,11 +40,7 @@ PROBLEM_COLUMNS = Columns(
 RANKS = Columns(
     "One row per file and application.",
     Column("file", pl.String, "the path of the file"),
-    Column(
-        "application",
-        pl.String,
-        "the application that wrote the events; empty where it is not known",
-    ),
+    Column("application", pl.String, "the application that wrote the events; empty where it is not known"),
     Column("base", pl.Int64, "the rank of the first document of a list in the log: 0 or 1"),
     Column("least", pl.Int64, "the lowest rank in the log"),
     Column("certain", pl.Boolean, "true if the base follows from the log; false if it is assumed"),
@@ -96,8 +92,8 @@ class EventLog(Result):
         notices += [
             Notice(
                 "assumed-rank-base",
-                f"{row['file']}: no rank is 0, so ranks are assumed to begin at 1; "
-                "if they begin at 0, give --rank-base 0",
+                f"{row['file']}: no rank is 0, so ranks are assumed to begin at 1; if they begin at 0, give "
+                "--rank-base 0",
                 row["file"],
             )
             for row in self.ranks.filter(~pl.col("certain")).iter_rows(named=True)
@@ -132,21 +128,12 @@ def event_log_document(result: EventLog) -> Document:
         Table(
             "files",
             Grid(
-                ("file", "events", "read", "first (UTC)", "last (UTC)"),
-                tuple(files),
-                frozenset({0, 2, 3, 4}),
+                ("file", "events", "read", "first (UTC)", "last (UTC)"), tuple(files), frozenset({0, 2, 3, 4})
             ),
         ),
         Table(
-            "ranks",
-            Grid(
-                ("application", "ranks are\ncounted from", "lowest rank\nin the log"), tuple(ranks)
-            ),
+            "ranks", Grid(("application", "ranks are\ncounted from", "lowest rank\nin the log"), tuple(ranks))
         ),
         Warnings.from_notices(result.notices),
-        *(
-            [f"Left out or hashed: {', '.join(removed)}; other attributes are left out."]
-            if removed
-            else []
-        ),
+        *([f"Left out or hashed: {', '.join(removed)}; other attributes are left out."] if removed else []),
     )

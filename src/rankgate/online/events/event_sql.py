@@ -89,9 +89,9 @@ class Privacy:
 _FREQUENT = "CASE WHEN query IN (SELECT frequent FROM frequent_queries) THEN query END"
 _NUMBERS = (
     "CASE WHEN attributes IS NOT NULL THEN to_json({'application': attributes->>'$.application', "
-    "'inference_ms': try_cast(attributes->>'$.inference_ms' AS DOUBLE), "
-    "'cpu_ms': try_cast(attributes->>'$.cpu_ms' AS DOUBLE), "
-    "'memory_mb': try_cast(attributes->>'$.memory_mb' AS DOUBLE)})::VARCHAR END"
+    "'inference_ms': try_cast(attributes->>'$.inference_ms' AS DOUBLE), 'cpu_ms': "
+    "try_cast(attributes->>'$.cpu_ms' AS DOUBLE), 'memory_mb': try_cast(attributes->>'$.memory_mb' AS "
+    "DOUBLE)})::VARCHAR END"
 )
 
 
@@ -103,8 +103,7 @@ def _hash_sql(column: str, environment: Mapping[str, str]) -> str:
     secret = environment.get(KEY_VARIABLE, "")
     if len(secret) < _MIN_KEY_LENGTH:
         problem = (
-            f"a hash needs a key of at least {_MIN_KEY_LENGTH} characters in the variable "
-            f"{KEY_VARIABLE}."
+            f"a hash needs a key of at least {_MIN_KEY_LENGTH} characters in the variable {KEY_VARIABLE}."
         )
         raise UsageError(problem, code="missing-secret")
     inner, outer = (
@@ -147,43 +146,40 @@ def stage_events(base: Database, mapping: LogMapping) -> None:
     flags = "".join(f"flag_{kind}, " for kind in mapping.flags)
     number = "try_cast(f_at AS DOUBLE)"
     micros = (
-        f"CASE WHEN abs({number}) >= 1e17 THEN {number} / 1e3 WHEN abs({number}) >= 1e14 "
-        f"THEN {number} WHEN abs({number}) >= 1e11 THEN {number} * 1e3 ELSE {number} * 1e6 END"
+        f"CASE WHEN abs({number}) >= 1e17 THEN {number} / 1e3 WHEN abs({number}) >= 1e14 THEN {number} WHEN "
+        f"abs({number}) >= 1e11 THEN {number} * 1e3 ELSE {number} * 1e6 END"
     )
     has_zone = "regexp_matches(f_at, '(Z|z|UTC|[+-][0-9]{2}(:?[0-9]{2})?)$')"
     naive = (
-        f"{number} IS NULL AND try_cast(f_at AS TIMESTAMP) IS NOT NULL AND "
-        f"NOT ({has_zone} AND f_at LIKE '%:%')"
+        f"{number} IS NULL AND try_cast(f_at AS TIMESTAMP) IS NOT NULL AND NOT ({has_zone} AND f_at LIKE "
+        f"'%:%')"
     )
     base.run(
-        f"CREATE OR REPLACE TEMP TABLE staged AS SELECT source_line, invalid, {flags}f_event_id, "
-        f"f_at AS t, {naive} AS naive, CASE WHEN {number} IS NOT NULL THEN "
-        f"make_timestamptz(CAST({micros} AS BIGINT)) WHEN {naive} THEN "
-        f"timezone({zone}, try_cast(f_at AS TIMESTAMP)) ELSE try_cast(f_at AS TIMESTAMPTZ) END "
-        f"AS at, {_kind_sql(mapping)} AS kind, {_unmapped_sql(mapping)} AS unmapped, "
-        "coalesce(f_action, 'ubi_query') AS action, f_query_event_id AS query_event_id, "
-        'f_query AS query, f_session AS session, f_user AS "user", f_doc_id AS doc_id, '
-        "CASE WHEN f_rank NOT LIKE '{%' THEN f_rank END AS f_rank, "
-        "CAST(CASE WHEN isfinite(try_cast(f_rank AS DOUBLE)) AND abs(try_cast(f_rank AS DOUBLE)) "
-        "< 2e9 THEN try_cast(f_rank AS DOUBLE) END AS INTEGER) AS position, "
-        f"{_VALUE} AS f_value, {_finite_sql(_VALUE)} AS value, f_variant AS variant, "
-        "try_cast(f_page AS INTEGER) AS page, "
-        f"{_finite_sql('f_latency_ms')} AS latency_ms, try_cast(lower(f_cache_hit) AS BOOLEAN) "
-        f"AS cache_hit, {_STATE} AS state, f_response_ids AS response_ids, "
-        "coalesce(f_application, '') AS application, CASE WHEN json_valid(f_attributes) THEN "
-        "json_merge_patch(f_attributes, json_object('application', f_application))::VARCHAR "
-        "WHEN f_application IS NOT NULL THEN json_object('application', f_application)::VARCHAR "
-        "END AS attributes FROM raw WHERE NOT (container AND f_action IS NULL AND f_query IS NULL)"
+        f"CREATE OR REPLACE TEMP TABLE staged AS SELECT source_line, invalid, {flags}f_event_id, f_at AS t, "
+        f"{naive} AS naive, CASE WHEN {number} IS NOT NULL THEN make_timestamptz(CAST({micros} AS BIGINT)) "
+        f"WHEN {naive} THEN timezone({zone}, try_cast(f_at AS TIMESTAMP)) ELSE try_cast(f_at AS TIMESTAMPTZ) "
+        f"END AS at, {_kind_sql(mapping)} AS kind, {_unmapped_sql(mapping)} AS unmapped, coalesce(f_action, "
+        "'ubi_query') AS action, f_query_event_id AS query_event_id, f_query AS query, f_session AS session, "
+        'f_user AS "user", f_doc_id AS doc_id, CASE WHEN f_rank NOT LIKE '
+        "'{%' THEN f_rank END AS f_rank, CAST(CASE WHEN isfinite(try_cast(f_rank AS DOUBLE)) AND "
+        "abs(try_cast(f_rank AS DOUBLE)) < 2e9 THEN try_cast(f_rank AS DOUBLE) END AS INTEGER) AS position, "
+        f"{_VALUE} AS f_value, {_finite_sql(_VALUE)} AS value, f_variant AS variant, try_cast(f_page AS "
+        "INTEGER) AS page, "
+        f"{_finite_sql('f_latency_ms')} AS latency_ms, try_cast(lower(f_cache_hit) AS BOOLEAN) AS cache_hit, "
+        f"{_STATE} AS state, f_response_ids AS response_ids, coalesce(f_application, '') AS application, "
+        "CASE WHEN json_valid(f_attributes) THEN json_merge_patch(f_attributes, json_object('application', "
+        "f_application))::VARCHAR WHEN f_application IS NOT NULL THEN json_object('application', "
+        "f_application)::VARCHAR END AS attributes FROM raw WHERE NOT (container AND f_action IS NULL AND "
+        "f_query IS NULL)"
     )
 
 
 _STATE = (
-    "CASE WHEN lower(f_state) IN ('ok', 'zero', 'failed') THEN lower(f_state) "
-    "WHEN lower(f_state) IN ('error', 'timeout', 'fail') THEN 'failed' "
-    "WHEN try_cast(f_hits AS BIGINT) = 0 OR json_array_length(CASE WHEN json_valid(f_response_ids) "
-    "THEN f_response_ids END) = 0 THEN 'zero' WHEN try_cast(f_hits AS BIGINT) > 0 OR "
-    "json_array_length(CASE WHEN json_valid(f_response_ids) THEN f_response_ids END) > 0 "
-    "THEN 'ok' END"
+    "CASE WHEN lower(f_state) IN ('ok', 'zero', 'failed') THEN lower(f_state) WHEN lower(f_state) IN "
+    "('error', 'timeout', 'fail') THEN 'failed' WHEN try_cast(f_hits AS BIGINT) = 0 OR "
+    "json_array_length(CASE WHEN json_valid(f_response_ids) THEN f_response_ids END) = 0 THEN 'zero' WHEN "
+    "try_cast(f_hits AS BIGINT) > 0 OR json_array_length(CASE WHEN json_valid(f_response_ids) THEN "
+    "f_response_ids END) > 0 THEN 'ok' END"
 )
 _VALUE = "CASE WHEN kind = 'dwell' THEN coalesce(f_seconds, f_value) ELSE f_value END"
 _ACTION = "regexp_replace(lower(f_action), '[- ]', '_', 'g')"
@@ -195,8 +191,7 @@ def _finite_sql(text: str) -> str:
 
 def _kind_sql(mapping: LogMapping) -> str:
     when_clauses = " ".join(
-        f"WHEN {quote_text(action)} THEN {quote_text(kind)}"
-        for action, kind in mapping.kinds.items()
+        f"WHEN {quote_text(action)} THEN {quote_text(kind)}" for action, kind in mapping.kinds.items()
     )
     kind_without_action = "NULL"
     if mapping.kind:
@@ -206,8 +201,8 @@ def _kind_sql(mapping: LogMapping) -> str:
             "CASE WHEN f_query IS NOT NULL OR f_query_event_id IS NOT NULL THEN 'search' END"
         )
     return (
-        f"CASE WHEN invalid THEN NULL WHEN f_action IS NULL THEN {kind_without_action} "
-        f"ELSE CASE {_ACTION} {when_clauses} ELSE 'other' END END"
+        f"CASE WHEN invalid THEN NULL WHEN f_action IS NULL THEN {kind_without_action} ELSE CASE {_ACTION} "
+        f"{when_clauses} ELSE 'other' END END"
     )
 
 
@@ -255,20 +250,16 @@ def write_events(
             "kind": quote_text(kind),
             "action": quote_text(kind),
         }
-        events.append(
-            f"SELECT {_select_list(also)} FROM staged WHERE kind IS NOT NULL AND flag_{kind}"
-        )
+        events.append(f"SELECT {_select_list(also)} FROM staged WHERE kind IS NOT NULL AND flag_{kind}")
     events.append(_response_impressions_sql(column_sources, number))
-    column_sql = {
-        column: privacy.columns().get(column, quote_identifier(column)) for column in COLUMNS
-    }
+    column_sql = {column: privacy.columns().get(column, quote_identifier(column)) for column in COLUMNS}
     select_list = ", ".join(
         f"CAST({sql} AS {COLUMNS[column]}) AS {quote_identifier(column)}"
         for column, sql in column_sql.items()
     )
     base.run(
-        f"COPY (SELECT {select_list} FROM ({' UNION ALL '.join(events)})) TO {quote_text(target)} "
-        "(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 122880)"
+        f"COPY (SELECT {select_list} FROM ({' UNION ALL '.join(events)})) TO {quote_text(target)} (FORMAT "
+        "parquet, COMPRESSION zstd, ROW_GROUP_SIZE 122880)"
     )
 
 
@@ -287,8 +278,7 @@ def copy_events(base: Database, path: Path, target: str, privacy: Privacy) -> No
     }
     select_plain = ", ".join(
         f"CAST("
-        f"{quote_identifier(name) if name in columns else column_defaults.get(name, 'NULL')} "
-        f"AS {kind}) AS "
+        f"{quote_identifier(name) if name in columns else column_defaults.get(name, 'NULL')} AS {kind}) AS "
         f"{quote_identifier(name)}"
         for name, kind in COLUMNS.items()
     )
@@ -303,13 +293,12 @@ def copy_events(base: Database, path: Path, target: str, privacy: Privacy) -> No
     if frequent := privacy.frequent:
         base.run(f"CREATE OR REPLACE TEMP TABLE frequent_queries AS {frequent}")
     select_list = ", ".join(
-        f"CAST({privacy.columns().get(name, quote_identifier(name))} AS {kind}) AS "
-        f"{quote_identifier(name)}"
+        f"CAST({privacy.columns().get(name, quote_identifier(name))} AS {kind}) AS {quote_identifier(name)}"
         for name, kind in COLUMNS.items()
     )
     base.run(
-        f"COPY (SELECT {select_list} FROM staged) TO {quote_text(target)} "
-        "(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 122880)"
+        f"COPY (SELECT {select_list} FROM staged) TO {quote_text(target)} (FORMAT parquet, COMPRESSION zstd, "
+        "ROW_GROUP_SIZE 122880)"
     )
     base.run("DROP TABLE staged")
 
@@ -328,16 +317,15 @@ def _response_impressions_sql(column_sources: Mapping[str, str], number: str) ->
         "latency_ms": "NULL",
     }
     return (
-        f"SELECT {_select_list(response_columns)} FROM (SELECT *, unnest(range(1, len(ids) + 1)) "
-        "AS place FROM ("
-        "SELECT *, from_json(response_ids, '[\"VARCHAR\"]') AS ids FROM staged WHERE "
-        "kind = 'search' AND json_valid(response_ids) AND query_event_id NOT IN (SELECT "
-        "query_event_id FROM staged WHERE kind = 'impression' AND query_event_id IS NOT NULL)))"
+        f"SELECT {_select_list(response_columns)} FROM (SELECT *, unnest(range(1, len(ids) + 1)) AS place "
+        "FROM ("
+        "SELECT *, from_json(response_ids, '[\"VARCHAR\"]') AS ids FROM staged WHERE kind = 'search' AND "
+        "json_valid(response_ids) AND query_event_id NOT IN (SELECT query_event_id FROM staged WHERE kind = "
+        "'impression' AND query_event_id IS NOT NULL)))"
     )
 
 
 def _select_list(columns: Mapping[str, str]) -> str:
     return ", ".join(
-        f"{sql or quote_identifier(name)} AS {quote_identifier(name)}"
-        for name, sql in columns.items()
+        f"{sql or quote_identifier(name)} AS {quote_identifier(name)}" for name, sql in columns.items()
     )

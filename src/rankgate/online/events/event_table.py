@@ -70,9 +70,7 @@ COLUMN_MEANINGS: Mapping[str, str] = {
 ACTIONS: Mapping[str, str] = {
     **dict.fromkeys(("search", "query", "ubi_query"), "search"),
     **dict.fromkeys(("impression", "impressions", "on_impression", "shown", "show"), "impression"),
-    **dict.fromkeys(
-        ("click", "click_through", "item_click", "product_click", "result_click"), "click"
-    ),
+    **dict.fromkeys(("click", "click_through", "item_click", "product_click", "result_click"), "click"),
     **dict.fromkeys(("dwell", "page_exit"), "dwell"),
     **dict.fromkeys(("add_to_cart", "addtocart", "cart", "add_cart"), "add_to_cart"),
     **dict.fromkeys(("purchase", "transaction", "buy", "order"), "purchase"),
@@ -161,10 +159,6 @@ def add_goal_columns(sessions: ir.Table, rules: Sequence[Sequence[GoalCondition]
         goals_reached.append(is_reached)
         times.append(ibis.cases((is_reached, last), else_=None))
     latest_time = ibis.timestamp("9999-01-01", timezone="UTC")
-    first = (
-        times[0]
-        if len(times) == 1
-        else ibis.least(*(time.fill_null(latest_time) for time in times))
-    )
+    first = times[0] if len(times) == 1 else ibis.least(*(time.fill_null(latest_time) for time in times))
     with_goals = sessions.mutate(done=reduce(or_, goals_reached), done_at=first)
     return with_goals.drop(*(column for column in sessions.columns if column.startswith("goal_")))

@@ -29,13 +29,7 @@ from rankgate.online.events.log_files import (
     list_log_files,
     read_mapping,
 )
-from rankgate.online.log_database import (
-    MEMORY,
-    Database,
-    open_database,
-    quote_identifier,
-    quote_text,
-)
+from rankgate.online.log_database import MEMORY, Database, open_database, quote_identifier, quote_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -263,27 +257,23 @@ def _exclude(base: Database, *, bots: bool, duplicates: bool) -> tuple[str, ...]
         base.run(
             'CREATE TEMP TABLE once AS SELECT * FROM events QUALIFY "at" IS NULL OR kind NOT IN '
             "('impression', 'click', 'add_to_cart', 'purchase', 'refund') OR row_number() OVER ("
-            'PARTITION BY kind, action, "at", query_event_id, session, "user", doc_id, rank, value '
-            "ORDER BY source_file, source_line) = 1"
+            'PARTITION BY kind, action, "at", query_event_id, session, "user", doc_id, rank, value ORDER BY '
+            "source_file, source_line) = 1"
         )
         base.run("CREATE OR REPLACE TEMP VIEW events AS SELECT * FROM once")
         count_after = base.first_value("SELECT count(*) FROM events")
-        excluded.append(
-            f"{count_noun(count_before - count_after, 'event')} that were in the log before"
-        )
+        excluded.append(f"{count_noun(count_before - count_after, 'event')} that were in the log before")
     if bots:
         base.run(
-            "CREATE TEMP TABLE robots AS SELECT session FROM events WHERE session IS NOT NULL "
-            "GROUP BY 1 HAVING count(*) >= 1000 OR count(DISTINCT query_event_id) FILTER "
-            "(WHERE kind IN ('search', 'impression')) > 50"
+            "CREATE TEMP TABLE robots AS SELECT session FROM events WHERE session IS NOT NULL GROUP BY 1 "
+            "HAVING count(*) >= 1000 OR count(DISTINCT query_event_id) FILTER (WHERE kind IN ('search', "
+            "'impression')) > 50"
         )
         base.run(
-            "CREATE TEMP TABLE people AS SELECT * FROM events WHERE session IS NULL AND "
-            "query_event_id NOT IN (SELECT query_event_id FROM events WHERE session IN (FROM "
-            "robots) AND query_event_id IS NOT NULL) OR session NOT IN (FROM robots)"
+            "CREATE TEMP TABLE people AS SELECT * FROM events WHERE session IS NULL AND query_event_id NOT "
+            "IN (SELECT query_event_id FROM events WHERE session IN (FROM robots) AND query_event_id IS NOT "
+            "NULL) OR session NOT IN (FROM robots)"
         )
         base.run("CREATE OR REPLACE TEMP VIEW events AS SELECT * FROM people")
-        excluded.append(
-            f"{count_noun(base.first_value('SELECT count(*) FROM robots'), 'session')} of bots"
-        )
+        excluded.append(f"{count_noun(base.first_value('SELECT count(*) FROM robots'), 'session')} of bots")
     return tuple(excluded)

@@ -19,13 +19,7 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.guessed_column_names import mapping_lines
 from rankgate.online.events.event_log import COUNTS, FILES, PROBLEM_COLUMNS, RANKS, EventLog
-from rankgate.online.events.event_sql import (
-    PROBLEMS,
-    Privacy,
-    copy_events,
-    stage_events,
-    write_events,
-)
+from rankgate.online.events.event_sql import PROBLEMS, Privacy, copy_events, stage_events, write_events
 from rankgate.online.events.event_table import SURVEY_PATTERN
 from rankgate.online.events.log_files import (
     UBI,
@@ -42,13 +36,7 @@ from rankgate.online.log_database import Database, open_database, quote_text
 if TYPE_CHECKING:
     from rankgate.core.value_types import JsonObject
     from rankgate.data.input_types import Source
-    from rankgate.online.events.manifest import (
-        IngestedFile,
-        Manifest,
-        PartSummary,
-        RankBase,
-        RecordProblem,
-    )
+    from rankgate.online.events.manifest import IngestedFile, Manifest, PartSummary, RankBase, RecordProblem
 
 
 _SUGGESTIONS = (
@@ -118,9 +106,7 @@ def suggest_kinds(actions: Sequence[str]) -> str:
     by_kind: dict[str, list[str]] = {}
     for action in actions[:_MAX_NAMED]:
         by_kind.setdefault(suggested_kind(action), []).append(action)
-    return "; ".join(
-        f"{kind} = {json.dumps(names, ensure_ascii=False)}" for kind, names in by_kind.items()
-    )
+    return "; ".join(f"{kind} = {json.dumps(names, ensure_ascii=False)}" for kind, names in by_kind.items())
 
 
 def mapping_advice(actions: Sequence[str]) -> str:
@@ -132,10 +118,7 @@ def mapping_advice(actions: Sequence[str]) -> str:
 
 
 def refuse_unusable(
-    base: Database,
-    log_file: LogFile,
-    mapping: LogMapping,
-    files: Collection[IngestedFile],
+    base: Database, log_file: LogFile, mapping: LogMapping, files: Collection[IngestedFile]
 ) -> None:
     """Refuse files without a single event that has a kind.
 
@@ -150,10 +133,7 @@ def refuse_unusable(
     """
     kinds = {kind for file in files for kind, events in file["kinds"].items() if events}
     unreadable = sum(
-        problem["count"]
-        for file in files
-        for problem in file["problems"]
-        if problem["code"] in _NO_EVENTS
+        problem["count"] for file in files for problem in file["problems"] if problem["code"] in _NO_EVENTS
     )
     actions = unmapped_actions(files)
     if kinds - {_OTHER_KIND} or not (actions or unreadable):
@@ -168,14 +148,12 @@ def refuse_unusable(
         suggestions = mapping_lines(columns) if mapping.ubi else ()
         suggestions += ("and run the command again with --mapping log.toml",) * bool(suggestions)
         problem = (
-            f"none of {count_noun(unreadable, 'record')} is an event {read_as}; map the columns "
-            f"with --mapping FILE.toml; the columns are {', '.join(columns[:12]) or 'unknown'}."
+            f"none of {count_noun(unreadable, 'record')} is an event {read_as}; map the columns with "
+            f"--mapping FILE.toml; the columns are {', '.join(columns[:12]) or 'unknown'}."
         )
         if suggestions:
             problem = f"{problem[:-1]}; if this guess is right, save it as log.toml:"
-    raise InputError(
-        problem, source=log_file.label, code="no-usable-events", suggestions=suggestions
-    )
+    raise InputError(problem, source=log_file.label, code="no-usable-events", suggestions=suggestions)
 
 
 MANIFEST = "events.json"
@@ -249,9 +227,7 @@ def ingest_files(
         if sha256 not in files and is_event_table(base, log_file):
             new[sha256] = files[sha256] = _copy_file(base, log_file, sha256, folder, privacy)
         elif sha256 not in files:
-            files[sha256] = _ingest_file(
-                base, log_file, sha256, folder, mapping, rank_base, privacy, files
-            )
+            files[sha256] = _ingest_file(base, log_file, sha256, folder, mapping, rank_base, privacy, files)
             new[sha256] = files[sha256]
         file_hashes[sha256] = None
     try:
@@ -266,10 +242,7 @@ def ingest_files(
     partial.write_text(text, encoding="utf-8")
     partial.replace(folder / MANIFEST)
     return _make_event_log(
-        folder,
-        {sha256: files[sha256] for sha256 in file_hashes},
-        set(known_files),
-        settings["privacy"],
+        folder, {sha256: files[sha256] for sha256 in file_hashes}, set(known_files), settings["privacy"]
     )
 
 
@@ -363,8 +336,8 @@ def _summarise_part(base: Database, log_file: LogFile, part_path: Path) -> PartS
 def _rank_bases(base: Database, declared_base: int | None) -> list[RankBase]:
     """Find the rank at which the log of each application begins to count."""
     rows = base.rows(
-        "SELECT application, min(position) AS least, bool_or(kind = 'impression') AS shown "
-        "FROM staged WHERE kind IS NOT NULL AND position >= 0 GROUP BY 1 ORDER BY 1"
+        "SELECT application, min(position) AS least, bool_or(kind = 'impression') AS shown FROM staged WHERE "
+        "kind IS NOT NULL AND position >= 0 GROUP BY 1 ORDER BY 1"
     )
     return [
         {
@@ -372,22 +345,16 @@ def _rank_bases(base: Database, declared_base: int | None) -> list[RankBase]:
             "base": min(lowest, 1) if declared_base is None else declared_base,
             "least": lowest,
             # a log of impressions that begins at 0 would show a 0
-            "certain": lowest == 0
-            or declared_base is not None
-            or (has_impressions and lowest == 1),
+            "certain": lowest == 0 or declared_base is not None or (has_impressions and lowest == 1),
         }
         for application, lowest, has_impressions in rows.iter_rows()
     ]
 
 
 def _refuse_other_base(
-    log_file: LogFile,
-    ranks: Sequence[RankBase],
-    known_files: Mapping[str, IngestedFile],
+    log_file: LogFile, ranks: Sequence[RankBase], known_files: Mapping[str, IngestedFile]
 ) -> None:
-    known_bases = {
-        row["application"]: row["base"] for file in known_files.values() for row in file["ranks"]
-    }
+    known_bases = {row["application"]: row["base"] for file in known_files.values() for row in file["ranks"]}
     for row in ranks:
         if known_bases.get(row["application"], row["base"]) != row["base"]:
             problem = (
@@ -400,8 +367,8 @@ def _refuse_other_base(
 def _list_problems(base: Database, path: Path, mapping: LogMapping) -> list[RecordProblem]:
     """List the problems of records, with the first lines of each."""
     sums = ", ".join(
-        f"count(*) FILTER (WHERE {sql}) AS n{index}, list_sort(min(source_line, {_EXAMPLES}) "
-        f"FILTER (WHERE {sql})) AS l{index}"
+        f"count(*) FILTER (WHERE {sql}) AS n{index}, list_sort(min(source_line, {_EXAMPLES}) FILTER (WHERE "
+        f"{sql})) AS l{index}"
         for index, (sql, _) in enumerate(PROBLEMS.values())
     )
     row = base.rows(f"SELECT {sums}, max(source_line) AS last FROM staged").row(0, named=True)
@@ -449,10 +416,7 @@ def _problem_row(code: str, count: int, description: str, lines: Sequence[int]) 
 
 
 def _make_event_log(
-    folder: Path,
-    files: Mapping[str, IngestedFile],
-    known_hashes: set[str],
-    privacy: JsonObject,
+    folder: Path, files: Mapping[str, IngestedFile], known_hashes: set[str], privacy: JsonObject
 ) -> EventLog:
     counts: dict[str, int] = {}
     for file in files.values():

@@ -63,24 +63,20 @@ _LOCATION = "source_file || ':' || source_line"
 _COUNT_CLICKS = "SELECT count(*) FROM events WHERE kind = 'click'"
 _COUNT_EVENTS = "SELECT count(*) FROM events"
 _LATE_SEARCHES = (
-    f"SELECT {_LOCATION} || ' (' || CAST(epoch(clicked_at - s.\"at\") AS BIGINT) || ' s)' AS "
-    "example, "
-    'epoch(s."at" - clicked_at) AS size FROM events s JOIN (SELECT query_event_id, min("at") AS '
-    "clicked_at FROM events WHERE kind = 'click' GROUP BY 1) c USING (query_event_id) JOIN "
-    "known_searches k USING (query_event_id) WHERE s.kind = 'search' AND s.\"at\" > clicked_at "
-    'AND k."at" <= clicked_at'
+    f"SELECT {_LOCATION} || ' (' || CAST(epoch(clicked_at - s.\"at\") AS BIGINT) || ' s)' AS example, "
+    'epoch(s."at" - clicked_at) AS size FROM events s JOIN (SELECT query_event_id, min("at") AS clicked_at '
+    "FROM events WHERE kind = 'click' GROUP BY 1) c USING (query_event_id) JOIN known_searches k USING "
+    "(query_event_id) WHERE s.kind = 'search' AND s.\"at\" > clicked_at AND "
+    'k."at" <= clicked_at'
 )
 _REPEATED_CLICKS = (
-    f"SELECT {_LOCATION} || ' (' || CAST(round(1000 * seconds) AS BIGINT) || ' ms)' AS example "
-    "FROM "
-    '(SELECT source_file, source_line, epoch("at" - lag("at") OVER (PARTITION BY query_event_id, '
-    'session, "user", doc_id, rank ORDER BY "at", source_line)) AS seconds FROM events WHERE '
-    "kind = 'click' AND \"at\" IS NOT NULL AND doc_id IS NOT NULL AND "
-    "coalesce(query_event_id, session) IS NOT NULL) WHERE seconds > 0 AND seconds <= 1"
+    f"SELECT {_LOCATION} || ' (' || CAST(round(1000 * seconds) AS BIGINT) || ' ms)' AS example FROM (SELECT "
+    'source_file, source_line, epoch("at" - lag("at") OVER (PARTITION BY query_event_id, session, "user", '
+    'doc_id, rank ORDER BY "at", source_line)) AS seconds FROM events WHERE kind = '
+    "'click' AND \"at\" IS NOT NULL AND doc_id IS NOT NULL AND coalesce(query_event_id, session) IS NOT "
+    "NULL) WHERE seconds > 0 AND seconds <= 1"
 )
-_WITH_SEARCH = (
-    "SELECT c.*, s.at AS searched_at FROM events c JOIN known_searches s USING (query_event_id)"
-)
+_WITH_SEARCH = "SELECT c.*, s.at AS searched_at FROM events c JOIN known_searches s USING (query_event_id)"
 
 
 def _missing_search_check(kind: str, subject: Subject) -> Check:
@@ -88,9 +84,8 @@ def _missing_search_check(kind: str, subject: Subject) -> Check:
     return Check(
         f"{subject}-without-search",
         title=f"{kind} events without a search in the log",
-        faults=f"SELECT {_LOCATION} AS example FROM events WHERE kind = '{kind}' AND "
-        "(query_event_id IS NULL OR query_event_id NOT IN "
-        "(SELECT query_event_id FROM known_searches))",
+        faults=f"SELECT {_LOCATION} AS example FROM events WHERE kind = '{kind}' AND (query_event_id IS NULL "
+        "OR query_event_id NOT IN (SELECT query_event_id FROM known_searches))",
         total=f"SELECT count(*) FROM events WHERE kind = '{kind}'",
         spoils=(subject,),
         blocks_from=0.05,
@@ -103,10 +98,10 @@ def _duplicates_check(kind: str, *spoils: Subject, name: str = "") -> Check:
     return Check(
         f"duplicated-{name or spoils[0]}",
         title=f"{kind} events that are in the log more than once",
-        faults="SELECT any_value(source_file) || ':' || max(source_line) || ' (' || count(*) "
-        "|| ' times)' AS example, count(*) - 1 AS n FROM events WHERE \"at\" IS NOT NULL AND "
-        f"kind = '{kind}' GROUP BY "
-        'action, "at", query_event_id, session, "user", doc_id, rank, value HAVING count(*) > 1',
+        faults="SELECT any_value(source_file) || ':' || max(source_line) || ' (' || count(*) || ' times)' AS "
+        'example, count(*) - 1 AS n FROM events WHERE "at" IS NOT NULL AND kind = '
+        f"'{kind}' GROUP BY action, "
+        '"at", query_event_id, session, "user", doc_id, rank, value HAVING count(*) > 1',
         total=f"SELECT count(*) FROM events WHERE kind = '{kind}'",
         spoils=spoils,
         fix="leave repeated events out with --without-duplicates",
@@ -130,8 +125,7 @@ CHECKS = Registry(
         Check(
             "impressions-without-rank",
             title="impressions without a rank",
-            faults=f"SELECT {_LOCATION} AS example FROM events WHERE kind = 'impression' AND "
-            "rank IS NULL",
+            faults=f"SELECT {_LOCATION} AS example FROM events WHERE kind = 'impression' AND rank IS NULL",
             total="SELECT count(*) FROM events WHERE kind = 'impression'",
             spoils=("ranks",),
             fix="log the position of every result",
@@ -139,8 +133,7 @@ CHECKS = Registry(
         Check(
             "clicks-without-rank",
             title="clicks without a rank",
-            faults=f"SELECT {_LOCATION} AS example FROM events "
-            "WHERE kind = 'click' AND rank IS NULL",
+            faults=f"SELECT {_LOCATION} AS example FROM events WHERE kind = 'click' AND rank IS NULL",
             total=_COUNT_CLICKS,
             spoils=("ranks",),
             blocks_from=0.05,
@@ -149,9 +142,8 @@ CHECKS = Registry(
         Check(
             "clicks-without-search",
             title="clicks without a search in the log",
-            faults=f"SELECT {_LOCATION} AS example FROM events WHERE kind = 'click' AND "
-            "(query_event_id IS NULL OR query_event_id NOT IN "
-            "(SELECT query_event_id FROM known_searches))",
+            faults=f"SELECT {_LOCATION} AS example FROM events WHERE kind = 'click' AND (query_event_id IS "
+            "NULL OR query_event_id NOT IN (SELECT query_event_id FROM known_searches))",
             total=_COUNT_CLICKS,
             spoils=("clicks", "ranks"),
             blocks_from=0.05,
@@ -162,10 +154,9 @@ CHECKS = Registry(
         Check(
             "impressions-without-search",
             title="impressions without a search record, in a log that records searches",
-            faults=f"SELECT {_LOCATION} AS example FROM events WHERE kind = 'impression' AND "
-            "(query_event_id IS NULL OR (EXISTS (SELECT 1 FROM events WHERE kind = 'search') AND "
-            "query_event_id NOT IN (SELECT query_event_id FROM events WHERE kind = 'search' AND "
-            "query_event_id IS NOT NULL)))",
+            faults=f"SELECT {_LOCATION} AS example FROM events WHERE kind = 'impression' AND (query_event_id "
+            "IS NULL OR (EXISTS (SELECT 1 FROM events WHERE kind = 'search') AND query_event_id NOT IN "
+            "(SELECT query_event_id FROM events WHERE kind = 'search' AND query_event_id IS NOT NULL)))",
             total="SELECT count(*) FROM events WHERE kind = 'impression'",
             spoils=("impressions", "searches"),
             blocks_from=0.05,
@@ -174,13 +165,12 @@ CHECKS = Registry(
         Check(
             "clicks-not-shown",
             title="clicks on documents that the search did not show, in a log of impressions",
-            faults="SELECT c.source_file || ':' || c.source_line AS example FROM events c "
-            "SEMI JOIN lists l ON l.query_event_id = c.query_event_id ANTI JOIN "
-            "(SELECT query_event_id, doc_id FROM events WHERE kind = 'impression') i "
-            "ON i.query_event_id = c.query_event_id AND i.doc_id = c.doc_id "
+            faults="SELECT c.source_file || ':' || c.source_line AS example FROM events c SEMI JOIN lists l "
+            "ON l.query_event_id = c.query_event_id ANTI JOIN (SELECT query_event_id, doc_id FROM events "
+            "WHERE kind = 'impression') i ON i.query_event_id = c.query_event_id AND i.doc_id = c.doc_id "
             "WHERE c.kind = 'click'",
-            total="SELECT count(*) FROM events WHERE kind = 'click' AND query_event_id IN "
-            "(SELECT query_event_id FROM lists)",
+            total="SELECT count(*) FROM events WHERE kind = 'click' AND query_event_id IN (SELECT "
+            "query_event_id FROM lists)",
             spoils=("impressions",),
             blocks_from=0.05,
             fix="log impressions of every result, with the ids that clicks have",
@@ -188,32 +178,30 @@ CHECKS = Registry(
         Check(
             "document-shown-twice",
             title="searches that show a document at more than one rank",
-            faults="SELECT 'query ' || query_event_id || ' (document ' || min(doc_id) || ')' AS "
-            "example, max(ranks) AS size FROM (SELECT query_event_id, doc_id, count(DISTINCT rank) "
-            "AS ranks FROM events WHERE kind = 'impression' AND query_event_id IS NOT NULL AND "
-            "doc_id IS NOT NULL GROUP BY 1, 2 HAVING count(DISTINCT rank) > 1) GROUP BY "
-            "query_event_id",
+            faults="SELECT 'query ' || query_event_id || ' (document ' || min(doc_id) || ')' AS example, "
+            "max(ranks) AS size FROM (SELECT query_event_id, doc_id, count(DISTINCT rank) AS ranks FROM "
+            "events WHERE kind = 'impression' AND query_event_id IS NOT NULL AND doc_id IS NOT NULL GROUP BY "
+            "1, 2 HAVING count(DISTINCT rank) > 1) GROUP BY query_event_id",
             total="SELECT count(*) FROM lists",
             spoils=("ranks",),
             blocks_from=None,
-            fix="show each document once in a list; a click counts at the rank that it logs, and "
-            "without one at the document's first",
+            fix="show each document once in a list; a click counts at the rank that it logs, and without one "
+            "at the document's first",
         ),
         Check(
             "clicks-before-search",
             title="clicks before their search: clock skew",
-            faults="SELECT c.source_file || ':' || c.source_line || ' (' || "
-            "CAST(epoch(c.\"at\" - c.searched_at) AS BIGINT) || ' s)' AS example, "
-            'epoch(c.searched_at - c."at") AS size '
-            f"FROM ({_WITH_SEARCH} WHERE c.kind = 'click') c WHERE c.\"at\" < c.searched_at",
+            faults="SELECT c.source_file || ':' || c.source_line || ' (' || CAST(epoch(c.\"at\" - "
+            "c.searched_at) AS BIGINT) || ' s)' AS example, epoch(c.searched_at - "
+            'c."at") AS size FROM '
+            f"({_WITH_SEARCH} WHERE c.kind = 'click') c WHERE c.\"at\" < c.searched_at",
             total=f"SELECT count(*) FROM ({_WITH_SEARCH} WHERE c.kind = 'click')",
             spoils=("time",),
             fix="take both times from one clock, or correct the client's by the server's",
         ),
         Check(
             "search-recorded-late",
-            title="records of a search after a click on its results: its id is used again, or two "
-            "clocks",
+            title="records of a search after a click on its results: its id is used again, or two clocks",
             faults=_LATE_SEARCHES,
             total="SELECT count(*) FROM events WHERE kind = 'search'",
             spoils=("time",),
@@ -223,11 +211,10 @@ CHECKS = Registry(
         Check(
             "time-zone-shift",
             title="clicks that are a whole number of hours off their search: two time zones",
-            faults="SELECT c.source_file || ':' || c.source_line || ' (' || "
-            "CAST(round(epoch(c.\"at\" - c.searched_at) / 3600) AS BIGINT) || ' h)' AS example "
-            f"FROM ({_WITH_SEARCH} WHERE c.kind = 'click') c WHERE "
-            'abs(epoch(c."at" - c.searched_at)) >= 3500 AND '
-            'abs(epoch(c."at" - c.searched_at) - 3600 * '
+            faults="SELECT c.source_file || ':' || c.source_line || ' (' || CAST(round(epoch(c.\"at\" - "
+            "c.searched_at) / 3600) AS BIGINT) || ' h)' AS example FROM "
+            f"({_WITH_SEARCH} WHERE c.kind = 'click') c WHERE "
+            'abs(epoch(c."at" - c.searched_at)) >= 3500 AND abs(epoch(c."at" - c.searched_at) - 3600 * '
             'round(epoch(c."at" - c.searched_at) / 3600)) <= 120',
             total=f"SELECT count(*) FROM ({_WITH_SEARCH} WHERE c.kind = 'click')",
             spoils=("time", "sessions"),
@@ -254,8 +241,8 @@ CHECKS = Registry(
         Check(
             "bots",
             title="searches of sessions with more than 50 searches, or of 1,000 events and more",
-            faults="SELECT 'session ' || session || ' (' || searches || ' searches)' AS example, "
-            "searches AS n FROM busy WHERE searches > 50 OR events >= 1000",
+            faults="SELECT 'session ' || session || ' (' || searches || ' searches)' AS example, searches AS "
+            "n FROM busy WHERE searches > 50 OR events >= 1000",
             total="SELECT count(*) FROM known_searches",
             spoils=("searches", "clicks", "sessions"),
             blocks_from=0.2,
@@ -268,8 +255,8 @@ CHECKS = Registry(
         _duplicates_check("refund", "revenue", name="refunds"),
         Check(
             "repeated-clicks",
-            title="clicks within a second after a click on the same document of the same list: "
-            "double clicks, or a page that logs a click twice",
+            title="clicks within a second after a click on the same document of the same list: double "
+            "clicks, or a page that logs a click twice",
             faults=_REPEATED_CLICKS,
             total=_COUNT_CLICKS,
             spoils=("clicks",),
@@ -279,8 +266,7 @@ CHECKS = Registry(
         Check(
             "reused-session",
             title="session ids of several users, or with events more than a day apart",
-            faults="SELECT 'session ' || session AS example FROM busy WHERE users > 1 OR "
-            "seconds > 86400",
+            faults="SELECT 'session ' || session AS example FROM busy WHERE users > 1 OR seconds > 86400",
             total="SELECT count(*) FROM busy",
             spoils=("sessions",),
             blocks_from=0.05,
@@ -289,10 +275,9 @@ CHECKS = Registry(
         Check(
             "events-after-session-end",
             title="events after more than 30 minutes without one in the same session",
-            faults=f'SELECT {_LOCATION} AS example FROM (SELECT source_file, source_line, "at", '
-            'lag("at") OVER (PARTITION BY session ORDER BY "at", source_line) AS before FROM '
-            'events WHERE session IS NOT NULL AND "at" IS NOT NULL) WHERE '
-            'epoch("at" - before) > 1800',
+            faults=f'SELECT {_LOCATION} AS example FROM (SELECT source_file, source_line, "at", lag("at") '
+            'OVER (PARTITION BY session ORDER BY "at", source_line) AS before FROM events WHERE session IS '
+            'NOT NULL AND "at" IS NOT NULL) WHERE epoch("at" - before) > 1800',
             total='SELECT count(*) FROM events WHERE session IS NOT NULL AND "at" IS NOT NULL',
             spoils=("sessions",),
             blocks_from=0.1,
@@ -301,18 +286,17 @@ CHECKS = Registry(
         Check(
             "users-in-several-variants",
             title="users that were in more than one variant",
-            faults='SELECT \'user \' || "user" AS example FROM events WHERE "user" IS NOT NULL '
-            'AND variant IS NOT NULL GROUP BY "user" HAVING count(DISTINCT variant) > 1',
+            faults='SELECT \'user \' || "user" AS example FROM events WHERE "user" IS NOT NULL AND variant '
+            'IS NOT NULL GROUP BY "user" HAVING count(DISTINCT variant) > 1',
             total='SELECT count(DISTINCT "user") FROM events WHERE variant IS NOT NULL',
             spoils=("variants",),
             fix="assign variants by user, and leave these users out",
         ),
         Check(
             "shared-inventory",
-            title="documents shown in several variants that were sold in one and then "
-            "disappeared from all",
-            faults="SELECT 'document ' || doc_id AS example FROM stock WHERE variants > 1 AND "
-            "last_shown <= first_sold AND epoch(until - first_sold) > 3600",
+            title="documents shown in several variants that were sold in one and then disappeared from all",
+            faults="SELECT 'document ' || doc_id AS example FROM stock WHERE variants > 1 AND last_shown <= "
+            "first_sold AND epoch(until - first_sold) > 3600",
             total="SELECT count(*) FROM stock WHERE first_sold IS NOT NULL",
             spoils=("variants",),
             blocks_from=None,
@@ -322,10 +306,9 @@ CHECKS = Registry(
         Check(
             "labels-out-of-scale",
             title="survey answers outside the scale of almost all other answers",
-            faults=f"SELECT {_LOCATION} || ' (' || value || ')' AS example FROM answers WHERE "
-            "value < 0 OR value != floor(value) OR value > (SELECT CASE WHEN "
-            "quantile_cont(value, 0.9) <= 1 THEN 1 WHEN quantile_cont(value, 0.9) <= 5 THEN 5 "
-            "ELSE 10 END FROM answers)",
+            faults=f"SELECT {_LOCATION} || ' (' || value || ')' AS example FROM answers WHERE value < 0 OR "
+            "value != floor(value) OR value > (SELECT CASE WHEN quantile_cont(value, 0.9) <= 1 THEN 1 WHEN "
+            "quantile_cont(value, 0.9) <= 5 THEN 5 ELSE 10 END FROM answers)",
             total="SELECT count(*) FROM answers",
             spoils=("surveys",),
             fix="find the scale of the survey, and leave out other answers",
@@ -333,8 +316,8 @@ CHECKS = Registry(
         Check(
             "negative-revenue",
             title="purchases with a negative value",
-            faults=f"SELECT {_LOCATION} || ' (' || value || ')' AS example FROM events WHERE "
-            "kind = 'purchase' AND value < 0",
+            faults=f"SELECT {_LOCATION} || ' (' || value || ')' AS example FROM events WHERE kind = "
+            "'purchase' AND value < 0",
             total="SELECT count(*) FROM events WHERE kind = 'purchase'",
             spoils=("revenue",),
             blocks_from=0.0,
@@ -342,12 +325,10 @@ CHECKS = Registry(
         ),
         Check(
             "results-contradicted",
-            title="searches recorded as failed or without results, although results were shown or "
-            "clicked",
-            faults="SELECT 'query ' || query_event_id AS example FROM events WHERE "
-            "query_event_id IS NOT NULL GROUP BY query_event_id HAVING bool_or(state IN ('zero', "
-            "'failed')) AND NOT bool_or(coalesce(state = 'ok', false)) AND "
-            "bool_or(kind IN ('impression', 'click'))",
+            title="searches recorded as failed or without results, although results were shown or clicked",
+            faults="SELECT 'query ' || query_event_id AS example FROM events WHERE query_event_id IS NOT "
+            "NULL GROUP BY query_event_id HAVING bool_or(state IN ('zero', 'failed')) AND NOT "
+            "bool_or(coalesce(state = 'ok', false)) AND bool_or(kind IN ('impression', 'click'))",
             total="SELECT count(DISTINCT query_event_id) FROM events WHERE state IS NOT NULL",
             spoils=("states",),
             blocks_from=0.05,
@@ -356,9 +337,8 @@ CHECKS = Registry(
         Check(
             "repeated-query-id",
             title="query ids of records with different words",
-            faults="SELECT 'query ' || query_event_id AS example FROM events WHERE kind = 'search' "
-            "AND query_event_id IS NOT NULL GROUP BY query_event_id HAVING count(DISTINCT query) "
-            "> 1",
+            faults="SELECT 'query ' || query_event_id AS example FROM events WHERE kind = 'search' AND "
+            "query_event_id IS NOT NULL GROUP BY query_event_id HAVING count(DISTINCT query) > 1",
             total="SELECT count(DISTINCT query_event_id) FROM events WHERE kind = 'search'",
             spoils=("searches", "clicks"),
             blocks_from=0.05,
@@ -376,26 +356,25 @@ VIEWS = (
         "query_event_id IS NOT NULL AND kind IN ('search', 'impression') GROUP BY 1"
     ),
     (
-        "CREATE OR REPLACE TEMP TABLE lists AS SELECT query_event_id, min(rank) AS least, "
-        "count(*) AS shown, max(page) AS page FROM events WHERE kind = 'impression' AND "
-        "query_event_id IS NOT NULL GROUP BY 1"
+        "CREATE OR REPLACE TEMP TABLE lists AS SELECT query_event_id, min(rank) AS least, count(*) AS shown, "
+        "max(page) AS page FROM events WHERE kind = 'impression' AND query_event_id IS NOT NULL GROUP BY 1"
     ),
     (
-        "CREATE OR REPLACE TEMP TABLE busy AS SELECT session, count(DISTINCT query_event_id) "
-        "FILTER (WHERE kind IN ('search', 'impression')) AS searches, count(*) AS events, "
-        'count(DISTINCT "user") AS users, epoch(max("at") - min("at")) AS seconds FROM events '
-        "WHERE session IS NOT NULL GROUP BY 1"
+        "CREATE OR REPLACE TEMP TABLE busy AS SELECT session, count(DISTINCT query_event_id) FILTER (WHERE "
+        "kind IN ('search', 'impression')) AS searches, count(*) AS events, count(DISTINCT "
+        '"user") AS users, epoch(max("at") - min("at")) AS seconds FROM events WHERE session IS NOT NULL '
+        "GROUP BY 1"
     ),
     (
-        "CREATE OR REPLACE TEMP VIEW answers AS SELECT * FROM events WHERE kind = 'other' AND "
-        f"value IS NOT NULL AND regexp_matches(lower(action), '{SURVEY_PATTERN}')"
+        "CREATE OR REPLACE TEMP VIEW answers AS SELECT * FROM events WHERE kind = 'other' AND value IS NOT "
+        f"NULL AND regexp_matches(lower(action), '{SURVEY_PATTERN}')"
     ),
     (
-        "CREATE OR REPLACE TEMP VIEW stock AS SELECT doc_id, count(DISTINCT variant) FILTER "
-        "(WHERE kind = 'impression') AS variants, min(\"at\") FILTER (WHERE kind = 'purchase') AS "
-        "first_sold, max(\"at\") FILTER (WHERE kind = 'impression') AS last_shown, (SELECT "
-        'max("at") FROM events) AS until FROM events WHERE doc_id IS NOT NULL AND variant IS NOT '
-        "NULL AND kind IN ('impression', 'purchase') GROUP BY doc_id"
+        "CREATE OR REPLACE TEMP VIEW stock AS SELECT doc_id, count(DISTINCT variant) FILTER (WHERE kind = "
+        "'impression') AS variants, min(\"at\") FILTER (WHERE kind = 'purchase') AS first_sold, max(\"at\") "
+        "FILTER (WHERE kind = 'impression') AS last_shown, (SELECT "
+        'max("at") FROM events) AS until FROM events WHERE doc_id IS NOT NULL AND variant IS NOT NULL AND '
+        "kind IN ('impression', 'purchase') GROUP BY doc_id"
     ),
 )
 """The tables and views that checks read, made once from ``events``."""

@@ -276,9 +276,7 @@ def _log_file(origin: InputFile, name: str | None, target: Path) -> LogFile:
     form = "" if name is None else {"tsv": "csv"}.get(name, name)
     if form in _READ_BY_DUCKDB or (not form and not _is_other_table(origin)):
         return LogFile(origin.path, origin.label, form)
-    table_input, table_format = registry.open_table(
-        origin if name is None else f"{name}:{origin.label}"
-    )
+    table_input, table_format = registry.open_table(origin if name is None else f"{name}:{origin.label}")
     assert table_format is not None
     assert table_format.table is not None
     table_format.table(table_input).collect().write_parquet(target)
@@ -289,8 +287,7 @@ def _is_other_table(origin: InputFile) -> bool:
     """True for binary files that DuckDB does not read as logs: databases, workbooks, Arrow."""
     first_bytes = origin.head()
     return not first_bytes.startswith(b"PAR1") and any(
-        registry.find_format(name).sniff(first_bytes, "")
-        for name in ("arrow", "sqlite", "duckdb", "excel")
+        registry.find_format(name).sniff(first_bytes, "") for name in ("arrow", "sqlite", "duckdb", "excel")
     )
 
 
@@ -361,16 +358,15 @@ def load_log(base: Database, file: LogFile, mapping: LogMapping) -> None:
 def _load_json_lines(base: Database, path: Path, mapping: LogMapping) -> None:
     """Load one JSON record per line; also bulk files of OpenSearch and ``index<TAB>json``."""
     base.run(
-        "CREATE OR REPLACE TEMP TABLE lines AS SELECT row_number() OVER () AS number, "
-        "CASE WHEN line LIKE '{%' THEN line ELSE regexp_replace(line, '^[^{]*\t\\s*', '') END "
-        f"AS line FROM read_csv({quote_text(str(path))}, columns={{'line': 'VARCHAR'}}, "
-        f"delim='\x01', quote='', escape='', header=false, auto_detect=false, new_line='\\n', "
-        f"max_line_size={_MAX_LINE_LENGTH}, null_padding=true, strict_mode=false, "
-        "store_rejects=true)"
+        "CREATE OR REPLACE TEMP TABLE lines AS SELECT row_number() OVER () AS number, CASE WHEN line LIKE "
+        "'{%' THEN line ELSE regexp_replace(line, '^[^{]*\t\\s*', '') END AS line FROM "
+        f"read_csv({quote_text(str(path))}, columns={{'line': 'VARCHAR'}}, delim='\x01', quote='', "
+        f"escape='', header=false, auto_detect=false, new_line='\\n', max_line_size={_MAX_LINE_LENGTH}, "
+        f"null_padding=true, strict_mode=false, store_rejects=true)"
     )
     base.run(
-        "CREATE OR REPLACE TEMP TABLE gaps AS SELECT line - row_number() OVER (ORDER BY line) "
-        "AS kept FROM (SELECT DISTINCT line FROM reject_errors)"
+        "CREATE OR REPLACE TEMP TABLE gaps AS SELECT line - row_number() OVER (ORDER BY line) AS kept FROM "
+        "(SELECT DISTINCT line FROM reject_errors)"
     )
     shift = ""
     if rejected := base.first_value("SELECT count(*) FROM gaps"):
@@ -384,14 +380,13 @@ def _load_json_lines(base: Database, path: Path, mapping: LogMapping) -> None:
     flags = _flag_columns_sql(mapping, sql_of_path)
     base.run(
         f"CREATE OR REPLACE TEMP VIEW raw AS SELECT number{shift} AS source_line, {texts}, {flags}"
-        f"found IS NULL AS invalid, {container_mark} IS NOT NULL AS container FROM (SELECT "
-        "number, CASE "
-        f"WHEN json_valid(line) THEN json_extract_string(line, [{json_paths}]) END AS found FROM "
-        "lines WHERE trim(line, ' \t\r') != '')"
+        f"found IS NULL AS invalid, {container_mark} IS NOT NULL AS container FROM (SELECT number, CASE WHEN "
+        f"json_valid(line) THEN json_extract_string(line, [{json_paths}]) END AS found FROM lines WHERE "
+        "trim(line, ' \t\r') != '')"
     )
     base.run(
-        "CREATE OR REPLACE TEMP TABLE counts AS SELECT (SELECT count(*) FROM lines) "
-        f"+ {rejected} AS lines, {rejected} AS undecoded"
+        "CREATE OR REPLACE TEMP TABLE counts AS SELECT (SELECT count(*) FROM lines) + "
+        f"{rejected} AS lines, {rejected} AS undecoded"
     )
 
 
@@ -400,8 +395,8 @@ def _load_table(base: Database, file: LogFile, mapping: LogMapping, kind: str) -
     source = f"read_parquet({path_sql}, file_row_number=true)"
     if kind == "csv":
         source = (
-            f"read_csv({path_sql}, all_varchar=true, header=true, store_rejects=true, "
-            f"null_padding=false, max_line_size={_MAX_LINE_LENGTH}, sample_size=2048)"
+            f"read_csv({path_sql}, all_varchar=true, header=true, store_rejects=true, null_padding=false, "
+            f"max_line_size={_MAX_LINE_LENGTH}, sample_size=2048)"
         )
     columns = base.rows(f"DESCRIBE SELECT * FROM {source}")["column_name"].to_list()
     sql_of_path = {path: _column_sql(path, columns) for path in _column_paths(mapping)}
@@ -411,8 +406,7 @@ def _load_table(base: Database, file: LogFile, mapping: LogMapping, kind: str) -
     number = "file_row_number + 1" if kind == "parquet" else "row_number() OVER () + 1"
     base.run(
         f"CREATE OR REPLACE TEMP VIEW raw AS SELECT {number} AS source_line, {texts}, "
-        f"{_flag_columns_sql(mapping, sql_of_path)} false AS invalid, false AS container FROM "
-        f"{source}"
+        f"{_flag_columns_sql(mapping, sql_of_path)} false AS invalid, false AS container FROM {source}"
     )
     base.run("CREATE OR REPLACE TEMP TABLE counts AS SELECT NULL::BIGINT AS lines, 0 AS undecoded")
 
@@ -420,21 +414,12 @@ def _load_table(base: Database, file: LogFile, mapping: LogMapping, kind: str) -
 def _refuse_missing(
     mapping: LogMapping, sql_of_path: dict[str, str], file: LogFile, columns: list[str]
 ) -> None:
-    names = [
-        *mapping.columns.items(),
-        *((kind, (column,)) for kind, column in mapping.flags.items()),
-    ]
+    names = [*mapping.columns.items(), *((kind, (column,)) for kind, column in mapping.flags.items())]
     for name, alternatives in names:
-        if all(
-            path not in sql_of_path
-            for alternative in alternatives
-            for path in alternative.split("+")
-        ):
+        if all(path not in sql_of_path for alternative in alternatives for path in alternative.split("+")):
             continue
         if all(
-            sql_of_path[path] == "NULL"
-            for alternative in alternatives
-            for path in alternative.split("+")
+            sql_of_path[path] == "NULL" for alternative in alternatives for path in alternative.split("+")
         ):
             problem = (
                 f"there is no column {' or '.join(alternatives)} for {name}; the columns are "
@@ -446,9 +431,7 @@ def _refuse_missing(
 def _column_paths(mapping: LogMapping) -> list[str]:
     joined_paths = [joined_path for names in mapping.columns.values() for joined_path in names]
     return [
-        path
-        for joined_path in [*joined_paths, *mapping.flags.values()]
-        for path in joined_path.split("+")
+        path for joined_path in [*joined_paths, *mapping.flags.values()] for path in joined_path.split("+")
     ]
 
 
@@ -463,9 +446,7 @@ def _column_sql(path: str, columns: list[str]) -> str:
     first, _, inner_path = path.partition(".")
     if inner_path and first in columns:
         column = quote_identifier(first)
-        json_text = (
-            f"CASE WHEN json_valid(to_json({column})->>'$') THEN to_json({column})->>'$' END"
-        )
+        json_text = f"CASE WHEN json_valid(to_json({column})->>'$') THEN to_json({column})->>'$' END"
         return f"json_extract_string({json_text}, {quote_text(_json_path(inner_path))})"
     return "NULL"
 
@@ -482,7 +463,6 @@ def _field_sql(name: str, mapping: LogMapping, sql_of_path: dict[str, str]) -> s
 def _flag_columns_sql(mapping: LogMapping, sql_of_path: dict[str, str]) -> str:
     """SQL of a column for each flag: true if the row is also an event of this kind."""
     return "".join(
-        f"coalesce(lower({sql_of_path[column]}) IN ('true', 't', '1', '1.0', 'yes'), false) "
-        f"AS flag_{kind}, "
+        f"coalesce(lower({sql_of_path[column]}) IN ('true', 't', '1', '1.0', 'yes'), false) AS flag_{kind}, "
         for kind, column in mapping.flags.items()
     )

@@ -72,9 +72,7 @@ def metrics_table(units: Units, comparison: ArmComparison) -> pl.DataFrame:
         for measure in comparison.measures
     ]
     family = [row for row in rows if row["role"] == "success"]
-    raw_p_values = np.array(
-        [np.nan if row["p_raw"] is None else row["p_raw"] for row in family], float
-    )
+    raw_p_values = np.array([np.nan if row["p_raw"] is None else row["p_raw"] for row in family], float)
     tests = int((~np.isnan(raw_p_values)).sum())
     for row, p in zip(family, correct(raw_p_values, comparison.correction), strict=True):
         row["p_value"] = None if np.isnan(p) else float(p)
@@ -83,9 +81,7 @@ def metrics_table(units: Units, comparison: ArmComparison) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=METRICS)
 
 
-def _metric_row(
-    units: Units, measure: Measure, arm: str, comparison: ArmComparison
-) -> dict[str, Json]:
+def _metric_row(units: Units, measure: Measure, arm: str, comparison: ArmComparison) -> dict[str, Json]:
     margin = comparison.margins.get(measure.name)
     row: dict[str, Any] = {
         **dict.fromkeys(METRICS),
@@ -203,15 +199,7 @@ def daily_table(units: Units, comparison: ArmComparison) -> pl.DataFrame:
                 effect = estimate_effect(units_until_day, measure, comparison.control, arm, method)
                 if np.isfinite(effect.se):
                     rows.append(
-                        (
-                            measure.name,
-                            arm,
-                            str(day),
-                            effect.n,
-                            effect.delta,
-                            effect.low,
-                            effect.high,
-                        )
+                        (measure.name, arm, str(day), effect.n, effect.delta, effect.low, effect.high)
                     )
     return pl.DataFrame(rows, schema=DAILY, orient="row")
 
@@ -236,11 +224,7 @@ def segments_table(units: Units, comparison: ArmComparison) -> pl.DataFrame:
 
 
 def _segment_rows(
-    units: Units,
-    measure: Measure,
-    segment_and_arm: tuple[str, str],
-    control: str,
-    method: ComparisonMethod,
+    units: Units, measure: Measure, segment_and_arm: tuple[str, str], control: str, method: ComparisonMethod
 ) -> list[dict[str, Json]]:
     from rankgate.measurement.stats.special_functions import chdtrc
 
@@ -297,9 +281,7 @@ def compare_with_itself(units: Units, comparison: ArmComparison, seed: int) -> p
             if measure.name in rows:
                 p = estimate_effect(split_units, measure, "0", "1", method).p_value
                 rows[measure.name] += bool(p < 1 - comparison.method.level)
-    table = [
-        (name, comparison.halves, count, count / comparison.halves) for name, count in rows.items()
-    ]
+    table = [(name, comparison.halves, count, count / comparison.halves) for name, count in rows.items()]
     return pl.DataFrame(table, schema=AGAINST_ITSELF, orient="row")
 
 
@@ -328,14 +310,10 @@ def _find_influential_unit(
     without_largest = estimate_effect(
         units.on_arms(pl.col("unit") != largest), measure, comparison.control, arm, plain_method
     )
-    if (
-        not full_effect.se > 0
-        or abs(full_effect.delta - without_largest.delta) < full_effect.se / 2
-    ):
+    if not full_effect.se > 0 or abs(full_effect.delta - without_largest.delta) < full_effect.se / 2:
         return
     text = (
-        f"{measure.name}: without unit {largest} the difference of {arm} is "
-        f"{without_largest.delta:+.4g} "
+        f"{measure.name}: without unit {largest} the difference of {arm} is {without_largest.delta:+.4g} "
         f"instead of {full_effect.delta:+.4g}; cut off large values with --winsorise 0.999"
     )
     yield ExperimentFinding("one-unit", "warn", text, measure.name)
@@ -353,15 +331,13 @@ def _find_few_values(
         return
     rows = units.unit_rows(measure, comparison.method.cap).filter(pl.col("value") != 0)
     counts = dict(rows["variant"].value_counts().iter_rows())
-    fewest_values, arm_of_few = min(
-        (counts.get(name, 0), name) for name in (comparison.control, arm)
-    )
+    fewest_values, arm_of_few = min((counts.get(name, 0), name) for name in (comparison.control, arm))
     if fewest_values >= _MIN_VALUES:
         return
     text = (
-        f"{measure.name}: only {count_noun(fewest_values, 'unit')} of the arm {arm_of_few} have "
-        f"a value other than 0, and the arms are unequal; an error of 5 % may be 13 % for {arm}: "
-        f"wait for {_MIN_VALUES} such units, or give the arms equal shares"
+        f"{measure.name}: only {count_noun(fewest_values, 'unit')} of the arm {arm_of_few} have a value "
+        f"other than 0, and the arms are unequal; an error of 5 % may be 13 % for {arm}: wait for "
+        f"{_MIN_VALUES} such units, or give the arms equal shares"
     )
     yield ExperimentFinding("few-values", "warn", text, measure.name)
 

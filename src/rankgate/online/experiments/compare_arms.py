@@ -29,11 +29,7 @@ from rankgate.online.experiments.analyse_experiment import (
     segments_table,
 )
 from rankgate.online.experiments.estimate_effects import ComparisonMethod
-from rankgate.online.experiments.experiment_design import (
-    Design,
-    ExperimentTest,
-    read_units_from_table,
-)
+from rankgate.online.experiments.experiment_design import Design, ExperimentTest, read_units_from_table
 from rankgate.online.experiments.experiment_result import (
     AGAINST_ITSELF,
     DAILY,
@@ -98,10 +94,7 @@ def _find_small_arms(units: Units, planned: Mapping[str, float]) -> Iterable[Exp
             text = f"the arm {name} has no units; start it, or remove it from the plan"
             yield ExperimentFinding("empty-arm", "block", text, name)
         elif count < _MIN_UNITS:
-            text = (
-                f"the arm {name} has {count_noun(count, 'unit')}; normal theory needs "
-                f"{_MIN_UNITS} or more"
-            )
+            text = f"the arm {name} has {count_noun(count, 'unit')}; normal theory needs {_MIN_UNITS} or more"
             yield ExperimentFinding("few-units", "warn", text, name)
 
 
@@ -118,8 +111,8 @@ def _find_ratio_mismatch(
     )
     blocks = ratio.p_value < blocks_below
     text = (
-        f"sample-ratio mismatch: {arm_counts}; p = {ratio.p_value:.2g}; find out which units are "
-        f"lost or assigned twice{' before comparing arms' * blocks}"
+        f"sample-ratio mismatch: {arm_counts}; p = {ratio.p_value:.2g}; find out which units are lost or "
+        f"assigned twice{' before comparing arms' * blocks}"
     )
     yield ExperimentFinding("sample-ratio", "block" if blocks else "warn", text)
 
@@ -128,9 +121,7 @@ def _find_crossed_units(units: Units, tolerated: float) -> Iterable[ExperimentFi
     if not units.crossed:
         return
     share = units.crossed / (units.crossed + len(units.arms))
-    text = (
-        f"{count_noun(units.crossed, 'unit')} ({share:.2%}) were in several arms, and are left out"
-    )
+    text = f"{count_noun(units.crossed, 'unit')} ({share:.2%}) were in several arms, and are left out"
     blocks = share > tolerated
     if blocks:
         text += "; assign each unit once, or tolerate a share of them"
@@ -175,17 +166,15 @@ def _closed_weekdays(days: list[date]) -> set[int]:
         day.weekday() for before, after in pairwise(days) for day in _days_between(before, after)
     )
     open_weekdays = {day.weekday() for day in days}
-    regular = {
-        day for day, times in missing_weekdays.items() if times > 1 and day not in open_weekdays
-    }
+    regular = {day for day, times in missing_weekdays.items() if times > 1 and day not in open_weekdays}
     return {_SATURDAY, _SUNDAY} | regular
 
 
 def _gap_message(arm_name: str, before: date, after: date) -> str:
     subject = f"{arm_name} has" if arm_name != "no arm" else "no arm has"
     return (
-        f"{subject} {'any ' if arm_name == 'no arm' else 'no '}events between {before} and "
-        f"{after}: the experiment seems to have been started twice; give its first day with --start"
+        f"{subject} {'any ' if arm_name == 'no arm' else 'no '}events between {before} and {after}: the "
+        f"experiment seems to have been started twice; give its first day with --start"
     )
 
 
@@ -203,8 +192,7 @@ def _find_logging_changes(units: Units) -> Iterable[ExperimentFinding]:
             )
             if change_day is not None:
                 text = (
-                    f"what the arm {name} logs changed on {change_day}: {column} a unit, against "
-                    "the other "
+                    f"what the arm {name} logs changed on {change_day}: {column} a unit, against the other "
                     "arms; use only the days before or after it"
                 )
                 yield ExperimentFinding("logging-changed", "block", text, str(name))
@@ -244,9 +232,7 @@ def _find_change_day(
             continue
         change = np.log((second + 0.5) / expected) - np.log((first + 0.5) / usual_count)
         total = _deviance_term(first + second, usual_count + expected)
-        deviance = 2 * (
-            _deviance_term(first, usual_count) + _deviance_term(second, expected) - total
-        )
+        deviance = 2 * (_deviance_term(first, usual_count) + _deviance_term(second, expected) - total)
         if abs(change) > _MIN_LOG_CHANGE and deviance > best:
             best, change_day = deviance, days[index]
     return change_day
@@ -258,9 +244,7 @@ def _deviance_term(count: float, expected: float) -> float:
 
 def _sum_days(series: Mapping[date, tuple[float, float]], days: list[date]) -> tuple[float, float]:
     daily_sums = [series.get(day, (0.0, 0.0)) for day in days]
-    return sum(daily_sum[0] for daily_sum in daily_sums), sum(
-        daily_sum[1] for daily_sum in daily_sums
-    )
+    return sum(daily_sum[0] for daily_sum in daily_sums), sum(daily_sum[1] for daily_sum in daily_sums)
 
 
 def ab(
@@ -312,9 +296,7 @@ def ab(
         control,
         tuple(name for name in planned if name != control),
         measures,
-        ComparisonMethod(
-            test.level, test.relative, test.looks, test.winsorise, test.bootstrap, test.seed
-        ),
+        ComparisonMethod(test.level, test.relative, test.looks, test.winsorise, test.bootstrap, test.seed),
         dict(guardrails or {}),
         test.correction,
         test.power,
@@ -414,12 +396,7 @@ def analyse_experiment(
         findings += find_doubts(units, comparison)
     total = sum(units.counts.values())
     variants = [
-        (
-            name,
-            share,
-            units.counts.get(name, 0) / total if total else 0.0,
-            units.counts.get(name, 0),
-        )
+        (name, share, units.counts.get(name, 0) / total if total else 0.0, units.counts.get(name, 0))
         for name, share in planned.items()
     ]
     days = sorted({*units.days, *units.days_of_values})

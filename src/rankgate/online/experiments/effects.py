@@ -12,13 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from rankgate.core.frozen import dataclass
-from rankgate.measurement.stats.experiment_arms import (
-    Arms,
-    Ends,
-    TwoMeans,
-    TwoShares,
-    skewness_of_difference,
-)
+from rankgate.measurement.stats.experiment_arms import Arms, Ends, TwoMeans, TwoShares, skewness_of_difference
 from rankgate.measurement.stats.sequential_experiments import half_width, p_value
 
 if TYPE_CHECKING:
@@ -107,20 +101,7 @@ def make_effect(
     relative = delta / abs(control) if control else np.nan
     ends = _relative_ends(arms, z_limit, relative_by)
     return Effect(
-        control,
-        treatment,
-        delta,
-        se,
-        low,
-        high,
-        relative,
-        *ends,
-        p,
-        n,
-        method,
-        arms,
-        relative_by,
-        explained,
+        control, treatment, delta, se, low, high, relative, *ends, p, n, method, arms, relative_by, explained
     )
 
 
@@ -132,9 +113,7 @@ def _relative_ends(arms: Arms, z_limit: float, relative_by: Relative) -> Ends:
     variances = (arms.control_variance, arms.treatment_variance)
     if relative_by == "log" and control > 0 and treatment > 0:
         control_variance, treatment_variance = variances
-        margin = z_limit * float(
-            np.sqrt(control_variance / control**2 + treatment_variance / treatment**2)
-        )
+        margin = z_limit * float(np.sqrt(control_variance / control**2 + treatment_variance / treatment**2))
         with np.errstate(over="ignore"):
             ends = treatment / control * np.exp([-margin, margin]) - 1
         return float(ends[0]), float(ends[1])
@@ -156,9 +135,7 @@ def relative_error(control: float, treatment: float, variances: tuple[float, flo
     if not control:
         return np.nan
     control_variance, treatment_variance = variances
-    return float(
-        np.sqrt(control_variance * treatment**2 / control**4 + treatment_variance / control**2)
-    )
+    return float(np.sqrt(control_variance * treatment**2 / control**4 + treatment_variance / control**2))
 
 
 def independent_effect(
@@ -249,9 +226,7 @@ class Moments:
                 gradients.append({numerator: scale, denominator: -ratio * scale})
         return gradients[0], gradients[1]
 
-    def covariance(
-        self, left_factors: Mapping[str, float], right_factors: Mapping[str, float]
-    ) -> float:
+    def covariance(self, left_factors: Mapping[str, float], right_factors: Mapping[str, float]) -> float:
         """The covariance, among units, of two sums of columns with factors."""
         return sum(
             first * second * self.cov[min(a, b), max(a, b)]
@@ -352,9 +327,7 @@ def compare_means(
     method = "delta" if "per" in control.mean else "t"
     method += ", cuped" * (slope is not None) + ", skewness" * corrected
     raw_variance = var_control + var_treatment
-    explained = (
-        None if slope is None else 1 - sum(residuals) / raw_variance if raw_variance > 0 else 0.0
-    )
+    explained = None if slope is None else 1 - sum(residuals) / raw_variance if raw_variance > 0 else 0.0
     t_limit = float(stdtrit(freedom, (1 + level) / 2))
     return make_effect(arms, t_limit, p, sum(units), method, relative, explained)
 
@@ -389,9 +362,7 @@ def pooled_central_moments(
         factors = dict(value)
         for name, factor in earlier.items():
             factors[name] = -(slope or 0.0) * factor
-        share = sum(
-            rows[name].to_numpy().astype(float) * factor for name, factor in factors.items()
-        )
+        share = sum(rows[name].to_numpy().astype(float) * factor for name, factor in factors.items())
         unit_shares.append(share - np.mean(share))
     pooled = np.concatenate(unit_shares)
     return float(np.mean(pooled**2)), float(np.mean(pooled**3))

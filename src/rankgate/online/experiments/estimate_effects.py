@@ -69,13 +69,7 @@ def bootstrap_effect(
         errors.append(float(_draw_statistics(statistic, counts[-1], resamples, random).std(ddof=1)))
     control, treatment = errors
     return independent_effect(
-        values[0],
-        values[1],
-        (control, treatment),
-        (counts[0], counts[1]),
-        level,
-        "bootstrap",
-        relative,
+        values[0], values[1], (control, treatment), (counts[0], counts[1]), level, "bootstrap", relative
     )
 
 
@@ -89,10 +83,7 @@ class _Statistic:
         if share is None:
             units = int(unit_number.max()) + 1 if len(unit_number) else 0
             self.sums = np.stack(
-                [
-                    np.bincount(unit_number, column, minlength=units)
-                    for column in (value, denominator)
-                ]
+                [np.bincount(unit_number, column, minlength=units) for column in (value, denominator)]
             )
         else:
             self.order = np.argsort(value, kind="stable")
@@ -161,13 +152,9 @@ def estimate_effect(
     rows = _without_unit_denominator(units.unit_rows(measure, method.cap))
     arms = [rows.filter(pl.col("variant") == name) for name in (control, treatment)]
     if method.resamples:
-        effect = bootstrap_effect(
-            arms, measure, method.resamples, method.level, method.seed, method.relative
-        )
+        effect = bootstrap_effect(arms, measure, method.resamples, method.level, method.seed, method.relative)
     elif measure.quantile is not None:
-        control_estimate, treatment_estimate = (
-            _estimate_quantile(arm, measure.quantile) for arm in arms
-        )
+        control_estimate, treatment_estimate = (_estimate_quantile(arm, measure.quantile) for arm in arms)
         effect = independent_effect(
             control_estimate.value,
             treatment_estimate.value,
@@ -179,9 +166,7 @@ def estimate_effect(
         )
     else:
         sums = (compute_moments(arms[0]), compute_moments(arms[1]))
-        slope, center = (
-            covariate_slope(compute_moments(rows)) if "before" in rows.columns else (None, 0.0)
-        )
+        slope, center = covariate_slope(compute_moments(rows)) if "before" in rows.columns else (None, 0.0)
         effect = compare_means(
             *sums,
             method.level,
@@ -203,6 +188,4 @@ def _without_unit_denominator(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _estimate_quantile(rows: pl.DataFrame, share: float) -> QuantileEstimate:
-    return quantile(
-        rows["value"].to_numpy(), share, rows["unit"].rank("dense").to_numpy().astype(np.int64)
-    )
+    return quantile(rows["value"].to_numpy(), share, rows["unit"].rank("dense").to_numpy().astype(np.int64))

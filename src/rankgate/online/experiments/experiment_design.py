@@ -208,11 +208,7 @@ UnitsLike: TypeAlias = "Source | Frame"
 """A table of units: CSV, TSV or Parquet, or a frame."""
 
 
-def read_units_from_table(
-    data: UnitsLike,
-    measures: Sequence[Measure],
-    design: Design,
-) -> Units:
+def read_units_from_table(data: UnitsLike, measures: Sequence[Measure], design: Design) -> Units:
     """Read units from a table.
 
     Args:
@@ -266,9 +262,7 @@ def read_units_from_table(
             "unit",
             **{
                 role: _number_column(table, column, label)
-                for role, column in zip(
-                    ("value", "per"), _covariate_columns(covariate), strict=False
-                )
+                for role, column in zip(("value", "per"), _covariate_columns(covariate), strict=False)
             },
         )
         .group_by("unit")

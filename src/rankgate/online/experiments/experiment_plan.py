@@ -33,16 +33,11 @@ KPIS = Columns(
     KPI,
     Column("value", pl.Float64, "its value in the log"),
     Column(
-        "deviation",
-        pl.Float64,
-        "the standard deviation of one unit's contribution, relative to the value",
+        "deviation", pl.Float64, "the standard deviation of one unit's contribution, relative to the value"
     ),
     Column("units", pl.Int64, "units with a value", unit="units"),
     Column(
-        "explained",
-        pl.Float64,
-        "the share of the variance that the unit's own earlier value explains",
-        ".0%",
+        "explained", pl.Float64, "the share of the variance that the unit's own earlier value explains", ".0%"
     ),
     Column("why", pl.String, "the reason where the KPI cannot be planned for; null elsewhere"),
 )
@@ -52,12 +47,7 @@ NEEDED = Columns(
     Column("share", pl.Float64, "the share of units with the treatment", ".0%"),
     Column("effect", pl.Float64, "the relative effect that is to show", ".0%"),
     Column("days", pl.Int64, "days until it shows; null beyond the horizon", unit="days"),
-    Column(
-        "days_cuped",
-        pl.Int64,
-        "days until it shows with CUPED; null beyond the horizon",
-        unit="days",
-    ),
+    Column("days_cuped", pl.Int64, "days until it shows with CUPED; null beyond the horizon", unit="days"),
     Column(
         "days_sequential",
         pl.Int64,
@@ -106,9 +96,7 @@ class ExperimentPlan(Result):
     kind: ClassVar[str] = "experiment_plan"
     label: ClassVar[str] = "Plan of an experiment"
     document_from: ClassVar[str] = "rankgate.online.experiments.experiment_plan:plan_document"
-    charts: ClassVar[Mapping[str, str]] = {
-        "experiment-plan": "rankgate.online.charts.experiment_charts:plan"
-    }
+    charts: ClassVar[Mapping[str, str]] = {"experiment-plan": "rankgate.online.charts.experiment_charts:plan"}
     order: ClassVar[int] = 63
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "kpis": KPIS,
@@ -148,23 +136,19 @@ def plan_document(result: ExperimentPlan) -> Document:
         else []
     )
     return made(
-        f"Days until a relative difference of {effect:.1%} shows, {result.unit}s of "
-        f"{result.first} to {result.last}",
+        f"Days until a relative difference of {effect:.1%} shows, {result.unit}s of {result.first} to "
+        f"{result.last}",
         _first_kpi(result),
         Table("days", _days(result)),
         *chart,
         Table("KPIs", _kpis(result)),
         (
-            f"A dash is more than {count_noun(result.horizon, 'day')}. With CUPED: adjusted for "
-            f"each {result.unit}'s own earlier value. Any look: with intervals that hold at "
-            "every look."
+            f"A dash is more than {count_noun(result.horizon, 'day')}. With CUPED: adjusted for each "
+            f"{result.unit}'s own earlier value. Any look: with intervals that hold at every look."
         ),
         *_interleaving(result),
         Warnings(tuple(finding.text for finding in result.findings)),
-        *(
-            f"Not planned, as {row['why']}: {', '.join(row['kpi'])}."
-            for row in reasons.iter_rows(named=True)
-        ),
+        *(f"Not planned, as {row['why']}: {', '.join(row['kpi'])}." for row in reasons.iter_rows(named=True)),
         rows=PlainRows(tuple(result.needed.columns), list(result.needed.iter_rows())),
     )
 
@@ -193,16 +177,11 @@ def _interleaving(result: ExperimentPlan) -> list[Table | str]:
         "fewer than\nbest A/B",
     )
     note = (
-        f"Simulated users click on documents that are judged relevant, and {result.unit}s search "
-        f"as "
-        "often as in the log. For a power of 80% at 5%, two-sided; a dash where the simulation "
-        "shows no difference. Interleaving measures which lists users prefer, not what revenue or "
-        "latency will be."
+        f"Simulated users click on documents that are judged relevant, and {result.unit}s search as often as "
+        "in the log. For a power of 80% at 5%, two-sided; a dash where the simulation shows no difference. "
+        "Interleaving measures which lists users prefer, not what revenue or latency will be."
     )
-    return [
-        Table("to distinguish the two systems", Grid(header, rows, frozenset({0, 1}))),
-        note,
-    ]
+    return [Table("to distinguish the two systems", Grid(header, rows, frozenset({0, 1}))), note]
 
 
 def _first_kpi(result: ExperimentPlan) -> str:
@@ -213,8 +192,7 @@ def _first_kpi(result: ExperimentPlan) -> str:
         return f"No KPI shows such a difference within {count_noun(result.horizon, 'day')}."
     row = rows.row(0, named=True)
     sentence = (
-        f"{row['kpi']} moves first: after {count_noun(row['days'], 'day')} with {top:.0%} of the "
-        "traffic"
+        f"{row['kpi']} moves first: after {count_noun(row['days'], 'day')} with {top:.0%} of the traffic"
     )
     return f"{sentence} and {row['units']:,} {result.unit}s."
 

@@ -91,16 +91,10 @@ METRICS = Columns(
         pl.Float64,
         "the smallest true difference that these units show with the power that was asked for",
     ),
-    Column(
-        "explained",
-        pl.Float64,
-        "the share of the variance that earlier values of the units explain",
-    ),
+    Column("explained", pl.Float64, "the share of the variance that earlier values of the units explain"),
     Column("chance_better", pl.Float64, "the probability that the arm is better"),
     Column("expected_loss", pl.Float64, "the expected loss if the arm is chosen"),
-    Column(
-        "margin", pl.Float64, "the largest loss that does not matter; null where none was given"
-    ),
+    Column("margin", pl.Float64, "the largest loss that does not matter; null where none was given"),
     Column("status", pl.String, "how the metric ended"),
     Column("why", pl.String, "the reason where figures are null"),
 )
@@ -157,9 +151,7 @@ class Experiment(Result):
 
     kind: ClassVar[str] = "experiment"
     label: ClassVar[str] = "Experiment"
-    document_from: ClassVar[str] = (
-        "rankgate.online.experiments.experiment_result:experiment_document"
-    )
+    document_from: ClassVar[str] = "rankgate.online.experiments.experiment_result:experiment_document"
     charts: ClassVar[Mapping[str, str]] = {
         "experiment": "rankgate.online.charts.experiment_charts:intervals",
         "experiment-days": "rankgate.online.charts.experiment_charts:days",
@@ -206,13 +198,11 @@ class Experiment(Result):
 
 _SEGMENTS = 40
 _LOSS_NOTE = (
-    "Expected loss: by how much the metric is worse on average if the arm is launched, where "
-    "better counts as 0; in brackets as a share of the control."
+    "Expected loss: by how much the metric is worse on average if the arm is launched, where better counts "
+    "as 0; in brackets as a share of the control."
 )
 _UNITS = {"ms": " ms", "millisecond": " ms", "seconds": " s", "days": " days", "pages": " pages"}
-_NO_FIGURES_NOTE = (
-    "No figures: a fault above forbids them (rankgate online ab --despite gives them)."
-)
+_NO_FIGURES_NOTE = "No figures: a fault above forbids them (rankgate online ab --despite gives them)."
 
 
 def experiment_document(result: Experiment) -> Document:
@@ -359,13 +349,11 @@ def _describe_method(result: Experiment) -> str:
     with_relative = result.metrics.drop_nulls("relative")
     if with_relative["relative_low"].null_count() or with_relative["relative_high"].null_count():
         sentences += (
-            " If a relative interval has one end or none, the control is not clearly different "
-            "from 0, and an interval with two ends would not keep its level."
+            " If a relative interval has one end or none, the control is not clearly different from 0, and "
+            "an interval with two ends would not keep its level."
         )
     correction = result.metrics["correction"].drop_nulls()
-    sentences += (
-        f" p of metrics that are not guardrails: {correction[0]}." if len(correction) else ""
-    )
+    sentences += f" p of metrics that are not guardrails: {correction[0]}." if len(correction) else ""
     explained = result.metrics.drop_nulls("explained")
     for row in explained.iter_rows(named=True):
         sentences += (
@@ -429,26 +417,19 @@ def _describe_segment_tests(result: Experiment) -> str:
         ["metric", "variant", "segment"], maintain_order=True
     )
     test_texts = [
-        f"{row['metric']} by {row['segment']} ({row['variant']}) p = "
-        f"{_format_p_value(row['p_differ'])}"
+        f"{row['metric']} by {row['segment']} ({row['variant']}) p = {_format_p_value(row['p_differ'])}"
         for row in tests.iter_rows(named=True)
     ]
     return (
-        f"Do segments differ? {'; '.join(test_texts)}. Where they do not, differences between "
-        "segments "
-        "are noise: with 20 segments one of them has p < 0.05 by chance. Segments with fewer than "
-        "100 units in an arm are left out."
+        f"Do segments differ? {'; '.join(test_texts)}. Where they do not, differences between segments are "
+        "noise: with 20 segments one of them has p < 0.05 by chance. Segments with fewer than 100 units in "
+        "an arm are left out."
     )
 
 
 def _self_comparison(result: Experiment) -> Grid:
     rows = [
-        (
-            make_printable(row["metric"]),
-            f"{row['splits']:,}",
-            f"{row['rejected']:,}",
-            f"{row['share']:.1%}",
-        )
+        (make_printable(row["metric"]), f"{row['splits']:,}", f"{row['rejected']:,}", f"{row['share']:.1%}")
         for row in result.against_itself.iter_rows(named=True)
     ]
     expected = f"significant\n({1 - result.settings['level']:.0%} expected)"

@@ -95,9 +95,7 @@ def agreement(
     pairs, units = [], []
     for k, kpi in enumerate(observations.kpis):
         for m, metric in enumerate(observations.metrics):
-            has_both = np.isfinite(observations.offline[:, m]) & np.isfinite(
-                observations.online[:, k]
-            )
+            has_both = np.isfinite(observations.offline[:, m]) & np.isfinite(observations.online[:, k])
             if has_both.sum() >= MIN_UNITS:
                 row, predicted = _pair_statistics(observations, m, k, has_both, setting)
                 pairs.append({"metric": metric, "kpi": kpi, **row})
@@ -109,9 +107,7 @@ def agreement(
         "experiment" if observations.differences else "query",
         pl.DataFrame(pairs, schema=PAIRS).with_columns(pl.col(pl.Float64).fill_nan(None)),
         _best_metrics(observations, pairs),
-        pl.DataFrame(units, schema=UNITS, orient="row").with_columns(
-            pl.col(pl.Float64).fill_nan(None)
-        ),
+        pl.DataFrame(units, schema=UNITS, orient="row").with_columns(pl.col(pl.Float64).fill_nan(None)),
         chance,
         level,
         resamples,
@@ -124,35 +120,23 @@ def _pair_statistics(
 ) -> tuple[dict[str, Json], Floats]:
     """The statistics of a metric and a KPI, and predictions of each unit from all other units."""
     x, y = observations.offline[has_both, m], observations.online[has_both, k]
-    x_error, y_error = (
-        observations.offline_error[has_both, m],
-        observations.online_error[has_both, k],
-    )
+    x_error, y_error = (observations.offline_error[has_both, m], observations.online_error[has_both, k])
     n = len(x)
     # one seed for every pair: the same resamples of the same units
     resampled_rows = np.random.default_rng(setting.seed).integers(n, size=(setting.resamples, n))
     line = fit_line(x, y, y_error)
     predicted, mean = predict_left_out(x, y, y_error)
     r = pearson(x, y)
-    leave_one_out = [
-        float(spearman(np.delete(x, index), np.delete(y, index))) for index in range(n)
-    ]
+    leave_one_out = [float(spearman(np.delete(x, index), np.delete(y, index))) for index in range(n)]
     row = {
         "n": n,
         **(_sign_agreement(x, y, setting.level) if observations.differences else {}),
         **_with_interval(
-            "spearman",
-            spearman(x, y),
-            spearman(x[resampled_rows], y[resampled_rows]),
-            setting.level,
+            "spearman", spearman(x, y), spearman(x[resampled_rows], y[resampled_rows]), setting.level
         ),
-        "spearman_least": np.nanmin(leave_one_out)
-        if np.isfinite(leave_one_out).any()
-        else math.nan,
+        "spearman_least": np.nanmin(leave_one_out) if np.isfinite(leave_one_out).any() else math.nan,
         "spearman_most": np.nanmax(leave_one_out) if np.isfinite(leave_one_out).any() else math.nan,
-        **_with_interval(
-            "pearson", r, pearson(x[resampled_rows], y[resampled_rows]), setting.level
-        ),
+        **_with_interval("pearson", r, pearson(x[resampled_rows], y[resampled_rows]), setting.level),
         "reliability": float(reliability(y, y_error)),
         **_corrected_correlation(r, x, y, x_error, y_error, setting),
         "slope": line.slope,
@@ -170,20 +154,14 @@ def _sign_agreement(x: Floats, y: Floats, level: float) -> dict[str, float]:
 
     same = float((np.sign(x) * np.sign(y) > 0).sum())
     low, high = wilson_interval(np.array([same]), np.array([float(len(x))]), level)
-    return {
-        "same_sign": same / len(x),
-        "same_sign_low": float(low[0]),
-        "same_sign_high": float(high[0]),
-    }
+    return {"same_sign": same / len(x), "same_sign_low": float(low[0]), "same_sign_high": float(high[0])}
 
 
 def _with_interval(name: str, value: Floats, resampled: Floats, level: float) -> dict[str, float]:
     """A value with the percentile interval of its resamples, without undefined ones."""
     finite = resampled[np.isfinite(resampled)]
     is_reliable = len(finite) >= len(resampled) / 2
-    ends = (
-        np.quantile(finite, [(1 - level) / 2, (1 + level) / 2]) if is_reliable else (math.nan,) * 2
-    )
+    ends = np.quantile(finite, [(1 - level) / 2, (1 + level) / 2]) if is_reliable else (math.nan,) * 2
     return {name: float(value), f"{name}_low": float(ends[0]), f"{name}_high": float(ends[1])}
 
 
@@ -244,12 +222,8 @@ def _best_metrics(observations: Observations, pairs: Sequence[Mapping[str, Any]]
         kpi_pairs = [row for row in pairs if row["kpi"] == kpi and math.isfinite(row["skill"])]
         if kpi_pairs:
             best_pair = max(kpi_pairs, key=lambda row: row["skill"])
-            rows.append(
-                (kpi, best_pair["metric"], best_pair["skill"], _honest_skill(observations, k))
-            )
-    return pl.DataFrame(rows, schema=BEST, orient="row").with_columns(
-        pl.col(pl.Float64).fill_nan(None)
-    )
+            rows.append((kpi, best_pair["metric"], best_pair["skill"], _honest_skill(observations, k)))
+    return pl.DataFrame(rows, schema=BEST, orient="row").with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
 def _honest_skill(observations: Observations, k: int) -> float:

@@ -11,14 +11,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import KPI
-from rankgate.core.present.document_model import (
-    Chart,
-    Document,
-    Grid,
-    Table,
-    Warnings,
-    make_printable,
-)
+from rankgate.core.present.document_model import Chart, Document, Grid, Table, Warnings, make_printable
 from rankgate.core.present.document_model import make_document as made
 from rankgate.core.present.number_formats import count_noun
 
@@ -32,35 +25,24 @@ PAIRS = Columns(
     Column("same_sign_high", pl.Float64, "the high end of Wilson's interval of same_sign", ".0%"),
     Column("spearman", pl.Float64, "Spearman's correlation", ".2f"),
     Column("spearman_low", pl.Float64, "the low end of its interval (bootstrap over units)", ".2f"),
-    Column(
-        "spearman_high", pl.Float64, "the high end of its interval (bootstrap over units)", ".2f"
-    ),
+    Column("spearman_high", pl.Float64, "the high end of its interval (bootstrap over units)", ".2f"),
     Column("spearman_least", pl.Float64, "the smallest correlation with one unit left out", ".2f"),
     Column("spearman_most", pl.Float64, "the largest correlation with one unit left out", ".2f"),
     Column("pearson", pl.Float64, "Pearson's correlation", ".2f"),
     Column("pearson_low", pl.Float64, "the low end of its interval (bootstrap over units)", ".2f"),
-    Column(
-        "pearson_high", pl.Float64, "the high end of its interval (bootstrap over units)", ".2f"
-    ),
-    Column(
-        "reliability",
-        pl.Float64,
-        "the share of the KPI's spread that is not measurement error",
-        ".2f",
-    ),
+    Column("pearson_high", pl.Float64, "the high end of its interval (bootstrap over units)", ".2f"),
+    Column("reliability", pl.Float64, "the share of the KPI's spread that is not measurement error", ".2f"),
     Column("corrected", pl.Float64, "Pearson's correlation without errors of measurement", ".2f"),
     Column(
         "corrected_low",
         pl.Float64,
-        "the low end of its interval of drawn covariances; null where the values "
-        "allow every correlation",
+        "the low end of its interval of drawn covariances; null where the values allow every correlation",
         ".2f",
     ),
     Column(
         "corrected_high",
         pl.Float64,
-        "the high end of its interval of drawn covariances; null where the values "
-        "allow every correlation",
+        "the high end of its interval of drawn covariances; null where the values allow every correlation",
         ".2f",
     ),
     Column("slope", pl.Float64, "the slope of the KPI over the metric"),
@@ -85,9 +67,7 @@ BEST = Columns(
     KPI,
     Column("metric", pl.String, "the metric with the most skill"),
     Column("skill", pl.Float64, "its skill"),
-    Column(
-        "honest_skill", pl.Float64, "the skill of choosing the best metric again without each unit"
-    ),
+    Column("honest_skill", pl.Float64, "the skill of choosing the best metric again without each unit"),
 )
 UNITS = Columns(
     "One row per metric, KPI and unit: the source of the pairs.",
@@ -121,18 +101,12 @@ class OnlineAgreement(Result):
 
     kind: ClassVar[str] = "online_agreement"
     label: ClassVar[str] = "Does offline predict online?"
-    document_from: ClassVar[str] = (
-        "rankgate.online.experiments.online_agreement:online_agreement_document"
-    )
+    document_from: ClassVar[str] = "rankgate.online.experiments.online_agreement:online_agreement_document"
     charts: ClassVar[Mapping[str, str]] = {
-        "offline-online": "rankgate.online.charts.experiment_charts:scatter",
+        "offline-online": "rankgate.online.charts.experiment_charts:scatter"
     }
     order: ClassVar[int] = 68
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
-        "pairs": PAIRS,
-        "best": BEST,
-        "units": UNITS,
-    }
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"pairs": PAIRS, "best": BEST, "units": UNITS}
 
     unit: str
     pairs: pl.DataFrame
@@ -150,16 +124,15 @@ class OnlineAgreement(Result):
         min_units = int(self.pairs["n"].min() or 0)  # type: ignore[arg-type]
         if min_units < FEW:
             text = (
-                f"a metric and a KPI have only {count_noun(min_units, 'unit')} in common: "
-                "intervals are wide"
+                f"a metric and a KPI have only {count_noun(min_units, 'unit')} in common: intervals are wide"
             )
             notices.append(Notice("few-units", text))
         noisy = self.pairs.filter(pl.col("reliability") < 0.5)["kpi"].unique(maintain_order=True)
         notices += [
             Notice(
                 "noisy-kpi",
-                f"most of the spread of {kpi} is error of measurement: its "
-                "correlations are too low, and corrected ones uncertain",
+                f"most of the spread of {kpi} is error of measurement: its correlations are too low, and "
+                "corrected ones uncertain",
                 kpi,
             )
             for kpi in noisy
@@ -168,8 +141,7 @@ class OnlineAgreement(Result):
         notices += [
             Notice(
                 "no-prediction",
-                f"no metric predicts {kpi} of a left-out {self.unit} better "
-                "than the mean of the others",
+                f"no metric predicts {kpi} of a left-out {self.unit} better than the mean of the others",
                 kpi,
             )
             for kpi in useless
@@ -188,20 +160,15 @@ def online_agreement_document(result: OnlineAgreement) -> Document:
         Table("which metric predicts best", _best(result)),
         Table("prediction of a unit by the others", _skill(result, past=past)),
         Table("correlation", _correlation(result)),
-        *(
-            [Table("offline difference from which the KPI rises", _threshold(result))]
-            if past
-            else []
-        ),
+        *([Table("offline difference from which the KPI rises", _threshold(result))] if past else []),
         Chart("rankgate.online.charts.experiment_charts:scatter", result),
         Warnings.from_notices(result.notices),
-        f"Skill is 1 - the squared error of predicting each {result.unit} from the others, "
-        f"divided by the squared error of their mean: 1 is perfect, 0 useless; honest skill "
-        f"chooses the metric again each time. Corrected correlations are of true values, without "
-        f"errors of measurement; "
-        "where the measured ones allow every correlation, none is given. Intervals are "
-        f"{result.level:.0%}: of corrected correlations by drawn covariances, which assume that "
-        "standard errors are right and hold from 10 units on, of others by the bootstrap over "
+        f"Skill is 1 - the squared error of predicting each {result.unit} from the others, divided by the "
+        f"squared error of their mean: 1 is perfect, 0 useless; honest skill chooses the metric again each "
+        f"time. Corrected correlations are of true values, without errors of measurement; where the measured "
+        "ones allow every correlation, none is given. Intervals are "
+        f"{result.level:.0%}: of corrected correlations by drawn covariances, which assume that standard "
+        "errors are right and hold from 10 units on, of others by the bootstrap over "
         f"{_unit_plural(result.unit)}"
         + (
             f"; a threshold is the difference at which the KPI truly rises with a chance of "
@@ -219,9 +186,7 @@ def _title(result: OnlineAgreement) -> str:
     best = max(with_skill, key=lambda row: row["skill"])
     if best["skill"] <= 0:
         return f"no metric predicts a KPI better than the mean of other {_unit_plural(result.unit)}"
-    return (
-        f"{best['metric']} predicts {make_printable(best['kpi'])} best: skill {best['skill']:.2f}"
-    )
+    return f"{best['metric']} predicts {make_printable(best['kpi'])} best: skill {best['skill']:.2f}"
 
 
 def _unit_plural(unit: str) -> str:

@@ -78,10 +78,7 @@ def read_experiments(table: TableLike) -> Observations:
         side = str(record["side"] or "").strip().lower()
         if side not in values:
             _refuse_row(
-                f"side {record['side']!r} is neither offline nor online.",
-                location,
-                row,
-                "unknown-side",
+                f"side {record['side']!r} is neither offline nor online.", location, row, "unknown-side"
             )
         key = str(record["experiment"]), str(record["name"])
         if key in values[side]:
@@ -91,9 +88,7 @@ def read_experiments(table: TableLike) -> Observations:
             record["standard_error"], "standard_error", location, row, empty=side == "offline"
         )
         if error <= 0:
-            _refuse_row(
-                f"standard_error {error:g} must be above 0.", location, row, "invalid-value"
-            )
+            _refuse_row(f"standard_error {error:g} must be above 0.", location, row, "invalid-value")
         values[side][key] = delta, error
     units = tuple(dict.fromkeys(unit for side in SIDES for unit, _ in values[side]))
     names = {side: tuple(dict.fromkeys(name for _, name in values[side])) for side in SIDES}
@@ -103,12 +98,7 @@ def read_experiments(table: TableLike) -> Observations:
         raise InputError(problem, source=location.label, code="no-common-experiments")
     tables = {side: _value_tables(values[side], units, names[side]) for side in SIDES}
     return Observations(
-        units,
-        names["offline"],
-        names["online"],
-        *tables["offline"],
-        *tables["online"],
-        differences=True,
+        units, names["offline"], names["online"], *tables["offline"], *tables["online"], differences=True
     )
 
 
@@ -131,9 +121,7 @@ def _parse_number(
 
 
 def _value_tables(
-    values: Mapping[tuple[str, str], tuple[float, float]],
-    units: Sequence[str],
-    names: Sequence[str],
+    values: Mapping[tuple[str, str], tuple[float, float]], units: Sequence[str], names: Sequence[str]
 ) -> tuple[Floats, Floats]:
     """(U, N) values and their errors."""
     values_and_errors = np.full((2, len(units), len(names)), np.nan)
@@ -143,10 +131,7 @@ def _value_tables(
 
 
 def observations_of_log(
-    events: EventsLike | PackedSearches,
-    qrels: QrelsLike,
-    metrics: Sequence[str],
-    min_searches: int = 10,
+    events: EventsLike | PackedSearches, qrels: QrelsLike, metrics: Sequence[str], min_searches: int = 10
 ) -> Observations:
     """The queries of a log, with metrics of the shown lists and KPIs of users.
 
@@ -198,8 +183,8 @@ def observations_of_log(
     if len(rows) < 3:
         problem = (
             f"only {count_noun(len(rows), 'judged query has', 'judged queries have')} "
-            f"{count_noun(min_searches, 'search')} or more; query ids of judgments must be the "
-            "query texts of the log."
+            f"{count_noun(min_searches, 'search')} or more; query ids of judgments must be the query texts "
+            "of the log."
         )
         raise InputError(problem, code="too-few-queries")
     units, offline, online, error = zip(*rows, strict=True)
@@ -251,9 +236,7 @@ def _scores(searches: PackedSearches, qrels: QrelsLike, metrics: Sequence[str]) 
     for column, name in enumerate(evaluation.metrics):
         metric_values = evaluation.values.filter(pl.col("metric") == name)
         list_index = metric_values["query_id"].cast(pl.Int64).to_numpy()
-        table[list_index, column] = (
-            metric_values["value"].cast(pl.Float64).fill_null(np.nan).to_numpy()
-        )
+        table[list_index, column] = metric_values["value"].cast(pl.Float64).fill_null(np.nan).to_numpy()
     return np.asarray(table[inverse.ravel()])
 
 
@@ -377,9 +360,7 @@ def corrected_correlation(
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         estimate = correlation / np.sqrt(first_reliability * second_reliability)
-    return np.asarray(
-        np.where(first_reliability * second_reliability > 0, np.clip(estimate, -1, 1), np.nan)
-    )
+    return np.asarray(np.where(first_reliability * second_reliability > 0, np.clip(estimate, -1, 1), np.nan))
 
 
 def corrected_interval(
@@ -414,9 +395,7 @@ def corrected_interval(
     random = np.random.default_rng(seed)
     n = len(first_values)
     r = float(pearson(first_values, second_values))
-    freedom = max(
-        (n - 1) / (1 + _KURTOSIS_FACTOR * _excess_kurtosis(first_values, second_values)), 2.0
-    )
+    freedom = max((n - 1) / (1 + _KURTOSIS_FACTOR * _excess_kurtosis(first_values, second_values)), 2.0)
     if n < 3 or not np.isfinite(r):
         return float("nan"), float("nan")
     scale_one, scale_other = (
@@ -433,17 +412,12 @@ def corrected_interval(
     if has_no_variance.mean() >= 1 - level:
         return float("nan"), float("nan")
     draws = (
-        scale_one
-        * first
-        * slope
-        / np.sqrt(np.where(has_no_variance, 1.0, true_variance * other_variance))
+        scale_one * first * slope / np.sqrt(np.where(has_no_variance, 1.0, true_variance * other_variance))
     )
     # without a true spread every correlation is possible: half of these draws at either end
     ends = np.where(np.arange(_DRAWS) % 2, 1.0, -1.0)
     tail = (1 - level) / 2
-    low, high = np.quantile(
-        np.where(has_no_variance, ends, np.clip(draws, -1, 1)), [tail, 1 - tail]
-    )
+    low, high = np.quantile(np.where(has_no_variance, ends, np.clip(draws, -1, 1)), [tail, 1 - tail])
     return float(low), float(high)
 
 

@@ -19,13 +19,7 @@ from rankgate.measurement.stats.sequential_experiments import half_width
 from rankgate.online.events.events import Events
 from rankgate.online.experiments.effects import compute_moments
 from rankgate.online.experiments.experiment_design import Design, ExperimentTest
-from rankgate.online.experiments.experiment_plan import (
-    DETECTABLE,
-    INTERLEAVING,
-    KPIS,
-    NEEDED,
-    ExperimentPlan,
-)
+from rankgate.online.experiments.experiment_plan import DETECTABLE, INTERLEAVING, KPIS, NEEDED, ExperimentPlan
 from rankgate.online.experiments.experiment_result import ExperimentFinding
 from rankgate.online.experiments.units import (
     UNIT_COLUMNS,
@@ -92,9 +86,7 @@ def plan(
     with events.open() as log:
         reasons = reasons_without_figures(log, measures, events)
         planned = [
-            measure
-            for measure in measures
-            if measure.name not in reasons and _has_unit(measure, unit)
+            measure for measure in measures if measure.name not in reasons and _has_unit(measure, unit)
         ]
         reasons |= {
             measure.name: f"it has no value for each {unit}"
@@ -107,17 +99,12 @@ def plan(
     curves = {measure.name: _growth_curve(all_units, measure, halves) for measure in planned}
     days = all_units.days
     table = [_kpi_row(measure, curves.get(measure.name), reasons) for measure in measures]
-    rows = [
-        row for name, curve in curves.items() if curve for row in _needed_rows(name, curve, goal)
-    ]
+    rows = [row for name, curve in curves.items() if curve for row in _needed_rows(name, curve, goal)]
     needed = pl.DataFrame(rows, schema=NEEDED, orient="row").sort(
         "share", pl.col("days").fill_null(horizon + 1), "kpi", descending=[True, False, False]
     )
     detectable_rows = [
-        row
-        for name, curve in curves.items()
-        if curve
-        for row in _detectable_rows(name, curve, goal)
+        row for name, curve in curves.items() if curve for row in _detectable_rows(name, curve, goal)
     ]
     return ExperimentPlan(
         unit,
@@ -129,9 +116,7 @@ def plan(
         horizon,
         {"level": test.level, "power": test.power, "effect": effect, "shares": list(shares)},
         tuple(_find_doubts(len(days), unit)),
-        _interleaving_table(
-            interleave, per_unit, [curve for curve in curves.values() if curve], horizon
-        ),
+        _interleaving_table(interleave, per_unit, [curve for curve in curves.values() if curve], horizon),
     )
 
 
@@ -193,9 +178,7 @@ def _read_units(
     if len(days) < 2:
         return all_units, None
     middle = days[0] + timedelta(days=((days[-1] - days[0]).days + 1) // 2)
-    halves = read_units_from_events(
-        log_tables, measures, unit, start=middle, covariates=True, variants=False
-    )
+    halves = read_units_from_events(log_tables, measures, unit, start=middle, covariates=True, variants=False)
     return all_units, halves
 
 
@@ -241,10 +224,7 @@ def _explained_variance(halves: Units, measure: Measure) -> float | None:
     if sums.n < 3 or "before" not in sums.mean:
         return None
     value, earlier = sums.gradients
-    value_variance, earlier_variance = (
-        sums.covariance(value, value),
-        sums.covariance(earlier, earlier),
-    )
+    value_variance, earlier_variance = (sums.covariance(value, value), sums.covariance(earlier, earlier))
     covariance = sums.covariance(value, earlier)
     return (
         covariance**2 / (value_variance * earlier_variance)
@@ -282,9 +262,7 @@ def _needed_rows(name: str, curve: _Curve, goal: _Goal) -> list[tuple[object, ..
                     days[kind] = day  # type: ignore[assignment]
         plain_days = days["plain"]
         count = None if plain_days is None else round(curve.value_at(plain_days)[0])
-        rows.append(
-            (name, share, goal.effect, plain_days, days["cuped"], days["sequential"], count)
-        )
+        rows.append((name, share, goal.effect, plain_days, days["cuped"], days["sequential"], count))
     return rows
 
 
@@ -306,9 +284,7 @@ def _detectable_rows(name: str, curve: _Curve, goal: _Goal) -> list[tuple[object
             smallest_effect = detectable(deviation, units, share, goal.alpha, goal.power)
             if np.isfinite(smallest_effect):
                 smallest_cuped = (
-                    None
-                    if curve.explained is None
-                    else smallest_effect * (1 - curve.explained) ** 0.5
+                    None if curve.explained is None else smallest_effect * (1 - curve.explained) ** 0.5
                 )
                 rows.append((name, share, day, round(units), smallest_effect, smallest_cuped))
     return rows
@@ -356,7 +332,7 @@ def _find_doubts(days: int, unit: str) -> list[ExperimentFinding]:
     if days >= 2 * _WEEK:
         return []
     text = (
-        f"only {count_noun(days, 'day has', 'days have')} a new {unit}; two weeks or more show "
-        "returning users on all days of a week; with less, days beyond the log are guesses"
+        f"only {count_noun(days, 'day has', 'days have')} a new {unit}; two weeks or more show returning "
+        "users on all days of a week; with less, days beyond the log are guesses"
     )
     return [ExperimentFinding("short-log", "warn", text)]

@@ -72,9 +72,7 @@ def measure_from_column(expression: str, down: tuple[str, ...] = ()) -> Measure:
     if match := _QUANTILE.fullmatch(expression):
         share = float(match[1]) / 100
         if not 0 < share < 1:
-            raise UsageError(
-                f"{expression}: give a quantile between p1 and p99.", code="invalid-syntax"
-            )
+            raise UsageError(f"{expression}: give a quantile between p1 and p99.", code="invalid-syntax")
         return Measure(expression, match[2], quantile=share, better=better)
     value, slash, denominator = expression.partition("/")
     return Measure(expression, value.strip(), denominator.strip() if slash else "", better=better)
@@ -87,9 +85,7 @@ def measure_from_kpi(name: str) -> Measure:
         UsageError: no such KPI.
     """
     kpi = KPIS.find(name)
-    return Measure(
-        name, name, "rows", quantile=kpi.quantile, better=kpi.better, unit=kpi.unit, kpi=kpi
-    )
+    return Measure(name, name, "rows", quantile=kpi.quantile, better=kpi.better, unit=kpi.unit, kpi=kpi)
 
 
 @dataclass(frozen=True)
@@ -189,11 +185,7 @@ def assign_arms(frame: pl.DataFrame, segments: Sequence[str] = ()) -> tuple[pl.D
     return single, len(grouped) - len(single)
 
 
-UNIT_COLUMNS: Mapping[str, str] = {
-    "user": "user",
-    "session": "session",
-    "query": "query_event_id",
-}
+UNIT_COLUMNS: Mapping[str, str] = {"user": "user", "session": "session", "query": "query_event_id"}
 """The units that can be assigned to arms, with their columns."""
 
 
@@ -205,9 +197,7 @@ def make_kpi_tables(
     return KpiTables(base, success, kpis, (UNIT_COLUMNS.get(unit, unit), "day"))
 
 
-def reasons_without_figures(
-    log: OpenEvents, measures: Sequence[Measure], events: Events
-) -> dict[str, str]:
+def reasons_without_figures(log: OpenEvents, measures: Sequence[Measure], events: Events) -> dict[str, str]:
     """The reasons why measures have no figures in a log: a fault, or missing events.
 
     Args:
@@ -309,9 +299,7 @@ def _read_arms(
     arm_rows = _collect(log_tables, grouped).sort("unit", "variant")
     if arm_rows.is_empty():
         columns_text = f"a {unit} and a variant" if variants else f"a {unit}"
-        problem = (
-            f"no event has {columns_text}; choose another --unit, or log the arm of an experiment."
-        )
+        problem = f"no event has {columns_text}; choose another --unit, or log the arm of an experiment."
         raise InputError(problem, source="the log", code="no-units")
     return assign_arms(arm_rows, segments)
 
@@ -338,9 +326,7 @@ def _read_kpi_sums(log_tables: KpiTables, kpi: Kpi, measure: Measure, unit: str)
     rows = log_tables[kpi.table]
     column = UNIT_COLUMNS[unit]
     if column not in rows.columns:
-        problem = (
-            f"{kpi.name} is computed from {kpi.table}, which have no {unit}; choose another --unit."
-        )
+        problem = f"{kpi.name} is computed from {kpi.table}, which have no {unit}; choose another --unit."
         raise InputError(problem, source="the log", code="no-units")
     value = kpi.of(rows)
     if value.type().is_boolean():
@@ -374,9 +360,9 @@ def _logged_counts(
     counts = [f"count(*) FILTER (WHERE kind = '{kind}') AS \"{kind} events\"" for kind in kinds]
     counts += [f'count({name}) AS "{name}"' for name in ("rank", "latency_ms", "session")]
     counts_by_day = log_tables.base.rows(
-        'SELECT a.variant AS variant, CAST("at" AS DATE) AS day, '
-        f'count(DISTINCT e."{column}") AS units, {", ".join(counts)} FROM events e '
-        f'JOIN given_arms a ON e."{column}" = a.unit WHERE "at" IS NOT NULL GROUP BY 1, 2'
+        'SELECT a.variant AS variant, CAST("at" AS DATE) AS day, count(DISTINCT '
+        f'e."{column}") AS units, {", ".join(counts)} FROM events e JOIN given_arms a ON e."{column}" = '
+        f'a.unit WHERE "at" IS NOT NULL GROUP BY 1, 2'
     ).filter(_period_filter(start, end))
     names = [name for name in counts_by_day.columns if name not in ("variant", "day", "units")]
     return counts_by_day.unpivot(

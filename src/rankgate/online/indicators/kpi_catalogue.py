@@ -38,8 +38,8 @@ OF_CLICKS = (
     Kpi(
         "dwell_p50",
         title="Time on clicked documents, median",
-        formula="median over clicks of the logged dwell, or of the time to the next search or "
-        "click of the session; the last click of a session does not count if no event is logged",
+        formula="median over clicks of the logged dwell, or of the time to the next search or click of the "
+        "session; the last click of a session does not count if no event is logged",
         source="Kim and others 2014",
         table="clicks",
         of=lambda t: t.dwell,
@@ -51,8 +51,8 @@ OF_CLICKS = (
     Kpi(
         "satisfied_click_rate",
         title="Clicks that satisfied",
-        formula=f"clicks with a dwell of at least {SATISFIED_SECONDS} s, or the last of their "
-        "session / clicks",
+        formula=f"clicks with a dwell of at least {SATISFIED_SECONDS} s, or the last of their session / "
+        "clicks",
         source="Fox and others 2005",
         table="clicks",
         of=lambda t: t.satisfied,
@@ -152,8 +152,8 @@ OF_SESSIONS = (
     Kpi(
         "session_success_rate",
         title="Sessions that reached their goal",
-        formula="sessions with an add_to_cart or a purchase, or with the actions that --success "
-        "names / sessions with a search",
+        formula="sessions with an add_to_cart or a purchase, or with the actions that --success names / "
+        "sessions with a search",
         table="sessions",
         of=lambda t: load_ibis().cases((t.searches > 0, t.done), else_=None),
         unit="share",
@@ -178,8 +178,8 @@ OF_SESSIONS = (
     Kpi(
         "pages_per_success",
         title="Pages per successful session",
-        formula="(pages of results + clicked documents) of all sessions with a search / sessions "
-        "that reached their goal",
+        formula="(pages of results + clicked documents) of all sessions with a search / sessions that "
+        "reached their goal",
         table="sessions",
         of=lambda t: load_ibis().cases((t.searches > 0, t.pages), else_=None),
         per=lambda t: ((t.searches > 0) & t.done).fill_null(NULL_IS_FALSE).cast("int64"),
@@ -229,8 +229,7 @@ OF_SESSIONS = (
     Kpi(
         "revenue_per_session_winsorised",
         title="Revenue per session, large sums cut off",
-        formula="as revenue_per_session, with each sum cut off at the 99.9th percentile of sums "
-        "above 0",
+        formula="as revenue_per_session, with each sum cut off at the 99.9th percentile of sums above 0",
         table="sessions",
         of=lambda t: t.revenue.fill_null(0.0),
         cap=0.999,
@@ -245,8 +244,8 @@ OF_USERS = (
     Kpi(
         "repeat_visit_rate",
         title="Sessions after which the user comes back within a week",
-        formula=f"sessions followed by another of the user within {_WEEK} days / sessions that "
-        f"ended at least {_WEEK} days before the log does, or were followed",
+        formula=f"sessions followed by another of the user within {_WEEK} days / sessions that ended at "
+        f"least {_WEEK} days before the log does, or were followed",
         table="users",
         of=lambda t: load_ibis().cases(
             (t.days_to_next <= _WEEK, True), (t.days_seen >= _WEEK, False), else_=None
@@ -299,11 +298,7 @@ OF_EVENTS = (
         formula="mean value of events with the action survey, rating, satisfaction or feedback",
         table="events",
         of=lambda t: load_ibis().cases(
-            (
-                (t.kind == "other") & t.action.lower().re_search(SURVEY_PATTERN),
-                t.value,
-            ),
-            else_=None,
+            ((t.kind == "other") & t.action.lower().re_search(SURVEY_PATTERN), t.value), else_=None
         ),
         unit="score",
         better="up",
@@ -313,16 +308,7 @@ OF_EVENTS = (
 
 
 KPIS = Registry(
-    Kpi,
-    "KPI",
-    (
-        *kpis_of_searches.KPIS,
-        *OF_EVENTS,
-        *OF_CLICKS,
-        *OF_SESSIONS,
-        *OF_USERS,
-    ),
-    "rankgate.kpis",
+    Kpi, "KPI", (*kpis_of_searches.KPIS, *OF_EVENTS, *OF_CLICKS, *OF_SESSIONS, *OF_USERS), "rankgate.kpis"
 )
 """KPIs by name."""
 

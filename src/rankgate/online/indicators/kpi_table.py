@@ -47,9 +47,7 @@ VALUES = Columns(
     KPI,
     Column("by", pl.String, "what divides the log; ``all`` for the total"),
     Column("slice", pl.String, "the part of the log"),
-    Column(
-        "value", pl.Float64, "the value of the KPI; null where undefined, blocked or without events"
-    ),
+    Column("value", pl.Float64, "the value of the KPI; null where undefined, blocked or without events"),
     Column("n", pl.Int64, "the divisor"),
 )
 
@@ -105,9 +103,7 @@ class KpiTable(Result):
     @property
     def notices(self) -> tuple[Notice, ...]:
         """Findings that spoil figures, and the figures that are not given because of them."""
-        notices = [
-            Notice(finding.code, _sentence(finding), finding.code) for finding in self.findings
-        ]
+        notices = [Notice(finding.code, _sentence(finding), finding.code) for finding in self.findings]
         if self.blocked:
             notices.append(
                 Notice(
@@ -155,9 +151,7 @@ def kpi_document(result: KpiTable) -> Document:
     ]
     if result.time_zone != "UTC":
         period += f", days of {result.time_zone}"
-    divided = [
-        column for column in result.values["by"].unique(maintain_order=True) if column != "all"
-    ]
+    divided = [column for column in result.values["by"].unique(maintain_order=True) if column != "all"]
     blocks = [Table(f"by {column}", _slice_grid(result, column)) for column in divided]
     charts = [Chart("rankgate.online.charts.log_charts:days", result)] if _has_days(result) else []
     if "position" in divided:
@@ -170,9 +164,7 @@ def kpi_document(result: KpiTable) -> Document:
         *blocks,
         Warnings.from_notices(result.notices),
         f"Left out: {'; '.join(result.excluded)}." if result.excluded else "",
-        f"The log has nothing for: {', '.join(kpis_without_events)}."
-        if kpis_without_events
-        else "",
+        f"The log has nothing for: {', '.join(kpis_without_events)}." if kpis_without_events else "",
         rows=PlainRows(columns, list(result.values.iter_rows())),
     )
 
@@ -210,9 +202,7 @@ def _slice_sort_key(name: str) -> tuple[str, str]:
 def _slice_grid(result: KpiTable, by: str) -> Grid:
     """The table of slices, with the most used KPIs first."""
     rows = result.values.filter(pl.col("by") == by)
-    available = (
-        rows.filter(pl.col("value").is_not_null())["kpi"].unique(maintain_order=True).to_list()
-    )
+    available = rows.filter(pl.col("value").is_not_null())["kpi"].unique(maintain_order=True).to_list()
     first = [name for name in _FIRST_KPIS if name in available]
     names = (first + [name for name in available if name not in first])[:_MAX_COLUMNS]
     values = {(row["slice"], row["kpi"]): row["value"] for row in rows.iter_rows(named=True)}
@@ -228,11 +218,7 @@ def _slice_grid(result: KpiTable, by: str) -> Grid:
 
 
 def kpi(
-    events: EventsLike,
-    names: Sequence[str] = (),
-    *,
-    by: Sequence[str] = ("day",),
-    checks: bool = True,
+    events: EventsLike, names: Sequence[str] = (), *, by: Sequence[str] = ("day",), checks: bool = True
 ) -> KpiTable:
     """Compute KPIs of a log, after a check for faults.
 
@@ -260,13 +246,9 @@ def kpi(
         blocked = {} if events.despite or not diagnosis else _blocked_kpis(kpis, diagnosis)
         kinds = log.kinds
         possible = [indicator for indicator in kpis if indicator.name not in blocked]
-        computed_kpis = [
-            indicator for indicator in possible if indicator.has_events(kinds, events.success)
-        ]
+        computed_kpis = [indicator for indicator in possible if indicator.has_events(kinds, events.success)]
         if not _has_states(log.manifest):
-            computed_kpis = [
-                indicator for indicator in computed_kpis if indicator.name != "error_rate"
-            ]
+            computed_kpis = [indicator for indicator in computed_kpis if indicator.name != "error_rate"]
         if not computed_kpis and not blocked:
             _refuse_nothing(log.base, log.manifest, names)
         return make_kpi_table(
@@ -331,14 +313,10 @@ def make_kpi_table(
     blocked = blocked or {}
     kpi_tables = KpiTables(base, success, available_kpis, by)
     values = [
-        frame
-        for column in ("all", *by)
-        for frame in _values_by_column(kpi_tables, available_kpis, column)
+        frame for column in ("all", *by) for frame in _values_by_column(kpi_tables, available_kpis, column)
     ]
     values.append(
-        _null_rows(
-            [indicator.name for indicator in requested_kpis if indicator not in available_kpis]
-        )
+        _null_rows([indicator.name for indicator in requested_kpis if indicator not in available_kpis])
     )
     order = {indicator.name: position for position, indicator in enumerate(requested_kpis)}
     table = pl.concat([pl.DataFrame(schema=VALUES), *values])
@@ -382,9 +360,7 @@ def _blocked_kpis(kpis: Iterable[Kpi], diagnosis: Diagnosis) -> dict[str, tuple[
     return {name: tuple(fault.code for fault in faults) for name, faults in codes.items() if faults}
 
 
-def _values_by_column(
-    kpi_tables: KpiTables, kpis: Sequence[Kpi], by: str
-) -> Iterable[pl.DataFrame]:
+def _values_by_column(kpi_tables: KpiTables, kpis: Sequence[Kpi], by: str) -> Iterable[pl.DataFrame]:
     """The values of the KPIs of each table, divided by a column."""
     for table in ("events", "searches", "clicks", "sessions", "users"):
         table_kpis = [indicator for indicator in kpis if indicator.table == table]
@@ -395,14 +371,10 @@ def _values_by_column(
         sums = {
             name: expression
             for indicator in table_kpis
-            for name, expression in indicator.columns(
-                rows, winsor_limit(kpi_tables, rows, indicator)
-            ).items()
+            for name, expression in indicator.columns(rows, winsor_limit(kpi_tables, rows, indicator)).items()
         }
         grouped = rows if column is None else rows.group_by(slice=column)
-        yield _to_long(
-            kpi_tables.base.rows(kpi_tables.base.text(grouped.aggregate(**sums))), table_kpis, by
-        )
+        yield _to_long(kpi_tables.base.rows(kpi_tables.base.text(grouped.aggregate(**sums))), table_kpis, by)
 
 
 def winsor_limit(kpi_tables: KpiTables, rows: Any, indicator: Kpi) -> float | None:  # noqa: ANN401 - a table of Ibis

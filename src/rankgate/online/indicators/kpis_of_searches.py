@@ -6,12 +6,7 @@ from typing import Any
 
 from rankgate.online.events.log_checks import Subject
 from rankgate.online.indicators.kpi import Kpi
-from rankgate.online.indicators.search_tables import (
-    NEXT_SEARCH_SECONDS,
-    NULL_IS_FALSE,
-    load_ibis,
-    seconds,
-)
+from rankgate.online.indicators.search_tables import NEXT_SEARCH_SECONDS, NULL_IS_FALSE, load_ibis, seconds
 
 _CLICKS: tuple[Subject, ...] = ("searches", "clicks")
 _WIKIMEDIA = "Wikimedia search metrics"
@@ -30,9 +25,7 @@ def _for_clicked_searches(table: Any, value: Any) -> Any:  # noqa: ANN401 - colu
 def _ctr_kpi(k: int) -> Kpi:
     return Kpi(
         f"ctr_at_{k}",
-        title=f"Searches with a click at rank {k} or above"
-        if k > 1
-        else "Searches with a click at rank 1",
+        title=f"Searches with a click at rank {k} or above" if k > 1 else "Searches with a click at rank 1",
         formula=f"searches with a click at rank <= {k} / searches with results",
         source="Alibaba (top5PvCtr)",
         table="searches",
@@ -72,8 +65,8 @@ def _click_delay_kpi(name: str, p: float, quantile_name: str) -> Kpi:
     return Kpi(
         name,
         title=f"Time to the first click, {quantile_name}",
-        formula=f"quantile {p:g} of (first click - search) over searches with a click; "
-        "negative times do not count",
+        formula=f"quantile {p:g} of (first click - search) over searches with a click; negative times do not "
+        "count",
         table="searches",
         of=_seconds_to_click,
         quantile=p,
@@ -136,16 +129,13 @@ KPIS = (
     Kpi(
         "good_abandonment_rate",
         title="Abandoned searches that were answered on the page of results",
-        formula="searches without a click, with an answer on the page (attributes.answer), "
-        f"and without another search within {NEXT_SEARCH_SECONDS} s / searches without a click "
-        "where it "
-        "is known "
-        "whether there was an answer",
+        formula="searches without a click, with an answer on the page (attributes.answer), and without "
+        f"another search within {NEXT_SEARCH_SECONDS} s / searches without a click where it is known whether "
+        "there was an answer",
         source="Li, Huffman and Tokuda 2009",
         table="searches",
         of=lambda t: load_ibis().cases(
-            (t.with_results & (t.clicks == 0) & t.answer.notnull(), t.answer & ~t.requeried),
-            else_=None,
+            (t.with_results & (t.clicks == 0) & t.answer.notnull(), t.answer & ~t.requeried), else_=None
         ),
         unit="share",
         better="up",
@@ -156,8 +146,8 @@ KPIS = (
         "quiet_abandonment_rate",
         title="Abandoned searches without a following search",
         formula="searches without a click and without another search within "
-        f"{NEXT_SEARCH_SECONDS} s / searches with results and no click; an upper bound of good "
-        "abandonment where answers are not logged",
+        f"{NEXT_SEARCH_SECONDS} s / searches with results and no click; an upper bound of good abandonment "
+        "where answers are not logged",
         source="Diriye and others 2012",
         table="searches",
         of=lambda t: load_ibis().cases(
@@ -174,9 +164,7 @@ KPIS = (
         formula="searches with state zero / searches with state ok or zero",
         source=_WIKIMEDIA,
         table="searches",
-        of=lambda t: load_ibis().cases(
-            (t.state.isin(["ok", "zero"]), t.state == "zero"), else_=None
-        ),
+        of=lambda t: load_ibis().cases((t.state.isin(["ok", "zero"]), t.state == "zero"), else_=None),
         unit="share",
         better="down",
         made_of=("searches", "states"),
@@ -184,9 +172,9 @@ KPIS = (
     Kpi(
         "reformulation_rate",
         title="Searches that the user reformulated",
-        formula=f"searches followed in their session within {NEXT_SEARCH_SECONDS} s by "
-        "another query that shares a word, or has an edit similarity of at least 0.5 / "
-        "searches with a query, a session and a time",
+        formula=f"searches followed in their session within {NEXT_SEARCH_SECONDS} s by another query that "
+        "shares a word, or has an edit similarity of at least 0.5 / searches with a query, a session and a "
+        "time",
         source="Hassan and others 2013",
         table="searches",
         of=lambda t: load_ibis().cases((t.asked, t.reformulated), else_=None),
@@ -197,8 +185,8 @@ KPIS = (
     Kpi(
         "refinement_rate",
         title="Searches to which the user added words",
-        formula=f"searches followed within {NEXT_SEARCH_SECONDS} s by a query with all their "
-        "words and more / searches with a query, a session and a time",
+        formula=f"searches followed within {NEXT_SEARCH_SECONDS} s by a query with all their words and more "
+        "/ searches with a query, a session and a time",
         table="searches",
         of=lambda t: load_ibis().cases((t.asked, t.refined), else_=None),
         unit="share",
@@ -231,8 +219,8 @@ KPIS = (
     Kpi(
         "repeated_query_rate",
         title="Searches that were repeated in the same words",
-        formula=f"searches followed within {NEXT_SEARCH_SECONDS} s by the same query "
-        "(next pages included) / searches with a query, a session and a time",
+        formula=f"searches followed within {NEXT_SEARCH_SECONDS} s by the same query (next pages included) / "
+        "searches with a query, a session and a time",
         table="searches",
         of=lambda t: load_ibis().cases((t.asked, t.repeated), else_=None),
         unit="share",
@@ -242,8 +230,7 @@ KPIS = (
     Kpi(
         "mrr_first_click",
         title="Reciprocal rank of the first click",
-        formula="mean of 1 / rank of the first click in time, 0 without a click, over searches "
-        "with results",
+        formula="mean of 1 / rank of the first click in time, 0 without a click, over searches with results",
         table="searches",
         of=lambda t: _for_searches_with_results(t, _reciprocal_rank(t.first_rank)),
         unit="score",
@@ -254,8 +241,7 @@ KPIS = (
     Kpi(
         "mrr_last_click",
         title="Reciprocal rank of the last click",
-        formula="mean of 1 / rank of the last click in time, 0 without a click, over searches "
-        "with results",
+        formula="mean of 1 / rank of the last click in time, 0 without a click, over searches with results",
         table="searches",
         of=lambda t: _for_searches_with_results(t, _reciprocal_rank(t.last_rank)),
         unit="score",
@@ -303,8 +289,7 @@ KPIS = (
     Kpi(
         "revenue_per_search",
         title="Revenue per search",
-        formula="value of purchases of the search / searches with results; null where the log has "
-        "no prices",
+        formula="value of purchases of the search / searches with results; null where the log has no prices",
         table="searches",
         of=lambda t: _for_searches_with_results(t, t.revenue.fill_null(0.0)),
         unit="money",
@@ -315,8 +300,7 @@ KPIS = (
     Kpi(
         "revenue_per_search_winsorised",
         title="Revenue per search, large sums cut off",
-        formula="as revenue_per_search, with each sum cut off at the 99.9th percentile of sums "
-        "above 0",
+        formula="as revenue_per_search, with each sum cut off at the 99.9th percentile of sums above 0",
         table="searches",
         of=lambda t: _for_searches_with_results(t, t.revenue.fill_null(0.0)),
         cap=0.999,
@@ -339,8 +323,8 @@ KPIS = (
     Kpi(
         "error_rate",
         title="Searches that failed",
-        formula="searches with state failed / searches with a state; null where the log has "
-        "states only from the number of results",
+        formula="searches with state failed / searches with a state; null where the log has states only from "
+        "the number of results",
         table="searches",
         of=lambda t: t.state == "failed",
         unit="share",

@@ -82,17 +82,7 @@ def events() -> ir.Table:
 
 
 SEARCH_COLUMNS = frozenset(
-    {
-        "query_event_id",
-        "at",
-        "day",
-        "session",
-        "user",
-        "variant",
-        "application",
-        "clicks",
-        "reformulated",
-    }
+    {"query_event_id", "at", "day", "session", "user", "variant", "application", "clicks", "reformulated"}
 )
 """The columns of searches that the tables of clicks and sessions read."""
 
@@ -124,10 +114,7 @@ def with_visits(rows: ir.Table) -> ir.Table:
     with_sessions = joined.mutate(session=lib.coalesce(joined.session, joined.search_session)).drop(
         "search_session"
     )
-    order = {
-        "group_by": [with_sessions.session.isnull(), "user"],
-        "order_by": ["at", "source_line"],
-    }
+    order = {"group_by": [with_sessions.session.isnull(), "user"], "order_by": ["at", "source_line"]}
     pause = seconds(with_sessions.at, with_sessions.at.lag()).over(lib.window(**order))
     with_starts = with_sessions.mutate(
         begins=lib.cases((pause.isnull() | (pause > SESSION_PAUSE_SECONDS), 1), else_=0)
@@ -155,9 +142,7 @@ def searches(rows: ir.Table) -> ir.Table:
 
     def owned(column: Any) -> Any:  # noqa: ANN401 - columns of Ibis
         """The value in the search's record, else in its impressions; later events may differ."""
-        candidates = (
-            column.max(where=search_events.kind == kind) for kind in ("search", "impression")
-        )
+        candidates = (column.max(where=search_events.kind == kind) for kind in ("search", "impression"))
         return lib.coalesce(*candidates, column.max())
 
     is_search, is_click = search_events.kind == "search", search_events.kind == "click"
@@ -225,9 +210,7 @@ def with_next_search(table: ir.Table) -> ir.Table:
     """Searches with the next search of their session, and the relation of the words of both."""
     lib = load_ibis()
     order = lib.window(group_by="session", order_by=["at", "query_event_id"])
-    with_next = table.mutate(
-        next_query=table.query.lead().over(order), next_at=table.at.lead().over(order)
-    )
+    with_next = table.mutate(next_query=table.query.lead().over(order), next_at=table.at.lead().over(order))
     gap = seconds(with_next.next_at, with_next.at)
     is_soon = with_next.session.notnull() & gap.notnull() & (gap <= NEXT_SEARCH_SECONDS)
     first = with_next.query.lower().strip()
@@ -244,9 +227,7 @@ def with_next_search(table: ir.Table) -> ir.Table:
         repeated=(is_soon & (first == second)).fill_null(NULL_IS_FALSE),
         reformulated=(is_other_query & ((shared_words > 0) | is_similar)).fill_null(NULL_IS_FALSE),
         refined=(
-            is_other_query
-            & (shared_words == first_words.length())
-            & (second_words.length() > shared_words)
+            is_other_query & (shared_words == first_words.length()) & (second_words.length() > shared_words)
         ).fill_null(NULL_IS_FALSE),
     )
 
@@ -258,8 +239,7 @@ def with_bands(table: ir.Table) -> ir.Table:
     counts = with_words.group_by("words").aggregate(times=with_words.count())
     order = lib.window(order_by=[lib.desc("times"), "words"], preceding=None, following=0)
     ranked = counts.mutate(
-        before=counts.times.sum().over(order) - counts.times,
-        total=counts.times.sum().over(lib.window()),
+        before=counts.times.sum().over(order) - counts.times, total=counts.times.sum().over(lib.window())
     )
     share = ranked.before / ranked.total
     bands = ranked.select(
@@ -276,9 +256,7 @@ def clicks(rows: ir.Table, search_table: ir.Table) -> ir.Table:
     lib = load_ibis()
     steps = rows.filter(rows.kind.isin(["click", "search"]))
     # clicks without a session have ranks, but no next step
-    lone_search = lib.cases(
-        (steps.session.isnull(), steps.query_event_id), else_=lib.null("string")
-    )
+    lone_search = lib.cases((steps.session.isnull(), steps.query_event_id), else_=lib.null("string"))
     order = lib.window(group_by=["session", lone_search], order_by=["at", "source_line"])
     pause = seconds(steps.at.lead(), steps.at).over(order)
     with_dwell = steps.mutate(
@@ -297,9 +275,7 @@ def clicks(rows: ir.Table, search_table: ir.Table) -> ir.Table:
     best = joined.mutate(dwell=lib.coalesce(joined.logged, joined.dwell)).select(
         "query_event_id", "doc_id", "rank", "dwell", "in_session"
     )
-    search_columns = search_table.select(
-        "query_event_id", "day", "variant", "application", "session", "user"
-    )
+    search_columns = search_table.select("query_event_id", "day", "variant", "application", "session", "user")
     return (
         best.inner_join(search_columns, "query_event_id")
         .mutate(
@@ -355,9 +331,7 @@ def sessions(rows: ir.Table, search_table: ir.Table, goal: Sequence[str] = ()) -
 def users(session_table: ir.Table) -> ir.Table:
     """One row for each session of a known user, with the days to the user's next one."""
     lib = load_ibis()
-    user_sessions = session_table.filter(
-        session_table.user.notnull() & session_table.begin.notnull()
-    )
+    user_sessions = session_table.filter(session_table.user.notnull() & session_table.begin.notnull())
     order = lib.window(group_by="user", order_by=["begin", "session"])
     log_end = user_sessions.end.max().over(lib.window())
     return user_sessions.mutate(
@@ -418,9 +392,7 @@ class KpiTables:
         return self._made[name]
 
     def _events(self) -> Any:  # noqa: ANN401 - a table of Ibis
-        return self.rows.mutate(
-            day=self.rows.at.cast("timestamp").date(), position=self.rows["rank"]
-        )
+        return self.rows.mutate(day=self.rows.at.cast("timestamp").date(), position=self.rows["rank"])
 
     def _expression(self, name: str) -> Any:  # noqa: ANN401 - a table of Ibis
         base_tables = self._made

@@ -49,9 +49,7 @@ def interleave(
     interleaving = METHODS.find(method)
     refuse_lists(ranked, interleaving.most, method)
     docs, teams = interleaving.draw(ranked, length, Random(f"{seed}/{request}"))  # noqa: S311 - repeatable
-    ranks_of_systems = [
-        {doc: rank for rank, doc in enumerate(system_docs, 1)} for system_docs in ranked
-    ]
+    ranks_of_systems = [{doc: rank for rank, doc in enumerate(system_docs, 1)} for system_docs in ranked]
     return Assignment(
         request,
         method,

@@ -67,25 +67,17 @@ def read_requests(assignments: AssignmentsLike, unit: Unit = "request") -> list[
     requests_by_id: dict[str, InterleavedRequest] = {}
     label = str(assignments) if isinstance(assignments, str | Path) else ""
     for assignment, clicks, find_unit, line in _read_assignments(assignments):
-        request = InterleavedRequest(
-            assignment, _clicked_slots(assignment, clicks, label, line), ""
-        )
-        key = {"request": assignment.request, "query": assignment.query}.get(unit) or find_unit(
-            unit
-        )
+        request = InterleavedRequest(assignment, _clicked_slots(assignment, clicks, label, line), "")
+        key = {"request": assignment.request, "query": assignment.query}.get(unit) or find_unit(unit)
         if not key:
             problem = f"no {unit} in the line of the request {assignment.request!r}; add it, or "
-            raise InputError(
-                f"{problem}take another unit.", source=label, line=line, code="missing-unit"
-            )
+            raise InputError(f"{problem}take another unit.", source=label, line=line, code="missing-unit")
         earlier = requests_by_id.get(assignment.request)
         if earlier is not None and earlier.assignment != assignment:
             problem = f"the request {assignment.request!r} is logged with two lists."
             raise InputError(problem, source=label, line=line, code="duplicate-request")
         clicked = request.clicked if earlier is None else (*earlier.clicked, *request.clicked)
-        requests_by_id[assignment.request] = replace(
-            request, clicked=tuple(sorted(set(clicked))), unit=key
-        )
+        requests_by_id[assignment.request] = replace(request, clicked=tuple(sorted(set(clicked))), unit=key)
         _refuse_mixed(next(iter(requests_by_id.values())).assignment, assignment, label, line)
     if not requests_by_id:
         raise InputError("no assignments.", source=label, code="no-assignments")
@@ -98,8 +90,7 @@ def _clicked_slots(
     for slot in clicks:
         if not isinstance(slot, int) or not 1 <= slot <= len(assignment.docs):
             problem = (
-                f"a click on slot {slot}, where {count_noun(len(assignment.docs), 'slot')} from "
-                "1 are shown."
+                f"a click on slot {slot}, where {count_noun(len(assignment.docs), 'slot')} from 1 are shown."
             )
             raise InputError(problem, source=label, line=line, code="click-outside-list")
     return tuple(sorted({slot - 1 for slot in clicks}))
@@ -109,9 +100,7 @@ def _refuse_mixed(first: Assignment, second: Assignment, label: str, line: int |
     for name in ("method", "systems"):
         first_value, second_value = getattr(first, name), getattr(second, name)
         if first_value != second_value:
-            problem = (
-                f"{name} {second_value} after {first_value}; score each experiment separately."
-            )
+            problem = f"{name} {second_value} after {first_value}; score each experiment separately."
             raise InputError(problem, source=label, line=line, code="mixed-assignments")
 
 
@@ -146,9 +135,7 @@ def _read_lines(path: str | Path) -> Iterator[tuple[Assignment, Sequence[int], A
 
 
 def add_clicks_of_events(
-    requests: Sequence[InterleavedRequest],
-    events: EventsLike,
-    unit: Unit = "request",
+    requests: Sequence[InterleavedRequest], events: EventsLike, unit: Unit = "request"
 ) -> list[InterleavedRequest]:
     """Add the clicks of events to requests, by the search's id and document.
 
@@ -173,32 +160,27 @@ def add_clicks_of_events(
     return with_clicks
 
 
-def _read_clicks(
-    events: EventsLike, unit: Unit
-) -> tuple[Mapping[str, frozenset[str]], Mapping[str, str]]:
+def _read_clicks(events: EventsLike, unit: Unit) -> tuple[Mapping[str, frozenset[str]], Mapping[str, str]]:
     """Clicked documents and the unit of each search."""
     from rankgate.online.events.events import Events
     from rankgate.online.log_database import quote_identifier
 
     with Events.of(events).open() as log:
         rows = log.base.rows(
-            "SELECT query_event_id, list(DISTINCT doc_id) AS docs FROM events WHERE kind = 'click' "
-            "AND query_event_id IS NOT NULL AND doc_id IS NOT NULL GROUP BY 1"
+            "SELECT query_event_id, list(DISTINCT doc_id) AS docs FROM events WHERE kind = 'click' AND "
+            "query_event_id IS NOT NULL AND doc_id IS NOT NULL GROUP BY 1"
         )
         clicks = {name: frozenset(docs) for name, docs in rows.iter_rows()}
         if unit == "request":
             return clicks, {}
         unit_rows = log.base.rows(
-            f"SELECT query_event_id, max({quote_identifier(unit)}) FROM events WHERE "
-            "query_event_id IS NOT "
+            f"SELECT query_event_id, max({quote_identifier(unit)}) FROM events WHERE query_event_id IS NOT "
             "NULL GROUP BY 1"
         )
         return clicks, dict(unit_rows.iter_rows())
 
 
-def credits_of_requests(
-    assignments: Sequence[Assignment], clicked: Sequence[Sequence[int]]
-) -> Floats:
+def credits_of_requests(assignments: Sequence[Assignment], clicked: Sequence[Sequence[int]]) -> Floats:
     """(n, systems) the credit of each system in each request.
 
     Centred credits are credits less the mean credit of the same clicked slots in all requests of

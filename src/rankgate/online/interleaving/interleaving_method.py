@@ -55,9 +55,7 @@ class Assignment:
         return asdict(self)
 
     @classmethod
-    def from_dict(
-        cls, values: Mapping[str, Any], source: str = "", line: int | None = None
-    ) -> Assignment:
+    def from_dict(cls, values: Mapping[str, Any], source: str = "", line: int | None = None) -> Assignment:
         """The assignment from the values of ``to_dict``; other keys are ignored.
 
         Raises:
@@ -71,8 +69,7 @@ class Assignment:
                 tuple(map(str, values["docs"])),
                 tuple(None if team is None else int(team) for team in values["teams"]),
                 tuple(
-                    tuple(None if rank is None else int(rank) for rank in slot)
-                    for slot in values["ranks"]
+                    tuple(None if rank is None else int(rank) for rank in slot) for slot in values["ranks"]
                 ),
                 tuple(map(int, values["lengths"])),
                 int(values.get("seed", 0)),
@@ -161,8 +158,7 @@ def additive_score(
     def score(assignment: Assignment, clicked: Sequence[int]) -> tuple[float, ...]:
         slot_credits = credits_of(assignment)
         return tuple(
-            sum(slot_credits[slot][system] for slot in clicked)
-            for system in range(len(assignment.systems))
+            sum(slot_credits[slot][system] for slot in clicked) for system in range(len(assignment.systems))
         )
 
     return score

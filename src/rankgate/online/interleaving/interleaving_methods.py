@@ -71,9 +71,7 @@ def _is_fair_round(lists: Lists, mixed_docs: set[str]) -> bool:
     return all(
         len(docs) >= count
         or set(docs)
-        - set().union(
-            *(top_docs for other_system, top_docs in enumerate(tops) if other_system != system)
-        )
+        - set().union(*(top_docs for other_system, top_docs in enumerate(tops) if other_system != system))
         for system, docs in enumerate(remaining)
     )
 
@@ -81,11 +79,11 @@ def _is_fair_round(lists: Lists, mixed_docs: set[str]) -> bool:
 TEAM_DRAFT = Interleaving(
     "team_draft",
     title="Team draft, for two systems or more",
-    formula="every round each system, in random order, adds its best document that is not yet in "
-    "the list; a click counts for the system that added it",
+    formula="every round each system, in random order, adds its best document that is not yet in the list; a "
+    "click counts for the system that added it",
     source="Radlinski, Kurup and Joachims 2008; Schuth and others 2014",
-    bias="cannot see some differences: with a b c against b c a and clicks on c alone, both "
-    "systems are credited equally often",
+    bias="cannot see some differences: with a b c against b c a and clicks on c alone, both systems are "
+    "credited equally often",
     draw=draw_team_draft,
     score=additive_score(team_credits),
 )
@@ -102,14 +100,8 @@ def draw_balanced(lists: Lists, length: int, random: Random) -> Drawn:
     teams: list[int | None] = []
     mixed_docs: set[str] = set()
     first_position = second_position = 0
-    while (
-        len(docs) < length
-        and first_position < len(first_list)
-        and second_position < len(second_list)
-    ):
-        is_first_turn = first_position < second_position or (
-            first_position == second_position and first == 0
-        )
+    while len(docs) < length and first_position < len(first_list) and second_position < len(second_list):
+        is_first_turn = first_position < second_position or (first_position == second_position and first == 0)
         doc = first_list[first_position] if is_first_turn else second_list[second_position]
         first_position, second_position = (
             first_position + is_first_turn,
@@ -141,13 +133,12 @@ def score(assignment: Assignment, clicked: Sequence[int]) -> tuple[float, ...]:
 BALANCED = Interleaving(
     "balanced",
     title="Balanced, for two systems",
-    formula="the system that has the turn adds its next rank; clicks are counted in the top k of "
-    "both lists, k being the better rank of the lowest click, less the mean count of the same "
-    "slots in all requests of the query; the list ends where one ends",
+    formula="the system that has the turn adds its next rank; clicks are counted in the top k of both lists, "
+    "k being the better rank of the lowest click, less the mean count of the same slots in all requests of "
+    "the query; the list ends where one ends",
     source="Joachims 2003",
-    bias="counts of clicks at random prefer one system where its list is the other's moved up, so "
-    "that only differences between requests of the same query count: a query with one request "
-    "adds nothing",
+    bias="counts of clicks at random prefer one system where its list is the other's moved up, so that only "
+    "differences between requests of the same query count: a query with one request adds nothing",
     most=2,
     draw=draw_balanced,
     score=score,
@@ -219,10 +210,7 @@ def mixed_list_probabilities(
     last_rank = min(length, max(len(first_list), len(second_list))) + 1
     firsts, seconds = _ranks(first_list, last_rank), _ranks(second_list, last_rank)
     credit = np.array(
-        [
-            [worth(firsts.get(doc, last_rank), seconds.get(doc, last_rank)) for doc in docs]
-            for docs in lists
-        ]
+        [[worth(firsts.get(doc, last_rank), seconds.get(doc, last_rank)) for doc in docs] for docs in lists]
     ).reshape(len(lists), -1)
     bias = np.cumsum(credit, axis=1).T
     for depth in range(len(bias), 0, -1):
@@ -254,16 +242,12 @@ def _draw(lists: Lists, length: int, random: Random, worth: ClickWorth) -> Drawn
         problem = f"optimised interleaving takes at most {MAX_SLOTS} slots, not {length}."
         raise UsageError(problem, code="too-many-slots")
     first_list, second_list = (tuple(ranked) for ranked in lists)
-    mixed_lists, list_probabilities, depth = mixed_list_probabilities(
-        first_list, second_list, length, worth
-    )
+    mixed_lists, list_probabilities, depth = mixed_list_probabilities(first_list, second_list, length, worth)
     list_index = bisect(list(accumulate(list_probabilities)), random.random())
     docs = mixed_lists[min(list_index, len(mixed_lists) - 1)]
     firsts, seconds = _ranks(first_list, MAX_SLOTS + 1), _ranks(second_list, MAX_SLOTS + 1)
     teams = [
-        int(seconds.get(doc, MAX_SLOTS + 1) < firsts.get(doc, MAX_SLOTS + 1))
-        if slot < depth
-        else None
+        int(seconds.get(doc, MAX_SLOTS + 1) < firsts.get(doc, MAX_SLOTS + 1)) if slot < depth else None
         for slot, doc in enumerate(docs)
     ]
     return list(docs), teams
@@ -276,9 +260,7 @@ def _credits(assignment: Assignment, worth: ClickWorth) -> Credits:
         value = (
             0.0
             if team is None
-            else worth(
-                min(first_rank or last_rank, last_rank), min(second_rank or last_rank, last_rank)
-            )
+            else worth(min(first_rank or last_rank, last_rank), min(second_rank or last_rank, last_rank))
         )
         rows.append((max(value, 0.0), max(-value, 0.0)))
     return tuple(rows)
@@ -288,9 +270,9 @@ def _optimised_method(name: str, worth: ClickWorth, credit_name: str) -> Interle
     return Interleaving(
         name,
         title=f"Optimised, for two systems, credit by {credit_name}",
-        formula="of all lists whose next document is the best left of either system, probabilities "
-        "that give a random click at any depth no preference, and the largest squared credit; a "
-        f"click is worth the difference of {credit_name}",
+        formula="of all lists whose next document is the best left of either system, probabilities that give "
+        "a random click at any depth no preference, and the largest squared credit; a click is worth the "
+        f"difference of {credit_name}",
         source="Radlinski and Craswell 2013",
         bias="a page must be drawn whole: a longer list is not the shorter one continued",
         most=2,
@@ -404,9 +386,7 @@ def expected_credits(assignment: Assignment, *, rounds: bool = False) -> Credits
             for row, system in zip(round_credits, turns, strict=True):
                 row[system] += chance
         is_drawn = None not in assignment.teams[first_slot : first_slot + size] and total > 0
-        slot_credits += [
-            tuple(share / total if is_drawn else 0.0 for share in row) for row in round_credits
-        ]
+        slot_credits += [tuple(share / total if is_drawn else 0.0 for share in row) for row in round_credits]
     return tuple(slot_credits)
 
 
@@ -414,8 +394,8 @@ def _probabilistic_method(name: str, rule: str, source: str, *, rounds: bool) ->
     return Interleaving(
         name,
         title=f"Probabilistic, {rule.rstrip(',')}, for two systems or more",
-        formula=f"{rule} draws, and of its list a document with P in proportion to 1 / rank^3; a "
-        "click counts for each system with the probability that it drew the document",
+        formula=f"{rule} draws, and of its list a document with P in proportion to 1 / rank^3; a click "
+        "counts for each system with the probability that it drew the document",
         source=source,
         bias="shows documents far from their ranks, which costs users more than other methods do",
         draw=partial(draw_probabilistic, rounds=rounds),

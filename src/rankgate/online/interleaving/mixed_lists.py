@@ -84,8 +84,7 @@ def mixed_lists_document(result: MixedLists) -> Document:
     return made(
         f"{count_noun(result.lists, 'list')} of {count_noun(result.queries, 'query')}, mixed by "
         f"{result.method}",
-        f"The runs {', '.join(map(make_printable, result.systems))} rank "
-        f"{result.competitive:.1%} of "
+        f"The runs {', '.join(map(make_printable, result.systems))} rank {result.competitive:.1%} of "
         f"{count_noun(result.slots, 'slot')} differently; only clicks on these distinguish them.",
         Warnings.from_notices(result.notices),
         f"Written to {make_printable(result.output)}." if result.output else "",
@@ -134,12 +133,7 @@ def mix(
             query_lists = {name: lists_by_query[query] for name, lists_by_query in tops.items()}
             for number in range(1, lists + 1):
                 yield interleave(
-                    query_lists,
-                    f"{query}/{number}",
-                    method=method,
-                    length=length,
-                    seed=seed,
-                    query=query,
+                    query_lists, f"{query}/{number}", method=method, length=length, seed=seed, query=query
                 )
 
     assignments = list(drawn())
@@ -148,9 +142,7 @@ def mix(
             for assignment in assignments:
                 stream.write(json.dumps(assignment.to_dict(), ensure_ascii=False).encode() + b"\n")
     slots = [ranks for assignment in assignments for ranks in assignment.ranks]
-    left_out = len(set.union(*(set(lists_by_query) for lists_by_query in tops.values()))) - len(
-        queries
-    )
+    left_out = len(set.union(*(set(lists_by_query) for lists_by_query in tops.values()))) - len(queries)
     return MixedLists(
         method,
         tuple(names),

@@ -15,14 +15,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import SYSTEM
-from rankgate.core.present.document_model import (
-    Chart,
-    Document,
-    Grid,
-    Table,
-    Warnings,
-    make_printable,
-)
+from rankgate.core.present.document_model import Chart, Document, Grid, Table, Warnings, make_printable
 from rankgate.core.present.document_model import make_document as made
 from rankgate.core.present.number_formats import count_noun
 
@@ -36,21 +29,15 @@ PAIRS = Columns(
     Column(
         "preference",
         pl.Float64,
-        "the estimate that the method's test is of: for the sign test (wins of other "
-        "+ ties / 2) / all − 1/2, for the t-test the mean difference of credits",
+        "the estimate that the method's test is of: for the sign test (wins of other + ties / 2) / all − "
+        "1/2, for the t-test the mean difference of credits",
         "signed",
     ),
     Column(
-        "low",
-        pl.Float64,
-        "the low end of its interval (Clopper and Pearson for the sign test)",
-        "signed",
+        "low", pl.Float64, "the low end of its interval (Clopper and Pearson for the sign test)", "signed"
     ),
     Column(
-        "high",
-        pl.Float64,
-        "the high end of its interval (Clopper and Pearson for the sign test)",
-        "signed",
+        "high", pl.Float64, "the high end of its interval (Clopper and Pearson for the sign test)", "signed"
     ),
     Column("p_sign", pl.Float64, "the p-value of the sign test of wins", "p"),
     Column("credit", pl.Float64, "the mean difference of credits, other less one", "signed"),
@@ -106,9 +93,7 @@ class Preference(Result):
     kind: ClassVar[str] = "preference"
     label: ClassVar[str] = "Interleaving"
     document_from: ClassVar[str] = "rankgate.online.interleaving.preference:preference_document"
-    charts: ClassVar[Mapping[str, str]] = {
-        "preference": "rankgate.online.charts.click_charts:preferences",
-    }
+    charts: ClassVar[Mapping[str, str]] = {"preference": "rankgate.online.charts.click_charts:preferences"}
     order: ClassVar[int] = 66
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"pairs": PAIRS, "slots": SLOTS}
 
@@ -150,14 +135,11 @@ class Preference(Result):
             notices.append(
                 Notice(
                     "unbalanced-teams",
-                    f"systems have had unequal shares of slots (p = {self.p_teams:.2g}): lists "
-                    "were not shown as drawn, or requests are lost for one system; no preference "
-                    "is given",
+                    f"systems have had unequal shares of slots (p = {self.p_teams:.2g}): lists were not "
+                    "shown as drawn, or requests are lost for one system; no preference is given",
                 )
             )
-        min_decisive = min(
-            (row["wins_one"] + row["wins_other"] for row in self.pairs.to_dicts()), default=0
-        )
+        min_decisive = min((row["wins_one"] + row["wins_other"] for row in self.pairs.to_dicts()), default=0)
         if min_decisive < self.FEW:
             notices.append(
                 Notice(
@@ -167,16 +149,13 @@ class Preference(Result):
             )
         for row in self.pairs.iter_rows(named=True) if self.test == "sign" else ():
             p_values = (row["p_sign"], row["p_t"])
-            if None not in p_values and (p_values[0] < 1 - self.level) != (
-                p_values[1] < 1 - self.level
-            ):
+            if None not in p_values and (p_values[0] < 1 - self.level) != (p_values[1] < 1 - self.level):
                 notices.append(
                     Notice(
                         "tests-disagree",
-                        f"{row['one']} against {row['other']}: the sign test (p = "
-                        f"{p_values[0]:.3g}) "
-                        f"and the t-test of credits (p = {p_values[1]:.3g}) disagree; a few "
-                        f"{self.unit}s may have most of the clicks",
+                        f"{row['one']} against {row['other']}: the sign test (p = {p_values[0]:.3g}) and the "
+                        f"t-test of credits (p = {p_values[1]:.3g}) disagree; a few {self.unit}s may have "
+                        f"most of the clicks",
                         row["other"],
                     )
                 )
@@ -188,11 +167,7 @@ TESTS = Columns(
     Column("test", pl.String, "an interleaving method or a KPI"),
     Column("design", pl.String, "interleaving or A/B"),
     Column("effect", pl.Float64, "the mean difference of a search, second less first", "signed"),
-    Column(
-        "spread",
-        pl.Float64,
-        "the standard deviation of that difference (of both arms together for A/B)",
-    ),
+    Column("spread", pl.Float64, "the standard deviation of that difference (of both arms together for A/B)"),
     Column("low", pl.Float64, "the low end of its 95 % interval", "signed"),
     Column("high", pl.Float64, "the high end of its 95 % interval", "signed"),
     Column(
@@ -221,9 +196,7 @@ class Sensitivity(Result):
     kind: ClassVar[str] = "sensitivity"
     label: ClassVar[str] = "Sensitivity of interleaving"
     document_from: ClassVar[str] = "rankgate.online.interleaving.preference:sensitivity"
-    charts: ClassVar[Mapping[str, str]] = {
-        "sensitivity": "rankgate.online.charts.click_charts:sensitivities",
-    }
+    charts: ClassVar[Mapping[str, str]] = {"sensitivity": "rankgate.online.charts.click_charts:sensitivities"}
     order: ClassVar[int] = 65
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"tests": TESTS}
 
@@ -254,17 +227,12 @@ def preference_document(result: Preference) -> Document:
     """The preferred system, wins and credits of each pair, and the shares of slots."""
     return made(
         _title(result),
-        f"{count_noun(result.clicks, 'click')} on {count_noun(result.requests, 'list')}; "
-        f"{result.clicked:,} of {result.units:,} {result.unit}s have a click. The systems rank "
-        f"{result.competitive:.1%} of the shown documents differently. Lists are mixed by "
-        f"{result.method}.",
+        f"{count_noun(result.clicks, 'click')} on {count_noun(result.requests, 'list')}; {result.clicked:,} "
+        f"of {result.units:,} {result.unit}s have a click. The systems rank {result.competitive:.1%} of the "
+        f"shown documents differently. Lists are mixed by {result.method}.",
         Table("wins", _wins(result)),
         *([Table("credit of a click", _credits(result))] if result.test == "sign" else []),
-        *(
-            [Chart("rankgate.online.charts.click_charts:preferences", result)]
-            if len(result.pairs)
-            else []
-        ),
+        *([Chart("rankgate.online.charts.click_charts:preferences", result)] if len(result.pairs) else []),
         Table("slots and clicks by system", _slots(result)),
         Warnings.from_notices(result.notices),
         _describe_method(result),
@@ -280,8 +248,8 @@ def _describe_method(result: Preference) -> str:
         ""
         if signs
         else (
-            f" (wins of {result.method} are not equally frequent where users click at random, only "
-            "mean credits are)"
+            f" (wins of {result.method} are not equally frequent where users click at random, only mean "
+            "credits are)"
         )
     )
     holm = ", p corrected by Holm" if len(result.pairs) > 1 else ""
@@ -291,9 +259,8 @@ def _describe_method(result: Preference) -> str:
         else f"the credit of the second less that of the first, a {result.unit} with a click"
     )
     return (
-        f"Preference is {estimate}; its interval and p are {test_name}{reason}{holm}. "
-        f"Needed: {result.unit}s with a {'winner' if signs else 'click'} for a power of 80 % at "
-        "this effect."
+        f"Preference is {estimate}; its interval and p are {test_name}{reason}{holm}. Needed: {result.unit}s "
+        f"with a {'winner' if signs else 'click'} for a power of 80 % at this effect."
     )
 
 
@@ -307,10 +274,7 @@ def _title(result: Preference) -> str:
             return f"no preference shown between {row['one']} and {row['other']}"
         loser = row["one"] if row["preferred"] == row["other"] else row["other"]
         return f"users prefer {row['preferred']} to {loser}"
-    return (
-        f"{len(decided_pairs)} of {count_noun(len(result.pairs), 'pair')} of systems show a "
-        "preference"
-    )
+    return f"{len(decided_pairs)} of {count_noun(len(result.pairs), 'pair')} of systems show a preference"
 
 
 def _wins(result: Preference) -> Grid:
@@ -350,9 +314,7 @@ def _credits(result: Preference) -> Grid:
             make_printable(row["one"]),
             make_printable(row["other"]),
             _DASH if row["credit"] is None else f"{row['credit']:+.4f}",
-            _DASH
-            if row["credit_low"] is None
-            else f"{row['credit_low']:+.4f} to {row['credit_high']:+.4f}",
+            _DASH if row["credit_low"] is None else f"{row['credit_low']:+.4f} to {row['credit_high']:+.4f}",
             _format_p_value(row["p_t"]),
         )
         for row in result.pairs.iter_rows(named=True)
@@ -368,9 +330,7 @@ def _slots(result: Preference) -> Grid:
         (
             str(slot),
             *(
-                f"{counts[1]:,}/{counts[0]:,}"
-                if (counts := counts_of_slot.get((slot, name)))
-                else _DASH
+                f"{counts[1]:,}/{counts[0]:,}" if (counts := counts_of_slot.get((slot, name))) else _DASH
                 for name in result.systems
             ),
         )
@@ -423,11 +383,11 @@ def sensitivity(result: Sensitivity) -> Document:
         _sensitivity_title(result),
         Table("", Grid(header, rows, frozenset({0, 1, 6}))),
         Warnings.from_notices(result.notices),
-        f"{count_noun(result.searches, 'simulated search')} for each test, by {result.user} "
-        "users. Needed: searches in all arms together for a power of 80 % at 5 %, two-sided; – "
-        "where the simulation shows no effect. Simulated users prefer documents with better "
-        "judgments; real users may need more searches. Interleaving measures which list is "
-        "preferred, not what revenue, latency or return visits will be: an A/B test follows.",
+        f"{count_noun(result.searches, 'simulated search')} for each test, by {result.user} users. Needed: "
+        "searches in all arms together for a power of 80 % at 5 %, two-sided; – where the simulation shows "
+        "no effect. Simulated users prefer documents with better judgments; real users may need more "
+        "searches. Interleaving measures which list is preferred, not what revenue, latency or return visits "
+        "will be: an A/B test follows.",
     )
 
 
@@ -438,6 +398,5 @@ def _sensitivity_title(result: Sensitivity) -> str:
         return f"interleaving shows no preference between {' and '.join(result.systems)}"
     best = min(interleaving_tests, key=lambda row: row["needed"])
     return (
-        f"{best['test']} needs {count_noun(best['needed'], 'search')} to tell "
-        f"{' from '.join(result.systems)}"
+        f"{best['test']} needs {count_noun(best['needed'], 'search')} to tell {' from '.join(result.systems)}"
     )

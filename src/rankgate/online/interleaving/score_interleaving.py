@@ -85,11 +85,7 @@ def pair_test(delta: Floats, level: float, test: Literal["sign", "t"]) -> PairTe
     mean, deviation, low_t, high_t, p_t = (math.nan,) * 5
     if len(delta):
         interval = t_interval(column, level)
-        mean, low_t, high_t = (
-            float(interval.mean[0]),
-            float(interval.low[0]),
-            float(interval.high[0]),
-        )
+        mean, low_t, high_t = (float(interval.mean[0]), float(interval.low[0]), float(interval.high[0]))
         deviation = float(delta.std(ddof=1)) if len(delta) > 1 else math.nan
         p_t = float(student_test(column).p_value[0])
     p_sign = float(sign_test(column).p_value[0])
@@ -97,9 +93,7 @@ def pair_test(delta: Floats, level: float, test: Literal["sign", "t"]) -> PairTe
         value, low, high = mean, low_t, high_t
     else:
         value, low, high = wins_preference(losses, ties, wins, level)
-    return PairTest(
-        losses, wins, ties, value, low, high, p_sign, mean, deviation, low_t, high_t, p_t
-    )
+    return PairTest(losses, wins, ties, value, low, high, p_sign, mean, deviation, low_t, high_t, p_t)
 
 
 def wins_preference(losses: int, ties: int, wins: int, level: float) -> tuple[float, float, float]:
@@ -140,9 +134,7 @@ def needed_units(win_rate: float, level: float = 0.95, power: float = 0.8) -> in
     return math.ceil((z_sum / (win_rate - 0.5)) ** 2)
 
 
-def needed_credits(
-    mean: float, deviation: float, level: float = 0.95, power: float = 0.8
-) -> int | None:
+def needed_credits(mean: float, deviation: float, level: float = 0.95, power: float = 0.8) -> int | None:
     """Units that the t-test of credits needs, ((z(1 - alpha/2) + z(power)) deviation / mean)²."""
     from rankgate.measurement.stats.special_functions import ndtri
 
@@ -181,9 +173,7 @@ def preference(
     method = METHODS.find(first_assignment.method)
     credits_of = _credits(requests)
     pair_indices = list(combinations(range(len(first_assignment.systems)), 2))
-    tests = [
-        pair_test(credits_of[:, b] - credits_of[:, a], level, method.test) for a, b in pair_indices
-    ]
+    tests = [pair_test(credits_of[:, b] - credits_of[:, a], level, method.test) for a, b in pair_indices]
     slots = _slots(requests) if method.teams else pl.DataFrame(schema=SLOTS)
     p_teams = _p_teams(slots, first_assignment.systems) if method.teams else None
     balanced = p_teams is None or p_teams >= Preference.UNBALANCED
@@ -209,8 +199,7 @@ def _credits(requests: Sequence[InterleavedRequest]) -> NDArray[np.float64]:
     """(n, systems) the credit of each system in each unit with a click."""
     units: dict[str, NDArray[np.float64]] = {}
     rows = credits_of_requests(
-        [request.assignment for request in requests],
-        [sorted(request.clicked) for request in requests],
+        [request.assignment for request in requests], [sorted(request.clicked) for request in requests]
     )
     for request, credit in zip(requests, rows, strict=True):
         if request.clicked:

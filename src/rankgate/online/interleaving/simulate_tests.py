@@ -94,23 +94,15 @@ def sensitivity(
             for index, query in enumerate(sampled_queries)
         ]
         clicks = simulate_clicks(
-            grades_of_lists([assignment.docs for assignment in mixed_lists], query_grades),
-            user_model,
-            random,
+            grades_of_lists([assignment.docs for assignment in mixed_lists], query_grades), user_model, random
         )
         credit = credits_of_clicks(mixed_lists, clicks)
-        rows.append(
-            _test_row(name, "interleaving", credit[:, 1] - credit[:, 0], (first_name, second_name))
-        )
-    min_searches = min(
-        (row["needed"] for row in rows[:3] if row["needed"] is not None), default=None
-    )
+        rows.append(_test_row(name, "interleaving", credit[:, 1] - credit[:, 0], (first_name, second_name)))
+    min_searches = min((row["needed"] for row in rows[:3] if row["needed"] is not None), default=None)
     for row in rows:
         is_comparable = min_searches is not None and row["needed"]
         row["times_fewer"] = min_searches / row["needed"] if is_comparable else None
-    return Sensitivity(
-        (first_name, second_name), user, searches, pl.DataFrame(rows, schema=TESTS), seed
-    )
+    return Sensitivity((first_name, second_name), user, searches, pl.DataFrame(rows, schema=TESTS), seed)
 
 
 def relative_grades(qrels: QrelsLike) -> dict[str, dict[str, float]]:
@@ -171,11 +163,7 @@ def _kpis_of_clicks(clicks: Flags) -> dict[str, Floats]:
 
 
 def _test_row(
-    test: str,
-    design: str,
-    values: Floats,
-    systems: tuple[str, str],
-    other_values: Floats | None = None,
+    test: str, design: str, values: Floats, systems: tuple[str, str], other_values: Floats | None = None
 ) -> dict[str, Any]:
     """The row of a test: its effect and needed searches; arms are two halves of the searches."""
     if other_values is None:

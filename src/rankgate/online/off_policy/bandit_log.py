@@ -123,9 +123,7 @@ def add_reward_model(log: BanditLog, folds: int = 5, strength: float = 20.0) -> 
         predicted[in_fold] = q[log.action[in_fold], log.place[in_fold]]
         expected[in_fold] = (log.policy * q).sum(axis=0)[log.place[in_fold]]
         # (P,) slots of the fold at each position, as a share of all decisions
-        traffic = (
-            np.bincount(log.place[in_fold][log.shown[in_fold]], minlength=q.shape[1]) / log.units
-        )
+        traffic = np.bincount(log.place[in_fold][log.shown[in_fold]], minlength=q.shape[1]) / log.units
         prior = (log.policy * strength / (rows + strength)).sum(axis=0)
         direct = traffic * log.policy / (rows + strength)
         by_mean = traffic * prior / np.maximum(rows.sum(axis=0), 1)

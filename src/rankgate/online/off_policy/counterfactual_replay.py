@@ -11,14 +11,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import QUERY_ID
-from rankgate.core.present.document_model import (
-    Chart,
-    Document,
-    Grid,
-    Table,
-    Warnings,
-    make_printable,
-)
+from rankgate.core.present.document_model import Chart, Document, Grid, Table, Warnings, make_printable
 from rankgate.core.present.document_model import make_document as made
 from rankgate.core.present.number_formats import count_noun
 from rankgate.online.clicks.click_models import MODELS
@@ -27,14 +20,10 @@ from rankgate.online.off_policy.off_policy_estimate import CHECKS, checks_grid
 
 MEASURES = Columns(
     "One row per measure; no rows where the log cannot answer.",
-    Column(
-        "measure", pl.String, "clicks of a search, chance of a click at rank ``first``, or ``dcg``"
-    ),
+    Column("measure", pl.String, "clicks of a search, chance of a click at rank ``first``, or ``dcg``"),
     Column("logged", pl.Float64, "the value of the lists that were shown"),
     Column(
-        "candidate",
-        pl.Float64,
-        "the value of the candidate if documents that were never shown earn nothing",
+        "candidate", pl.Float64, "the value of the candidate if documents that were never shown earn nothing"
     ),
     Column("low", pl.Float64, "the low end of the interval of candidate"),
     Column("high", pl.Float64, "the high end of the interval of candidate"),
@@ -51,9 +40,7 @@ MEASURES = Columns(
 RANKS_OF_LISTS = Columns(
     "One row per rank.",
     Column("rank", pl.Int64, "the rank, from 1"),
-    Column(
-        "examination", pl.Float64, "how often the rank is looked at", ".3f", header="looked\nat"
-    ),
+    Column("examination", pl.Float64, "how often the rank is looked at", ".3f", header="looked\nat"),
     Column(
         "shown",
         pl.Float64,
@@ -80,13 +67,7 @@ QUERIES = Columns(
         ".3f",
         header="clicks,\ncandidate",
     ),
-    Column(
-        "logged",
-        pl.Float64,
-        "clicks of a search with the logged lists",
-        ".3f",
-        header="clicks,\nlogged",
-    ),
+    Column("logged", pl.Float64, "clicks of a search with the logged lists", ".3f", header="clicks,\nlogged"),
     Column("delta", pl.Float64, "candidate − logged", "+.3f"),
 )
 
@@ -117,12 +98,8 @@ class CounterfactualReplay(Result):
 
     kind: ClassVar[str] = "counterfactual_replay"
     label: ClassVar[str] = "Replay on logged clicks"
-    document_from: ClassVar[str] = (
-        "rankgate.online.off_policy.counterfactual_replay:replay_document"
-    )
-    charts: ClassVar[Mapping[str, str]] = {
-        "replay": "rankgate.online.charts.click_charts:measures",
-    }
+    document_from: ClassVar[str] = "rankgate.online.off_policy.counterfactual_replay:replay_document"
+    charts: ClassVar[Mapping[str, str]] = {"replay": "rankgate.online.charts.click_charts:measures"}
     order: ClassVar[int] = 12
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "measures": MEASURES,
@@ -185,8 +162,8 @@ def replay_document(result: CounterfactualReplay) -> Document:
     return made(
         _title(result),
         f"{count_noun(result.searches, 'search')} of {count_noun(result.queries, 'query')}; "
-        f"{result.support:.1%} of the top {result.k} of {make_printable(result.candidate)} was "
-        "ever shown for its query.",
+        f"{result.support:.1%} of the top {result.k} of {make_printable(result.candidate)} was ever shown "
+        "for its query.",
         Table("against what was shown", _measures(result)),
         *charts,
         Table("what the log allows", checks_grid(result.checks)),
@@ -210,9 +187,8 @@ def _title(result: CounterfactualReplay) -> str:
         return f"{name} would earn fewer clicks: {row['delta']:+.4f} a search {ends}"
     if row["delta_high"] < 0:
         return (
-            f"fewer clicks on documents that were shown, {row['delta']:+.4f} a search {ends}; "
-            "what never "
-            f"was could make it {row['most_high']:+.4f}"
+            f"fewer clicks on documents that were shown, {row['delta']:+.4f} a search {ends}; what never was "
+            f"could make it {row['most_high']:+.4f}"
         )
     return f"no difference shown between {name} and the logged lists: {row['delta']:+.4f} {ends}"
 
@@ -242,8 +218,8 @@ def _queries(result: CounterfactualReplay) -> Grid:
 def _closing_note(result: CounterfactualReplay) -> str:
     if result.verdict:
         return (
-            "No estimate is given: show such documents to a few users (interleaving, swaps of "
-            "neighbours), or replay a candidate that is nearer to the logged lists."
+            "No estimate is given: show such documents to a few users (interleaving, swaps of neighbours), "
+            "or replay a candidate that is nearer to the logged lists."
         )
     method = (
         "The probability that users look at each rank was given."
@@ -252,16 +228,14 @@ def _closing_note(result: CounterfactualReplay) -> str:
     )
     other_models = ", ".join(result.models[1:])
     note = (
-        f" They also cover those of {other_models}, which may predict clicks on other "
-        "searches equally well."
+        f" They also cover those of {other_models}, which may predict clicks on other searches equally well."
         if other_models
         else ""
     )
     return (
-        f"{method} Documents that were never shown earn nothing (candidate), or as much as the "
-        "query's best if it were looked at (at most). The probability that users look at a rank "
-        f"is estimated from documents shown at several ranks. Intervals are {result.level:.0%}, "
-        "by the "
-        f"bootstrap over sessions; each resample fits the model again.{note} A candidate that "
-        "learned from these clicks looks better here than it is: replay it on later ones."
+        f"{method} Documents that were never shown earn nothing (candidate), or as much as the query's best "
+        "if it were looked at (at most). The probability that users look at a rank is estimated from "
+        f"documents shown at several ranks. Intervals are {result.level:.0%}, by the bootstrap over "
+        f"sessions; each resample fits the model again.{note} A candidate that learned from these clicks "
+        "looks better here than it is: replay it on later ones."
     )

@@ -163,8 +163,8 @@ def doubly_robust(log: BanditLog, settings: EstimatorSettings) -> Contribution: 
 DM = Estimator(
     "dm",
     title="Direct method: what a model of rewards expects",
-    formula="mean of sum over a of P(a | target) q(a); q: mean reward of the action at its "
-    "position, drawn towards the mean of all, fitted on other rows",
+    formula="mean of sum over a of P(a | target) q(a); q: mean reward of the action at its position, drawn "
+    "towards the mean of all, fitted on other rows",
     source="Dudík, Langford and Li 2011",
     estimate=_dm,
     assumption="the model of rewards has no bias",
@@ -216,9 +216,8 @@ RIPS = Estimator(
 CASCADE_DR = Estimator(
     "cascade_dr",
     title="Cascade doubly robust: as rips, with a model of rewards",
-    formula="mean of sum over slots of sum over a of P(a | target) q_k(a) + w_1 ... w_k (r_k - "
-    "q_k): the paper's with a model of rewards to come that knows the slot and its action, whose "
-    "rewards below cancel",
+    formula="mean of sum over slots of sum over a of P(a | target) q_k(a) + w_1 ... w_k (r_k - q_k): the "
+    "paper's with a model of rewards to come that knows the slot and its action, whose rewards below cancel",
     source="Kiyohara, Saito, Matsuhiro and others 2022",
     estimate=doubly_robust,
     assumption="the reward of a slot does not depend on the slots below",
@@ -229,9 +228,6 @@ CASCADE_DR = Estimator(
 
 
 ESTIMATORS = Registry(
-    Estimator,
-    "estimator",
-    partial(find_declared, __name__, Estimator),
-    "rankgate.off_policy_estimators",
+    Estimator, "estimator", partial(find_declared, __name__, Estimator), "rankgate.off_policy_estimators"
 )
 """Estimators by name."""

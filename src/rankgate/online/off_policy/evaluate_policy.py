@@ -17,18 +17,8 @@ from rankgate.core.declare import Range
 from rankgate.core.present.number_formats import count_noun
 from rankgate.measurement.stats.mean_intervals import rare_values_interval
 from rankgate.online.off_policy.bandit_log import BanditLog, add_reward_model, effective_size
-from rankgate.online.off_policy.estimators import (
-    ESTIMATORS,
-    Contribution,
-    Estimator,
-    EstimatorSettings,
-)
-from rankgate.online.off_policy.off_policy_estimate import (
-    CHECKS,
-    ESTIMATES,
-    OffPolicyEstimate,
-    check_row,
-)
+from rankgate.online.off_policy.estimators import ESTIMATORS, Contribution, Estimator, EstimatorSettings
+from rankgate.online.off_policy.off_policy_estimate import CHECKS, ESTIMATES, OffPolicyEstimate, check_row
 from rankgate.online.off_policy.read_bandit_log import TargetLike, read_log, target_name
 
 if TYPE_CHECKING:
@@ -64,11 +54,7 @@ def check_log(log: BanditLog, min_ess: float, max_unsupported: float) -> list[di
             "support",
             log.unsupported,
             max_unsupported,
-            "blocks"
-            if log.unsupported > max_unsupported
-            else "warns"
-            if log.unsupported > 0
-            else "ok",
+            "blocks" if log.unsupported > max_unsupported else "warns" if log.unsupported > 0 else "ok",
             f"{log.unsupported:.2%} of the target's probability is on actions that the log never "
             f"shows{_action_names(log.unseen_actions)}; their rewards are unknown",
         ),
@@ -94,8 +80,8 @@ def check_log(log: BanditLog, min_ess: float, max_unsupported: float) -> list[di
             rewards,
             MIN_REWARDS,
             "blocks" if rewards == 0 else "warns" if rewards < MIN_REWARDS else "ok",
-            f"the weighted log is worth {rewards:,.1f} rewarded decisions: the interval is mostly "
-            "about rewards that it may have missed"
+            f"the weighted log is worth {rewards:,.1f} rewarded decisions: the interval is mostly about "
+            "rewards that it may have missed"
             if rewards
             else "no decision that the target could take has a reward",
         ),
@@ -137,8 +123,8 @@ def _check_mean_weight(log: BanditLog) -> dict[str, Json]:
         float(log.slate_weights.mean()),
         supported,
         _outcome_of_errors(errors),
-        f"the mean weight of the log is {log.slate_weights.mean():.4f} and must be "
-        f"{supported:.4f}; it differs by {errors:.1f} standard errors",
+        f"the mean weight of the log is {log.slate_weights.mean():.4f} and must be {supported:.4f}; it "
+        f"differs by {errors:.1f} standard errors",
     )
 
 
@@ -148,9 +134,7 @@ def _check_drift(log: BanditLog, time: NDArray[np.int64]) -> dict[str, Json]:
     is_later = time >= np.sort(time)[log.units // 2]
     halves = {"earlier": log.slate_weights[~is_later], "later": log.slate_weights[is_later]}
     errors = {
-        name: _standard_errors_from(weights, supported)
-        for name, weights in halves.items()
-        if len(weights)
+        name: _standard_errors_from(weights, supported) for name, weights in halves.items() if len(weights)
     }
     worst_half = max(errors, key=lambda name: errors[name])
     mean = float(halves[worst_half].mean())
@@ -159,19 +143,13 @@ def _check_drift(log: BanditLog, time: NDArray[np.int64]) -> dict[str, Json]:
         mean,
         supported,
         _outcome_of_errors(errors[worst_half]),
-        f"the mean weight of the {worst_half} half is {mean:.4f} and must be {supported:.4f}; it "
-        f"differs by {errors[worst_half]:.1f} standard errors",
+        f"the mean weight of the {worst_half} half is {mean:.4f} and must be {supported:.4f}; it differs by "
+        f"{errors[worst_half]:.1f} standard errors",
     )
 
 
 def _outcome_of_errors(errors: float) -> str:
-    return (
-        "blocks"
-        if errors > MAX_STANDARD_ERRORS
-        else "warns"
-        if errors > MAX_STANDARD_ERRORS / 2
-        else "ok"
-    )
+    return "blocks" if errors > MAX_STANDARD_ERRORS else "warns" if errors > MAX_STANDARD_ERRORS / 2 else "ok"
 
 
 def _standard_errors_from(weight: Floats, expected: float) -> float:
@@ -241,15 +219,10 @@ def ope(
             for name, estimator in _with_rivals(selected).items()
         }
     )
-    rows = [
-        _estimate_row(estimator, contributions, bandit_log, level)
-        for estimator in selected.values()
-    ]
+    rows = [_estimate_row(estimator, contributions, bandit_log, level) for estimator in selected.values()]
     best = _reported_estimator(rows, contributions, bandit_log, selected, by_name=bool(estimators))
     weight = bandit_log.slate_weights
-    logged = Contribution(
-        float(bandit_log.total.mean()), bandit_log.total, np.ones((bandit_log.units, 1))
-    )
+    logged = Contribution(float(bandit_log.total.mean()), bandit_log.total, np.ones((bandit_log.units, 1)))
     low, high = _interval(logged, bandit_log, level)
     return OffPolicyEstimate(
         target_name(target),
@@ -282,9 +255,7 @@ def _allowed_estimators(log: BanditLog, names: Sequence[str]) -> dict[str, Estim
             raise UsageError(f"{name} needs {fault}.", code="estimator-not-allowed")
     candidates = requested or ESTIMATORS
     return {
-        name: estimator
-        for name, estimator in candidates.items()
-        if not _missing_requirement(log, estimator)
+        name: estimator for name, estimator in candidates.items() if not _missing_requirement(log, estimator)
     }
 
 
@@ -309,10 +280,7 @@ def _with_rivals(estimators: Mapping[str, Estimator]) -> dict[str, Estimator]:
 
 
 def _estimate_row(
-    estimator: Estimator,
-    contributions: Mapping[str, Contribution],
-    bandit_log: BanditLog,
-    level: float,
+    estimator: Estimator, contributions: Mapping[str, Contribution], bandit_log: BanditLog, level: float
 ) -> dict[str, Json]:
     """An estimate with its interval, its difference to the log, and the test of its assumption.
 
@@ -335,11 +303,7 @@ def _estimate_row(
     p = None
     if estimator.against in contributions:
         rival = contributions[estimator.against]
-        parts = (
-            contribution.parts
-            if contribution.with_fixed_model is None
-            else contribution.with_fixed_model
-        )
+        parts = contribution.parts if contribution.with_fixed_model is None else contribution.with_fixed_model
         gap_to_rival = Contribution(contribution.value - rival.value, parts - rival.parts)
         p = _two_sided(gap_to_rival.value, gap_to_rival.error)
     return row | {

@@ -10,14 +10,7 @@ import polars as pl
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
-from rankgate.core.present.document_model import (
-    Chart,
-    Document,
-    Grid,
-    Table,
-    Warnings,
-    make_printable,
-)
+from rankgate.core.present.document_model import Chart, Document, Grid, Table, Warnings, make_printable
 from rankgate.core.present.document_model import make_document as made
 from rankgate.online.off_policy.estimators import ESTIMATORS
 
@@ -34,9 +27,7 @@ CHECKS = Columns(
 )
 
 
-def check_row(
-    check: str, value: float, limit: float, outcome: str, message: str
-) -> dict[str, Json]:
+def check_row(check: str, value: float, limit: float, outcome: str, message: str) -> dict[str, Json]:
     """A row of `CHECKS`."""
     return {
         "check": check,
@@ -63,26 +54,19 @@ ESTIMATES = Columns(
     Column(
         "low",
         pl.Float64,
-        "the low end of its interval; null of ``dm`` where its model is too much the "
-        "mean of all actions",
+        "the low end of its interval; null of ``dm`` where its model is too much the mean of all actions",
     ),
     Column(
         "high",
         pl.Float64,
-        "the high end of its interval; null of ``dm`` where its model is too much "
-        "the mean of all actions",
+        "the high end of its interval; null of ``dm`` where its model is too much the mean of all actions",
     ),
     Column("error", pl.Float64, "its standard error"),
     Column("delta", pl.Float64, "its difference to the logged reward", "signed"),
     Column("delta_low", pl.Float64, "the low end of the interval of delta", "signed"),
     Column("delta_high", pl.Float64, "the high end of the interval of delta", "signed"),
     Column("assumption", pl.String, "what the estimator assumes"),
-    Column(
-        "p_assumption",
-        pl.Float64,
-        "the p-value of the test against an estimator that assumes less",
-        "p",
-    ),
+    Column("p_assumption", pl.Float64, "the p-value of the test against an estimator that assumes less", "p"),
     Column("holds", pl.Boolean, "true if the assumption holds, as far as the test shows"),
 )
 
@@ -112,17 +96,10 @@ class OffPolicyEstimate(Result):
 
     kind: ClassVar[str] = "off_policy_estimate"
     label: ClassVar[str] = "Off-policy estimate"
-    document_from: ClassVar[str] = (
-        "rankgate.online.off_policy.off_policy_estimate:estimate_document"
-    )
-    charts: ClassVar[Mapping[str, str]] = {
-        "off-policy": "rankgate.online.charts.click_charts:estimates",
-    }
+    document_from: ClassVar[str] = "rankgate.online.off_policy.off_policy_estimate:estimate_document"
+    charts: ClassVar[Mapping[str, str]] = {"off-policy": "rankgate.online.charts.click_charts:estimates"}
     order: ClassVar[int] = 67
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
-        "estimates": ESTIMATES,
-        "checks": CHECKS,
-    }
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"estimates": ESTIMATES, "checks": CHECKS}
 
     target: str
     units: int
@@ -178,16 +155,16 @@ class OffPolicyEstimate(Result):
         notices += [
             Notice(
                 "no-interval",
-                f"{name} has no interval: its model has too few decisions of "
-                "actions that the target takes, and its error there is not known",
+                f"{name} has no interval: its model has too few decisions of actions that the target takes, "
+                "and its error there is not known",
                 name,
             )
             for name in unknown["estimator"]
         ]
         for row in self.estimates.filter(~pl.col("holds")).iter_rows(named=True):
             text = (
-                f"{row['estimator']} assumes that {row['assumption']}, which the log contradicts "
-                f"(p = {row['p_assumption']:.2g})"
+                f"{row['estimator']} assumes that {row['assumption']}, which the log contradicts (p = "
+                f"{row['p_assumption']:.2g})"
             )
             notices.append(Notice("assumption-rejected", text, row["estimator"]))
         return tuple(notices)
@@ -206,11 +183,9 @@ def estimate_document(result: OffPolicyEstimate) -> Document:
     )
     return made(
         _title(result),
-        f"{result.units:,} logged {unit_name}, which earned {result.logged:.5f} "
-        f"each{interval_text}. "
-        f"Weights P(target) / P(logged): mean {result.mean_weight:.4f}, largest "
-        f"{result.max_weight:,.1f}; "
-        f"effective size {result.ess:,.1f}.",
+        f"{result.units:,} logged {unit_name}, which earned {result.logged:.5f} each{interval_text}. Weights "
+        f"P(target) / P(logged): mean {result.mean_weight:.4f}, largest {result.max_weight:,.1f}; effective "
+        f"size {result.ess:,.1f}.",
         Table("what the log allows", checks_grid(result.checks)),
         *([] if result.refused else [Table("estimates", _estimates(result))]),
         *(
@@ -231,17 +206,10 @@ def _title(result: OffPolicyEstimate) -> str:
     if row is None and result.refused:
         return f"the log cannot show what {name} would have earned"
     if row is None:
-        return (
-            f"no estimate for {name}: the log contradicts the assumptions of the named estimators"
-        )
-    interval_text = (
-        "no interval" if row["low"] is None else f"{row['low']:.5f} to {row['high']:.5f}"
-    )
+        return f"no estimate for {name}: the log contradicts the assumptions of the named estimators"
+    interval_text = "no interval" if row["low"] is None else f"{row['low']:.5f} to {row['high']:.5f}"
     supposing = f" if {row['assumption']}" if row["assumption"] else ""
-    return (
-        f"{name} would have earned {row['value']:.5f} ({interval_text}), by "
-        f"{row['estimator']}{supposing}"
-    )
+    return f"{name} would have earned {row['value']:.5f} ({interval_text}), by {row['estimator']}{supposing}"
 
 
 def _estimates(result: OffPolicyEstimate) -> Grid:
@@ -284,17 +252,16 @@ def _assumptions(result: OffPolicyEstimate) -> Grid:
 def _closing_note(result: OffPolicyEstimate) -> str:
     if result.refused:
         return (
-            "No estimate is given: log more exploration, or evaluate a policy that is nearer to "
-            "the logged one."
+            "No estimate is given: log more exploration, or evaluate a policy that is nearer to the logged "
+            "one."
         )
     if result.estimator is None:
         return "No estimate is reported: leave out --estimator, or name one with fewer assumptions."
     return (
-        "The reported estimate has the smallest error among estimators without assumptions; one "
-        "with assumptions is taken only if these have fewer than 20 effective rewards, or if "
-        "--estimator names it, and not if it is rejected at 1 %. A test that does not reject "
-        f"proves nothing. Intervals are {result.level:.0%}: their upper ends hold as if one "
-        "further decision with the largest weight had the largest reward of the log. They assume "
-        "that propensities are right, that decisions are independent, and that no reward is much "
-        "larger than the largest one of the log."
+        "The reported estimate has the smallest error among estimators without assumptions; one with "
+        "assumptions is taken only if these have fewer than 20 effective rewards, or if --estimator names "
+        "it, and not if it is rejected at 1 %. A test that does not reject proves nothing. Intervals are "
+        f"{result.level:.0%}: their upper ends hold as if one further decision with the largest weight had "
+        "the largest reward of the log. They assume that propensities are right, that decisions are "
+        "independent, and that no reward is much larger than the largest one of the log."
     )

@@ -54,9 +54,7 @@ class LogRows:
     time: Ints | None
 
 
-def encode_column(
-    frame: pl.DataFrame, column: str, location: RowLocation
-) -> tuple[Ints, pl.Series]:
+def encode_column(frame: pl.DataFrame, column: str, location: RowLocation) -> tuple[Ints, pl.Series]:
     """Encode values as numbers in sorted order; return the numbers and the values."""
     texts = frame[column].cast(pl.String)
     empty = texts.is_null() | (texts == "")
@@ -77,9 +75,7 @@ def number_column(frame: pl.DataFrame, column: str, location: RowLocation) -> Fl
     if is_invalid.any():
         row = int(is_invalid.arg_max() or 0)
         problem = f"{column} {frame[column][row]!r} is not a number."
-        raise InputError(
-            problem, source=location.file(row), line=location.line(row), code="not-a-number"
-        )
+        raise InputError(problem, source=location.file(row), line=location.line(row), code="not-a-number")
     return values.to_numpy()
 
 
@@ -118,11 +114,7 @@ def target_name(target: TargetLike) -> str:
 
 
 def target_policy(
-    frame: pl.DataFrame,
-    rows: LogRows,
-    target: TargetLike,
-    location: RowLocation,
-    columns: Mapping[str, str],
+    frame: pl.DataFrame, rows: LogRows, target: TargetLike, location: RowLocation, columns: Mapping[str, str]
 ) -> TargetPolicy:
     """The target's probabilities of the log's actions.
 
@@ -151,8 +143,8 @@ def target_policy(
         table, unseen = _read_policy_table(target, rows, columns)
     else:
         problem = (
-            f"no target {str(target)!r}: name {UNIFORM}, {UNIFORM}:ACTIONS, a column of the log "
-            "with the target's probability of its action, or a table of action and probability."
+            f"no target {str(target)!r}: name {UNIFORM}, {UNIFORM}:ACTIONS, a column of the log with the "
+            "target's probability of its action, or a table of action and probability."
         )
         raise UsageError(problem, code="unknown-target")
     is_logged = np.zeros(table.shape)
@@ -160,10 +152,7 @@ def target_policy(
     share = np.bincount(rows.place, minlength=len(rows.places)) / len(rows.place)
     unsupported = float(((1 - (table * is_logged).sum(axis=0)) * share).sum())
     return TargetPolicy(
-        table[rows.action, rows.place],
-        table,
-        unsupported if unsupported > _ROUNDING else 0.0,
-        unseen,
+        table[rows.action, rows.place], table, unsupported if unsupported > _ROUNDING else 0.0, unseen
     )
 
 
@@ -203,8 +192,7 @@ def _read_policy_table(
     """(A, P) from a table of action, probability and position; and the actions not in the log."""
     frame, location = read_frame(target, "target")
     action, probability, position = (
-        _find_column(frame, role, columns, location)
-        for role in ("action", "probability", "position")
+        _find_column(frame, role, columns, location) for role in ("action", "probability", "position")
     )
     assert action is not None
     assert probability is not None
@@ -230,8 +218,7 @@ def _read_policy_table(
         raise InputError(problem, source=location.label, code="invalid-probability")
     if not policy.any():
         problem = (
-            f"no action of the target is in the log: the target has {_first_names(unseen)}; the "
-            "log has "
+            f"no action of the target is in the log: the target has {_first_names(unseen)}; the log has "
             f"{_first_names(rows.names)}. Write the target's actions as they are in the log."
         )
         raise InputError(problem, source=location.label, code="no-common-actions")
@@ -249,8 +236,8 @@ def _find_column(
     if role == "position":
         return None
     problem = (
-        f"no column {column_name or role}; a target has action, probability and perhaps position. "
-        f"Name it with --columns {role}=COLUMN."
+        f"no column {column_name or role}; a target has action, probability and perhaps position. Name it "
+        f"with --columns {role}=COLUMN."
     )
     raise InputError(problem, source=location.label, line=1, code="missing-column")
 
@@ -284,9 +271,7 @@ def parse_columns(columns: ColumnsLike | None) -> dict[str, str]:
     names: dict[str, str] = {}
     for role, column in column_pairs(columns or {}):
         if role not in COLUMN_ALIASES:
-            problem = (
-                f"no column of a log is called {role!r}; there are {', '.join(COLUMN_ALIASES)}."
-            )
+            problem = f"no column of a log is called {role!r}; there are {', '.join(COLUMN_ALIASES)}."
             raise UsageError(problem, code="unknown-column")
         if role in names:
             raise UsageError(f"columns: {role} is named twice.", code="duplicate-name")
@@ -350,16 +335,16 @@ def _find_columns(
         # our own name wins, but two propensities would be of two policies
         if len(matches) > 1 and (role not in matches or role == "propensity"):
             problem = (
-                f"{' and '.join(matches)} could each be the {role}; name the right one with "
-                f"--columns {role}=COLUMN."
+                f"{' and '.join(matches)} could each be the {role}; name the right one with --columns "
+                f"{role}=COLUMN."
             )
             raise InputError(problem, source=location.label, line=1, code="ambiguous-column")
         if matches:
             columns[role] = matches[0]
         elif column or role in _REQUIRED_COLUMNS:
             problem = (
-                f"no column {column or role!r}; the columns are {', '.join(frame.columns[:12])}. "
-                f"Name it with --columns {role}=COLUMN."
+                f"no column {column or role!r}; the columns are {', '.join(frame.columns[:12])}. Name it "
+                f"with --columns {role}=COLUMN."
             )
             raise InputError(problem, source=location.label, line=1, code="missing-column")
     if frame.is_empty():
@@ -382,25 +367,18 @@ def _read_rows(
     if is_invalid.any():
         row = int(is_invalid.argmax())
         problem = (
-            f"propensity {propensity[row]:g} of {count_noun(int(is_invalid.sum()), 'row')}: "
-            "P(action) at logging time must be above 0 and at most 1; log the probability of the "
-            "draw."
+            f"propensity {propensity[row]:g} of {count_noun(int(is_invalid.sum()), 'row')}: P(action) at "
+            "logging time must be above 0 and at most 1; log the probability of the draw."
         )
         raise InputError(
             problem, source=location.file(row), line=location.line(row), code="invalid-propensity"
         )
     slate = encode_column(frame, columns["slate"], location)[0] if "slate" in columns else None
-    time = (
-        _rank_times(frame, columns["time"], location, named=time_named)
-        if "time" in columns
-        else None
-    )
+    time = _rank_times(frame, columns["time"], location, named=time_named) if "time" in columns else None
     return LogRows(action, names, position, places, reward, propensity, slate, time)
 
 
-def _rank_times(
-    frame: pl.DataFrame, column: str, location: RowLocation, *, named: bool
-) -> Ints | None:
+def _rank_times(frame: pl.DataFrame, column: str, location: RowLocation, *, named: bool) -> Ints | None:
     """The rank of each row's time; times are numbers, dates or ISO 8601 texts.
 
     A column that has the name of a time but holds no times is ignored.
@@ -415,12 +393,10 @@ def _rank_times(
     if values.null_count():
         row = int(values.is_null().arg_max() or 0)
         problem = (
-            f"{column} {frame[column][row]!r} is not a time such as 2026-01-31 or "
-            "2026-01-31T12:00:00, nor a number."
+            f"{column} {frame[column][row]!r} is not a time such as 2026-01-31 or 2026-01-31T12:00:00, nor a "
+            "number."
         )
-        raise InputError(
-            problem, source=location.file(row), line=location.line(row), code="invalid-time"
-        )
+        raise InputError(problem, source=location.file(row), line=location.line(row), code="invalid-time")
     return values.rank("dense").to_numpy().astype(np.int64)
 
 
@@ -432,16 +408,12 @@ def _slates_of_rows(
     order = np.lexsort((_position_order(rows.places)[rows.place], rows.slate))
     slate = rows.slate[order]
     is_first = np.r_[True, slate[1:] != slate[:-1]]
-    slot = np.arange(len(slate)) - np.maximum.accumulate(
-        np.where(is_first, np.arange(len(slate)), 0)
-    )
+    slot = np.arange(len(slate)) - np.maximum.accumulate(np.where(is_first, np.arange(len(slate)), 0))
     same = ~is_first & np.r_[False, rows.place[order][1:] == rows.place[order][:-1]]
     if same.any():
         row = int(order[same.argmax()])
         problem = f"a slate has two rows of position {rows.places[int(rows.place[row])]!r}."
-        raise InputError(
-            problem, source=location.file(row), line=location.line(row), code="duplicate-slot"
-        )
+        raise InputError(problem, source=location.file(row), line=location.line(row), code="duplicate-slot")
     shape = (int(slate.max()) + 1, int(slot.max()) + 1)
 
     def packed(values: NDArray[Any], empty: float) -> NDArray[Any]:

@@ -132,9 +132,7 @@ def replay(
     )
 
 
-def _choose_models(
-    searches: PackedSearches, name: str, curve: Floats | None, seed: int
-) -> tuple[str, ...]:
+def _choose_models(searches: PackedSearches, name: str, curve: Floats | None, seed: int) -> tuple[str, ...]:
     """The named model; or the best model on held-out searches, and models that may be as good.
 
     A model may be as good if its mean log-likelihood of a held-out search is less than two
@@ -181,9 +179,7 @@ def _read_searches(events: EventsLike | PackedSearches) -> tuple[PackedSearches,
         return events, ()
     with Events.of(events).open() as log:
         diagnosis = diagnose_events(log.base, log.manifest)
-        faults = tuple(
-            fault.code for fault in diagnosis.blocking(("clicks", "ranks", "impressions"))
-        )
+        faults = tuple(fault.code for fault in diagnosis.blocking(("clicks", "ranks", "impressions")))
         return pack_events(log.base), faults
 
 
@@ -213,11 +209,7 @@ def _match_candidate(
     filled = np.zeros((len(queries), k), np.bool_)
     pair[query_index, position] = rows["pair"].cast(pl.Int64).fill_null(-1).to_numpy()
     filled[query_index, position] = True
-    of_pair = (
-        searches.pairs["query_id"]
-        .replace_strict(number, default=-1, return_dtype=pl.Int64)
-        .to_numpy()
-    )
+    of_pair = searches.pairs["query_id"].replace_strict(number, default=-1, return_dtype=pl.Int64).to_numpy()
     first = searches.shown.argmax(axis=1)
     query = of_pair[searches.pair[np.arange(len(first)), first]]
     return CandidateLists(pair, filled, query), queries
@@ -246,9 +238,9 @@ def _checks(
     query_coverage = float(estimated.traffic.sum()) / searches.searches
     is_known = (candidate.pair >= 0) & candidate.filled
     examined = np.where(is_known, estimated.fitted.looks[candidate.pair], np.nan)
-    rarely_examined = float(
-        estimated.traffic @ (is_known & (examined < _MIN_EXAMINED)).sum(axis=1)
-    ) / max(float(estimated.traffic @ is_known.sum(axis=1)), 1e-12)
+    rarely_examined = float(estimated.traffic @ (is_known & (examined < _MIN_EXAMINED)).sum(axis=1)) / max(
+        float(estimated.traffic @ is_known.sum(axis=1)), 1e-12
+    )
     p, error = measure_misfit(searches, estimated)
     is_misfit = p < _MISFIT and error > _OFF
     clicks = float((searches.weights * searches.clicked)[candidate.query >= 0].sum())
@@ -258,8 +250,8 @@ def _checks(
             support,
             min_support,
             "blocks" if support < min_support else "warns" if support < 1 else "ok",
-            f"{support:.1%} of the candidate's top {k} was ever shown for its query; "
-            f"clicks on the other documents are unknown",
+            f"{support:.1%} of the candidate's top {k} was ever shown for its query; clicks on the other "
+            f"documents are unknown",
         ),
         check_row(
             "examination",
@@ -267,16 +259,16 @@ def _checks(
             len(used_ranks),
             "blocks" if linked < len(used_ranks) else "ok",
             f"how often a rank is looked at is known for {linked} of "
-            f"{count_noun(len(used_ranks), 'rank')}: only documents shown at several ranks show "
-            "it (or give --examination)",
+            f"{count_noun(len(used_ranks), 'rank')}: only documents shown at several ranks show it (or give "
+            "--examination)",
         ),
         check_row(
             "model",
             error,
             _OFF,
             "blocks" if is_misfit and error > _MAX_MISFIT else "warns" if is_misfit else "ok",
-            f"click rates differ by {error:.0%} from the click model (p = {p:.2g}); intervals do "
-            "not include this error",
+            f"click rates differ by {error:.0%} from the click model (p = {p:.2g}); intervals do not include "
+            "this error",
         ),
         check_row(
             "queries",
@@ -317,10 +309,7 @@ def _measure_rows(
             np.array([np.quantile(values, tails) for values in by_model])
             for by_model in (
                 [candidate_values[:, index] for candidate_values, _, _ in draws],
-                [
-                    candidate_values[:, index] - logged[:, index]
-                    for candidate_values, _, logged in draws
-                ],
+                [candidate_values[:, index] - logged[:, index] for candidate_values, _, logged in draws],
                 [upper_values[:, index] - logged[:, index] for _, upper_values, logged in draws],
             )
         )

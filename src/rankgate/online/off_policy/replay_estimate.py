@@ -84,9 +84,7 @@ class ReplayEstimate:
     traffic: Floats
 
 
-def fit_click_model(
-    searches: PackedSearches, model: str, curve: Floats | None = None
-) -> FittedClickModel:
+def fit_click_model(searches: PackedSearches, model: str, curve: Floats | None = None) -> FittedClickModel:
     """Fit a click model; with a curve, the position-based model with this known examination.
 
     In the position-based model attractiveness(q, d) = clicks / sum over impressions of
@@ -100,9 +98,7 @@ def fit_click_model(
         def predicted(lists: PackedSearches) -> Floats:
             return np.asarray(MODELS[model].marginal(estimates, lists) * lists.shown)
 
-        return FittedClickModel(
-            estimates.examined, attractiveness, position_bias(searches), predicted
-        )
+        return FittedClickModel(estimates.examined, attractiveness, position_bias(searches), predicted)
     examination = position_bias(searches) if curve is None else curve
     depth = max(searches.depth, len(examination))
     rates = np.append(np.nan_to_num(examination), np.zeros(depth))[:depth]
@@ -137,9 +133,7 @@ def estimate_replay(
     fitted_model = fit_click_model(searches, model, curve)
     has_candidate = candidate.query >= 0
     common_searches, query_index = searches.rows(has_candidate), candidate.query[has_candidate]
-    traffic = np.bincount(query_index, common_searches.weight, len(candidate.pair)).astype(
-        np.float64
-    )
+    traffic = np.bincount(query_index, common_searches.weight, len(candidate.pair)).astype(np.float64)
     total = max(float(traffic.sum()), 1e-12)
     is_known = (candidate.pair >= 0) & candidate.filled
     lists = _packed_candidate_lists(searches, candidate, is_known, traffic)
@@ -150,18 +144,14 @@ def estimate_replay(
     per_query = fitted_model.clicks(lists).sum(axis=1)
     share, weight = traffic / total, common_searches.weight / total
     clicks_of_search = common_searches.clicked[:, :k].sum(axis=1).astype(np.float64)
-    shown_attractive = (fitted_model.attractive[common_searches.pair] * common_searches.shown)[
-        :, :k
-    ]
-    clicked = np.bincount(
-        query_index, common_searches.weight * clicks_of_search, len(traffic)
-    ) / np.maximum(traffic, 1e-12)
+    shown_attractive = (fitted_model.attractive[common_searches.pair] * common_searches.shown)[:, :k]
+    clicked = np.bincount(query_index, common_searches.weight * clicks_of_search, len(traffic)) / np.maximum(
+        traffic, 1e-12
+    )
     candidate_values = np.array(
         [share @ per_query, share @ attractive[:, 0], share @ (attractive @ discount)]
     )
-    unseen_values = np.array(
-        [share @ best.sum(axis=1), share @ best[:, 0], share @ (best @ discount)]
-    )
+    unseen_values = np.array([share @ best.sum(axis=1), share @ best[:, 0], share @ (best @ discount)])
     logged = np.array(
         [
             weight @ clicks_of_search,
@@ -180,10 +170,7 @@ def estimate_replay(
 
 
 def _packed_candidate_lists(
-    searches: PackedSearches,
-    candidate: CandidateLists,
-    is_known: NDArray[np.bool_],
-    traffic: Floats,
+    searches: PackedSearches, candidate: CandidateLists, is_known: NDArray[np.bool_], traffic: Floats
 ) -> PackedSearches:
     """The candidate's lists as packed searches, with the depth of the log's lists."""
     width = min(candidate.pair.shape[1], searches.depth)
@@ -213,9 +200,7 @@ def resample_estimates(
         resample = replace(searches, weight=searches.resampled_weight(random))
         estimated = estimate_replay(resample, candidate, k, model, curve)
         estimates.append((estimated.candidate, estimated.most, estimated.logged))
-    candidate_values, upper_values, logged = (
-        np.array(column) for column in zip(*estimates, strict=True)
-    )
+    candidate_values, upper_values, logged = (np.array(column) for column in zip(*estimates, strict=True))
     return candidate_values, upper_values, logged
 
 
@@ -252,16 +237,9 @@ def measure_misfit(searches: PackedSearches, estimated: ReplayEstimate) -> tuple
     impressions, clicks = table(np.ones(cells.shape)), table(searches.clicked.astype(np.float64))
     with np.errstate(invalid="ignore", divide="ignore"):
         rate = np.clip(table(estimated.fitted.clicks(searches)) / impressions, 1e-6, 1 - 1e-6)
-    has_examination = (
-        np.append(np.isfinite(estimated.fitted.curve), np.zeros(size[1]))[: size[1]] > 0
-    )
+    has_examination = np.append(np.isfinite(estimated.fitted.curve), np.zeros(size[1]))[: size[1]] > 0
     is_tested = (impressions >= _MIN_IMPRESSIONS) & has_examination
-    freedom = (
-        int(is_tested.sum())
-        - int(is_tested.any(axis=1).sum())
-        - int(is_tested.any(axis=0).sum())
-        + 1
-    )
+    freedom = int(is_tested.sum()) - int(is_tested.any(axis=1).sum()) - int(is_tested.any(axis=0).sum()) + 1
     if freedom < 1 or not is_tested.any():
         return 1.0, 0.0
     count, expected_rate = impressions[is_tested], rate[is_tested]
@@ -273,14 +251,10 @@ def measure_misfit(searches: PackedSearches, estimated: ReplayEstimate) -> tuple
     return p, float(np.sqrt(excess) / mean) if mean else 0.0
 
 
-def _best_attractiveness(
-    searches: PackedSearches, candidate: CandidateLists, attractive: Floats
-) -> Floats:
+def _best_attractiveness(searches: PackedSearches, candidate: CandidateLists, attractive: Floats) -> Floats:
     """(Q,) the attractiveness of the most attractive shown document of each query."""
     best = np.zeros(len(candidate.pair))
     has_candidate = candidate.query >= 0
-    top = np.where(
-        searches.shown[has_candidate], attractive[searches.pair[has_candidate]], 0.0
-    ).max(axis=1)
+    top = np.where(searches.shown[has_candidate], attractive[searches.pair[has_candidate]], 0.0).max(axis=1)
     np.maximum.at(best, candidate.query[has_candidate], top)
     return best

@@ -34,15 +34,14 @@ QUERIES = Columns(
     Column(
         "corrected",
         pl.Float64,
-        "entropy plus (documents − 1) / (2 users ln 2), as few users see too little "
-        "of it (Miller and Madow 1955)",
+        "entropy plus (documents − 1) / (2 users ln 2), as few users see too little of it (Miller and Madow "
+        "1955)",
         unit="bits",
     ),
     Column(
         "distance",
         pl.Float64,
-        "the probability that a click of one user and a click of another are on "
-        "different documents",
+        "the probability that a click of one user and a click of another are on different documents",
     ),
 )
 
@@ -87,44 +86,35 @@ class IntentDiversity(Result):
             notices.append(
                 Notice(
                     "few-users",
-                    f"{excluded_queries:,} of {count_noun(self.seen, 'query')} {verb} clicks of "
-                    f"fewer than {count_noun(self.min_users, 'user')} and {ending} left out",
+                    f"{excluded_queries:,} of {count_noun(self.seen, 'query')} {verb} clicks of fewer than "
+                    f"{count_noun(self.min_users, 'user')} and {ending} left out",
                 )
             )
         return tuple(notices)
 
 
 _CLICKS = (
-    'WITH texts AS (SELECT query_event_id, max(query) AS query, max(coalesce("user", session)) '
-    "AS person FROM events WHERE query_event_id IS NOT NULL GROUP BY 1) SELECT DISTINCT t.query, "
+    'WITH texts AS (SELECT query_event_id, max(query) AS query, max(coalesce("user", session)) AS person '
+    "FROM events WHERE query_event_id IS NOT NULL GROUP BY 1) SELECT DISTINCT t.query, "
     'coalesce(e."user", t.person, e.session) AS person, e.doc_id FROM events e JOIN texts t USING '
     "(query_event_id) WHERE e.kind = 'click' AND e.doc_id IS NOT NULL AND t.query IS NOT NULL AND "
     'coalesce(e."user", t.person, e.session) IS NOT NULL'
 )
-_PARTS = (
-    "SELECT query, person, doc_id, 1.0 / count(*) OVER (PARTITION BY query, person) AS part "
-    "FROM clicked"
-)
+_PARTS = "SELECT query, person, doc_id, 1.0 / count(*) OVER (PARTITION BY query, person) AS part FROM clicked"
 # the dot product of two users' parts, summed over pairs: (|sum|^2 - sum of |.|^2)
 _QUERIES = (
-    "SELECT query, users, clicks, documents, abs(exact_sum(p * log2(p))) AS entropy, "
-    "abs(exact_sum(p * log2(p))) + (documents - 1) / (2 * users * ln(2)) AS corrected, "
-    "1 - (exact_sum(whole * whole) - exact_sum(squares)) / (users * (users - 1)) AS distance "
-    "FROM (SELECT "
-    "query, doc_id, exact_sum(part) AS whole, exact_sum(part * part) AS squares, "
-    "exact_sum(part) / max(u.users) AS p, max(u.users) AS users, max(u.clicks) AS clicks, "
-    "max(u.documents) AS documents FROM parts JOIN "
-    "(SELECT query, count(DISTINCT person) AS users, count(*) AS clicks, count(DISTINCT doc_id) AS "
-    "documents FROM parts GROUP BY 1) u USING (query) WHERE u.users >= $1 GROUP BY 1, 2) GROUP BY "
-    "query, users, clicks, documents ORDER BY distance DESC, users DESC, query"
+    "SELECT query, users, clicks, documents, abs(exact_sum(p * log2(p))) AS entropy, abs(exact_sum(p * "
+    "log2(p))) + (documents - 1) / (2 * users * ln(2)) AS corrected, 1 - (exact_sum(whole * whole) - "
+    "exact_sum(squares)) / (users * (users - 1)) AS distance FROM (SELECT query, doc_id, exact_sum(part) AS "
+    "whole, exact_sum(part * part) AS squares, exact_sum(part) / max(u.users) AS p, max(u.users) AS users, "
+    "max(u.clicks) AS clicks, max(u.documents) AS documents FROM parts JOIN (SELECT query, count(DISTINCT "
+    "person) AS users, count(*) AS clicks, count(DISTINCT doc_id) AS documents FROM parts GROUP BY 1) u "
+    "USING (query) WHERE u.users >= $1 GROUP BY 1, 2) GROUP BY query, users, clicks, documents ORDER BY "
+    "distance DESC, users DESC, query"
 )
 
 
-def intents(
-    events: EventsLike,
-    *,
-    min_users: Annotated[int, Range(2)] = 5,
-) -> IntentDiversity:
+def intents(events: EventsLike, *, min_users: Annotated[int, Range(2)] = 5) -> IntentDiversity:
     """Measure how unlike the clicks of different users of a query are.
 
     A query whose users click on different documents has several intents, or users who prefer

@@ -42,18 +42,8 @@ LIFTS = Columns(
     Column("control", pl.Float64, "the rate of the control"),
     Column("value", pl.Float64, "the value of the variant"),
     Column("delta", pl.Float64, "value − control", "signed"),
-    Column(
-        "low",
-        pl.Float64,
-        "the low end of its 95 % interval (users are units, delta method)",
-        "signed",
-    ),
-    Column(
-        "high",
-        pl.Float64,
-        "the high end of its 95 % interval (users are units, delta method)",
-        "signed",
-    ),
+    Column("low", pl.Float64, "the low end of its 95 % interval (users are units, delta method)", "signed"),
+    Column("high", pl.Float64, "the high end of its 95 % interval (users are units, delta method)", "signed"),
     Column("lift", pl.Float64, "delta / control", "relative"),
     P_RAW,
     Column(
@@ -115,11 +105,7 @@ class PersonalizationImpact(Result):
         "personalization": "rankgate.online.charts.log_charts:personalization"
     }
     order: ClassVar[int] = 66
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
-        "lifts": LIFTS,
-        "interactions": INTERACTIONS,
-        "lists": LISTS,
-    }
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"lifts": LIFTS, "interactions": INTERACTIONS, "lists": LISTS}
 
     control: str
     depth: int
@@ -139,8 +125,8 @@ class PersonalizationImpact(Result):
             notices.append(
                 Notice(
                     "groups-by-activity",
-                    "groups are by how much users searched in this log, "
-                    "which a variant can change; --groups takes groups that were known before",
+                    "groups are by how much users searched in this log, which a variant can change; --groups "
+                    "takes groups that were known before",
                 )
             )
         return tuple(notices)
@@ -152,18 +138,17 @@ KPIS = ("search_ctr", "mrr_first_click", "satisfied_click_rate", "conversion_rat
 _Z = 1.959963984540054
 _LISTS = (
     "WITH texts AS (SELECT query_event_id, max(query) AS query, max(variant) AS variant, "
-    'max(coalesce("user", session)) AS person, min("at") AS "at" FROM events WHERE '
-    "query_event_id IS NOT NULL GROUP BY 1), last AS (SELECT * FROM texts WHERE query IS NOT NULL "
-    "AND variant IS NOT NULL AND person IS NOT NULL AND query_event_id IN (SELECT query_event_id "
-    "FROM events WHERE kind = 'impression' AND rank IS NOT NULL) QUALIFY row_number() OVER "
-    '(PARTITION BY query, variant, person ORDER BY "at" DESC, query_event_id) = 1) SELECT '
-    "DISTINCT l.query, l.variant, l.person, e.doc_id FROM last l JOIN events e USING "
-    "(query_event_id) WHERE e.kind = 'impression' AND e.rank <= $1 AND e.doc_id IS NOT NULL"
+    'max(coalesce("user", session)) AS person, min("at") AS "at" FROM events WHERE query_event_id IS NOT '
+    "NULL GROUP BY 1), last AS (SELECT * FROM texts WHERE query IS NOT NULL AND variant IS NOT NULL AND "
+    "person IS NOT NULL AND query_event_id IN (SELECT query_event_id FROM events WHERE kind = 'impression' "
+    "AND rank IS NOT NULL) QUALIFY row_number() OVER (PARTITION BY query, variant, person ORDER BY "
+    '"at" DESC, query_event_id) = 1) SELECT DISTINCT l.query, l.variant, l.person, e.doc_id FROM last l JOIN '
+    "events e USING (query_event_id) WHERE e.kind = 'impression' AND e.rank <= $1 AND e.doc_id IS NOT NULL"
 )
 _COUNTS = "SELECT query, variant, doc_id, count(*) AS times FROM personal GROUP BY 1, 2, 3"
 _SIZES = (
-    "SELECT query, variant, count(*) AS users, max(size) AS size FROM (SELECT query, variant, "
-    "person, count(*) AS size FROM personal GROUP BY 1, 2, 3) GROUP BY 1, 2"
+    "SELECT query, variant, count(*) AS users, max(size) AS size FROM (SELECT query, variant, person, "
+    "count(*) AS size FROM personal GROUP BY 1, 2, 3) GROUP BY 1, 2"
 )
 
 
@@ -194,18 +179,16 @@ def personalization(
     events = Events.of(events)
     with events.open() as log:
         base = log.base
-        faults = tuple(
-            fault.code for fault in diagnose_events(base, log.manifest).blocking(("variants",))
-        )
+        faults = tuple(fault.code for fault in diagnose_events(base, log.manifest).blocking(("variants",)))
         if faults and not events.despite:
             problem = f"{spoiled_text(faults, 'variants')}; --despite gives figures."
             raise InputError(problem, code="spoiled-variants")
         treatments = _treatments(base, control)
         rate_kpis = select_rate_kpis(kpis or KPIS, log.kinds, events.success)
         rows = sum_kpis_by_user(base, rate_kpis, ("variant",), events.success)
-        grouped = rows.join(
-            _groups(base, groups), on="user", how="left", maintain_order="left"
-        ).with_columns(pl.col("group").fill_null("other"))
+        grouped = rows.join(_groups(base, groups), on="user", how="left", maintain_order="left").with_columns(
+            pl.col("group").fill_null("other")
+        )
         distances = _list_distances(base, control, treatments, ranks)
     lifts, interactions = _compare_groups(grouped, control, treatments)
     grouped_by = "activity" if groups is None else "file"
@@ -214,9 +197,7 @@ def personalization(
 
 def _treatments(base: Database, control: str) -> list[str]:
     """The variants other than the control."""
-    variant_rows = base.rows(
-        "SELECT DISTINCT variant FROM events WHERE variant IS NOT NULL ORDER BY 1"
-    )
+    variant_rows = base.rows("SELECT DISTINCT variant FROM events WHERE variant IS NOT NULL ORDER BY 1")
     names = variant_rows["variant"].to_list()
     if control not in names or len(names) < 2:
         problem = f"the log has no variant {control!r} to compare others with; it has "
@@ -228,10 +209,9 @@ def _groups(base: Database, groups: Source | Frame | None) -> pl.DataFrame:
     """``user``, ``group``."""
     if groups is None:
         return base.rows(
-            "SELECT \"user\", CASE WHEN searches < 2 THEN '1 search' WHEN searches < 10 THEN "
-            "'2 to 9 searches' ELSE '10 and more' END AS \"group\" FROM (SELECT \"user\", "
-            'count(DISTINCT query_event_id) AS searches FROM events WHERE "user" IS NOT NULL '
-            "GROUP BY 1)"
+            "SELECT \"user\", CASE WHEN searches < 2 THEN '1 search' WHEN searches < 10 THEN '2 to 9 "
+            'searches\' ELSE \'10 and more\' END AS "group" FROM (SELECT "user", count(DISTINCT '
+            'query_event_id) AS searches FROM events WHERE "user" IS NOT NULL GROUP BY 1)'
         )
     group_table = _read_groups(base, groups)
     if not {"user", "group"} <= set(group_table.columns):
@@ -253,9 +233,7 @@ def _read_groups(base: Database, groups: Source | Frame) -> pl.DataFrame:
         raise InputError(problem, source=str(groups), code="cannot-read") from None
 
 
-def _list_distances(
-    base: Database, control: str, treatments: Sequence[str], ranks: int
-) -> pl.DataFrame:
+def _list_distances(base: Database, control: str, treatments: Sequence[str], ranks: int) -> pl.DataFrame:
     """Measure the distance of lists of a query: the latest list of each user and variant."""
     base.run(f"CREATE TEMP TABLE personal AS {_LISTS}", (ranks,))
     base.run(f"CREATE TEMP TABLE counted AS {_COUNTS}")
@@ -263,23 +241,20 @@ def _list_distances(
     rows = []
     for name in (control, *treatments):
         within_variant = base.rows(
-            "SELECT count(*) AS queries, avg(far ORDER BY far) AS far FROM (SELECT 1 - "
-            "sum(times * (times - 1)) / (max(users) * (max(users) - 1) * max(size)) AS far FROM "
-            "counted JOIN sized USING (query, variant) WHERE variant = $1 AND users > 1 GROUP BY "
-            "query)",
+            "SELECT count(*) AS queries, avg(far ORDER BY far) AS far FROM (SELECT 1 - sum(times * (times - "
+            "1)) / (max(users) * (max(users) - 1) * max(size)) AS far FROM counted JOIN sized USING (query, "
+            "variant) WHERE variant = $1 AND users > 1 GROUP BY query)",
             (name,),
         ).row(0)
         from_control = base.first_value(
-            "SELECT avg(far ORDER BY far) FROM (SELECT 1 - shared / (a.users * b.users * "
-            "greatest(a.size, b.size)) AS far FROM (FROM sized WHERE variant = $1) a JOIN (FROM "
-            "sized WHERE variant = $2) b USING (query) JOIN (SELECT a.query, coalesce(sum(a.times "
-            "* b.times), 0) AS shared FROM (FROM counted WHERE variant = $1) a LEFT JOIN (FROM "
-            "counted WHERE variant = $2) b USING (query, doc_id) GROUP BY 1) USING (query))",
+            "SELECT avg(far ORDER BY far) FROM (SELECT 1 - shared / (a.users * b.users * greatest(a.size, "
+            "b.size)) AS far FROM (FROM sized WHERE variant = $1) a JOIN (FROM sized WHERE variant = $2) b "
+            "USING (query) JOIN (SELECT a.query, coalesce(sum(a.times * b.times), 0) AS shared FROM (FROM "
+            "counted WHERE variant = $1) a LEFT JOIN (FROM counted WHERE variant = $2) b USING (query, "
+            "doc_id) GROUP BY 1) USING (query))",
             (name, control),
         )
-        rows.append(
-            (name, within_variant[0], within_variant[1], None if name == control else from_control)
-        )
+        rows.append((name, within_variant[0], within_variant[1], None if name == control else from_control))
     return pl.DataFrame(rows, schema=LISTS, orient="row")
 
 
@@ -302,14 +277,11 @@ def _compare_groups(
             lifts += group_lifts
             interactions.append(_interaction(of_groups, kpi, variant))
     clean = [
-        {key: _null_if_not_finite(value) for key, value in row.items() if key != "error"}
-        for row in lifts
+        {key: _null_if_not_finite(value) for key, value in row.items() if key != "error"} for row in lifts
     ]
     return (
         pl.DataFrame(clean, schema=LIFTS),
-        pl.DataFrame(
-            [interaction for interaction in interactions if interaction], schema=INTERACTIONS
-        ),
+        pl.DataFrame([interaction for interaction in interactions if interaction], schema=INTERACTIONS),
     )
 
 

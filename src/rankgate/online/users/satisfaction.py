@@ -135,13 +135,12 @@ class Satisfaction(Result):
 
 _MIN_PAIRS = 4  # the fewest pairs for an interval
 _SHOWN_LISTS = (
-    'SELECT t.query, CAST(t."at" AS DATE) AS day, l.docs, count(*) AS searches FROM (SELECT '
-    "query_event_id, list(doc_id ORDER BY rank, doc_id) AS docs FROM (SELECT query_event_id, "
-    "doc_id, min(rank) AS rank FROM events WHERE kind = 'impression' AND rank IS NOT NULL AND "
-    "doc_id IS NOT NULL AND query_event_id IS NOT NULL GROUP BY 1, 2) GROUP BY 1) l JOIN (SELECT "
-    'query_event_id, max(query) AS query, min("at") AS "at" FROM events WHERE query_event_id IS '
-    "NOT NULL GROUP BY 1) t USING (query_event_id) WHERE t.query IS NOT NULL GROUP BY 1, 2, 3 "
-    "ORDER BY 1, 2, 3"
+    'SELECT t.query, CAST(t."at" AS DATE) AS day, l.docs, count(*) AS searches FROM (SELECT query_event_id, '
+    "list(doc_id ORDER BY rank, doc_id) AS docs FROM (SELECT query_event_id, doc_id, min(rank) AS rank FROM "
+    "events WHERE kind = 'impression' AND rank IS NOT NULL AND doc_id IS NOT NULL AND query_event_id IS NOT "
+    "NULL GROUP BY 1, 2) GROUP BY 1) l JOIN (SELECT query_event_id, max(query) AS query, "
+    'min("at") AS "at" FROM events WHERE query_event_id IS NOT NULL GROUP BY 1) t USING (query_event_id) '
+    "WHERE t.query IS NOT NULL GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
 )
 
 
@@ -176,19 +175,10 @@ def correlate_kpis(
                 continue
             for (metric,), metric_values in mean.group_by("metric", maintain_order=True):
                 joined = metric_values.join(figures, on=level, maintain_order="left").drop_nulls()
-                correlation = spearman(
-                    joined["metric_value"].to_numpy(), joined["value"].to_numpy()
-                )
-                statistics = (
-                    correlation.value,
-                    correlation.low,
-                    correlation.high,
-                    correlation.p_value,
-                )
+                correlation = spearman(joined["metric_value"].to_numpy(), joined["value"].to_numpy())
+                statistics = (correlation.value, correlation.low, correlation.high, correlation.p_value)
                 reported = (
-                    float(statistic)
-                    if math.isfinite(statistic) and len(joined) >= _MIN_PAIRS
-                    else None
+                    float(statistic) if math.isfinite(statistic) and len(joined) >= _MIN_PAIRS else None
                     for statistic in statistics
                 )
                 rows.append((level, metric, kpi.name, len(joined), *reported))
@@ -197,23 +187,17 @@ def correlate_kpis(
 
 def _metric_values(base: Database, qrels: QrelsLike, metrics: Sequence[str]) -> pl.DataFrame:
     """``query``, ``day``, ``searches``, ``metric``, ``value`` of each shown list."""
-    lists = (
-        base.rows(_SHOWN_LISTS).with_row_index("list").with_columns(pl.col("list").cast(pl.String))
-    )
+    lists = base.rows(_SHOWN_LISTS).with_row_index("list").with_columns(pl.col("list").cast(pl.String))
     judged = read_qrels(qrels).by_document().table.select("query_id", "doc_id", "grade")
     judged_lists = lists.join(judged.select(query="query_id"), on="query", how="semi")
     if judged_lists.is_empty():
-        problem = (
-            "no query of the log is judged; its query texts must be the ids of judged queries."
-        )
+        problem = "no query of the log is judged; its query texts must be the ids of judged queries."
         raise InputError(problem, code="no-common-queries")
     run = judged_lists.select(query_id="list", doc_id="docs").explode("doc_id")
     run = run.with_columns(score=-pl.int_range(pl.len()).over("query_id").cast(pl.Float64))
     grades = judged_lists.select("list", query_id="query").join(judged, on="query_id")
     grades = grades.select("doc_id", "grade", query_id="list")
-    evaluated_run = evaluate(grades.select("query_id", "doc_id", "grade"), run, list(metrics)).runs[
-        0
-    ]
+    evaluated_run = evaluate(grades.select("query_id", "doc_id", "grade"), run, list(metrics)).runs[0]
     refuse_no_shared_document("the log", evaluated_run.counts.cautions)
     table = evaluated_run.table.select(list="query_id", metric="metric", value="value")
     return (
@@ -276,8 +260,8 @@ def weeks(
             problem = f"{spoiled_text(faults, 'users or times')}; --despite gives figures."
             raise InputError(problem, code="spoiled-users")
         active_days = base.rows(
-            'SELECT DISTINCT "user", CAST("at" AS DATE) AS day, variant FROM events WHERE '
-            '"user" IS NOT NULL AND "at" IS NOT NULL'
+            'SELECT DISTINCT "user", CAST("at" AS DATE) AS day, variant FROM events WHERE "user" IS NOT NULL '
+            'AND "at" IS NOT NULL'
         )
         if active_days.is_empty():
             raise InputError("the log has no users with times.", code="no-users")
@@ -321,9 +305,7 @@ def _values_by_week(rows: pl.DataFrame) -> pl.DataFrame:
     if rows.is_empty():
         return pl.DataFrame(schema=WEEKS)
     rows_with_week = rows.with_columns(week=_week_of().cast(pl.String))
-    return pl.DataFrame(_group_rates(rows_with_week, ("week", "kpi")), schema=WEEKS).sort(
-        "kpi", "week"
-    )
+    return pl.DataFrame(_group_rates(rows_with_week, ("week", "kpi")), schema=WEEKS).sort("kpi", "week")
 
 
 def _retention_by_cohort(active_days: pl.DataFrame) -> pl.DataFrame:
@@ -338,9 +320,7 @@ def _retention_by_cohort(active_days: pl.DataFrame) -> pl.DataFrame:
     active_counts = activity.group_by("cohort", "age").agg(active=pl.len())
     grid = size.join(active_counts.select("age").unique(), how="cross")
     # in a partly logged week, active users would look like users who left
-    is_complete = pl.col("cohort") + pl.duration(days=(pl.col("age") + 1) * _DAYS - 1) <= pl.lit(
-        last_day
-    )
+    is_complete = pl.col("cohort") + pl.duration(days=(pl.col("age") + 1) * _DAYS - 1) <= pl.lit(last_day)
     table = grid.join(active_counts, on=["cohort", "age"], how="left").filter(is_complete)
     return (
         table.with_columns(pl.col("active").fill_null(0))
@@ -376,13 +356,11 @@ def _values_by_age(rows: pl.DataFrame, kpis: Sequence[Kpi]) -> pl.DataFrame:
     tables = [table] if len(variants) != 1 else [table.filter(pl.col("variant") == "")]
     for first_variant, second_variant in pairwise(variants):
         first_rows, second_rows = (
-            table.filter(pl.col("variant") == variant)
-            for variant in (first_variant, second_variant)
+            table.filter(pl.col("variant") == variant) for variant in (first_variant, second_variant)
         )
         joined = first_rows.join(second_rows, on=["kpi", "age"], suffix="_other")
         half = (
-            (pl.col("high") - pl.col("value")) ** 2
-            + (pl.col("high_other") - pl.col("value_other")) ** 2
+            (pl.col("high") - pl.col("value")) ** 2 + (pl.col("high_other") - pl.col("value_other")) ** 2
         ).sqrt()
         delta = pl.col("value_other") - pl.col("value")
         tables.append(

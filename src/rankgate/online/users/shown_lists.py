@@ -69,8 +69,8 @@ class ShownLists(Result):
             notices.append(
                 Notice(
                     "several-lists",
-                    f"{self.several:,} of {count_noun(self.queries, 'query')} had more than one "
-                    f"list; the run has the {self.choose} one",
+                    f"{self.several:,} of {count_noun(self.queries, 'query')} had more than one list; the "
+                    f"run has the {self.choose} one",
                 )
             )
         return tuple(notices)
@@ -84,8 +84,8 @@ def shown_lists_document(result: ShownLists) -> Document:
     """The number of lists, and warnings about them."""
     variant_text = f" of variant {result.variant}" if result.variant else ""
     return made(
-        f"{count_noun(result.queries, 'list')} with {count_noun(result.documents, 'document')}, "
-        f"from {count_noun(result.searches, 'search')}{variant_text}",
+        f"{count_noun(result.queries, 'list')} with {count_noun(result.documents, 'document')}, from "
+        f"{count_noun(result.searches, 'search')}{variant_text}",
         Warnings.from_notices(result.notices),
         f"Written to {result.output}." if result.output else "",
     )
@@ -96,12 +96,12 @@ Choice = Literal["frequent", "latest", "average"]
 their mean reciprocal rank."""
 
 _SEARCHES = (
-    'SELECT query_event_id, max(query) AS query, min("at") AS "at", max(variant) AS variant '
-    "FROM events WHERE query_event_id IS NOT NULL GROUP BY 1"
+    'SELECT query_event_id, max(query) AS query, min("at") AS "at", max(variant) AS variant FROM events '
+    "WHERE query_event_id IS NOT NULL GROUP BY 1"
 )
 _RANKS = (
-    "SELECT query_event_id, doc_id, min(rank) AS rank FROM events WHERE kind = 'impression' AND "
-    "rank IS NOT NULL AND doc_id IS NOT NULL AND query_event_id IS NOT NULL GROUP BY 1, 2"
+    "SELECT query_event_id, doc_id, min(rank) AS rank FROM events WHERE kind = 'impression' AND rank IS NOT "
+    "NULL AND doc_id IS NOT NULL AND query_event_id IS NOT NULL GROUP BY 1, 2"
 )
 
 
@@ -171,15 +171,15 @@ def lists(
 def _create_tables(base: Database, variant: str | None, ranks: int) -> None:
     """Make ``shown_ranks`` (a row for each result) and ``shown_lists`` (for each list)."""
     base.run(
-        f'CREATE TEMP TABLE shown_ranks AS SELECT s.query, s."at", r.* FROM ({_RANKS}) r JOIN '
-        f"({_SEARCHES}) s USING (query_event_id) WHERE s.query IS NOT NULL AND r.rank <= {ranks} "
-        "AND ($1 IS NULL OR s.variant = $1)",
+        f'CREATE TEMP TABLE shown_ranks AS SELECT s.query, s."at", r.* FROM ({_RANKS}) r JOIN ({_SEARCHES}) '
+        f"s USING (query_event_id) WHERE s.query IS NOT NULL AND r.rank <= {ranks} AND ($1 IS NULL OR "
+        "s.variant = $1)",
         (variant,),
     )
     base.run(
-        'CREATE TEMP TABLE shown_lists AS SELECT query, docs, count(*) AS times, max("at") AS '
-        'latest FROM (SELECT query, query_event_id, max("at") AS "at", list(doc_id ORDER BY '
-        "rank, doc_id) AS docs FROM shown_ranks GROUP BY 1, 2) GROUP BY 1, 2"
+        'CREATE TEMP TABLE shown_lists AS SELECT query, docs, count(*) AS times, max("at") AS latest FROM '
+        '(SELECT query, query_event_id, max("at") AS "at", list(doc_id ORDER BY rank, doc_id) AS docs FROM '
+        "shown_ranks GROUP BY 1, 2) GROUP BY 1, 2"
     )
 
 
@@ -188,16 +188,15 @@ def _one_list_per_query(base: Database, *, latest: bool) -> pl.DataFrame:
     order = "latest DESC, times DESC" if latest else "times DESC, latest DESC"
     return base.rows(
         "SELECT query AS query_id, docs[place] AS doc_id, 1.0 / place AS score FROM (SELECT *, "
-        "unnest(range(1, len(docs) + 1)) AS place FROM (SELECT * FROM shown_lists QUALIFY "
-        f"row_number() OVER (PARTITION BY query ORDER BY {order} NULLS LAST, docs) = 1)) "
-        "ORDER BY query, place"
+        "unnest(range(1, len(docs) + 1)) AS place FROM (SELECT * FROM shown_lists QUALIFY row_number() OVER "
+        f"(PARTITION BY query ORDER BY {order} NULLS LAST, docs) = 1)) ORDER BY query, place"
     )
 
 
 def _average_lists(base: Database) -> pl.DataFrame:
     """The documents of each query by mean 1 / rank over its searches, 0 if not shown."""
     return base.rows(
-        "SELECT query AS query_id, doc_id, exact_sum(1.0 / rank) / max(searches) AS score FROM "
-        "shown_ranks JOIN (SELECT query, count(DISTINCT query_event_id) AS searches FROM "
-        "shown_ranks GROUP BY 1) USING (query) GROUP BY 1, 2 ORDER BY 1, 3 DESC, 2"
+        "SELECT query AS query_id, doc_id, exact_sum(1.0 / rank) / max(searches) AS score FROM shown_ranks "
+        "JOIN (SELECT query, count(DISTINCT query_event_id) AS searches FROM shown_ranks GROUP BY 1) USING "
+        "(query) GROUP BY 1, 2 ORDER BY 1, 3 DESC, 2"
     )

@@ -64,9 +64,7 @@ def intents(result: IntentDiversity) -> Document:
     count = len(result.queries)
     title = "No query has clicks of enough users"
     if count:
-        title = (
-            f"Clicks of two users are on different documents in {_format_share(result.distance)}"
-        )
+        title = f"Clicks of two users are on different documents in {_format_share(result.distance)}"
         title += f" of cases, over {count_noun(count, 'query')}"
     lead: tuple[str, ...] = ()
     if result.low is not None:
@@ -78,9 +76,9 @@ def intents(result: IntentDiversity) -> Document:
         *charts,
         Table("most diverse queries", Grid(header, rows, _TEXT_COLUMNS)),
         Warnings.from_notices(result.notices),
-        "Distance is the probability that a click of one user and a click of another are on "
-        "different documents. Entropy is of the shares of users' clicks on documents; corrected is "
-        "by Miller and Madow, as few users give too low a value.",
+        "Distance is the probability that a click of one user and a click of another are on different "
+        "documents. Entropy is of the shares of users' clicks on documents; corrected is by Miller and "
+        "Madow, as few users give too low a value.",
         lead=lead,
         rows=_rows(result.queries),
     )
@@ -94,14 +92,11 @@ def personalization(result: PersonalizationImpact) -> Document:
         Table("all users", _lifts(result.lifts.filter(pl.col("group") == ALL), "variant")),
         Table("by group of users", _lifts(result.lifts.filter(pl.col("group") != ALL), "group")),
         Table("whether groups differ", _interactions(result)),
-        Table(
-            f"lists: first {count_noun(result.depth, 'document')} that differ",
-            LISTS.grid(result.lists),
-        ),
+        Table(f"lists: first {count_noun(result.depth, 'document')} that differ", LISTS.grid(result.lists)),
         Warnings.from_notices(result.notices),
-        "Intervals are 95 %, with users as units (delta method). p-values of groups are corrected "
-        "by Benjamini and Hochberg; whether groups differ is Cochran's Q: without it a group that "
-        "seems to gain most may do so by chance.",
+        "Intervals are 95 %, with users as units (delta method). p-values of groups are corrected by "
+        "Benjamini and Hochberg; whether groups differ is Cochran's Q: without it a group that seems to gain "
+        "most may do so by chance.",
         rows=_rows(result.lifts),
     )
 
@@ -132,16 +127,7 @@ def _lifts(table: pl.DataFrame, by: str) -> Grid:
         for row in table.iter_rows(named=True)
     )
     keys = ("KPI", "variant", *(["group"] if by == "group" else []))
-    header = (
-        *keys,
-        "users\ncontrol / variant",
-        "control",
-        "value",
-        "delta",
-        "interval",
-        "lift",
-        "p",
-    )
+    header = (*keys, "users\ncontrol / variant", "control", "value", "delta", "interval", "lift", "p")
     return Grid(header, rows, frozenset(range(len(keys))), keys=len(keys))
 
 
@@ -176,8 +162,8 @@ def weeks(result: Satisfaction) -> Document:
         Table("change with each week since a user's first event", _trends(result)),
         Table("correlation with ranking metrics", _correlations(result)),
         Warnings.from_notices(result.notices),
-        "Intervals are 95 %, with users as units. A trend below 0 is a novelty that wears off, or "
-        "users of other kinds who stay: a difference of two variants has the same users in both.",
+        "Intervals are 95 %, with users as units. A trend below 0 is a novelty that wears off, or users of "
+        "other kinds who stay: a difference of two variants has the same users in both.",
         rows=_rows(result.weeks),
     )
 
@@ -203,11 +189,7 @@ def _cohorts(result: Satisfaction) -> Grid:
         cells = [values.get((cohort, age)) for age in ages]
         users = next(cell["users"] for cell in cells if cell)
         rows.append(
-            (
-                cohort,
-                f"{users:,}",
-                *(_format_share(cell["retention"] if cell else None) for cell in cells),
-            )
+            (cohort, f"{users:,}", *(_format_share(cell["retention"] if cell else None) for cell in cells))
         )
     return Grid(("week of", "users", *(f"after {age}" for age in ages)), tuple(rows))
 
@@ -241,6 +223,4 @@ def _correlations(result: Satisfaction) -> Grid:
         )
         for row in result.correlations.iter_rows(named=True)
     )
-    return Grid(
-        ("per", "metric", "KPI", "n", "Spearman", "interval", "p"), rows, frozenset({0, 1, 2})
-    )
+    return Grid(("per", "metric", "KPI", "n", "Spearman", "interval", "p"), rows, frozenset({0, 1, 2}))

@@ -59,9 +59,7 @@ def user_rate(total: Floats, count: Floats) -> UserRate:
     return UserRate(value, error, users, round(total_count))
 
 
-def select_rate_kpis(
-    names: Sequence[str], kinds: set[str], success: Sequence[str] = ()
-) -> list[Kpi]:
+def select_rate_kpis(names: Sequence[str], kinds: set[str], success: Sequence[str] = ()) -> list[Kpi]:
     """The named KPIs, which must be rates over users, without KPIs that the log cannot have.
 
     Raises:
@@ -110,8 +108,4 @@ def sum_kpis_by_user(
         )
     if not frames:
         raise UsageError("the log has nothing for these KPIs.", code="no-values")
-    return (
-        pl.concat(frames)
-        .with_columns(pl.col("total", "count").fill_null(0.0))
-        .filter(pl.col("count") > 0)
-    )
+    return pl.concat(frames).with_columns(pl.col("total", "count").fill_null(0.0)).filter(pl.col("count") > 0)

@@ -242,9 +242,7 @@ def collect_generator_states(
     """
     from pyspark.sql import functions as F
 
-    counts = frame.where(F.col("counts").isNotNull()).select(
-        "stretch", "chunk", "place", "fold", "counts"
-    )
+    counts = frame.where(F.col("counts").isNotNull()).select("stretch", "chunk", "place", "fold", "counts")
     ordered_counts = counts.repartition(1).sortWithinPartitions("stretch", "chunk", "place")
     generator_states = collect_totals(run_task(ordered_counts, _Draws(drawing)), rows)
     return {

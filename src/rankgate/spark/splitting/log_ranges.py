@@ -60,9 +60,7 @@ _WHOLE = (pl.String, pl.Categorical, pl.Enum)
 _TIMES = (*_WHOLE, pl.Datetime, pl.Date)
 
 
-def columns_of(
-    pieces: TableFiles, named_columns: Mapping[str, str], label: str
-) -> dict[str, str] | None:
+def columns_of(pieces: TableFiles, named_columns: Mapping[str, str], label: str) -> dict[str, str] | None:
     """The columns of a log by our names; None if Spark has to read or refuse the log.
 
     Raises:
@@ -189,9 +187,7 @@ def _frames(piece: FilePiece, columns: Mapping[str, str]) -> Iterator[pl.DataFra
     names = scan.collect_schema().names()
     for their_name in columns.values():
         if their_name not in names:
-            problem = (
-                f"no column '{their_name}' among {', '.join(names[:10])}, as other files have."
-            )
+            problem = f"no column '{their_name}' among {', '.join(names[:10])}, as other files have."
             raise InputError(problem, source=piece.path, code="missing-column")
     kinds = {"query_id": pl.String, "doc_id": pl.String, "kind": pl.String, "value": pl.Float64}
     expressions = [
@@ -253,18 +249,14 @@ def read_log(
             table_name,
         ), unit
     paths = paths_of(log)
-    form = {"jsonl": "json"}.get(stated_format or "", stated_format) or (
-        format_of(paths[0]) if paths else ""
-    )
+    form = {"jsonl": "json"}.get(stated_format or "", stated_format) or (format_of(paths[0]) if paths else "")
     if form not in _HEADERS:
         return _send_log(spark, _only_file(paths), columns, stated_format, unit)
     label, header = label_of(paths), _HEADERS[form]
 
     def read() -> DataFrame:
         with translate_errors(label):
-            return _with_our_columns(
-                read_files(spark, paths, form), named_columns, label, ("_metadata",)
-            )
+            return _with_our_columns(read_files(spark, paths, form), named_columns, label, ("_metadata",))
 
     place_columns = file_columns()
     files = _pieces(spark, paths, named_columns, label) if form == "parquet" else None
@@ -276,9 +268,7 @@ def read_log(
     if single:  # a long string for each row of the shuffle
         del place_columns["file"]
     reader = read if files is not None else lambda: frame
-    return TableRows(
-        reader, stem_of(paths[0]), label, place_columns, header=header, files=files
-    ), unit
+    return TableRows(reader, stem_of(paths[0]), label, place_columns, header=header, files=files), unit
 
 
 def _only_file(paths: Sequence[str]) -> str:
@@ -324,10 +314,7 @@ def _send_log(
 
 
 def _with_our_columns(
-    frame: DataFrame,
-    named_columns: Mapping[str, str],
-    label: str,
-    other_columns: Sequence[str] = (),
+    frame: DataFrame, named_columns: Mapping[str, str], label: str, other_columns: Sequence[str] = ()
 ) -> DataFrame:
     """A log with our columns from one with other names.
 
@@ -341,17 +328,14 @@ def _with_our_columns(
     nested = T.StructType | T.ArrayType | T.MapType | T.BinaryType | T.VariantType
     for our_name, their_name in theirs_by_ours.items():
         kind = types[their_name]
-        if our_name in {"query_id", "doc_id"} and not isinstance(
-            kind, T.StringType | T.IntegralType
-        ):
+        if our_name in {"query_id", "doc_id"} and not isinstance(kind, T.StringType | T.IntegralType):
             problem = f"column {their_name} holds {kind.simpleString()}; ids are strings: cast it."
             raise InputError(problem, source=label, code="invalid-id")
         if isinstance(kind, nested):
             problem = f"column {their_name} holds {kind.simpleString()}; cast it to a plain type."
             raise InputError(problem, source=label, code="wrong-type")
     return frame.select(
-        *(_column(our_name, their_name) for our_name, their_name in theirs_by_ours.items()),
-        *other_columns,
+        *(_column(our_name, their_name) for our_name, their_name in theirs_by_ours.items()), *other_columns
     )
 
 

@@ -29,10 +29,7 @@ if TYPE_CHECKING:
     from rankgate.spark.table_rows import TableRows
 
 
-COLUMNS = (
-    "stretch int, chunk int, place int, fold int, part byte, rows binary, counts binary, "
-    "totals string"
-)
+COLUMNS = "stretch int, chunk int, place int, fold int, part byte, rows binary, counts binary, totals string"
 """Rows of a log or a part, packed in ``rows`` as columns in the format of Arrow, or numbers of some
 users in ``counts``; a ``stretch`` is a partition of the sorted log, and in it they are by ``chunk``
 and ``place``. In ``totals`` are figures or an error of a partition."""
@@ -44,9 +41,7 @@ _COUNTS = 256  # numbers of users in a value
 _ROWS = 1 << 18  # rows in a value
 
 
-def pack_rows(
-    table: pl.DataFrame, partition_id: int, fold: int = 0, part_number: int = 0
-) -> Columns:
+def pack_rows(table: pl.DataFrame, partition_id: int, fold: int = 0, part_number: int = 0) -> Columns:
     """The rows packed into `COLUMNS`; Spark moves a few large values much faster than rows.
 
     Args:
@@ -57,18 +52,12 @@ def pack_rows(
     """
     values = [encode_rows(rows, "lz4") for rows in table.iter_slices(_ROWS)]
     count = len(values)
-    keys = {
-        "stretch": [partition_id] * count,
-        "fold": [fold] * count,
-        "part": [part_number] * count,
-    }
+    keys = {"stretch": [partition_id] * count, "fold": [fold] * count, "part": [part_number] * count}
     return {**keys, "rows": values}
 
 
 def unpack_rows(
-    batches: Iterable[pa.RecordBatch],
-    columns: Sequence[str] | None = None,
-    number: str = "stretch",
+    batches: Iterable[pa.RecordBatch], columns: Sequence[str] | None = None, number: str = "stretch"
 ) -> Iterator[tuple[int, pl.DataFrame]]:
     """Partition numbers, with rows of the partitions.
 
@@ -154,9 +143,7 @@ def _error(error_fields: dict[str, Any], rows: TableRows) -> RankgateError:
     """An error of an executor, with the place of its row."""
     if error_fields["class"] == UsageError.__name__:
         return UsageError(error_fields["problem"], code=error_fields["code"])
-    file, line = (
-        row_place(rows, dict(error_fields["at"])) if error_fields["at"] else (rows.label, None)
-    )
+    file, line = row_place(rows, dict(error_fields["at"])) if error_fields["at"] else (rows.label, None)
     return InputError(error_fields["problem"], source=file, line=line, code=error_fields["code"])
 
 

@@ -18,14 +18,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.recommenders.split_files import SUFFIXES, readable_interactions, readable_judgments
 from rankgate.spark.shuffle import map_partitions
-from rankgate.spark.splitting.packed_rows import (
-    JUDGMENTS,
-    TEST,
-    TRAIN,
-    TUNING,
-    VALIDATION,
-    unpack_rows,
-)
+from rankgate.spark.splitting.packed_rows import JUDGMENTS, TEST, TRAIN, TUNING, VALIDATION, unpack_rows
 from rankgate.spark.worker import ERROR
 
 if TYPE_CHECKING:
@@ -82,9 +75,7 @@ class PartTable:
 
         part_rows = frame.where((F.col("part") == self.part) & (F.col("fold") == self.fold))
         if self.part in {TUNING, JUDGMENTS}:
-            columns = (
-                f"query_id string, doc_id string, grade {'bigint' if self.whole else 'double'}"
-            )
+            columns = f"query_id string, doc_id string, grade {'bigint' if self.whole else 'double'}"
         else:
             time_column = _TIMES.get(self.unit, "at string, ")
             time_column = time_column if self.whole else time_column.replace("bigint", "double")
@@ -114,9 +105,7 @@ def write_on_executors(frame: DataFrame, tables: Sequence[PartTable], folder: Pa
         work.mkdir()
         part_rows = frame.where(F.col("part").isin([table.part for table in tables]))
         writing = _Writing(str(work), tuple(tables))
-        rows = map_partitions(
-            part_rows.select("fold", "part", "rows"), writing, "totals string"
-        ).collect()
+        rows = map_partitions(part_rows.select("fold", "part", "rows"), writing, "totals string").collect()
         reports = [json.loads(row.totals) for row in rows]
         for report in reports:
             if ERROR in report:
@@ -128,9 +117,7 @@ def write_on_executors(frame: DataFrame, tables: Sequence[PartTable], folder: Pa
             for report in files:
                 if report["table"] == number:
                     _move_file(
-                        work / report["file"],
-                        report,
-                        table_folder / f"part-{report['task']:05}.{table.form}",
+                        work / report["file"], report, table_folder / f"part-{report['task']:05}.{table.form}"
                     )
             (table_folder / "_SUCCESS").touch()
         for number, table in enumerate(tables):
@@ -193,9 +180,7 @@ class _Writing:
         files: dict[int, _TableFile] = {}
         with ExitStack() as stack:
             for batch in batches:
-                keys = zip(
-                    *(batch.column(name).to_pylist() for name in ("fold", "part")), strict=True
-                )
+                keys = zip(*(batch.column(name).to_pylist() for name in ("fold", "part")), strict=True)
                 for key, value in zip(keys, batch.column("rows"), strict=True):
                     number = places[key]
                     if number not in files:
@@ -203,12 +188,7 @@ class _Writing:
                         files[number] = stack.enter_context(_TableFile(path, self.tables[number]))
                     files[number].add(pl.read_ipc_stream(io.BytesIO(value.as_buffer())))
         return [
-            {
-                "table": i,
-                "task": task,
-                "file": table_file.path.name,
-                "size": table_file.path.stat().st_size,
-            }
+            {"table": i, "task": task, "file": table_file.path.name, "size": table_file.path.stat().st_size}
             for i, table_file in files.items()
         ]
 

@@ -128,9 +128,7 @@ class _PartitionCut:
                 yield pack_rows(rows, self.number, fold, part_number)
             self._items[fold] = _joined([self._items.get(fold), _items(fold_parts)])
             if cutting.negatives is not None and fold_parts.judgments is not None:
-                candidate_sample = self._draw_candidates(
-                    log.table, fold_parts.judgments.table, fold
-                )
+                candidate_sample = self._draw_candidates(log.table, fold_parts.judgments.table, fold)
                 figures.short += candidate_sample.short
                 rows = candidate_sample.table.rename({"doc_id": "item"})
                 yield pack_rows(rows, self.number, fold, CANDIDATES)
@@ -142,12 +140,7 @@ class _PartitionCut:
             for columns in self._asked.cells.packed([items_as_queries], ITEMS):
                 count = len(columns["rows"])
                 keys = {"stretch": [self.number] * count, "fold": [fold] * count}
-                yield {
-                    **keys,
-                    "chunk": columns["key"],
-                    "part": columns["part"],
-                    "rows": columns["rows"],
-                }
+                yield {**keys, "chunk": columns["key"], "part": columns["part"], "rows": columns["rows"]}
 
     def totals(self) -> Columns:
         """The figures of all users so far."""
@@ -185,9 +178,7 @@ class _PartitionCut:
         """The number of items that may be drawn for each user with judgments."""
         users = judged.select("query_id").unique()
         items_of_user = log.join(users, on="query_id", how="semi").group_by("query_id")
-        item_counts = (
-            items_of_user.agg(pl.col("item").n_unique()).sort("query_id")["item"].to_numpy()
-        )
+        item_counts = items_of_user.agg(pl.col("item").n_unique()).sort("query_id")["item"].to_numpy()
         free = self._asked.catalogue - item_counts.astype(np.int64)
         self._chunk += 1
         return pack_counts(free, self.number, self._chunk, fold)
@@ -316,9 +307,7 @@ class FoldTotals:
 
     def values_of_part(self, part_number: int, name: str) -> list[int]:
         """The values of one part, from the partitions that have the part."""
-        part_values = [
-            figures["parts"].get(str(part_number), {}).get(name) for figures in self._found
-        ]
+        part_values = [figures["parts"].get(str(part_number), {}).get(name) for figures in self._found]
         return [value for value in part_values if value is not None]
 
     def total(self, name: str) -> int:
@@ -353,9 +342,7 @@ class _ItemCounting:
             for fold, table in unpack_rows(batches, number="fold")
         ]
         if tables:
-            item_bits = (
-                pl.concat(tables).group_by("fold", "query_id").agg(pl.col("has").bitwise_or())
-            )
+            item_bits = pl.concat(tables).group_by("fold", "query_id").agg(pl.col("has").bitwise_or())
             yield {"totals": [json.dumps(item_bits.group_by("fold", "has").len().rows())]}
 
 

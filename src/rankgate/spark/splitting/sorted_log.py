@@ -157,21 +157,12 @@ class Sorting:
                 ends = [min([*ends, *times_range]), max([*ends, *times_range])]
                 orders.append(TimeOrder.from_times(times).to_list())
             chunk_kinds = set(table["kind"].unique())
-            kinds = {
-                *(chunk_kinds | kinds).intersection(self.kinds),
-                *sorted(chunk_kinds | kinds)[:_KINDS],
-            }
+            kinds = {*(chunk_kinds | kinds).intersection(self.kinds), *sorted(chunk_kinds | kinds)[:_KINDS]}
             yield pack_rows(table, partition_id)
             if self.lengths:
                 yield pack_counts(np.diff(starts, append=len(table)), partition_id, chunk, 0)
         first, last = ends or (None, None)
-        figures = {
-            "first": first,
-            "last": last,
-            "orders": orders,
-            "units": units,
-            "kinds": sorted(kinds),
-        }
+        figures = {"first": first, "last": last, "orders": orders, "units": units, "kinds": sorted(kinds)}
         yield {"totals": [json.dumps({**total, **figures})]}
 
     def _frames(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pl.DataFrame]:
@@ -289,9 +280,7 @@ def sort_log(
         by_user, numbered = _by_spark(rows, partitions, items=items)
     frame = run_task(by_user, task).persist()
     try:
-        partition_figures = sorted(
-            collect_totals(frame, rows), key=lambda figures: int(figures["stretch"])
-        )
+        partition_figures = sorted(collect_totals(frame, rows), key=lambda figures: int(figures["stretch"]))
         return _log(frame, rows, partition_figures, rule, numbered, cells)
     except Exception:
         for kept_frame in (frame, *([numbered.kept] if numbered else [])):
@@ -299,9 +288,7 @@ def sort_log(
         raise
 
 
-def _by_spark(
-    rows: TableRows, partitions: int, *, items: bool
-) -> tuple[DataFrame, Catalogue | None]:
+def _by_spark(rows: TableRows, partitions: int, *, items: bool) -> tuple[DataFrame, Catalogue | None]:
     """The rows that Spark reads, partitioned by user, and all items if they are numbered."""
     from pyspark.sql import functions as F
 
@@ -331,9 +318,7 @@ def _log(
     unit = _one_unit([figures["units"] for figures in partition_figures], rows)
     refuse_unknown_kinds(rule, {kind for figures in partition_figures for kind in figures["kinds"]})
     ends = accumulate(
-        ((figures["rows"], figures["users"]) for figures in partition_figures),
-        _add_counts,
-        initial=(0, 0),
+        ((figures["rows"], figures["users"]) for figures in partition_figures), _add_counts, initial=(0, 0)
     )
     counts_before = {
         figures["stretch"]: start for figures, start in zip(partition_figures, ends, strict=False)
@@ -346,9 +331,7 @@ def _log(
         if figures[name] is not None
     ]
     span = (min(times), max(times)) if times else (0, 0)
-    orders = tuple(
-        TimeOrder(*order) for figures in partition_figures for order in figures["orders"]
-    )
+    orders = tuple(TimeOrder(*order) for figures in partition_figures for order in figures["orders"])
     return SortedLog(
         frame, rows, unit, read - size, counts_before, size, users, span, orders, catalogue, cells
     )
@@ -381,13 +364,10 @@ def _numbered(ids: DataFrame, partitions: int) -> Catalogue:
     from pyspark.sql import functions as F
 
     in_order = ids.repartitionByRange(partitions, "doc_id").sortWithinPartitions("doc_id")
-    items_with_ids = in_order.select(
-        "doc_id", F.monotonically_increasing_id().alias("id")
-    ).persist()
+    items_with_ids = in_order.select("doc_id", F.monotonically_increasing_id().alias("id")).persist()
     partition_column = F.shiftright("id", _BITS)
     sizes = {
-        row.p: row["count"]
-        for row in items_with_ids.groupBy(partition_column.alias("p")).count().collect()
+        row.p: row["count"] for row in items_with_ids.groupBy(partition_column.alias("p")).count().collect()
     }
     starts = accumulate((sizes.get(i, 0) for i in range(max(sizes, default=0) + 1)), initial=0)
     offset = F.get(F.array(*(F.lit(start) for start in starts)), partition_column.cast("int"))

@@ -224,9 +224,7 @@ class _SplitTask:
         drawing = CandidateDraws(self.plan.seed, fold_count, self.negatives)
         return replace(
             plain_cutting,
-            states=collect_generator_states(
-                run_task(self._rows(), plain_cutting), drawing, log.rows
-            ),
+            states=collect_generator_states(run_task(self._rows(), plain_cutting), drawing, log.rows),
         )
 
     def _summary(
@@ -267,10 +265,7 @@ class _SplitTask:
         if self.plan.validation:
             inner = plan_of_validation(self.plan)
             refuse_empty(
-                sums.total_of_part(TRAIN, "rows"),
-                sums.total_of_part(VALIDATION, "rows"),
-                label,
-                inner,
+                sums.total_of_part(TRAIN, "rows"), sums.total_of_part(VALIDATION, "rows"), label, inner
             )
             required_parts.append(TUNING)
         if not all(sums.total_of_part(part_number, "rows") for part_number in required_parts):
@@ -294,14 +289,8 @@ class _SplitTask:
                 continue
             ends = [min(sums.values_of_part(part_number, "first"), default=None)]
             ends.append(max(sums.values_of_part(part_number, "last"), default=None))
-            times = [
-                "" if time is None or unit == "place" else format_instant(time, unit)
-                for time in ends
-            ]
-            size, users = (
-                sums.total_of_part(part_number, "rows"),
-                sums.total_of_part(part_number, "users"),
-            )
+            times = ["" if time is None or unit == "place" else format_instant(time, unit) for time in ends]
+            size, users = (sums.total_of_part(part_number, "rows"), sums.total_of_part(part_number, "users"))
             parts.append(SplitPart(name, size, users, item_counts.get(part_number, 0), *times))
         leaks = Leaks(items_only_test=item_counts.get(-1, 0), **{**sums.leaks, "ahead": ahead})
         judged = sums.total_of_part(JUDGMENTS, "rows")

@@ -116,9 +116,7 @@ _KIND = "import"
 _ENTRIES = "\x1fentries"  # a key that no file has: JSON keys are always texts
 
 
-def save_extra(
-    connection: Connection, blobs: Blobs, project: int, source: str, extra: JsonObject
-) -> None:
+def save_extra(connection: Connection, blobs: Blobs, project: int, source: str, extra: JsonObject) -> None:
     """Keep the data that only the format of a file has, once for each file name."""
     imports = list_results(connection, project, _KIND, most=1_000)
     if all(stored_result.name != source for stored_result in imports):

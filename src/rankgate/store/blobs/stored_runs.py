@@ -278,9 +278,7 @@ def find_judgments(connection: Connection, project: int, name: str) -> StoredJud
     return find_by_name(connection, StoredJudgments, judgments, project, name)
 
 
-def list_judgments(
-    connection: Connection, project: int, *, archived: bool = False
-) -> list[StoredJudgments]:
+def list_judgments(connection: Connection, project: int, *, archived: bool = False) -> list[StoredJudgments]:
     """All judgments of a project, the oldest first; archived judgments only on request."""
     return list_rows(connection, StoredJudgments, judgments, project, archived=archived)
 
@@ -300,6 +298,4 @@ def read_judgments(connection: Connection, blobs: Blobs, project: int, name: str
         labels = tuple((grade, str(label)) for grade, label in stored.scale["labels"])
         scale = Scale(stored.scale["lowest"], stored.scale["highest"], labels)
     table = from_parquet(blobs.get(stored.blob), blobs.where)
-    return Qrels(
-        table, name, scale, tuple(stored.unjudged), stored.made_by or None, RowLocation(name)
-    )
+    return Qrels(table, name, scale, tuple(stored.unjudged), stored.made_by or None, RowLocation(name))

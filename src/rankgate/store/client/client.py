@@ -35,9 +35,7 @@ class Client:
         UsageError: there is no token.
     """
 
-    def __init__(
-        self, url: str, project: str, *, token: str | None = None, timeout: float = 60.0
-    ) -> None:
+    def __init__(self, url: str, project: str, *, token: str | None = None, timeout: float = 60.0) -> None:
         import urllib3
 
         secret = token or os.environ.get(TOKEN, "")
@@ -209,9 +207,7 @@ class Client:
         answer: dict[str, Json] = json.loads(self._ask(method, path, **content))
         return answer
 
-    def _ask(
-        self, method: str, path: str, *, query: JsonObject | None = None, **content: Any
-    ) -> bytes:
+    def _ask(self, method: str, path: str, *, query: JsonObject | None = None, **content: Any) -> bytes:
         import urllib3
 
         address = self._base + path + (f"?{urlencode(query)}" if query else "")

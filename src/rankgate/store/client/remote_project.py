@@ -167,11 +167,7 @@ class RemoteProject(Closing):
             UsageError: the name is taken.
         """
         rows = pairs.rename({"query_id": "query", "doc_id": "document"})
-        fields = {
-            "name": name,
-            "strategy": strategy,
-            "pool": ("pool.csv", rows.write_csv().encode()),
-        }
+        fields = {"name": name, "strategy": strategy, "pool": ("pool.csv", rows.write_csv().encode())}
         return int(self.client.send("batches", fields)["tasks"])
 
     def add_judgments(self, qrels: Qrels, name: str) -> None:
@@ -195,16 +191,10 @@ class RemoteProject(Closing):
         }
         self.client.send(
             "tables/judgments",
-            {
-                "name": name,
-                "about": json.dumps(details),
-                "table": ("table.parquet", out.getvalue()),
-            },
+            {"name": name, "about": json.dumps(details), "table": ("table.parquet", out.getvalue())},
         )
 
-    def add_result(
-        self, result: ResultLike, name: str = "", summary: JsonObject | None = None
-    ) -> int:
+    def add_result(self, result: ResultLike, name: str = "", summary: JsonObject | None = None) -> int:
         """Keep a result; return its number."""
         json_bytes = json.dumps(result.to_dict(), ensure_ascii=False, allow_nan=False).encode()
         fields = {

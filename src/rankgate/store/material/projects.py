@@ -12,14 +12,7 @@ import sqlalchemy as sa
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.qrels import Scale, possible_grades
-from rankgate.store.rows import (
-    get_by_number,
-    new_id,
-    now,
-    refuse_unaddressable,
-    taken_error,
-    value_of,
-)
+from rankgate.store.rows import get_by_number, new_id, now, refuse_unaddressable, taken_error, value_of
 from rankgate.store.tables.people_tables import projects, roles
 from rankgate.store.tables.rating_tables import guidelines, ratings, scale_grades
 
@@ -124,8 +117,7 @@ def add(
     """
     if not _NAME.fullmatch(name):
         raise UsageError(
-            f"{name!r} is not a project's name; use lower case letters, digits and - . _",
-            code="invalid-name",
+            f"{name!r} is not a project's name; use lower case letters, digits and - . _", code="invalid-name"
         )
     refuse_unaddressable("a project", name)
     if connection.scalar(sa.select(projects.c.id).where(projects.c.name == name)) is not None:
@@ -150,9 +142,7 @@ def get_by_name(connection: Connection, name: str) -> Project:
     Raises:
         UsageError: the project does not exist; the message lists the names.
     """
-    row = connection.execute(
-        sa.select(projects).where(projects.c.name == name, _IS_NOT_DELETED)
-    ).first()
+    row = connection.execute(sa.select(projects).where(projects.c.name == name, _IS_NOT_DELETED)).first()
     if row is None:
         statement = sa.select(projects.c.name).where(_IS_NOT_DELETED)
         names = connection.scalars(statement.order_by("name").limit(10)).all()
@@ -179,8 +169,7 @@ def refuse_archived(connection: Connection, project: int) -> None:
     row = get(connection, project)
     if row.archived_at is not None:
         raise UsageError(
-            f"the project {row.name} is archived and cannot be changed; an admin can show it "
-            "again first.",
+            f"the project {row.name} is archived and cannot be changed; an admin can show it again first.",
             code="project-archived",
         )
 
@@ -248,9 +237,7 @@ def set_scale(connection: Connection, project: int, scale: Scale | Iterable[Grad
     """
     if isinstance(scale, Scale):
         labels = dict(scale.labels)
-        new_grades = [
-            Grade(grade, labels.get(grade, f"{grade:g}")) for grade in possible_grades(scale)
-        ]
+        new_grades = [Grade(grade, labels.get(grade, f"{grade:g}")) for grade in possible_grades(scale)]
     else:
         new_grades = list(scale)
     numbers = sorted({grade.grade for grade in new_grades})
@@ -262,8 +249,8 @@ def set_scale(connection: Connection, project: int, scale: Scale | Iterable[Grad
     current_grades = [grade.grade for grade in grades(connection, project)]
     if current_grades != numbers and _has_grades(connection, project):
         raise UsageError(
-            "there are ratings, so the grades of the scale stay; convert them into another "
-            "project with rankgate resolve --transform.",
+            "there are ratings, so the grades of the scale stay; convert them into another project with "
+            "rankgate resolve --transform.",
             code="scale-in-use",
         )
     in_project = scale_grades.c.project == project

@@ -134,12 +134,7 @@ def get_query(connection: Connection, project: int, query_id: str) -> Query:
 
 
 def list_queries(
-    connection: Connection,
-    project: int,
-    *,
-    after: int = 0,
-    most: int | None = None,
-    archived: bool = False,
+    connection: Connection, project: int, *, after: int = 0, most: int | None = None, archived: bool = False
 ) -> list[Query]:
     """Queries in the order in which they were added; archived queries only on request.
 
@@ -156,9 +151,7 @@ def list_queries(
     return [value_of(Query, row) for row in rows]
 
 
-def read_query_texts(
-    connection: Connection, project: int, query_ids: Iterable[str]
-) -> dict[str, str]:
+def read_query_texts(connection: Connection, project: int, query_ids: Iterable[str]) -> dict[str, str]:
     """The texts of queries by id; those without a text are left out."""
     ids = list(query_ids)
     text_of_query: dict[str, str] = {}
@@ -174,9 +167,7 @@ def read_query_texts(
 
 def archived_ids(connection: Connection, project: int) -> set[str]:
     """The ids of queries that are archived."""
-    statement = sa.select(queries.c.query_id).where(
-        queries.c.project == project, sa.not_(_NOT_ARCHIVED)
-    )
+    statement = sa.select(queries.c.query_id).where(queries.c.project == project, sa.not_(_NOT_ARCHIVED))
     return set(connection.scalars(statement))
 
 
@@ -207,8 +198,7 @@ def string_table(rows: list[dict[str, str | None]], ids: tuple[str, ...]) -> pl.
         return None
     names = dict.fromkeys(name for row in rows for name in row)
     text_table = pl.DataFrame(
-        {name: [row.get(name) for row in rows] for name in names},
-        schema=dict.fromkeys(names, pl.String),
+        {name: [row.get(name) for row in rows] for name in names}, schema=dict.fromkeys(names, pl.String)
     )
     return text_table.select(
         name for name in names if name in ids or text_table[name].null_count() < len(text_table)
@@ -281,8 +271,8 @@ def add_documents(connection: Connection, project: int, table: pl.DataFrame) -> 
             completed.append({"number": existing_document.id, **row})
         elif new_content not in (content, ({}, None, None)):
             raise InputError(
-                f"document '{row['doc_id']}' is in the store with other fields, which raters may "
-                "have seen; give the new version another id.",
+                f"document '{row['doc_id']}' is in the store with other fields, which raters may have seen; "
+                "give the new version another id.",
                 source="documents",
                 code="document-changed",
             )
@@ -294,8 +284,7 @@ def add_documents(connection: Connection, project: int, table: pl.DataFrame) -> 
         }
         update = sa.update(documents).where(documents.c.id == sa.bindparam("number"))
         values = [
-            {"number": row["number"], **{f"new_{name}": row[name] for name in columns}}
-            for row in completed
+            {"number": row["number"], **{f"new_{name}": row[name] for name in columns}} for row in completed
         ]
         connection.execute(update.values(columns), values)
     return len(rows)
@@ -420,8 +409,7 @@ def documents_of_pairs(
     document_of_key: dict[tuple[str, str], Document] = {}
     for begin in range(0, len(doc_ids), CHUNK_ROWS):
         statement = sa.select(documents).where(
-            documents.c.project == project,
-            documents.c.doc_id.in_(doc_ids[begin : begin + CHUNK_ROWS]),
+            documents.c.project == project, documents.c.doc_id.in_(doc_ids[begin : begin + CHUNK_ROWS])
         )
         for row in connection.execute(statement):
             document_of_key[row.of_query, row.doc_id] = value_of(Document, row)
@@ -448,9 +436,7 @@ def field_names(connection: Connection, project: int, limit: int = 1_000) -> lis
 def documents_table(connection: Connection, project: int) -> pl.DataFrame | None:
     """All documents as a table of strings, fields as columns, or None."""
     rows: list[dict[str, str | None]] = []
-    for document in sorted(
-        _documents_by_key(connection, project).values(), key=lambda document: document.id
-    ):
+    for document in sorted(_documents_by_key(connection, project).values(), key=lambda document: document.id):
         row = {
             "query_id": document.of_query or None,
             "doc_id": document.doc_id,

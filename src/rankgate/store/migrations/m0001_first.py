@@ -29,19 +29,19 @@ def guarded(*tables: str) -> None:
 def _guard_sqlite(table: str) -> None:
     for change in ("UPDATE", "DELETE"):
         op.execute(
-            f"CREATE TRIGGER {table}_no_{change.lower()} BEFORE {change} ON {table} "
-            f"BEGIN SELECT RAISE(ABORT, '{table} is only added to'); END"
+            f"CREATE TRIGGER {table}_no_{change.lower()} BEFORE {change} ON {table} BEGIN SELECT "
+            f"RAISE(ABORT, '{table} is only added to'); END"
         )
 
 
 def _guard_postgresql(table: str) -> None:
     op.execute(
-        "CREATE OR REPLACE FUNCTION rankgate_only_added() RETURNS trigger LANGUAGE plpgsql AS "
-        "$$ BEGIN RAISE EXCEPTION '% is only added to', TG_TABLE_NAME; END $$"
+        "CREATE OR REPLACE FUNCTION rankgate_only_added() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE "
+        "EXCEPTION '% is only added to', TG_TABLE_NAME; END $$"
     )
     op.execute(
-        f"CREATE TRIGGER {table}_no_change BEFORE UPDATE OR DELETE OR TRUNCATE ON {table} "
-        "FOR EACH STATEMENT EXECUTE FUNCTION rankgate_only_added()"
+        f"CREATE TRIGGER {table}_no_change BEFORE UPDATE OR DELETE OR TRUNCATE ON {table} FOR EACH STATEMENT "
+        "EXECUTE FUNCTION rankgate_only_added()"
     )
 
 
@@ -134,9 +134,7 @@ def _tables() -> None:
             "kind IN ('rating', 'training', 'documents', 'lists')", name=op.f("ck_batches_kind")
         ),
         sa.CheckConstraint("state IN ('open', 'paused', 'closed')", name=op.f("ck_batches_state")),
-        sa.CheckConstraint(
-            "strategy IN ('1', '2', '3', 'agree')", name=op.f("ck_batches_strategy")
-        ),
+        sa.CheckConstraint("strategy IN ('1', '2', '3', 'agree')", name=op.f("ck_batches_strategy")),
         sa.ForeignKeyConstraint(["created_by"], ["users.id"], name=op.f("fk_batches_created_by")),
         sa.ForeignKeyConstraint(["project"], ["projects.id"], name=op.f("fk_batches_project")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_batches")),
@@ -166,9 +164,7 @@ def _tables() -> None:
         sa.Column("text", sa.Text(), server_default="", nullable=False),
         sa.Column("created_at", column_types.Moment(), nullable=False),
         sa.Column("created_by", column_types.NUMBER, nullable=True),
-        sa.ForeignKeyConstraint(
-            ["created_by"], ["users.id"], name=op.f("fk_guidelines_created_by")
-        ),
+        sa.ForeignKeyConstraint(["created_by"], ["users.id"], name=op.f("fk_guidelines_created_by")),
         sa.ForeignKeyConstraint(["project"], ["projects.id"], name=op.f("fk_guidelines_project")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_guidelines")),
         sa.UniqueConstraint("project", "version", name=op.f("uq_guidelines_project_version")),
@@ -187,9 +183,7 @@ def _tables() -> None:
         sa.Column("used_at", column_types.Moment(), nullable=True),
         sa.Column("used_by", column_types.NUMBER, nullable=True),
         sa.Column("revoked_at", column_types.Moment(), nullable=True),
-        sa.ForeignKeyConstraint(
-            ["created_by"], ["users.id"], name=op.f("fk_invitations_created_by")
-        ),
+        sa.ForeignKeyConstraint(["created_by"], ["users.id"], name=op.f("fk_invitations_created_by")),
         sa.ForeignKeyConstraint(["project"], ["projects.id"], name=op.f("fk_invitations_project")),
         sa.ForeignKeyConstraint(["used_by"], ["users.id"], name=op.f("fk_invitations_used_by")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_invitations")),
@@ -263,9 +257,7 @@ def _tables() -> None:
         sa.Column("project", column_types.NUMBER, nullable=False),
         sa.Column("user", column_types.NUMBER, nullable=False),
         sa.Column("role", sa.Text(), nullable=False),
-        sa.CheckConstraint(
-            "role IN ('admin', 'manager', 'rater', 'viewer')", name=op.f("ck_roles_role")
-        ),
+        sa.CheckConstraint("role IN ('admin', 'manager', 'rater', 'viewer')", name=op.f("ck_roles_role")),
         sa.ForeignKeyConstraint(["project"], ["projects.id"], name=op.f("fk_roles_project")),
         sa.ForeignKeyConstraint(["user"], ["users.id"], name=op.f("fk_roles_user")),
         sa.PrimaryKeyConstraint("project", "user", name=op.f("pk_roles")),
@@ -366,9 +358,7 @@ def _tables() -> None:
         sa.CheckConstraint("state IN ('open', 'done', 'disputed')", name=op.f("ck_tasks_state")),
         sa.ForeignKeyConstraint(["batch"], ["batches.id"], name=op.f("fk_tasks_batch")),
         sa.ForeignKeyConstraint(["document"], ["documents.id"], name=op.f("fk_tasks_document")),
-        sa.ForeignKeyConstraint(
-            ["other_document"], ["documents.id"], name=op.f("fk_tasks_other_document")
-        ),
+        sa.ForeignKeyConstraint(["other_document"], ["documents.id"], name=op.f("fk_tasks_other_document")),
         sa.ForeignKeyConstraint(["other_run"], ["runs.id"], name=op.f("fk_tasks_other_run")),
         sa.ForeignKeyConstraint(["project"], ["projects.id"], name=op.f("fk_tasks_project")),
         sa.ForeignKeyConstraint(["query"], ["queries.id"], name=op.f("fk_tasks_query")),
@@ -377,13 +367,9 @@ def _tables() -> None:
         sa.UniqueConstraint("batch", "query", "subject", name=op.f("uq_tasks_batch_query_subject")),
     )
     op.create_index(
-        op.f("ix_tasks_batch_state_priority_place"),
-        "tasks",
-        ["batch", "state", "priority", "place"],
+        op.f("ix_tasks_batch_state_priority_place"), "tasks", ["batch", "state", "priority", "place"]
     )
-    op.create_index(
-        op.f("ix_tasks_project_query_document"), "tasks", ["project", "query", "document"]
-    )
+    op.create_index(op.f("ix_tasks_project_query_document"), "tasks", ["project", "query", "document"])
     op.create_table(
         "assignments",
         sa.Column("task", column_types.NUMBER, nullable=False),
@@ -393,16 +379,12 @@ def _tables() -> None:
         sa.Column("grade", sa.Double(), nullable=True),
         sa.Column("choice", sa.Text(), server_default="", nullable=False),
         sa.Column("at", column_types.Moment(), nullable=False),
-        sa.CheckConstraint(
-            "state IN ('locked', 'later', 'answered')", name=op.f("ck_assignments_state")
-        ),
+        sa.CheckConstraint("state IN ('locked', 'later', 'answered')", name=op.f("ck_assignments_state")),
         sa.ForeignKeyConstraint(["rater"], ["raters.id"], name=op.f("fk_assignments_rater")),
         sa.ForeignKeyConstraint(["task"], ["tasks.id"], name=op.f("fk_assignments_task")),
         sa.PrimaryKeyConstraint("task", "rater", name=op.f("pk_assignments")),
     )
-    op.create_index(
-        op.f("ix_assignments_rater_state_task"), "assignments", ["rater", "state", "task"]
-    )
+    op.create_index(op.f("ix_assignments_rater_state_task"), "assignments", ["rater", "state", "task"])
     op.create_table(
         "preferences",
         sa.Column("id", column_types.NUMBER, autoincrement=True, nullable=False),

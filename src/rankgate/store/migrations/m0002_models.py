@@ -12,10 +12,7 @@ down_revision = "0001"
 
 def upgrade() -> None:
     """Make the tables, and hold those of facts against changes."""
-    op.add_column(
-        "assignments",
-        sa.Column("doubt", sa.Boolean(), server_default=sa.false(), nullable=False),
-    )
+    op.add_column("assignments", sa.Column("doubt", sa.Boolean(), server_default=sa.false(), nullable=False))
     op.add_column("assignments", sa.Column("distance", sa.Double(), nullable=True))
     _jobs()
     _answers()
@@ -131,6 +128,4 @@ def _admissions() -> None:
         _key("admissions", "user", "users.id"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_admissions")),
     )
-    op.create_index(
-        op.f("ix_admissions_project_rater_id"), "admissions", ["project", "rater", "id"]
-    )
+    op.create_index(op.f("ix_admissions_project_rater_id"), "admissions", ["project", "rater", "id"])

@@ -32,7 +32,5 @@ def upgrade() -> None:
         if not rows:
             return
         last = rows[-1].id
-        values = [
-            {"number": row.id, "hash": content_hash(row.fields, row.url, row.image)} for row in rows
-        ]
+        values = [{"number": row.id, "hash": content_hash(row.fields, row.url, row.image)} for row in rows]
         connection.execute(update.values(sha256=sa.bindparam("hash")), values)

@@ -77,14 +77,10 @@ def _record_values() -> None:
         sa.Column("n", column_types.NUMBER, server_default="0", nullable=False),
         sa.Column("higher_is_better", sa.Boolean(), server_default=sa.true(), nullable=False),
         _key("record_values", "record", "records.id"),
-        sa.PrimaryKeyConstraint(
-            "record", "metric", "system", "slice", name=op.f("pk_record_values")
-        ),
+        sa.PrimaryKeyConstraint("record", "metric", "system", "slice", name=op.f("pk_record_values")),
     )
     op.create_index(
-        op.f("ix_record_values_metric_system_record"),
-        "record_values",
-        ["metric", "system", "record"],
+        op.f("ix_record_values_metric_system_record"), "record_values", ["metric", "system", "record"]
     )
 
 
@@ -139,9 +135,7 @@ def _comments() -> None:
         sa.UniqueConstraint("comment_id", name=op.f("uq_comments_comment_id")),
     )
     op.create_index(
-        op.f("ix_comments_project_subject_kind_subject"),
-        "comments",
-        ["project", "subject_kind", "subject"],
+        op.f("ix_comments_project_subject_kind_subject"), "comments", ["project", "subject_kind", "subject"]
     )
 
 
@@ -165,9 +159,7 @@ def _alerts() -> None:
         sa.Column("acknowledged_by", column_types.NUMBER, nullable=True),
         sa.Column("resolved_at", column_types.Moment(), nullable=True),
         sa.Column("evidence", column_types.OBJECT, server_default="{}", nullable=False),
-        sa.CheckConstraint(
-            "state IN ('open', 'acknowledged', 'resolved')", name=op.f("ck_alerts_state")
-        ),
+        sa.CheckConstraint("state IN ('open', 'acknowledged', 'resolved')", name=op.f("ck_alerts_state")),
         _key("alerts", "acknowledged_by", "users.id"),
         _key("alerts", "project", "projects.id"),
         _key("alerts", "record", "records.id"),
@@ -182,9 +174,7 @@ def _alerts() -> None:
         sqlite_where=unresolved,
         postgresql_where=unresolved,
     )
-    op.create_index(
-        op.f("ix_alerts_project_state_last_at"), "alerts", ["project", "state", "last_at"]
-    )
+    op.create_index(op.f("ix_alerts_project_state_last_at"), "alerts", ["project", "state", "last_at"])
 
 
 def _notifications() -> None:
@@ -200,16 +190,12 @@ def _notifications() -> None:
         sa.Column("error", sa.Text(), server_default="", nullable=False),
         sa.Column("created_at", column_types.Moment(), nullable=False),
         sa.Column("sent_at", column_types.Moment(), nullable=True),
-        sa.CheckConstraint(
-            "state IN ('waiting', 'sent', 'failed')", name=op.f("ck_notifications_state")
-        ),
+        sa.CheckConstraint("state IN ('waiting', 'sent', 'failed')", name=op.f("ck_notifications_state")),
         _key("notifications", "alert", "alerts.id"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_notifications")),
     )
     op.create_index(op.f("ix_notifications_alert"), "notifications", ["alert"])
-    op.create_index(
-        op.f("ix_notifications_state_next_try_at"), "notifications", ["state", "next_try_at"]
-    )
+    op.create_index(op.f("ix_notifications_state_next_try_at"), "notifications", ["state", "next_try_at"])
 
 
 def _scheduled_jobs() -> None:
@@ -258,6 +244,4 @@ def _scheduled_runs() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_scheduled_runs")),
         sa.UniqueConstraint("job", "due_at", name=op.f("uq_scheduled_runs_job_due_at")),
     )
-    op.create_index(
-        op.f("ix_scheduled_runs_state_next_try_at"), "scheduled_runs", ["state", "next_try_at"]
-    )
+    op.create_index(op.f("ix_scheduled_runs_state_next_try_at"), "scheduled_runs", ["state", "next_try_at"])

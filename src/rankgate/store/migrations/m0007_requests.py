@@ -56,11 +56,7 @@ def upgrade() -> None:
     for table, column in _INDEXES_OF_SOME:
         condition = sa.text(f"{column} IS NOT NULL")
         op.create_index(
-            op.f(f"ix_{table}_{column}"),
-            table,
-            [column],
-            sqlite_where=condition,
-            postgresql_where=condition,
+            op.f(f"ix_{table}_{column}"), table, [column], sqlite_where=condition, postgresql_where=condition
         )
     _rename("projects", ())
     _rename("judgments", ("project",))

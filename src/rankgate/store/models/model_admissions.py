@@ -89,9 +89,7 @@ def admissions_by_rater(connection: Connection, project: int) -> dict[int, Admis
 def admitted_raters(connection: Connection, project: int) -> frozenset[int]:
     """The models whose ratings count in a project."""
     last_admissions = admissions_by_rater(connection, project)
-    return frozenset(
-        rater for rater, admission in last_admissions.items() if admission.verdict == "pass"
-    )
+    return frozenset(rater for rater, admission in last_admissions.items() if admission.verdict == "pass")
 
 
 @dataclass(frozen=True)
@@ -116,17 +114,10 @@ def rule_of_project(connection: Connection, project: int) -> ModelRule | None:
     return None if row is None else value_of(ModelRule, row)
 
 
-def save_rule(
-    connection: Connection, project: int, settings: JsonObject, user: int | None = None
-) -> None:
+def save_rule(connection: Connection, project: int, settings: JsonObject, user: int | None = None) -> None:
     """Save the rule of a project for all later runs."""
     last = connection.scalar(sa.select(sa.func.max(runs.c.id)).where(runs.c.project == project))
-    values = {
-        "settings": dict(settings),
-        "after_run": last or 0,
-        "changed_at": now(),
-        "changed_by": user,
-    }
+    values = {"settings": dict(settings), "after_run": last or 0, "changed_at": now(), "changed_by": user}
     statement = insert(connection, model_rules).values(project=project, **values)
     connection.execute(statement.on_conflict_do_update(index_elements=["project"], set_=values))
 
@@ -140,10 +131,7 @@ def find_due_rules(connection: Connection) -> list[tuple[ModelRule, list[int]]]:
     """The rules with new runs, and the numbers of these runs."""
     statement = (
         sa.select(model_rules, runs.c.id.label("run"))
-        .join(
-            runs,
-            sa.and_(runs.c.project == model_rules.c.project, runs.c.id > model_rules.c.after_run),
-        )
+        .join(runs, sa.and_(runs.c.project == model_rules.c.project, runs.c.id > model_rules.c.after_run))
         .order_by(model_rules.c.project, runs.c.id)
     )
     due_rules: dict[int, tuple[ModelRule, list[int]]] = {}
@@ -199,12 +187,8 @@ def read_counting_ratings(
                 connection, project, batch=batch, only=admitted_models, columns=columns, name=name
             )
     if model_ratings is not None and people is not None and models == "fill":
-        table = model_ratings.table.join(
-            _graded_pairs(people.table), _PAIR, "anti", maintain_order="left"
-        )
-        model_ratings = (
-            Ratings(table, name, model_ratings.scale, model_ratings.place) if len(table) else None
-        )
+        table = model_ratings.table.join(_graded_pairs(people.table), _PAIR, "anti", maintain_order="left")
+        model_ratings = Ratings(table, name, model_ratings.scale, model_ratings.place) if len(table) else None
     rating_sets = [rating_set for rating_set in (people, model_ratings) if rating_set is not None]
     if not rating_sets:
         problem = "there are no ratings that count; a model's count once it is admitted."

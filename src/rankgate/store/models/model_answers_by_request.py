@@ -97,9 +97,7 @@ def record_answer(
     if answered:
         name = ratings.new_rating_id()
         min_confidence = review.get("confidence")
-        is_unsure = (
-            min_confidence is not None and confidence is not None and confidence < min_confidence
-        )
+        is_unsure = min_confidence is not None and confidence is not None and confidence < min_confidence
         ratings.rate(
             connection,
             task,
@@ -135,9 +133,7 @@ def record_answer(
 def answers_by_request(connection: Connection, job: Job) -> dict[str, ModelAnswer]:
     """The last answer of the model to each request, by the hash of the request."""
     statement = sa.select(model_answers).where(
-        model_answers.c.project == job.project,
-        model_answers.c.rater == job.rater,
-        model_answers.c.answered,
+        model_answers.c.project == job.project, model_answers.c.rater == job.rater, model_answers.c.answered
     )
     rows = connection.execute(statement.order_by(model_answers.c.id))
     return {row.request: value_of(ModelAnswer, row) for row in rows}
@@ -149,10 +145,7 @@ def requests_by_task(connection: Connection, job: Job) -> dict[int, str]:
         sa.select(model_answers.c.task, model_answers.c.request)
         .join(
             assignments,
-            sa.and_(
-                assignments.c.task == model_answers.c.task,
-                assignments.c.rater == model_answers.c.rater,
-            ),
+            sa.and_(assignments.c.task == model_answers.c.task, assignments.c.rater == model_answers.c.rater),
         )
         .where(
             model_answers.c.project == job.project,
@@ -208,22 +201,13 @@ def totals(connection: Connection, project: int) -> dict[int, Totals]:
         sa.select(assignments.c.rater, sa.func.count(assignments.c.grade), sa.func.count())
         .join(tasks, tasks.c.id == assignments.c.task)
         .join(raters, raters.c.id == assignments.c.rater)
-        .where(
-            tasks.c.project == project, raters.c.kind == "model", assignments.c.state == "answered"
-        )
+        .where(tasks.c.project == project, raters.c.kind == "model", assignments.c.state == "answered")
         .group_by(assignments.c.rater)
     )
-    count = {
-        rater: (graded, total - graded)
-        for rater, graded, total in connection.execute(answer_counts)
-    }
+    count = {rater: (graded, total - graded) for rater, graded, total in connection.execute(answer_counts)}
     return {
         rater: Totals(
-            *count.get(rater, (0, 0)),
-            int(requests),
-            int(input_tokens),
-            int(output_tokens),
-            float(cost),
+            *count.get(rater, (0, 0)), int(requests), int(input_tokens), int(output_tokens), float(cost)
         )
         for rater, requests, input_tokens, output_tokens, cost in connection.execute(usage_sums)
     }
@@ -281,9 +265,7 @@ class TaskTexts:
     document: dict[str, str]
 
 
-def read_task_texts(
-    connection: Connection, numbers: list[int], fields: list[str]
-) -> list[TaskTexts]:
+def read_task_texts(connection: Connection, numbers: list[int], fields: list[str]) -> list[TaskTexts]:
     """Tasks with their texts, in the order of their numbers.
 
     Args:

@@ -33,12 +33,7 @@ UNREAD = "no answer: the program ended before it was read"
 
 
 def add_request(
-    connection: Connection,
-    job: int,
-    task: int,
-    request: str,
-    tokens: tuple[int, int],
-    cost: float | None,
+    connection: Connection, job: int, task: int, request: str, tokens: tuple[int, int], cost: float | None
 ) -> None:
     """Record a request before it is sent, with its largest possible usage."""
     values = {
@@ -62,9 +57,7 @@ def delete_requests(connection: Connection, job: int, task: int) -> None:
 def count_unread(connection: Connection, job: Job) -> None:
     """Record the unread requests of a dead process as answers, because they may have cost money."""
     is_job_request = open_requests.c.job == job.id
-    rows = connection.execute(
-        sa.select(open_requests).where(is_job_request).order_by(open_requests.c.id)
-    )
+    rows = connection.execute(sa.select(open_requests).where(is_job_request).order_by(open_requests.c.id))
     for row in rows.all():
         model_answers_by_request.record_answer(
             connection,
@@ -125,13 +118,10 @@ def add(
         UsageError: the model has a job under way in this project.
     """
     is_model_job = sa.and_(model_jobs.c.project == project, model_jobs.c.rater == rater)
-    active_statement = sa.select(model_jobs.c.id).where(
-        is_model_job, model_jobs.c.state.in_(UNDER_WAY)
-    )
+    active_statement = sa.select(model_jobs.c.id).where(is_model_job, model_jobs.c.state.in_(UNDER_WAY))
     if (active_job := connection.scalar(active_statement)) is not None:
         raise UsageError(
-            f"this model has a job under way ({active_job}); wait for it, or cancel it.",
-            code="job-active",
+            f"this model has a job under way ({active_job}); wait for it, or cancel it.", code="job-active"
         )
     number = new_id(
         connection,
@@ -180,11 +170,7 @@ def progress(connection: Connection, job: Job) -> JobProgress:
     answered_tasks = (
         sa.select(sa.func.count())
         .select_from(job_tasks.join(assignments, assignments.c.task == job_tasks.c.task))
-        .where(
-            job_tasks.c.job == job.id,
-            assignments.c.rater == job.rater,
-            assignments.c.state == "answered",
-        )
+        .where(job_tasks.c.job == job.id, assignments.c.rater == job.rater, assignments.c.state == "answered")
     )
     column = model_answers.c
     sums = sa.select(
@@ -205,9 +191,7 @@ def progress(connection: Connection, job: Job) -> JobProgress:
     )
 
 
-def update_job(
-    connection: Connection, job: int, settings: JsonObject, tasks: Collection[int] = ()
-) -> None:
+def update_job(connection: Connection, job: int, settings: JsonObject, tasks: Collection[int] = ()) -> None:
     """Change the settings of a job, and add new tasks."""
     statement = insert(connection, job_tasks).on_conflict_do_nothing()
     rows = [{"job": job, "task": task} for task in tasks]
@@ -255,9 +239,7 @@ def resume(connection: Connection, job: int) -> Job:
 
 def claim(connection: Connection, job: int, owner: str) -> bool:
     """Claim a job that waits or whose process died; False if another process has the job."""
-    row = connection.execute(
-        sa.select(model_jobs).where(model_jobs.c.id == job).with_for_update()
-    ).first()
+    row = connection.execute(sa.select(model_jobs).where(model_jobs.c.id == job).with_for_update()).first()
     if row is None or row.state not in UNDER_WAY or not is_free(value_of(Job, row)):
         return False
     count_unread(connection, value_of(Job, row))
@@ -276,9 +258,7 @@ def renew_lease(connection: Connection, job: int, owner: str) -> bool:
     """Renew the lease of a job; False if the job is cancelled or another process has it."""
     is_owned = sa.and_(model_jobs.c.id == job, model_jobs.c.owner == owner)
     update_result = connection.execute(
-        sa.update(model_jobs)
-        .where(is_owned, model_jobs.c.state == "running")
-        .values(until=now() + LEASE)
+        sa.update(model_jobs).where(is_owned, model_jobs.c.state == "running").values(until=now() + LEASE)
     )
     return bool(update_result.rowcount)
 

@@ -77,11 +77,7 @@ def record(
 
 
 def entries(
-    connection: Connection,
-    project: int | None = None,
-    *,
-    before: int | None = None,
-    most: int = 100,
+    connection: Connection, project: int | None = None, *, before: int | None = None, most: int = 100
 ) -> list[Entry]:
     """The latest entries, newest first.
 

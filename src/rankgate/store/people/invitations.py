@@ -97,9 +97,7 @@ def find(connection: Connection, secret: str) -> Invitation | None:
     return None if row is None else value_of(Invitation, row)
 
 
-def accept(
-    connection: Connection, secret: str, name: str, hashed: str | None, display: str = ""
-) -> User:
+def accept(connection: Connection, secret: str, name: str, hashed: str | None, display: str = "") -> User:
     """Add the invited user; the link works once. `hashed` is a hash by `secrets.password_hash`.
 
     Raises:
@@ -108,9 +106,7 @@ def accept(
     invitation = find(connection, secret)
     if invitation is None:
         raise _invalid_error()
-    user = people.add(
-        connection, invitation.name or name, hashed, display=display, admin=invitation.admin
-    )
+    user = people.add(connection, invitation.name or name, hashed, display=display, admin=invitation.admin)
     apply_invitation(connection, invitation, user)
     return user
 
@@ -143,9 +139,7 @@ def _invalid_error() -> UsageError:
 def list_open(connection: Connection, project: int | None = None) -> list[Invitation]:
     """Unused invitations, the oldest first."""
     statement = sa.select(invitations).where(
-        invitations.c.used_at.is_(None),
-        invitations.c.revoked_at.is_(None),
-        invitations.c.expires_at > now(),
+        invitations.c.used_at.is_(None), invitations.c.revoked_at.is_(None), invitations.c.expires_at > now()
     )
     if project is not None:
         statement = statement.where(invitations.c.project == project)
@@ -154,6 +148,4 @@ def list_open(connection: Connection, project: int | None = None) -> list[Invita
 
 def revoke(connection: Connection, invitation: int) -> None:
     """Revoke an invitation."""
-    connection.execute(
-        sa.update(invitations).where(invitations.c.id == invitation).values(revoked_at=now())
-    )
+    connection.execute(sa.update(invitations).where(invitations.c.id == invitation).values(revoked_at=now()))

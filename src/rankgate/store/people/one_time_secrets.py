@@ -28,9 +28,7 @@ Purpose = Literal["password", "sign-in"]
 _PREFIXES: dict[Purpose, str] = {"password": "rgp", "sign-in": "rgf"}
 
 
-def issue(
-    connection: Connection, user: int, purpose: Purpose, lifetime: timedelta
-) -> tuple[str, datetime]:
+def issue(connection: Connection, user: int, purpose: Purpose, lifetime: timedelta) -> tuple[str, datetime]:
     """Create a secret, which is not stored, and return it with its expiry time.
 
     Expired secrets, of any user, are deleted.

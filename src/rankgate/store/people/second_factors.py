@@ -80,9 +80,7 @@ def app_link(secret: str, name: str, issuer: str) -> str:
     return _totp(secret).provisioning_uri(name=name, issuer_name=issuer)
 
 
-def confirm(
-    connection: Connection, user: int, code: str, moment: datetime | None = None
-) -> list[str] | None:
+def confirm(connection: Connection, user: int, code: str, moment: datetime | None = None) -> list[str] | None:
     """Confirm a second factor by a code of the app.
 
     Returns:
@@ -119,9 +117,7 @@ def use_code(
     return "recovery code" if connection.execute(statement).rowcount else None
 
 
-def _use_app_code(
-    connection: Connection, user: int, code: str, moment: datetime | None = None
-) -> bool:
+def _use_app_code(connection: Connection, user: int, code: str, moment: datetime | None = None) -> bool:
     """Use a code of the app; True if it is right and was not used before."""
     is_own = second_factors.c.user == user
     secret = connection.scalar(sa.select(second_factors.c.secret).where(is_own))
@@ -130,9 +126,7 @@ def _use_app_code(
     totp, code_moment = _totp(secret), moment or now()
     codes = [(offset, totp.at(code_moment, counter_offset=offset)) for offset in _OFFSETS]
     code_bytes = _normalize(code).encode()
-    offsets = [
-        offset for offset, expected in codes if hmac.compare_digest(expected.encode(), code_bytes)
-    ]
+    offsets = [offset for offset, expected in codes if hmac.compare_digest(expected.encode(), code_bytes)]
     if not offsets:
         return False
     step = totp.timecode(code_moment) + max(offsets)

@@ -119,12 +119,7 @@ class Session:
 
 
 def begin_session(
-    connection: Connection,
-    user: int,
-    lifetime: timedelta = LIFETIME,
-    *,
-    address: str = "",
-    browser: str = "",
+    connection: Connection, user: int, lifetime: timedelta = LIFETIME, *, address: str = "", browser: str = ""
 ) -> tuple[Session, str]:
     """Begin a session, and return its new secret for the cookie; only a hash is stored.
 
@@ -213,14 +208,8 @@ def begin_attempt(
         sign_ins.c.address == address, sign_ins.c.good.is_(False), sign_ins.c.at > moment - since
     )
     is_same_login = sa.and_(sign_ins.c.name == login, sign_ins.c.address == address)
-    last = (
-        sa.select(sa.func.max(sign_ins.c.id))
-        .where(is_same_login, sign_ins.c.good)
-        .scalar_subquery()
-    )
-    name_failures = sa.and_(
-        address_failures, is_same_login, sign_ins.c.id > sa.func.coalesce(last, 0)
-    )
+    last = sa.select(sa.func.max(sign_ins.c.id)).where(is_same_login, sign_ins.c.good).scalar_subquery()
+    name_failures = sa.and_(address_failures, is_same_login, sign_ins.c.id > sa.func.coalesce(last, 0))
     for failures, limit in ((name_failures, tries), (address_failures, from_one)):
         if (connection.scalar(sa.select(sa.func.count()).where(failures)) or 0) >= limit:
             return None
@@ -281,9 +270,7 @@ def issue_token(
     scope_names = list(dict.fromkeys(scopes))
     for scope in scope_names:
         if scope not in SCOPES:
-            raise UsageError(
-                f"no scope {scope!r}; choose {', '.join(SCOPES)}.", code="unknown-scope"
-            )
+            raise UsageError(f"no scope {scope!r}; choose {', '.join(SCOPES)}.", code="unknown-scope")
     secret = new_secret("rgt")
     number = new_id(
         connection,
@@ -380,10 +367,7 @@ _BY_SESSION = _statement(Session, sessions, sessions.c.expires_at > _NOW)
 _BY_TOKEN = _statement(
     Token,
     tokens,
-    sa.and_(
-        tokens.c.revoked_at.is_(None),
-        sa.or_(tokens.c.expires_at.is_(None), tokens.c.expires_at > _NOW),
-    ),
+    sa.and_(tokens.c.revoked_at.is_(None), sa.or_(tokens.c.expires_at.is_(None), tokens.c.expires_at > _NOW)),
 )
 
 
@@ -409,15 +393,11 @@ def _find_user(
     if row is None:
         return None
     boundaries = accumulate(len(value_fields(value_type)) for value_type in (kind, User, Project))
-    owner_values, user_values, project_values = (
-        row[begin:end] for begin, end in pairwise((0, *boundaries))
-    )
+    owner_values, user_values, project_values = (row[begin:end] for begin, end in pairwise((0, *boundaries)))
     owner = dict(zip(value_fields(kind), owner_values, strict=True))
     if kind is Token:
         owner["scopes"] = tuple(owner["scopes"])
     user = User(*user_values)
     project_row = None if project_values[0] is None else Project(*project_values)
     role, rater = row[-2:]
-    return SignedIn(
-        kind(**owner), user, project_row, "admin" if user.admin and project_row else role, rater
-    )
+    return SignedIn(kind(**owner), user, project_row, "admin" if user.admin and project_row else role, rater)

@@ -87,8 +87,7 @@ def add(
     login = name.strip().lower()
     if not _NAME.fullmatch(login):
         raise UsageError(
-            f"{name!r} is not a user's name; use letters, digits and . @ + - _.",
-            code="invalid-name",
+            f"{name!r} is not a user's name; use letters, digits and . @ + - _.", code="invalid-name"
         )
     if connection.scalar(sa.select(users.c.id).where(users.c.name == login)) is not None:
         raise taken_error("user", login)
@@ -138,8 +137,7 @@ def link(connection: Connection, user: int, issuer: str, subject: str) -> None:
     update = sa.update(users).where(is_unlinked).values(issuer=issuer, subject=subject)
     if not connection.execute(update).rowcount:
         raise UsageError(
-            "this user signs in by another identity; an admin removes it first.",
-            code="other-identity",
+            "this user signs in by another identity; an admin removes it first.", code="other-identity"
         )
 
 
@@ -256,9 +254,7 @@ def _refuse_last_admin(connection: Connection, user: int) -> None:
     if user_row is None:
         raise unknown_error("user", user)
     if user_row.admin and not connection.scalar(sa.select(sa.func.count()).where(other_admins)):
-        raise UsageError(
-            f"{user_row.name} is the only admin; add another first.", code="last-admin"
-        )
+        raise UsageError(f"{user_row.name} is the only admin; add another first.", code="last-admin")
 
 
 def _update(connection: Connection, user: int, **values: object) -> None:
@@ -286,9 +282,7 @@ def role_of(connection: Connection, project: int, user: int) -> str | None:
     """The role of a user in a project: ``admin`` for admins of the store, or None without one."""
     row = connection.execute(
         sa.select(users.c.admin, roles.c.role)
-        .select_from(
-            users.outerjoin(roles, sa.and_(roles.c.user == users.c.id, roles.c.project == project))
-        )
+        .select_from(users.outerjoin(roles, sa.and_(roles.c.user == users.c.id, roles.c.project == project)))
         .where(users.c.id == user, users.c.disabled.is_(False))
     ).first()
     if row is None:
@@ -347,9 +341,7 @@ def rater_of_user(connection: Connection, user: int) -> Rater:
     statement = insert(connection, raters).on_conflict_do_nothing()
     connection.execute(statement, {"kind": PERSON, "name": name, "user": user, "created_at": now()})
     is_same_name = sa.and_(raters.c.kind == PERSON, raters.c.name == name)
-    connection.execute(
-        sa.update(raters).where(is_same_name, raters.c.user.is_(None)).values(user=user)
-    )
+    connection.execute(sa.update(raters).where(is_same_name, raters.c.user.is_(None)).values(user=user))
     row = connection.execute(sa.select(raters).where(raters.c.user == user)).first()
     if row is None:
         raise UsageError(f"another user rates as {name!r}.", code="name-taken")
@@ -357,10 +349,7 @@ def rater_of_user(connection: Connection, user: int) -> Rater:
 
 
 def ensure(
-    connection: Connection,
-    name: str,
-    kind: str = PERSON,
-    identity: JsonObject | None = None,
+    connection: Connection, name: str, kind: str = PERSON, identity: JsonObject | None = None
 ) -> Rater:
     """A rater by name; a missing rater is added.
 
@@ -371,20 +360,13 @@ def ensure(
     is_same_name = sa.and_(raters.c.kind == kind, raters.c.name == name)
     row = connection.execute(sa.select(raters).where(is_same_name)).first()
     if row is None:
-        new_id(
-            connection,
-            raters,
-            kind=kind,
-            name=name,
-            identity=dict(identity or {}),
-            created_at=now(),
-        )
+        new_id(connection, raters, kind=kind, name=name, identity=dict(identity or {}), created_at=now())
         row = connection.execute(sa.select(raters).where(is_same_name)).one()
     rater = value_of(Rater, row)
     if identity is not None and _identity_text(rater.identity) != _identity_text(identity):
         raise UsageError(
-            f"{name!r} is a model with other settings; a changed model, prompt or setting is "
-            "another rater: give it another name.",
+            f"{name!r} is a model with other settings; a changed model, prompt or setting is another rater: "
+            "give it another name.",
             code="other-rater",
         )
     return rater

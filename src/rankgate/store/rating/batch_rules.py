@@ -18,14 +18,7 @@ from rankgate.store.rating import batches as batches_of
 from rankgate.store.rating import tasks as tasks_of
 from rankgate.store.rating.working_time import ACTIVE_SECONDS
 from rankgate.store.rows import insert, now
-from rankgate.store.tables.rating_tables import (
-    QUERY_SHOWN,
-    assignments,
-    batches,
-    raters,
-    ratings,
-    tasks,
-)
+from rankgate.store.tables.rating_tables import QUERY_SHOWN, assignments, batches, raters, ratings, tasks
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -85,9 +78,7 @@ def rules_of(settings: Mapping[str, Any]) -> BatchRules:
 
 def set_rules(connection: Connection, batch: Batch, rules: BatchRules) -> Batch:
     """Save rules in the settings of a batch."""
-    values = {
-        name: value for name, value in vars(rules).items() if value != getattr(_DEFAULT_RULES, name)
-    }
+    values = {name: value for name, value in vars(rules).items() if value != getattr(_DEFAULT_RULES, name)}
     if rules.raters:
         values["raters"] = list(rules.raters)
     if rules.stop_at is not None:
@@ -149,9 +140,7 @@ _OPEN = (
 )
 
 
-def prepare(
-    connection: Connection, project: int, rater: int, moment: datetime | None = None
-) -> OpenBatches:
+def prepare(connection: Connection, project: int, rater: int, moment: datetime | None = None) -> OpenBatches:
     """Apply the rules of a project's open batches before a rater gets a task.
 
     Finished batches are paused, and repeated pairs are reserved for the rater.
@@ -193,9 +182,7 @@ def qualification(
 ) -> Qualification:
     """The result of a rater in a batch with known grades."""
     is_answer = sa.and_(
-        assignments.c.task == tasks.c.id,
-        assignments.c.rater == rater,
-        assignments.c.state == "answered",
+        assignments.c.task == tasks.c.id, assignments.c.rater == rater, assignments.c.state == "answered"
     )
     statement = (
         sa.select(
@@ -236,9 +223,7 @@ def _work(connection: Connection, batch: int) -> tuple[int, float]:
     answered = sa.select(sa.func.count()).where(
         assignments.c.task.in_(of_batch), assignments.c.state == "answered"
     )
-    worked = sa.select(sa.func.coalesce(sa.func.sum(ACTIVE_SECONDS), 0.0)).where(
-        ratings.c.task.in_(of_batch)
-    )
+    worked = sa.select(sa.func.coalesce(sa.func.sum(ACTIVE_SECONDS), 0.0)).where(ratings.c.task.in_(of_batch))
     return connection.scalar(answered) or 0, float(connection.scalar(worked) or 0.0)
 
 
@@ -257,9 +242,7 @@ def _again_batch(connection: Connection, batch: int, name: str) -> int:
     original = batches_of.get_batch(connection, batch)
     again_name = f"{name} (again)"
     number = connection.scalar(
-        sa.select(batches.c.id).where(
-            batches.c.project == original.project, batches.c.name == again_name
-        )
+        sa.select(batches.c.id).where(batches.c.project == original.project, batches.c.name == again_name)
     )
     if number is not None:
         return int(number)
@@ -282,12 +265,7 @@ _THOUSAND = 1000
 
 
 def _keep_again(
-    connection: Connection,
-    batch: int,
-    again_batch: int,
-    rater: int,
-    rules: BatchRules,
-    moment: datetime,
+    connection: Connection, batch: int, again_batch: int, rater: int, rules: BatchRules, moment: datetime
 ) -> None:
     """Reserve pairs for a rater who rated them some time ago."""
     again_task = tasks.alias()
@@ -329,9 +307,7 @@ def _keep_again(
     )
     for row in due_rows:
         is_pair = sa.and_(
-            tasks.c.batch == again_batch,
-            tasks.c.query == row["query"],
-            tasks.c.subject == row["subject"],
+            tasks.c.batch == again_batch, tasks.c.query == row["query"], tasks.c.subject == row["subject"]
         )
         number = connection.scalar(sa.select(tasks.c.id).where(is_pair))
         statement_of_one = insert(connection, assignments).values(
@@ -340,9 +316,7 @@ def _keep_again(
         connection.execute(statement_of_one.on_conflict_do_nothing())
 
 
-def count_reserved(
-    connection: Connection, rater: int, batch_numbers: Sequence[int]
-) -> dict[int, int]:
+def count_reserved(connection: Connection, rater: int, batch_numbers: Sequence[int]) -> dict[int, int]:
     """Count the tasks of batches that are reserved for a rater or answered by the rater."""
     statement = (
         sa.select(tasks.c.batch, sa.func.count())
@@ -386,10 +360,7 @@ def self_agreement(connection: Connection, project: int) -> list[SelfAgreement]:
                     first_task.c.subject == tasks.c.subject,
                 ),
             )
-            .join(
-                first,
-                sa.and_(first.c.task == first_task.c.id, first.c.rater == assignments.c.rater),
-            )
+            .join(first, sa.and_(first.c.task == first_task.c.id, first.c.rater == assignments.c.rater))
             .where(
                 tasks.c.batch == again_batch,
                 assignments.c.state == "answered",

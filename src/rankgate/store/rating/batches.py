@@ -13,23 +13,8 @@ import sqlalchemy as sa
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.store.material import queries_documents
-from rankgate.store.rows import (
-    CHUNK_ROWS,
-    insert,
-    new_id,
-    now,
-    taken_error,
-    unknown_error,
-    value_of,
-)
-from rankgate.store.tables.rating_tables import (
-    KINDS,
-    STRATEGIES,
-    batches,
-    documents,
-    queries,
-    tasks,
-)
+from rankgate.store.rows import CHUNK_ROWS, insert, new_id, now, taken_error, unknown_error, value_of
+from rankgate.store.tables.rating_tables import KINDS, STRATEGIES, batches, documents, queries, tasks
 
 if TYPE_CHECKING:
     import polars as pl
@@ -214,9 +199,7 @@ def add_pairs(
         for row in pairs.iter_rows(named=True)
     }
     rows |= {pair: {} for pair in gold_answers if pair not in rows}
-    query_numbers = queries_documents.ensure_queries(
-        connection, batch.project, (query for query, _ in rows)
-    )
+    query_numbers = queries_documents.ensure_queries(connection, batch.project, (query for query, _ in rows))
     document_numbers = queries_documents.ensure_documents(connection, batch.project, rows)
     task_rows: list[JsonObject] = []
     for (query, doc), pool in rows.items():
@@ -254,9 +237,7 @@ class Side:
     run: int | None = field(default=None)
 
 
-def add_preferences(
-    connection: Connection, batch: Batch, sides: Sequence[tuple[str, Side, Side]]
-) -> int:
+def add_preferences(connection: Connection, batch: Batch, sides: Sequence[tuple[str, Side, Side]]) -> int:
     """Add tasks that ask for the better of two documents, or of two lists of runs, for a query.
 
     Args:
@@ -297,8 +278,7 @@ def _add(connection: Connection, batch: Batch, rows: list[JsonObject]) -> int:
     earlier_count = connection.scalar(sa.select(sa.func.count()).where(in_batch)) or 0
     for begin in range(0, len(rows), CHUNK_ROWS):
         chunk = [
-            {"project": batch.project, "batch": batch.id, **row}
-            for row in rows[begin : begin + CHUNK_ROWS]
+            {"project": batch.project, "batch": batch.id, **row} for row in rows[begin : begin + CHUNK_ROWS]
         ]
         connection.execute(insert(connection, tasks).on_conflict_do_nothing(), chunk)
     return (connection.scalar(sa.select(sa.func.count()).where(in_batch)) or 0) - earlier_count

@@ -48,9 +48,9 @@ def fill(connection: Connection, numbers: Collection[int]) -> None:
             .where(ratings.c.task.in_(chunk), ratings.c.final.is_(False))
             .group_by(ratings.c.task, ratings.c.rater)
         )
-        last_ratings = sa.select(
-            ratings.c.task, ratings.c.rater, ratings.c.grade, ratings.c.reason
-        ).where(ratings.c.id.in_(last))
+        last_ratings = sa.select(ratings.c.task, ratings.c.rater, ratings.c.grade, ratings.c.reason).where(
+            ratings.c.id.in_(last)
+        )
         rows = [
             {
                 "task": row.task,
@@ -73,12 +73,7 @@ def fill(connection: Connection, numbers: Collection[int]) -> None:
 
 
 def add_ratings(
-    connection: Connection,
-    project: int,
-    table: Ratings,
-    *,
-    source: str,
-    models: Collection[str] = (),
+    connection: Connection, project: int, table: Ratings, *, source: str, models: Collection[str] = ()
 ) -> int:
     """Add ratings; their ids are hashes of their content, so that a rating is added once.
 
@@ -163,12 +158,8 @@ def _rating_ids(project: int, rating_rows: pl.DataFrame) -> pl.Series:
     texts = [column_texts(column, _json_text) for column in rating_rows]
     content = pl.select(pl.concat_str(texts, separator=", ").alias("content"))
     repetition = pl.col("content").cum_count().over("content")
-    numbered_content = content.select(
-        pl.format(f"{project}\x1f[{{}}]\x1f{{}}", "content", repetition)
-    )
-    hashes = (
-        "import-" + hashlib.sha256(t.encode()).hexdigest() for t in numbered_content.to_series()
-    )
+    numbered_content = content.select(pl.format(f"{project}\x1f[{{}}]\x1f{{}}", "content", repetition))
+    hashes = ("import-" + hashlib.sha256(t.encode()).hexdigest() for t in numbered_content.to_series())
     return pl.Series("rating_id", hashes, dtype=pl.String)
 
 
@@ -196,9 +187,7 @@ def _refuse_outside(connection: Connection, project: int, table: Ratings) -> Non
 def _last_ratings(connection: Connection, project: int) -> pl.DataFrame:
     """The id of the last rating of each rater and pair, by numbers."""
     key = [ratings.c[name] for name in _KEY]
-    last_ids = (
-        sa.select(sa.func.max(ratings.c.id)).where(ratings.c.project == project).group_by(*key)
-    )
+    last_ids = sa.select(sa.func.max(ratings.c.id)).where(ratings.c.project == project).group_by(*key)
     statement = sa.select(*key, ratings.c.rating_id.label("last")).where(ratings.c.id.in_(last_ids))
     return read_table(connection, statement, dict.fromkeys(_KEY, pl.Int64) | {"last": pl.String})
 

@@ -151,12 +151,8 @@ def take(
         values["batch"] = batch
     sql = _NEXT.replace("[only]", "" if batch is None else "AND every.id = :batch")
     sql = sql.replace("[barred]", "AND every.id NOT IN :barred" if barred else "")
-    sql = sql.replace(
-        "[reserved]", "CASE WHEN every.id IN :reserved THEN 1 ELSE 0 END" if reserved else "0"
-    )
-    lists = {
-        name: sorted(numbers) for name, numbers in (("barred", barred), ("reserved", reserved))
-    }
+    sql = sql.replace("[reserved]", "CASE WHEN every.id IN :reserved THEN 1 ELSE 0 END" if reserved else "0")
+    lists = {name: sorted(numbers) for name, numbers in (("barred", barred), ("reserved", reserved))}
     values |= {name: numbers for name, numbers in lists.items() if numbers}
     without_locks = sql.replace("[lock]", "")
     postgres = connection.dialect.name == "postgresql"
@@ -177,12 +173,7 @@ def take(
 
 
 def claim(
-    connection: Connection,
-    task: int,
-    rater: int,
-    *,
-    lease: timedelta = LEASE,
-    moment: datetime | None = None,
+    connection: Connection, task: int, rater: int, *, lease: timedelta = LEASE, moment: datetime | None = None
 ) -> bool:
     """Keep a task for a rater, or extend its lease; False if it is done or taken by others."""
     begin = moment or now()
@@ -191,17 +182,13 @@ def claim(
     return _claim_task(connection, task, rater, begin, begin + lease)
 
 
-def _claim_task(
-    connection: Connection, task: int, rater: int, begin: datetime, until: datetime
-) -> bool:
+def _claim_task(connection: Connection, task: int, rater: int, begin: datetime, until: datetime) -> bool:
     values = {"task": task, "rater": rater, "now": begin, "until": until}
     row = connection.execute(_statement(_CLAIM, "now", "until"), values).first()
     return row is not None
 
 
-def assign(
-    connection: Connection, batch: int, rater: int, *, moment: datetime | None = None
-) -> int:
+def assign(connection: Connection, batch: int, rater: int, *, moment: datetime | None = None) -> int:
     """Reserve the open tasks of a batch for one rater, in place of earlier reservations.
 
     Other raters with one of the tasks on their screen may still answer it.
@@ -210,9 +197,7 @@ def assign(
         The number of newly assigned tasks.
     """
     begin = moment or now()
-    is_reserved = sa.and_(
-        assignments.c.state == "locked", assignments.c.until > begin + RESERVATION / 2
-    )
+    is_reserved = sa.and_(assignments.c.state == "locked", assignments.c.until > begin + RESERVATION / 2)
     open_tasks = sa.select(tasks.c.id).where(tasks.c.batch == batch, tasks.c.state == "open")
     of_others = sa.and_(assignments.c.task.in_(open_tasks), assignments.c.rater != rater)
     connection.execute(

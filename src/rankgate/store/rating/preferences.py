@@ -15,14 +15,7 @@ from rankgate.store.rating.ratings import WITHDRAWN
 from rankgate.store.rating.task_state import require_answered, settle
 from rankgate.store.rows import insert, now, unknown_error, value_of
 from rankgate.store.tables.model_tables import runs
-from rankgate.store.tables.rating_tables import (
-    assignments,
-    documents,
-    preferences,
-    queries,
-    raters,
-    tasks,
-)
+from rankgate.store.tables.rating_tables import assignments, documents, preferences, queries, raters, tasks
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -107,10 +100,7 @@ def prefer(
     left, right = (second, first) if swapped else (first, second)
     is_rater_task = sa.and_(preferences.c.task == task, preferences.c.rater == rater)
     last_preference = (
-        sa.select(preferences.c.preference_id)
-        .where(is_rater_task)
-        .order_by(preferences.c.id.desc())
-        .limit(1)
+        sa.select(preferences.c.preference_id).where(is_rater_task).order_by(preferences.c.id.desc()).limit(1)
     )
     values = {
         "preference_id": preference_id,
@@ -138,12 +128,7 @@ def prefer(
     if new is None:
         return _stored_preference(connection, values), False
     better_side = {"left": left, "right": right}.get(choice, choice)
-    answer: dict[str, object] = {
-        "state": "answered",
-        "until": None,
-        "choice": better_side,
-        "at": now(),
-    }
+    answer: dict[str, object] = {"state": "answered", "until": None, "choice": better_side, "at": now()}
     if reason == WITHDRAWN:
         answer |= {"state": "locked", "until": now() + LEASE, "choice": ""}
     upsert = insert(connection, assignments).values(task=task, rater=rater, **answer)
@@ -154,14 +139,11 @@ def prefer(
 
 def _stored_preference(connection: Connection, values: dict[str, object]) -> Preference:
     is_same_id = preferences.c.preference_id == values["preference_id"]
-    stored = value_of(
-        Preference, connection.execute(sa.select(preferences).where(is_same_id)).one()
-    )
+    stored = value_of(Preference, connection.execute(sa.select(preferences).where(is_same_id)).one())
     differences = [name for name in _CONTENT if getattr(stored, name) != values[name]]
     if differences:
         raise UsageError(
-            f"the id {stored.preference_id!r} was used for another preference; a new one needs a "
-            "new id.",
+            f"the id {stored.preference_id!r} was used for another preference; a new one needs a new id.",
             code="rating-conflict",
         )
     return stored
@@ -174,9 +156,7 @@ def withdraw(connection: Connection, task: int, rater: int, *, preference_id: st
         UsageError: the rater has not answered the task; the id was used for another preference.
     """
     require_answered(connection, task, rater, preferences.c.preference_id == preference_id)
-    _, new = prefer(
-        connection, task, rater, preference_id=preference_id, choice="none", reason=WITHDRAWN
-    )
+    _, new = prefer(connection, task, rater, preference_id=preference_id, choice="none", reason=WITHDRAWN)
     return new
 
 
@@ -185,9 +165,7 @@ def preferences_of_rater(
 ) -> list[Preference]:
     """The preferences of a rater in a project, newest first."""
     condition = sa.and_(preferences.c.project == project, preferences.c.rater == rater)
-    statement = (
-        sa.select(preferences).where(condition).order_by(preferences.c.id.desc()).limit(most)
-    )
+    statement = sa.select(preferences).where(condition).order_by(preferences.c.id.desc()).limit(most)
     return [value_of(Preference, row) for row in connection.execute(statement)]
 
 
@@ -237,27 +215,14 @@ def preferences_table(connection: Connection, batch: int) -> pl.DataFrame:
         .order_by(facts.id)
     )
     last: dict[tuple[int, str], tuple[object, ...]] = {}
-    for (
-        task,
-        query,
-        first,
-        second,
-        subject,
-        left,
-        right,
-        choice,
-        rater,
-        *more,
-    ) in connection.execute(statement):
+    for task, query, first, second, subject, left, right, choice, rater, *more in connection.execute(
+        statement
+    ):
         last.pop((task, rater), None)
         if more[0] != WITHDRAWN:
             first_side = subject.partition("|")[0]
             chosen_side = {"left": left, "right": right}.get(choice)
-            better = (
-                choice
-                if chosen_side is None
-                else ("first" if chosen_side == first_side else "second")
-            )
+            better = choice if chosen_side is None else ("first" if chosen_side == first_side else "second")
             on_left = "first" if left == first_side else "second"
             last[task, rater] = (task, query, first, second, better, on_left, rater, *more)
     return pl.DataFrame(list(last.values()), _TABLE, orient="row")

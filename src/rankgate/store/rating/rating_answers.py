@@ -72,11 +72,7 @@ def _latest_of_table(
             columns.recorded_at,
             columns.id,
         )
-        .where(
-            columns.project == sa.bindparam("project"),
-            columns.rater == sa.bindparam("rater"),
-            *more,
-        )
+        .where(columns.project == sa.bindparam("project"), columns.rater == sa.bindparam("rater"), *more)
         .order_by(columns.id.desc())
         .limit(sa.bindparam("most"))
         .subquery()
@@ -85,9 +81,7 @@ def _latest_of_table(
 
 
 _ALL_ANSWERS = sa.union_all(
-    _latest_of_table(
-        ratings_table, ratings_table.c.grade, sa.null(), ratings_table.c.final.is_(False)
-    ),
+    _latest_of_table(ratings_table, ratings_table.c.grade, sa.null(), ratings_table.c.final.is_(False)),
     _latest_of_table(preferences, sa.cast(sa.null(), sa.Double), preferences.c.choice),
 ).subquery()
 _LATEST = (
@@ -139,19 +133,13 @@ def count_answered(
 
 def has_many_answers(connection: Connection, rater: int, limit: int) -> bool:
     """True if a rater has answered very many tasks in any project."""
-    answers = sa.select(sa.literal(1)).where(
-        assignments.c.rater == rater, assignments.c.state == "answered"
-    )
+    answers = sa.select(sa.literal(1)).where(assignments.c.rater == rater, assignments.c.state == "answered")
     first_answers = answers.limit(limit).subquery()
     return connection.scalar(sa.select(sa.func.count()).select_from(first_answers)) == limit
 
 
 def count_since(
-    connection: Connection,
-    project: int,
-    rater: int,
-    earlier_count: AnsweredTasks,
-    batch: int | None = None,
+    connection: Connection, project: int, rater: int, earlier_count: AnsweredTasks, batch: int | None = None
 ) -> tuple[int, int]:
     """Update the counts of a rater's answered tasks, and of those still open.
 
@@ -160,9 +148,7 @@ def count_since(
     """
     values = {"project": project, "rater": rater, "batch": batch}
     numbers = {"rating": earlier_count.rating, "preference": earlier_count.preference}
-    changes = connection.execute(
-        _ALL_CHANGES if batch is None else _BATCH_CHANGES, values | numbers
-    )
+    changes = connection.execute(_ALL_CHANGES if batch is None else _BATCH_CHANGES, values | numbers)
     answered, still_open = zip(*changes, strict=True)
     return (
         earlier_count.answered + sum(int(change or 0) for change in answered),
@@ -236,10 +222,7 @@ def efforts(connection: Connection, project: int) -> pl.DataFrame:
     rating_columns, preference_columns = ratings_table.c, preferences.c
     rating_statement = (
         sa.select(
-            rating_columns.rater,
-            rating_columns.grade.is_not(None),
-            rating_columns.seconds,
-            rating_columns.at,
+            rating_columns.rater, rating_columns.grade.is_not(None), rating_columns.seconds, rating_columns.at
         )
         .where(
             rating_columns.project == project,
@@ -257,8 +240,7 @@ def efforts(connection: Connection, project: int) -> pl.DataFrame:
     ).where(preference_columns.project == project, _is_kept(preference_columns.reason))
     statements = (rating_statement, preference_statement)
     answers = pl.concat(
-        [read_table(connection, statement, _EFFORT_SCHEMA) for statement in statements],
-        rechunk=True,
+        [read_table(connection, statement, _EFFORT_SCHEMA) for statement in statements], rechunk=True
     )
     return with_raters(connection, answers)
 
@@ -338,9 +320,7 @@ def list_pairs(
         .join(batches, batches.c.id == tasks.c.batch)
         .join(queries, queries.c.id == tasks.c.query)
         .join(documents, documents.c.id == tasks.c.document)
-        .where(
-            *_conditions(project, task_filter), tasks.c.id > after, tasks.c.other_document.is_(None)
-        )
+        .where(*_conditions(project, task_filter), tasks.c.id > after, tasks.c.other_document.is_(None))
         .order_by(tasks.c.id)
         .limit(most)
     )
@@ -356,15 +336,11 @@ def _conditions(project: int, task_filter: TaskFilter) -> list[sa.ColumnElement[
     if task_filter.state is not None:
         conditions.append(tasks.c.state == task_filter.state)
     if task_filter.query is not None:
-        is_query = sa.or_(
-            queries.c.query_id == task_filter.query, queries.c.text == task_filter.query
-        )
+        is_query = sa.or_(queries.c.query_id == task_filter.query, queries.c.text == task_filter.query)
         query_numbers = sa.select(queries.c.id).where(queries.c.project == project, is_query)
         conditions.append(tasks.c.query.in_(query_numbers))
     if task_filter.rater is not None:
-        is_answered = sa.and_(
-            assignments.c.rater == task_filter.rater, assignments.c.state == "answered"
-        )
+        is_answered = sa.and_(assignments.c.rater == task_filter.rater, assignments.c.state == "answered")
         conditions.append(tasks.c.id.in_(sa.select(assignments.c.task).where(is_answered)))
     return conditions
 
@@ -398,9 +374,7 @@ def withdraw_answers(
     """
     rater_filter = TaskFilter(task_filter.batch, task_filter.state, task_filter.query, rater)
     statement = sa.select(tasks.c.id).where(
-        *_conditions(project, rater_filter),
-        tasks.c.document.is_not(None),
-        tasks.c.other_document.is_(None),
+        *_conditions(project, rater_filter), tasks.c.document.is_not(None), tasks.c.other_document.is_(None)
     )
     numbers = list(connection.scalars(statement.order_by(tasks.c.id).limit(most)))
     for number in numbers:

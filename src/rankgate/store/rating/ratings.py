@@ -19,23 +19,8 @@ from rankgate.data.table_rows import RowLocation
 from rankgate.store.material import projects
 from rankgate.store.rating.next_task import LEASE
 from rankgate.store.rating.task_state import LockedTask, lock_task, require_answered, settle
-from rankgate.store.rows import (
-    CHUNK_ROWS,
-    columns_of,
-    insert_of,
-    now,
-    read_table,
-    unknown_error,
-    value_of,
-)
-from rankgate.store.tables.rating_tables import (
-    assignments,
-    documents,
-    queries,
-    raters,
-    ratings,
-    tasks,
-)
+from rankgate.store.rows import CHUNK_ROWS, columns_of, insert_of, now, read_table, unknown_error, value_of
+from rankgate.store.tables.rating_tables import assignments, documents, queries, raters, ratings, tasks
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -59,18 +44,7 @@ _INSERTED_COLUMNS = (
     "recorded_at",
     "source",
 )
-_CONTENT = (
-    "project",
-    "task",
-    "query",
-    "document",
-    "rater",
-    "grade",
-    "reason",
-    "comment",
-    "seconds",
-    "final",
-)
+_CONTENT = ("project", "task", "query", "document", "rater", "grade", "reason", "comment", "seconds", "final")
 
 
 @dataclass(frozen=True)
@@ -246,9 +220,7 @@ def add(
     return _add(connection, values)
 
 
-def _refuse_wrong(
-    connection: Connection, project: int, grade: float | None, reason: str | None
-) -> None:
+def _refuse_wrong(connection: Connection, project: int, grade: float | None, reason: str | None) -> None:
     if grade is None:
         if not reason:
             raise UsageError("give a grade, or a reason for not grading.", code="missing-grade")
@@ -256,17 +228,13 @@ def _refuse_wrong(
     possible = [row.grade for row in projects.grades(connection, project)]
     if possible and grade not in possible:
         scale_text = ", ".join(f"{possible_grade:g}" for possible_grade in possible)
-        raise UsageError(
-            f"grade {grade:g} is not on the scale ({scale_text}).", code="grade-outside-scale"
-        )
+        raise UsageError(f"grade {grade:g} is not on the scale ({scale_text}).", code="grade-outside-scale")
 
 
 @cache
 def _insert_statement(dialect: str) -> sa.Executable:
     """A statement that inserts a rating as a correction of the rater's last rating, if any."""
-    parameters = {
-        name: sa.bindparam(f"new_{name}", type_=ratings.c[name].type) for name in _INSERTED_COLUMNS
-    }
+    parameters = {name: sa.bindparam(f"new_{name}", type_=ratings.c[name].type) for name in _INSERTED_COLUMNS}
     last_rating_id = (
         sa.select(ratings.c.rating_id)
         .where(*(ratings.c[name] == parameters[name] for name in _KEY))
@@ -292,8 +260,8 @@ def _add(connection: Connection, values: Mapping[str, object]) -> RatingResult:
     differences = [name for name in _CONTENT if getattr(stored, name) != values[name]]
     if differences:
         raise UsageError(
-            f"the id {values['rating_id']!r} was used for a rating with another {differences[0]}; "
-            "a new rating needs a new id.",
+            f"the id {values['rating_id']!r} was used for a rating with another {differences[0]}; a new "
+            "rating needs a new id.",
             code="rating-conflict",
         )
     return RatingResult(stored, new=False)
@@ -302,9 +270,7 @@ def _add(connection: Connection, values: Mapping[str, object]) -> RatingResult:
 @cache
 def _answer_statement(dialect: str) -> sa.Executable:
     names = ("task", "rater", "state", "until", "grade", "at", "doubt", "distance")
-    parameters = {
-        name: sa.bindparam(f"new_{name}", type_=assignments.c[name].type) for name in names
-    }
+    parameters = {name: sa.bindparam(f"new_{name}", type_=assignments.c[name].type) for name in names}
     statement = insert_of(dialect, assignments).values(parameters)
     new = {name: statement.excluded[name] for name in names[2:]}
     return statement.on_conflict_do_update(index_elements=["task", "rater"], set_=new)
@@ -392,9 +358,7 @@ def read_ratings(
         .order_by(ratings.c.id)
     )
     if batch is not None:
-        statement = statement.join(tasks, tasks.c.id == ratings.c.task).where(
-            tasks.c.batch == batch
-        )
+        statement = statement.join(tasks, tasks.c.id == ratings.c.task).where(tasks.c.batch == batch)
     if only is not None:
         statement = statement.where(ratings.c.rater.in_(only))
     table = with_raters(connection, read_table(connection, statement, {**numbers, **facts}))
@@ -435,12 +399,8 @@ def with_raters(connection: Connection, answers: pl.DataFrame) -> pl.DataFrame:
         answers: a table whose first column, ``rater``, is the number of the rater.
     """
     schema = {"number": pl.Int64, "rater": pl.String, "kind": pl.String}
-    rater_names = read_table(
-        connection, sa.select(raters.c.id, raters.c.name, raters.c.kind), schema
-    )
-    named_answers = answers.rename({"rater": "number"}).join(
-        rater_names, on="number", maintain_order="left"
-    )
+    rater_names = read_table(connection, sa.select(raters.c.id, raters.c.name, raters.c.kind), schema)
+    named_answers = answers.rename({"rater": "number"}).join(rater_names, on="number", maintain_order="left")
     return named_answers.select("rater", "kind", *answers.columns[1:])
 
 
@@ -448,11 +408,7 @@ def graded_pairs(connection: Connection, project: int) -> pl.DataFrame:
     """The graded pairs of a project: ``query_id`` and ``doc_id``."""
     graded_pairs_table = (
         sa.select(ratings.c.query, ratings.c.document)
-        .where(
-            ratings.c.project == project,
-            ratings.c.grade.is_not(None),
-            ratings.c.training.is_(False),
-        )
+        .where(ratings.c.project == project, ratings.c.grade.is_not(None), ratings.c.training.is_(False))
         .distinct()
         .subquery()
     )

@@ -49,10 +49,7 @@ _BY_NUMBER: sa.Select[Any] = (
         tasks.c.gold_why,
         batches.c.kind,
         sa.case(
-            (
-                sa.or_(batches.c.archived_at.is_not(None), queries.c.archived_at.is_not(None)),
-                "closed",
-            ),
+            (sa.or_(batches.c.archived_at.is_not(None), queries.c.archived_at.is_not(None)), "closed"),
             else_=batches.c.state,
         ).label("batch_state"),
         sa.func.coalesce(batches.c.guideline, _CURRENT).label("guideline"),
@@ -117,9 +114,7 @@ def refuse_unassigned(connection: Connection, task: LockedTask, rater: int) -> N
         problem = "the batch or the query of this task is closed; nothing more is rated in it."
         raise UsageError(problem, code="batch-closed")
     if not is_assigned(connection, task.id, rater):
-        raise UsageError(
-            "this task was not given to you; take the next one.", code="task-not-assigned"
-        )
+        raise UsageError("this task was not given to you; take the next one.", code="task-not-assigned")
 
 
 def is_assigned(connection: Connection, task: int, rater: int) -> bool:
@@ -153,13 +148,7 @@ _ANSWERS = (
         raters.c.kind.label("of"),
     )
     .join(batches, batches.c.id == tasks.c.batch)
-    .outerjoin(
-        assignments,
-        sa.and_(
-            assignments.c.task == tasks.c.id,
-            assignments.c.state == "answered",
-        ),
-    )
+    .outerjoin(assignments, sa.and_(assignments.c.task == tasks.c.id, assignments.c.state == "answered"))
     .outerjoin(raters, raters.c.id == assignments.c.rater)
     .where(tasks.c.id == _NUMBER)
 )
@@ -196,9 +185,7 @@ def settle(connection: Connection, task: int) -> str:
     return state
 
 
-def with_models(
-    state: str, grades: Sequence[float | str], models: Sequence[Any], *, asked: bool
-) -> str:
+def with_models(state: str, grades: Sequence[float | str], models: Sequence[Any], *, asked: bool) -> str:
     """The state of a task that models rated, too.
 
     Args:

@@ -55,9 +55,7 @@ _BY_NUMBER = (
     .where(tasks.c.id == sa.bindparam("number"))
 )
 _PARTS = tuple(
-    accumulate(
-        (len(_TASK_COLUMNS), len(_OTHER_COLUMNS), *(len(value_fields(kind)) for kind, _ in _KINDS))
-    )
+    accumulate((len(_TASK_COLUMNS), len(_OTHER_COLUMNS), *(len(value_fields(kind)) for kind, _ in _KINDS)))
 )
 
 
@@ -128,8 +126,7 @@ def get_task(connection: Connection, task: int) -> Task:
     )
     other_document, *lists = other_values
     run, other_run = (
-        None if number is None else stored_runs.run_by_number(connection, number)
-        for number in lists
+        None if number is None else stored_runs.run_by_number(connection, number) for number in lists
     )
     return Task(
         batch=Batch(*batch),
@@ -159,9 +156,7 @@ def sum_progress(progress_parts: Iterable[Progress]) -> Progress:
     return Progress(*map(sum, zip(*counts, strict=True))) if counts else NO_PROGRESS
 
 
-def progress_by_batch(
-    connection: Connection, project: int, batch: int | None = None
-) -> dict[int, Progress]:
+def progress_by_batch(connection: Connection, project: int, batch: int | None = None) -> dict[int, Progress]:
     """The progress of one batch, or of each batch of a project with tasks that count."""
     is_of_batch = sa.and_(
         batches.c.project == project, batches.c.kind != "training", batches.c.archived_at.is_(None)
@@ -203,10 +198,7 @@ def progress_by_batch(
     }
 
 
-_LEFT_OUT = (
-    tasks.c.gold.is_not(None),
-    sa.and_(tasks.c.gold.is_(None), sa.not_(QUERY_SHOWN)),
-)
+_LEFT_OUT = (tasks.c.gold.is_not(None), sa.and_(tasks.c.gold.is_(None), sa.not_(QUERY_SHOWN)))
 """The tasks that do not count: hidden questions, and other tasks of archived queries."""
 
 
@@ -220,31 +212,20 @@ def count_remaining(connection: Connection, batch: int, rater: int) -> int:
         assignments.c.rater == rater, assignments.c.state == "answered"
     )
     condition = sa.and_(
-        tasks.c.batch == batch,
-        tasks.c.state == "open",
-        tasks.c.id.not_in(answered_tasks),
-        QUERY_SHOWN,
+        tasks.c.batch == batch, tasks.c.state == "open", tasks.c.id.not_in(answered_tasks), QUERY_SHOWN
     )
     return connection.scalar(sa.select(sa.func.count()).where(condition)) or 0
 
 
 IS_ASKED = sa.and_(
-    tasks.c.state == "open",
-    batches.c.state == "open",
-    batches.c.archived_at.is_(None),
-    QUERY_SHOWN,
+    tasks.c.state == "open", batches.c.state == "open", batches.c.archived_at.is_(None), QUERY_SHOWN
 )
 """True for open, active tasks of open batches."""
 
 _OF_RATER = (
-    sa.select(
-        sa.func.count(),
-        sa.func.count().filter(IS_ASKED),
-    )
+    sa.select(sa.func.count(), sa.func.count().filter(IS_ASKED))
     .select_from(
-        assignments.join(tasks, tasks.c.id == assignments.c.task).join(
-            batches, batches.c.id == tasks.c.batch
-        )
+        assignments.join(tasks, tasks.c.id == assignments.c.task).join(batches, batches.c.id == tasks.c.batch)
     )
     .where(
         assignments.c.rater == sa.bindparam("rater"),
@@ -331,12 +312,7 @@ class Dispute:
 
 
 def disputes(
-    connection: Connection,
-    project: int,
-    *,
-    batch: int | None = None,
-    after: int = 0,
-    most: int = 50,
+    connection: Connection, project: int, *, batch: int | None = None, after: int = 0, most: int = 50
 ) -> list[Dispute]:
     """Tasks that need a final decision (`ratings.rate` with ``final``), by number.
 
@@ -398,19 +374,13 @@ def gold_answers(connection: Connection, project: int) -> list[tuple[str, float,
         .join(tasks, tasks.c.id == assignments.c.task)
         .join(raters, raters.c.id == assignments.c.rater)
         .join(batches, batches.c.id == tasks.c.batch)
-        .where(
-            batches.c.project == project,
-            tasks.c.gold.is_not(None),
-            assignments.c.state == "answered",
-        )
+        .where(batches.c.project == project, tasks.c.gold.is_not(None), assignments.c.state == "answered")
         .order_by(raters.c.name, tasks.c.id)
     )
     return [(name, gold, grade) for name, gold, grade in rows]
 
 
-def tasks_of_query(
-    connection: Connection, batch: int, query: int, rater: int, limit: int = 50
-) -> list[int]:
+def tasks_of_query(connection: Connection, batch: int, query: int, rater: int, limit: int = 50) -> list[int]:
     """The open tasks of a query that a rater has not answered, in the order of the batch."""
     answered_tasks = sa.select(assignments.c.task).where(
         assignments.c.rater == rater, assignments.c.state == "answered"
@@ -428,10 +398,7 @@ def tasks_of_query(
 def tasks_of_batch(connection: Connection, batch: int) -> list[int]:
     """The numbers of a batch's single-document tasks, without archived queries."""
     condition = sa.and_(
-        tasks.c.batch == batch,
-        tasks.c.document.is_not(None),
-        tasks.c.other_document.is_(None),
-        QUERY_SHOWN,
+        tasks.c.batch == batch, tasks.c.document.is_not(None), tasks.c.other_document.is_(None), QUERY_SHOWN
     )
     return list(connection.scalars(sa.select(tasks.c.id).where(condition).order_by(tasks.c.id)))
 
@@ -454,11 +421,7 @@ def tasks_answered_by(connection: Connection, project: int, rater: int) -> set[i
     statement = (
         sa.select(assignments.c.task)
         .join(tasks, tasks.c.id == assignments.c.task)
-        .where(
-            tasks.c.project == project,
-            assignments.c.rater == rater,
-            assignments.c.state == "answered",
-        )
+        .where(tasks.c.project == project, assignments.c.rater == rater, assignments.c.state == "answered")
     )
     return set(connection.scalars(statement))
 

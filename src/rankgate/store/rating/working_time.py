@@ -94,10 +94,7 @@ def work_by_week(connection: Connection, project: int) -> pl.DataFrame:
     )
     gold = read_table(connection, gold_statement, {"task": pl.Int64, "gold": pl.Float64})
     answers = pl.concat(
-        [
-            read_table(connection, statement, _SCHEMA)
-            for statement in (rating_statement, preference_statement)
-        ]
+        [read_table(connection, statement, _SCHEMA) for statement in (rating_statement, preference_statement)]
     )
     answers = with_raters(connection, answers).filter(pl.col("kind") == "person")
     answers = answers.join(gold, on="task", how="left", maintain_order="left")

@@ -12,15 +12,7 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from rankgate.core.frozen import dataclass
-from rankgate.store.rows import (
-    get_by_number,
-    has_ended,
-    insert,
-    new_id,
-    now,
-    unknown_error,
-    value_of,
-)
+from rankgate.store.rows import get_by_number, has_ended, insert, new_id, now, unknown_error, value_of
 from rankgate.store.tables.record_tables import alerts, notifications
 
 if TYPE_CHECKING:
@@ -112,12 +104,7 @@ def fire_alert(
     """
     moment = at or now()
     earlier_alert = find_unresolved(connection, project, key)
-    latest = {
-        "message": message,
-        "record": record,
-        "evidence": dict(evidence or {}),
-        "last_at": moment,
-    }
+    latest = {"message": message, "record": record, "evidence": dict(evidence or {}), "last_at": moment}
     statement = insert(connection, alerts).values(
         project=project,
         key=key,
@@ -142,9 +129,7 @@ def fire_alert(
 
 def find_unresolved(connection: Connection, project: int, key: str) -> Alert | None:
     """The unresolved alert with a key, or None."""
-    condition = sa.and_(
-        alerts.c.project == project, alerts.c.key == key, alerts.c.state != "resolved"
-    )
+    condition = sa.and_(alerts.c.project == project, alerts.c.key == key, alerts.c.state != "resolved")
     row = connection.execute(sa.select(alerts).where(condition)).first()
     return None if row is None else value_of(Alert, row)
 
@@ -178,14 +163,10 @@ def list_alerts(
     if state is not None:
         statement = statement.where(alerts.c.state == state)
     order = (alerts.c.last_at.desc(), alerts.c.id.desc())
-    return [
-        value_of(Alert, row) for row in connection.execute(statement.order_by(*order).limit(most))
-    ]
+    return [value_of(Alert, row) for row in connection.execute(statement.order_by(*order).limit(most))]
 
 
-def acknowledge_alert(
-    connection: Connection, project: int, alert: int, user: int | None = None
-) -> Alert:
+def acknowledge_alert(connection: Connection, project: int, alert: int, user: int | None = None) -> Alert:
     """Mark an open alert as acknowledged.
 
     Raises:
@@ -203,12 +184,8 @@ def resolve_alert(connection: Connection, project: int, alert: int) -> Alert:
     Raises:
         UsageError: the alert or notification does not exist.
     """
-    condition = sa.and_(
-        alerts.c.project == project, alerts.c.id == alert, alerts.c.state != "resolved"
-    )
-    connection.execute(
-        sa.update(alerts).where(condition).values(state="resolved", resolved_at=now())
-    )
+    condition = sa.and_(alerts.c.project == project, alerts.c.id == alert, alerts.c.state != "resolved")
+    connection.execute(sa.update(alerts).where(condition).values(state="resolved", resolved_at=now()))
     return get_alert(connection, project, alert)
 
 
@@ -275,8 +252,7 @@ def find_due(
     statement = sa.select(notifications).where(
         notifications.c.state == "waiting",
         sa.or_(
-            notifications.c.next_try_at.is_(None),
-            has_ended(notifications.c.next_try_at, moment, _MAX_QUIET),
+            notifications.c.next_try_at.is_(None), has_ended(notifications.c.next_try_at, moment, _MAX_QUIET)
         ),
     )
     if project is not None:
@@ -325,9 +301,7 @@ def mark_sent(connection: Connection, notification: int) -> None:
     connection.execute(sa.update(table).where(table.c.id == notification).values(**values))
 
 
-def mark_failed(
-    connection: Connection, notification: int, error: str, next_try_at: datetime | None
-) -> None:
+def mark_failed(connection: Connection, notification: int, error: str, next_try_at: datetime | None) -> None:
     """Record a failed try.
 
     Args:

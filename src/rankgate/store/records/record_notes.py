@@ -105,12 +105,7 @@ def get_annotation(connection: Connection, project: int, annotation: int) -> Ann
 
 
 def withdraw_annotation(
-    connection: Connection,
-    project: int,
-    annotation: int,
-    *,
-    user: int | None = None,
-    actor: str = "",
+    connection: Connection, project: int, annotation: int, *, user: int | None = None, actor: str = ""
 ) -> None:
     """Withdraw an annotation: it is hidden, and its row stays.
 
@@ -151,9 +146,7 @@ def list_annotations(
         until: before this moment.
         metric: only annotations for this metric or for all metrics.
     """
-    withdrawn_ids = sa.select(annotation_facts.c.withdraws).where(
-        annotation_facts.c.withdraws.is_not(None)
-    )
+    withdrawn_ids = sa.select(annotation_facts.c.withdraws).where(annotation_facts.c.withdraws.is_not(None))
     statement = sa.select(annotation_facts).where(
         annotation_facts.c.project == project,
         annotation_facts.c.withdraws.is_(None),
@@ -326,12 +319,8 @@ def _find_comments(
 ) -> list[Comment]:
     withdrawals = comments.alias()
     is_withdrawn = sa.exists().where(withdrawals.c.withdraws == comments.c.id).label("withdrawn")
-    full_condition = sa.and_(
-        comments.c.project == project, comments.c.withdraws.is_(None), condition
-    )
-    statement = (
-        sa.select(comments, is_withdrawn).where(full_condition).order_by(comments.c.id).limit(limit)
-    )
+    full_condition = sa.and_(comments.c.project == project, comments.c.withdraws.is_(None), condition)
+    statement = sa.select(comments, is_withdrawn).where(full_condition).order_by(comments.c.id).limit(limit)
     all_comments = []
     for row in connection.execute(statement):
         values = dict(row._mapping)  # noqa: SLF001 - SQLAlchemy's public name

@@ -80,9 +80,7 @@ def find_records(
 
 def count_matches(connection: Connection, project: int, record_filter: RecordFilter) -> int:
     """Count the records that match a filter."""
-    statement = (
-        sa.select(sa.func.count()).select_from(records).where(_conditions(project, record_filter))
-    )
+    statement = sa.select(sa.func.count()).select_from(records).where(_conditions(project, record_filter))
     return int(connection.scalar(statement) or 0)
 
 
@@ -92,9 +90,7 @@ def count_choices(connection: Connection, project: int) -> Mapping[str, Mapping[
     in_project = records.c.project == project
     counts: dict[str, dict[str, int]] = {}
     for name, column in columns.items():
-        statement = (
-            sa.select(column, sa.func.count()).where(in_project).group_by(column).order_by(column)
-        )
+        statement = sa.select(column, sa.func.count()).where(in_project).group_by(column).order_by(column)
         counts[name] = {label: int(n) for label, n in connection.execute(statement) if label}
     return counts
 

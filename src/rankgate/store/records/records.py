@@ -16,13 +16,7 @@ import sqlalchemy as sa
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
-from rankgate.store.blobs.blob_folders import (
-    Blobs,
-    from_parquet,
-    read_json_blob,
-    save_blob,
-    to_parquet,
-)
+from rankgate.store.blobs.blob_folders import Blobs, from_parquet, read_json_blob, save_blob, to_parquet
 from rankgate.store.rows import CHUNK_ROWS, get_by_number, new_id, now, unknown_error, value_of
 from rankgate.store.tables.record_tables import record_values, records
 
@@ -148,9 +142,7 @@ class NewRecord:
         }
 
     @classmethod
-    def from_dict(
-        cls, values: Mapping[str, Any], per_query: pl.DataFrame | None, source: str
-    ) -> NewRecord:
+    def from_dict(cls, values: Mapping[str, Any], per_query: pl.DataFrame | None, source: str) -> NewRecord:
         """Create a record from the values of ``to_dict`` and the values per query.
 
         Args:
@@ -174,14 +166,10 @@ class NewRecord:
                 per_query=per_query,
                 dated=bool(values["dated"]),
             )
-            is_complete = record.evaluated_at.tzinfo is not None and bool(
-                _text(record.result["kind"])
-            )
+            is_complete = record.evaluated_at.tzinfo is not None and bool(_text(record.result["kind"]))
         except (KeyError, TypeError, ValueError):
             raise _invalid_error(source) from None
-        numbers = (
-            number for figure in record.values for number in (figure.value, figure.low, figure.high)
-        )
+        numbers = (number for figure in record.values for number in (figure.value, figure.low, figure.high))
         if not is_complete or not all(
             number is None or isinstance(number, int | float) for number in numbers
         ):
@@ -277,12 +265,7 @@ class AddedRecord:
 
 
 def add(
-    connection: Connection,
-    blobs: Blobs,
-    project: int,
-    record: NewRecord,
-    *,
-    recorded_by: int | None = None,
+    connection: Connection, blobs: Blobs, project: int, record: NewRecord, *, recorded_by: int | None = None
 ) -> AddedRecord:
     """Record an evaluation; equal content is recorded only once.
 
@@ -405,13 +388,9 @@ def list_records(
     return [value_of(Record, row) for row in rows]
 
 
-def records_of_project(
-    connection: Connection, project: int, numbers: Iterable[int]
-) -> list[Record]:
+def records_of_project(connection: Connection, project: int, numbers: Iterable[int]) -> list[Record]:
     """Records of a project by number, the oldest evaluation first."""
-    statement = sa.select(records).where(
-        records.c.project == project, records.c.id.in_(list(numbers))
-    )
+    statement = sa.select(records).where(records.c.project == project, records.c.id.in_(list(numbers)))
     rows = connection.execute(statement.order_by(records.c.evaluated_at, records.c.id))
     return [value_of(Record, row) for row in rows]
 

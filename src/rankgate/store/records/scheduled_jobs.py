@@ -86,12 +86,8 @@ def save_job(
         "changed_at": moment,
         "changed_by": user,
     }
-    statement = insert(connection, jobs).values(
-        project=project, name=name, created_at=moment, **values
-    )
-    connection.execute(
-        statement.on_conflict_do_update(index_elements=["project", "name"], set_=values)
-    )
+    statement = insert(connection, jobs).values(project=project, name=name, created_at=moment, **values)
+    connection.execute(statement.on_conflict_do_update(index_elements=["project", "name"], set_=values))
     return get_job(connection, project, name)
 
 
@@ -171,9 +167,7 @@ class JobRun:
         return self.state in _UNDER_WAY
 
 
-def plan_run(
-    connection: Connection, job: int, due_at: datetime, *, state: str = "waiting"
-) -> JobRun:
+def plan_run(connection: Connection, job: int, due_at: datetime, *, state: str = "waiting") -> JobRun:
     """Add the run of a job for a time at which it is due, once for each time.
 
     Args:
@@ -226,9 +220,7 @@ def take_run(
     )
     is_abandoned = sa.and_(runs.c.state == "running", has_ended(runs.c.until, begin_time))
     order = (runs.c.due_at, runs.c.id)
-    statement = (
-        sa.select(runs.c.id).where(sa.or_(is_waiting, is_abandoned)).order_by(*order).limit(1)
-    )
+    statement = sa.select(runs.c.id).where(sa.or_(is_waiting, is_abandoned)).order_by(*order).limit(1)
     number = connection.scalar(statement.with_for_update(skip_locked=True))
     if number is None:
         return None
@@ -264,31 +256,21 @@ def begin_run(connection: Connection, run: int, owner: str, *, lease: timedelta)
     return get_job_run(connection, run)
 
 
-def renew_lease(
-    connection: Connection, run: int, owner: str, *, lease: timedelta, log: str
-) -> bool:
+def renew_lease(connection: Connection, run: int, owner: str, *, lease: timedelta, log: str) -> bool:
     """Renew the lease of a run and save its log so far; False if another process has the run."""
     is_owned = sa.and_(runs.c.id == run, runs.c.owner == owner, runs.c.state == "running")
     values = {"until": now() + lease, "log": log}
     return bool(connection.execute(sa.update(runs).where(is_owned).values(**values)).rowcount)
 
 
-def mark_done(
-    connection: Connection, run: int, owner: str, *, log: str, record: int | None = None
-) -> None:
+def mark_done(connection: Connection, run: int, owner: str, *, log: str, record: int | None = None) -> None:
     """Record that a run has succeeded."""
     values = {"state": "done", "finished_at": now(), "until": None, "log": log, "record": record}
     _end(connection, run, owner, values)
 
 
 def mark_failed(
-    connection: Connection,
-    run: int,
-    owner: str,
-    *,
-    log: str,
-    error: str,
-    next_try_at: datetime | None,
+    connection: Connection, run: int, owner: str, *, log: str, error: str, next_try_at: datetime | None
 ) -> None:
     """Record a failed attempt and the time of the next one, if any."""
     state = "failed" if next_try_at is None else "waiting"
@@ -320,9 +302,7 @@ def get_job_run(connection: Connection, run: int) -> JobRun:
 def last_run(connection: Connection, job: int, *, until: datetime | None = None) -> JobRun | None:
     """The run of a job that was due last, optionally up to a given time; None without runs."""
     statement = sa.select(runs).where(runs.c.job == job).order_by(runs.c.due_at.desc()).limit(1)
-    rows = connection.execute(
-        statement if until is None else statement.where(runs.c.due_at <= until)
-    )
+    rows = connection.execute(statement if until is None else statement.where(runs.c.due_at <= until))
     return next((value_of(JobRun, run) for run in rows), None)
 
 

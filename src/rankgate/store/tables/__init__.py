@@ -3,10 +3,4 @@
 from rankgate.store.tables import model_tables, people_tables, rating_tables, record_tables
 from rankgate.store.tables.columns import METADATA
 
-__all__ = [
-    "METADATA",
-    "model_tables",
-    "people_tables",
-    "rating_tables",
-    "record_tables",
-]
+__all__ = ["METADATA", "model_tables", "people_tables", "rating_tables", "record_tables"]

@@ -76,9 +76,7 @@ def json_column(name: str, default: str = "{}") -> sa.Column[Any]:
 
 def boolean(name: str, *, default: bool = False) -> sa.Column[bool]:
     """A column of booleans."""
-    return sa.Column(
-        name, sa.Boolean, nullable=False, server_default=sa.true() if default else sa.false()
-    )
+    return sa.Column(name, sa.Boolean, nullable=False, server_default=sa.true() if default else sa.false())
 
 
 def number(name: str, default: int = 0) -> sa.Column[int]:
@@ -90,9 +88,7 @@ def index_of_some(table: str, column: str, *, indexed_column: str = "") -> sa.In
     """An index of the rows whose column is not null, by that column or by another."""
     name = f"ix_{table}_{column}"
     condition = sa.text(f"{column} IS NOT NULL")
-    return sa.Index(
-        name, indexed_column or column, sqlite_where=condition, postgresql_where=condition
-    )
+    return sa.Index(name, indexed_column or column, sqlite_where=condition, postgresql_where=condition)
 
 
 def one_of(name: str, column: str, *choices: str) -> sa.CheckConstraint:

@@ -10,9 +10,7 @@ from rankgate.store.tables.columns import METADATA, reference, row_id, text
 ROLES = ("admin", "manager", "rater", "viewer")
 """The roles in a project, the most powerful first."""
 
-settings = sa.Table(
-    "settings", METADATA, sa.Column("name", sa.Text, primary_key=True), text("value")
-)
+settings = sa.Table("settings", METADATA, sa.Column("name", sa.Text, primary_key=True), text("value"))
 """Settings of the store: its name and the location of its blobs."""
 
 users = sa.Table(

@@ -208,9 +208,7 @@ tasks = sa.Table(
 is a grade, ``answers`` all raters with an answer. ``subject`` identifies the rated subject, which
 a batch has only once."""
 
-QUERY_SHOWN = tasks.c.query.not_in(
-    sa.select(queries.c.id).where(queries.c.archived_at.is_not(None))
-)
+QUERY_SHOWN = tasks.c.query.not_in(sa.select(queries.c.id).where(queries.c.archived_at.is_not(None)))
 """True for tasks with an active query."""
 
 assignments = sa.Table(

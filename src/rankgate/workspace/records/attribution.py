@@ -60,9 +60,7 @@ class Attribution(Result):
 
     kind: ClassVar[str] = "attribution"
     label: ClassVar[str] = "What a difference came from"
-    document_from: ClassVar[str] = (
-        "rankgate.workspace.records.record_documents:attribution_document"
-    )
+    document_from: ClassVar[str] = "rankgate.workspace.records.record_documents:attribution_document"
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"parts": PARTS_SCHEMA}
 
     metric: str
@@ -82,9 +80,7 @@ class Attribution(Result):
     @property
     def answer(self) -> str:
         """The cause of more than half of what moved; several, none, or unknown."""
-        effects = {
-            row["cause"]: abs(row["part"] or 0.0) for row in self.parts.iter_rows(named=True)
-        }
+        effects = {row["cause"]: abs(row["part"] or 0.0) for row in self.parts.iter_rows(named=True)}
         if "unknown" in self.parts["changed"].to_list():
             return "unknown"
         total = sum(effects.values())
@@ -136,9 +132,7 @@ def attribute(
     """
     with closing(open_storage(None if from_ is None else str(from_), store, project)) as storage:
         points = storage.points(metric, system, "", None)
-        before, after = pair_points(
-            _find_points(points, old, metric), _find_points(points, new, metric)
-        )
+        before, after = pair_points(_find_points(points, old, metric), _find_points(points, new, metric))
         return attribute_points(storage, before, after)
 
 
@@ -167,8 +161,7 @@ def _find_points(points: Sequence[Point], record_key: str, metric: str | None) -
         matches = [
             point
             for point in points
-            if point.sha256.startswith(record_key)
-            or point.evaluated_at.isoformat().startswith(record_key)
+            if point.sha256.startswith(record_key) or point.evaluated_at.isoformat().startswith(record_key)
         ]
     matches = [point for point in matches if point.value is not None]
     if not matches:
@@ -214,24 +207,19 @@ def _attribute_rows(
             for cause in CAUSES
         ], ()
     if len(evidence) == 1:  # the only change, so the whole difference
-        parts: Mapping[str, float] = {
-            next(iter(evidence)): (after.value or 0.0) - (before.value or 0.0)
-        }
+        parts: Mapping[str, float] = {next(iter(evidence)): (after.value or 0.0) - (before.value or 0.0)}
     else:
         try:
             parts = _shapley_effects(inputs, tuple(evidence), before.metric)
         except RankgateError as error:
             return [
                 _make_row(
-                    cause,
-                    *(("unknown", None, evidence[cause]) if cause in evidence else ("no", 0.0, "")),
+                    cause, *(("unknown", None, evidence[cause]) if cause in evidence else ("no", 0.0, ""))
                 )
                 for cause in CAUSES
             ], (f"the parts are not known: {error}",)
     return [
-        _make_row(
-            cause, "yes" if cause in parts else "no", parts.get(cause, 0.0), evidence.get(cause, "")
-        )
+        _make_row(cause, "yes" if cause in parts else "no", parts.get(cause, 0.0), evidence.get(cause, ""))
         for cause in CAUSES
     ], ()
 

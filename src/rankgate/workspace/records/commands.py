@@ -32,14 +32,8 @@ from rankgate.workspace.records.record import annotate, record
 @click.argument("results", type=click.Path(), nargs=-1, metavar="RESULT.json...")
 @verb_options(record, "to FOLDER", "store URL", "project NAME")
 @verb_options(record, "at MOMENT", "system NAME", "name NAME")
-@click.option(
-    "--revision",
-    help="Of git; by default that of the working directory, or of the build.",
-)
-@click.option(
-    "--branch",
-    help="Of git; by default that of the working directory, or of the build.",
-)
+@click.option("--revision", help="Of git; by default that of the working directory, or of the build.")
+@click.option("--branch", help="Of git; by default that of the working directory, or of the build.")
 @click.option(
     "--label",
     "labels",
@@ -112,8 +106,7 @@ def _read_provenance(revision: str | None, branch: str | None) -> Provenance:
         return Provenance(revision, branch)
     current = provenance()
     return Provenance(
-        current.name if revision is None else revision,
-        current.branch if branch is None else branch,
+        current.name if revision is None else revision, current.branch if branch is None else branch
     )
 
 
@@ -197,12 +190,7 @@ def rules(file: Path | None, store: str | None, project: str) -> None:
 @alerts_command.command("check")
 @store_options.store
 @store_options.project()
-@click.option(
-    "--send/--no-send",
-    default=True,
-    show_default=True,
-    help="Send the messages that are due.",
-)
+@click.option("--send/--no-send", default=True, show_default=True, help="Send the messages that are due.")
 @_allow_http
 @shared_options.form(*FORMS)
 def check(store: str | None, project: str, send: bool, allow_http: bool, form: str) -> None:
@@ -229,9 +217,7 @@ def check(store: str | None, project: str, send: bool, allow_http: bool, form: s
 @alerts_command.command("list")
 @store_options.store
 @store_options.project()
-@click.option(
-    "--state", type=click.Choice(("open", "acknowledged", "resolved")), help="Only these."
-)
+@click.option("--state", type=click.Choice(("open", "acknowledged", "resolved")), help="Only these.")
 @shared_options.form(*FORMS)
 def list_alerts(store: str | None, project: str, state: str | None, form: str) -> None:
     """List the alerts of a project, the newest first."""
@@ -294,9 +280,7 @@ def jobs_command() -> None:
 
 
 @jobs_command.command("set")
-@click.argument(
-    "file", metavar="FILE.toml", type=click.Path(exists=True, dir_okay=False, path_type=Path)
-)
+@click.argument("file", metavar="FILE.toml", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @store_options.store
 @store_options.project()
 def set_(file: Path, store: str | None, project: str) -> None:

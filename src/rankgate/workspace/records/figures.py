@@ -105,9 +105,7 @@ def compute_means(per_query: pl.DataFrame, lower: Collection[str] = ()) -> list[
     return means
 
 
-def mean_with_interval(
-    values: NDArray[np.float64],
-) -> tuple[float | None, float | None, float | None]:
+def mean_with_interval(values: NDArray[np.float64]) -> tuple[float | None, float | None, float | None]:
     """A mean with Student's 95 % interval; None for too few values."""
     from rankgate.measurement.stats.mean_intervals import t_interval
 
@@ -129,9 +127,7 @@ def evaluation_figures(result: Scores) -> Figures:
         else {(value.system, value.metric): value for value in compute_means(per_query)}
     )
     values = [
-        _mean_value(
-            run, metric, intervals.get((run.run, metric)), higher=metric not in result.lower
-        )
+        _mean_value(run, metric, intervals.get((run.run, metric)), higher=metric not in result.lower)
         for run in result.runs
         for metric in result.metrics
     ]
@@ -202,8 +198,7 @@ def verdict_figures(result: Verdict) -> Figures:
         else _figures_of_comparisons((result.comparison,))
     )
     rules = [
-        {"id": rule_result.rule.id, "status": rule_result.outcome.status}
-        for rule_result in result.rules
+        {"id": rule_result.rule.id, "status": rule_result.outcome.status} for rule_result in result.rules
     ]
     return replace(
         base_figures,
@@ -361,9 +356,7 @@ def kpi_figures(result: KpiTable) -> Figures:
         )
         for row in result.values.filter(pl.col("by") != "day").iter_rows(named=True)
     )
-    return Figures(
-        values, LOG_SYSTEM, summary={"events": result.events}, at=_parse_moment(result.last)
-    )
+    return Figures(values, LOG_SYSTEM, summary={"events": result.events}, at=_parse_moment(result.last))
 
 
 def split_by_day(result: KpiTable) -> list[KpiTable]:

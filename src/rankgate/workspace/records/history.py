@@ -63,8 +63,8 @@ SERIES_SCHEMA = Columns(
     Column("segment", pl.Int64, "the number of the segment; values of one segment are comparable"),
 )
 BREAKS_SCHEMA = Columns(
-    "One row per evaluation with a value that cannot be compared with the value before it. "
-    "The parts are null unless the run before is kept.",
+    "One row per evaluation with a value that cannot be compared with the value before it. The parts are "
+    "null unless the run before is kept.",
     SYSTEM,
     Column("at", pl.String, "when the evaluation after the break was measured"),
     Column("record", pl.Int64, "the number of its record"),
@@ -75,8 +75,7 @@ BREAKS_SCHEMA = Columns(
     Column(
         "judgments",
         pl.Float64,
-        "the part of the judgments and the convention: the same run by the new ones "
-        "less by the old ones",
+        "the part of the judgments and the convention: the same run by the new ones less by the old ones",
         "signed",
     ),
     Column("queries", pl.Float64, "the part of other queries", "signed"),
@@ -106,9 +105,7 @@ CHANGES_SCHEMA = Columns(
     Column("high", pl.Float64, "the high end of the interval of delta", "signed"),
     P_VALUE,
     Column(
-        "queries",
-        pl.Int64,
-        "queries that the interval is over; null where values of queries are not kept",
+        "queries", pl.Int64, "queries that the interval is over; null where values of queries are not kept"
     ),
 )
 ANNOTATIONS_SCHEMA = Columns(
@@ -139,9 +136,7 @@ class History(Result):
 
     kind: ClassVar[str] = "history"
     document_from: ClassVar[str] = "rankgate.workspace.records.record_documents:history_document"
-    charts: ClassVar[Mapping[str, str]] = {
-        "history": "rankgate.workspace.records.history_chart:draw_history"
-    }
+    charts: ClassVar[Mapping[str, str]] = {"history": "rankgate.workspace.records.history_chart:draw_history"}
     order: ClassVar[int] = 3
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "series": SERIES_SCHEMA,
@@ -188,18 +183,16 @@ class History(Result):
             return None
         change_records = self.changes.filter(pl.col("system") == system)["record"].implode()
         change_rows = (
-            system_rows.select(pl.col("record").is_in(change_records).arg_true())
-            .to_series()
-            .to_list()
+            system_rows.select(pl.col("record").is_in(change_records).arg_true()).to_series().to_list()
         )
         correlation = correlation_in_time(system_rows["value"].to_numpy(), change_rows)
         if correlation < HIGH_CORRELATION:
             return None
         text = (
-            f"{system}: evaluations resemble the one before (correlation {correlation:.2f}), or "
-            "have a season. Few changes of two standard deviations are found in such a series "
-            "(one in six at a correlation of 0.7, hardly any at 0.9), and a season, or a slow "
-            "drift under other noise, gives more false alarms than the given rate."
+            f"{system}: evaluations resemble the one before (correlation {correlation:.2f}), or have a "
+            "season. Few changes of two standard deviations are found in such a series (one in six at a "
+            "correlation of 0.7, hardly any at 0.9), and a season, or a slow drift under other noise, gives "
+            "more false alarms than the given rate."
         )
         return Notice("correlated-evaluations", text, system)
 
@@ -274,9 +267,7 @@ def history(
         )
 
 
-def _unknown_metric(
-    storage: RecordStorage, metric: str, system: str | None, slice_name: str
-) -> UsageError:
+def _unknown_metric(storage: RecordStorage, metric: str, system: str | None, slice_name: str) -> UsageError:
     metrics = sorted({point.metric for point in storage.points(None, None, "", None)})
     hint = f"; there are {', '.join(metrics[:20])}" if metrics else "; record an evaluation first"
     filters = f" of {system}" if system else ""
@@ -364,9 +355,7 @@ def split_comparable(points: Sequence[PointOrRecord]) -> list[list[PointOrRecord
 def find_differences(before: Point | Record, after: Point | Record) -> tuple[str, ...]:
     """The inputs that make two points incomparable; empty if the points are comparable."""
     differences = tuple(
-        input_name
-        for input_name, name in _COMPARED_FIELDS
-        if getattr(before, name) != getattr(after, name)
+        input_name for input_name, name in _COMPARED_FIELDS if getattr(before, name) != getattr(after, name)
     )
     return tuple(difference for difference in differences if difference != "queries") or differences
 
@@ -486,9 +475,7 @@ def _align_tables(tables: Sequence[pl.DataFrame]) -> Floats:
     if not has_same_queries:  # usually true
         ids = pl.concat([table["query_id"] for table in tables]).unique(maintain_order=True)
         order = ids.to_frame()
-        tables = [
-            order.join(table, on="query_id", how="left", maintain_order="left") for table in tables
-        ]
+        tables = [order.join(table, on="query_id", how="left", maintain_order="left") for table in tables]
     rows = [table["value"].fill_null(float("nan")).to_numpy() for table in tables]
     matrix = np.asarray(rows, np.float64)
     return matrix[:, ~np.isnan(matrix).all(axis=0)]

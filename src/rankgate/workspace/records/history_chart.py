@@ -48,14 +48,13 @@ def draw_history(result: History) -> Picture:
         band = alt.Chart(inline_data(rows_with_interval)).mark_area(opacity=0.15)
         colour_without_legend = alt.Color("system:N", scale=scale, legend=None)
         layers.insert(
-            0,
-            band.encode(x=x, detail="line:N", y="low:Q", y2="high:Q", color=colour_without_legend),
+            0, band.encode(x=x, detail="line:N", y="low:Q", y2="high:Q", color=colour_without_legend)
         )
     layers += _vertical_lines(result) + _change_marks(result)
     chart = alt.layer(*layers).properties(**_SIZE)
     description = (
-        "Bands are 95% intervals over queries. Triangles are changes, up is better; long dashes "
-        "are breaks, short dashes annotations."
+        "Bands are 95% intervals over queries. Triangles are changes, up is better; long dashes are breaks, "
+        "short dashes annotations."
     )
     title = f"{result.metric}{f' for {result.slice}' if result.slice else ''} over time"
     return Picture(
@@ -74,9 +73,7 @@ def _vertical_lines(result: History) -> list[Any]:
     alt = load_altair()
     first, last = result.series["at"].min(), result.series["at"].max()
     breaks = result.breaks.unique("at", maintain_order=True)
-    marks = [
-        ("break", row["at"], f"other {row['reasons']}") for row in breaks.iter_rows(named=True)
-    ]
+    marks = [("break", row["at"], f"other {row['reasons']}") for row in breaks.iter_rows(named=True)]
     marks += [
         ("annotation", row["at"], row["text"])
         for row in result.annotations.iter_rows(named=True)
@@ -84,9 +81,7 @@ def _vertical_lines(result: History) -> list[Any]:
     ]
     layers = []
     for kind, dashes in _DASHES.items():
-        kind_marks = [
-            {"at": time, "words": text} for mark_kind, time, text in marks if mark_kind == kind
-        ]
+        kind_marks = [{"at": time, "words": text} for mark_kind, time, text in marks if mark_kind == kind]
         if kind_marks:
             base = alt.Chart(inline_data(kind_marks)).encode(x="at:T")
             layers.append(base.mark_rule(color=GREY, strokeDash=dashes))

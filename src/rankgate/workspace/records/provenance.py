@@ -66,9 +66,7 @@ class Provenance:
         return f"{self.revision}+" if self.revision and self.changed else self.revision
 
 
-def provenance(
-    folder: str | Path = ".", environment: Mapping[str, str] | None = None
-) -> Provenance:
+def provenance(folder: str | Path = ".", environment: Mapping[str, str] | None = None) -> Provenance:
     """The commit and branch of a folder, from git or from a build server.
 
     Args:
@@ -94,9 +92,7 @@ def _run_git(folder: str | Path, *arguments: str) -> str:
     """The output of a git command; empty if the command fails or git is not installed."""
     command = ["git", "-C", str(folder), *arguments]
     try:
-        process = subprocess.run(
-            command, capture_output=True, text=True, timeout=_TIMEOUT, check=False
-        )
+        process = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return process.stdout.strip() if process.returncode == 0 else ""
@@ -118,10 +114,7 @@ def judge_label(judged: Qrels | None) -> dict[str, str]:
     if not judges:
         return {}
     if len(judges) > _MAX_JUDGES:
-        return {
-            JUDGE: f"{count_noun(len(judges), 'rater')} "
-            f"{sha256(repr(judges).encode()).hexdigest()[:12]}"
-        }
+        return {JUDGE: f"{count_noun(len(judges), 'rater')} {sha256(repr(judges).encode()).hexdigest()[:12]}"}
     return {JUDGE: ", ".join(judges)}
 
 

@@ -208,13 +208,12 @@ def _list_warnings(new_records: Sequence[NewRecord]) -> tuple[str, ...]:
         warnings.append(f"a result of kind {', '.join(empty)} has no figures for a history.")
     if any(new_record.convention and new_record.per_query is None for new_record in new_records):
         warnings.append(
-            "without values per query a history has no intervals and finds fewer changes; write "
-            "the result with --per-query."
+            "without values per query a history has no intervals and finds fewer changes; write the result "
+            "with --per-query."
         )
     if any(new_record.convention and not new_record.qrels_sha256 for new_record in new_records):
         warnings.append(
-            "the judgments are not known by their hash, so a change of them is not seen; give "
-            "--qrels."
+            "the judgments are not known by their hash, so a change of them is not seen; give --qrels."
         )
     return tuple(warnings)
 
@@ -250,9 +249,7 @@ def _read_result(content: Result | JsonObject | str | Path) -> Result:
 def _split_by_day(result: Result) -> Sequence[Result]:
     if result.kind != "kpi_table":
         return [result]
-    daily_results: Sequence[Result] = load_name("rankgate.workspace.records.figures:split_by_day")(
-        result
-    )
+    daily_results: Sequence[Result] = load_name("rankgate.workspace.records.figures:split_by_day")(result)
     return daily_results
 
 
@@ -310,8 +307,7 @@ def _rename_system(figures: Figures, system: str) -> Figures:
 
     before = figures.system
     values = tuple(
-        replace(value, system=system) if value.system == before else value
-        for value in figures.values
+        replace(value, system=system) if value.system == before else value for value in figures.values
     )
     table = figures.per_query
     if table is not None:
@@ -361,18 +357,13 @@ def _list_systems(result: Result) -> list[str]:
         return [run.run for run in getattr(result, "runs", ())]
     if result.kind == "comparison":
         comparisons: Sequence[Any] = getattr(result, "comparisons", ())
-        return [
-            comparisons[0].baseline.name,
-            *(comparison.candidate.name for comparison in comparisons),
-        ]
+        return [comparisons[0].baseline.name, *(comparison.candidate.name for comparison in comparisons)]
     if result.kind == "verdict":
         return list(getattr(result, "names", ()))
     return list(getattr(result, "systems", ()))
 
 
-def _read_command_inputs(
-    parameters: Mapping[str, Any], names: Sequence[str]
-) -> tuple[Any, dict[str, Any]]:
+def _read_command_inputs(parameters: Mapping[str, Any], names: Sequence[str]) -> tuple[Any, dict[str, Any]]:
     """The judgments and runs that a command read, if they can be read again."""
     run_names: list[str] = []
     for name in ("baseline", "candidate", "candidates", "runs"):

@@ -94,22 +94,17 @@ def history_document(result: History) -> Document:
     blocks.append(Entries(entries, "Changes and breaks") if entries else "")
     if annotation_entries:
         blocks.append(Entries(annotation_entries, "Annotations"))
-    limit_note = (
-        f"the last {_MAX_EVALUATIONS} of {len(table)}" if len(table) > _MAX_EVALUATIONS else ""
-    )
-    blocks.append(
-        Table(f"Evaluations{f', {limit_note}' if limit_note else ''}", _evaluation_grid(result))
-    )
+    limit_note = f"the last {_MAX_EVALUATIONS} of {len(table)}" if len(table) > _MAX_EVALUATIONS else ""
+    blocks.append(Table(f"Evaluations{f', {limit_note}' if limit_note else ''}", _evaluation_grid(result)))
     changes, breaks = len(result.changes), len(result.breaks)
     slice_text = f" for {result.slice}" if result.slice else ""
     return made(
         f"{result.metric}{slice_text}: {count_noun(len(table), 'evaluation')}, "
         f"{count_noun(changes, 'change')}, {count_noun(breaks, 'break')}",
         *blocks,
-        f"Changes are found with a rate of {result.rate:g} false alarms for each evaluation of a "
-        "series: at most that where evaluations are independent, at most twice that where they "
-        "resemble the one before, more in a season or a slow drift. Values on the two sides "
-        "of a break are not comparable.",
+        f"Changes are found with a rate of {result.rate:g} false alarms for each evaluation of a series: at "
+        "most that where evaluations are independent, at most twice that where they resemble the one before, "
+        "more in a season or a slow drift. Values on the two sides of a break are not comparable.",
         Warnings.from_notices(result.notices),
         rows=PlainRows(tuple(table.columns), list(table.iter_rows())),
     )
@@ -138,9 +133,7 @@ def _latest_grid(result: History) -> Grid:
 
 
 def _evaluation_grid(result: History) -> Grid:
-    marks = {
-        (row["system"], row["record"]): "change" for row in result.changes.iter_rows(named=True)
-    }
+    marks = {(row["system"], row["record"]): "change" for row in result.changes.iter_rows(named=True)}
     marks |= {
         (row["system"], row["record"]): f"break: {row['reasons']}"
         for row in result.breaks.iter_rows(named=True)
@@ -168,9 +161,7 @@ def _interval_text(row: dict[str, Json]) -> str:
 def change_entry(row: dict[str, Any]) -> tuple[str, str, tuple[str, ...]]:
     """The time of a change-point, its label, and its lines of text."""
     direction = "better" if row["gain"] > 0 else "worse"
-    revision = (
-        f", revision {_short_revision(row['revision'], _HISTORY_LENGTH)}" if row["revision"] else ""
-    )
+    revision = f", revision {_short_revision(row['revision'], _HISTORY_LENGTH)}" if row["revision"] else ""
     detection_note = "" if row["found_at"] == row["at"] else f"; found on {row['found_at'][:10]}"
     return (
         row["at"],
@@ -178,8 +169,8 @@ def change_entry(row: dict[str, Any]) -> tuple[str, str, tuple[str, ...]]:
         (
             (
                 f"{make_printable(row['system'])}: {row['before']:.4f} to {row['after']:.4f}, "
-                f"{row['delta']:+.4f} [{row['low']:+.4f}, {row['high']:+.4f}], "
-                f"p {row['p_value']:.2g}{revision}{detection_note}"
+                f"{row['delta']:+.4f} [{row['low']:+.4f}, {row['high']:+.4f}], p "
+                f"{row['p_value']:.2g}{revision}{detection_note}"
             ),
         ),
     )
@@ -189,19 +180,15 @@ def break_entry(row: dict[str, Any]) -> tuple[str, str, tuple[str, ...]]:
     """The time of a break, its label, and its lines of text."""
     lines = [
         (
-            f"{make_printable(row['system'])}: other {row['reasons']}; {row['before']:.4f} "
-            f"to {row['after']:.4f}, {row['delta']:+.4f}"
+            f"{make_printable(row['system'])}: other {row['reasons']}; {row['before']:.4f} to "
+            f"{row['after']:.4f}, {row['delta']:+.4f}"
         )
     ]
     if row["judgments"] is not None:
         cause = "convention" if row["reasons"] == "convention" else "judgments"
-        queries = (
-            f", {row['queries']:+.4f} other queries" if abs(row["queries"]) > _TOLERANCE else ""
-        )
+        queries = f", {row['queries']:+.4f} other queries" if abs(row["queries"]) > _TOLERANCE else ""
         bounds = "" if row["low"] is None else f" [{row['low']:+.4f}, {row['high']:+.4f}]"
-        lines.append(
-            f"{row['judgments']:+.4f} the {cause}{queries}, {row['rest']:+.4f}{bounds} the system"
-        )
+        lines.append(f"{row['judgments']:+.4f} the {cause}{queries}, {row['rest']:+.4f}{bounds} the system")
     return row["at"], f"{row['at'][:10]} break", tuple(lines)
 
 
@@ -214,28 +201,19 @@ def _annotation_entry(row: dict[str, Any]) -> Entry:
 _TOLERANCE = 1e-12
 
 
-_ANSWERS = {
-    "several": "several causes",
-    "none": "nothing changed",
-    "unknown": "the cause is not known",
-}
+_ANSWERS = {"several": "several causes", "none": "nothing changed", "unknown": "the cause is not known"}
 
 
 def attribution_document(result: Attribution) -> Document:
     """The main cause, with a row for each cause."""
     rows = tuple(
-        (
-            row["cause"],
-            row["changed"],
-            "–" if row["part"] is None else f"{row['part']:+.4f}",
-            row["evidence"],
-        )
+        (row["cause"], row["changed"], "–" if row["part"] is None else f"{row['part']:+.4f}", row["evidence"])
         for row in result.parts.iter_rows(named=True)
     )
     answer = _ANSWERS.get(result.answer, f"mostly the {result.answer}")
     return made(
-        f"{result.metric} of {make_printable(result.system)}: {result.before:.4f} to "
-        f"{result.after:.4f}, {result.delta:+.4f}: {answer}",
+        f"{result.metric} of {make_printable(result.system)}: {result.before:.4f} to {result.after:.4f}, "
+        f"{result.delta:+.4f}: {answer}",
         Table("", Grid(("cause", "changed", "part", "why"), rows, frozenset({0, 1, 3}))),
         Warnings(result.warnings),
         rows=PlainRows(tuple(result.parts.columns), list(result.parts.iter_rows())),
@@ -263,9 +241,7 @@ def alert_check_document(result: AlertCheck) -> Document:
     failed = len(result.failed)
     count = count_noun(failed, "alert") if failed else "no alerts"
     cells = tuple(tuple(map(make_printable, row)) for row in rows)
-    used_columns = [
-        column for column, name in enumerate(column_names) if any(row[column] for row in rows)
-    ]
+    used_columns = [column for column, name in enumerate(column_names) if any(row[column] for row in rows)]
     grid = Grid(
         tuple(column_names[column] for column in used_columns),
         tuple(tuple(row[column] for column in used_columns) for row in cells),
@@ -273,6 +249,4 @@ def alert_check_document(result: AlertCheck) -> Document:
     )
     title = f"{make_printable(result.project)}: {count}, {count_noun(len(rows), 'rule')} on series"
     blocks = [Table("", grid)] if rows else []
-    return made(
-        title, *blocks, rows=PlainRows(column_names, rows), status="fail" if failed else "pass"
-    )
+    return made(title, *blocks, rows=PlainRows(column_names, rows), status="fail" if failed else "pass")

@@ -58,9 +58,7 @@ def split_break(storage: RecordStorage, before: Point, after: Point) -> BreakPar
     digest = str(details["inputs"].get("runs", {}).get(before.system, ""))
     run = storage.run(digest) if digest else None
     if run is None:
-        return BreakParts(
-            why="the run before it is not kept; record with the run to see the parts."
-        )
+        return BreakParts(why="the run before it is not kept; record with the run to see the parts.")
     qrels = storage.qrels(after.qrels_sha256) if after.qrels_sha256 else None
     if qrels is None:
         return BreakParts(why="the judgments after it are not kept; record with --qrels.")
@@ -82,9 +80,7 @@ def _find_convention(point: Point) -> Convention | None:
     return convention if convention.hash == point.convention_hash else None
 
 
-def _compute_parts(
-    scores: RunScores, before: Point, after: Point, table: pl.DataFrame | None
-) -> BreakParts:
+def _compute_parts(scores: RunScores, before: Point, after: Point, table: pl.DataFrame | None) -> BreakParts:
     assert before.value is not None
     assert after.value is not None
     rescored_mean = scores.means[after.metric]
@@ -94,15 +90,9 @@ def _compute_parts(
         "query_id", pl.col(after.metric).alias("new")
     )
     old_values = pl.DataFrame(
-        {
-            "query_id": scores.query_ids,
-            "old": scores.values[after.metric],
-            "why": scores.why[after.metric],
-        }
+        {"query_id": scores.query_ids, "old": scores.values[after.metric], "why": scores.why[after.metric]}
     ).filter(pl.col("why") != _MISSING_REASON)
-    joined = (
-        new_values.join(old_values, on="query_id").drop_nulls().filter(pl.col("old").is_not_nan())
-    )
+    joined = new_values.join(old_values, on="query_id").drop_nulls().filter(pl.col("old").is_not_nan())
     if joined.is_empty():
         return BreakParts(why="the run before it answers none of the queries.")
     mean: Any = joined["old"].mean()
@@ -234,8 +224,8 @@ def _judgment_evidence(old: EvaluationInputs, new: EvaluationInputs) -> Mapping[
     if regraded_count and cause == "judge":
         labels = [inputs.point.labels.get(JUDGE, "unknown") for inputs in (old, new)]
         evidence["judge"] = (
-            f"{regraded_count} of {count_noun(common_pairs.height, 'common pair')}: {labels[0]} "
-            f"and {labels[1]}"
+            f"{regraded_count} of {count_noun(common_pairs.height, 'common pair')}: {labels[0]} and "
+            f"{labels[1]}"
         )
     texts = (
         [f"{regraded_count} of {count_noun(common_pairs.height, 'common pair')} graded differently"]
@@ -271,9 +261,7 @@ def mix_inputs(
     return run_inputs.run, _mix_judgments(old, new, new_causes), convention
 
 
-def _mix_judgments(
-    old: EvaluationInputs, new: EvaluationInputs, new_causes: frozenset[str]
-) -> Qrels:
+def _mix_judgments(old: EvaluationInputs, new: EvaluationInputs, new_causes: frozenset[str]) -> Qrels:
     if old.point.qrels_sha256 == new.point.qrels_sha256 and old.point.qrels_sha256:
         qrels = old.qrels or new.qrels
         if qrels is None:

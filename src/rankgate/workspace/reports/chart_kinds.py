@@ -48,9 +48,7 @@ class ChartKind:
         self.refuse_text()
         module, _, function = result.charts[self.name].partition(":")
         # the text version of draw_deltas is text_deltas
-        chart_text: str = load_name(f"{module}:{function.replace('draw', 'text', 1)}")(
-            result, width
-        )
+        chart_text: str = load_name(f"{module}:{function.replace('draw', 'text', 1)}")(result, width)
         return chart_text
 
     def refuse_text(self) -> None:
@@ -61,8 +59,7 @@ class ChartKind:
         """
         if not self.in_text:
             raise UsageError(
-                f"{self.name} has no form for the terminal; name a file with -o, such as "
-                f"{self.name}.svg.",
+                f"{self.name} has no form for the terminal; name a file with -o, such as {self.name}.svg.",
                 code="binary-output",
             )
 

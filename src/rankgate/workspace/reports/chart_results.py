@@ -94,8 +94,7 @@ class ChartRequest:
         """
         if len(self.metrics) > 1:
             raise UsageError(
-                f"this chart shows one metric; leave out {self.metrics[1]}.",
-                code="several-metrics",
+                f"this chart shows one metric; leave out {self.metrics[1]}.", code="several-metrics"
             )
         return (self.metrics or (DEFAULT_METRIC,))[0]
 
@@ -155,9 +154,7 @@ def metrics_at_cutoffs(metrics: Sequence[str], cutoffs: Sequence[int]) -> tuple[
     ('P@1', 'P@5', 'nDCG@7')
     """
     return tuple(
-        metric
-        for name in metrics
-        for metric in ([name] if "@" in name else [f"{name}@{k}" for k in cutoffs])
+        metric for name in metrics for metric in ([name] if "@" in name else [f"{name}@{k}" for k in cutoffs])
     )
 
 
@@ -184,10 +181,7 @@ def _evaluate_runs(request: ChartRequest, metrics: Sequence[str] = ()) -> Scores
     if all(isinstance(run, Mapping) and not is_ranking(run) for run in runs):
         runs = {name: rankings for run in runs for name, rankings in run.items()}
     return evaluate(
-        request.collection,
-        runs,
-        metrics or request.metrics or (DEFAULT_METRIC,),
-        request.convention,
+        request.collection, runs, metrics or request.metrics or (DEFAULT_METRIC,), request.convention
     )
 
 
@@ -218,9 +212,7 @@ def _find_blind_spots(request: ChartRequest) -> BlindSpots:
 def _explain(request: ChartRequest) -> Explanation:
     if request.query is None:
         raise UsageError("this chart shows one query; name it with --query.", code="missing-input")
-    return explain(
-        request.collection, request.only, request.query, request.single_metric, request.convention
-    )
+    return explain(request.collection, request.only, request.query, request.single_metric, request.convention)
 
 
 def _grades_by_rank(request: ChartRequest) -> GradesByRank:
@@ -255,9 +247,7 @@ def _analyze_holes(request: ChartRequest) -> HoleAnalysis:
 def _calibrate(request: ChartRequest) -> Calibration:
     request.need(2, 2, "shows two runs: a baseline and a candidate")
     baseline, candidate = request.runs
-    return calibration(
-        request.collection, baseline, candidate, request.single_metric, request.convention
-    )
+    return calibration(request.collection, baseline, candidate, request.single_metric, request.convention)
 
 
 def _compute_agreement(request: ChartRequest) -> RaterAgreement:

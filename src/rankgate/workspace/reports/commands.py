@@ -38,12 +38,7 @@ from rankgate.measurement.collection_options import of_collection
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
 from rankgate.workspace.reports.chart_kinds import CHART_KINDS, RESULT_CHART_KINDS, find_chart_kind
-from rankgate.workspace.reports.chart_results import (
-    DEFAULT_CUTOFFS,
-    ChartRequest,
-    compute_result,
-    plot,
-)
+from rankgate.workspace.reports.chart_results import DEFAULT_CUTOFFS, ChartRequest, compute_result, plot
 from rankgate.workspace.reports.report import (
     ReportPart,
     compose,
@@ -84,9 +79,7 @@ class _CutoffsType(click.ParamType):  # type: ignore[type-arg]  # generic since 
     cls=DefiningCommand,
     definitions={
         "Kinds": [(chart_kind.name, chart_kind.title) for chart_kind in CHART_KINDS],
-        "Kinds of saved results": [
-            (chart_kind.name, chart_kind.title) for chart_kind in RESULT_CHART_KINDS
-        ],
+        "Kinds of saved results": [(chart_kind.name, chart_kind.title) for chart_kind in RESULT_CHART_KINDS],
     },
 )
 @click.argument(
@@ -108,8 +101,8 @@ class _CutoffsType(click.ParamType):  # type: ignore[type-arg]  # generic since 
     type=_CutoffsType(),
     default=DEFAULT_CUTOFFS,
     metavar="LIST",
-    help="For the kind cutoffs: the cutoffs of metrics without @. "
-    f"Without it {','.join(map(str, DEFAULT_CUTOFFS))}.",
+    help="For the kind cutoffs: the cutoffs of metrics without @. Without it "
+    f"{','.join(map(str, DEFAULT_CUTOFFS))}.",
 )
 @verb_options(plot, "depth")
 @label
@@ -132,8 +125,8 @@ class _CutoffsType(click.ParamType):  # type: ignore[type-arg]  # generic since 
     "--output",
     metavar="FILE",
     type=click.Path(),
-    help="FILE.svg, .png, .pdf, .html or .json. Without it deltas, cutoffs, distributions and "
-    "heat are drawn with characters.",
+    help="FILE.svg, .png, .pdf, .html or .json. Without it deltas, cutoffs, distributions and heat are drawn "
+    "with characters.",
 )
 def plot_command(
     name: str,
@@ -164,13 +157,9 @@ def plot_command(
     elif not find_chart_kind(name).in_text:
         find_chart_kind(name).refuse_text()
     only_judgments = collection.stated().keys() <= {"judgments"}
-    source = (
-        collection.judgments if only_judgments else collection
-    )  # the file may be a result or ratings
+    source = collection.judgments if only_judgments else collection  # the file may be a result or ratings
     with TerminalProgress(len(arguments["runs"]) + 1):
-        request = ChartRequest(
-            source, labels=parse_labels(labels), unequal=test.unequal, **arguments
-        )
+        request = ChartRequest(source, labels=parse_labels(labels), unequal=test.unequal, **arguments)
         result = compute_result(find_chart_kind(name).needs, request)
     for notice in result.notices:
         click.echo(f"! {notice.text}", err=True)
@@ -215,21 +204,16 @@ def _split_sources(function: Command) -> Command:
 @click.command("report", cls=_ReportCommand)
 @click.argument("sources", type=click.Path(), nargs=-1, required=True, metavar="SOURCE...")
 @metric_options.metrics_option(
-    "A metric such as nDCG@10; may be given several times. Without it those of the policy, "
-    f"else {', '.join(DEFAULT_METRICS)}."
+    "A metric such as nDCG@10; may be given several times. Without it those of the policy, else "
+    f"{', '.join(DEFAULT_METRICS)}."
 )
 @metric_options.metrics_from
 @metric_options.convention
 @click.option("--gate", "gated", is_flag=True, help="Add the verdict of the project's policy.")
 @click.option("--policy", type=click.Path(), metavar="FILE", help="Add the verdict of this policy.")
+@click.option("--queries", type=click.Path(), metavar="FILE", help="A file with the texts of queries.")
 @click.option(
-    "--queries", type=click.Path(), metavar="FILE", help="A file with the texts of queries."
-)
-@click.option(
-    "--documents",
-    type=click.Path(),
-    metavar="FILE",
-    help="A file with fields of documents, such as titles.",
+    "--documents", type=click.Path(), metavar="FILE", help="A file with fields of documents, such as titles."
 )
 @verb_options(compare, "depth")
 @click.option(
@@ -283,7 +267,7 @@ def report_command(
     rankgate report results/ -o report.html
     rankgate report compare.json --format latex
     rankgate report qrels.txt old.run new.run --format pdf -o report.pdf
-    """  # noqa: E501 - click needs the character that \b makes; a command is one line
+    """
     command_line = shlex.join(["rankgate", "report", *ctx.meta[_ARGUMENTS_KEY]])
     left_out: list[str] = []
     remarks: tuple[str, ...] = ()
@@ -302,29 +286,18 @@ def report_command(
         if isinstance(report_part.result, Comparisons)
         for comparison in report_part.result.comparisons
     ]
-    options = ReportOptions(
-        worst, read_query_texts(queries), read_document_texts(documents, lists), add=add
-    )
-    report = compose(
-        parts, options, title=title, command=command_line, left_out=left_out, remarks=remarks
-    )
+    options = ReportOptions(worst, read_query_texts(queries), read_document_texts(documents, lists), add=add)
+    report = compose(parts, options, title=title, command=command_line, left_out=left_out, remarks=remarks)
     html = functools.partial(document_page, links=link_query_texts(options))
     _write_report(report, html, form, browser, output)
 
 
 def _gather_parts(
-    collection: Collection,
-    runs: Sequence[str],
-    *,
-    gated: bool,
-    policy: str | None,
-    **arguments: Any,
+    collection: Collection, runs: Sequence[str], *, gated: bool, policy: str | None, **arguments: Any
 ) -> _PartsAndRemarks:
     """The results of QRELS RUN, or of QRELS BASELINE CANDIDATE..."""
     if not runs:
-        problem = (
-            f"{collection.judgments}: not a result; give results, a folder of them, or QRELS RUN..."
-        )
+        problem = f"{collection.judgments}: not a result; give results, a folder of them, or QRELS RUN..."
         raise UsageError(problem, code="missing-input")
     if len(runs) == 1:
         metrics = arguments["metrics"] or DEFAULT_METRICS
@@ -342,31 +315,20 @@ def _refuse_options(ctx: click.Context) -> None:
         is_given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
         if is_given and name not in _GENERAL_OPTIONS:
             raise UsageError(
-                f"{param.opts[-1]}: results were made before; pass it to the command that makes "
-                "them.",
+                f"{param.opts[-1]}: results were made before; pass it to the command that makes them.",
                 code="conflicting-options",
             )
 
 
 def _write_report(
-    report: Document,
-    html: Callable[[Document], str],
-    form: str,
-    browser: str | None,
-    output: str | None,
+    report: Document, html: Callable[[Document], str], form: str, browser: str | None, output: str | None
 ) -> None:
     if form == "pdf":
         if output is None:
             raise UsageError(
-                "PDF is not for terminals; name a file with -o, or '-' for a pipe.",
-                code="binary-output",
+                "PDF is not for terminals; name a file with -o, or '-' for a pipe.", code="binary-output"
             )
         write_output(print_pdf(html(report), browser), output)
         return
-    writers = {
-        "html": html,
-        "markdown": render_markdown,
-        "latex": render_latex,
-        "csv": render_csv,
-    }
+    writers = {"html": html, "markdown": render_markdown, "latex": render_latex, "csv": render_csv}
     write_output(writers[form](report), output)

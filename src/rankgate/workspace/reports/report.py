@@ -28,15 +28,7 @@ from rankgate.core.output_files import find_form, save_file
 from rankgate.core.present import document_forms as forms
 from rankgate.core.present import write_results
 from rankgate.core.present.base_result import ReportOptions
-from rankgate.core.present.document_model import (
-    Block,
-    Code,
-    Document,
-    Grid,
-    Section,
-    Table,
-    nonempty_blocks,
-)
+from rankgate.core.present.document_model import Block, Code, Document, Grid, Section, Table, nonempty_blocks
 from rankgate.core.present.pages.page import Links, document_page
 from rankgate.core.present.write_results import FORMS
 from rankgate.data import contents_of
@@ -82,8 +74,8 @@ def make_added_sections(result: Result, names: Sequence[str]) -> Iterator[Sectio
             raise
         except Exception as error:  # every failure here is an error of the plug-in
             raise UsageError(
-                f"the report block {name!r} fails ({type(error).__name__}: {error}); fix it, or "
-                f"leave out --add {name}.",
+                f"the report block {name!r} fails ({type(error).__name__}: {error}); fix it, or leave out "
+                f"--add {name}.",
                 code="invalid-plugin",
             ) from error
         if blocks:
@@ -123,8 +115,7 @@ def read_query_texts(path: str | None) -> dict[str, str]:
     queries = contents_of(path).queries
     if queries is None:
         raise UsageError(
-            f"{path}: no texts of queries in it; see rankgate describe {path}.",
-            code="no-such-content",
+            f"{path}: no texts of queries in it; see rankgate describe {path}.", code="no-such-content"
         )
     return dict(queries.select("query_id", "text").drop_nulls().iter_rows())
 
@@ -148,8 +139,7 @@ def read_document_texts(path: str | None, lists: Sequence[pl.DataFrame]) -> pl.D
     documents = contents_of(path).documents
     if documents is None:
         raise UsageError(
-            f"{path}: no fields of documents in it; see rankgate describe {path}.",
-            code="no-such-content",
+            f"{path}: no fields of documents in it; see rankgate describe {path}.", code="no-such-content"
         )
     keys = [name for name in ("query_id", "doc_id") if name in documents.columns]
     if lists:
@@ -165,9 +155,7 @@ def read_document_texts(path: str | None, lists: Sequence[pl.DataFrame]) -> pl.D
         .then(text.str.slice(0, _MAX_TEXT_LENGTH) + "…")
         .otherwise(text)
     )
-    return documents.select(owner.alias("query_id"), "doc_id", shortened.alias("text")).cast(
-        pl.String
-    )
+    return documents.select(owner.alias("query_id"), "doc_id", shortened.alias("text")).cast(pl.String)
 
 
 @dataclass(frozen=True)
@@ -233,18 +221,14 @@ def compose(
     """
     report_options = options or ReportOptions()
     refuse_unused_blocks([report_part.result for report_part in parts], report_options.add)
-    ordered_parts = sorted(
-        parts, key=lambda report_part: (report_part.result.order, report_part.name)
-    )
+    ordered_parts = sorted(parts, key=lambda report_part: (report_part.result.order, report_part.name))
     documents = [
         report_part.result.report_document(replace(report_options, place=str(position)))
         for position, report_part in enumerate(ordered_parts)
     ]
     sections = [
         section
-        for position, (report_part, document) in enumerate(
-            zip(ordered_parts, documents, strict=True)
-        )
+        for position, (report_part, document) in enumerate(zip(ordered_parts, documents, strict=True))
         for section in (
             *_sections(report_part.result, document, position if len(ordered_parts) > 1 else None),
             *make_added_sections(report_part.result, report_options.add),
@@ -301,9 +285,7 @@ def _make_anchors_unique(sections: Sequence[Section]) -> list[Section]:
     for section in sections:
         seen_counts[section.anchor] += 1
         is_repeated = count[section.anchor] > 1
-        anchor = (
-            f"{section.anchor}-{seen_counts[section.anchor]}" if is_repeated else section.anchor
-        )
+        anchor = f"{section.anchor}-{seen_counts[section.anchor]}" if is_repeated else section.anchor
         unique_sections.append(replace(section, anchor=anchor))
     return unique_sections
 
@@ -417,9 +399,7 @@ def print_pdf(page: str, browser: str | None = None) -> bytes:
         if not target.exists():
             last_lines = process.stderr.decode(errors="replace").strip().splitlines()[-1:]
             reason = f" ({last_lines[0]})" if last_lines else ""
-            raise UsageError(
-                f"{program} printed nothing{reason}; {_PRINT_ADVICE}", code="browser-failed"
-            )
+            raise UsageError(f"{program} printed nothing{reason}; {_PRINT_ADVICE}", code="browser-failed")
         return target.read_bytes()
 
 
@@ -436,8 +416,8 @@ def _find_browser(browser: str | None) -> str:
             f"{browser}: no such program; --browser takes Chromium or Chrome.", code="no-browser"
         )
     raise UsageError(
-        "PDF needs Chromium or Chrome, and none is on the PATH; install one (Debian: apt install "
-        f"chromium), name it with --browser, or {_PRINT_ADVICE}",
+        "PDF needs Chromium or Chrome, and none is on the PATH; install one (Debian: apt install chromium), "
+        f"name it with --browser, or {_PRINT_ADVICE}",
         code="no-browser",
     )
 

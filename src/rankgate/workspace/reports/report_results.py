@@ -114,9 +114,7 @@ def _read_part(path: Path) -> ReportPart:
         raise InputError(problem, source=str(path), code="invalid-json") from None
     sha256 = hashlib.sha256(raw).hexdigest()
     if is_baseline(raw[:_HEAD_BYTES]):
-        return ReportPart(
-            SavedBaselines.from_baselines(find_baseline(str(path))), path.stem, sha256
-        )
+        return ReportPart(SavedBaselines.from_baselines(find_baseline(str(path))), path.stem, sha256)
     return ReportPart(read_result(values, str(path)), path.stem, sha256)
 
 
@@ -133,9 +131,7 @@ def read_result(values: Mapping[str, Any], label: str) -> Result:
     try:
         cls: type[Result] = result_class(values.get("kind", ""))
     except UsageError as error:
-        problem = (
-            f"{error.problem} It may be of a later version of rankgate, or of another program."
-        )
+        problem = f"{error.problem} It may be of a later version of rankgate, or of another program."
         raise InputError(problem, source=label, code="unknown-kind") from None
     version = values.get("schema_version")
     if version != cls.schema_version:
@@ -205,19 +201,13 @@ def gather_results(
     parts.append(compared)
     rankings = _ranking_metrics(chosen_metrics, convention)
     has_lists = collection.sequences is not None or collection.items.document is not None
-    judged_collection = replace(
-        collection, sample=None, predicted=None
-    )  # both depend on judged documents
+    judged_collection = replace(collection, sample=None, predicted=None)  # both depend on judged documents
     for run in runs if len(runs) <= MAX_CANDIDATES and rankings and not has_lists else ():
         step("looking for blind spots and holes")
         with progress(None):
-            parts.append(
-                blindspots(judged_collection, baseline, run, rankings, convention, depth=depth)
-            )
+            parts.append(blindspots(judged_collection, baseline, run, rankings, convention, depth=depth))
             try:
-                parts.append(
-                    holes(judged_collection, baseline, run, rankings, convention, depth=depth)
-                )
+                parts.append(holes(judged_collection, baseline, run, rankings, convention, depth=depth))
             except UsageError as error:
                 if error.code != "missing-cutoff":  # no metric is limited to lists of this depth
                     raise
@@ -241,6 +231,6 @@ def _ranking_metrics(
 
 
 _NO_HOLES_REMARK = (
-    "The effect of unjudged documents was not computed: no metric here looks only at the "
-    "first {depth} documents; ask for one such as nDCG@{depth}."
+    "The effect of unjudged documents was not computed: no metric here looks only at the first "
+    "{depth} documents; ask for one such as nDCG@{depth}."
 )

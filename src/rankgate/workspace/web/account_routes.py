@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from rankgate.workspace.web.pages import (
-    account_pages,
-    password_reset_pages,
-    second_factor_pages,
-)
+from rankgate.workspace.web.pages import account_pages, password_reset_pages, second_factor_pages
 from rankgate.workspace.web.texts import read_languages
 from rankgate.workspace.web.web_request import ADMIN, ANYONE, SIGNED_IN, Field, Route
 
@@ -24,11 +20,7 @@ _END_TOKENS = Field("end_tokens", "End all API tokens too", "flag")
 _NEXT = Field("next", most=2_000)
 _APP_CODE = Field("code", "Code of the app", required=True, most=40, help="Six digits.")
 _CODE = Field(
-    "code",
-    "Code",
-    required=True,
-    most=40,
-    help="Six digits from the app, or one of your recovery codes.",
+    "code", "Code", required=True, most=40, help="Six digits from the app, or one of your recovery codes."
 )
 
 _SIGN_IN_ROUTES = (
@@ -154,9 +146,7 @@ _SIGN_IN_ROUTES = (
         ),
         scope=None,
     ),
-    Route(
-        "sign-out", "POST", "/sign-out", SIGNED_IN, account_pages.sign_out, "Sign out", scope=None
-    ),
+    Route("sign-out", "POST", "/sign-out", SIGNED_IN, account_pages.sign_out, "Sign out", scope=None),
     Route(
         "invitation",
         "GET",

@@ -15,12 +15,7 @@ from starlette.routing import Route as Mounted
 from rankgate.judging.models.model_queue import ModelQueue
 from rankgate.workspace.records.schedule.scheduler import Scheduler
 from rankgate.workspace.web.endpoint import Endpoint, ReplyForm, wants_json
-from rankgate.workspace.web.monitoring import (
-    METRICS_PATH,
-    RequestObserver,
-    ServerMetrics,
-    metrics_endpoint,
-)
+from rankgate.workspace.web.monitoring import METRICS_PATH, RequestObserver, ServerMetrics, metrics_endpoint
 from rankgate.workspace.web.openapi import has_json_twin
 from rankgate.workspace.web.rendering import to_json
 from rankgate.workspace.web.routes import ROUTES
@@ -40,9 +35,7 @@ _OPERATION_PATHS = frozenset({"/health", "/health/live", METRICS_PATH})
 """Pages for monitoring, which are also available under this machine's local names."""
 
 
-def create_application(
-    config: ServerConfig, shared_buckets: SharedRequestBuckets | None = None
-) -> Starlette:
+def create_application(config: ServerConfig, shared_buckets: SharedRequestBuckets | None = None) -> Starlette:
     """Create the application of a store.
 
     Args:
@@ -63,9 +56,7 @@ def create_application(
             endpoint = Endpoint(route, routes_by_name, config, cache, buckets, form)
             mounted_routes.append(Mounted(path, endpoint.__call__, methods=[route.method]))
     measures = ServerMetrics(config.store)
-    mounted_routes.append(
-        Mounted(METRICS_PATH, metrics_endpoint(config, buckets, measures), methods=["GET"])
-    )
+    mounted_routes.append(Mounted(METRICS_PATH, metrics_endpoint(config, buckets, measures), methods=["GET"]))
     observed = Middleware(RequestObserver, config=config, measures=measures)
     hosts = Middleware(_HostCheck, config=config)
 
@@ -112,9 +103,7 @@ def _lifespan(config: ServerConfig) -> Callable[[Starlette], AbstractAsyncContex
     return lifespan
 
 
-def _plain_refusal(
-    request: Request, status: int, code: str, message: str, config: ServerConfig
-) -> Response:
+def _plain_refusal(request: Request, status: int, code: str, message: str, config: ServerConfig) -> Response:
     """Refuse a request before it reaches a route, with JSON for programs."""
     response: Response = PlainTextResponse(message, status)
     if wants_json(request) or request.url.path.endswith(".json"):

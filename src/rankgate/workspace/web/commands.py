@@ -35,16 +35,12 @@ from rankgate.core.errors import UsageError, require
     "proxies",
     multiple=True,
     metavar="ADDRESS",
-    help="Address or network of the proxy that may set X-Forwarded headers "
-    "[default: this machine]; may be given several times.",
+    help="Address or network of the proxy that may set X-Forwarded headers [default: this machine]; may be "
+    "given several times.",
 )
 @click.option("--base", default="", help="Path of the server behind a proxy, as /judging.")
 @click.option(
-    "--name",
-    "names",
-    multiple=True,
-    metavar="HOST",
-    help="Accepted host name; may be given several times.",
+    "--name", "names", multiple=True, metavar="HOST", help="Accepted host name; may be given several times."
 )
 @click.option(
     "--oidc",
@@ -62,8 +58,8 @@ from rankgate.core.errors import UsageError, require
     "--llm",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE.toml",
-    help="Endpoints of language models that projects may use: a table each, with url, "
-    "protocol, key_from, models, prices and concurrency.",
+    help="Endpoints of language models that projects may use: a table each, with url, protocol, key_from, "
+    "models, prices and concurrency.",
 )
 @click.option(
     "--log-format",
@@ -83,33 +79,29 @@ from rankgate.core.errors import UsageError, require
     envvar="RANKGATE_JOBS",
     metavar="FOLDER",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Files of scheduled jobs: in FOLDER/PROJECT their engines, queries, judgments "
-    "and policies.",
+    help="Files of scheduled jobs: in FOLDER/PROJECT their engines, queries, judgments and policies.",
 )
-@click.option(
-    "--allow-http", is_flag=True, help="Webhooks may be sent over plain HTTP to other machines."
-)
+@click.option("--allow-http", is_flag=True, help="Webhooks may be sent over plain HTTP to other machines.")
 @click.option(
     "--engine-host",
     "engine_hosts",
     multiple=True,
     metavar="HOST[:PORT]",
-    help="A host that engines of projects may connect to; may be given several times "
-    "[default: none].",
+    help="A host that engines of projects may connect to; may be given several times [default: none].",
 )
 @click.option(
     "--engine-secret",
     "engine_secrets",
     multiple=True,
     metavar="NAME",
-    help="An environment variable that engines of projects may use, such as the key of a search "
-    "engine; may be given several times.",
+    help="An environment variable that engines of projects may use, such as the key of a search engine; may "
+    "be given several times.",
 )
 @click.option(
     "--engine-programs",
     is_flag=True,
-    help="Engines of projects may be programs and Python functions of this machine: managers of "
-    "projects can then run anything here.",
+    help="Engines of projects may be programs and Python functions of this machine: managers of projects can "
+    "then run anything here.",
 )
 def serve_command(
     store: str | None,
@@ -176,10 +168,7 @@ def serve_command(
 
     jobs = None if jobs is None else jobs.resolve()
     engines = EngineAccess(
-        frozenset(host.lower() for host in engine_hosts),
-        frozenset(engine_secrets),
-        engine_programs,
-        jobs,
+        frozenset(host.lower() for host in engine_hosts), frozenset(engine_secrets), engine_programs, jobs
     )
     provider = read_oidc_settings(oidc)
     trusted = check_proxies(proxies, behind_proxy=behind_proxy)
@@ -205,15 +194,12 @@ def serve_command(
         click.echo(f"{open_store.name} is served at {address} (end with Ctrl+C)", err=True)
         if behind_proxy and not names:
             click.echo(
-                "warning: without --name all host names are accepted; give the name that people "
-                "use",
-                err=True,
+                "warning: without --name all host names are accepted; give the name that people use", err=True
             )
         if log_format == "json":  # logs are collected and kept, so they must not contain the link
             if not has_admin(open_store):
                 click.echo(
-                    "The store has no admin yet; add an admin with: rankgate store user add NAME "
-                    "--admin",
+                    "The store has no admin yet; add an admin with: rankgate store user add NAME --admin",
                     err=True,
                 )
         elif link := first_link(open_store):

@@ -103,8 +103,8 @@ _STORE_FAULTS = frozenset(
 """Failures of the store, whose messages contain its location; clients may retry (503)."""
 
 _STORE_MESSAGE = (
-    "The server cannot use its store at the moment, and this request was not saved; try "
-    "again. The log of the server has the reason."
+    "The server cannot use its store at the moment, and this request was not saved; try again. The log of "
+    "the server has the reason."
 )
 
 
@@ -151,15 +151,11 @@ class Endpoint:
         except Exception:  # noqa: BLE001 - one request that fails does not end the server
             _LOG.exception("%s %s failed", request.method, self.route.path)
             fault = RequestRefused(
-                500,
-                "own-fault",
-                "This is an internal error of rankgate; your request was not carried out.",
+                500, "own-fault", "This is an internal error of rankgate; your request was not carried out."
             )
             return self._refused(request, identity, fault, raw_values, as_json=as_json)
 
-    def _answer_both(
-        self, request: Request, raw_values: dict[str, Any], *, as_json: bool
-    ) -> Response:
+    def _answer_both(self, request: Request, raw_values: dict[str, Any], *, as_json: bool) -> Response:
         identity = Identity()
         try:
             identity = self._identify(request)
@@ -185,9 +181,7 @@ class Endpoint:
             self._count(_client_address(request))
             raise
         owner = identity.session or identity.token
-        self._count(
-            _client_address(request) if owner is None else f"{type(owner).__name__} {owner.id}"
-        )
+        self._count(_client_address(request) if owner is None else f"{type(owner).__name__} {owner.id}")
         security.refuse_unpermitted(self.route, identity)
         host = request.headers.get("host", "")
         if self.route.method != "GET" and not security.same_origin(request.headers, host):
@@ -257,9 +251,7 @@ class Endpoint:
         images = reply.images if isinstance(reply, PageReply) else ()
         return add_security_headers(response, self.config, images)
 
-    def _finish(
-        self, request: Request, identity: Identity, reply: ActionReply, *, as_json: bool
-    ) -> Response:
+    def _finish(self, request: Request, identity: Identity, reply: ActionReply, *, as_json: bool) -> Response:
         if not as_json:
             path, hash_sign, fragment = reply.to.partition("#")
             mark = "&" if "?" in path else "?"
@@ -276,9 +268,7 @@ class Endpoint:
     def _file(self, reply: FileReply) -> Response:
         headers = {"cache-control": "no-store" if reply.fresh else "public, max-age=31536000"}
         if reply.name:
-            name = "".join(
-                c if c.isascii() and (c.isalnum() or c in "._-") else "_" for c in reply.name
-            )
+            name = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "_" for c in reply.name)
             headers["content-disposition"] = f'attachment; filename="{name}"'
         response = Response(reply.content, headers=headers, media_type=reply.media)
         return add_security_headers(response, self.config)
@@ -305,9 +295,7 @@ class Endpoint:
             "here_path": f"{path}?{query}" if query else path,
         }
 
-    def _values(
-        self, request: Request, identity: Identity, record_group: str = ""
-    ) -> dict[str, Any]:
+    def _values(self, request: Request, identity: Identity, record_group: str = "") -> dict[str, Any]:
         """The values available in every template."""
         done_route = self.routes.get(request.query_params.get("done", ""))
         return {
@@ -318,9 +306,7 @@ class Endpoint:
             "languages": (),
             "search": _query_string(request),
             "who": identity,
-            "menu": make_menu(
-                identity, self.routes, self.config.base, self.route.name, record_group
-            ),
+            "menu": make_menu(identity, self.routes, self.config.base, self.route.name, record_group),
             "csrf": identity.session.csrf if identity.session else request.cookies.get(FORM, ""),
             "done": done_route.title if done_route else "",
         }
@@ -370,11 +356,7 @@ class Endpoint:
         return add_security_headers(response, self.config)
 
     def _form_again(
-        self,
-        request: Request,
-        identity: Identity,
-        refused: RequestRefused,
-        raw_values: JsonObject,
+        self, request: Request, identity: Identity, refused: RequestRefused, raw_values: JsonObject
     ) -> Mapping[str, Any]:
         """The values shown again in a form after an error: typed texts and errors."""
         fields = self.route.fields
@@ -425,9 +407,7 @@ def _csv_file(rows: PlainRows, path: str, *, raw: bool) -> FileReply:
 
 def _query_string(request: Request) -> str:
     """The query string for links to the JSON and CSV versions of a page."""
-    parameters = [
-        (name, value) for name, value in request.query_params.multi_items() if name != "done"
-    ]
+    parameters = [(name, value) for name, value in request.query_params.multi_items() if name != "done"]
     return urlencode(parameters, quote_via=quote)
 
 

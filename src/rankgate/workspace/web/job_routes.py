@@ -8,13 +8,7 @@ from rankgate.judging.models.model_admission import admit_model
 from rankgate.workspace.web import web_request
 from rankgate.workspace.web.dashboard import alert_page
 from rankgate.workspace.web.pages import model_pages, watching_pages
-from rankgate.workspace.web.web_request import (
-    MANAGING_ROLES,
-    VIEWING_ROLES,
-    Field,
-    Route,
-    declared_fields,
-)
+from rankgate.workspace.web.web_request import MANAGING_ROLES, VIEWING_ROLES, Field, Route, declared_fields
 
 _MODELS_PATH = "/projects/{project}/models"
 _LIMIT_FIELDS = declared_fields(Judge, "calls", "tokens", "ceiling", calls={"default": "1000"})
@@ -26,25 +20,14 @@ _JOB_FIELDS = (
         "Prompt",
         "long",
         most=50_000,
-        help="With {{query}}, {{document}} and {{grades}}. By default the template of rankgate "
-        "for grades 0 to 3 or 0 and 1. Another prompt is another rater.",
+        help="With {{query}}, {{document}} and {{grades}}. By default the template of rankgate for grades 0 "
+        "to 3 or 0 and 1. Another prompt is another rater.",
     ),
     *declared_fields(Judge, "confidence", confidence={"default": "1"}),
     Field(
-        "doubt",
-        "People look at grades of a confidence below",
-        "number",
-        default="0.5",
-        least=0,
-        largest=1,
+        "doubt", "People look at grades of a confidence below", "number", default="0.5", least=0, largest=1
     ),
-    Field(
-        "distance",
-        "People look at grades that differ from theirs by",
-        "number",
-        default="2",
-        least=0,
-    ),
+    Field("distance", "People look at grades that differ from theirs by", "number", default="2", least=0),
     *_LIMIT_FIELDS,
     Field("price_input", "Price of a million tokens of input", "number", least=0),
     Field("price_output", "Price of a million tokens of output", "number", least=0),
@@ -113,10 +96,7 @@ MODEL_ROUTES = (
         MANAGING_ROLES,
         model_pages.admit_rater,
         "Compare with people",
-        (
-            *declared_fields(Demands, *model_pages.DEMANDS),
-            *declared_fields(admit_model, "with_runs"),
-        ),
+        (*declared_fields(Demands, *model_pages.DEMANDS), *declared_fields(admit_model, "with_runs")),
         scope="manage",
     ),
     Route(
@@ -172,14 +152,7 @@ WATCHING_ROUTES = (
         "Alerts",
         (Field("state", "State", "choice", choices=_STATES),),
     ),
-    Route(
-        "alert",
-        "GET",
-        f"{_ALERTS_PATH}/{{alert:int}}",
-        VIEWING_ROLES,
-        alert_page.alert_page,
-        "An alert",
-    ),
+    Route("alert", "GET", f"{_ALERTS_PATH}/{{alert:int}}", VIEWING_ROLES, alert_page.alert_page, "An alert"),
     Route(
         "alert-acknowledge",
         "POST",
@@ -207,11 +180,7 @@ WATCHING_ROUTES = (
         "Save the rules",
         (
             Field(
-                "rules",
-                "Rules and channels, as TOML",
-                "long",
-                most=50_000,
-                help="Leave it empty for none.",
+                "rules", "Rules and channels, as TOML", "long", most=50_000, help="Leave it empty for none."
             ),
         ),
         scope="manage",
@@ -232,20 +201,10 @@ WATCHING_ROUTES = (
         MANAGING_ROLES,
         watching_pages.send_test,
         "Send a test",
-        (
-            Field(
-                "channel",
-                "Channel",
-                required=True,
-                most=100,
-                options=web_request.list_channel_names,
-            ),
-        ),
+        (Field("channel", "Channel", required=True, most=100, options=web_request.list_channel_names),),
         scope="manage",
     ),
-    Route(
-        "schedule", "GET", _SCHEDULE_PATH, VIEWING_ROLES, watching_pages.schedule_page, "Schedule"
-    ),
+    Route("schedule", "GET", _SCHEDULE_PATH, VIEWING_ROLES, watching_pages.schedule_page, "Schedule"),
     Route(
         "schedule-run",
         "GET",

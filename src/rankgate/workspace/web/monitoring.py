@@ -36,11 +36,7 @@ from rankgate.store.database import file_of
 from rankgate.store.store_integrity import count_by_state, count_rows
 from rankgate.workspace.web.endpoint import Endpoint
 from rankgate.workspace.web.security import add_security_headers
-from rankgate.workspace.web.server_config import (
-    DETAILS_KEY,
-    METRICS_FOLDER_VARIABLE,
-    REQUEST_NUMBER,
-)
+from rankgate.workspace.web.server_config import DETAILS_KEY, METRICS_FOLDER_VARIABLE, REQUEST_NUMBER
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

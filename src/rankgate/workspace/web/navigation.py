@@ -46,9 +46,7 @@ SECTIONS = (
     MenuSection(
         "Queries",
         (
-            MenuPage(
-                "queries", "Queries", ("queries-add", "query-values", "explain", "explain-value")
-            ),
+            MenuPage("queries", "Queries", ("queries-add", "query-values", "explain", "explain-value")),
             MenuPage(
                 "engines",
                 "Engines",
@@ -73,9 +71,7 @@ SECTIONS = (
             MenuPage("coverage", "Coverage", ("next-add",)),
             MenuPage("next", "Judge next"),
             MenuPage("agreement", "Agreement"),
-            MenuPage(
-                "judgments", "Judgments", ("resolve", "judgments-file", "judgments-add", "rated")
-            ),
+            MenuPage("judgments", "Judgments", ("resolve", "judgments-file", "judgments-add", "rated")),
             MenuPage(
                 "models",
                 "Models",
@@ -144,14 +140,7 @@ SECTIONS = (
             MenuPage(
                 "trends",
                 "Trends",
-                (
-                    "trend-svg",
-                    "trend-png",
-                    "points",
-                    "annotations",
-                    "annotation-add",
-                    "annotation-withdraw",
-                ),
+                ("trend-svg", "trend-png", "points", "annotations", "annotation-add", "annotation-withdraw"),
             ),
             MenuPage(
                 "alerts",
@@ -168,32 +157,18 @@ SECTIONS = (
             MenuPage(
                 "schedule",
                 "Schedule",
-                (
-                    "schedule-run",
-                    "schedule-engine",
-                    "jobs-add",
-                    "job-change",
-                    "job-start",
-                    "job-cancel",
-                ),
+                ("schedule-run", "schedule-engine", "jobs-add", "job-change", "job-start", "job-cancel"),
             ),
         ),
     ),
     MenuSection(
         "Online",
-        (
-            MenuPage("records", "Experiments", group="experiments"),
-            MenuPage("records", "KPIs", group="kpis"),
-        ),
+        (MenuPage("records", "Experiments", group="experiments"), MenuPage("records", "KPIs", group="kpis")),
     ),
     MenuSection(
         "Settings",
         (
-            MenuPage(
-                "setup",
-                "Setup",
-                ("scale-set", "guideline-add", "display-set", "metric-set"),
-            ),
+            MenuPage("setup", "Setup", ("scale-set", "guideline-add", "display-set", "metric-set")),
             MenuPage("people", "People", ("invite", "invitation-revoke", "grant")),
             MenuPage("work", "Working time"),
             MenuPage(
@@ -251,9 +226,7 @@ def make_menu(
     current = current_page(route, group)
     menu: list[dict[str, PageValue]] = []
     for section in SECTIONS:
-        pages = [
-            page for page in section.pages if (identity.role or "") in routes[page.route].needs
-        ]
+        pages = [page for page in section.pages if (identity.role or "") in routes[page.route].needs]
         links: list[dict[str, PageValue]] = [
             {
                 "label": page.label,

@@ -32,10 +32,7 @@ _ERROR = {
                 "properties": {
                     "error": {
                         "type": "object",
-                        "properties": {
-                            "code": {"type": "string"},
-                            "message": {"type": "string"},
-                        },
+                        "properties": {"code": {"type": "string"}, "message": {"type": "string"}},
                     }
                 },
             }
@@ -73,8 +70,8 @@ def describe_api(routes: Iterable[Route]) -> dict[str, Any]:
         "info": {
             "title": "rankgate",
             "version": "1",
-            "description": "Everything that the pages do. A token is made on the page of an "
-            "account; a rating is sent with a rating_id, and may be sent again.",
+            "description": "Everything that the pages do. A token is made on the page of an account; a "
+            "rating is sent with a rating_id, and may be sent again.",
         },
         "paths": paths,
         "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
@@ -100,12 +97,7 @@ def _describe_operation(route: Route) -> dict[str, Any]:
     fields = route.fields
     if route.method == "GET":
         parameters += [
-            {
-                "name": field.name,
-                "in": "query",
-                "required": field.required,
-                "schema": _field_schema(field),
-            }
+            {"name": field.name, "in": "query", "required": field.required, "schema": _field_schema(field)}
             for field in fields
         ]
     operation: dict[str, Any] = {

@@ -43,12 +43,7 @@ _RATERS = Field(
     "Raters a pair",
     "choice",
     default="3",
-    choices=(
-        ("1", "one"),
-        ("2", "two"),
-        ("3", "three"),
-        ("agree", "until two agree"),
-    ),
+    choices=(("1", "one"), ("2", "two"), ("3", "three"), ("agree", "until two agree")),
 )
 TRANSFORM_FIELD = Field(
     "transform",
@@ -60,12 +55,8 @@ TRANSFORM_FIELD = Field(
 )
 _COLUMNS = {"kind": "text", "most": 5_000}
 _FORMAT = Field("format", "Format", most=50)
-_PART_FIELD = Field(
-    "what", "What", most=200, help="ratings, judgments/NAME, run/NAME, queries, documents"
-)
-_RAW = Field(
-    "raw", "Cells as they are", "flag", help="also those that a spreadsheet would run as formulas"
-)
+_PART_FIELD = Field("what", "What", most=200, help="ratings, judgments/NAME, run/NAME, queries, documents")
+_RAW = Field("raw", "Cells as they are", "flag", help="also those that a spreadsheet would run as formulas")
 _NAME = Field("name", "Name", required=True, most=100)
 _PRIORITY = Field("priority", "Priority; higher is first", "whole", default="0")
 _TWO_RUNS_FIELDS = (
@@ -119,9 +110,7 @@ ARCHIVE_ROUTES = (
         "Archive",
         (
             Field("queries", "Queries by their ids, a line each", "long", most=1_000_000),
-            Field(
-                "batch", "Or all queries of a batch", most=100, options=web_request.list_batch_names
-            ),
+            Field("batch", "Or all queries of a batch", most=100, options=web_request.list_batch_names),
             _ARCHIVED,
         ),
         scope="manage",
@@ -209,9 +198,9 @@ FILE_ROUTES = (
                 "File",
                 "file",
                 required=True,
-                help="Ratings, judgments, queries, documents or runs, in any format that rankgate "
-                "reads: of Quepid, SearchTweak, RRE, OpenSearch, RankQuest, Label Studio, "
-                "Argilla, TREC, CSV and others.",
+                help="Ratings, judgments, queries, documents or runs, in any format that rankgate reads: of "
+                "Quepid, SearchTweak, RRE, OpenSearch, RankQuest, Label Studio, Argilla, TREC, CSV and "
+                "others.",
             ),
             Field(
                 "format",
@@ -220,9 +209,7 @@ FILE_ROUTES = (
                 help="Only if the format is not recognised.",
                 options=web_request.list_format_names,
             ),
-            *declared_fields(
-                import_file, "columns", "final", columns=_COLUMNS, final={"most": 200}
-            ),
+            *declared_fields(import_file, "columns", "final", columns=_COLUMNS, final={"most": 200}),
             TRANSFORM_FIELD,
             *declared_fields(import_file, "batch", batch={"most": 100}),
             Field("preview", kind="flag", help="Only report what would change."),
@@ -276,18 +263,10 @@ WORK_ROUTES = (
         result_pages.ratings_evaluation_page,
         "Runs by single ratings",
         (
-            Field(
-                "convention",
-                "Tool",
-                "choice",
-                choices=tuple((way, way) for way in sorted(TOOL_RULES)),
-            ),
+            Field("convention", "Tool", "choice", choices=tuple((way, way) for way in sorted(TOOL_RULES))),
             Field("metrics", "Metrics", default=result_pages.DEFAULT_TOOL_METRICS, most=300),
             Field(
-                "scale",
-                "Scale of the ratings",
-                "choice",
-                choices=tuple((scale, scale) for scale in SCALES),
+                "scale", "Scale of the ratings", "choice", choices=tuple((scale, scale) for scale in SCALES)
             ),
             Field("after", "After", "whole"),
         ),
@@ -302,12 +281,7 @@ WORK_ROUTES = (
         (
             Field("query", "Query", most=2_000),
             Field("batch", "Batch", most=100),
-            Field(
-                "state",
-                "State",
-                "choice",
-                choices=tuple((state, state) for state in rating_pages.STATES),
-            ),
+            Field("state", "State", "choice", choices=tuple((state, state) for state in rating_pages.STATES)),
             Field("rater", "Rater", most=200),
             Field("after", "After", "whole"),
         ),
@@ -323,12 +297,7 @@ WORK_ROUTES = (
             Field("rater", "Rater", required=True, most=200),
             Field("batch", "Batch", most=100),
             Field("query", "Query", most=2_000),
-            Field(
-                "state",
-                "State",
-                "choice",
-                choices=tuple((state, state) for state in rating_pages.STATES),
-            ),
+            Field("state", "State", "choice", choices=tuple((state, state) for state in rating_pages.STATES)),
         ),
         scope="manage",
     ),
@@ -391,11 +360,7 @@ WORK_ROUTES = (
         VIEWING_ROLES,
         coverage_pages.next_batch_page,
         "What to judge next",
-        (
-            Field("verdict", "Verdict", "whole"),
-            *_TWO_RUNS_FIELDS,
-            Field("metric", "Metric", most=100),
-        ),
+        (Field("verdict", "Verdict", "whole"), *_TWO_RUNS_FIELDS, Field("metric", "Metric", most=100)),
     ),
     Route(
         "next-add",

@@ -44,14 +44,7 @@ _METRIC = Field("metric", "Metric", required=True, most=200)
 DASHBOARD_ROUTES = (
     Route("home", "GET", "/", SIGNED_IN, overview_pages.projects_page, "Projects", scope=None),
     Route("projects", "GET", "/projects", SIGNED_IN, overview_pages.projects_page, "Projects"),
-    Route(
-        "project",
-        "GET",
-        "/projects/{project}",
-        VIEWING_ROLES,
-        overview_pages.overview_page,
-        "Overview",
-    ),
+    Route("project", "GET", "/projects/{project}", VIEWING_ROLES, overview_pages.overview_page, "Overview"),
     Route(
         "records",
         "GET",
@@ -60,12 +53,7 @@ DASHBOARD_ROUTES = (
         record_pages.records_page,
         "Records",
         (
-            Field(
-                "kind",
-                "Kind",
-                most=50,
-                help="Of the result, such as verdict; or a group, such as gates.",
-            ),
+            Field("kind", "Kind", most=50, help="Of the result, such as verdict; or a group, such as gates."),
             _SYSTEM,
             Field("branch", "Branch", most=500),
             Field(
@@ -172,12 +160,7 @@ DASHBOARD_ROUTES = (
         (
             Field("query", "Query", required=True, most=500, help="Its id."),
             Field("metric", "Metric", most=200),
-            Field(
-                "record",
-                "Record",
-                most=64,
-                help="The system with the lists; by default the last.",
-            ),
+            Field("record", "Record", most=64, help="The system with the lists; by default the last."),
         ),
         tabular=True,
     ),
@@ -269,11 +252,7 @@ RECORD_ROUTES = (
         "Keep the judgments or a run of an evaluation",
         (
             Field(
-                "kind",
-                "Kind",
-                "choice",
-                required=True,
-                choices=(("judgments", "judgments"), ("run", "run")),
+                "kind", "Kind", "choice", required=True, choices=(("judgments", "judgments"), ("run", "run"))
             ),
             Field("name", "Name", required=True, most=200),
             Field("table", "Rows as Parquet", "file", required=True),
@@ -289,19 +268,13 @@ RECORD_ROUTES = (
         "Note it",
         (
             Field(
-                "kind",
-                "Kind",
-                "choice",
-                required=True,
-                choices=tuple((kind, kind) for kind in ANNOTATIONS),
+                "kind", "Kind", "choice", required=True, choices=tuple((kind, kind) for kind in ANNOTATIONS)
             ),
             Field("text", "Text of the note", required=True, most=2_000),
             Field("at", "When (UTC)", "moment", help="Now, if it is left out."),
             Field("revision", "Revision", most=200),
             Field("metric", "Only for this metric", most=200, help="Empty is all."),
-            Field(
-                "annotation_id", most=100, help="Made by the client, and the same in every retry."
-            ),
+            Field("annotation_id", most=100, help="Made by the client, and the same in every retry."),
         ),
         scope="record",
     ),
@@ -321,12 +294,7 @@ RECORD_ROUTES = (
         VIEWING_ROLES,
         program_files.points_file,
         "Recorded figures",
-        (
-            _RECORD_METRIC,
-            _SYSTEM,
-            _SLICE,
-            _SINCE,
-        ),
+        (_RECORD_METRIC, _SYSTEM, _SLICE, _SINCE),
     ),
     Route(
         "annotations",

@@ -60,8 +60,8 @@ _MEDIA_TYPES = {
 
 
 PageValue: TypeAlias = (
-    "str | int | float | bool | datetime | DataclassInstance | Iterable[PageValue] "
-    "| Mapping[str, PageValue] | None"
+    "str | int | float | bool | datetime | DataclassInstance | Iterable[PageValue] | Mapping[str, PageValue] "
+    "| None"
 )
 """A value for a page, which `to_json` can write."""
 
@@ -116,11 +116,7 @@ def _environment() -> Environment:
         "share": _format_share,
         "figure": _format_figure,
     }
-    environment.globals |= {
-        "asset": asset_path,
-        "command": command_text,
-        "t": read_languages()[ENGLISH],
-    }
+    environment.globals |= {"asset": asset_path, "command": command_text, "t": read_languages()[ENGLISH]}
     return environment
 
 

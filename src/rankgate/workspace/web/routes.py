@@ -182,11 +182,7 @@ _ROLE = Field(
     ),
 )
 _ANY_ROLE = Field(
-    "role",
-    "Role",
-    "choice",
-    required=True,
-    choices=(*_ROLE.choices, ("none", "none: leaves the project")),
+    "role", "Role", "choice", required=True, choices=(*_ROLE.choices, ("none", "none: leaves the project"))
 )
 _METRICS = Field("metrics", "Metrics", default=result_pages.DEFAULT_METRICS, most=300)
 _DECLARED_RULE = declared_parameter(resolve, "rule")
@@ -254,8 +250,8 @@ _PROJECT_ROUTES = (
                 "long",
                 required=True,
                 most=5_000,
-                help="2 = good: holds the answer. Grades stay once there is a rating; labels "
-                "and descriptions may change.",
+                help="2 = good: holds the answer. Grades stay once there is a rating; labels and "
+                "descriptions may change.",
             ),
         ),
         scope="manage",
@@ -291,15 +287,14 @@ _PROJECT_ROUTES = (
                 "images",
                 "Sites that images may come from",
                 most=2_000,
-                help="Such as https://images.example.org; leave it empty to load no images, so "
-                "that no rater's browser contacts another site.",
+                help="Such as https://images.example.org; leave it empty to load no images, so that no "
+                "rater's browser contacts another site.",
             ),
             Field(
                 "image_prefix",
                 "Prefix of relative addresses of images",
                 most=500,
-                help="Such as https://images.example.org/products/; its site must be allowed for "
-                "images.",
+                help="Such as https://images.example.org/products/; its site must be allowed for images.",
             ),
             Field("card", "Card of a document", "long", most=5_000, help=CARD_HELP),
             Field(
@@ -307,8 +302,8 @@ _PROJECT_ROUTES = (
                 "Language of queries and documents",
                 "choice",
                 choices=tuple((code, name) for code, (name, _) in LANGUAGES.items()),
-                help="Word forms of it are marked as words of the query. By default the language "
-                "of the script, and English for Latin letters.",
+                help="Word forms of it are marked as words of the query. By default the language of the "
+                "script, and English for Latin letters.",
             ),
         ),
         scope="manage",
@@ -325,8 +320,7 @@ _PROJECT_ROUTES = (
                 "metric",
                 "Metric of the overview",
                 most=200,
-                help="Left empty, it is the first metric of the last gate, or of the last "
-                "evaluation.",
+                help="Left empty, it is the first metric of the last gate, or of the last evaluation.",
                 options=web_request.list_metric_names,
             ),
         ),
@@ -361,10 +355,7 @@ _PROJECT_ROUTES = (
                 "Kind",
                 "choice",
                 default="rating",
-                choices=(
-                    ("rating", "rating"),
-                    ("training", "training, with the known grade after each"),
-                ),
+                choices=(("rating", "rating"), ("training", "training, with the known grade after each")),
             ),
             STRATEGY_FIELD,
             Field("priority", "Priority; higher is first", "whole", default="0"),

@@ -43,9 +43,7 @@ _ALLOWED_SCOPES = {
 _TOUCH_INTERVAL = timedelta(minutes=5)
 
 
-def identify_sender(
-    store: Store, project: str | None, cookie: str | None, bearer: str | None
-) -> Identity:
+def identify_sender(store: Store, project: str | None, cookie: str | None, bearer: str | None) -> Identity:
     """Identify the sender of a request by a token or a cookie, with their role in a project.
 
     Raises:
@@ -72,9 +70,7 @@ def identify_sender(
     else:
         session = account.owner
     stored_project = stored_project if role else None
-    return _store_last_use(
-        store, Identity(account.user, session, token, stored_project, role, account.rater)
-    )
+    return _store_last_use(store, Identity(account.user, session, token, stored_project, role, account.rater))
 
 
 def _store_last_use(store: Store, identity: Identity) -> Identity:
@@ -143,8 +139,7 @@ def refuse_forged(route: Route, identity: Identity, sent_word: str, form_word: s
         raise RequestRefused(
             403,
             "forged-request",
-            "The form is too old, or is of another site; open the page again and send "
-            "the form again.",
+            "The form is too old, or is of another site; open the page again and send the form again.",
         )
 
 
@@ -176,10 +171,7 @@ class SharedRequestBuckets:
     """
 
     def __init__(
-        self,
-        per_minute: int,
-        slots: int = _MAX_CLIENTS,
-        clock: Callable[[], float] = time.monotonic,
+        self, per_minute: int, slots: int = _MAX_CLIENTS, clock: Callable[[], float] = time.monotonic
     ) -> None:
         context = get_context("spawn")
         self._size, self._slots, self._clock = float(per_minute), slots, clock
@@ -191,9 +183,7 @@ class SharedRequestBuckets:
         """The seconds until the client may send the next request; 0 means now."""
         moment = self._clock()
         slot, is_known = self._slot(client)
-        remaining, last_time = (
-            (self._left[slot], self._at[slot]) if is_known else (self._size, moment)
-        )
+        remaining, last_time = (self._left[slot], self._at[slot]) if is_known else (self._size, moment)
         remaining, seconds = _take_request(self._size, remaining, moment - last_time)
         self._left[slot], self._at[slot] = remaining, moment
         return seconds
@@ -242,14 +232,12 @@ class RequestBuckets:
 
 
 _POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src {images}; "
-    "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src {images}; connect-src 'self'; "
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
 
 
-def add_security_headers(
-    response: Response, config: ServerConfig, images: Sequence[str] = ()
-) -> Response:
+def add_security_headers(response: Response, config: ServerConfig, images: Sequence[str] = ()) -> Response:
     """Set the security headers; a page loads only images of its project from other sites."""
     headers = {
         "content-security-policy": _POLICY.format(images=" ".join(["'self'", *images])),

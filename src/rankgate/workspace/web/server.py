@@ -121,8 +121,8 @@ def make_config(
     """
     if not (is_local(host) or certificate or behind_proxy):
         raise UsageError(
-            f"{host} can be reached by others, and passwords would be sent as they are; give "
-            "--certificate and --key, or --behind-proxy if a proxy does TLS.",
+            f"{host} can be reached by others, and passwords would be sent as they are; give --certificate "
+            "and --key, or --behind-proxy if a proxy does TLS.",
             code="insecure-address",
         )
     if base and (not base.startswith("/") or base.endswith("/")):
@@ -178,8 +178,7 @@ def open_listener(host: str, port: int) -> socket.socket:
         listener = socket.create_server((host, port), backlog=2048)
     except OSError as error:
         raise UsageError(
-            f"cannot listen on {host}:{port}: {error.strerror}; choose another --port.",
-            code="cannot-listen",
+            f"cannot listen on {host}:{port}: {error.strerror}; choose another --port.", code="cannot-listen"
         ) from None
     # Connections inherit it. asyncio leaves it off for sockets of `create_server`, and the body of
     # an answer would wait 40 ms until the client acknowledges the headers.

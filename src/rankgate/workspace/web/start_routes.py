@@ -8,12 +8,7 @@ from rankgate.judging.resolution.resolve import resolve, rules
 from rankgate.workspace.web import web_request
 from rankgate.workspace.web.pages import engine_pages, query_entry_pages, step_pages
 from rankgate.workspace.web.project_routes import STRATEGY_FIELD
-from rankgate.workspace.web.web_request import (
-    MANAGING_ROLES,
-    Field,
-    Route,
-    declared_fields,
-)
+from rankgate.workspace.web.web_request import MANAGING_ROLES, Field, Route, declared_fields
 
 _PROJECT = "/projects/{project}"
 _ENGINES_PATH = f"{_PROJECT}/engines"
@@ -35,8 +30,8 @@ _QUERY_FIELDS = (
         "Type or paste queries",
         "long",
         most=1_000_000,
-        help="One query per line; or a table from a spreadsheet with column names in the first "
-        "line: query, and optionally id, weight and tags.",
+        help="One query per line; or a table from a spreadsheet with column names in the first line: query, "
+        "and optionally id, weight and tags.",
     ),
     Field("file", "Or a file of queries", "file", help="In any format that rankgate reads."),
     Field(
@@ -46,13 +41,7 @@ _QUERY_FIELDS = (
         help="CSV, TSV, JSONL or Parquet with a column query, user_query or search_term.",
     ),
     Field(
-        "count",
-        "Queries to draw from the log",
-        "whole",
-        default="100",
-        unset=100,
-        least=1,
-        largest=50_000,
+        "count", "Queries to draw from the log", "whole", default="100", unset=100, least=1, largest=50_000
     ),
     Field(
         "sampling",
@@ -72,9 +61,7 @@ _QUERY_FIELDS = (
 
 def _judgments(*, required: bool) -> Field:
     label = "Judgments" if required else "Judgments, to evaluate the run at once"
-    return Field(
-        "judgments", label, required=required, most=200, options=web_request.list_judgment_names
-    )
+    return Field("judgments", label, required=required, most=200, options=web_request.list_judgment_names)
 
 
 def _run(name: str, label: str, *, required: bool = True) -> Field:
@@ -82,11 +69,7 @@ def _run(name: str, label: str, *, required: bool = True) -> Field:
 
 
 _ENGINE = Field("engine", "Engine", required=True, most=63, options=web_request.list_engine_names)
-_PAIR_FIELDS = (
-    _judgments(required=True),
-    _run("baseline", "Baseline"),
-    _run("candidate", "Candidate"),
-)
+_PAIR_FIELDS = (_judgments(required=True), _run("baseline", "Baseline"), _run("candidate", "Candidate"))
 
 ENGINE_ROUTES = (
     Route(
@@ -153,9 +136,7 @@ START_ROUTES = (
         scope="manage",
     ),
     *ENGINE_ROUTES,
-    Route(
-        "steps", "GET", _STEPS_PATH, MANAGING_ROLES, step_pages.steps_page, "Steps", scope="manage"
-    ),
+    Route("steps", "GET", _STEPS_PATH, MANAGING_ROLES, step_pages.steps_page, "Steps", scope="manage"),
     Route(
         "step-snapshot",
         "POST",
@@ -186,10 +167,7 @@ START_ROUTES = (
             *declared_fields(PoolDesign, "depth"),
             STRATEGY_FIELD,
             Field(
-                "judgments",
-                "Leave out pairs judged in",
-                most=200,
-                options=web_request.list_judgment_names,
+                "judgments", "Leave out pairs judged in", most=200, options=web_request.list_judgment_names
             ),
             _STATE_FIELD,
         ),

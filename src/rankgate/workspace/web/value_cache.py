@@ -52,9 +52,7 @@ class ValueCache:
         clock: the time in seconds, for tests.
     """
 
-    def __init__(
-        self, max_bytes: int = _MAX_BYTES, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, max_bytes: int = _MAX_BYTES, clock: Callable[[], float] = time.monotonic) -> None:
         self._max_bytes, self._clock = max_bytes, clock
         self._values: OrderedDict[Hashable, _StoredValue] = OrderedDict()
         self._bytes = 0
@@ -62,12 +60,7 @@ class ValueCache:
         self._lock = threading.Lock()
 
     def get(
-        self,
-        key: Hashable,
-        make: Callable[[], T],
-        *,
-        changes: bool = False,
-        shortest: float = _SHORTEST,
+        self, key: Hashable, make: Callable[[], T], *, changes: bool = False, shortest: float = _SHORTEST
     ) -> T:
         """The value of a key; the first of simultaneous requests computes it, and the others wait.
 

@@ -141,9 +141,7 @@ class WebRequest:
         """A path in the project, such as ``/projects/shop/rate``."""
         return "/".join(["/projects", self.project.name, *map(str, parts)])
 
-    def record(
-        self, connection: Connection, action: str, subject: str = "", **details: Json
-    ) -> None:
+    def record(self, connection: Connection, action: str, subject: str = "", **details: Json) -> None:
         """Add to the audit log."""
         user = self.who.user
         actor = audit.Actor(user.name if user else "", user.id if user else None)
@@ -151,28 +149,12 @@ class WebRequest:
         if self.who.token is not None:
             details["token"] = self.who.token.name
         audit.record(
-            connection,
-            actor,
-            action,
-            subject,
-            project=project.id if project else None,
-            details=details,
+            connection, actor, action, subject, project=project.id if project else None, details=details
         )
 
 
 FieldKind = Literal[
-    "text",
-    "long",
-    "secret",
-    "number",
-    "whole",
-    "flag",
-    "choice",
-    "moment",
-    "file",
-    "rows",
-    "json",
-    "lines",
+    "text", "long", "secret", "number", "whole", "flag", "choice", "moment", "file", "rows", "json", "lines"
 ]
 
 ANYONE, SIGNED_IN, ADMIN = "anyone", "signed in", "admin of the store"
@@ -271,9 +253,7 @@ def declared_fields(
         names: the parameters.
         changes: the changed settings of each parameter's field.
     """
-    return tuple(
-        declared_field(declared_parameter(verb, name), **changes.get(name, {})) for name in names
-    )
+    return tuple(declared_field(declared_parameter(verb, name), **changes.get(name, {})) for name in names)
 
 
 @dataclass(frozen=True)
@@ -313,9 +293,7 @@ class Route:
 _TRUE_TEXTS = {"1", "true", "on", "yes"}
 
 
-def check_values(
-    fields: tuple[Field, ...], raw_values: Mapping[str, Any], *, strict: bool
-) -> dict[str, Any]:
+def check_values(fields: tuple[Field, ...], raw_values: Mapping[str, Any], *, strict: bool) -> dict[str, Any]:
     """The checked value of each field; None for fields that were not sent.
 
     Args:
@@ -360,13 +338,9 @@ def _check_value(field: Field, value: object) -> Any:
     if not isinstance(value, str):
         raise invalid_value(name, "is not a text")
     if "\0" in value or len(value) > field.most:
-        raise invalid_value(
-            name, f"has more than {field.most} characters, or some that are not allowed"
-        )
+        raise invalid_value(name, f"has more than {field.most} characters, or some that are not allowed")
     if field.kind == "choice" and value not in {choice for choice, _ in field.choices}:
-        raise invalid_value(
-            name, "choose one of " + ", ".join(choice for choice, _ in field.choices)
-        )
+        raise invalid_value(name, "choose one of " + ", ".join(choice for choice, _ in field.choices))
     return _read_moment(name, value) if field.kind == "moment" else value.replace("\r\n", "\n")
 
 
@@ -458,9 +432,7 @@ def write_lines(value: JsonObject | Sequence[object]) -> str:
         return json.dumps(value, ensure_ascii=False, indent=2)
     lines = [
         element
-        if isinstance(element, str)
-        and element == element.strip()
-        and _read_line_value(element) == element
+        if isinstance(element, str) and element == element.strip() and _read_line_value(element) == element
         else json.dumps(element, ensure_ascii=False)
         for element in values
     ]
@@ -542,10 +514,7 @@ def list_batch_names(request: WebRequest) -> list[str]:
 def list_judgment_names(request: WebRequest) -> list[str]:
     """The names of the project's judgments."""
     with request.store.read() as connection:
-        return [
-            judgments.name
-            for judgments in stored_runs.list_judgments(connection, request.project.id)
-        ]
+        return [judgments.name for judgments in stored_runs.list_judgments(connection, request.project.id)]
 
 
 def list_engine_names(request: WebRequest) -> list[str]:

@@ -23,13 +23,7 @@ _MIN_READABLE = 9  # points of a row or column with a readable name
 _DARK_LUMINANCE = 0.179  # the luminance below which white is easier to read than black
 
 
-def heat_map(
-    rows: Rows,
-    domain: tuple[float, float],
-    shades: Sequence[str],
-    *,
-    form: str = "",
-) -> Any:
+def heat_map(rows: Rows, domain: tuple[float, float], shades: Sequence[str], *, form: str = "") -> Any:
     """Cells of ``row``, ``column`` and ``value``; without a value a cell stays empty.
 
     Args:
@@ -42,11 +36,7 @@ def heat_map(
     column_names = list(dict.fromkeys(row["column"] for row in rows))
     row_names = list(dict.fromkeys(row["row"] for row in rows))
     cell_rows = [
-        {
-            **row,
-            "words": _format_cell(row["value"], form),
-            "deep": needs_white(row["value"], domain, shades),
-        }
+        {**row, "words": _format_cell(row["value"], form), "deep": needs_white(row["value"], domain, shades)}
         for row in rows
         if row["value"] is not None
     ]
@@ -57,40 +47,25 @@ def heat_map(
             sort=column_names,
             scale=alt.Scale(domain=column_names),
             axis=alt.Axis(
-                **axis,
-                orient="top",
-                labelAngle=0 if _fits_above_cells(column_names) else -40,
-                labelLimit=160,
+                **axis, orient="top", labelAngle=0 if _fits_above_cells(column_names) else -40, labelLimit=160
             ),
         ),
         y=alt.Y(
-            "row:N",
-            sort=row_names,
-            scale=alt.Scale(domain=row_names),
-            axis=alt.Axis(**axis, labelLimit=420),
+            "row:N", sort=row_names, scale=alt.Scale(domain=row_names), axis=alt.Axis(**axis, labelLimit=420)
         ),
     )
     stops = [domain[0], sum(domain) / 2, domain[1]] if len(shades) > 2 else list(domain)
     scale = alt.Scale(domain=stops, range=list(shades), clamp=True, interpolate="rgb")
     cells = base.mark_rect(stroke="#7d8590", strokeWidth=0.5).encode(
-        color=alt.Color("value:Q", scale=scale, legend=None),
-        tooltip=["row:N", "column:N", "value:Q"],
+        color=alt.Color("value:Q", scale=scale, legend=None), tooltip=["row:N", "column:N", "value:Q"]
     )
     labels = base.mark_text(fontSize=11).encode(
         text="words:N", color=alt.condition("datum.deep", alt.value(ON_DEEP), alt.value(ON_PALE))
     )
-    return alt.layer(cells, labels).properties(
-        width=_CELL * len(column_names), height=_ROW * len(row_names)
-    )
+    return alt.layer(cells, labels).properties(width=_CELL * len(column_names), height=_ROW * len(row_names))
 
 
-def fine_heat_map(
-    rows: Rows,
-    domain: tuple[float, float],
-    shades: Sequence[str],
-    *,
-    across: str,
-) -> Any:
+def fine_heat_map(rows: Rows, domain: tuple[float, float], shades: Sequence[str], *, across: str) -> Any:
     """Coloured cells of ``row``, ``column`` and ``value`` without numbers; empty without a value.
 
     Columns are as narrow as possible, a whole number of points wide. Names that would be too small
@@ -118,9 +93,7 @@ def fine_heat_map(
                 sort=columns,
                 title=across,
                 scale=alt.Scale(domain=columns, padding=0),
-                axis=alt.Axis(
-                    **axis, labels=cell_width >= _MIN_READABLE, labelAngle=-90, labelFontSize=9
-                ),
+                axis=alt.Axis(**axis, labels=cell_width >= _MIN_READABLE, labelAngle=-90, labelFontSize=9),
             ),
             y=alt.Y(
                 "row:N",
@@ -135,9 +108,7 @@ def fine_heat_map(
                 "value:Q",
                 scale=scale,
                 legend=alt.Legend(
-                    title=None,
-                    orient="right",
-                    gradientLength=min(120, 22 + cell_height * len(row_names)),
+                    title=None, orient="right", gradientLength=min(120, 22 + cell_height * len(row_names))
                 ),
             ),
             tooltip=["row:N", "column:N", "value:Q"],
@@ -222,12 +193,7 @@ def find_label_spots(
     return free_spots
 
 
-def spot_layers(
-    rows: Rows,
-    places: Sequence[int | None],
-    axes: JsonObject,
-    **marks: Any,
-) -> list[Any]:
+def spot_layers(rows: Rows, places: Sequence[int | None], axes: JsonObject, **marks: Any) -> list[Any]:
     """A layer for each spot that is used: the names ``shown`` next to the points."""
     alt = load_altair()
     layers = []
@@ -263,9 +229,7 @@ def unplaced_layers(
     if not unplaced:
         return []
     right_edges = [
-        _label_box(points[i], rows[i]["shown"], spot)[1]
-        for i, spot in enumerate(places)
-        if spot is not None
+        _label_box(points[i], rows[i]["shown"], spot)[1] for i, spot in enumerate(places) if spot is not None
     ]
     label_x = max([size[0], *right_edges]) + 2 * _GAP
     label_positions = separate_positions([points[i][1] for i in unplaced], _LINE + 1, 0, size[1])
@@ -283,9 +247,7 @@ def unplaced_layers(
     return layers
 
 
-def _label_box(
-    point: tuple[float, float], name: str, spot_index: int
-) -> tuple[float, float, float, float]:
+def _label_box(point: tuple[float, float], name: str, spot_index: int) -> tuple[float, float, float, float]:
     align, right, down = SPOTS[spot_index]
     x, y, width = point[0] + right, point[1] + down, _LETTER * len(name)
     low = {"left": x, "right": x - width, "center": x - width / 2}[align]
@@ -296,12 +258,5 @@ def _is_inside(box: tuple[float, float, float, float], size: tuple[float, float]
     return box[0] >= 0 and box[1] <= size[0] and box[2] >= 0 and box[3] <= size[1]
 
 
-def _overlap(
-    first: tuple[float, float, float, float], second: tuple[float, float, float, float]
-) -> bool:
-    return (
-        first[0] < second[1]
-        and second[0] < first[1]
-        and first[2] < second[3]
-        and second[2] < first[3]
-    )
+def _overlap(first: tuple[float, float, float, float], second: tuple[float, float, float, float]) -> bool:
+    return first[0] < second[1] and second[0] < first[1] and first[2] < second[3] and second[2] < first[3]

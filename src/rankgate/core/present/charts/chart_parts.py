@@ -117,9 +117,7 @@ def labelled_lines(
             scale=alt.Scale(domain=[low, high], nice=False),
             axis=_value_axis(y),
         ),
-        color=alt.Color(
-            "series:N", scale=alt.Scale(domain=names, range=colours), legend=None, sort=names
-        ),
+        color=alt.Color("series:N", scale=alt.Scale(domain=names, range=colours), legend=None, sort=names),
         tooltip=["series:N", f"{x.field}:Q", f"{y.field}:Q"],
     )
     line_width = alt.condition(
@@ -132,12 +130,7 @@ def labelled_lines(
     if listed:
         gap = _LABEL_HEIGHT * (high - low) / height
         ends = [
-            {
-                "series": name,
-                "label": label,
-                "at": high - gap * (i + 0.5),
-                "own": high - gap * (i + 0.5),
-            }
+            {"series": name, "label": label, "at": high - gap * (i + 0.5), "own": high - gap * (i + 0.5)}
             for i, (name, label) in enumerate(zip(names, shorten_names(names), strict=True))
         ]
     return alt.layer(*layers, *_label_layers(ends, names, colours, width)).properties(
@@ -145,17 +138,13 @@ def labelled_lines(
     )
 
 
-def _line_ends(
-    rows: Rows, field: str, domain: tuple[float, float], height: int
-) -> list[dict[str, Json]]:
+def _line_ends(rows: Rows, field: str, domain: tuple[float, float], height: int) -> list[dict[str, Json]]:
     """The end of each line and the position of its name; of equal ends the higher comes first."""
     values: dict[str, list[float]] = {}
     for row in rows:
         values.setdefault(str(row["series"]), []).append(float(row[field]))
     last_values = {name: series_values[-1] for name, series_values in values.items()}
-    names = sorted(
-        values, key=lambda name: (last_values[name], sum(values[name]) / len(values[name]))
-    )
+    names = sorted(values, key=lambda name: (last_values[name], sum(values[name]) / len(values[name])))
     low, high = domain
     gap = _LABEL_HEIGHT * (high - low) / height
     label_positions = separate_positions([last_values[name] for name in names], gap, low, high)
@@ -165,15 +154,10 @@ def _line_ends(
     ]
 
 
-def _label_layers(
-    ends: Rows, names: Sequence[str], colours: Sequence[str], width: int
-) -> list[Any]:
+def _label_layers(ends: Rows, names: Sequence[str], colours: Sequence[str], width: int) -> list[Any]:
     alt = load_altair()
     shades = alt.Color(
-        "series:N",
-        scale=alt.Scale(domain=list(names), range=list(colours)),
-        legend=None,
-        sort=list(names),
+        "series:N", scale=alt.Scale(domain=list(names), range=list(colours)), legend=None, sort=list(names)
     )
     base = alt.Chart(inline_data(ends))
     leader_line = base.mark_rule(strokeWidth=1, opacity=0.6).encode(

@@ -109,10 +109,7 @@ def dark_spec(spec: object) -> Any:
     """A specification with the colours of the dark theme; the data are unchanged."""
     if isinstance(spec, dict):
         unchanged_keys = ("data", "datasets")
-        return {
-            name: child if name in unchanged_keys else dark_spec(child)
-            for name, child in spec.items()
-        }
+        return {name: child if name in unchanged_keys else dark_spec(child) for name, child in spec.items()}
     if isinstance(spec, list):
         return [dark_spec(child) for child in spec]
     return DARK.get(spec, spec) if isinstance(spec, str) else spec
@@ -181,9 +178,7 @@ def shorten_names(names: Sequence[str], max_length: int = 32) -> list[str]:
     return labels
 
 
-def separate_positions(
-    positions: Sequence[float], gap: float, low: float, high: float
-) -> list[float]:
+def separate_positions(positions: Sequence[float], gap: float, low: float, high: float) -> list[float]:
     """Move positions apart, as little as possible, until neighbours keep the gap.
 
     Args:
@@ -199,17 +194,12 @@ def separate_positions(
     blocks: list[tuple[float, int]] = []  # centre and count, lowest first
     for i in order:
         block = (positions[i], 1)
-        while (
-            blocks
-            and _block_top(blocks[-1], gap) + gap > block[0] - gap * (block[1] - 1) / 2 + 1e-12
-        ):
+        while blocks and _block_top(blocks[-1], gap) + gap > block[0] - gap * (block[1] - 1) / 2 + 1e-12:
             previous = blocks.pop()
             count = previous[1] + block[1]
             block = ((previous[0] * previous[1] + block[0] * block[1]) / count, count)
         blocks.append(block)
-    moved_positions = [
-        centre + gap * (j - (count - 1) / 2) for centre, count in blocks for j in range(count)
-    ]
+    moved_positions = [centre + gap * (j - (count - 1) / 2) for centre, count in blocks for j in range(count)]
     moved_positions = _clip_positions(moved_positions, gap, low, high)
     spread_positions = [0.0] * len(positions)
     for position, i in zip(moved_positions, order, strict=True):

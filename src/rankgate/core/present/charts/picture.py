@@ -17,13 +17,7 @@ from typing import TYPE_CHECKING, Any
 from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import find_form, save_file
 from rankgate.core.present.charts.chart_parts import load_converter
-from rankgate.core.present.charts.chart_style import (
-    THEMES,
-    chart_config,
-    dark_css,
-    dark_spec,
-    shorten_name,
-)
+from rankgate.core.present.charts.chart_style import THEMES, chart_config, dark_css, dark_spec, shorten_name
 from rankgate.core.present.lazy_names import load_name
 
 if TYPE_CHECKING:
@@ -64,8 +58,7 @@ def _narrow_panels(spec: object, excess: float) -> Any:
         return {**_move_marks(spec, width, width - target), "width": target}
     unchanged_keys = ("data", "datasets", "config")
     return {
-        key: child if key in unchanged_keys else _narrow_panels(child, excess)
-        for key, child in spec.items()
+        key: child if key in unchanged_keys else _narrow_panels(child, excess) for key, child in spec.items()
     }
 
 
@@ -180,9 +173,7 @@ class Picture:
         svg: str = _without_controls(load_converter().vegalite_to_svg(spec))
         new_ids: dict[str, str] = {}
         svg = _OWN_IDS.sub(
-            lambda match: (
-                match[1] + new_ids.setdefault(match[2] + match[3], f"rg{self.hash}-{len(new_ids)}")
-            ),
+            lambda match: match[1] + new_ids.setdefault(match[2] + match[3], f"rg{self.hash}-{len(new_ids)}"),
             svg,
         )
         style = f"<style>{dark_css('.rankgate ')}</style>" if theme == "auto" else ""
@@ -247,6 +238,4 @@ def _without_controls(svg: str) -> str:
 
 
 def _escape_title(text: str) -> str:
-    return (
-        shorten_name(text, _COLUMNS).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    )
+    return shorten_name(text, _COLUMNS).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -147,17 +147,14 @@ def bars_html(block: Bars, query: Callable[[str], str]) -> str:
             shapes[kind].append(shape)
     svg_parts += [f'<path class="{kind}" d="{"".join(d)}"/>' for kind, d in shapes.items() if d]
     lines = "".join(
-        f'<path class="{"axis" if tick == 0 else "grid"}" d="M0 {down(tick):.2f}H1000"/>'
-        for tick in ticks
+        f'<path class="{"axis" if tick == 0 else "grid"}" d="M0 {down(tick):.2f}H1000"/>' for tick in ticks
     )
     labels = "".join(
         f'<text x="100%" dx="-6" y="{down(tick):.2f}%" dy=".32em">{_tick_label(tick)}</text>'
         for tick in ticks
     )
     hint = (
-        " Select a bar to open its query."
-        if any(bar.link or query(bar.name) for bar in block.bars)
-        else ""
+        " Select a bar to open its query." if any(bar.link or query(bar.name) for bar in block.bars) else ""
     )
     axis = f'<p class="dim">{escape_html(block.axis)}</p>' if block.axis else ""
     along = f'<p class="dim along">{escape_html(block.along)}</p>' if block.along else ""
@@ -175,8 +172,7 @@ def _bar_link(bar: Bar, address: str, shape: str, bar_left: str, bar_width: floa
     label = f"{escape_html(bar.name)}: {bar.value:+z.4f}"
     hit_area = f'<rect class="whole" x="{bar_left}" y="0" width="{bar_width:.2f}" height="100"/>'
     return (
-        f'<a href="{escape_html(address)}" aria-label="{label}">'
-        f"{hit_area}{shape}<title>{label}</title></a>"
+        f'<a href="{escape_html(address)}" aria-label="{label}">{hit_area}{shape}<title>{label}</title></a>'
     )
 
 
@@ -226,9 +222,7 @@ def document_page(document: Document, links: Links = NO_LINKS) -> str:
     """
     title = f"{document.status}: {document.title}" if document.status else document.title
     html = page_content(document, links)
-    return whole_page(
-        escape_html(title), html, SCRIPT, STYLE + (PICTURES if "<svg" in html else "")
-    )
+    return whole_page(escape_html(title), html, SCRIPT, STYLE + (PICTURES if "<svg" in html else ""))
 
 
 def page_content(document: Document, links: Links = NO_LINKS) -> str:
@@ -269,15 +263,11 @@ def _section_links(sections: tuple[Section, ...]) -> str:
 
 def _contents_html(sections: tuple[Section, ...]) -> str:
     """The table of contents, where there are many sections."""
-    folds = [
-        [block for block in section.blocks if isinstance(block, FoldedBlock)]
-        for section in sections
-    ]
+    folds = [[block for block in section.blocks if isinstance(block, FoldedBlock)] for section in sections]
     if sum(map(len, folds)) + len(sections) <= _MIN_CONTENTS:
         return ""
     list_html = "".join(
-        f'<li><a href="#{section.anchor}">{escape_html(section.title)}</a>'
-        f"{_list_items(section_folds)}</li>"
+        f'<li><a href="#{section.anchor}">{escape_html(section.title)}</a>{_list_items(section_folds)}</li>'
         for section, section_folds in zip(sections, folds, strict=True)
     )
     return (
@@ -287,18 +277,14 @@ def _contents_html(sections: tuple[Section, ...]) -> str:
 
 
 def _list_items(folds: list[FoldedBlock]) -> str:
-    list_html = "".join(
-        f'<li><a href="#{fold.anchor}">{escape_html(fold.title)}</a></li>' for fold in folds
-    )
+    list_html = "".join(f'<li><a href="#{fold.anchor}">{escape_html(fold.title)}</a></li>' for fold in folds)
     return f"<ul>{list_html}</ul>" if list_html else ""
 
 
 def _section_html(section: Section, links: Links) -> str:
     heading = f"<h2>{escape_html(section.title)}</h2>" if section.title else ""
     parts = [f'<section id="{section.anchor}">{heading}']
-    parts += [
-        _block_html(block, f"{section.anchor}_{i}", links) for i, block in enumerate(section.blocks)
-    ]
+    parts += [_block_html(block, f"{section.anchor}_{i}", links) for i, block in enumerate(section.blocks)]
     html = "\n".join([*(html_part for html_part in parts if html_part), "</section>"])
     return html if section.title else html.replace("h3>", "h2>")  # no heading level is skipped
 
@@ -320,11 +306,7 @@ def _block_html(block: Block, anchor: str, links: Links) -> str:
         return f"<pre><code>{escape_html(block.text)}</code></pre>"
     if isinstance(block, Bars):
         return bars_html(block, links.query)
-    return (
-        _queries_html(block, links)
-        if isinstance(block, QueryLists)
-        else _table_html(block, anchor, links)
-    )
+    return _queries_html(block, links) if isinstance(block, QueryLists) else _table_html(block, anchor, links)
 
 
 def _table_html(table: Table, anchor: str, links: Links) -> str:
@@ -334,8 +316,7 @@ def _table_html(table: Table, anchor: str, links: Links) -> str:
     if table.grid.flat.head[0] in QUERY_COLUMNS:
         addresses = addresses or [""] * len(table.grid.rows)
         addresses = [
-            links.query(row[0]) or address
-            for row, address in zip(table.grid.rows, addresses, strict=True)
+            links.query(row[0]) or address for row, address in zip(table.grid.rows, addresses, strict=True)
         ]
     table_html = grid_html(
         table.grid,
@@ -374,8 +355,7 @@ def _entries_html(entries: Entries) -> str:
         first, *other_lines = entry.lines or ("",)
         details = "".join(f"<br>{escape_html(line)}" for line in other_lines)
         rows.append(
-            f'<dt class="{kind}">{escape_html(entry.label)}</dt>'
-            f"<dd><b>{escape_html(first)}</b>{details}</dd>"
+            f'<dt class="{kind}">{escape_html(entry.label)}</dt><dd><b>{escape_html(first)}</b>{details}</dd>'
         )
     heading = f"<h3>{escape_html(entries.heading)}</h3>" if entries.heading else ""
     return f'{heading}<dl class="entries">{"".join(rows)}</dl>'
@@ -404,9 +384,7 @@ def _query_html(query: ListPair, links: Links) -> str:
     top = f"<b><bdi>{escape_html(query.query_id)}</bdi></b> {text} {change}"
     body = lists_html(query) if query.ranks else paragraph_html("Neither system returned anything.")
     if query.ranks:
-        body += _file_links(
-            f"both lists of {query.query_id}", query.anchor, links.tables, _TABLE_FORMATS
-        )
+        body += _file_links(f"both lists of {query.query_id}", query.anchor, links.tables, _TABLE_FORMATS)
     if address := links.query(query.query_id):
         label = f"All about query {escape_html(query.query_id)}"
         body += f'<p class="files"><a href="{escape_html(address)}">{label}</a></p>'
@@ -430,9 +408,7 @@ def _chart_html(chart: Chart, anchor: str, links: Links) -> str:
 def _folded_html(fold: FoldedBlock, links: Links) -> str:
     """A part that is not printed unless the reader opened it."""
     figures = f'<span class="n">{escape_html(fold.words)}</span>' if fold.words else ""
-    body = "\n".join(
-        _block_html(block, f"{fold.anchor}_{i}", links) for i, block in enumerate(fold.blocks)
-    )
+    body = "\n".join(_block_html(block, f"{fold.anchor}_{i}", links) for i, block in enumerate(fold.blocks))
     return (
         f'<details class="part" id="{fold.anchor}">'
         f"<summary><h3>{escape_html(fold.title)}</h3>{figures}"

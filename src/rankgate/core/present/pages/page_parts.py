@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 
 _BLUE, _RED = "#1f77c4", "#d55e00"  # higher and lower, the same colours as in pictures
 _SHADE_RULES = "".join(f".g{i}::before{{background:{colour}}}" for i, colour in enumerate(GRADES))
-_DARK_SHADES = "".join(
-    f".g{i}::before{{background:{DARK[colour]}}}" for i, colour in enumerate(GRADES)
-)
+_DARK_SHADES = "".join(f".g{i}::before{{background:{DARK[colour]}}}" for i, colour in enumerate(GRADES))
 
 STYLE = f"""
 :root{{color-scheme:light dark;--ink:#1b1f24;--dim:#57606a;--paper:#fff;--line:#d0d7de;
@@ -241,8 +239,8 @@ def whole_page(title: str, body: str, script: str, style: str, *, loose: bool = 
     """
     styles = "'unsafe-inline'" if loose else f"'sha256-{_digest(style)}'"
     policy = (
-        f"default-src 'none'; script-src 'sha256-{_digest(script)}'; style-src {styles}; "
-        "base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src 'sha256-{_digest(script)}'; style-src {styles}; base-uri 'none'; "
+        "form-action 'none'"
     )
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -318,9 +316,7 @@ def grid_html(
     addresses = links or [""] * len(flat_grid.rows)
     rows = [
         f"<tr>{_grid_row(row, kinds, link, _notes_of_row(notes or {}, number))}{strip}</tr>"
-        for number, (row, link, strip) in enumerate(
-            zip(flat_grid.rows, addresses, strips, strict=True)
-        )
+        for number, (row, link, strip) in enumerate(zip(flat_grid.rows, addresses, strips, strict=True))
     ]
     marks = [f'id="{anchor}"'] if anchor else []
     marks += ['class="sort"'] if len(rows) >= _SORTED and anchor else []
@@ -344,9 +340,7 @@ def _notes_of_row(notes: Mapping[int, Sequence[str]], row: int) -> dict[int, str
     }
 
 
-def _grid_row(
-    texts: Sequence[str], kinds: Sequence[str], link: str, notes: Mapping[int, str]
-) -> str:
+def _grid_row(texts: Sequence[str], kinds: Sequence[str], link: str, notes: Mapping[int, str]) -> str:
     first = escape_html(texts[0])
     if link:
         first = f'<a href="{escape_html(link)}">{first}</a>'
@@ -380,9 +374,7 @@ def _interval_cells(intervals: Spans, clear: Sequence[bool]) -> list[str]:
     bounds = [abs(end) for span in intervals for end in span if end is not None]
     scale = max(bounds, default=0) or 1
     strips = []
-    for (low, middle, high), is_clear in zip(
-        intervals, clear or [False] * len(intervals), strict=True
-    ):
+    for (low, middle, high), is_clear in zip(intervals, clear or [False] * len(intervals), strict=True):
         if low is None or middle is None or high is None:
             strips.append("<td></td>")
             continue
@@ -404,8 +396,7 @@ def lists_html(result: ListPair) -> str:
         for rank, first, second in result.ranks
     ]
     heads = "".join(
-        f'<th scope="col">{escape_html(name)}</th>'
-        '<th scope="col">grade</th><th scope="col">moved</th>'
+        f'<th scope="col">{escape_html(name)}</th><th scope="col">grade</th><th scope="col">moved</th>'
         for name in result.names
     )
     return scroll_frame(
@@ -420,9 +411,7 @@ def _document_cells(document: ListedDocument | None, top: float) -> str:
         return '<td></td><td></td><td class="move"></td>'
     text_html = f'<br><bdi class="dim">{escape_html(document.text)}</bdi>' if document.text else ""
     value = document.grade
-    shade = (
-        "x" if value is None else round(_SHADE_COUNT * min(max(value / top, 0), 1)) if top else 0
-    )
+    shade = "x" if value is None else round(_SHADE_COUNT * min(max(value / top, 0), 1)) if top else 0
     return (
         f"<td><bdi><code>{escape_html(document.doc_id)}</code></bdi>{text_html}</td>"
         f'<td><span class="g g{shade}">{format_grade(value)}</span></td>'

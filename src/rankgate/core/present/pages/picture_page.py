@@ -11,13 +11,7 @@ from rankgate.core.present.charts.chart_style import dark_css
 from rankgate.core.present.charts.picture import narrow_spec
 from rankgate.core.present.document_model import Grid
 from rankgate.core.present.number_formats import count_noun
-from rankgate.core.present.pages.page_parts import (
-    STYLE,
-    escape_html,
-    folded_html,
-    grid_html,
-    whole_page,
-)
+from rankgate.core.present.pages.page_parts import STYLE, escape_html, folded_html, grid_html, whole_page
 
 if TYPE_CHECKING:
     from rankgate.core.present.charts.picture import Picture
@@ -42,13 +36,9 @@ def picture_page(picture: Picture) -> str:
     del spec["title"]  # the page has the title as text, which fits every screen
     specs = f"[{_spec_json(spec)},{_spec_json(narrow_spec(spec, fluid=picture.fluid))}]"
     script = f"{_vega_scripts()}\n{_DRAW % specs}"
-    introduction = (
-        f'<p>{escape_html(picture.about)}</p><p class="dim">{escape_html(picture.stamp)}</p>'
-    )
+    introduction = f'<p>{escape_html(picture.about)}</p><p class="dim">{escape_html(picture.stamp)}</p>'
     drawing = f'<div id="picture" tabindex="0">{picture.svg(words=False)}</div>'
-    body = (
-        f"<h1>{escape_html(picture.title)}</h1>{introduction}\n{drawing}\n{_figures_html(picture)}"
-    )
+    body = f"<h1>{escape_html(picture.title)}</h1>{introduction}\n{drawing}\n{_figures_html(picture)}"
     style = STYLE + _STYLE + dark_css("#picture ")
     return whole_page(escape_html(picture.title), body, script, style, loose=True)
 
@@ -78,15 +68,9 @@ def _vega_scripts() -> str:
 
 def _figures_html(picture: Picture) -> str:
     header = tuple(dict.fromkeys(name for row in picture.rows for name in row))
-    rows = tuple(
-        tuple(_cell_text(row.get(name)) for name in header) for row in picture.rows[:_MAX_ROWS]
-    )
+    rows = tuple(tuple(_cell_text(row.get(name)) for name in header) for row in picture.rows[:_MAX_ROWS])
     hidden_count = len(picture.rows) - len(rows)
-    note = (
-        f"<p>{count_noun(hidden_count, 'row')} more in the picture's JSON.</p>"
-        if hidden_count
-        else ""
-    )
+    note = f"<p>{count_noun(hidden_count, 'row')} more in the picture's JSON.</p>" if hidden_count else ""
     table = grid_html(Grid(header, rows, frozenset(range(len(header)))), label="figures")
     return folded_html("Figures", f"{table}{note}")
 

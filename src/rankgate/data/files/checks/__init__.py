@@ -5,9 +5,7 @@ from rankgate.data.files.checks.check_declarations import SEVERITIES, Check, Fou
 
 _MODULES = (file_checks, judgment_checks, ranking_checks, id_checks)
 
-CHECKS = tuple(
-    member for module in _MODULES for member in vars(module).values() if isinstance(member, Check)
-)
+CHECKS = tuple(member for module in _MODULES for member in vars(module).values() if isinstance(member, Check))
 """Every check, in the order in which they run: by module, and within each by position."""
 
 __all__ = ["CHECKS", "SEVERITIES", "Check", "Found", "Needs", "Severity"]

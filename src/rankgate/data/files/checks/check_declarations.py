@@ -28,9 +28,7 @@ Severity = Literal["error", "warning", "note"]
 """An error stops rankgate from reading or scoring; a warning changes values; a note is for
 information."""
 
-Needs = Literal[
-    "failure", "bytes", "contents", "qrels", "ratings", "run", "runs", "both", "queries", "texts"
-]
+Needs = Literal["failure", "bytes", "contents", "qrels", "ratings", "run", "runs", "both", "queries", "texts"]
 """The input of a check: why a file cannot be read (InputError), its `Bytes`, its `Contents`, its
 judgments (`Judged`), `Ratings`, a run (`Ranked`), all runs (`Outline`), a run with judgments
 (`Both`), a file of queries with judgments (`Asked`), a table of queries with their texts."""

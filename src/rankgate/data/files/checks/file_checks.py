@@ -26,11 +26,7 @@ _OTHER_SUFFIXES = frozenset(
 )
 """Suffixes of files that do not hold lines of fields."""
 _UNUSUAL_ID = re.compile(rb"[^\w]+|.*[\[\]{}<>\"]+.*", re.DOTALL)
-_GUARDS = {
-    "apostrophe": rb"'[-=+@]",
-    "blank": rb" [-=+@]",
-    "formula": rb"(?:[=@]|[-+](?![\d.]))[^\s,;\t\"]",
-}
+_GUARDS = {"apostrophe": rb"'[-=+@]", "blank": rb" [-=+@]", "formula": rb"(?:[=@]|[-+](?![\d.]))[^\s,;\t\"]"}
 
 
 @check("byte-order-mark", "note", "bytes", "The file begins with a byte order mark.")
@@ -79,15 +75,13 @@ def _find_guessed_format(file_start: FileStart) -> Iterator[Found]:
     suffix = file_start.name.removesuffix(".gz").rpartition(".")[2].lower()
     doubts = [f"its name ends in .{suffix}"] if suffix in _OTHER_SUFFIXES else []
     unusual_fields = [text for text in fields if _UNUSUAL_ID.fullmatch(text)]
-    doubts += [
-        f"{text.decode(errors='replace')!r} is not a usual id or number" for text in unusual_fields
-    ]
+    doubts += [f"{text.decode(errors='replace')!r} is not a usual id or number" for text in unusual_fields]
     if doubts:
         yield Found(
             f"{file_start.guess}, so it is read as judgments or a run, but {' and '.join(doubts)}",
             1,
-            "check whether this is the right file; name its format with --from, or its "
-            "kind of file with --as",
+            "check whether this is the right file; name its format with --from, or its kind of file with "
+            "--as",
             fields[0].decode(errors="replace"),
             line=line,
         )
@@ -134,9 +128,7 @@ def _find_apostrophes(file_start: FileStart) -> Iterator[Found]:
     )
 
 
-@check(
-    "blank-guard", "warning", "bytes", "Cells of a table have a blank that guards against formulas."
-)
+@check("blank-guard", "warning", "bytes", "Cells of a table have a blank that guards against formulas.")
 def _find_blanks(file_start: FileStart) -> Iterator[Found]:
     problem = "with a blank before a sign that begins a formula, "
     if file_start.guarded:
@@ -155,8 +147,7 @@ def _find_formulas(file_start: FileStart) -> Iterator[Found]:
         file_start,
         "formula",
         "that a spreadsheet would run as a formula",
-        "do not open the file in a spreadsheet; convert it to a format of Quepid's, which guards "
-        "such cells",
+        "do not open the file in a spreadsheet; convert it to a format of Quepid's, which guards such cells",
     )
 
 
@@ -184,8 +175,7 @@ def _find_rated_only(contents: FileContents) -> Iterator[Found]:
         if _RATED_ONLY in note.what:
             yield _make_finding(
                 note,
-                "nothing needs to be done: they are not part of the run here, nor should they be "
-                "elsewhere",
+                "nothing needs to be done: they are not part of the run here, nor should they be elsewhere",
             )
 
 
@@ -197,6 +187,4 @@ def _find_notes(contents: FileContents) -> Iterator[Found]:
 
 
 def _make_finding(note: Note, mend: str) -> Found:
-    return Found(
-        f"{note.count:,} {note.what}", note.count, mend, note.examples[0] if note.examples else ""
-    )
+    return Found(f"{note.count:,} {note.what}", note.count, mend, note.examples[0] if note.examples else "")

@@ -43,8 +43,7 @@ def _find_query_twins(qrels: RawQrels) -> Iterator[Found]:
     if len(same_key):
         first_group = same_key.filter(pl.col("key") == same_key["key"][0])["id"]
         yield Found(
-            f"{count_noun(len(same_key), 'query id')} differ from another one only in blanks, "
-            "case of "
+            f"{count_noun(len(same_key), 'query id')} differ from another one only in blanks, case of "
             "letters or form of Unicode",
             len(same_key),
             "merge them if they are one query; each counts as its own query now",
@@ -68,9 +67,7 @@ def _find_spelled_documents(scored_run: ScoredRun) -> Iterator[Found]:
         ranked_queries = scored_run.ranked.query_ids
         table = table.filter(pl.col("query_id").is_in(judged_queries.implode()))
         graded = graded.filter(pl.col("query_id").is_in(ranked_queries.implode()))
-    yield from _find_other_spellings(
-        "document ids", graded["doc_id"].unique(), table["doc_id"].unique()
-    )
+    yield from _find_other_spellings("document ids", graded["doc_id"].unique(), table["doc_id"].unique())
 
 
 def _find_other_spellings(id_kind: str, judged: pl.Series, ranked: pl.Series) -> Iterator[Found]:
@@ -88,16 +85,13 @@ def _find_other_spellings(id_kind: str, judged: pl.Series, ranked: pl.Series) ->
         if len(matches):
             judged_id, ranked_id = matches.select("id", "id_right").row(0)
             yield Found(
-                f"{len(matches):,} of the judgments' {len(judged):,} {id_kind} match the run's "
-                f"only {change}",
+                f"{len(matches):,} of the judgments' {len(judged):,} {id_kind} match the run's only {change}",
                 len(matches),
                 "write ids in the same form in both files; until then these do not match",
                 f"{judged_id!r} in the judgments, {ranked_id!r} in the run",
                 severity="warning" if is_exact.any() else "error",
             )
-            unmatched_judged = unmatched_judged.filter(
-                ~unmatched_judged.is_in(matches["id"].implode())
-            )
+            unmatched_judged = unmatched_judged.filter(~unmatched_judged.is_in(matches["id"].implode()))
 
 
 def _apply_spelling(ids: pl.Series, spelling: Spelling) -> pl.DataFrame:
@@ -114,8 +108,7 @@ def _find_missing_queries(scored_run: ScoredRun) -> Iterator[Found]:
     missing_queries = judged.filter(~judged.is_in(ranked.implode()))
     if not common_count:
         yield Found(
-            f"none of {count_noun(len(judged), 'judged query')} is in the run, "
-            "so that nothing can be scored",
+            f"none of {count_noun(len(judged), 'judged query')} is in the run, so that nothing can be scored",
             len(judged),
             "check whether both belong together and use the same query ids",
             f"{first_few(judged.head(3))} in the judgments; {first_few(ranked.head(3))} in the run",
@@ -135,8 +128,8 @@ def _find_missing_queries(scored_run: ScoredRun) -> Iterator[Found]:
     unjudged_count = len(ranked) - common_count
     if common_count and unjudged_count:
         yield Found(
-            f"{unjudged_count:,} of {count_noun(len(ranked), 'query')} of the run "
-            "without judgments: they are not scored",
+            f"{unjudged_count:,} of {count_noun(len(ranked), 'query')} of the run without judgments: they "
+            "are not scored",
             unjudged_count,
             "nothing needs to be done; judge them if they matter",
             f"queries {first_few(ranked.filter(~ranked.is_in(judged.implode())), 3)}",
@@ -165,12 +158,7 @@ _MAX_CORRELATION = -0.1
 _MIN_STANDARD_ERRORS = 3.0
 
 
-@check(
-    "numbering",
-    "warning",
-    "both",
-    "Run and judgments number the queries differently.",
-)
+@check("numbering", "warning", "both", "Run and judgments number the queries differently.")
 def _find_renumbered_run(scored_run: ScoredRun) -> Iterator[Found]:
     """Find lists that hold relevant documents of another query, and the rule of the numbering.
 
@@ -181,9 +169,7 @@ def _find_renumbered_run(scored_run: ScoredRun) -> Iterator[Found]:
     """
     judged_queries, ranked_queries = scored_run.judged.query_ids, scored_run.ranked.query_ids
     hits = _count_hits(scored_run)
-    hits_by_id = _count_matching_hits(
-        hits, pl.DataFrame({"ours": judged_queries, "theirs": judged_queries})
-    )
+    hits_by_id = _count_matching_hits(hits, pl.DataFrame({"ours": judged_queries, "theirs": judged_queries}))
     best_count, best_description, best_rule = hits_by_id, "", pl.DataFrame()
     for description, rule in _numbering_rules(judged_queries, ranked_queries):
         count = _count_matching_hits(hits, rule)
@@ -197,9 +183,8 @@ def _find_renumbered_run(scored_run: ScoredRun) -> Iterator[Found]:
     )
     yield Found(
         "the queries are numbered differently: "
-        f"{count_noun(best_count, 'relevant document is', 'relevant documents are')} among the "
-        f"first {_DEPTH} when queries are matched {best_description}, {hits_by_id:,} when they "
-        "are matched by id",
+        f"{count_noun(best_count, 'relevant document is', 'relevant documents are')} among the first "
+        f"{_DEPTH} when queries are matched {best_description}, {hits_by_id:,} when they are matched by id",
         len(renumbered),
         f"renumber the run: judgments = run is {examples}, and so on {best_description}",
         f"query {renumbered['ours'][0]} of the judgments is {renumbered['theirs'][0]} of the run",
@@ -282,8 +267,7 @@ def _find_renumbered_queries(query_file: RawQueries) -> Iterator[Found]:
     yield Found(
         f"the queries are numbered differently: {message}; the judgments number them from "
         f"{judged_by_number[0]} to {judged_by_number[-1]}, and the file has its own numbers from "
-        f"{queries_by_number[0]} to "
-        f"{queries_by_number[-1]}",
+        f"{queries_by_number[0]} to {queries_by_number[-1]}",
         len(renumbered),
         f"use the position in the file as the number: judgments = file is {examples}, and so on",
         f"query {renumbered['ours'][0]} of the judgments is {renumbered['theirs'][0]} of the file",
@@ -314,8 +298,7 @@ def _find_reversed_grades(scored_run: ScoredRun) -> Iterator[Found]:
     if mean < _MAX_CORRELATION and mean < -_MIN_STANDARD_ERRORS * error:
         yield Found(
             f"higher grades are lower in the lists (mean correlation {mean:.2f} over "
-            f"{count_noun(len(finite_correlations), 'query')}): the scale or the scores look "
-            "reversed",
+            f"{count_noun(len(finite_correlations), 'query')}): the scale or the scores look reversed",
             len(finite_correlations),
             "check whether 1 is the best grade, or the scores are distances; reverse one of them",
         )

@@ -13,13 +13,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankgate.core.present.number_formats import count_noun
-from rankgate.data.files.checks.check_declarations import (
-    PAIR,
-    Found,
-    check,
-    find_without_id,
-    first_few,
-)
+from rankgate.data.files.checks.check_declarations import PAIR, Found, check, find_without_id, first_few
 from rankgate.data.qrels import on_scale
 from rankgate.data.query_tags import CLUSTER, find_near_copies
 from rankgate.data.table_rows import in_row_order
@@ -89,8 +83,7 @@ def _find_unrated_pairs(qrels: RawQrels) -> Iterator[Found]:
     rows = qrels.table.with_row_index("row").filter(is_unrated)
     if len(rows):
         yield Found(
-            f"{count_noun(len(rows), 'pair')} without a grade: they are unrated, which is not "
-            "grade 0",
+            f"{count_noun(len(rows), 'pair')} without a grade: they are unrated, which is not grade 0",
             len(rows),
             "nothing needs to be done; judge them if they matter",
             _format_pair(rows),
@@ -100,17 +93,14 @@ def _find_unrated_pairs(qrels: RawQrels) -> Iterator[Found]:
 
 @check("query-unjudged", "note", "qrels", "Queries have no judgment.")
 def _find_unjudged_queries(qrels: RawQrels) -> Iterator[Found]:
-    unrated_queries = qrels.table.filter(pl.col("grade").is_null())["query_id"].unique(
-        maintain_order=True
-    )
+    unrated_queries = qrels.table.filter(pl.col("grade").is_null())["query_id"].unique(maintain_order=True)
     all_queries = dict.fromkeys([*qrels.unjudged, *unrated_queries.drop_nulls()])
     judged_queries = set(qrels.query_ids)
     unjudged_queries = [query for query in all_queries if query not in judged_queries]
     if unjudged_queries:
         yield Found(
-            f"{count_noun(len(unjudged_queries), 'query')} without any judgment; "
-            "metrics leave "
-            "them out or have no value there",
+            f"{count_noun(len(unjudged_queries), 'query')} without any judgment; metrics leave them out or "
+            "have no value there",
             len(unjudged_queries),
             "judge some documents of each, or remove the queries",
             first_few(unjudged_queries, 3),
@@ -134,15 +124,12 @@ _MIN_GRADES = 3
 
 @check("without-positive", "warning", "qrels", "Queries have no document of a positive grade.")
 def _find_without_positive(qrels: RawQrels) -> Iterator[Found]:
-    highest_grades = qrels.graded.group_by("query_id", maintain_order=True).agg(
-        pl.col("grade").max()
-    )
+    highest_grades = qrels.graded.group_by("query_id", maintain_order=True).agg(pl.col("grade").max())
     queries = highest_grades.filter(pl.col("grade") <= 0)["query_id"]
     if len(queries):
         yield Found(
-            f"{count_noun(len(queries), 'query')} of {len(highest_grades):,} without a "
-            "document of "
-            "a positive grade: tools count them differently",
+            f"{count_noun(len(queries), 'query')} of {len(highest_grades):,} without a document of a "
+            "positive grade: tools count them differently",
             len(queries),
             "judge more documents of them, or see without_relevant in rankgate conventions axes",
             f"query {queries[0]}",
@@ -156,8 +143,7 @@ def _find_negative_grades(qrels: RawQrels) -> Iterator[Found]:
     if len(grades):
         count = int(grades["len"].sum())
         yield Found(
-            f"{count_noun(count, 'negative grade')} ({_format_grades(grades['grade'])}): in the "
-            "pool, never "
+            f"{count_noun(count, 'negative grade')} ({_format_grades(grades['grade'])}): in the pool, never "
             "relevant; tools differ over whether such a document is judged",
             count,
             "make sure that they mean spam or unjudged, and are not part of the scale",
@@ -165,12 +151,7 @@ def _find_negative_grades(qrels: RawQrels) -> Iterator[Found]:
         )
 
 
-@check(
-    "huge-grade",
-    "warning",
-    "qrels",
-    "Grades are so large that exponential gain lets nothing else count.",
-)
+@check("huge-grade", "warning", "qrels", "Grades are so large that exponential gain lets nothing else count.")
 def _find_huge_grades(qrels: RawQrels) -> Iterator[Found]:
     grades = qrels.grades.filter(pl.col("grade") > _HIGHEST_USUAL_GRADE)
     if len(grades):
@@ -181,12 +162,11 @@ def _find_huge_grades(qrels: RawQrels) -> Iterator[Found]:
             else f"2^{highest:g}, too large for a number"
         )
         yield Found(
-            f"{count_noun(count, 'grade')} above {_HIGHEST_USUAL_GRADE}, up to {highest:g}: "
-            "under exponential gain "
-            f"the highest weighs {gain}, and nothing else counts",
+            f"{count_noun(count, 'grade')} above {_HIGHEST_USUAL_GRADE}, up to {highest:g}: under "
+            "exponential gain the highest weighs "
+            f"{gain}, and nothing else counts",
             count,
-            "map them to small grades (rankgate resolve --transform), or score with "
-            "nDCG.gain=linear",
+            "map them to small grades (rankgate resolve --transform), or score with nDCG.gain=linear",
             row=_first_row(qrels, pl.col("grade") == highest),
         )
 
@@ -197,9 +177,8 @@ def _find_fractions(qrels: RawQrels) -> Iterator[Found]:
     if len(grades):
         count = int(grades["len"].sum())
         yield Found(
-            f"{count_noun(count, 'grade')} with a fraction ({_format_grades(grades['grade'])}): "
-            "trec_eval and "
-            "similar tools cut fractions off",
+            f"{count_noun(count, 'grade')} with a fraction ({_format_grades(grades['grade'])}): trec_eval "
+            "and similar tools cut fractions off",
             count,
             "nothing needs to be done here; round them for tools that read whole grades",
             row=_first_row(qrels, pl.col("grade") != pl.col("grade").round()),
@@ -216,8 +195,8 @@ def _find_grades_off_scale(qrels: RawQrels) -> Iterator[Found]:
     if len(grades):
         count = int(grades["len"].sum())
         yield Found(
-            f"{count_noun(count, 'grade')} ({_format_grades(grades['grade'])}) not on the scale "
-            f"from {scale.lowest:g} to {scale.highest:g}",
+            f"{count_noun(count, 'grade')} ({_format_grades(grades['grade'])}) not on the scale from "
+            f"{scale.lowest:g} to {scale.highest:g}",
             count,
             "fix the grades, or the scale that is given for them",
             row=_first_row(qrels, is_off_scale),
@@ -235,9 +214,8 @@ def _find_uneven_scale(qrels: RawQrels) -> Iterator[Found]:
         return
     esci_note = " (ESCI's: exact, substitute, complement, irrelevant)" if {*grades} <= _ESCI else ""
     yield Found(
-        f"the grades {_format_grades(grades)} are unevenly spaced{esci_note}: they look like "
-        "gains, not "
-        "like steps of a scale",
+        f"the grades {_format_grades(grades)} are unevenly spaced{esci_note}: they look like gains, not like "
+        "steps of a scale",
         int(qrels.grades["len"].sum()),
         "score with nDCG.gain=linear, which takes them as gains, or map them to 0, 1, 2, 3",
         row=_first_row(qrels, pl.col("grade") == grades[-1]),
@@ -258,8 +236,8 @@ def _find_reversed_scale(qrels: RawQrels) -> Iterator[Found]:
         return
     grades = table["grade"]
     yield Found(
-        f"no grade is 0, and of the grades {_format_grades(grades)} the lowest is the rarest: "
-        f"perhaps {grades[0]:g} means best, as a school mark does",
+        f"no grade is 0, and of the grades {_format_grades(grades)} the lowest is the rarest: perhaps "
+        f"{grades[0]:g} means best, as a school mark does",
         int(table["len"][0]),
         "check how the grades are defined; if 1 is best, reverse them",
         row=_first_row(qrels, pl.col("grade") == grades[0]),
@@ -271,35 +249,25 @@ def _find_single_grade(qrels: RawQrels) -> Iterator[Found]:
     if len(qrels.grades) == 1 and qrels.grades["len"][0] > 1 and qrels.grades["grade"][0] > 0:
         count, grade = int(qrels.grades["len"][0]), qrels.grades["grade"][0]
         yield Found(
-            f"all {count_noun(count, 'judgment')} have grade {grade:g}: no document is judged "
-            "irrelevant, so unjudged documents decide the values",
+            f"all {count_noun(count, 'judgment')} have grade {grade:g}: no document is judged irrelevant, so "
+            "unjudged documents decide the values",
             count,
-            "nothing needs to be done; read metrics over judged documents only, such as bpref, "
-            "with care",
+            "nothing needs to be done; read metrics over judged documents only, such as bpref, with care",
         )
 
 
-@check(
-    "stray-grade",
-    "warning",
-    "qrels",
-    "The highest grade hardly occurs, and the one below it not at all.",
-)
+@check("stray-grade", "warning", "qrels", "The highest grade hardly occurs, and the one below it not at all.")
 def _find_stray_grade(qrels: RawQrels) -> Iterator[Found]:
     table = qrels.grades
     steps = table["grade"].diff().drop_nulls()
     if len(table) < _MIN_GRADES:
         return
     highest, count, total = table["grade"][-1], int(table["len"][-1]), int(table["len"].sum())
-    if (
-        count > max(1, _RARE_SHARE * total)
-        or total < 1 / _RARE_SHARE / 10
-        or steps[-1] <= steps[:-1].max()
-    ):
+    if count > max(1, _RARE_SHARE * total) or total < 1 / _RARE_SHARE / 10 or steps[-1] <= steps[:-1].max():
         return
     yield Found(
-        f"grade {highest:g} is at {count:,} of {count_noun(total, 'judgment')}, and the next "
-        f"lower grade is {table['grade'][-2]:g}: perhaps a typing error",
+        f"grade {highest:g} is at {count:,} of {count_noun(total, 'judgment')}, and the next lower grade is "
+        f"{table['grade'][-2]:g}: perhaps a typing error",
         count,
         "check the line; one wrong grade changes the ideal ranking of its query",
         row=_first_row(qrels, pl.col("grade") == highest),
@@ -321,9 +289,7 @@ _MIN_PAIRS = 20
 _JUDGMENTS_HASH = pl.struct("doc_id", "grade").sort_by("doc_id").hash().implode()
 
 
-@check(
-    "copied-judgments", "warning", "qrels", "Queries have the same documents with the same grades."
-)
+@check("copied-judgments", "warning", "qrels", "Queries have the same documents with the same grades.")
 def _find_copied_judgments(qrels: RawQrels) -> Iterator[Found]:
     """Find queries with the same documents and the same grades."""
     query_lists = _hash_queries(qrels, _JUDGMENTS_HASH).filter(pl.col("n") >= _MIN_DOCUMENTS)
@@ -334,12 +300,7 @@ def _find_copied_judgments(qrels: RawQrels) -> Iterator[Found]:
     )
 
 
-@check(
-    "copied-grades",
-    "note",
-    "qrels",
-    "Queries have the same grades in the same order, beyond chance.",
-)
+@check("copied-grades", "note", "qrels", "Queries have the same grades in the same order, beyond chance.")
 def _find_copied_grades(qrels: RawQrels) -> Iterator[Found]:
     """Find queries with the same grades in the same order for other documents, beyond chance.
 
@@ -362,9 +323,7 @@ def _find_copied_grades(qrels: RawQrels) -> Iterator[Found]:
         pl.col("mixed") & (pairs * pl.col("chance").exp() < _MAX_CHANCE)
     )
     full_lists = _hash_queries(qrels, _JUDGMENTS_HASH).select("query_id", whole="key")
-    rare_lists = (
-        rare_lists.join(full_lists, on="query_id").sort("row").unique("whole", maintain_order=True)
-    )
+    rare_lists = rare_lists.join(full_lists, on="query_id").sort("row").unique("whole", maintain_order=True)
     yield from _find_same_key(
         rare_lists.filter(pl.col("key").is_duplicated()),
         "the same grades as another in the same order, for other documents",
@@ -388,12 +347,11 @@ def _find_near_copies(queries: pl.DataFrame) -> Iterator[Found]:
     groups = len(set(copies.values()))
     query, first = next(pair for pair in copies.items() if pair[0] != pair[1])
     yield Found(
-        f"{count_noun(len(copies), 'query is a near-copy', 'queries are near-copies')} of "
-        "another by "
-        f"the words of their texts, in {count_noun(groups, 'cluster')}",
+        f"{count_noun(len(copies), 'query is a near-copy', 'queries are near-copies')} of another by the "
+        f"words of their texts, in {count_noun(groups, 'cluster')}",
         len(copies),
-        "leave out copies, or name their clusters in a column cluster of the queries' table "
-        "(--tags), so that errors and tests count clusters",
+        "leave out copies, or name their clusters in a column cluster of the queries' table (--tags), so "
+        "that errors and tests count clusters",
         f"queries {first} and {query}",
     )
 
@@ -407,8 +365,7 @@ def _find_same_key(same_key: pl.DataFrame, problem: str, mend: str) -> Iterator[
         f"{count_noun(len(same_key), 'query')} with {problem}",
         len(same_key),
         mend,
-        f"queries {first_few(first_group['query_id'])} with "
-        f"{count_noun(first_group['n'][0], 'document')}",
+        f"queries {first_few(first_group['query_id'])} with {count_noun(first_group['n'][0], 'document')}",
         row=int(first_group["row"][1]),
     )
 
@@ -436,8 +393,8 @@ def _find_copied_ratings(ratings: Ratings) -> Iterator[Found]:
     shared = pairs.filter(pl.col("raters") > 1)
     if len(shared) >= _MIN_PAIRS and (shared["grades"] == 1).all():
         yield Found(
-            f"all {count_noun(len(shared), 'pair')} with grades of two people or more have one "
-            "grade: people never agree on everything, so they look copied",
+            f"all {count_noun(len(shared), 'pair')} with grades of two people or more have one grade: people "
+            "never agree on everything, so they look copied",
             len(shared),
             "find out how the second grades were made; see rankgate agree",
             "query {}, document {}".format(*shared.row(0)[:2]),
@@ -451,8 +408,7 @@ def _find_rated_again(ratings: Ratings) -> Iterator[Found]:
     )
     if len(repeated_rows):
         yield Found(
-            f"{count_noun(len(repeated_rows), 'rating')} of a pair by a rater who rated it "
-            "before: the later "
+            f"{count_noun(len(repeated_rows), 'rating')} of a pair by a rater who rated it before: the later "
             "one counts",
             len(repeated_rows),
             "nothing needs to be done if they are corrections",
@@ -468,8 +424,7 @@ def _find_missing_grades(ratings: Ratings) -> Iterator[Found]:
         reasons = table["reason"].drop_nulls().unique().sort()
         reason_text = f" ({first_few(reasons)})" if len(reasons) else ""
         yield Found(
-            f"{count_noun(len(table), 'rating')} without a grade{reason_text}: unrated, "
-            "not grade 0",
+            f"{count_noun(len(table), 'rating')} without a grade{reason_text}: unrated, not grade 0",
             len(table),
             "nothing needs to be done; rankgate resolve leaves them out",
             row=int(table["row"][0]),
@@ -485,8 +440,8 @@ def _find_ratings_off_scale(ratings: Ratings) -> Iterator[Found]:
     if len(table):
         grades = table["grade"].unique().sort()
         yield Found(
-            f"{count_noun(len(table), 'rating')} ({first_few(f'{value:g}' for value in grades)}) "
-            f"not on the scale from {scale.lowest:g} to {scale.highest:g}",
+            f"{count_noun(len(table), 'rating')} ({first_few(f'{value:g}' for value in grades)}) not on the "
+            f"scale from {scale.lowest:g} to {scale.highest:g}",
             len(table),
             "fix them, or map them with rankgate resolve --transform",
             row=int(table["row"][0]),

@@ -40,9 +40,7 @@ def parse_input_kind(as_: str | None) -> Part | None:
         UsageError: the name is neither judgments nor a run.
     """
     if as_ not in {None, "qrels", "run"}:
-        raise UsageError(
-            f"a file is read as 'qrels' or as 'run', not as '{as_}'.", code="unknown-choice"
-        )
+        raise UsageError(f"a file is read as 'qrels' or as 'run', not as '{as_}'.", code="unknown-choice")
     return "qrels" if as_ == "qrels" else "run" if as_ == "run" else None
 
 
@@ -100,20 +98,14 @@ def _find_separator(first_bytes: bytes) -> str | None:
 
 
 def _read_subject(
-    file_subject: Subject,
-    input_file: InputFile,
-    format_: Format,
-    as_: Part | None,
-    scale: Scale | None,
+    file_subject: Subject, input_file: InputFile, format_: Format, as_: Part | None, scale: Scale | None
 ) -> tuple[Subject, InputError | None]:
     """Add the unchanged rows if the format has rows, else the rows from its reader."""
     raw_rows = format_.rows(input_file) if format_.rows and as_ is None else None
     if raw_rows:
         return _with_rows(file_subject, input_file, raw_rows, scale), None
     try:
-        return _with_contents(
-            file_subject, read.contents_of(input_file, format_.name, as_), scale
-        ), None
+        return _with_contents(file_subject, read.contents_of(input_file, format_.name, as_), scale), None
     except InputError as error:
         read_rows = format_.rows or (delimited.rows if file_subject.bytes.separator else None)
         raw_rows = read_rows(input_file) if read_rows else None
@@ -147,11 +139,7 @@ def _make_raw_run(run: Run) -> RawRun:
     """All rows of a run, including duplicates."""
     table = pl.concat([pl.DataFrame(schema=RUN_SCHEMA), *read_ahead(run.pieces())], rechunk=False)
     queries = run.queries
-    tasks = (
-        None
-        if queries is None or "sequence" not in queries.columns
-        else queries["sequence"].unique()
-    )
+    tasks = None if queries is None or "sequence" not in queries.columns else queries["sequence"].unique()
     return RawRun(run.name or run.place.label, table, run.place, tasks)
 
 
@@ -160,16 +148,13 @@ def _subject_in_memory(source: Any, as_: Part | None, scale: Scale | None) -> Su
     if isinstance(source, FileContents):
         return _with_contents(Subject("in memory", "memory", "", _EMPTY_START), source, scale)
     if isinstance(source, Qrels):
-        return Subject(
-            source.name, "memory", "", _EMPTY_START, judged=_make_raw_qrels(source, scale)
-        )
+        return Subject(source.name, "memory", "", _EMPTY_START, judged=_make_raw_qrels(source, scale))
     if isinstance(source, Run):
         return Subject(source.name, "memory", "", _EMPTY_START, ranked=(_make_raw_run(source),))
     frame = polars_frame(source) if is_frame(source) else None
     if as_ is None and (frame is None or PAIR_VALUE in frame.columns):
         raise UsageError(
-            "it could be judgments or a run; set as_='qrels' or as_='run'.",
-            code="ambiguous-input",
+            "it could be judgments or a run; set as_='qrels' or as_='run'.", code="ambiguous-input"
         )
     input_kind = as_ or ("qrels" if has_grades(frame.columns) else "run")  # type: ignore[union-attr]
     if frame is None:
@@ -184,12 +169,6 @@ def _subject_in_memory(source: Any, as_: Part | None, scale: Scale | None) -> Su
         raise InputError(problem, source=input_kind, code="not-a-number") from None
     if input_kind == "qrels":
         return Subject(
-            "qrels",
-            "memory",
-            "",
-            _EMPTY_START,
-            judged=RawQrels(rows, scale, (), RowLocation("qrels")),
+            "qrels", "memory", "", _EMPTY_START, judged=RawQrels(rows, scale, (), RowLocation("qrels"))
         )
-    return Subject(
-        "run", "memory", "", _EMPTY_START, ranked=(RawRun("run", rows, RowLocation("run")),)
-    )
+    return Subject("run", "memory", "", _EMPTY_START, ranked=(RawRun("run", rows, RowLocation("run")),))

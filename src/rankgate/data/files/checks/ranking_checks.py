@@ -12,13 +12,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.present.number_formats import count_noun
-from rankgate.data.files.checks.check_declarations import (
-    PAIR,
-    Found,
-    check,
-    find_without_id,
-    first_few,
-)
+from rankgate.data.files.checks.check_declarations import PAIR, Found, check, find_without_id, first_few
 from rankgate.data.table_rows import hash_pairs
 
 if TYPE_CHECKING:
@@ -64,16 +58,13 @@ def _find_invalid_scores(run: RawRun) -> Iterator[Found]:
     if not len(rows):
         return
     invalid_rows = run.table[rows]
-    invalid_texts = (
-        invalid_rows["written"] if "written" in invalid_rows.columns else invalid_rows["score"]
-    )
+    invalid_texts = invalid_rows["written"] if "written" in invalid_rows.columns else invalid_rows["score"]
     query, document = invalid_rows.select(PAIR).row(0)
     yield Found(
         f"{count_noun(len(rows), 'row')} with a score that is not a finite number "
         f"({first_few(invalid_texts.fill_null('empty').unique().sort())})",
         len(rows),
-        "look where the system computes them (0/0, log 0); write finite numbers or leave the "
-        "documents out",
+        "look where the system computes them (0/0, log 0); write finite numbers or leave the documents out",
         f"query {query}, document {document}",
         row=int(rows[0]),
     )
@@ -91,11 +82,11 @@ def _find_short_lists(run: RawRun) -> Iterator[Found]:
         return
     shortest = int(lengths.argmin())
     yield Found(
-        f"{count_noun(len(short_lists), 'query')} of {len(lengths):,} with fewer than "
-        f"the {count_noun(full_length, 'document')} that the others have",
+        f"{count_noun(len(short_lists), 'query')} of {len(lengths):,} with fewer than the "
+        f"{count_noun(full_length, 'document')} that the others have",
         len(short_lists),
-        "nothing needs to be done if the system found no more; otherwise look for errors or "
-        "timeouts of these queries",
+        "nothing needs to be done if the system found no more; otherwise look for errors or timeouts of "
+        "these queries",
         f"query {run.query_ids[shortest]} has {lengths[shortest]:,}",
         row=int(run.rows[run.starts[shortest]]),
     )
@@ -126,9 +117,7 @@ def _find_different_queries(runs: Sequence[Outline]) -> Iterator[Found]:
         if run_queries != all_queries
     }
     if missing_by_run:
-        name, missing = max(
-            missing_by_run.items(), key=lambda run_and_missing: len(run_and_missing[1])
-        )
+        name, missing = max(missing_by_run.items(), key=lambda run_and_missing: len(run_and_missing[1]))
         yield Found(
             "the runs have different queries: "
             f"{first_few(f'{name} lacks {len(ids):,}' for name, ids in missing_by_run.items())} of "
@@ -160,9 +149,8 @@ def _find_rank_order(run: RawRun) -> Iterator[Found]:
         queries = int(np.count_nonzero(run.by_query(is_rising)))
         position = int(is_rising.argmax())
         yield Found(
-            f"{count_noun(count, 'document')} in {count_noun(queries, 'query')} with "
-            "a higher "
-            "score than the rank above: metrics follow the score and ignore the rank",
+            f"{count_noun(count, 'document')} in {count_noun(queries, 'query')} with a higher score than the "
+            "rank above: metrics follow the score and ignore the rank",
             count,
             "write scores that fall with the rank, such as 1/rank, if you meant the rank",
             _format_neighbours(run, rows[position - 1], rows[position]),
@@ -172,8 +160,8 @@ def _find_rank_order(run: RawRun) -> Iterator[Found]:
     has_repeated_rank[1:] = (rank[1:] == rank[:-1]) & run.follows
     if has_repeated_rank.any():
         yield Found(
-            f"{count_noun(int(has_repeated_rank.sum()), 'row')} with the rank of another document "
-            "of the query",
+            f"{count_noun(int(has_repeated_rank.sum()), 'row')} with the rank of another document of the "
+            "query",
             int(has_repeated_rank.sum()),
             "nothing needs to be done, as the score decides; but check how the ranks were made",
             row=int(rows[int(has_repeated_rank.argmax())]),
@@ -191,12 +179,10 @@ def _find_file_order(run: RawRun) -> Iterator[Found]:
     queries = int(np.count_nonzero(run.by_query(is_rising)))
     position = int(is_rising.argmax())
     yield Found(
-        f"{count_noun(count, 'row')} in {count_noun(queries, 'query')} with a higher "
-        "score than the row before: the file is not in the order of its scores, which decide "
-        "the ranking",
+        f"{count_noun(count, 'row')} in {count_noun(queries, 'query')} with a higher score than the row "
+        "before: the file is not in the order of its scores, which decide the ranking",
         count,
-        "nothing needs to be done if the scores are right; sort the file for tools that take its "
-        "order",
+        "nothing needs to be done if the scores are right; sort the file for tools that take its order",
         _format_neighbours(run, run.rows[position - 1], run.rows[position]),
         row=int(run.rows[position]),
     )
@@ -211,9 +197,8 @@ def _find_rising_scores(run: RawRun) -> Iterator[Found]:
     list_count = int(np.count_nonzero(run.lengths > 1))
     position = int(is_rising.argmax())
     yield Found(
-        f"the scores rise down the lists of {count_noun(list_count, 'query')}: they "
-        "look like "
-        "distances (the smallest is best), but the highest score counts as best",
+        f"the scores rise down the lists of {count_noun(list_count, 'query')}: they look like distances (the "
+        "smallest is best), but the highest score counts as best",
         int(is_rising.sum()),
         "write them with the opposite sign",
         _format_neighbours(run, run.rows[position - 1], run.rows[position]),
@@ -221,9 +206,7 @@ def _find_rising_scores(run: RawRun) -> Iterator[Found]:
     )
 
 
-def _are_distances(
-    run: RawRun, is_rising: NDArray[np.bool_], is_falling: NDArray[np.bool_]
-) -> bool:
+def _are_distances(run: RawRun, is_rising: NDArray[np.bool_], is_falling: NDArray[np.bool_]) -> bool:
     """True if scores rise in nearly all lists and almost never fall."""
     rising_steps, falling_steps = run.by_query(is_rising), run.by_query(is_falling)
     has_order = run.lengths > 1
@@ -240,9 +223,8 @@ def _find_all_tied(run: RawRun) -> Iterator[Found]:
     if tied_count:
         first_tied = int(is_all_tied.argmax())
         yield Found(
-            f"in {tied_count:,} of {count_noun(list_count, 'query')} all documents have "
-            "the same "
-            "score: the ids of documents decide the order",
+            f"in {tied_count:,} of {count_noun(list_count, 'query')} all documents have the same score: the "
+            "ids of documents decide the order",
             tied_count,
             "write the scores, or 1/rank, before anything is measured",
             f"query {run.query_ids[first_tied]}",
@@ -260,8 +242,8 @@ def _find_ties(run: RawRun) -> Iterator[Found]:
         queries = int(np.count_nonzero(run.by_query(is_tied)))
         first, second = _neighbour_rows(run, int(is_tied.argmax()))
         yield Found(
-            f"{count_noun(count, 'document')} in {count_noun(queries, 'query')} with "
-            "the score of the document before: tools order them differently",
+            f"{count_noun(count, 'document')} in {count_noun(queries, 'query')} with the score of the "
+            "document before: tools order them differently",
             count,
             "see ties in rankgate conventions axes; break them in the system if they are many",
             _format_neighbours(run, first, second),
@@ -276,15 +258,13 @@ def _find_single_precision_ties(run: RawRun) -> Iterator[Found]:
     with np.errstate(over="ignore", invalid="ignore"):
         single_scores = scores.astype(np.float32)
     is_near = np.zeros(len(single_scores), bool)
-    is_near[1:] = (
-        (single_scores[1:] == single_scores[:-1]) & (scores[1:] != scores[:-1]) & run.follows
-    )
+    is_near[1:] = (single_scores[1:] == single_scores[:-1]) & (scores[1:] != scores[:-1]) & run.follows
     is_near &= np.isfinite(single_scores)
     if is_near.any():
         first, second = _neighbour_rows(run, int(is_near.argmax()))
         yield Found(
-            f"{count_noun(int(is_near.sum()), 'score')} different from the one before only beyond "
-            "single precision: trec_eval up to 9.0.8 takes them for ties",
+            f"{count_noun(int(is_near.sum()), 'score')} different from the one before only beyond single "
+            "precision: trec_eval up to 9.0.8 takes them for ties",
             int(is_near.sum()),
             "nothing needs to be done here; --convention trec9 gives what those versions give",
             _format_neighbours(run, first, second),

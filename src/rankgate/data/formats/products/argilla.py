@@ -11,11 +11,7 @@ from rankgate.core.errors import InputError
 from rankgate.data.file_contents import FileContents
 from rankgate.data.foreign_frames import string_table
 from rankgate.data.formats.format import Format, Loss, Note
-from rankgate.data.formats.format_writing import (
-    column_losses,
-    find_losses,
-    format_data,
-)
+from rankgate.data.formats.format_writing import column_losses, find_losses, format_data
 from rankgate.data.formats.products.label_studio import collect_pair_fields, split_pair_fields
 from rankgate.data.qrels import RATINGS_SCHEMA, Ratings
 from rankgate.data.table_rows import RowLocation
@@ -89,9 +85,7 @@ def read(source: InputFile) -> FileContents:
         raise InputError("there are no records in it.", source=label, code="no-judgments")
     format_extra = {"question": found_in_records.question, "models": [*found_in_records.models]}
     format_extra = {name: content for name, content in format_extra.items() if content}
-    table = (
-        pl.DataFrame(rows, schema=RATINGS_SCHEMA) if rows else pl.DataFrame(schema=RATINGS_SCHEMA)
-    )
+    table = pl.DataFrame(rows, schema=RATINGS_SCHEMA) if rows else pl.DataFrame(schema=RATINGS_SCHEMA)
     query_rows = [{"query_id": query, **fields} for query, fields in queries.items()]
     return FileContents(
         ratings=Ratings(table, source.stem, place=RowLocation(label)),
@@ -116,14 +110,10 @@ def _read_responses(
     """All responses of each annotator to a record, as one rating."""
     row_of_rater: dict[str, dict[str, Json]] = {}
     for question, answers in read_object(record, "responses", json_path, label).items():
-        for response_path, response in list_objects(
-            answers, f"{json_path}.responses.{question}", label
-        ):
+        for response_path, response in list_objects(answers, f"{json_path}.responses.{question}", label):
             user_id = identifier(response.get("user_id"), f"'user_id' of {response_path}", label)
             row = row_of_rater.setdefault(user_id, {"rater": user_id, "grade": None})
-            _add_answer(
-                row, question, response.get("value"), response_path, label, found_in_records
-            )
+            _add_answer(row, question, response.get("value"), response_path, label, found_in_records)
     return [_make_rating(row) for row in row_of_rater.values()]
 
 
@@ -137,9 +127,7 @@ def _read_suggestions(
         suggestion_object = read_object({"said": suggestion}, "said", suggestion_path, label)
         agent = str(suggestion_object.get("agent") or _DEFAULT_AGENT)
         row = row_of_agent.setdefault(agent, {"rater": agent, "grade": None})
-        _add_answer(
-            row, question, suggestion_object.get("value"), suggestion_path, label, found_in_records
-        )
+        _add_answer(row, question, suggestion_object.get("value"), suggestion_path, label, found_in_records)
     graded_rows = {agent: row for agent, row in row_of_agent.items() if row["grade"] is not None}
     found_in_records.models |= dict.fromkeys(graded_rows)
     return [_make_rating(row) for row in graded_rows.values()]
@@ -160,8 +148,7 @@ def _add_answer(
         found_in_records.others.setdefault(question)
     elif found_in_records.question not in ("", question):
         problem = (
-            f"{json_path} is a second question with numbers as answers, after "
-            f"'{found_in_records.question}'; "
+            f"{json_path} is a second question with numbers as answers, after '{found_in_records.question}'; "
             "export one of them."
         )
         raise InputError(problem, source=label, code="several-candidates")
@@ -191,8 +178,7 @@ def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     pairs = collect_pair_fields(contents)
     if not pairs:
         raise InputError(
-            "no pairs of a query and a document; Argilla's records are pairs.",
-            code="no-such-content",
+            "no pairs of a query and a document; Argilla's records are pairs.", code="no-such-content"
         )
     format_extra = format_data(contents, _NAME)
     question, models = (
@@ -217,9 +203,7 @@ def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
                 question: whole_numbers(row["grade"]),
                 **{name: row[name] for name in _TEXT_QUESTIONS},
             }
-            filled_values = {
-                name: value for name, value in values_by_question.items() if value is not None
-            }
+            filled_values = {name: value for name, value in values_by_question.items() if value is not None}
             for name, value in filled_values.items():
                 if row["rater"] in models:
                     response = {"value": value, "score": None, "agent": row["rater"]}
@@ -252,11 +236,11 @@ FORMAT = Format(
     holds=("ratings", "queries", "documents"),
     loses="judgments, runs; times, seconds, guidelines, scales",
     detail=(
-        "A list of records, as Argilla 2 exports (dataset.records.to_json) and imports them. The "
-        "metadata, or else the fields, name the query and the document (query_id, doc_id or their "
-        "other names); query is the query's text, other fields are of the document. The responses "
-        "of a user are one rating: the question with numbers as answers is the grade; questions "
-        "named comment and reason are kept, other questions are left out and counted. "
-        "Suggestions are ratings by their agent and are written as suggestions again."
+        "A list of records, as Argilla 2 exports (dataset.records.to_json) and imports them. The metadata, "
+        "or else the fields, name the query and the document (query_id, doc_id or their other names); query "
+        "is the query's text, other fields are of the document. The responses of a user are one rating: the "
+        "question with numbers as answers is the grade; questions named comment and reason are kept, other "
+        "questions are left out and counted. Suggestions are ratings by their agent and are written as "
+        "suggestions again."
     ),
 )

@@ -73,9 +73,7 @@ def read_searchtweak(source: InputFile) -> FileContents:
         rows.setdefault((query, str(doc)), position)
     qrels, notes = judged.qrels(source.stem)
     columns = [[pair[0] for pair in rows], [pair[1] for pair in rows], list(rows.values())]
-    documents = pl.DataFrame(
-        dict(zip(_DOCUMENT_SCHEMA, columns, strict=True)), schema=_DOCUMENT_SCHEMA
-    )
+    documents = pl.DataFrame(dict(zip(_DOCUMENT_SCHEMA, columns, strict=True)), schema=_DOCUMENT_SCHEMA)
     if qrels is None:
         raise InputError("no judgments found.", source=source.label, code="no-judgments")
     return FileContents(qrels=qrels, documents=documents if rows else None, notes=notes)
@@ -94,9 +92,7 @@ def _read_fields(judgment: Json, json_path: str, label: str) -> tuple[str, Json,
     position = judgment.get("position")
     if position is not None and (not isinstance(position, int) or isinstance(position, bool)):
         raise InputError(
-            f"'position' of {json_path} is not a whole number.",
-            source=label,
-            code="not-a-whole-number",
+            f"'position' of {json_path} is not a whole number.", source=label, code="not-a-whole-number"
         )
     position_text = None if position is None else str(position)
     return (
@@ -137,9 +133,7 @@ def _positions_of_pairs(table: pl.DataFrame | None) -> dict[tuple[str, str], str
     if table is None or not {*_PAIR, "position"} <= set(table.columns):
         return {}
     rows = table.select(*_PAIR, "position").iter_rows()
-    return {
-        (query, doc): position for query, doc, position in rows if position and position.isdigit()
-    }
+    return {(query, doc): position for query, doc, position in rows if position and position.isdigit()}
 
 
 def _queries_without_documents(contents: FileContents) -> list[str]:
@@ -157,10 +151,9 @@ SEARCHTWEAK_FORMAT = Format(
     write=write_searchtweak,
     loses="raters, scales, queries without judgments, digits after the second decimal",
     detail=(
-        "The answer of SearchTweak's API for a finished evaluation: a list of objects with grade, "
-        "keyword, position and doc. The grades are its aggregate of the raters, whole or with two "
-        "decimals; a null grade is unrated. The position is kept as a field of the document for "
-        "the keyword."
+        "The answer of SearchTweak's API for a finished evaluation: a list of objects with grade, keyword, "
+        "position and doc. The grades are its aggregate of the raters, whole or with two decimals; a null "
+        "grade is unrated. The position is kept as a field of the document for the keyword."
     ),
 )
 
@@ -180,9 +173,9 @@ SEARCHTWEAK_CSV_FORMAT = product_format(
     "SearchTweak's judgments as CSV",
     _SEARCHTWEAK_CSV_COLUMNS,
     sniff_searchtweak_csv,
-    "CSV with the columns grade, keyword and doc, in any order. Grades are SearchTweak's "
-    "aggregate of its raters and may be fractions; an empty one is unrated. Further columns "
-    "(position) are kept as fields of the document for the keyword.",
+    "CSV with the columns grade, keyword and doc, in any order. Grades are SearchTweak's aggregate of its "
+    "raters and may be fractions; an empty one is unrated. Further columns (position) are kept as fields of "
+    "the document for the keyword.",
 )
 
 
@@ -192,9 +185,7 @@ _TEXT_KEYS = ("q", "query", "text", "searchText")
 
 def sniff_rankquest(first_bytes: bytes, name: str) -> str | None:
     """A list of test cases."""
-    if has_keys(first_bytes, "[].searchContext") and matches_key(
-        first_bytes, r"\[\]\.(id|ratings).*"
-    ):
+    if has_keys(first_bytes, "[].searchContext") and matches_key(first_bytes, r"\[\]\.(id|ratings).*"):
         return "a list of objects with searchContext and ratings"
     return None
 
@@ -214,13 +205,9 @@ def read_rankquest(source: InputFile) -> FileContents:
         context = read_object(case, "searchContext", json_path, label)
         rows.append({"query_id": query, "text": _query_text(context), **_other_fields(context)})
         judged.ask(query)
-        other_fields: dict[str, Json] = {
-            key: value for key, value in case.items() if key != "ratings"
-        }
+        other_fields: dict[str, Json] = {key: value for key, value in case.items() if key != "ratings"}
         rating_fields = {}
-        for rating_path, rating in objects_under_key(
-            {"ratings": [], **case}, "ratings", json_path, label
-        ):
+        for rating_path, rating in objects_under_key({"ratings": [], **case}, "ratings", json_path, label):
             doc = read_id(rating, "documentId", rating_path, label)
             judged.add(query, doc, rating.get("rating"), rating_path, "rating")
             rating_fields[doc] = {
@@ -228,18 +215,14 @@ def read_rankquest(source: InputFile) -> FileContents:
                 for key, rating_value in rating.items()
                 if key not in {"documentId", "rating"}
             }
-            labels.append(
-                {"query_id": query, "doc_id": doc, "label": cell_text(rating.get("label"))}
-            )
+            labels.append({"query_id": query, "doc_id": doc, "label": cell_text(rating.get("label"))})
         raw_cases[query] = {"case": other_fields, "ratings": rating_fields}
     qrels, notes = judged.qrels(source.stem)
     label_table = string_table(labels, ("query_id", "doc_id", "label"))
     return FileContents(
         qrels=qrels,
         queries=string_table(rows) if rows else None,
-        documents=label_table
-        if label_table["label"].null_count() < len(label_table)
-        else judged.pool(),
+        documents=label_table if label_table["label"].null_count() < len(label_table) else judged.pool(),
         extra={_RANKQUEST_NAME: {"cases": raw_cases}} if raw_cases else {},
         notes=notes,
     )
@@ -280,17 +263,13 @@ def write_rankquest(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     write_json(out, cases)
     kept_parts = ["qrels", "unjudged", "queries", *(["documents"] if has_pairs(contents) else [])]
     own_columns = (
-        ()
-        if not raw_cases
-        else tuple(contents.queries.columns if contents.queries is not None else ())
+        () if not raw_cases else tuple(contents.queries.columns if contents.queries is not None else ())
     )
     return (
         *find_losses(contents, _RANKQUEST_NAME, *kept_parts),
         *column_losses("queries", contents.queries, ("query_id", "text", *own_columns)),
         *column_losses(
-            "documents",
-            contents.documents if has_pairs(contents) else None,
-            ("query_id", "doc_id", "label"),
+            "documents", contents.documents if has_pairs(contents) else None, ("query_id", "doc_id", "label")
         ),
     )
 
@@ -299,9 +278,7 @@ def _labels_by_pair(documents: pl.DataFrame | None) -> dict[tuple[str, str], str
     names = ("query_id", "doc_id", "label")
     if documents is None or not {*names} <= set(documents.columns):
         return {}
-    return {
-        (query, doc): label for query, doc, label in documents.select(names).iter_rows() if label
-    }
+    return {(query, doc): label for query, doc, label in documents.select(names).iter_rows() if label}
 
 
 RANKQUEST_FORMAT = Format(
@@ -314,8 +291,8 @@ RANKQUEST_FORMAT = Format(
     holds=("qrels", "queries", "documents"),
     loses="raters, scales, runs",
     detail=(
-        "A list of test cases, each with an id, a search context and rated documents. The id "
-        "identifies the query; q of the context is its text, the other fields are columns. Labels, "
-        "comments and tags come back as they were. A null rating is unrated."
+        "A list of test cases, each with an id, a search context and rated documents. The id identifies the "
+        "query; q of the context is its text, the other fields are columns. Labels, comments and tags come "
+        "back as they were. A null rating is unrated."
     ),
 )

@@ -77,9 +77,7 @@ def read(source: InputFile) -> FileContents:
     unrated: list[str] = []
     for json_path, task in list_objects(read_document(source), "", source.label):
         task_data = read_object(task, "data", json_path, source.label)
-        query, doc, query_fields, document_fields = split_pair_fields(
-            task_data, json_path, source.label
-        )
+        query, doc, query_fields, document_fields = split_pair_fields(task_data, json_path, source.label)
         queries.setdefault(query, query_fields)
         documents.setdefault((query, doc), document_fields)
         rating_rows = list(_read_annotations(task, json_path, source.label, found_in_tasks))
@@ -89,9 +87,7 @@ def read(source: InputFile) -> FileContents:
         raise InputError("there are no tasks in it.", source=source.label, code="no-judgments")
     format_extra = {"control": found_in_tasks.control, "models": [*found_in_tasks.models]}
     format_extra = {name: content for name, content in format_extra.items() if content}
-    table = (
-        pl.DataFrame(rows, schema=RATINGS_SCHEMA) if rows else pl.DataFrame(schema=RATINGS_SCHEMA)
-    )
+    table = pl.DataFrame(rows, schema=RATINGS_SCHEMA) if rows else pl.DataFrame(schema=RATINGS_SCHEMA)
     return FileContents(
         ratings=Ratings(table, source.stem, place=RowLocation(source.label)),
         queries=_make_queries(queries),
@@ -112,16 +108,13 @@ def split_pair_fields(
     for id_column in ("query_id", "doc_id"):
         if id_column not in id_names:
             problem = (
-                f"{json_path}.data has no {id_column}, but {', '.join(data) or 'nothing'}; name "
-                "the field "
-                "so before the tasks are imported."
+                f"{json_path}.data has no {id_column}, but {', '.join(data) or 'nothing'}; name the field so "
+                "before the tasks are imported."
             )
             raise InputError(problem, source=label, code="missing-key")
     query = identifier(data[id_names["query_id"]], f"the query of {json_path}", label)
     doc = identifier(data[id_names["doc_id"]], f"the document of {json_path}", label)
-    other_values = (
-        (name, cell_text(value)) for name, value in data.items() if name not in id_names.values()
-    )
+    other_values = ((name, cell_text(value)) for name, value in data.items() if name not in id_names.values())
     other_fields = {name: value for name, value in other_values if value}
     text_key = next((name for name in ("query", "query_text") if name in other_fields), None)
     query_fields = {"text": other_fields.pop(text_key)} if text_key else {}
@@ -133,17 +126,11 @@ def _read_annotations(
 ) -> Iterator[dict[str, object]]:
     """Read each annotation and prediction as a rating."""
     for kind in ("annotations", "predictions"):
-        for annotation_path, annotation in list_objects(
-            task.get(kind) or [], f"{json_path}.{kind}", label
-        ):
+        for annotation_path, annotation in list_objects(task.get(kind) or [], f"{json_path}.{kind}", label):
             annotation_object = read_object({"said": annotation}, "said", annotation_path, label)
-            grade, texts_by_name = _read_grade(
-                annotation_object, annotation_path, label, found_in_tasks
-            )
+            grade, texts_by_name = _read_grade(annotation_object, annotation_path, label, found_in_tasks)
             is_skipped = annotation_object.get("was_cancelled") is True
-            reason = texts_by_name.get("reason") or (
-                _SKIPPED_REASON if is_skipped else _NO_GRADE_REASON
-            )
+            reason = texts_by_name.get("reason") or (_SKIPPED_REASON if is_skipped else _NO_GRADE_REASON)
             created_at = (
                 read_text(annotation_object, "created_at", annotation_path, label)
                 if kind == "annotations"
@@ -156,9 +143,7 @@ def _read_annotations(
                 "rater": rater,
                 "grade": None if is_skipped else grade,
                 "reason": reason if is_skipped or grade is None else None,
-                "at": parse_time(created_at, f"{annotation_path}.created_at", label)
-                if created_at
-                else None,
+                "at": parse_time(created_at, f"{annotation_path}.created_at", label) if created_at else None,
                 "seconds": None
                 if lead_time is None
                 else number(lead_time, f"{annotation_path}.lead_time", label),
@@ -181,9 +166,7 @@ def _read_grade(
     """The single grade of an annotation, and the texts next to it."""
     grades: list[float] = []
     texts_by_name: dict[str, str] = {}
-    for result_path, result in list_objects(
-        annotation.get("result") or [], f"{json_path}.result", label
-    ):
+    for result_path, result in list_objects(annotation.get("result") or [], f"{json_path}.result", label):
         kind, value = result.get("type"), read_object(result, "value", result_path, label)
         if kind == "textarea":
             result_text = value.get("text")
@@ -212,9 +195,8 @@ def _parse_number(value: Json, json_path: str, label: str) -> float:
         return number(float(value[0]), json_path, label)
     except (TypeError, ValueError):
         problem = (
-            f"choice '{str(value[0])[:40]}' of {json_path} is not a number, and no grade is "
-            "guessed of "
-            "it; name the choices by their grades."
+            f"choice '{str(value[0])[:40]}' of {json_path} is not a number, and no grade is guessed of it; "
+            "name the choices by their grades."
         )
         raise InputError(problem, source=label, code="not-a-number") from None
 
@@ -236,13 +218,11 @@ def _make_documents(fields_by_pair: dict[tuple[str, str], dict[str, str]]) -> pl
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """Write a task for each pair, with an annotation for each rating; unrated pairs have none."""
     tasks: dict[tuple[str, str], dict[str, Any]] = {
-        pair: {"data": data, "annotations": []}
-        for pair, data in collect_pair_fields(contents).items()
+        pair: {"data": data, "annotations": []} for pair, data in collect_pair_fields(contents).items()
     }
     if not tasks:
         raise InputError(
-            "no pairs of a query and a document; Label Studio's tasks are pairs.",
-            code="no-such-content",
+            "no pairs of a query and a document; Label Studio's tasks are pairs.", code="no-such-content"
         )
     format_extra = format_data(contents, _NAME)
     control, models = (
@@ -277,9 +257,7 @@ def collect_pair_fields(contents: FileContents) -> dict[tuple[str, str], dict[st
     fields_by_document = {} if has_pairs else rows_by_id(documents, "doc_id")
     data_by_pair = {}
     for query, doc in pairs:
-        document_fields = (
-            fields.get((query, doc), {}) if has_pairs else fields_by_document.get(doc, {})
-        )
+        document_fields = fields.get((query, doc), {}) if has_pairs else fields_by_document.get(doc, {})
         text = {"query": query_texts[query]} if query_texts.get(query) else {}
         data_by_pair[query, doc] = {"query_id": query, "doc_id": doc, **text, **document_fields}
     return data_by_pair
@@ -290,19 +268,12 @@ def _make_annotation(row: dict[str, Any], control: Mapping[str, str]) -> dict[st
     results: list[dict[str, Json]] = []
     if grade is not None:
         grade_value = whole_numbers(grade)
-        results.append(
-            {**control, "value": {kind: [f"{grade_value}"] if kind == "choices" else grade_value}}
-        )
+        results.append({**control, "value": {kind: [f"{grade_value}"] if kind == "choices" else grade_value}})
     for name in _TEXT_CONTROLS:
         if row[name] is not None:
             value = {"text": [row[name]]}
             results.append(
-                {
-                    "from_name": name,
-                    "to_name": control["to_name"],
-                    "type": "textarea",
-                    "value": value,
-                }
+                {"from_name": name, "to_name": control["to_name"], "type": "textarea", "value": value}
             )
     annotation: dict[str, Json] = {
         "completed_by": {"email": row["rater"]},
@@ -336,12 +307,11 @@ FORMAT = Format(
     holds=("ratings", "queries", "documents"),
     loses="judgments, runs; guidelines, scales",
     detail=(
-        "A list of tasks, as Label Studio exports (JSON, not JSON-MIN) and imports them. data "
-        "names the query and the document (query_id, doc_id or their other names); query is the "
-        "query's text, other strings are fields of the document. Each annotation is a rating by "
-        "completed_by: its one rating, number or choices is the grade, a text area the comment, "
-        "lead_time the seconds. A skipped task has no grade. A choice that is not a number is an "
-        "error: no grade is guessed of a label. Predictions are ratings by their model_version "
-        "and are written as predictions again."
+        "A list of tasks, as Label Studio exports (JSON, not JSON-MIN) and imports them. data names the "
+        "query and the document (query_id, doc_id or their other names); query is the query's text, other "
+        "strings are fields of the document. Each annotation is a rating by completed_by: its one rating, "
+        "number or choices is the grade, a text area the comment, lead_time the seconds. A skipped task has "
+        "no grade. A choice that is not a number is an error: no grade is guessed of a label. Predictions "
+        "are ratings by their model_version and are written as predictions again."
     ),
 )

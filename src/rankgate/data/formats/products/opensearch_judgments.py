@@ -136,8 +136,8 @@ CONFIGURATION_FORMAT = Format(
     holds=("extra",),
     loses="everything but the configuration",
     detail=(
-        "The body that makes a search configuration: name, index, pipeline, and the query as a "
-        "string of JSON with %SearchText% in it. It is written back unchanged."
+        "The body that makes a search configuration: name, index, pipeline, and the query as a string of "
+        "JSON with %SearchText% in it. It is written back unchanged."
     ),
 )
 
@@ -152,9 +152,7 @@ def sniff_judgment_list(first_bytes: bytes, name: str) -> str | None:
     key_paths = inner_key_paths(first_bytes)
     if key_paths & {*_LISTS}:
         return "an object with judgmentRatings"
-    if "type" in key_paths and any(
-        f'"{type_name}"'.encode() in first_bytes for type_name in _TYPES
-    ):
+    if "type" in key_paths and any(f'"{type_name}"'.encode() in first_bytes for type_name in _TYPES):
         return "a request for judgments, by its type"
     return None
 
@@ -179,9 +177,7 @@ def read_judgment_list(source: InputFile) -> FileContents:
     )
 
 
-def _read_entries(
-    judgment_list: dict[str, Json], label: str
-) -> Iterator[tuple[str, Iterator[_Rating]]]:
+def _read_entries(judgment_list: dict[str, Json], label: str) -> Iterator[tuple[str, Iterator[_Rating]]]:
     """The query of each entry and its ratings; a query may have several entries in a list."""
     key = next((name for name in _LISTS if name in judgment_list), None)
     if key is None:
@@ -190,10 +186,7 @@ def _read_entries(
     if not isinstance(entries, dict):
         for json_path, query_entry in objects_under_key(judgment_list, key, "", label):
             query = read_id(query_entry, "query", json_path, label)
-            yield (
-                query,
-                _read_ratings(query_entry.get("ratings", []), f"{json_path}.ratings", label),
-            )
+            yield (query, _read_ratings(query_entry.get("ratings", []), f"{json_path}.ratings", label))
         return
     for query, ratings in entries.items():
         json_path = f"{key}.{query}"
@@ -221,9 +214,7 @@ def write_judgment_list(contents: FileContents, out: BinaryIO) -> tuple[Loss, ..
     entries: list[Json] = [
         {
             "query": query,
-            "ratings": [
-                {"docId": doc, "rating": _format_rating(grade)} for doc, grade in grades.items()
-            ],
+            "ratings": [{"docId": doc, "rating": _format_rating(grade)} for doc, grade in grades.items()],
         }
         for query, grades in collect_grades(qrels).items()
     ]
@@ -245,11 +236,10 @@ JUDGMENT_LIST_FORMAT = Format(
     write=write_judgment_list,
     loses="raters, scales, ids besides texts",
     detail=(
-        "The body that imports judgments, or the answer of a search for a list: judgmentRatings "
-        "with a query and its ratings, which are strings; or an object of ratings by query. One "
-        "query may have several entries; they are merged. Requests for judgments from clicks or "
-        "a language model are read for their settings. A file query,docid,rating for upload is "
-        "quepid-csv."
+        "The body that imports judgments, or the answer of a search for a list: judgmentRatings with a query "
+        "and its ratings, which are strings; or an object of ratings by query. One query may have several "
+        "entries; they are merged. Requests for judgments from clicks or a language model are read for their "
+        "settings. A file query,docid,rating for upload is quepid-csv."
     ),
 )
 
@@ -292,9 +282,7 @@ def _read_results(evaluations: list[dict[str, Json]], source: InputFile) -> File
         docs += [identifier(doc, f"a document of {json_path}", label) for doc in doc_ids]
         queries += [query] * len(doc_ids)
         zero += [] if doc_ids else [query]
-        for metric_path, metric in objects_under_key(
-            {"metrics": [], **result}, "metrics", json_path, label
-        ):
+        for metric_path, metric in objects_under_key({"metrics": [], **result}, "metrics", json_path, label):
             name = read_text(metric, "metric", metric_path, label) or "metric"
             if metric.get("value") is not None:
                 value = number(metric["value"], f"{metric_path}.value", label)
@@ -317,8 +305,8 @@ EXPERIMENT_FORMAT = Format(
     holds=("runs", "values", "extra"),
     loses="everything but the experiment's settings",
     detail=(
-        "The body that starts an experiment (query set, configurations, judgments, size, type), "
-        "which comes back as it was; or the answer of a search for results of evaluations: the "
-        "documents of each configuration are a run, the values of its metrics are kept."
+        "The body that starts an experiment (query set, configurations, judgments, size, type), which comes "
+        "back as it was; or the answer of a search for results of evaluations: the documents of each "
+        "configuration are a run, the values of its metrics are kept."
     ),
 )

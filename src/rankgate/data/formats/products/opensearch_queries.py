@@ -64,9 +64,7 @@ def sniff_query_set(first_bytes: bytes, name: str) -> str | None:
     key_paths = opensearch_judgments.inner_key_paths(first_bytes)
     if _LIST in key_paths or "querySetSize" in key_paths:
         return "an object with querySetQueries"
-    if first_bytes.removeprefix(BOM).lstrip().startswith(b"{") and _TEXT in find_key_paths(
-        first_bytes
-    ):
+    if first_bytes.removeprefix(BOM).lstrip().startswith(b"{") and _TEXT in find_key_paths(first_bytes):
         return "lines of objects with queryText"
     first_line = first_bytes.removeprefix(BOM).lstrip().split(b"\n", 1)[0]
     if re.match(rb"query:\s*\"", first_line):
@@ -119,9 +117,7 @@ def _read_queries(query_list: Json, label: str) -> Iterator[Row]:
 
 def _make_row(query: dict[str, Json], json_path: str, label: str, line: int | None = None) -> Row:
     if _TEXT not in query:
-        raise InputError(
-            f"{json_path} has no '{_TEXT}'.", source=label, line=line, code="missing-key"
-        )
+        raise InputError(f"{json_path} has no '{_TEXT}'.", source=label, line=line, code="missing-key")
     text = identifier(query[_TEXT], f"'{_TEXT}' of {json_path}", label, line)
     row: Row = {"query_id": text, "text": text}
     if answer := read_text(query, _ANSWER, json_path, label):
@@ -143,9 +139,7 @@ def _read_lines(data: bytes, label: str) -> Iterator[Row]:
         text = decode_utf8(content, label, line)
         match = _QUERY_AND_ANSWER.match(text)
         query, answer = (match["query"], match["answer"]) if match else (text, None)
-        yield _make_row(
-            {_TEXT: _unquote(query), _ANSWER: _unquote(answer)}, "the line", label, line
-        )
+        yield _make_row({_TEXT: _unquote(query), _ANSWER: _unquote(answer)}, "the line", label, line)
 
 
 def _unquote(text: str | None) -> str | None:
@@ -202,9 +196,9 @@ QUERY_SET_FORMAT = Format(
     holds=("queries",),
     loses="judgments, runs, ids besides texts",
     detail=(
-        "The body that makes a query set (queries as objects, strings, or with their frequency), "
-        'or a file for upload: lines of {"queryText": ...}, lines of query: "...", answer: '
-        '"...", or plain lines, for which the format must be named.'
+        "The body that makes a query set (queries as objects, strings, or with their frequency), or a file "
+        'for upload: lines of {"queryText": ...}, lines of query: "...", answer: "...", or plain lines, for '
+        "which the format must be named."
     ),
 )
 
@@ -240,13 +234,9 @@ def read_query_metrics(source: InputFile) -> FileContents:
         text = read_text(fields, time_key, line_label, label) if time_key else None
         if text and text not in times:
             times[text] = parse_time(text, f"'{time_key}'", label, line)
-        ids = [
-            read_id(fields, key, line_label, label) for key in ("search_config", "query", "metric")
-        ]
+        ids = [read_id(fields, key, line_label, label) for key in ("search_config", "query", "metric")]
         if "value" not in fields:
-            raise InputError(
-                f"{line_label} has no 'value'.", source=label, line=line, code="missing-key"
-            )
+            raise InputError(f"{line_label} has no 'value'.", source=label, line=line, code="missing-key")
         value = fields["value"]
         metric_value = None if value is None else number(value, "value", label, line)
         extra_texts = (read_text(fields, key, line_label, label) for key in _EXTRA_KEYS)
@@ -312,8 +302,8 @@ QUERY_METRICS_FORMAT = Format(
     holds=("values",),
     loses="judgments, runs, values over all queries",
     detail=(
-        "The long form that dashboards read: timestamp (in an older generation datetime), "
-        "search_config, query_set_id, query, metric, value, application and evaluation_id, one "
-        "object a line, with or without the action lines of a bulk request."
+        "The long form that dashboards read: timestamp (in an older generation datetime), search_config, "
+        "query_set_id, query, metric, value, application and evaluation_id, one object a line, with or "
+        "without the action lines of a bulk request."
     ),
 )

@@ -65,21 +65,15 @@ def drop_repeated(
     dropped_rows = pl.concat([repeated_rows["row"], corrected_rows["row"]])
     if dropped_rows.is_empty():
         return rows, location, ()
-    kept_rows = numbered_rows.join(
-        dropped_rows.to_frame(), on="row", how="anti", maintain_order="left"
-    )
+    kept_rows = numbered_rows.join(dropped_rows.to_frame(), on="row", how="anti", maintain_order="left")
     notes = (
-        *_make_note(
-            "judgments that appear twice with one grade, read once", repeated_rows, location
-        ),
+        *_make_note("judgments that appear twice with one grade, read once", repeated_rows, location),
         *_make_note("judgments that a later line corrects, passed over", corrected_rows, location),
     )
     return kept_rows.drop("row"), location.select(kept_rows["row"].to_list()), notes
 
 
-def _raise_conflict(
-    unique_rows: pl.DataFrame, conflicting_rows: pl.DataFrame, location: RowLocation
-) -> None:
+def _raise_conflict(unique_rows: pl.DataFrame, conflicting_rows: pl.DataFrame, location: RowLocation) -> None:
     """Raise an error for the first pair with a second grade."""
     row, query, document, grade = conflicting_rows.row(0)
     first_row, first_grade = (
@@ -90,8 +84,8 @@ def _raise_conflict(
     first_line = location.line(first_row)
     line_note = f" on line {first_line}" if first_line else ""
     problem = (
-        f"document '{document}' has grade {first_grade:g}{line_note} and grade {grade:g} here for "
-        f"query '{query}'; remove one of the two lines."
+        f"document '{document}' has grade {first_grade:g}{line_note} and grade {grade:g} here for query "
+        f"'{query}'; remove one of the two lines."
     )
     raise DuplicateError(problem, source=location.file(row), line=location.line(row))
 
@@ -132,9 +126,7 @@ def read_sheet_judgments(
         source, columns, numbers=("grade",), filled=required_columns, guard=guard
     )
     rows = csv_sheet.rows
-    unique_rows, location, repeated = drop_repeated(
-        rows.select(*_PAIR, "grade"), csv_sheet.place, last=last
-    )
+    unique_rows, location, repeated = drop_repeated(rows.select(*_PAIR, "grade"), csv_sheet.place, last=last)
     qrels, notes = schemas.make_qrels(unique_rows, source.stem, location)
     documents = _sheet_documents(rows, csv_sheet.others, len(qrels.table))
     return FileContents(qrels=qrels, documents=documents, notes=(*repeated, *notes))
@@ -147,9 +139,7 @@ def _sheet_documents(
     with_document = rows.filter(pl.col("doc_id").is_not_null())
     if not other_columns and not with_document["grade"].null_count():
         return None
-    pool = with_document.select(*_PAIR, *other_columns).unique(
-        _PAIR, keep="first", maintain_order=True
-    )
+    pool = with_document.select(*_PAIR, *other_columns).unique(_PAIR, keep="first", maintain_order=True)
     return pool if other_columns or len(pool) > graded_count else None
 
 
@@ -161,10 +151,7 @@ def pool_rows(contents: FileContents) -> pl.DataFrame:
     queries_with_rows = pl.concat(parts)["query_id"].unique().implode()
     empty_queries = pl.DataFrame({"query_id": list(qrels.unjudged)}, schema={"query_id": pl.String})
     empty_queries = empty_queries.filter(~pl.col("query_id").is_in(queries_with_rows))
-    null_columns = [
-        pl.lit(None, pl.String).alias("doc_id"),
-        pl.lit(None, pl.Float64).alias("grade"),
-    ]
+    null_columns = [pl.lit(None, pl.String).alias("doc_id"), pl.lit(None, pl.Float64).alias("grade")]
     all_rows = pl.concat([*parts, empty_queries.with_columns(null_columns)])
     return all_rows.sort(first_rows(all_rows), maintain_order=True)
 
@@ -239,8 +226,8 @@ GOVUK_FORMAT = product_format(
     "GOV.UK's judgment lists",
     _GOVUK_COLUMNS,
     sniff_govuk,
-    "CSV with the columns queryEntry.query, queryEntry.targets.score and "
-    "queryEntry.targets.uri, one judgment a row; the address is the document's id.",
+    "CSV with the columns queryEntry.query, queryEntry.targets.score and queryEntry.targets.uri, one "
+    "judgment a row; the address is the document's id.",
 )
 
 
@@ -259,9 +246,9 @@ QUAERITE_FORMAT = product_format(
     "Quaerite's judgments",
     _QUAERITE_COLUMNS,
     sniff_quaerite,
-    "CSV with the columns rating, docid and query in this order, written with a byte order "
-    "mark, as Quaerite's own judgments are. An empty rating is unrated. If a document has two "
-    "ratings for one query, the last one counts, as in Quaerite, and a warning names it.",
+    "CSV with the columns rating, docid and query in this order, written with a byte order mark, as "
+    "Quaerite's own judgments are. An empty rating is unrated. If a document has two ratings for one query, "
+    "the last one counts, as in Quaerite, and a warning names it.",
     last=True,
     mark=BOM,
 )

@@ -11,12 +11,7 @@ from rankgate.core.errors import InputError
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.file_contents import FileContents
 from rankgate.data.foreign_frames import string_table
-from rankgate.data.formats.collected_judgments import (
-    VALUES,
-    GrowingQrels,
-    collect_document_rows,
-    make_run,
-)
+from rankgate.data.formats.collected_judgments import VALUES, GrowingQrels, collect_document_rows, make_run
 from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.format_writing import (
     cell_text,
@@ -47,10 +42,7 @@ if TYPE_CHECKING:
 
 NAME = "rank-eval"
 _DEFAULT_INDEX = "index"
-_TEMPLATE = {
-    "id": "query",
-    "template": {"inline": {"query": {"query_string": {"query": "{{query}}"}}}},
-}
+_TEMPLATE = {"id": "query", "template": {"inline": {"query": {"query_string": {"query": "{{query}}"}}}}}
 _METRIC = {"dcg": {"k": 10, "normalize": True}}
 
 
@@ -80,9 +72,7 @@ def read_rank_eval(source: InputFile) -> FileContents:
         raw_requests[query] = {key: value for key, value in request.items() if key != "ratings"}
         params = read_object(request, "params", json_path, label)
         rows.append({"query_id": query, "text": _query_text(query, params)})
-        for rating_path, rating in objects_under_key(
-            {"ratings": [], **request}, "ratings", json_path, label
-        ):
+        for rating_path, rating in objects_under_key({"ratings": [], **request}, "ratings", json_path, label):
             doc = read_id(rating, "_id", rating_path, label)
             indices[doc] = read_text(rating, "_index", rating_path, label)
             judged.add(query, doc, rating.get("rating"), rating_path, "rating")
@@ -119,14 +109,12 @@ def write_rank_eval(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
             Elasticsearch rejects.
     """
     qrels = contents.judgments("")
-    invalid_grades = qrels.table.filter(
-        (pl.col("grade") < 0) | (pl.col("grade") != pl.col("grade").round())
-    )
+    invalid_grades = qrels.table.filter((pl.col("grade") < 0) | (pl.col("grade") != pl.col("grade").round()))
     if len(invalid_grades):
         query, doc, grade = invalid_grades.select("query_id", "doc_id", "grade").row(0)
         problem = (
-            f"grade {grade:g} of document '{doc}' for query '{query}': Elasticsearch takes whole "
-            f"grades from 0; map the {count_noun(len(invalid_grades), 'other')} first."
+            f"grade {grade:g} of document '{doc}' for query '{query}': Elasticsearch takes whole grades from "
+            f"0; map the {count_noun(len(invalid_grades), 'other')} first."
         )
         raise InputError(problem, code="grade-outside-scale")
     format_extra, text, grades = (
@@ -138,11 +126,7 @@ def write_rank_eval(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     default_index = next((index for index in indices.values() if index), _DEFAULT_INDEX)
     requests = []
     for query in dict.fromkeys([*(query for query in raw_requests if query in grades), *grades]):
-        new_request = {
-            "id": query,
-            "template_id": "query",
-            "params": {"query": text.get(query, query)},
-        }
+        new_request = {"id": query, "template_id": "query", "params": {"query": text.get(query, query)}}
         ratings = [
             {"_index": indices.get(doc) or default_index, "_id": doc, "rating": grade}
             for doc, grade in grades[query].items()
@@ -154,10 +138,7 @@ def write_rank_eval(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
         template.get("id") == "query" for template in templates
     ):
         templates.append(_TEMPLATE)
-    write_json(
-        out,
-        {"requests": requests, **({"templates": templates} if templates else {}), **other_fields},
-    )
+    write_json(out, {"requests": requests, **({"templates": templates} if templates else {}), **other_fields})
     return (
         *find_losses(contents, NAME, "qrels", "unjudged", "queries"),
         *column_losses("queries", contents.queries, ("query_id", "text")),
@@ -174,10 +155,9 @@ RANK_EVAL_FORMAT = Format(
     holds=("qrels", "queries"),
     loses="raters, scales, fractions of grades",
     detail=(
-        "The body of a _rank_eval request: requests with their ratings, templates and the metric. "
-        "The id of a request is the id of its query; indices, queries and templates are written "
-        "unchanged. Queries from other formats are written with a template over query_string; "
-        "replace it by your own."
+        "The body of a _rank_eval request: requests with their ratings, templates and the metric. The id of "
+        "a request is the id of its query; indices, queries and templates are written unchanged. Queries "
+        "from other formats are written with a template over query_string; replace it by your own."
     ),
 )
 
@@ -222,17 +202,13 @@ def read_rank_eval_response(source: InputFile) -> FileContents:
         if not hits:
             states.append((query, "zero", None))
         for name in _UNRATED_KEYS:
-            for hit_path, unrated_doc in list_objects(
-                detail.get(name) or [], f"{json_path}.{name}", label
-            ):
+            for hit_path, unrated_doc in list_objects(detail.get(name) or [], f"{json_path}.{name}", label):
                 unrated.append(f"{query} {read_id(unrated_doc, '_id', hit_path, label)}")
         values += _read_value(detail, query, json_path, source)
     for query, failure in read_object(root, "failures", "", label).items():
         states.append((query, "failed", cell_text(failure)))
     values += _read_value(root, None, "the document", source)
-    hit_scores = (
-        [score for score in scores if score is not None] if _never_rise(queries, scores) else None
-    )
+    hit_scores = [score for score in scores if score is not None] if _never_rise(queries, scores) else None
     run = make_run(source.stem, queries, docs, hit_scores, label=label, states=states)
     qrels, notes = judged.qrels(source.stem)
     note_text = "judgments of retrieved documents only; the request has all"
@@ -293,10 +269,9 @@ RANK_EVAL_RESPONSE_FORMAT = Format(
     read=read_rank_eval_response,
     holds=("runs", "qrels", "documents", "values"),
     detail=(
-        "The answer to a _rank_eval request: the hits of each query become a run, and the values "
-        "of the metric are kept. Only retrieved documents have judgments; ideal rankings need the "
-        "judgments of the request. The names of version 6 (quality_level, unknown_docs) are read "
-        "too. "
-        "This format is not written."
+        "The answer to a _rank_eval request: the hits of each query become a run, and the values of the "
+        "metric are kept. Only retrieved documents have judgments; ideal rankings need the judgments of the "
+        "request. The names of version 6 (quality_level, unknown_docs) are read too. This format is not "
+        "written."
     ),
 )

@@ -99,14 +99,8 @@ def read(source: InputFile) -> FileContents:
                 judged.add(name, doc, gain, gain_path, "")
             gains_by_query[name] = gain_of_doc
         raw_queries = [query for _, query in group.queries]
-        groups.append(
-            {"around": group.around, "topic": group.topic, "queries": raw_queries, "ids": names}
-        )
-    header = {
-        key: value
-        for key, value in root.items()
-        if key not in {"topics", "query_groups", "queries"}
-    }
+        groups.append({"around": group.around, "topic": group.topic, "queries": raw_queries, "ids": names})
+    header = {key: value for key, value in root.items() if key not in {"topics", "query_groups", "queries"}}
     shape = next((key for key in ("topics", "query_groups", "queries") if key in root), "queries")
     qrels, notes = judged.qrels(source.stem)
     if qrels is None:
@@ -156,9 +150,7 @@ def _read_relevant(group: _QueryGroup, label: str) -> Iterator[tuple[str, Json, 
                 yield identifier(doc, f"{document_path}[{index}]", label), key, document_path
         elif isinstance(value, dict):
             if "gain" not in value:
-                raise InputError(
-                    f"{document_path} has no 'gain'.", source=label, code="missing-key"
-                )
+                raise InputError(f"{document_path} has no 'gain'.", source=label, code="missing-key")
             yield key, value["gain"], f"{document_path}.gain"
         else:
             kind = describe_type(value)
@@ -176,16 +168,12 @@ def _query_text(query: dict[str, Json], json_path: str, label: str) -> str:
         return json.dumps(placeholders, ensure_ascii=False)
     if query_text is None:
         raise InputError(
-            f"{json_path} has no placeholders, which hold the query.",
-            source=label,
-            code="missing-key",
+            f"{json_path} has no placeholders, which hold the query.", source=label, code="missing-key"
         )
     return identifier(query_text, f"placeholder of {json_path}", label)
 
 
-def _unique_name(
-    text: str, relevant: dict[str, Json], gains_by_query: Mapping[str, dict[str, Json]]
-) -> str:
+def _unique_name(text: str, relevant: dict[str, Json], gains_by_query: Mapping[str, dict[str, Json]]) -> str:
     name, count = text, 1
     while name in gains_by_query and gains_by_query[name] != relevant:
         count += 1
@@ -218,11 +206,7 @@ def _write(
                     {**query, "relevant_documents": relevant(shared_grades)} for query in queries
                 ]
                 continue
-            new_group = {
-                **group["around"],
-                "queries": queries,
-                "relevant_documents": relevant(shared_grades),
-            }
+            new_group = {**group["around"], "queries": queries, "relevant_documents": relevant(shared_grades)}
             if not topics or topics[-1][0] != group["topic"]:
                 topics.append((group["topic"], []))
             topics[-1][1].append(new_group)
@@ -268,9 +252,9 @@ GAINS = Format(
     write=partial(_write, _gains_by_document),
     loses="raters, scales, ids besides texts",
     detail=(
-        "Topics with groups of queries that share their relevant documents, or a flat list of "
-        'queries; {"doc": {"gain": 3}}. Index, templates and placeholders come back as they were. '
-        "Quepid writes this mode and reads only the other mode, rre-array."
+        "Topics with groups of queries that share their relevant documents, or a flat list of queries; "
+        '{"doc": {"gain": 3}}. Index, templates and placeholders come back as they were. Quepid writes this '
+        "mode and reads only the other mode, rre-array."
     ),
 )
 ARRAYS = replace(
@@ -280,7 +264,7 @@ ARRAYS = replace(
     sniff=sniff_arrays,
     write=partial(_write, _documents_by_gain),
     detail=(
-        'As rre, with {"3": ["doc", ...]}: the key is the gain. It is the mode that Quepid can '
-        "import. The two modes are distinguished by the type of their values."
+        'As rre, with {"3": ["doc", ...]}: the key is the gain. It is the mode that Quepid can import. The '
+        "two modes are distinguished by the type of their values."
     ),
 )

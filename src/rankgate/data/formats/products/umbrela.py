@@ -98,11 +98,7 @@ def write_umbrela_requests(contents: FileContents, out: BinaryIO) -> tuple[Loss,
     for query, rows in ranking_by_query(run).items():
         query_object = {"text": text.get(query, query), "qid": query}
         candidates: list[JsonObject] = [
-            {
-                "doc": {**_make_document(fields.get(document, {}), document)},
-                "docid": document,
-                "score": score,
-            }
+            {"doc": {**_make_document(fields.get(document, {}), document)}, "docid": document, "score": score}
             for document, score in rows
         ]
         out.write(format_json({"query": query_object, "candidates": candidates}).encode() + b"\n")
@@ -128,9 +124,7 @@ def _read_query(value: Json, source: InputFile, line: int) -> tuple[str, str | N
 
 
 def _read_candidate(
-    value: Json,
-    source: InputFile,
-    line: int,
+    value: Json, source: InputFile, line: int
 ) -> tuple[str, float | None, dict[str, str | None]]:
     """The id, score and fields of a candidate; a text is its own id."""
     if not isinstance(value, dict):
@@ -162,9 +156,7 @@ def _field_name(name: str) -> str:
 
 def _make_document(fields: dict[str, str], document: str) -> dict[str, str]:
     """The fields of a document; its id if it has no text."""
-    other_fields = {
-        name: field_value for name, field_value in fields.items() if name not in _REQUEST_IDS
-    }
+    other_fields = {name: field_value for name, field_value in fields.items() if name not in _REQUEST_IDS}
     return {"segment": fields.get("text", document), **other_fields}
 
 
@@ -179,15 +171,11 @@ def _make_contents(
     with_candidates = {query for query, *_ in pairs}
     empty_queries = [query for query in queries if query not in with_candidates]
     ids = [query for query, *_ in pairs], [document for _, document, _ in pairs]
-    run = make_run(
-        source.stem, *ids, scores_or_none, label=source.label, states=zero_states(empty_queries)
-    )
+    run = make_run(source.stem, *ids, scores_or_none, label=source.label, states=zero_states(empty_queries))
     text_rows = [(query, text) for query, text in queries.items() if text is not None]
     return FileContents(
         runs=(run,),
-        queries=pl.DataFrame(text_rows, schema=["query_id", "text"], orient="row")
-        if text_rows
-        else None,
+        queries=pl.DataFrame(text_rows, schema=["query_id", "text"], orient="row") if text_rows else None,
         documents=collect_document_rows(fields) if fields else None,
     )
 
@@ -203,9 +191,9 @@ UMBRELA_REQUESTS_FORMAT = Format(
     loses="judgments, ratings; all runs but the first, its tag",
     detail=(
         'An object a line: {"query": {"text": ..., "qid": ...}, "candidates": [{"doc": '
-        '{"segment": ...}, "docid": ...}]}; a string may replace a query or a candidate, and is '
-        "its own id. The candidates are a run, by their scores if all have one, otherwise in "
-        "their order; segment is the document's text."
+        '{"segment": ...}, "docid": ...}]}; a string may replace a query or a candidate, and is its own id. '
+        "The candidates are a run, by their scores if all have one, otherwise in their order; segment is the "
+        "document's text."
     ),
 )
 
@@ -250,12 +238,8 @@ def read_umbrela(source: InputFile) -> FileContents:
         failed += [f"line {line}"] if lacks_grade else []
         queries.setdefault(query, text)
         documents.setdefault(document, passage)
-        answer_fields = {
-            name: read_text(value, name, line_label, source.label) for name in _ANSWER_KEYS
-        }
-        model_answers.append(
-            {"query_id": query, "doc_id": document, "rater": model, **answer_fields}
-        )
+        answer_fields = {name: read_text(value, name, line_label, source.label) for name in _ANSWER_KEYS}
+        model_answers.append({"query_id": query, "doc_id": document, "rater": model, **answer_fields})
     scale = Scale(float(min(_GRADES)), float(max(_GRADES)))
     ratings = collected.ratings(source.stem, scale)
     if ratings is None:
@@ -278,8 +262,8 @@ def _succeeded(value: JsonObject, source: InputFile, line: int) -> bool:
     if has_succeeded is None:
         status_text = "null" if status is None else repr(status)[:40]
         problem = (
-            f"result_status {status_text} is neither 0 (the answer could not be read, so there is "
-            "no judgment) nor 1; write 0 or 1."
+            f"result_status {status_text} is neither 0 (the answer could not be read, so there is no "
+            "judgment) nor 1; write 0 or 1."
         )
         raise InputError(problem, source=source.label, line=line, code="wrong-type")
     return has_succeeded
@@ -297,16 +281,11 @@ def write_umbrela(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     )
     invalid_grades = rows.filter(~pl.col("grade").is_in([float(grade) for grade in _GRADES]))
     if len(invalid_grades):
-        problem = (
-            f"grade {invalid_grades['grade'][0]:g}, where UMBRELA has 0, 1, 2 and 3; scale the "
-            "grades."
-        )
+        problem = f"grade {invalid_grades['grade'][0]:g}, where UMBRELA has 0, 1, 2 and 3; scale the grades."
         raise InputError(problem, code="grade-outside-scale")
     text, fields = texts_by_query(contents), rows_by_id(contents.documents, "doc_id")
     answers = format_data(contents, _UMBRELA_NAME).get("answers") or []
-    answer_of_rating = {
-        (answer["query_id"], answer["doc_id"], answer["rater"]): answer for answer in answers
-    }
+    answer_of_rating = {(answer["query_id"], answer["doc_id"], answer["rater"]): answer for answer in answers}
     for row in rows.select("query_id", "doc_id", "rater", "grade", "comment").iter_rows(named=True):
         query, document = row["query_id"], row["doc_id"]
         passage = fields.get(document, {}).get("text", document)
@@ -327,12 +306,7 @@ def write_umbrela(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
 
 def _find_losses(contents: FileContents) -> tuple[Loss, ...]:
     rating_parts = ("ratings",) if contents.ratings else ("qrels",)
-    kept_parts = (
-        "queries",
-        "documents",
-        *rating_parts,
-        *(("qrels", "scale") if contents.ratings else ()),
-    )
+    kept_parts = ("queries", "documents", *rating_parts, *(("qrels", "scale") if contents.ratings else ()))
     losses = list(find_losses(contents, _UMBRELA_NAME, *kept_parts))
     losses += column_losses("queries", contents.queries, ("query_id", "text"))
     losses += column_losses("documents", contents.documents, ("query_id", "doc_id", "text"))
@@ -340,16 +314,12 @@ def _find_losses(contents: FileContents) -> tuple[Loss, ...]:
         table = contents.ratings.table
         names = [name for name in ("at", "seconds", "guideline") if table[name].count()]
         losses += Loss.of("fields of ratings", names)
-        reasons = table.filter(
-            pl.col("reason").is_not_null() & (pl.col("reason") != _FAILED_REASON)
-        )
+        reasons = table.filter(pl.col("reason").is_not_null() & (pl.col("reason") != _FAILED_REASON))
         losses += Loss.of("reasons why there is no grade", reasons["reason"].to_list())
     return tuple(losses)
 
 
-def _read_id_and_text(
-    row: JsonObject, noun: str, source: InputFile, line: int
-) -> tuple[str, str | None]:
+def _read_id_and_text(row: JsonObject, noun: str, source: InputFile, line: int) -> tuple[str, str | None]:
     """The id of a query or passage, and its text; the text is the id if there is none."""
     id_, key = _JUDGMENT_IDS[noun]
     value: Any = row.get(noun)
@@ -381,9 +351,9 @@ UMBRELA_FORMAT = Format(
     holds=("qrels", "ratings", "queries", "documents"),
     loses="runs; times, guidelines, grades other than 0 to 3",
     detail=(
-        "An object a line with model, query, passage, judgment and result_status. A result_status "
-        "of 0 means that the model's answer could not be parsed and the judgment 0 is a "
-        "placeholder: it is read as no grade, with that reason. The texts are the ids, unless qid "
-        "and docid are there too. The model is the rater; prompt and prediction come back."
+        "An object a line with model, query, passage, judgment and result_status. A result_status of 0 means "
+        "that the model's answer could not be parsed and the judgment 0 is a placeholder: it is read as no "
+        "grade, with that reason. The texts are the ids, unless qid and docid are there too. The model is "
+        "the rater; prompt and prediction come back."
     ),
 )

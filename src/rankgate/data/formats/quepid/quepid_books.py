@@ -17,11 +17,7 @@ from rankgate.core.errors import InputError
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.file_contents import FileContents
 from rankgate.data.foreign_frames import ALIASES
-from rankgate.data.formats.collected_judgments import (
-    GrowingRatings,
-    collect_document_rows,
-    resolve_ratings,
-)
+from rankgate.data.formats.collected_judgments import GrowingRatings, collect_document_rows, resolve_ratings
 from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.format_writing import (
     cell_text,
@@ -33,12 +29,7 @@ from rankgate.data.formats.format_writing import (
     with_text_ids,
     write_json,
 )
-from rankgate.data.formats.quepid.quepid_cases import (
-    NAMELESS,
-    NOTE_COLUMNS,
-    make_query_notes,
-    rating_losses,
-)
+from rankgate.data.formats.quepid.quepid_cases import NAMELESS, NOTE_COLUMNS, make_query_notes, rating_losses
 from rankgate.data.qrels import Ratings, Scale
 from rankgate.data.text import delimited_records
 from rankgate.data.text.delimited_records import first_fields
@@ -82,10 +73,7 @@ def read_book(source: InputFile) -> FileContents:
             read_id(pair, "doc_id", json_path, label),
         )
         if (query, doc) in raw_pairs:
-            problem = (
-                f"{json_path} repeats the pair of query '{query}' and document '{doc}'; merge the "
-                "two."
-            )
+            problem = f"{json_path} repeats the pair of query '{query}' and document '{doc}'; merge the two."
             raise InputError(problem, source=label, code="duplicate-document")
         raw_pairs[query, doc] = {key: value for key, value in pair.items() if key != "judgements"}
         collected.ask(query)
@@ -110,20 +98,11 @@ def read_book(source: InputFile) -> FileContents:
 
 
 def _add_judgement(
-    collected: GrowingRatings,
-    pair: tuple[str, str],
-    judgement: dict[str, Json],
-    judgement_path: str,
+    collected: GrowingRatings, pair: tuple[str, str], judgement: dict[str, Json], judgement_path: str
 ) -> None:
     label = collected.label
     rater = read_text(judgement, "user_email", judgement_path, label) or NAMELESS
-    reason = (
-        _UNRATEABLE
-        if judgement.get("unrateable")
-        else _LATER
-        if judgement.get("judge_later")
-        else None
-    )
+    reason = _UNRATEABLE if judgement.get("unrateable") else _LATER if judgement.get("judge_later") else None
     grade = judgement.get("rating")
     comment = read_text(judgement, "explanation", judgement_path, label)
     if reason and grade is not None:
@@ -161,15 +140,12 @@ def _read_scale(root: JsonObject, label: str) -> Scale | None:
         return None
     numbers = [number(grade, "a grade of 'scale'", label) for grade in grades]
     names = tuple(
-        (number(key, "a grade of 'scale_with_labels'", label), str(name))
-        for key, name in labels.items()
+        (number(key, "a grade of 'scale_with_labels'", label), str(name)) for key, name in labels.items()
     )
     return Scale(min(numbers), max(numbers), names)
 
 
-def _make_notes(
-    rated: GrowingRatings, pairs: Mapping[tuple[str, str], JsonObject]
-) -> tuple[Note, ...]:
+def _make_notes(rated: GrowingRatings, pairs: Mapping[tuple[str, str], JsonObject]) -> tuple[Note, ...]:
     ratings = rated.ratings("")
     if ratings is None:
         return Note.of("pairs without a judgement", map(" ".join, pairs))
@@ -243,26 +219,17 @@ def write_book(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
         new_pair = {"query_text": text.get(query, query), "doc_id": doc, "position": None}
         new_pair |= {"document_fields": fields, **noted_here}
         pairs.append(
-            {
-                **raw_pairs.get((query, doc), new_pair),
-                "judgements": judgements_of_pair.get((query, doc), []),
-            }
+            {**raw_pairs.get((query, doc), new_pair), "judgements": judgements_of_pair.get((query, doc), [])}
         )
     name = contents.ratings.name if contents.ratings else contents.judgments("").name
-    write_json(
-        out, {**_make_header(contents, format_extra.get("book"), name), "query_doc_pairs": pairs}
-    )
+    write_json(out, {**_make_header(contents, format_extra.get("book"), name), "query_doc_pairs": pairs})
     reasons = _other_reasons(contents)
     judged_queries = {query for query, _ in (*raw_pairs, *judgements_of_pair, *fields_of_pair)}
     unjudged_queries = [
-        query
-        for query in (contents.qrels.unjudged if contents.qrels else ())
-        if query not in judged_queries
+        query for query in (contents.qrels.unjudged if contents.qrels else ()) if query not in judged_queries
     ]
     return (
-        *find_losses(
-            contents, _BOOK_NAME, "qrels", "ratings", "queries", "documents", "scale", "unjudged"
-        ),
+        *find_losses(contents, _BOOK_NAME, "qrels", "ratings", "queries", "documents", "scale", "unjudged"),
         *Loss.of("queries without judgments", unjudged_queries),
         *column_losses("queries", contents.queries, ("query_id", "text", *NOTE_COLUMNS)),
         *rating_losses(contents, ("comment", "reason")),
@@ -270,17 +237,11 @@ def write_book(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     )
 
 
-def _make_header(
-    contents: FileContents, book: dict[str, Json] | None, name: str
-) -> dict[str, Json]:
+def _make_header(contents: FileContents, book: dict[str, Json] | None, name: str) -> dict[str, Json]:
     if book is not None:
         return book
     scale = contents.ratings.scale if contents.ratings else contents.judgments("").scale
-    header: dict[str, Json] = {
-        "name": name,
-        "show_rank": False,
-        "support_implicit_judgements": False,
-    }
+    header: dict[str, Json] = {"name": name, "show_rank": False, "support_implicit_judgements": False}
     if scale and scale.labels:
         header["scale"] = [grade for grade, _ in scale.labels]
         header["scale_with_labels"] = {f"{grade:g}": label for grade, label in scale.labels}
@@ -289,9 +250,7 @@ def _make_header(
     return header
 
 
-def _fields_by_pair(
-    documents: pl.DataFrame | None,
-) -> dict[tuple[str | None, str], dict[str, Json] | None]:
+def _fields_by_pair(documents: pl.DataFrame | None) -> dict[tuple[str | None, str], dict[str, Json] | None]:
     fields_of_pair: dict[tuple[str | None, str], dict[str, Json] | None] = {}
     for row in documents.iter_rows(named=True) if documents is not None else ():
         fields = {
@@ -320,10 +279,10 @@ BOOK_FORMAT = Format(
     holds=("ratings", "qrels", "queries", "documents"),
     loses="runs, times of ratings",
     detail=(
-        "A book of pairs of query and document with the judgements of several people, kept as "
-        "ratings: unrateable and judge later are ratings without a grade, with the reason. They "
-        "are judgments only if no pair has two grades; otherwise resolve them first. Positions "
-        "and fields of documents come back as they were."
+        "A book of pairs of query and document with the judgements of several people, kept as ratings: "
+        "unrateable and judge later are ratings without a grade, with the reason. They are judgments only if "
+        "no pair has two grades; otherwise resolve them first. Positions and fields of documents come back "
+        "as they were."
     ),
 )
 
@@ -332,9 +291,7 @@ _BOOK_CSV_NAME = "quepid-book-csv"
 _PAIR = ["query_id", "doc_id"]
 _IDS = ("query", "docid")
 _MAX_LINES = 200
-_OTHER_COLUMNS = {
-    name for name_group in ("grade", "score", "rank", "rater") for name in ALIASES[name_group]
-}
+_OTHER_COLUMNS = {name for name_group in ("grade", "score", "rank", "rater") for name in ALIASES[name_group]}
 
 
 def sniff_book_csv(first_bytes: bytes, name: str) -> str | None:
@@ -346,16 +303,11 @@ def sniff_book_csv(first_bytes: bytes, name: str) -> str | None:
     lines = first_bytes.decode(errors="replace").splitlines()[1 : _MAX_LINES + 1]
     complete_lines = lines[:-1] if len(lines) > 1 else lines  # the last line may be incomplete
     try:
-        cells = [
-            cell for row in csv.reader(complete_lines) for cell in row[len(_IDS) :] if cell.strip()
-        ]
+        cells = [cell for row in csv.reader(complete_lines) for cell in row[len(_IDS) :] if cell.strip()]
     except csv.Error:
         return None
     if cells and all(cell.strip().replace(".", "", 1).isdigit() for cell in cells):
-        return (
-            "query and docid, then a column of grades for each of "
-            f"{count_noun(len(judges), 'judge')}"
-        )
+        return f"query and docid, then a column of grades for each of {count_noun(len(judges), 'judge')}"
     return None
 
 
@@ -382,9 +334,7 @@ def read_book_csv(source: InputFile) -> FileContents:
         .filter(pl.col("grade").is_not_null())
         .sort("row", maintain_order=True)
     )
-    ratings = Ratings(
-        ratings_rows.select(*_PAIR, "rater", "grade"), source.stem, place=csv_sheet.place
-    )
+    ratings = Ratings(ratings_rows.select(*_PAIR, "rater", "grade"), source.stem, place=csv_sheet.place)
     unrated_pairs = rows.select(_PAIR).join(ratings_rows, on=_PAIR, how="anti")
     query_ids = rows["query_id"].unique(maintain_order=True)
     return FileContents(
@@ -422,9 +372,7 @@ def write_book_csv(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
         column = rater_ratings.select(*_PAIR, delimited_records.format_grade().alias(f"{rater} "))
         wide_table = wide_table.join(column, on=_PAIR, how="left", maintain_order="left")
     names = {f"{rater} ": rater for rater in raters}
-    delimited_records.write_sheet(
-        wide_table.rename({"query_id": "query", "doc_id": "docid", **names}), out
-    )
+    delimited_records.write_sheet(wide_table.rename({"query_id": "query", "doc_id": "docid", **names}), out)
     kept_parts = ("qrels", "ratings", "documents") if has_pairs else ("qrels", "ratings")
     corrected_pairs = [
         " ".join(row)
@@ -434,12 +382,8 @@ def write_book_csv(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
         *find_losses(contents, _BOOK_CSV_NAME, *kept_parts),
         *query_losses,
         *rating_losses(contents, ()),
-        *Loss.of(
-            "ratings without a grade, written as unrated", map(" ".join, without_grade.iter_rows())
-        ),
-        *Loss.of(
-            "pairs that a rater rated more than once; the last rating is kept", corrected_pairs
-        ),
+        *Loss.of("ratings without a grade, written as unrated", map(" ".join, without_grade.iter_rows())),
+        *Loss.of("pairs that a rater rated more than once; the last rating is kept", corrected_pairs),
     )
 
 
@@ -453,8 +397,8 @@ BOOK_CSV_FORMAT = Format(
     holds=("ratings", "qrels"),
     loses="reasons, comments, times, fields of documents, runs",
     detail=(
-        "CSV with query and docid, then one column for each judge, by name; 'Anonymous' for "
-        "unknown judges. An empty cell is unrated. A pair with grades of several judges "
-        "is not a judgment before it is resolved."
+        "CSV with query and docid, then one column for each judge, by name; 'Anonymous' for unknown judges. "
+        "An empty cell is unrated. A pair with grades of several judges is not a judgment before it is "
+        "resolved."
     ),
 )

@@ -27,12 +27,7 @@ from rankgate.data.formats.format_writing import (
     with_text_ids,
     write_json,
 )
-from rankgate.data.formats.products.product_sheets import (
-    LOSES,
-    pool_losses,
-    pool_rows,
-    read_sheet_judgments,
-)
+from rankgate.data.formats.products.product_sheets import LOSES, pool_losses, pool_rows, read_sheet_judgments
 from rankgate.data.table_rows import refuse_repeated
 from rankgate.data.text import delimited_records
 from rankgate.data.text.json_text import (
@@ -78,9 +73,7 @@ def read_case(source: InputFile) -> FileContents:
         collected.ask(text)
         rows.append((text, text, *(cell_text(query.get(name)) for name in NOTE_COLUMNS)))
         raw_queries[text] = {key: value for key, value in query.items() if key != "ratings"}
-        for rating_path, rating in objects_under_key(
-            {"ratings": [], **query}, "ratings", json_path, label
-        ):
+        for rating_path, rating in objects_under_key({"ratings": [], **query}, "ratings", json_path, label):
             rater = read_text(rating, "user_email", rating_path, label) or NAMELESS
             doc = read_id(rating, "doc_id", rating_path, label)
             collected.add((text, doc), rater, rating.get("rating"), f"{rating_path}.rating")
@@ -122,8 +115,7 @@ def collect_ratings(contents: FileContents) -> dict[str, list[dict[str, Json]]]:
     if contents.ratings is None:
         for query, grades in collect_grades(contents.judgments("")).items():
             ratings_by_query[query] = [
-                {"doc_id": doc, "rating": grade, "user_email": None}
-                for doc, grade in grades.items()
+                {"doc_id": doc, "rating": grade, "user_email": None} for doc, grade in grades.items()
             ]
         return ratings_by_query
     columns = contents.ratings.table.select("query_id", "doc_id", "rater", "grade")
@@ -149,22 +141,13 @@ def write_case(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
         texts_by_query(contents),
     )
     queries = []
-    for query in dict.fromkeys(
-        [*(query_id for query_id in raw_queries if query_id in ratings), *ratings]
-    ):
+    for query in dict.fromkeys([*(query_id for query_id in raw_queries if query_id in ratings), *ratings]):
         notes = noted_of.get(query, {})
-        new_query = {
-            "query_text": text.get(query, query),
-            **{name: notes.get(name) for name in NOTE_COLUMNS},
-        }
+        new_query = {"query_text": text.get(query, query), **{name: notes.get(name) for name in NOTE_COLUMNS}}
         queries.append({**raw_queries.get(query, new_query), "ratings": ratings[query]})
-    name = (
-        contents.qrels.name if contents.qrels else contents.ratings.name if contents.ratings else ""
-    )
+    name = contents.qrels.name if contents.qrels else contents.ratings.name if contents.ratings else ""
     trailing_fields = {key: value for key, value in case.items() if key == "try"}
-    leading_fields = {key: value for key, value in case.items() if key != "try"} or {
-        "case_name": name
-    }
+    leading_fields = {key: value for key, value in case.items() if key != "try"} or {"case_name": name}
     write_json(out, {**leading_fields, "queries": queries, **trailing_fields})
     renamed_queries = [
         query for query, query_text in text.items() if query_text != query and query in ratings
@@ -182,11 +165,7 @@ def rating_losses(contents: FileContents, kept_columns: tuple[str, ...]) -> tupl
     if contents.ratings is None:
         return ()
     table = contents.ratings.table
-    names = [
-        name
-        for name in ("reason", "at", "seconds", "comment", "guideline")
-        if name not in kept_columns
-    ]
+    names = [name for name in ("reason", "at", "seconds", "comment", "guideline") if name not in kept_columns]
     filled_columns = [name for name in names if table[name].null_count() < len(table)]
     return Loss.of("columns of ratings", filled_columns)
 
@@ -201,9 +180,9 @@ CASE_FORMAT = Format(
     holds=("ratings", "qrels", "queries"),
     loses="runs, scales, times of ratings",
     detail=(
-        "A case with its queries, their information needs, notes and ratings, each with the "
-        "address of its rater, and the settings of the engine (try), which come back as they "
-        "were. A rating without a rater is by 'Anonymous'."
+        "A case with its queries, their information needs, notes and ratings, each with the address of its "
+        "rater, and the settings of the engine (try), which come back as they were. A rating without a rater "
+        "is by 'Anonymous'."
     ),
 )
 
@@ -239,11 +218,7 @@ def write_ratings(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     grades = collect_pooled_grades(contents)
     write_json(
         out,
-        {
-            "queries": [
-                {"query": query, "ratings": grade_of_doc} for query, grade_of_doc in grades.items()
-            ]
-        },
+        {"queries": [{"query": query, "ratings": grade_of_doc} for query, grade_of_doc in grades.items()]},
     )
     return (*pool_losses(contents, _RATINGS_NAME), *query_losses)
 
@@ -288,9 +263,7 @@ def write_ratings_csv(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]
     return (
         *pool_losses(contents, "quepid-csv"),
         *query_losses,
-        *Loss.of(
-            "ids with a first blank, which is read as a guard", guarded_rows["query_id"].to_list()
-        ),
+        *Loss.of("ids with a first blank, which is read as a guard", guarded_rows["query_id"].to_list()),
     )
 
 
@@ -304,10 +277,10 @@ RATINGS_CSV_FORMAT = Format(
     holds=("qrels",),
     loses=LOSES,
     detail=(
-        "Columns query, docid (or doc_id) and rating in any order; others are kept as fields of "
-        "the document. An empty rating is an unrated document, never grade 0; a query with two "
-        "empty fields has no judgments. The one blank that Quepid puts before a cell that begins "
-        "with - = + or @, against formulas in spreadsheets, is taken away and put back."
+        "Columns query, docid (or doc_id) and rating in any order; others are kept as fields of the "
+        "document. An empty rating is an unrated document, never grade 0; a query with two empty fields has "
+        "no judgments. The one blank that Quepid puts before a cell that begins with - = + or @, against "
+        "formulas in spreadsheets, is taken away and put back."
     ),
 )
 
@@ -326,9 +299,7 @@ def sniff_information_need(first_bytes: bytes, name: str) -> str | None:
 
 def read_information_need(source: InputFile) -> FileContents:
     """Read queries with their information needs."""
-    csv_sheet = delimited_records.read_sheet(
-        source, _INFORMATION_NEED_COLUMNS, filled=("query_id",)
-    )
+    csv_sheet = delimited_records.read_sheet(source, _INFORMATION_NEED_COLUMNS, filled=("query_id",))
     rows = csv_sheet.rows
     if "information_need" in csv_sheet.absent:
         names = ", ".join(csv_sheet.others)[:200]
@@ -336,9 +307,7 @@ def read_information_need(source: InputFile) -> FileContents:
         raise InputError(problem, source=source.label, line=1, code="missing-column")
     refuse_repeated(rows["query_id"], csv_sheet.place, "query", code="duplicate-query")
     text = pl.col("query_id").alias("text")
-    return FileContents(
-        queries=rows.select("query_id", text, "information_need", *csv_sheet.others)
-    )
+    return FileContents(queries=rows.select("query_id", text, "information_need", *csv_sheet.others))
 
 
 def write_information_need(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:

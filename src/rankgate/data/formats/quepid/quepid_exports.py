@@ -12,12 +12,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.data.file_contents import FileContents
-from rankgate.data.formats.collected_judgments import (
-    VALUES,
-    collect_documents,
-    make_run,
-    zero_states,
-)
+from rankgate.data.formats.collected_judgments import VALUES, collect_documents, make_run, zero_states
 from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.format_writing import (
     column_losses,
@@ -76,14 +71,10 @@ def read_detail(source: InputFile) -> FileContents:
     with_document = rows.filter(pl.col("doc_id").is_not_null())
     run, run_notes = make_detail_run(with_document, rows["query_id"], source.stem, source.label)
     case = {
-        name: case_values[0]
-        for name in _CASE
-        if len(case_values := rows[name].drop_nulls().unique()) == 1
+        name: case_values[0] for name in _CASE if len(case_values := rows[name].drop_nulls().unique()) == 1
     }
     fields = [
-        name
-        for name in ("title", *csv_sheet.others)
-        if with_document[name].null_count() < len(with_document)
+        name for name in ("title", *csv_sheet.others) if with_document[name].null_count() < len(with_document)
     ]
     return FileContents(
         qrels=qrels,
@@ -111,9 +102,7 @@ def make_detail_run(
         problem = f"two documents are in position {position:g} of query '{query}'."
         raise InputError(problem, source=label, code="duplicate-position")
     empty_queries = all_queries.unique(maintain_order=True)
-    empty_queries = empty_queries.filter(
-        ~empty_queries.is_in(ranked_rows["query_id"].unique().implode())
-    )
+    empty_queries = empty_queries.filter(~empty_queries.is_in(ranked_rows["query_id"].unique().implode()))
     columns = (
         ranked_rows["query_id"].to_list(),
         ranked_rows["doc_id"].to_list(),
@@ -131,9 +120,7 @@ def detail_rows(contents: FileContents) -> pl.DataFrame:
     if contents.runs:
         order = pl.col("score").rank("ordinal", descending=True).over("query_id").cast(pl.Int64)
         ranked_rows = contents.runs[0].table.select(*_PAIR, order.alias("position"))
-        ranked_rows = ranked_rows.sort(
-            [first_rows(ranked_rows), pl.col("position")], maintain_order=True
-        )
+        ranked_rows = ranked_rows.sort([first_rows(ranked_rows), pl.col("position")], maintain_order=True)
     qrels = contents.qrels
     grades = qrels.table.select(*_PAIR, "grade") if qrels else None
     if grades is None:
@@ -143,14 +130,9 @@ def detail_rows(contents: FileContents) -> pl.DataFrame:
     all_rows = pl.concat([joined, unranked], how="diagonal")
     queries = [*(qrels.unjudged if qrels else ()), *_queries_with_state(contents)]
     queries_with_rows = set(all_rows["query_id"].unique())
-    queries_without_rows = list(
-        dict.fromkeys(query for query in queries if query not in queries_with_rows)
-    )
+    queries_without_rows = list(dict.fromkeys(query for query in queries if query not in queries_with_rows))
     return pl.concat(
-        [
-            all_rows,
-            pl.DataFrame({"query_id": queries_without_rows}, schema={"query_id": pl.String}),
-        ],
+        [all_rows, pl.DataFrame({"query_id": queries_without_rows}, schema={"query_id": pl.String})],
         how="diagonal",
     )
 
@@ -165,9 +147,7 @@ def with_fields(rows: pl.DataFrame, documents: pl.DataFrame | None) -> pl.DataFr
     if documents is None:
         return rows
     keys = [name for name in _PAIR if name in documents.columns]
-    repeated_columns = [
-        name for name in documents.columns if name in rows.columns and name not in keys
-    ]
+    repeated_columns = [name for name in documents.columns if name in rows.columns and name not in keys]
     return rows.join(documents.drop(repeated_columns), on=keys, how="left", maintain_order="left")
 
 
@@ -178,16 +158,10 @@ def write_detail(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     contents, query_losses = with_text_ids(contents)
     case = format_data(contents, _DETAIL_NAME).get("case", {})
     rows = with_fields(detail_rows(contents), contents.documents).with_columns(
-        delimited_records.format_grade(),
-        *(pl.lit(case.get(name), pl.String).alias(name) for name in _CASE),
+        delimited_records.format_grade(), *(pl.lit(case.get(name), pl.String).alias(name) for name in _CASE)
     )
     rows = rows.rename(
-        {
-            "query_id": "Query Text",
-            "doc_id": "Doc ID",
-            "position": "Doc Position",
-            "grade": "Rating",
-        }
+        {"query_id": "Query Text", "doc_id": "Doc ID", "position": "Doc Position", "grade": "Rating"}
     )
     rows = rows.rename({"title": "Title"}) if "title" in rows.columns else rows
     if "Title" not in rows.columns:
@@ -221,20 +195,15 @@ DETAIL_FORMAT = Format(
     holds=("qrels", "runs", "documents"),
     loses="scores (ranks are kept), raters, scales",
     detail=(
-        "CSV with Team Name, Case Name, Case ID, Query Text, Doc ID, Doc Position, Title, Rating "
-        "and any fields. The positions are a run, the ratings are judgments; a document without "
-        "a position was not retrieved, one without a rating is unrated."
+        "CSV with Team Name, Case Name, Case ID, Query Text, Doc ID, Doc Position, Title, Rating and any "
+        "fields. The positions are a run, the ratings are judgments; a document without a position was not "
+        "retrieved, one without a rating is unrated."
     ),
 )
 
 
 _GENERAL_NAME = "quepid-general"
-_TEXTS = {
-    "count": "Count",
-    "information_need": "Information Need",
-    "notes": "Notes",
-    "options": "Options",
-}
+_TEXTS = {"count": "Count", "information_need": "Information Need", "notes": "Notes", "options": "Options"}
 _GENERAL_COLUMNS = {
     **{name: (name.lower(),) for name in _CASE},
     "query_id": ("query text",),
@@ -309,9 +278,7 @@ def write_general(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     return (*find_losses(contents, _GENERAL_NAME, "queries", "values"), *columns, *value_losses)
 
 
-def _values_by_query(
-    values: pl.DataFrame | None,
-) -> tuple[dict[str, tuple[float, Any]], tuple[Loss, ...]]:
+def _values_by_query(values: pl.DataFrame | None) -> tuple[dict[str, tuple[float, Any]], tuple[Loss, ...]]:
     """The first value of each query, and the losses of further values."""
     if values is None:
         return {}, ()
@@ -320,9 +287,7 @@ def _values_by_query(
     value_of_query = {query: (value, time) for query, value, time in zip(*columns, strict=True)}
     further_count = len(values) - len(first_values)
     return value_of_query, (
-        (Loss("metric values besides the first of a query", further_count),)
-        if further_count
-        else ()
+        (Loss("metric values besides the first of a query", further_count),) if further_count else ()
     )
 
 
@@ -336,8 +301,8 @@ GENERAL_FORMAT = Format(
     holds=("queries", "values"),
     loses="judgments, runs",
     detail=(
-        "CSV with Team Name, Case Name, Case ID, Query Text, Score, Date Last Scored, Count, "
-        "Information Need, Notes and Options: the queries of a case with their texts, and the "
-        "last value of its metric, called score."
+        "CSV with Team Name, Case Name, Case ID, Query Text, Score, Date Last Scored, Count, Information "
+        "Need, Notes and Options: the queries of a case with their texts, and the last value of its metric, "
+        "called score."
     ),
 )

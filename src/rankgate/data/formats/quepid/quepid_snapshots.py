@@ -88,12 +88,7 @@ def read_snapshot(source: InputFile) -> FileContents:
     queries_without_docs = [query for key, query in query_of_number.items() if key not in docs]
     qrels, qrels_notes = judged.qrels(source.stem)
     snapshot = {key: value for key, value in root.items() if key not in _PARTS}
-    extra = {
-        "snapshot": snapshot,
-        "queries": raw_queries,
-        "docs": docs,
-        "scores": root.get("scores", []),
-    }
+    extra = {"snapshot": snapshot, "queries": raw_queries, "docs": docs, "scores": root.get("scores", [])}
     title = root.get("name")
     return FileContents(
         qrels=qrels,
@@ -102,11 +97,7 @@ def read_snapshot(source: InputFile) -> FileContents:
         documents=judged.pool() if documents is None else documents,
         values=_read_values(root, query_of_number, source),
         extra={_SNAPSHOT_NAME: extra},
-        notes=(
-            *notes,
-            *qrels_notes,
-            *Note.of("queries without documents in the file", queries_without_docs),
-        ),
+        notes=(*notes, *qrels_notes, *Note.of("queries without documents in the file", queries_without_docs)),
     )
 
 
@@ -156,11 +147,7 @@ def _read_documents(
             empty_queries.append(query)
     documents = collect_document_rows(fields)
     run = make_run(source.stem, queries, ids, None, label=label, states=zero_states(empty_queries))
-    return (
-        run,
-        documents,
-        Note.of("documents that are rated only, which were not retrieved", rated_only),
-    )
+    return (run, documents, Note.of("documents that are rated only, which were not retrieved", rated_only))
 
 
 def _read_values(
@@ -173,9 +160,7 @@ def _read_values(
         key = read_id(score, "query_id", json_path, label)
         value = score.get("score")
         score_value = None if value is None else number(value, f"{json_path}.score", label)
-        rows.append(
-            (source.stem, query_of_number.get(key, key), "score", score_value, snapshot_time)
-        )
+        rows.append((source.stem, query_of_number.get(key, key), "score", score_value, snapshot_time))
     return pl.DataFrame(rows, schema=VALUES, orient="row") if rows else None
 
 
@@ -201,9 +186,7 @@ def write_snapshot(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
                 ranking.get(query, []), format_extra.get("docs", {}).get(key, []), contents
             )
     header = format_extra.get("snapshot") or {"name": run.tag or run.name, "time": None}
-    write_json(
-        out, {**header, "docs": docs, "queries": queries, "scores": format_extra.get("scores", [])}
-    )
+    write_json(out, {**header, "docs": docs, "queries": queries, "scores": format_extra.get("scores", [])})
     value_parts = ("values",) if "scores" in format_extra else ()
     notes = [] if format_extra else list(Loss.of("ids of queries; they are numbered", list(grades)))
     tagless = replace(contents, runs=(replace(run, tag=None), *contents.runs[1:]))
@@ -257,11 +240,10 @@ SNAPSHOT_FORMAT = Format(
     holds=("runs", "qrels", "queries", "documents", "values"),
     loses="scores of documents (ranks are kept), raters, scales",
     detail=(
-        "The documents that a case retrieved at one time: a run, the ratings of that time, and "
-        "its scores. "
-        "Documents that are rated_only are in the file because they were rated; they were not "
-        "retrieved and are not in the run. Queries have their texts as ids, so that the run "
-        "matches the judgments of Quepid's other files."
+        "The documents that a case retrieved at one time: a run, the ratings of that time, and its scores. "
+        "Documents that are rated_only are in the file because they were rated; they were not retrieved and "
+        "are not in the run. Queries have their texts as ids, so that the run matches the judgments of "
+        "Quepid's other files."
     ),
 )
 
@@ -296,13 +278,9 @@ def read_snapshot_csv(source: InputFile) -> FileContents:
     snapshot_of_run: dict[str, Json] = {}
     groups = rows.partition_by("Snapshot Name", maintain_order=True, include_key=True)
     for snapshot_rows in groups:
-        name = (
-            (snapshot_rows["Snapshot Name"][0] or source.stem) if len(groups) > 1 else source.stem
-        )
+        name = (snapshot_rows["Snapshot Name"][0] or source.stem) if len(groups) > 1 else source.stem
         with_document = snapshot_rows.filter(pl.col("doc_id").is_not_null())
-        run, run_notes = make_detail_run(
-            with_document, snapshot_rows["query_id"], name, source.label
-        )
+        run, run_notes = make_detail_run(with_document, snapshot_rows["query_id"], name, source.label)
         runs.append(run)
         notes += run_notes
         snapshot_of_run[name] = {column: snapshot_rows[column][0] for column in _SNAPSHOT}
@@ -323,18 +301,11 @@ def write_snapshot_csv(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...
     tables, losses = [], []
     for run in contents.runs:
         single_run = FileContents(runs=(run,))
-        snapshot = format_data(contents, _SNAPSHOT_CSV_NAME).get(run.name) or {
-            "Snapshot Name": run.name
-        }
+        snapshot = format_data(contents, _SNAPSHOT_CSV_NAME).get(run.name) or {"Snapshot Name": run.name}
         columns = [pl.lit(snapshot.get(name), pl.String).alias(name) for name in _SNAPSHOT]
-        tables.append(
-            with_fields(detail_rows(single_run), contents.documents).with_columns(columns)
-        )
+        tables.append(with_fields(detail_rows(single_run), contents.documents).with_columns(columns))
         queries_with_state = [] if run.queries is None else run.queries["query_id"].to_list()
-        losses += [
-            *score_losses(single_run),
-            *Loss.of("queries that retrieved nothing", queries_with_state),
-        ]
+        losses += [*score_losses(single_run), *Loss.of("queries that retrieved nothing", queries_with_state)]
     rows = (
         pl.concat(tables)
         .drop("grade")
@@ -355,7 +326,7 @@ SNAPSHOT_CSV_FORMAT = Format(
     holds=("runs", "documents"),
     loses="scores (ranks are kept), judgments",
     detail=(
-        "CSV with Snapshot Name, Snapshot Time, Case ID, Query Text, Doc ID, Doc Position and any "
-        "fields; every snapshot in the file is a run. Ratings are not in it."
+        "CSV with Snapshot Name, Snapshot Time, Case ID, Query Text, Doc ID, Doc Position and any fields; "
+        "every snapshot in the file is a run. Ratings are not in it."
     ),
 )

@@ -71,18 +71,13 @@ def table(source: InputFile) -> pl.LazyFrame:
 
 def _unique_names(names: Sequence[str]) -> list[str]:
     """The names; repeated names get their position as a suffix."""
-    return [
-        name if name not in names[:index] else f"{name} {index + 1}"
-        for index, name in enumerate(names)
-    ]
+    return [name if name not in names[:index] else f"{name} {index + 1}" for index, name in enumerate(names)]
 
 
 def sniff(first_bytes: bytes, name: str) -> str | None:
     """The first line names columns that are known."""
     separator = separator_of(first_bytes) or _guess_separator(first_bytes)
-    return (
-        f"the first line names columns between {_SEPARATOR_NAMES[separator]}" if separator else None
-    )
+    return f"the first line names columns between {_SEPARATOR_NAMES[separator]}" if separator else None
 
 
 def _guess_separator(first_bytes: bytes) -> str | None:
@@ -90,9 +85,7 @@ def _guess_separator(first_bytes: bytes) -> str | None:
     from rankgate.data.guessed_column_names import names_columns
 
     separator = likely_separator(first_bytes)
-    return (
-        separator if names_columns(delimited_records.first_fields(first_bytes, separator)) else None
-    )
+    return separator if names_columns(delimited_records.first_fields(first_bytes, separator)) else None
 
 
 def sniff_tabs(first_bytes: bytes, name: str) -> str | None:
@@ -147,9 +140,7 @@ def read_run(source: InputFile) -> Run:
 
     columns = table.document_columns(header.names)
     for document_column in columns:
-        refuse_repeated_columns(
-            header, replace(table, kept=table.kept | {"doc_id": document_column}), source
-        )
+        refuse_repeated_columns(header, replace(table, kept=table.kept | {"doc_id": document_column}), source)
     readings = {document_column: partial(pieces, document_column) for document_column in columns}
     return Run.of_columns(
         source.stem, readings, queries=_read_queries(source, header), place=_make_location(source)
@@ -190,9 +181,7 @@ def _read_queries(source: InputFile, header: delimited_records.Header) -> pl.Dat
     layout = delimited_records.ColumnChoice(
         header, source_columns, value_columns & {"latency_ms"}, value_columns
     )
-    return schemas.read_query_states(
-        delimited_records.read_record_frames(source, layout), source.label
-    )
+    return schemas.read_query_states(delimited_records.read_record_frames(source, layout), source.label)
 
 
 def write(contents: FileContents, out: BinaryIO, separator: str = ",") -> tuple[Loss, ...]:
@@ -212,17 +201,13 @@ def _read_header(source: InputFile) -> delimited_records.Header:
     first_chunk = next(source.chunks(), b"")
     separator = separator_of(first_chunk)
     if separator is None and b"\r" in first_chunk.split(b"\n", 1)[0].rstrip(b"\r"):
-        raise InputError(
-            CARRIAGE_RETURNS_MESSAGE, source=source.label, line=1, code="carriage-returns"
-        )
+        raise InputError(CARRIAGE_RETURNS_MESSAGE, source=source.label, line=1, code="carriage-returns")
     return delimited_records.parse_header(
         first_chunk, separator or likely_separator(first_chunk[:_BEGINNING])
     )
 
 
-def refuse_repeated_columns(
-    header: delimited_records.Header, table: TableSchema, source: InputFile
-) -> None:
+def refuse_repeated_columns(header: delimited_records.Header, table: TableSchema, source: InputFile) -> None:
     """Check that each column to read appears once; a second one would be ambiguous.
 
     Raises:
@@ -235,15 +220,11 @@ def refuse_repeated_columns(
             raise InputError(problem, source=source.label, line=1, code="duplicate-column")
 
 
-def _read_whole(
-    source: InputFile, header: delimited_records.Header, table: TableSchema
-) -> pl.DataFrame:
+def _read_whole(source: InputFile, header: delimited_records.Header, table: TableSchema) -> pl.DataFrame:
     refuse_repeated_columns(header, table, source)
     layout = delimited_records.ColumnChoice(header, table.kept, table.numbers, table.empty)
     schema = {name: pl.Float64 if name in table.numbers else pl.String for name in table.kept}
-    return pl.concat(
-        [pl.DataFrame(schema=schema), *delimited_records.read_record_frames(source, layout)]
-    )
+    return pl.concat([pl.DataFrame(schema=schema), *delimited_records.read_record_frames(source, layout)])
 
 
 def _make_location(source: InputFile) -> RowLocation:
@@ -270,15 +251,13 @@ FORMAT = Format(
     columns=schemas.COLUMNS,
     streams=True,
     detail=(
-        "The columns may be in any order and have any of the names that tools use "
-        "(query_id, qid, query, topic; doc_id, docid, docno, corpus-id; grade, rating, relevance; "
-        "score, sim; rank); other columns are passed over. Commas, tabs, semicolons or bars "
-        "separate them; a byte order mark and Windows line ends are fine. An empty grade means "
-        "that the pair is unrated, not that its grade is 0. Judgments may have subtopic with "
-        "subtopic_weight (its weight among the subtopics of its query), inclusion (the "
-        "probability of "
-        "being drawn to be judged) and stratum. In a run, latency_ms and state (ok, zero, "
-        "failed, not_run) give the time that each query took and how it ended."
+        "The columns may be in any order and have any of the names that tools use (query_id, qid, query, "
+        "topic; doc_id, docid, docno, corpus-id; grade, rating, relevance; score, sim; rank); other columns "
+        "are passed over. Commas, tabs, semicolons or bars separate them; a byte order mark and Windows line "
+        "ends are fine. An empty grade means that the pair is unrated, not that its grade is 0. Judgments "
+        "may have subtopic with subtopic_weight (its weight among the subtopics of its query), inclusion "
+        "(the probability of being drawn to be judged) and stratum. In a run, latency_ms and state (ok, "
+        "zero, failed, not_run) give the time that each query took and how it ended."
     ),
 )
 TSV = replace(

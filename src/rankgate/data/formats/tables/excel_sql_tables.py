@@ -131,9 +131,7 @@ def choose_table(names: Sequence[str], source: InputFile, noun: str) -> str:
         raise InputError(problem, source=str(source.path), code="no-such-table")
     if len(names) != 1:
         problem = f"{len(names)} {noun}s, where one is read" + ("; name one:" if names else ".")
-        raise InputError(
-            problem, source=source.label, code="several-candidates", suggestions=paths[:20]
-        )
+        raise InputError(problem, source=source.label, code="several-candidates", suggestions=paths[:20])
     return names[0]
 
 
@@ -161,9 +159,7 @@ def json_table(source: InputFile) -> pl.DataFrame:
     value = read_document(source)
     if isinstance(value, dict) and isinstance(value.get("columns"), list):
         names, data = [str(name) for name in value["columns"]], value.get("data")
-        if isinstance(data, list) and all(
-            isinstance(row, list) and len(row) == len(names) for row in data
-        ):
+        if isinstance(data, list) and all(isinstance(row, list) and len(row) == len(names) for row in data):
             return _make_frame([dict(zip(names, row, strict=True)) for row in data], source)
     elif isinstance(value, list) and all(isinstance(row, dict) for row in value):
         return _make_frame(value, source)
@@ -185,9 +181,8 @@ JSON_TABLE_FORMAT = table_format(
     (".json", ".table.json"),
     _sniff_json,
     json_table,
-    "An array of objects with plain values, as pandas writes with orient='records', or an object "
-    "with columns and data, as tables of Weights & Biases and orient='split' have. Columns as of "
-    "csv.",
+    "An array of objects with plain values, as pandas writes with orient='records', or an object with "
+    "columns and data, as tables of Weights & Biases and orient='split' have. Columns as of csv.",
 )
 
 
@@ -200,11 +195,7 @@ _MAX_CELLS = 20_000_000  # cells of a sheet, because Python keeps each cell as a
 
 def sniff_excel(first_bytes: bytes, name: str) -> str | None:
     """A zip archive that holds xl/workbook.xml."""
-    return (
-        "a zip archive with xl/"
-        if first_bytes.startswith(ZIP) and WORKBOOK in first_bytes
-        else None
-    )
+    return "a zip archive with xl/" if first_bytes.startswith(ZIP) and WORKBOOK in first_bytes else None
 
 
 def read_sheet(source: InputFile) -> pl.DataFrame:
@@ -217,9 +208,7 @@ def read_sheet(source: InputFile) -> pl.DataFrame:
     import openpyxl  # imported here, because it is slow
 
     try:
-        book = openpyxl.load_workbook(
-            io.BytesIO(source.everything()), read_only=True, data_only=True
-        )
+        book = openpyxl.load_workbook(io.BytesIO(source.everything()), read_only=True, data_only=True)
         with closing(book):
             rows = _filled_rows(book, source)
     except RankgateError:
@@ -270,8 +259,8 @@ EXCEL_FORMAT = table_format(
     (".xlsx", ".xlsm"),
     sniff_excel,
     read_sheet,
-    "FILE:SHEET is a sheet, FILE the only one that is filled; its first row names the columns, "
-    "which are as of csv. For formulas, the values saved by Excel are read.",
+    "FILE:SHEET is a sheet, FILE the only one that is filled; its first row names the columns, which are as "
+    "of csv. For formulas, the values saved by Excel are read.",
 )
 
 
@@ -376,17 +365,10 @@ def _select_all(table: str) -> str:
 
 
 _DETAIL = (
-    "FILE:TABLE is a table or view of the file, FILE the only one. Columns as of csv. Rows are "
-    "read whole; nothing is written."
+    "FILE:TABLE is a table or view of the file, FILE the only one. Columns as of csv. Rows are read whole; "
+    "nothing is written."
 )
 SQLITE = table_format(
-    "sqlite",
-    "Tables of SQLite",
-    (".db", ".sqlite", ".sqlite3"),
-    sniff_sqlite,
-    sqlite_table,
-    _DETAIL,
+    "sqlite", "Tables of SQLite", (".db", ".sqlite", ".sqlite3"), sniff_sqlite, sqlite_table, _DETAIL
 )
-DUCKDB = table_format(
-    "duckdb", "Tables of DuckDB", (".duckdb", ".db"), sniff_duckdb, duckdb_table, _DETAIL
-)
+DUCKDB = table_format("duckdb", "Tables of DuckDB", (".duckdb", ".db"), sniff_duckdb, duckdb_table, _DETAIL)

@@ -54,9 +54,7 @@ def read_judgments(source: InputFile, form: str) -> Qrels:
 def read_contents(source: InputFile, form: str) -> FileContents:
     """The same judgments with a note that they come from a log."""
     qrels = read_judgments(source, form)
-    note_text = (
-        "users of a log of interactions, read as judgments (rankgate split makes a test set)"
-    )
+    note_text = "users of a log of interactions, read as judgments (rankgate split makes a test set)"
     return FileContents(
         qrels=qrels, notes=Note.of(note_text, qrels.table["query_id"].unique(maintain_order=True))
     )
@@ -95,8 +93,8 @@ def _make_format(name: str, title: str, suffix: str, sniff: Sniff) -> Format:
         read=lambda source: read_contents(source, name),
         read_qrels=lambda source: read_judgments(source, name),
         detail=(
-            "A log of interactions, as rankgate split reads it. A grade is the rating, or 1 "
-            "without a rating; of several interactions with one item, the highest rating counts."
+            "A log of interactions, as rankgate split reads it. A grade is the rating, or 1 without a "
+            "rating; of several interactions with one item, the highest rating counts."
         ),
     )
 
@@ -117,9 +115,7 @@ RATINGS_DAT = _make_format(
     "movielens-1m",
     "MovieLens ratings.dat: user::item::rating::time",
     ".dat",
-    _make_sniffer(
-        _RATINGS_DAT, "lines have a user, an item, a rating and a time between double colons"
-    ),
+    _make_sniffer(_RATINGS_DAT, "lines have a user, an item, a rating and a time between double colons"),
 )
 LISTS = _make_format(
     "lists",

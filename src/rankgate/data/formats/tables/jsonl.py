@@ -152,11 +152,7 @@ def _parse_by_object(piece: _JsonPiece, table: TableSchema, source: InputFile) -
 
 
 def _parse_value(
-    value: Json,
-    column: str,
-    table: TableSchema,
-    source: InputFile,
-    line: int,
+    value: Json, column: str, table: TableSchema, source: InputFile, line: int
 ) -> str | float | None:
     if value in (None, "") and column in table.empty:
         return None
@@ -214,9 +210,7 @@ def read_qrels(source: InputFile) -> Qrels:
     """Judgments from objects with a query, a document and a grade; null is unrated."""
     if interaction_formats.is_log(read_key_names(source)):
         return interaction_formats.read_judgments(source, "jsonl")
-    rows = read_whole(
-        source, schemas.required_schema(read_key_names(source), "qrels", source.label, "key")
-    )
+    rows = read_whole(source, schemas.required_schema(read_key_names(source), "qrels", source.label, "key"))
     location = RowLocation(source.label, partial(line_of, source))
     with schemas.explain_duplicates(read_key_names(source)):
         return schemas.make_qrels(rows, source.stem, location)[0]
@@ -231,15 +225,11 @@ def read_run(source: InputFile) -> Run:
     table = schemas.required_schema(read_key_names(source), "runs", source.label, "key")
 
     def pieces(document_column: str) -> Iterator[pl.DataFrame]:
-        for frame in read_frames(
-            source, replace(table, kept=table.kept | {"doc_id": document_column})
-        ):
+        for frame in read_frames(source, replace(table, kept=table.kept | {"doc_id": document_column})):
             yield schemas.with_scores(frame)
 
     document_columns = table.document_columns(read_key_names(source))
-    readings = {
-        document_column: partial(pieces, document_column) for document_column in document_columns
-    }
+    readings = {document_column: partial(pieces, document_column) for document_column in document_columns}
     location = RowLocation(source.label, partial(line_of, source))
     return Run.of_columns(source.stem, readings, queries=_read_queries(source), place=location)
 
@@ -282,9 +272,7 @@ def _read_queries(source: InputFile) -> pl.DataFrame | None:
     if not source_columns:
         return None
     value_columns = frozenset(source_columns) - {"query_id"}
-    table = schemas.TableSchema(
-        "runs", source_columns, value_columns & {"latency_ms"}, value_columns
-    )
+    table = schemas.TableSchema("runs", source_columns, value_columns & {"latency_ms"}, value_columns)
     return schemas.read_query_states(read_frames(source, table), source.label)
 
 
@@ -347,8 +335,8 @@ FORMAT = Format(
     columns=schemas.COLUMNS,
     streams=True,
     detail=(
-        "Keys as the columns of csv; all other keys are ignored. An id is a "
-        "string or a whole number; a grade or a score is a number or a string that writes one; "
-        "null is unrated. A key twice in one object is an error."
+        "Keys as the columns of csv; all other keys are ignored. An id is a string or a whole number; a "
+        "grade or a score is a number or a string that writes one; null is unrated. A key twice in one "
+        "object is an error."
     ),
 )

@@ -14,12 +14,7 @@ import polars as pl
 from rankgate.core.errors import InputError
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.file_contents import FileContents
-from rankgate.data.foreign_frames import (
-    match_columns,
-    shape_by_document_column,
-    shape_table,
-    unnest_lists,
-)
+from rankgate.data.foreign_frames import match_columns, shape_by_document_column, shape_table, unnest_lists
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.tables import interaction_formats, schemas
 from rankgate.data.formats.tables.table_file_sizes import check_parquet_sizes
@@ -121,13 +116,9 @@ def rows(source: InputFile) -> FileRows | None:
     frame = shape_table(scan, NUMBER_COLUMNS[input_kind], source.label)
     score_columns = match_columns(scan.collect_schema().names(), ("score", "rank"))
     if input_kind == "run" and {*score_columns} == {"score", "rank"}:
-        rank = scan.select(
-            pl.col(score_columns["rank"]).cast(pl.Float64, strict=False).alias("rank")
-        )
+        rank = scan.select(pl.col(score_columns["rank"]).cast(pl.Float64, strict=False).alias("rank"))
         frame = pl.concat([frame, rank], how="horizontal")
-    return FileRows.from_frames(
-        input_kind, [collect_frame(frame, source)], RowLocation(source.label)
-    )
+    return FileRows.from_frames(input_kind, [collect_frame(frame, source)], RowLocation(source.label))
 
 
 def write(
@@ -156,10 +147,7 @@ def _batches(contents: FileContents, part_name: str) -> pl.LazyFrame:
     from polars.io.plugins import register_io_source
 
     def source(
-        with_columns: list[str] | None,
-        predicate: pl.Expr | None,
-        n_rows: int | None,
-        batch_size: int | None,
+        with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
     ) -> Iterator[pl.DataFrame]:
         for frame in schemas.part_frames(contents, part_name):
             selected = frame if with_columns is None else frame.select(with_columns)
@@ -195,8 +183,8 @@ def _refuse_too_large(frame: pl.LazyFrame, source: InputFile) -> pl.LazyFrame:
     columns = len(frame.collect_schema())
     if rows * columns > MAX_VALUES:
         problem = (
-            f"{count_noun(rows, 'row')} of {count_noun(columns, 'column')}, where {MAX_VALUES} "
-            "values are read at most; split it."
+            f"{count_noun(rows, 'row')} of {count_noun(columns, 'column')}, where {MAX_VALUES} values are "
+            "read at most; split it."
         )
         raise InputError(problem, source=source.label, code="too-large")
     return frame
@@ -286,8 +274,8 @@ FORMAT = Format(
     columns=schemas.COLUMNS,
     streams=True,
     detail=(
-        "Columns as of csv; ids are strings, categories or whole numbers. Null is unrated. Columns "
-        "q_id, doc_id and score, as ranx writes them, are judgments if the scores are integers."
+        "Columns as of csv; ids are strings, categories or whole numbers. Null is unrated. Columns q_id, "
+        "doc_id and score, as ranx writes them, are judgments if the scores are integers."
     ),
 )
 PARQUET = replace(

@@ -46,9 +46,7 @@ DOCUMENT_COLUMNS = frozenset({"title", "text", "body", "contents", "abstract", "
 """Column names of tables of documents."""
 
 _REQUIRED_RATING_COLUMNS = ("query_id", "doc_id", "rater", "grade")  # columns of ratings
-_OPTIONAL_RATING_COLUMNS = tuple(
-    name for name in RATINGS if name not in {"query_id", "doc_id", "rater"}
-)
+_OPTIONAL_RATING_COLUMNS = tuple(name for name in RATINGS if name not in {"query_id", "doc_id", "rater"})
 
 
 @dataclass(frozen=True)
@@ -85,9 +83,7 @@ def find_schema(names: Sequence[str], part_name: str | None = None) -> TableSche
     values = match_columns(names, ("query_id", "metric", "value"))
     if {"metric", "value"} <= set(values):
         values |= {name: name for name in ("run", "at") if name in names}
-        return TableSchema(
-            "values", values, frozenset({"value"}), frozenset({"query_id", "run", "at"})
-        )
+        return TableSchema("values", values, frozenset({"value"}), frozenset({"query_id", "run", "at"}))
     text = match_columns(names, ("query_id", "text"))
     if len(text) == len(("query_id", "text")):
         return _schema_of_rest("queries", text, names)
@@ -97,15 +93,11 @@ def find_schema(names: Sequence[str], part_name: str | None = None) -> TableSche
         id_column and not ids and lower_names & DOCUMENT_COLUMNS
     ):  # a corpus, as Pyserini and many others write it
         ids = {"doc_id": id_column}
-    is_described = (
-        "doc_id" in names or lower_names & DOCUMENT_COLUMNS
-    )  # many kinds of tables have only ids
+    is_described = "doc_id" in names or lower_names & DOCUMENT_COLUMNS  # many kinds of tables have only ids
     return _schema_of_rest("documents", ids, names) if "doc_id" in ids and is_described else None
 
 
-def required_schema(
-    names: Sequence[str], part_name: str, label: str, noun: str = "column"
-) -> TableSchema:
+def required_schema(names: Sequence[str], part_name: str, label: str, noun: str = "column") -> TableSchema:
     """The schema of a table to be read as ``qrels`` or ``runs``.
 
     Args:
@@ -118,9 +110,7 @@ def required_schema(
         InputError: a column is missing.
     """
     table = find_schema(names, part_name)
-    found_columns = (
-        {"score" if column == "rank" else column for column in table.kept} if table else set()
-    )
+    found_columns = {"score" if column == "rank" else column for column in table.kept} if table else set()
     needed_columns = ("query_id", "doc_id", "grade" if part_name == "qrels" else "score")
     missing_columns = [column for column in needed_columns if column not in found_columns]
     if table is None or missing_columns:
@@ -138,9 +128,7 @@ def input_kind_of(table: TableSchema | None) -> Part | None:
     return "qrels" if table.part == "qrels" else "run"
 
 
-def _schema_of_pairs(
-    names: Sequence[str], ids: dict[str, str], part_name: str | None
-) -> TableSchema | None:
+def _schema_of_pairs(names: Sequence[str], ids: dict[str, str], part_name: str | None) -> TableSchema | None:
     """Judgments, rankings, ratings, or documents with fields that differ by query."""
     rating_columns = match_columns(names, ("rater", "grade"))
     if part_name is None and len(rating_columns) == len(("rater", "grade")):
@@ -151,17 +139,12 @@ def _schema_of_pairs(
         }
         numbers = frozenset({"grade", "seconds"} & set(rating_columns))
         return TableSchema(
-            "ratings",
-            ids | rating_columns,
-            numbers,
-            frozenset({*_OPTIONAL_RATING_COLUMNS, "scale"}),
+            "ratings", ids | rating_columns, numbers, frozenset({*_OPTIONAL_RATING_COLUMNS, "scale"})
         )
     if part_name == "qrels" or (part_name is None and has_grades(names)):
         judgment_columns = ids | match_columns(names, ("grade", *OPTIONAL))
         numbers = frozenset({"grade", "inclusion", "subtopic_weight"} & set(judgment_columns))
-        return TableSchema(
-            "qrels", judgment_columns, numbers, frozenset({"doc_id", "grade", *OPTIONAL})
-        )
+        return TableSchema("qrels", judgment_columns, numbers, frozenset({"doc_id", "grade", *OPTIONAL}))
     score_column = match_columns(names, ("score",)) or match_columns(names, ("rank",))
     if score_column or part_name == "runs":
         return TableSchema("runs", ids | score_column, frozenset({"score", "rank"}), frozenset())
@@ -175,9 +158,7 @@ def _schema_of_rest(part_name: str, ids: dict[str, str], names: Sequence[str]) -
     )
 
 
-def contents_of(
-    table: TableSchema, rows: pl.DataFrame, name: str, location: RowLocation
-) -> FileContents:
+def contents_of(table: TableSchema, rows: pl.DataFrame, name: str, location: RowLocation) -> FileContents:
     """The contents of a file that is read whole: any part but a run.
 
     Raises:
@@ -230,14 +211,14 @@ def explain_duplicates(names: Sequence[str]) -> Iterator[None]:
         if rater is not None:
             code = "ratings-not-judgments"
             problem = (
-                f"there is a column {rater}: these are ratings; resolve them into judgments first "
-                "(rankgate resolve)."
+                f"there is a column {rater}: these are ratings; resolve them into judgments first (rankgate "
+                "resolve)."
             )
         elif time_column is not None:
             code = "log-not-judgments"
             problem = (
-                f"there is a column {time_column}: this may be a log of interactions; split it "
-                "into training and test sets first (rankgate split)."
+                f"there is a column {time_column}: this may be a log of interactions; split it into training "
+                "and test sets first (rankgate split)."
             )
         else:
             raise
@@ -245,9 +226,7 @@ def explain_duplicates(names: Sequence[str]) -> Iterator[None]:
         raise DuplicateError(problem, source=error.source, line=error.line, code=code) from None
 
 
-def make_qrels(
-    rows: pl.DataFrame, name: str, location: RowLocation
-) -> tuple[Qrels, tuple[Note, ...]]:
+def make_qrels(rows: pl.DataFrame, name: str, location: RowLocation) -> tuple[Qrels, tuple[Note, ...]]:
     """Judgments from rows with missing documents or grades, and notes on the missing ones.
 
     A pair without a grade is unrated, which is not a grade of 0; a query with neither document nor
@@ -261,10 +240,7 @@ def make_qrels(
     if len(without_document):
         row = int((rows["doc_id"].is_null() & rows["grade"].is_not_null()).arg_max() or 0)
         raise InputError(
-            "doc_id is empty.",
-            source=location.file(row),
-            line=location.line(row),
-            code="empty-value",
+            "doc_id is empty.", source=location.file(row), line=location.line(row), code="empty-value"
         )
     rows = drop_empty(rows)
     if not rows["grade"].null_count():
@@ -272,17 +248,13 @@ def make_qrels(
     is_graded = rows["grade"].is_not_null()
     graded_rows = rows.filter(is_graded)
     query_ids = rows["query_id"].unique(maintain_order=True)
-    unjudged_queries = query_ids.filter(
-        ~query_ids.is_in(graded_rows["query_id"].unique().implode())
-    )
+    unjudged_queries = query_ids.filter(~query_ids.is_in(graded_rows["query_id"].unique().implode()))
     unrated = rows.filter(pl.col("grade").is_null() & pl.col("doc_id").is_not_null())
     pairs = (f"{query} {document}" for query, document in unrated[:, :2].head(3).rows())
     note_text = "pairs without a grade, which are unrated"
     notes = (Note(note_text, len(unrated), tuple(pairs)),) if len(unrated) else ()
     graded_location = location.select(is_graded.arg_true().to_list())
-    qrels = Qrels(
-        graded_rows, name=name, unjudged=tuple(unjudged_queries.to_list()), place=graded_location
-    )
+    qrels = Qrels(graded_rows, name=name, unjudged=tuple(unjudged_queries.to_list()), place=graded_location)
     return qrels, (*notes, *Note.of("queries without judgments", unjudged_queries.to_list()))
 
 
@@ -296,9 +268,7 @@ def _refuse_scales(rows: pl.DataFrame, location: RowLocation) -> None:
         f"scale '{rows['scale'][row]}', and '{rows['scale'][first_row]}' before (line "
         f"{location.line(first_row)}); keep ratings of two scales in two files, and transform one."
     )
-    raise InputError(
-        problem, source=location.file(row), line=location.line(row), code="mixed-scales"
-    )
+    raise InputError(problem, source=location.file(row), line=location.line(row), code="mixed-scales")
 
 
 def _parse_times(rows: pl.DataFrame, location: RowLocation) -> pl.DataFrame:
@@ -339,8 +309,7 @@ def choose_part(
     if not parts:
         part_list = ", ".join(contents.parts) or "nothing"
         raise UsageError(
-            f"the format holds {', '.join(holds)}, and there is {part_list}.",
-            code="format-cannot-hold",
+            f"the format holds {', '.join(holds)}, and there is {part_list}.", code="format-cannot-hold"
         )
     part_name = _first_filled(contents, parts)
     lost = list(contents.losses(part_name, runs=1))
@@ -354,9 +323,7 @@ def choose_part(
 def _first_filled(contents: FileContents, parts: Sequence[str]) -> str:
     """The first available part; judgments with only names of queries come last."""
     is_bare = contents.qrels is not None and contents.qrels.table.is_empty()
-    return next(
-        (part_name for part_name in parts if not (part_name == "qrels" and is_bare)), parts[0]
-    )
+    return next((part_name for part_name in parts if not (part_name == "qrels" and is_bare)), parts[0])
 
 
 def qrels_losses(qrels: Qrels, written_columns: Sequence[str] = ()) -> Iterator[Loss]:
@@ -402,9 +369,7 @@ def part_frames(contents: FileContents, part_name: str) -> Iterator[pl.DataFrame
     elif part_name == "ratings" and contents.ratings:
         table = contents.ratings.table
         filled_columns = [
-            name
-            for name in table.columns
-            if name in _REQUIRED_RATING_COLUMNS or not _is_empty(table[name])
+            name for name in table.columns if name in _REQUIRED_RATING_COLUMNS or not _is_empty(table[name])
         ]
         yield table.select(filled_columns).with_columns(grade_expression(table))
     else:
@@ -428,12 +393,7 @@ def grade_expression(table: pl.DataFrame) -> pl.Expr:
     return pl.col("grade").cast(pl.Int64) if is_whole.all() else pl.col("grade")
 
 
-_TYPES = {
-    "query_id": pl.String,
-    "latency_ms": pl.Float64,
-    "state": pl.String,
-    "system": pl.String,
-}
+_TYPES = {"query_id": pl.String, "latency_ms": pl.Float64, "state": pl.String, "system": pl.String}
 
 
 def find_run_columns(names: Sequence[str]) -> dict[str, str]:
@@ -468,8 +428,8 @@ def read_query_states(frames: Iterable[pl.DataFrame], label: str) -> pl.DataFram
     if len(systems) > 1:
         names = ", ".join(map(repr, systems))
         problem = (
-            f"several runs by the column system ({names}); read the file into a frame, where "
-            "each system is a run, or give a file for each."
+            f"several runs by the column system ({names}); read the file into a frame, where each system is "
+            "a run, or give a file for each."
         )
         raise InputError(problem, source=label, code="several-runs")
     if not rows["state"].drop_nulls().is_in(STATES).all():
@@ -477,31 +437,23 @@ def read_query_states(frames: Iterable[pl.DataFrame], label: str) -> pl.DataFram
     invalid_rows = rows.filter(~pl.col("latency_ms").is_finite() | (pl.col("latency_ms") < 0))
     if len(invalid_rows):
         query, latency = invalid_rows["query_id"][0], invalid_rows["latency_ms"][0]
-        problem = (
-            f"query {query!r}: latency_ms {latency!r} is not a number of milliseconds, 0 or more."
-        )
+        problem = f"query {query!r}: latency_ms {latency!r} is not a number of milliseconds, 0 or more."
         raise InputError(problem, source=label, code="not-a-number")
     unique_rows = rows.drop_nulls("query_id").unique(maintain_order=True)
     values_by_query = unique_rows.group_by("query_id", maintain_order=True).agg(
         pl.col("latency_ms", "state").drop_nulls().unique(maintain_order=True)
     )
-    contradictions = values_by_query.filter(
-        pl.any_horizontal(pl.col("latency_ms", "state").list.len() > 1)
-    )
+    contradictions = values_by_query.filter(pl.any_horizontal(pl.col("latency_ms", "state").list.len() > 1))
     if len(contradictions):
         query, *values = contradictions.select("query_id", "latency_ms", "state").row(0)
         both_values = next(value for value in values if len(value) > 1)
         problem = (
-            f"query {query!r} has {both_values[0]!r} in one row and {both_values[1]!r} in another; "
-            "keep one."
+            f"query {query!r} has {both_values[0]!r} in one row and {both_values[1]!r} in another; keep one."
         )
         raise InputError(problem, source=label, code="contradiction")
     first_values = values_by_query.with_columns(pl.col("latency_ms", "state").list.first())
     if first_values["latency_ms"].is_null().all() and first_values["state"].is_null().all():
         return None
     return first_values.select(
-        "query_id",
-        pl.col("state").fill_null("ok"),
-        "latency_ms",
-        pl.lit(None, pl.String).alias("error"),
+        "query_id", pl.col("state").fill_null("ok"), "latency_ms", pl.lit(None, pl.String).alias("error")
     )

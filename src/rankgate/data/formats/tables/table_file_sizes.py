@@ -155,9 +155,7 @@ MAX_UNPACKED_BYTES = 1 << 30
 
 _PARQUET_MAGIC = b"PAR1"
 _PARQUET_TAIL = 8  # the footer's length and the magic
-_PAGE_HEADER_LENGTH = (
-    1 << 16
-)  # the largest size of a page header; it may hold the lowest and greatest value
+_PAGE_HEADER_LENGTH = 1 << 16  # the largest size of a page header; it may hold the lowest and greatest value
 _DEPTH = 16
 _TRUE, _FALSE, _BYTE, _SHORT, _INT, _LONG, _DOUBLE = 1, 2, 3, 4, 5, 6, 7
 _BINARY, _LIST, _SET, _MAP, _STRUCT = 8, 9, 10, 11, 12
@@ -227,16 +225,11 @@ def _read_footer(stream: IO[bytes], size: int) -> FooterSchema:
         rows = group[_ROWS_IN_GROUP]
         for column in group[_COLUMNS]:
             column_meta = column[_META]
-            offset = min(
-                column_meta[_DATA_AT], column_meta.get(_DICTIONARY_AT) or column_meta[_DATA_AT]
-            )
+            offset = min(column_meta[_DATA_AT], column_meta.get(_DICTIONARY_AT) or column_meta[_DATA_AT])
             packed_size, unpacked_size = column_meta[_PACKED], column_meta[_UNPACKED]
             # a column of lists has more values than rows; such columns are not read here
             max_values = rows if len(column_meta[_PATH]) == 1 else column_meta[_COUNT]
-            if (
-                min(offset, packed_size, unpacked_size, max_values) < 0
-                or offset + packed_size > size
-            ):
+            if min(offset, packed_size, unpacked_size, max_values) < 0 or offset + packed_size > size:
                 raise _DamageError
             column_chunks.append((offset, packed_size, unpacked_size, max_values))
     if meta[_ROWS] != sum(group[_ROWS_IN_GROUP] for group in meta[_GROUPS]):
@@ -253,10 +246,7 @@ def _check_pages(
         stream.seek(offset)
         reader = _Thrift(stream.read(min(_PAGE_HEADER_LENGTH, end - offset)))
         page_header = reader.struct()
-        length, data = (
-            page_header[_PAGE_PACKED],
-            page_header.get(_DATA_SIZE) or page_header.get(_DATA_2),
-        )
+        length, data = (page_header[_PAGE_PACKED], page_header.get(_DATA_SIZE) or page_header.get(_DATA_2))
         dictionary = page_header.get(_DICTIONARY)
         total_unpacked += page_header[_PAGE_UNPACKED] + reader.at
         if length < 0 or page_header[_PAGE_UNPACKED] < 0 or total_unpacked > max(unpacked_size, 0):

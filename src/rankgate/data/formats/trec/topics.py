@@ -137,10 +137,10 @@ FORMAT = Format(
     read=read,
     holds=("queries",),
     detail=(
-        "Topics in <top> or <topic> elements with a <num> or a number, with end tags or without; "
-        "SMART's .I and .W; or a number, a tab and a text a line. The title, or else the query or "
-        "the question, is the text of a query; description, narrative and other fields are also "
-        "kept, fields with the same name as lines. rankgate validate TOPICS --against QRELS "
-        "checks that the judgments number the queries in the same way."
+        "Topics in <top> or <topic> elements with a <num> or a number, with end tags or without; SMART's .I "
+        "and .W; or a number, a tab and a text a line. The title, or else the query or the question, is the "
+        "text of a query; description, narrative and other fields are also kept, fields with the same name "
+        "as lines. rankgate validate TOPICS --against QRELS checks that the judgments number the queries in "
+        "the same way."
     ),
 )

@@ -50,10 +50,7 @@ def read_qrels_lines(source: InputFile, *, loose: bool = False) -> Qrels:
         DuplicateError: a document is judged twice for one query.
     """
     first_row = first_fields(source)
-    if len(first_row) not in (
-        len(_FOUR_FIELDS),
-        len(_FOUR_FIELDS) if loose else len(_QRELS_FIELDS),
-    ):
+    if len(first_row) not in (len(_FOUR_FIELDS), len(_FOUR_FIELDS) if loose else len(_QRELS_FIELDS)):
         found_count = count_noun(len(first_row), "field")
         expectation = "expected 4 (query_id iteration doc_id grade)"
         expectation += "" if loose else " or 3 (query_id doc_id grade)"
@@ -61,15 +58,10 @@ def read_qrels_lines(source: InputFile, *, loose: bool = False) -> Qrels:
             expectation += "; this is a run, which comes after the judgments"
         first_line = line_of(source, 0)
         raise InputError(
-            f"{found_count}, {expectation}.",
-            source=source.label,
-            line=first_line,
-            code="wrong-field-count",
+            f"{found_count}, {expectation}.", source=source.label, line=first_line, code="wrong-field-count"
         )
     fields = _FOUR_FIELDS if len(first_row) == len(_FOUR_FIELDS) else _QRELS_FIELDS
-    table = _join_chunks(
-        list(read_line_frames(source, Layout(fields, "grade", _QRELS_FIELDS, loose=loose)))
-    )
+    table = _join_chunks(list(read_line_frames(source, Layout(fields, "grade", _QRELS_FIELDS, loose=loose))))
     if loose:
         table = table.with_columns(pl.col("grade").cast(pl.Int64).cast(pl.Float64))
     return Qrels(table, name=source.stem, place=RowLocation(source.label, partial(line_of, source)))
@@ -85,8 +77,8 @@ _SIX_FIELDS = ("query_id", "Q0", "doc_id", "rank", "score", "tag")
 _QRELS_WIDTH = 4  # fields of judgments
 _MIN_RUN_RANKS = 2  # documents of a query that are needed to see an order in the third field
 _RANKS = (
-    "the third field counts 1, 2, 3, … in each query and is read as the rank, as in MS MARCO's "
-    "runs; write six fields, query_id Q0 doc_id rank score tag, if it is a score"
+    "the third field counts 1, 2, 3, … in each query and is read as the rank, as in MS MARCO's runs; write "
+    "six fields, query_id Q0 doc_id rank score tag, if it is a score"
 )
 
 
@@ -104,9 +96,7 @@ def read_run_lines(source: InputFile, *, loose: bool = False) -> Run:
     first_row, cautions = first_fields(source), {}
     if loose or len(first_row) == len(_SIX_FIELDS):
         read_frames = partial(
-            read_line_frames,
-            source,
-            Layout(_SIX_FIELDS, "score", _RUN_FIELDS, loose=loose, longer=loose),
+            read_line_frames, source, Layout(_SIX_FIELDS, "score", _RUN_FIELDS, loose=loose, longer=loose)
         )
     elif len(first_row) == len(_RUN_FIELDS):
         read_frames = partial(read_line_frames, source, Layout(_RUN_FIELDS, "score", _RUN_FIELDS))
@@ -115,9 +105,7 @@ def read_run_lines(source: InputFile, *, loose: bool = False) -> Run:
     elif len(first_row) == len(_RUN_FIELDS) - 1:
         read_frames = partial(_read_ordered, source)
     else:
-        expectation = (
-            "expected 6 (query_id Q0 doc_id rank score tag), 3 (query_id doc_id score) or 2"
-        )
+        expectation = "expected 6 (query_id Q0 doc_id rank score tag), 3 (query_id doc_id score) or 2"
         if len(first_row) == _QRELS_WIDTH:
             expectation += "; these are judgments, which come before the run"
         line = line_of(source, 0)
@@ -175,10 +163,7 @@ _WIDTH_LABELS = {_QRELS: ", as judgments have", _RUN: ", as a run has", _EITHER:
 _LOOKED_AT = 1000
 _MIN_TREC_RANKS = 3  # in ranks, at least one query counts this far; grades do not
 _FIELDS: dict[Part, dict[int, tuple[str, ...]]] = {
-    "qrels": {
-        _QRELS: ("query_id", "iteration", "doc_id", "grade"),
-        _EITHER: ("query_id", "doc_id", "grade"),
-    },
+    "qrels": {_QRELS: ("query_id", "iteration", "doc_id", "grade"), _EITHER: ("query_id", "doc_id", "grade")},
     "run": {
         _RUN: ("query_id", "Q0", "doc_id", "rank", "score", "tag"),
         _EITHER: ("query_id", "doc_id", "score"),
@@ -220,9 +205,7 @@ def rows(source: InputFile) -> FileRows | None:
         fields = ("query_id", "doc_id", "rank")
     kept_fields = tuple(name for name in fields if name not in _IGNORED_FIELDS)
     number_field = NUMBER_COLUMNS[input_kind] if NUMBER_COLUMNS[input_kind] in fields else ""
-    parsed_frames = read_line_frames(
-        source, Layout(fields, number_field, kept_fields, defects=True)
-    )
+    parsed_frames = read_line_frames(source, Layout(fields, number_field, kept_fields, defects=True))
     return FileRows.from_frames(
         input_kind, parsed_frames, RowLocation(source.label, partial(line_of, source))
     )
@@ -269,12 +252,11 @@ FORMAT = Format(
     loses="all parts but one; texts, raters, scales; blanks in ids are written as _",
     streams=True,
     detail=(
-        "Judgments have 4 fields (query_id iteration doc_id grade) or 3; runs have 6 (query_id Q0 "
-        "doc_id rank score tag), 3 (query_id doc_id score, or rank where it counts 1, 2, 3, … in "
-        "each query, as in MS MARCO's runs) or 2, best first. Three fields are read as "
-        "judgments if all their numbers are whole and not ranks, else as a run. Tabs, runs of "
-        "blanks, blank lines and lines that begin with # are fine. Rankings follow the score, "
-        "not the rank column, as in trec_eval; written runs have ranks that follow the "
-        "score, and keep the tag and the order of lines."
+        "Judgments have 4 fields (query_id iteration doc_id grade) or 3; runs have 6 (query_id Q0 doc_id "
+        "rank score tag), 3 (query_id doc_id score, or rank where it counts 1, 2, 3, … in each query, as in "
+        "MS MARCO's runs) or 2, best first. Three fields are read as judgments if all their numbers are "
+        "whole and not ranks, else as a run. Tabs, runs of blanks, blank lines and lines that begin with # "
+        "are fine. Rankings follow the score, not the rank column, as in trec_eval; written runs have ranks "
+        "that follow the score, and keep the tag and the order of lines."
     ),
 )

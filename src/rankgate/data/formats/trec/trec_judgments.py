@@ -47,11 +47,7 @@ def _split_lines(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
 def sniff_ntcir(first_bytes: bytes, name: str) -> str | None:
     """The second or third field of the first lines is a label such as S, A, B, C or L2."""
     label_index = find_label_index(first_bytes.removeprefix(BOM).splitlines())
-    return (
-        f"field {label_index + 1} of the first lines is a label such as A or L2"
-        if label_index
-        else None
-    )
+    return f"field {label_index + 1} of the first lines is a label such as A or L2" if label_index else None
 
 
 def read_ntcir(source: InputFile) -> FileContents:
@@ -64,27 +60,15 @@ def read_ntcir_qrels(source: InputFile) -> Qrels:
     first = first_fields(source)
     label_index = find_label_index(source.head().splitlines()) or 2
     if len(first) not in _WIDTHS or (label_index == 1 and len(first) != max(_WIDTHS)):
-        problem = (
-            f"{count_noun(len(first), 'field')}, expected 3 (query doc L2) or 4 (query A doc 1)."
-        )
-        raise InputError(
-            problem, source=source.label, line=line_of(source, 0), code="wrong-field-count"
-        )
-    names = (
-        ["query_id", "doc_id", "label"]
-        if label_index > 1
-        else ["query_id", "label", "doc_id", "binary"]
-    )
+        problem = f"{count_noun(len(first), 'field')}, expected 3 (query doc L2) or 4 (query A doc 1)."
+        raise InputError(problem, source=source.label, line=line_of(source, 0), code="wrong-field-count")
+    names = ["query_id", "doc_id", "label"] if label_index > 1 else ["query_id", "label", "doc_id", "binary"]
     if label_index > 1 and len(first) > len(names):
         problem = "4 fields, where a label such as A should be the second; see format trec."
-        raise InputError(
-            problem, source=source.label, line=line_of(source, 0), code="wrong-field-count"
-        )
+        raise InputError(problem, source=source.label, line=line_of(source, 0), code="wrong-field-count")
     layout = Layout(names, "", ("query_id", "doc_id", "label"))
     chunks = list(read_line_frames(source, layout))
-    table = (
-        pl.concat(chunks) if chunks else pl.DataFrame(schema=dict.fromkeys(layout.kept, pl.String))
-    )
+    table = pl.concat(chunks) if chunks else pl.DataFrame(schema=dict.fromkeys(layout.kept, pl.String))
     label = table["label"]
     is_letter = label.is_in(list(_LETTERS))
     number = label.str.extract(r"^L(-?\d{1,3})$").cast(pl.Float64, strict=False)
@@ -112,9 +96,7 @@ def write_ntcir(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     table = contents.judgments("").table
     fractional = table.filter(pl.col("grade") != pl.col("grade").round())
     if len(fractional):
-        problem = (
-            f"grade {fractional['grade'][0]}, where NTCIR has whole numbers; scale the grades."
-        )
+        problem = f"grade {fractional['grade'][0]}, where NTCIR has whole numbers; scale the grades."
         raise InputError(problem, code="grade-outside-scale")
     label = pl.format("L{}", pl.col("grade").cast(pl.Int64)).alias("label")
     return write_judgments(contents, out, ["query_id", "doc_id", label])
@@ -144,9 +126,9 @@ NTCIR_FORMAT = Format(
     read_qrels=read_ntcir_qrels,
     loses="all parts but judgments; raters, the names of other scales",
     detail=(
-        "Lines of 3 fields with a label at the end (0001 doc L2), or of 4 with a letter behind the "
-        "query (0001 A doc 1). S, A, B and C are the grades 3, 2, 1 and 0; L2 is 2. The fourth "
-        "field, the same in two grades, is passed over. Written with L and the grade."
+        "Lines of 3 fields with a label at the end (0001 doc L2), or of 4 with a letter behind the query "
+        "(0001 A doc 1). S, A, B and C are the grades 3, 2, 1 and 0; L2 is 2. The fourth field, the same in "
+        "two grades, is passed over. Written with L and the grade."
     ),
 )
 
@@ -184,13 +166,8 @@ def read_prels_qrels(source: InputFile) -> Qrels:
     """As `read`."""
     first = first_fields(source)
     if len(first) != len(_PRELS_FIELDS):
-        problem = (
-            f"{count_noun(len(first), 'field')}, expected 5 (query_id doc_id grade method "
-            "probability)."
-        )
-        raise InputError(
-            problem, source=source.label, line=line_of(source, 0), code="wrong-field-count"
-        )
+        problem = f"{count_noun(len(first), 'field')}, expected 5 (query_id doc_id grade method probability)."
+        raise InputError(problem, source=source.label, line=line_of(source, 0), code="wrong-field-count")
     chunks = list(read_line_frames(source, Layout(_PRELS_FIELDS, "grade", _PRELS_FIELDS)))
     schema = {name: pl.Float64 if name == "grade" else pl.String for name in _PRELS_FIELDS}
     table = pl.concat([pl.DataFrame(schema=schema), *chunks])
@@ -202,9 +179,7 @@ def read_prels_qrels(source: InputFile) -> Qrels:
 
         row = int(is_wrong.arg_max() or 0)
         problem = number_fault(column[row][:40], "probability") or "a probability is not a number."
-        raise InputError(
-            problem, source=source.label, line=line_of(source, row), code="not-a-number"
-        )
+        raise InputError(problem, source=source.label, line=line_of(source, row), code="not-a-number")
     inclusion = pl.select(
         pl.when(probability.is_nan() | (probability == 0)).then(None).otherwise(probability)
     )
@@ -232,9 +207,7 @@ def write_prels(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     fields += [method.alias("stratum"), inclusion.alias("inclusion")]
     lost = trec_write.write_judgments(contents, out, fields, ("inclusion", "stratum"))
     assumed_losses = (
-        ()
-        if has_inclusion
-        else (Loss("probabilities that are not known, written as 1", len(qrels.table)),)
+        () if has_inclusion else (Loss("probabilities that are not known, written as 1", len(qrels.table)),)
     )
     return (*lost, *assumed_losses)
 
@@ -261,10 +234,9 @@ PRELS_FORMAT = Format(
     loses="all parts but judgments; raters, scales, queries without judgments",
     columns=("inclusion", "stratum"),
     detail=(
-        "Lines of 5 fields: query_id doc_id grade method probability. The method (0, 1 or 2: which "
-        "of two algorithms chose the document, or both) is kept as the stratum, the probability as "
-        "inclusion; 0 and nan mean that the probability is not known. Metrics over "
-        "judgments use the grade alone."
+        "Lines of 5 fields: query_id doc_id grade method probability. The method (0, 1 or 2: which of two "
+        "algorithms chose the document, or both) is kept as the stratum, the probability as inclusion; 0 and "
+        "nan mean that the probability is not known. Metrics over judgments use the grade alone."
     ),
 )
 
@@ -295,12 +267,8 @@ def read_subtopics(source: InputFile) -> FileContents:
     """Read judgments, each for a subtopic of a query."""
     first_row = first_fields(source)
     if len(first_row) != len(_SUBTOPIC_FIELDS):
-        problem = (
-            f"{count_noun(len(first_row), 'field')}, expected 4 (query_id subtopic doc_id grade)."
-        )
-        raise InputError(
-            problem, source=source.label, line=line_of(source, 0), code="wrong-field-count"
-        )
+        problem = f"{count_noun(len(first_row), 'field')}, expected 4 (query_id subtopic doc_id grade)."
+        raise InputError(problem, source=source.label, line=line_of(source, 0), code="wrong-field-count")
     chunks = list(read_line_frames(source, Layout(_SUBTOPIC_FIELDS, "grade", _SUBTOPIC_FIELDS)))
     schema = {name: pl.Float64 if name == "grade" else pl.String for name in _SUBTOPIC_FIELDS}
     table = pl.concat([pl.DataFrame(schema=schema), *chunks])
@@ -336,9 +304,9 @@ SUBTOPICS_FORMAT = Format(
     loses="all parts but judgments; raters, scales, queries without judgments",
     columns=("subtopic",),
     detail=(
-        "Lines of 4 fields: query_id subtopic doc_id grade. They look like TREC's qrels, and are "
-        "known by a document that has several second fields for one query, or by 'diversity' or "
-        "'subtopic' in the file's name; otherwise name the format. Formats without subtopics are "
-        "written with each document's highest grade, which is reported as a loss."
+        "Lines of 4 fields: query_id subtopic doc_id grade. They look like TREC's qrels, and are known by a "
+        "document that has several second fields for one query, or by 'diversity' or 'subtopic' in the "
+        "file's name; otherwise name the format. Formats without subtopics are written with each document's "
+        "highest grade, which is reported as a loss."
     ),
 )

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from rankgate.data.run import Run
 
 
-_INVALID_CHARACTERS = (
-    r"^[#\x{FEFF}]|[\x00-\x20\x7F]"  # blanks end a field; a line with # is a comment
-)
+_INVALID_CHARACTERS = r"^[#\x{FEFF}]|[\x00-\x20\x7F]"  # blanks end a field; a line with # is a comment
 _REPLACEMENT = "_"
 _EXAMPLES = 3
 _ROWS_PER_WRITE = 1 << 20  # rows to write at one time, or one query with more rows
@@ -53,10 +51,7 @@ def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
 
 
 def write_judgments(
-    contents: FileContents,
-    out: BinaryIO,
-    fields: Sequence[str | pl.Expr],
-    kept_columns: Sequence[str] = (),
+    contents: FileContents, out: BinaryIO, fields: Sequence[str | pl.Expr], kept_columns: Sequence[str] = ()
 ) -> tuple[Loss, ...]:
     """Write judgments with fields other than TREC's, separated by blanks.
 
@@ -89,9 +84,7 @@ def _slice_queries(table: pl.DataFrame) -> Iterator[pl.DataFrame]:
     if table["query_id"].gather(starts).n_unique() < len(starts):
         yield table
         return
-    slice_starts = starts[
-        np.searchsorted(starts, np.arange(0, len(table), _ROWS_PER_WRITE))[1:] - 1
-    ]
+    slice_starts = starts[np.searchsorted(starts, np.arange(0, len(table), _ROWS_PER_WRITE))[1:] - 1]
     slice_ends = [*np.unique(slice_starts[slice_starts > 0]).tolist(), len(table)]
     for begin, end in pairwise([0, *slice_ends]):
         yield table.slice(begin, end - begin)
@@ -103,12 +96,7 @@ def _run_frames(run: Run) -> Iterator[pl.DataFrame]:
     rank = pl.col("score").rank("ordinal", descending=True).over("query_id").alias("rank")
     for batch in run.batches():
         yield batch.frame.select(
-            "query_id",
-            pl.lit("Q0").alias("Q0"),
-            "doc_id",
-            rank,
-            "score",
-            pl.lit(tag or "run").alias("tag"),
+            "query_id", pl.lit("Q0").alias("Q0"), "doc_id", rank, "score", pl.lit(tag or "run").alias("tag")
         )
 
 
@@ -163,7 +151,7 @@ class _WritableIds:
 
 def _merged_id_error(column: str, original_id: str, written_id: str) -> InputError:
     problem = (
-        f"{column} {original_id!r} would be written as {written_id}, like another one; "
-        "TREC ids have no blanks: choose csv or jsonl."
+        f"{column} {original_id!r} would be written as {written_id}, like another one; TREC ids have no "
+        "blanks: choose csv or jsonl."
     )
     return InputError(problem, code="invalid-id")

@@ -42,8 +42,8 @@ _FEW, _WIDE_BAR = 12, 24  # queries, and the width of their bars in a panel with
 _MAX_BARS = 680  # most queries with bars at least a point wide
 
 DELTAS_EXPLANATION = (
-    "One bar per query, the largest gain of the candidate first: blue gained, orange lost. "
-    "Dashed: the mean difference, with its interval in brackets."
+    "One bar per query, the largest gain of the candidate first: blue gained, orange lost. Dashed: the mean "
+    "difference, with its interval in brackets."
 )
 
 
@@ -59,8 +59,7 @@ def draw_deltas(results: Comparisons) -> Picture:
     counts = sorted({row["n"] for row in result.metrics.iter_rows(named=True)})
     return Picture(
         "deltas",
-        f"{shorten_name(result.candidate.name)} against {shorten_name(result.baseline.name)}, "
-        "query by query",
+        f"{shorten_name(result.candidate.name)} against {shorten_name(result.baseline.name)}, query by query",
         DELTAS_EXPLANATION
         + (f" {_MAX_BARS} of the queries are drawn." if max(counts, default=0) > _MAX_BARS else ""),
         count_queries(*counts),
@@ -101,8 +100,8 @@ def _delta_panel(result: Comparison, metric: str, rows: list[dict[str, Any]]) ->
         else f"({no_interval_reason(row['n'])})"
     )
     title = (
-        f"{metric}: mean {format_signed(row['delta'])} {interval_text}; "
-        f"{row['wins']} won, {row['ties']} tied, {row['losses']} lost"
+        f"{metric}: mean {format_signed(row['delta'])} {interval_text}; {row['wins']} won, {row['ties']} "
+        f"tied, {row['losses']} lost"
     )
     return alt.layer(*layers).properties(width=width, height=_HEIGHT, **panel_title(title))
 
@@ -124,11 +123,7 @@ def _bars(rows: list[dict[str, Any]], metric: str) -> Any:
             scale=alt.Scale(paddingInner=0.15),
         )
         size = {"size": _WIDE_BAR} if len(rows) < _FEW else {}
-        return (
-            alt.Chart(inline_data(bar_rows))
-            .mark_bar(**size)
-            .encode(x=x, y=y, color=sign, tooltip=tooltip)
-        )
+        return alt.Chart(inline_data(bar_rows)).mark_bar(**size).encode(x=x, y=y, color=sign, tooltip=tooltip)
     position_scale = alt.Scale(domain=[-0.5, len(rows) - 0.5], nice=False)
     x = alt.X(
         "left:Q",
@@ -167,11 +162,9 @@ def _metric_text(result: Comparison, metric: str, width: int) -> str:
     rows = delta_rows(result, metric)
     row = result.metrics.row(result.names.index(metric), named=True)
     heading = (
-        f"{metric}: {shorten_name(result.candidate.name)} minus "
-        f"{shorten_name(result.baseline.name)}, mean "
+        f"{metric}: {shorten_name(result.candidate.name)} minus {shorten_name(result.baseline.name)}, mean "
         f"{format_signed(row['delta'])} over {count_noun(row['n'], 'query')}; {row['wins']} won, "
-        f"{row['ties']} tied, "
-        f"{row['losses']} lost"
+        f"{row['ties']} tied, {row['losses']} lost"
     )
     shown_rows = rows if len(rows) <= 2 * _ENDS else [*rows[:_ENDS], *rows[-_ENDS:]]
     names = shorten_names([row["query"] for row in shown_rows], 20)
@@ -179,9 +172,7 @@ def _metric_text(result: Comparison, metric: str, width: int) -> str:
     half = max((width - label - 11) // 2, 4)
     max_delta = max((abs(row["delta"]) for row in shown_rows), default=0) or 1
     lines = [
-        (
-            f"{name:<{label}}  {format_signed(row['delta'])}  {bar(row['gain'] / max_delta, half)}"
-        ).rstrip()
+        (f"{name:<{label}}  {format_signed(row['delta'])}  {bar(row['gain'] / max_delta, half)}").rstrip()
         for name, row in zip(names, shown_rows, strict=True)
     ]
     if len(shown_rows) < len(rows):
@@ -208,8 +199,8 @@ _MAX_SIZE_COUNT = 8  # queries, or more, that make the largest point
 _MANY, _FINE, _COARSE = 1500, 6, 2  # points; decimals of coordinates that are merged
 
 SCATTER_EXPLANATION = (
-    "Each point is a query, larger points are several; blue: the candidate is better, orange: "
-    "worse. The queries furthest from the diagonal are labelled."
+    "Each point is a query, larger points are several; blue: the candidate is better, orange: worse. The "
+    "queries furthest from the diagonal are labelled."
 )
 
 
@@ -252,12 +243,8 @@ def _scatter_panel(result: Comparison, metric: str, rows: list[dict[str, Any]]) 
     scale = alt.Scale(domain=[domain[0] - room, domain[1] + room], nice=False, zero=False)
     start = domain[0] - room
     axes = {
-        "x": alt.X(
-            "baseline:Q", title=axis_title(shorten_name(result.baseline.name), start), scale=scale
-        ),
-        "y": alt.Y(
-            "candidate:Q", title=axis_title(shorten_name(result.candidate.name), start), scale=scale
-        ),
+        "x": alt.X("baseline:Q", title=axis_title(shorten_name(result.baseline.name), start), scale=scale),
+        "y": alt.Y("candidate:Q", title=axis_title(shorten_name(result.candidate.name), start), scale=scale),
     }
     line = (
         alt.Chart(inline_data([{"baseline": end, "candidate": end} for end in domain]))
@@ -310,14 +297,10 @@ def _query_labels(
     named_rows = [row | {"shown": _point_name(row)} for row in rows]
     low = domain[0] - _ROOM * (domain[1] - domain[0])
     scale = _SIDE / ((1 + 2 * _ROOM) * (domain[1] - domain[0]))
-    points = [
-        ((row["baseline"] - low) * scale, _SIDE - (row["candidate"] - low) * scale) for row in rows
-    ]
+    points = [((row["baseline"] - low) * scale, _SIDE - (row["candidate"] - low) * scale) for row in rows]
     labels = [row["shown"] for row in named_rows if row["delta"]]
     label_positions = find_label_spots(points, labels, (_SIDE, _SIDE), _MAX_LABELS)
-    return spot_layers(
-        named_rows[: len(labels)], label_positions, axes, color=load_altair().value(DIM)
-    )
+    return spot_layers(named_rows[: len(labels)], label_positions, axes, color=load_altair().value(DIM))
 
 
 def _merge_points(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -335,6 +318,4 @@ def _merge_points(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _point_name(row: dict[str, Any]) -> str:
-    return (
-        shorten_name(row["query"], 18) if row["count"] == 1 else count_noun(row["count"], "query")
-    )
+    return shorten_name(row["query"], 18) if row["count"] == 1 else count_noun(row["count"], "query")

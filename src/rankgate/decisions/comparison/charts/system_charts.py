@@ -60,10 +60,7 @@ def draw_forest(result: Comparisons) -> Picture:
     rows = _rows(result)
     panels = [
         _panel(
-            [row for row in rows if row["metric"] == metric],
-            metric,
-            first_comparison.baseline.name,
-            alpha,
+            [row for row in rows if row["metric"] == metric], metric, first_comparison.baseline.name, alpha
         )
         for metric in first_comparison.names
     ]
@@ -72,28 +69,20 @@ def draw_forest(result: Comparisons) -> Picture:
     correction_note = "" if has_no_correction else ", not corrected"
     caption = (
         f"Mean difference from {shorten_name(first_comparison.baseline.name)} with its "
-        f"{first_comparison.level:.0%} interval ({first_comparison.interval}{correction_note}), "
-        f"and p of the {first_comparison.test} test, "
-        f"{format_correction(first_comparison.correction)}. "
-        f"Blue: better, orange: worse, where p is below {alpha:g}."
+        f"{first_comparison.level:.0%} interval ({first_comparison.interval}{correction_note}), and p of the "
+        f"{first_comparison.test} test, {format_correction(first_comparison.correction)}. Blue: better, "
+        f"orange: worse, where p is below {alpha:g}."
     )
     candidate_count = len(result.comparisons)
     title = (
-        f"{count_noun(candidate_count, 'system')} against "
-        f"{shorten_name(first_comparison.baseline.name)}"
+        f"{count_noun(candidate_count, 'system')} against {shorten_name(first_comparison.baseline.name)}"
         if candidate_count > 1
         else f"{shorten_name(first_comparison.candidate.name)} against "
         f"{shorten_name(first_comparison.baseline.name)}"
     )
     source = count_queries(*counts)
     return Picture(
-        "forest",
-        title,
-        caption,
-        source,
-        first_comparison.convention,
-        tuple(rows),
-        concat_panels(panels, 1),
+        "forest", title, caption, source, first_comparison.convention, tuple(rows), concat_panels(panels, 1)
     )
 
 
@@ -154,9 +143,7 @@ def draw_system_heat(results: Comparisons) -> Picture:
         UsageError: values of single queries were not kept.
     """
     first_comparison = results.comparisons[0]
-    values: dict[str, dict[str, dict[str, float]]] = {
-        metric: {} for metric in first_comparison.names
-    }
+    values: dict[str, dict[str, dict[str, float]]] = {metric: {} for metric in first_comparison.names}
     for comparison in results.comparisons:
         names = comparison.baseline.name, comparison.candidate.name
         columns = ("metric", "query_id", "baseline", "candidate")
@@ -164,9 +151,7 @@ def draw_system_heat(results: Comparisons) -> Picture:
             for name, value in zip(names, pair, strict=True):
                 values[metric].setdefault(name, {})[query] = value
     counts = {row["n"] for row in first_comparison.metrics.iter_rows(named=True)}
-    return heat_map(
-        values, first_comparison.lower, count_queries(*counts), first_comparison.convention
-    )
+    return heat_map(values, first_comparison.lower, count_queries(*counts), first_comparison.convention)
 
 
 def draw_power(results: Comparisons) -> Picture:
@@ -189,9 +174,9 @@ def draw_power(results: Comparisons) -> Picture:
         "power",
         f"Detectable difference by queries: {shorten_name(result.candidate)} against "
         f"{shorten_name(result.baseline)}",
-        f"The smallest true difference that a number of queries detects with a power of "
-        f"{result.power:.0%} at level {1 - result.level:.2g}. Ring: the measured difference; "
-        "above the line it is large enough to be detected.",
+        f"The smallest true difference that a number of queries detects with a power of {result.power:.0%} "
+        f"at level {1 - result.level:.2g}. Ring: the measured difference; above the line it is large enough "
+        "to be detected.",
         f"{count_queries(*(row['n'] for row in measured_rows))} measured",
         result.convention,
         (*rows, *({**row, "series": f"{row['series']} measured"} for row in measured_rows)),
@@ -199,9 +184,7 @@ def draw_power(results: Comparisons) -> Picture:
     )
 
 
-def _chart(
-    rows: Rows, measured_rows: Rows, query_axis: ChartAxis, difference_axis: ChartAxis
-) -> Any:
+def _chart(rows: Rows, measured_rows: Rows, query_axis: ChartAxis, difference_axis: ChartAxis) -> Any:
     alt = load_altair()
     names = list(dict.fromkeys(row["series"] for row in rows))
     shades = alt.Scale(domain=names, range=[system_colour(i) for i in range(len(names))])
@@ -243,19 +226,15 @@ def judged(source: GradesByRank | Comparisons) -> Picture:
     rank_axis = ChartAxis("rank", "rank k", (1, max(result.depth, 2)), tuple(_ticks(result.depth)))
     panels = [
         labelled_lines(
-            rows,
-            rank_axis,
-            ChartAxis(field, "share judged", form=".3~p"),
-            size=(320, 280),
-            title=title,
+            rows, rank_axis, ChartAxis(field, "share judged", form=".3~p"), size=(320, 280), title=title
         )
         for field, title in (_PANELS if len(names) <= _MAX_SYSTEMS else _PANELS[:1])
     ]
     return Picture(
         "judged",
         f"Judged share of the first {count_noun(result.depth, 'document')}",
-        "Mean share of judged documents; the others are unjudged (holes), and most metrics count "
-        "them as not relevant.",
+        "Mean share of judged documents; the others are unjudged (holes), and most metrics count them as not "
+        "relevant.",
         count_queries(result.queries),
         result.convention,
         tuple(rows),
@@ -269,9 +248,7 @@ def grades(source: GradesByRank | Comparisons) -> Picture:
     rows = [dict(row) for row in result.grades.iter_rows(named=True)]
     shades = shades_of(rows)
     panels = [
-        _grade_panel(
-            [row for row in rows if row["system"] == name], short_name, shades, result.depth
-        )
+        _grade_panel([row for row in rows if row["system"] == name], short_name, shades, result.depth)
         for name, short_name in zip(result.systems, shorten_names(result.systems), strict=True)
     ]
     joined = concat_panels(panels, _COLUMNS)
@@ -316,9 +293,7 @@ def label_colour(shades: Mapping[str, str]) -> Any:
     return alt.Color("label:N", title=None, sort=labels, scale=scale)
 
 
-def _grade_panel(
-    rows: list[dict[str, Any]], name: str, shades: Mapping[str, str], depth: int
-) -> Any:
+def _grade_panel(rows: list[dict[str, Any]], name: str, shades: Mapping[str, str], depth: int) -> Any:
     alt = load_altair()
     label_order = list(shades)
     ordered_rows = [row | {"order": label_order.index(row["label"])} for row in rows]

@@ -58,9 +58,7 @@ WORST = 5
 """The default number of worst queries of each metric."""
 
 
-def comparison_document(
-    result: Comparisons, *, worst: int = WORST, pairs: bool = False
-) -> Document:
+def comparison_document(result: Comparisons, *, worst: int = WORST, pairs: bool = False) -> Document:
     """Render the comparison with a candidate; for several candidates, one table.
 
     Args:
@@ -78,10 +76,7 @@ def comparison_document(
         for comparison in result.comparisons:
             blocks += [title(comparison), sentence(comparison), *_blocks(comparison, worst)]
     else:
-        blocks += [
-            Warnings(tuple(dict.fromkeys(_warnings(result)))),
-            notes(first_comparison, several=True),
-        ]
+        blocks += [Warnings(tuple(dict.fromkeys(_warnings(result)))), notes(first_comparison, several=True)]
     if result.many:
         blocks += [Table(heading, grid) for heading, grid in many_grids(result.many, pairs=pairs)]
     if not pairs:
@@ -103,14 +98,11 @@ def _blocks(result: Comparison, worst: int) -> list[Block]:
 
 def _warnings(result: Comparisons) -> Iterator[str]:
     """Warnings of several comparisons: common ones once, others with the candidate's name."""
-    shared_warnings = set.intersection(
-        *(set(comparison.warnings) for comparison in result.comparisons)
-    )
+    shared_warnings = set.intersection(*(set(comparison.warnings) for comparison in result.comparisons))
     for comparison in result.comparisons:
         name = make_printable(comparison.candidate.name)
         yield from (
-            warning if warning in shared_warnings else f"{name}: {warning}"
-            for warning in comparison.warnings
+            warning if warning in shared_warnings else f"{name}: {warning}" for warning in comparison.warnings
         )
 
 
@@ -123,11 +115,7 @@ def query_document(result: Comparison, query_id: str) -> Document:
     query_ids = {*result.queries["query_id"].to_list(), *result.lists["query_id"].to_list()}
     if query_id not in query_ids:
         close_matches = get_close_matches(query_id, sorted(query_ids), 1)
-        hint = (
-            f"did you mean {close_matches[0]}?"
-            if close_matches
-            else "see the queries with --worst 100."
-        )
+        hint = f"did you mean {close_matches[0]}?" if close_matches else "see the queries with --worst 100."
         problem = f"no query {query_id!r} was compared; {hint}"
         raise UsageError(problem, code="unknown-query")
     rows = [
@@ -140,10 +128,7 @@ def query_document(result: Comparison, query_id: str) -> Document:
         for row in result.queries.iter_rows(named=True)
         if row["query_id"] == query_id
     ]
-    baseline, candidate = (
-        make_printable(result.baseline.name),
-        make_printable(result.candidate.name),
-    )
+    baseline, candidate = (make_printable(result.baseline.name), make_printable(result.candidate.name))
     values = Grid(("metric", baseline, candidate, "delta"), tuple(rows))
     return made(
         f"query {make_printable(query_id)}",
@@ -153,9 +138,7 @@ def query_document(result: Comparison, query_id: str) -> Document:
     )
 
 
-def grids(
-    result: Comparison, worst: int = WORST, *, two_sided: bool = False
-) -> list[tuple[str, Grid]]:
+def grids(result: Comparison, worst: int = WORST, *, two_sided: bool = False) -> list[tuple[str, Grid]]:
     """The tables of a comparison with their headings; empty ones are left out."""
     tables = [
         ("", figure_grid(result, two_sided=two_sided)),
@@ -179,16 +162,10 @@ def grids(
         )
         if worst_queries.rows:
             tables.append(
-                (
-                    f"{metric}: worst queries ({len(worst_queries.rows)} of {count} that lost)",
-                    worst_queries,
-                )
+                (f"{metric}: worst queries ({len(worst_queries.rows)} of {count} that lost)", worst_queries)
             )
         tables.append(
-            (
-                f"{metric}: worst queries by the model alone",
-                of_sample.prediction_grid(result, metric, worst),
-            )
+            (f"{metric}: worst queries by the model alone", of_sample.prediction_grid(result, metric, worst))
         )
     tables += [
         ("latency in ms", _latency_grid(result)),
@@ -214,14 +191,7 @@ def figure_grid(result: Comparison, *, two_sided: bool = False) -> Grid:
     ]
     names = (make_printable(result.baseline.name), make_printable(result.candidate.name))
     interval_heading = format_interval_heading(result, two_sided=two_sided)
-    header = (
-        "metric",
-        *names,
-        "delta",
-        interval_heading,
-        format_p_heading(result),
-        "won/tied/\nlost",
-    )
+    header = ("metric", *names, "delta", interval_heading, format_p_heading(result), "won/tied/\nlost")
     return Grid(header, tuple(rows))
 
 
@@ -235,10 +205,7 @@ def power_grid(result: Comparison) -> Grid:
         f"detect{SOFT}\nable",
         "queries to show\nthis difference",
     ]
-    header += [
-        f"queries to\nshow {wanted_difference:g}"
-        for wanted_difference in result.plans["wanted"][:1]
-    ]
+    header += [f"queries to\nshow {wanted_difference:g}" for wanted_difference in result.plans["wanted"][:1]]
     plans = {row["metric"]: row["queries"] for row in result.plans.iter_rows(named=True)}
     rows = [
         (
@@ -297,17 +264,10 @@ def side_by_side(result: Comparison, query_id: str) -> Grid:
             lists[row["system"]][row["rank"]] = row
     last_rank = max((rank for documents in lists.values() for rank in documents), default=0)
     rows = [
-        (
-            str(rank),
-            *_document(lists["baseline"].get(rank)),
-            *_document(lists["candidate"].get(rank)),
-        )
+        (str(rank), *_document(lists["baseline"].get(rank)), *_document(lists["candidate"].get(rank)))
         for rank in range(1, last_rank + 1)
     ]
-    baseline, candidate = (
-        make_printable(result.baseline.name),
-        make_printable(result.candidate.name),
-    )
+    baseline, candidate = (make_printable(result.baseline.name), make_printable(result.candidate.name))
     header = ("rank", baseline, "grade", "", candidate, "grade", "")
     return Grid(header, tuple(rows), frozenset({1, 3, 4, 6}))
 
@@ -320,10 +280,8 @@ def title(result: Comparison) -> str:
         names = f"{make_printable(candidate)} against {make_printable(baseline)}"
         return f"{names}, by the values in {make_printable(result.qrels)}"
     return (
-        f"{make_printable(result.candidate.name)} against "
-        f"{make_printable(result.baseline.name)}, by "
-        f"judgments {make_printable(result.qrels)}, convention {convention['name']} "
-        f"({convention['hash']})"
+        f"{make_printable(result.candidate.name)} against {make_printable(result.baseline.name)}, by "
+        f"judgments {make_printable(result.qrels)}, convention {convention['name']} ({convention['hash']})"
     )
 
 
@@ -335,12 +293,11 @@ def notes(result: Comparison, *, several: bool = False) -> str:
         result.interval, result.test, result.resamples, result.seed, result.metrics["mc_error"]
     )
     return (
-        f"delta is {name} minus {make_printable(result.baseline.name)}, "
-        f"mean over queries; {methods}{describe_signed_ranks(result.zeros, result.signed_ranks)}, "
+        f"delta is {name} minus {make_printable(result.baseline.name)}, mean over queries; "
+        f"{methods}{describe_signed_ranks(result.zeros, result.signed_ranks)}, "
         f"{format_correction(result.correction)}. {of_sample.note(result)}"
-        f"Detectable is the smallest true difference that these queries show "
-        f"with a power of {result.power:.0%}{correction_note}: not significant is not the same as "
-        "not worse."
+        f"Detectable is the smallest true difference that these queries show with a power of "
+        f"{result.power:.0%}{correction_note}: not significant is not the same as not worse."
     )
 
 
@@ -375,10 +332,7 @@ def _worst_grid(result: Comparison, metric: str, worst: int) -> Grid:
         for row in result.deltas(metric).head(worst).iter_rows(named=True)
         if row["gain"] < 0
     ]
-    baseline, candidate = (
-        make_printable(result.baseline.name),
-        make_printable(result.candidate.name),
-    )
+    baseline, candidate = (make_printable(result.baseline.name), make_printable(result.candidate.name))
     k = result.depth
     header = (
         "query",
@@ -413,10 +367,7 @@ def _slice_grid(result: Comparison, tag: str) -> Grid:
         for row in result.interactions.iter_rows(named=True)
         if row["tag"] == tag
     ]
-    baseline, candidate = (
-        make_printable(result.baseline.name),
-        make_printable(result.candidate.name),
-    )
+    baseline, candidate = (make_printable(result.baseline.name), make_printable(result.candidate.name))
     header = (
         tag,
         "metric",
@@ -502,21 +453,13 @@ def _rows(result: Comparisons) -> PlainRows:
         for comparison in result.comparisons
         for row in comparison.queries.select(values).iter_rows()
     ]
-    return PlainRows(
-        ("candidate", "metric", "query_id", "baseline", "candidate_value", "delta"), rows
-    )
+    return PlainRows(("candidate", "metric", "query_id", "baseline", "candidate_value", "delta"), rows)
 
 
 def rank_document(result: GradesByRank) -> Document:
     """The judged share of each list by rank, and the shares of grades."""
     judged_rows = tuple(
-        (
-            system,
-            str(rank),
-            f"{lists:,}",
-            format_decimal(share_at_rank),
-            format_decimal(share_down_to_rank),
-        )
+        (system, str(rank), f"{lists:,}", format_decimal(share_at_rank), format_decimal(share_down_to_rank))
         for system, rank, lists, share_at_rank, share_down_to_rank in result.judged.rows()
     )
     grades = tuple(

@@ -47,9 +47,7 @@ def format_p_heading(result: Comparison) -> str:
     """The heading of p: its test, if the interval has another method, and the correction."""
     rule = result.correction.partition(" over ")[0]
     test = "" if result.test == result.interval else _SHORT.get(result.test, result.test)
-    qualifiers = ", ".join(
-        qualifier for qualifier in (test, "" if rule == "none" else rule) if qualifier
-    )
+    qualifiers = ", ".join(qualifier for qualifier in (test, "" if rule == "none" else rule) if qualifier)
     return f"p\n({qualifiers})" if qualifiers else "p"
 
 
@@ -107,8 +105,8 @@ def overall_sentence(result: Comparisons) -> str:
         if row["gain"] is not None
     ]
     counts = (
-        f"of {count_noun(len(rows), 'system')} {better} {'is' if better == 1 else 'are'} "
-        f"significantly better than {base}, {len(significant_rows) - better} worse; "
+        f"of {count_noun(len(rows), 'system')} {better} {'is' if better == 1 else 'are'} significantly "
+        f"better than {base}, {len(significant_rows) - better} worse; "
         f"{len(rows) - len(significant_rows)} without a significant difference (p "
         f"{format_correction(result.only.correction)})"
     )
@@ -143,9 +141,7 @@ def leaderboard(result: Comparisons, *, best_first: bool = False) -> tuple[Grid,
     if best_first:
         sign = 1 if first_comparison.names[0] in first_comparison.lower else -1
         first_means = [means.get((first_comparison.names[0], i)) for i, _ in numbered_systems]
-        numbered_systems.sort(
-            key=lambda index_and_name: _sort_key(first_means[index_and_name[0]], sign)
-        )
+        numbered_systems.sort(key=lambda index_and_name: _sort_key(first_means[index_and_name[0]], sign))
     rows = tuple(
         (
             f"{marks[i]} {make_printable(name)}",
@@ -194,8 +190,7 @@ def _many_system_figures(result: Comparisons) -> _Figures:
     }
     is_significant = (pl.col("p_tukey") < 1 - many_systems.level) & (pl.col("delta") != 0)
     first, second = (
-        pl.col(name).replace_strict(index_of_system, return_dtype=pl.Int64)
-        for name in ("first", "second")
+        pl.col(name).replace_strict(index_of_system, return_dtype=pl.Int64) for name in ("first", "second")
     )
     is_first_better = pl.col("gain") > 0
     worse_systems = (
@@ -214,8 +209,8 @@ def _many_system_figures(result: Comparisons) -> _Figures:
 
 CONDITION = (
     "Effective: as many queries of equal weight are worth the same. Intervals hold with at least "
-    f"{LEAST_EFFECTIVE:.0f} of them, weights have a design effect of at most {MOST_SPREAD:g} "
-    "within strata, and no query that was not drawn carries much of the weight."
+    f"{LEAST_EFFECTIVE:.0f} of them, weights have a design effect of at most {MOST_SPREAD:g} within strata, "
+    "and no query that was not drawn carries much of the weight."
 )
 """The conditions of the intervals of weighted queries."""
 
@@ -300,9 +295,7 @@ def prediction_grid(result: Comparison, metric: str, worst: int) -> Grid:
     """The worst queries by the model's judgments, among queries that people did not judge."""
     sign = -1.0 if metric in result.lower else 1.0
     table = result.predictions.filter(result.predictions["metric"] == metric)
-    table = table.filter(table["delta"] * sign < 0).sort(
-        "delta", "query_id", descending=[sign < 0, False]
-    )
+    table = table.filter(table["delta"] * sign < 0).sort("delta", "query_id", descending=[sign < 0, False])
     rows = [
         (row["query_id"], format_signed(row["delta"]), format_interval(row["low"], row["high"]))
         for row in table.head(worst).iter_rows(named=True)
@@ -318,23 +311,22 @@ def note(result: Comparison) -> str:
     source = "every query had the same chance" if result.sample == "random" else result.sample
     if not result.represented["population"].drop_nulls().len():
         return (
-            f"Means, intervals and tests weigh each query by how it was drawn ({source}): Hájek's "
-            "estimate (Horvitz and Thompson's where the population's size is given) with the error "
-            f"of the jackknife. {CONDITION} "
+            f"Means, intervals and tests weigh each query by how it was drawn ({source}): Hájek's estimate "
+            "(Horvitz and Thompson's where the population's size is given) with the error of the jackknife. "
+            f"{CONDITION} "
         )
     if result.represented["documents"].drop_nulls().len():
         return (
-            "Means and deltas are of all queries that the model judged; people's judgments of a "
-            f"random sample of the documents ({source}) correct its bias, each by the inverse of "
-            "its chance. Values of single queries, won, tied and lost, and the effect are of these "
-            "estimates. "
+            "Means and deltas are of all queries that the model judged; people's judgments of a random "
+            f"sample of the documents ({source}) correct its bias, each by the inverse of its chance. Values "
+            "of single queries, won, tied and lost, and the effect are of these estimates. "
         )
     return (
-        "Means and deltas are of all queries that the model judged; people's judgments of a random "
-        f"sample ({source}) correct its bias (prediction-powered inference). Won, tied and lost, "
-        "the effect and the worst queries are those of people alone; queries saved: the share of "
-        "people's queries that the model's judgments save. An interval of a single query is "
-        "conformal: it holds people's delta with its level's chance over queries. "
+        "Means and deltas are of all queries that the model judged; people's judgments of a random sample "
+        f"({source}) correct its bias (prediction-powered inference). Won, tied and lost, the effect and the "
+        "worst queries are those of people alone; queries saved: the share of people's queries that the "
+        "model's judgments save. An interval of a single query is conformal: it holds people's delta with "
+        "its level's chance over queries. "
     )
 
 
@@ -406,10 +398,7 @@ def many_grids(result: ManySystems, *, pairs: bool = True) -> list[tuple[str, Gr
         (
             row["first"],
             row["second"],
-            (
-                f"{format_number(row['tau'], 2)} "
-                f"{format_interval(row.get('tau_low'), row.get('tau_high'), 2)}"
-            ),
+            (f"{format_number(row['tau'], 2)} {format_interval(row.get('tau_low'), row.get('tau_high'), 2)}"),
             _rho(row),
             format_number(row["tau_ap_b"], 2),
             format_number(row["rbo"], 2),
@@ -419,18 +408,12 @@ def many_grids(result: ManySystems, *, pairs: bool = True) -> list[tuple[str, Gr
     tables = [
         (
             "all systems, best first",
-            Grid(
-                ("metric", "system", "mean", "queries", "mean\nrank"),
-                tuple(means),
-                frozenset({0, 1}),
-            ),
+            Grid(("metric", "system", "mean", "queries", "mean\nrank"), tuple(means), frozenset({0, 1})),
         ),
         ("do systems differ at all? (two-way ANOVA)", Grid(("metric", "F", "p"), tuple(anova))),
         (
             "do their ranks within queries? (Friedman; Iman and Davenport's F)",
-            Grid(
-                ("metric", "χ²", "p", "F", "p (F)", "ranks differ\nfrom (Nemenyi)"), tuple(by_ranks)
-            ),
+            Grid(("metric", "χ²", "p", "F", "p (F)", "ranks differ\nfrom (Nemenyi)"), tuple(by_ranks)),
         ),
         (
             "every pair, first minus second (Tukey's HSD, paired; randomised; Nemenyi by ranks)",

@@ -61,8 +61,8 @@ WORST, GAINED, ROWS = 20, 5, 500
 """Most queries with both lists that lost, and that gained; most rows of a table."""
 
 _MOVES = (
-    "Moved: from the baseline to the candidate, in ranks; +2 is two ranks higher in the "
-    "candidate's list. A grade – is unjudged."
+    "Moved: from the baseline to the candidate, in ranks; +2 is two ranks higher in the candidate's list. A "
+    "grade – is unjudged."
 )
 
 _NONE = "The lists were not kept; rankgate compare --format json --lists keeps them."
@@ -142,11 +142,7 @@ def make_changes(result: Comparison, position: str, options: ReportOptions) -> C
     query_lists = _QueryLists(result, position, options.queries, options.documents)
     changed_queries = query_lists.extreme_queries(options.worst)
     return Changes(
-        (
-            *tables,
-            *_gain_bars(result, query_lists.anchors),
-            *nonempty_blocks([Points(result.warnings)]),
-        ),
+        (*tables, *_gain_bars(result, query_lists.anchors), *nonempty_blocks([Points(result.warnings)])),
         (*changed_queries, *_change_table(result, options.queries, query_lists.anchors)),
     )
 
@@ -155,14 +151,10 @@ def sections(result: Comparison, position: str, options: ReportOptions) -> list[
     """Sections on the changes and the changed queries, for a page about one candidate."""
     name = f"{result.candidate.name} against {result.baseline.name}"
     candidate_changes = make_changes(result, position, options)
-    sections_of_candidate = [
-        Section(f"change-{position}", name, candidate_changes.figures, "Change")
-    ]
+    sections_of_candidate = [Section(f"change-{position}", name, candidate_changes.figures, "Change")]
     if candidate_changes.queries:
         sections_of_candidate.append(
-            Section(
-                f"queries-{position}", f"Queries of {name}", candidate_changes.queries, "Queries"
-            )
+            Section(f"queries-{position}", f"Queries of {name}", candidate_changes.queries, "Queries")
         )
     return sections_of_candidate
 
@@ -171,11 +163,7 @@ class _QueryLists:
     """Queries with both lists; keeps the anchors of the shown queries."""
 
     def __init__(
-        self,
-        result: Comparison,
-        position: str,
-        texts: Mapping[str, str],
-        documents: pl.DataFrame | None,
+        self, result: Comparison, position: str, texts: Mapping[str, str], documents: pl.DataFrame | None
     ) -> None:
         self.result, self.place, self.texts, self.documents = result, position, texts, documents
         self.anchors: dict[str, str] = {}
@@ -198,9 +186,7 @@ class _QueryLists:
         for outcome, queries, count in kinds:
             if len(queries) and count:
                 shown_of_all = f"{min(count, len(queries))} of {len(queries):,}"
-                heading = (
-                    f"{shown_of_all} queries that {outcome} {metric}, the largest change first"
-                )
+                heading = f"{shown_of_all} queries that {outcome} {metric}, the largest change first"
                 rows = queries.head(count).iter_rows(named=True)
                 blocks.append(QueryLists(heading, tuple(self._query(row, lists) for row in rows)))
         return blocks
@@ -216,10 +202,7 @@ class _QueryLists:
         query = row["query_id"]
         self.anchors[query] = f"q{self.place}-{quote(query, safe='')}"
         texts = self._documents(query)
-        documents_by_system: dict[str, dict[int, ListedDocument]] = {
-            "baseline": {},
-            "candidate": {},
-        }
+        documents_by_system: dict[str, dict[int, ListedDocument]] = {"baseline": {}, "candidate": {}}
         for document in lists.get(query, ()):
             documents_by_system[document["system"]][document["rank"]] = ListedDocument(
                 document["doc_id"],
@@ -229,19 +212,13 @@ class _QueryLists:
             )
         last_rank = max((rank for side in documents_by_system.values() for rank in side), default=0)
         ranks = tuple(
-            (
-                rank,
-                documents_by_system["baseline"].get(rank),
-                documents_by_system["candidate"].get(rank),
-            )
+            (rank, documents_by_system["baseline"].get(rank), documents_by_system["candidate"].get(rank))
             for rank in range(1, last_rank + 1)
         )
         before, after = format_decimal(row["baseline"]), format_decimal(row["candidate"])
         change = f"{before} → {after} ({format_signed(row['delta'])})"
         names = (self.result.baseline.name, self.result.candidate.name)
-        return ListPair(
-            self.anchors[query], query, self.texts.get(query, ""), change, names, ranks, self.top
-        )
+        return ListPair(self.anchors[query], query, self.texts.get(query, ""), change, names, ranks, self.top)
 
     def _documents(self, query: str) -> dict[str, str]:
         table = self.documents
@@ -251,9 +228,7 @@ class _QueryLists:
         return dict(table.filter(is_of_query).select("doc_id", "text").drop_nulls().iter_rows())
 
 
-def _change_table(
-    result: Comparison, texts: Mapping[str, str], anchors: Mapping[str, str]
-) -> list[Block]:
+def _change_table(result: Comparison, texts: Mapping[str, str], anchors: Mapping[str, str]) -> list[Block]:
     """The table of the largest changes, which readers can sort and filter."""
     first_metric, *other_metrics = result.names
     sorted_deltas = result.deltas(first_metric).drop_nulls("delta")
@@ -289,8 +264,8 @@ def _change_table(
     )
     text_columns = [0, *([1] if texts else []), *range(len(header) - len(result.tags), len(header))]
     heading = (
-        f"{len(rows)} of {count_noun(len(sorted_deltas), 'query')}, the largest difference of "
-        f"{first_metric} first"
+        f"{len(rows)} of {count_noun(len(sorted_deltas), 'query')}, the largest difference of {first_metric} "
+        f"first"
     )
     links = tuple(anchors.get(query, "") for query in queries)
     return [Table(heading, Grid(header, rows, frozenset(text_columns)), find=True, links=links)]
@@ -299,16 +274,13 @@ def _change_table(
 def _gain_bars(result: Comparison, anchors: Mapping[str, str]) -> list[Block]:
     """The sorted differences of all queries, as bars."""
     metric = result.names[0]
-    sorted_gains = (
-        result.deltas(metric).drop_nulls("gain").sort("gain", "query_id", descending=[True, False])
-    )
+    sorted_gains = result.deltas(metric).drop_nulls("gain").sort("gain", "query_id", descending=[True, False])
     if not len(sorted_gains) or not (sorted_gains["gain"] != 0).any():
         return []
     gains = sorted_gains["gain"]
     summary = (
         f"{metric}, query by query: {int((gains > 0).sum()):,} gained, "
-        f"{int((gains < 0).sum()):,} lost; gains from {format_signed(gains[-1])} to "
-        f"{format_signed(gains[0])}"
+        f"{int((gains < 0).sum()):,} lost; gains from {format_signed(gains[-1])} to {format_signed(gains[0])}"
     )
     step = -(-len(sorted_gains) // ROWS)
     bars = [
@@ -319,12 +291,7 @@ def _gain_bars(result: Comparison, anchors: Mapping[str, str]) -> list[Block]:
     lower = " (lower is better)" if metric in result.lower else ""
     axis = f"gain in {metric}{lower}"
     return [
-        Bars(
-            tuple(bars),
-            summary,
-            axis,
-            f"{count_noun(len(sorted_gains), 'query')}, the largest gain first",
-        )
+        Bars(tuple(bars), summary, axis, f"{count_noun(len(sorted_gains), 'query')}, the largest gain first")
     ]
 
 
@@ -363,15 +330,13 @@ def _many_sections(result: Comparisons, options: ReportOptions) -> list[Section]
     metric = first_comparison.names[0]
     grid, caption = leaderboard(result, best_first=True)
     sorted_comparisons = sorted(
-        enumerate(result.comparisons),
-        key=lambda index_and_comparison: _gain_key(index_and_comparison[1]),
+        enumerate(result.comparisons), key=lambda index_and_comparison: _gain_key(index_and_comparison[1])
     )
     blocks: list[Block] = [
         Table(f"best {metric} first", grid),
         caption,
         _differences(
-            result,
-            [(f"change-{options.place}-{i}", comparison) for i, comparison in sorted_comparisons],
+            result, [(f"change-{options.place}-{i}", comparison) for i, comparison in sorted_comparisons]
         ),
         Chart(_FOREST, _select_metrics(result, 0, 1)),
         notes(first_comparison, several=True),
@@ -389,34 +354,23 @@ def _many_sections(result: Comparisons, options: ReportOptions) -> list[Section]
     for i, comparison in sorted_comparisons:
         position = f"{options.place}-{i}"
         candidate_changes = make_changes(comparison, position, options)
-        blocks_of_candidate = (
-            sentence(comparison),
-            *candidate_changes.figures,
-            *candidate_changes.queries,
-        )
+        blocks_of_candidate = (sentence(comparison), *candidate_changes.figures, *candidate_changes.queries)
         row = comparison.metrics.row(0, named=True)
         delta, p_value = format_signed(row["delta"]), format_p_value(row["p_value"])
         figures = f"{format_decimal(row['candidate'])} ({delta}, p {p_value})"
         folded_systems.append(
-            FoldedBlock(
-                f"change-{position}", comparison.candidate.name, blocks_of_candidate, figures
-            )
+            FoldedBlock(f"change-{position}", comparison.candidate.name, blocks_of_candidate, figures)
         )
     systems_section = Section(
         "each", f"Each system against {baseline_name}", tuple(folded_systems), "Each system"
     )
-    return [
-        Section("systems", "All systems", tuple(blocks)),
-        *_statistics(result, options),
-        systems_section,
-    ]
+    return [Section("systems", "All systems", tuple(blocks)), *_statistics(result, options), systems_section]
 
 
 def _select_metrics(result: Comparisons, start: int, end: int | None = None) -> Comparisons:
     """Keep some metrics of the comparisons."""
     comparisons = tuple(
-        replace(comparison, metrics=comparison.metrics[start:end])
-        for comparison in result.comparisons
+        replace(comparison, metrics=comparison.metrics[start:end]) for comparison in result.comparisons
     )
     return replace(result, comparisons=comparisons)
 

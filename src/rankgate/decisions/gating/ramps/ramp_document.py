@@ -40,9 +40,7 @@ def ramp_document(result: RampVerdict) -> Document:
     sections = [Section("rules", "Rules", blocks)]
     if result.experiment is not None:
         experiment_document = experiments.experiment_document(result.experiment)
-        blocks_shown = [
-            block for section in experiment_document.sections for block in section.blocks
-        ]
+        blocks_shown = [block for section in experiment_document.sections for block in section.blocks]
         if (
             not any(isinstance(block, Chart) for block in blocks_shown)
             or not result.experiment.metrics.height

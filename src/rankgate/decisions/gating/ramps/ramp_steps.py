@@ -90,18 +90,14 @@ def _read_result(policy: Policy, name: str, alpha: float) -> tuple[Status, str]:
     return status, f"{file_name}{details}"
 
 
-def _policy_status(
-    values: Mapping[str, Any], policy: Policy, name: str, alpha: float
-) -> tuple[Status, str]:
+def _policy_status(values: Mapping[str, Any], policy: Policy, name: str, alpha: float) -> tuple[Status, str]:
     if values.get("kind") in _INTERVAL_READERS:
         if values["level"] < 1 - 2 * alpha - 1e-9:
             needed = f"{1 - 2 * alpha:.4f}".rstrip("0")
             return "inconclusive", f" has the level {values['level']:g}; ask for --level {needed}"
         ends = _INTERVAL_READERS[values["kind"]](values, policy)
         return _compare_with_margin(ends, policy.earlier[f"{name}_margin"])
-    status: Status = {"pass": "pass", "fail": "fail", "inconclusive": "inconclusive"}[
-        values["verdict"]
-    ]  # type: ignore[assignment]
+    status: Status = {"pass": "pass", "fail": "fail", "inconclusive": "inconclusive"}[values["verdict"]]  # type: ignore[assignment]
     digest = values.get("sha256") or (values.get("hashes") or {}).get("policy")
     if digest and digest != policy.sha256:
         return "inconclusive", " belongs to another policy, or to an earlier version of this one"
@@ -242,12 +238,7 @@ def decide_step(
     design, test = experiment.design, experiment.test
     measures = measures_of(policy)
     units = read_units_from_events(
-        built,
-        measures,
-        design.unit,
-        start=step.since,
-        end=step.until,
-        covariates=design.cuped,
+        built, measures, design.unit, start=step.since, end=step.until, covariates=design.cuped
     )
     control, treatment = experiment.arms
     planned_shares = {control: 1 - step.share, treatment: step.share}

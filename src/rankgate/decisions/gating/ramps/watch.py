@@ -53,8 +53,8 @@ STEPS = Columns(
     Column(
         "until",
         pl.String,
-        "the last day so far: the one before the next step, or that of the log; null where the "
-        "step has not begun",
+        "the last day so far: the one before the next step, or that of the log; null where the step has not "
+        "begun",
     ),
     Column("units", pl.Int64, "units of the treatment; null where the step has not begun"),
     Column("alpha", pl.Float64, "the share of the error budget that the step spends"),
@@ -63,23 +63,18 @@ STEPS = Columns(
 )
 STAGES = Columns(
     "One row per stage that spends the error budget.",
-    Column(
-        "stage",
-        pl.String,
-        "the stage of the launch: gate, replay, interleaving or ramp",
-    ),
+    Column("stage", pl.String, "the stage of the launch: gate, replay, interleaving or ramp"),
     Column("alpha", pl.Float64, "the share of the error budget that it spends"),
     Column(
         "status",
         pl.String,
-        "pass, fail or inconclusive; null where the stage is no part of the launch, or has not "
-        "begun",
+        "pass, fail or inconclusive; null where the stage is no part of the launch, or has not begun",
     ),
     Column(
         "source",
         pl.String,
-        "the file of its result with what decides, or the reason why it is inconclusive; empty of "
-        "the ramp, and where the stage is no part of the launch",
+        "the file of its result with what decides, or the reason why it is inconclusive; empty of the ramp, "
+        "and where the stage is no part of the launch",
     ),
 )
 
@@ -151,11 +146,7 @@ class RampVerdict(Result):
 
 
 def watch(
-    policy: str | Path | Policy,
-    events: EventsLike | None = None,
-    *,
-    today: str = "",
-    memory: str = MEMORY,
+    policy: str | Path | Policy, events: EventsLike | None = None, *, today: str = "", memory: str = MEMORY
 ) -> RampVerdict:
     """Decide what the policy of a launch allows today.
 
@@ -237,12 +228,7 @@ def _begun_steps(policy: Policy, last: date) -> list[RampStep]:
         until = min(last, next_start - timedelta(days=1)) if next_start else last
         begun_steps.append(
             RampStep(
-                index,
-                step_values["share"],
-                since,
-                until,
-                step_values,
-                last=index + 1 == len(policy.ramp),
+                index, step_values["share"], since, until, step_values, last=index + 1 == len(policy.ramp)
             )
         )
     return begun_steps
@@ -263,17 +249,13 @@ def _verdict(
         statuses.add("fail")
     for step, result in zip(steps[:-1], results[:-1], strict=True):
         if result.status != "pass":
-            notes.append(
-                f"step {step.place + 1} had not passed when the next one began: {result.why}"
-            )
+            notes.append(f"step {step.place + 1} had not passed when the next one began: {result.why}")
     verdict: Status = "pass"
     if "fail" in statuses | stages:
         verdict = "fail"
     elif "inconclusive" in statuses | stages:
         verdict = "inconclusive"
-    notes += [
-        f"{stage.name}: {stage.source}" for stage in before if stage.status not in {None, "pass"}
-    ]
+    notes += [f"{stage.name}: {stage.source}" for stage in before if stage.status not in {None, "pass"}]
     ramp = policy.budget.get("ramp", policy["alpha"])
     rows = [(stage.name, stage.alpha, stage.status, stage.source) for stage in before]
     last_status = results[-1].status if results else None
@@ -305,9 +287,7 @@ def _allowed_share(policy: Policy, verdict: Status, steps: Sequence[RampStep]) -
     return float(treatment_shares[begun_count]) if begun_count < len(treatment_shares) else 1.0
 
 
-def _step_table(
-    policy: Policy, steps: Sequence[RampStep], results: Sequence[StepResult]
-) -> pl.DataFrame:
+def _step_table(policy: Policy, steps: Sequence[RampStep], results: Sequence[StepResult]) -> pl.DataFrame:
     """Every step of the ramp, with the status of those that have begun."""
     alpha = policy.budget.get("ramp", policy["alpha"]) / max(len(policy.ramp), 1)
     rows: list[tuple[object, ...]] = [

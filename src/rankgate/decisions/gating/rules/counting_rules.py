@@ -41,35 +41,23 @@ def decide_judged(rule: Rule, evidence: Evidence) -> Outcome:
     holes = unjudged.select("query_id", "doc_id").n_unique()
     if not low_texts:
         return Outcome(
-            "pass",
-            f"judged@{k}{slice_label} is at least {floor:g}: {', '.join(share_texts.values())}",
+            "pass", f"judged@{k}{slice_label} is at least {floor:g}: {', '.join(share_texts.values())}"
         )
     reason = (
-        f"judged@{k}{slice_label} is below {floor:g}: {', '.join(low_texts)}; the metrics do not "
-        "see the unjudged documents"
+        f"judged@{k}{slice_label} is below {floor:g}: {', '.join(low_texts)}; the metrics do not see the "
+        "unjudged documents"
     )
     subject = f"the {below[0]} shows" if len(below) == 1 else "they show"
-    return Outcome(
-        "fail", reason, f"judge the {count_noun(holes, 'unjudged document')} that {subject}"
-    )
+    return Outcome("fail", reason, f"judge the {count_noun(holes, 'unjudged document')} that {subject}")
 
 
 JUDGED_RULE = RuleKind(
     "judged",
     (
         Parameter(
-            "at_least",
-            "number",
-            "the mean share of judged documents",
-            required=True,
-            range=Range(0.0, 1.0),
+            "at_least", "number", "the mean share of judged documents", required=True, range=Range(0.0, 1.0)
         ),
-        Parameter(
-            "k",
-            "int",
-            "the number of first documents; the policy's depth by default",
-            range=Range(1),
-        ),
+        Parameter("k", "int", "the number of first documents; the policy's depth by default", range=Range(1)),
     ),
     decide_judged,
     title="both systems show mostly judged documents",
@@ -78,9 +66,7 @@ JUDGED_RULE = RuleKind(
 )
 
 
-_LATENCY_ADVICE = (
-    "add latency_ms to RUN.meta.jsonl next to the run, or as a column of a CSV or Parquet run"
-)
+_LATENCY_ADVICE = "add latency_ms to RUN.meta.jsonl next to the run, or as a column of a CSV or Parquet run"
 
 
 def decide_latency(rule: Rule, evidence: Evidence) -> Outcome:
@@ -89,9 +75,7 @@ def decide_latency(rule: Rule, evidence: Evidence) -> Outcome:
     slice_label = f" for {rule.slice}" if rule.slice else ""
     name, ceiling, ratio = rule["quantile"], rule["max_ms"], rule["max_ratio"]
     if "candidate" not in rows:
-        return Outcome(
-            "inconclusive", f"the candidate's run has no latencies{slice_label}", _LATENCY_ADVICE
-        )
+        return Outcome("inconclusive", f"the candidate's run has no latencies{slice_label}", _LATENCY_ADVICE)
     candidate_ms = rows["candidate"][name]
     bounds = [ceiling] * (ceiling is not None)
     reason, exceeded = (
@@ -102,9 +86,7 @@ def decide_latency(rule: Rule, evidence: Evidence) -> Outcome:
         exceeded.append(f"at most {ceiling:g} ms are allowed")
     if ratio is not None:
         if "baseline" not in rows:
-            return Outcome(
-                "inconclusive", f"the baseline has no latencies{slice_label}", _LATENCY_ADVICE
-            )
+            return Outcome("inconclusive", f"the baseline has no latencies{slice_label}", _LATENCY_ADVICE)
         baseline_ms = rows["baseline"][name]
         reason += f", the baseline's {baseline_ms:.1f} ms"
         if candidate_ms > ratio * baseline_ms + ROUNDING:
@@ -122,17 +104,9 @@ def decide_latency(rule: Rule, evidence: Evidence) -> Outcome:
 LATENCY_RULE = RuleKind(
     "latency",
     (
-        Parameter(
-            "quantile",
-            "text",
-            "p50, p90, p95 or p99",
-            "p95",
-            choices=("p50", "p90", "p95", "p99"),
-        ),
+        Parameter("quantile", "text", "p50, p90, p95 or p99", "p95", choices=("p50", "p90", "p95", "p99")),
         Parameter("max_ms", "number", "the largest quantile in milliseconds", range=Range(0.0)),
-        Parameter(
-            "max_ratio", "number", "the largest quantile over the baseline's", range=Range(0.0)
-        ),
+        Parameter("max_ratio", "number", "the largest quantile over the baseline's", range=Range(0.0)),
     ),
     decide_latency,
     title="queries do not take too long; needs runs with latencies",
@@ -172,8 +146,7 @@ def decide_states(rule: Rule, evidence: Evidence) -> Outcome:
     )
     noun = "query" if n == 1 else "queries"
     text = (
-        f"{candidate_text} {noun}{slice_label} ({candidate_share}) "
-        f"{_VERB_OF_STATE[rule['state']]}, "
+        f"{candidate_text} {noun}{slice_label} ({candidate_share}) {_VERB_OF_STATE[rule['state']]}, "
         f"{baseline_text} ({baseline_share})"
     )
     limits = (
@@ -183,9 +156,7 @@ def decide_states(rule: Rule, evidence: Evidence) -> Outcome:
     )
     if more is not None:
         rise = share["candidate"] - share["baseline"]
-        limits[f"at most {limit_percent(more)} more than of the baseline may"] = (
-            rise <= more + ROUNDING
-        )
+        limits[f"at most {limit_percent(more)} more than of the baseline may"] = rise <= more + ROUNDING
     exceeded = [limit_text for limit_text, is_met in limits.items() if not is_met]
     if exceeded:
         reason = f"{text}; {' and '.join(exceeded)}"
@@ -205,10 +176,7 @@ STATES_RULE = RuleKind(
         ),
         Parameter("at_most", "number", "the largest share of queries", range=Range(0.0, 1.0)),
         Parameter(
-            "more",
-            "number",
-            "the largest rise of the share over the baseline's",
-            range=Range(0.0, 1.0),
+            "more", "number", "the largest rise of the share over the baseline's", range=Range(0.0, 1.0)
         ),
     ),
     decide_states,
@@ -223,15 +191,11 @@ def decide_unseen(rule: Rule, evidence: Evidence) -> Outcome:
     """Compare the share of queries whose lists changed while no metric moved with a ceiling."""
     result = evidence.comparison
     lists = evidence.lists(rule.slice)
-    changed = set(
-        lists.filter(pl.col("moved").is_null() | (pl.col("moved") != 0))["query_id"].to_list()
-    )
+    changed = set(lists.filter(pl.col("moved").is_null() | (pl.col("moved") != 0))["query_id"].to_list())
     moved_queries = set(result.queries.filter(pl.col("delta") != 0)["query_id"].to_list())
     unseen = sorted(changed - moved_queries)
     if not changed:
-        return Outcome(
-            "pass", f"no list changed in its first {count_noun(result.depth, 'document')}"
-        )
+        return Outcome("pass", f"no list changed in its first {count_noun(result.depth, 'document')}")
     share, ceiling = len(unseen) / len(changed), rule["at_most"]
     reason = (
         f"{count_noun(len(changed), 'list changed in its', 'lists changed in their')} first "
@@ -240,8 +204,8 @@ def decide_unseen(rule: Rule, evidence: Evidence) -> Outcome:
     if not unseen:
         return Outcome("pass", f"{reason}for each of them a metric moved", n=len(changed))
     reason += (
-        f"no metric of this gate moved for {len(unseen)} of them ({percent(share, ceiling)}), at "
-        f"most {limit_percent(ceiling)} may be so"
+        f"no metric of this gate moved for {len(unseen)} of them ({percent(share, ceiling)}), at most "
+        f"{limit_percent(ceiling)} may be so"
     )
     if share <= ceiling:
         return Outcome("pass", reason, n=len(changed))
@@ -258,11 +222,7 @@ UNSEEN_RULE = RuleKind(
     "unseen",
     (
         Parameter(
-            "at_most",
-            "number",
-            "the share of changed lists that no metric sees",
-            0.5,
-            range=Range(0.0, 1.0),
+            "at_most", "number", "the share of changed lists that no metric sees", 0.5, range=Range(0.0, 1.0)
         ),
     ),
     decide_unseen,

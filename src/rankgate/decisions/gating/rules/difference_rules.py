@@ -51,10 +51,7 @@ def _margin_rule(
             Parameter("metric", "text", "the metric, such as nDCG@10", required=True),
             Parameter("margin", "number", margin_help, range=Range(0.0)),
             Parameter(
-                "relative",
-                "number",
-                "the same as a share of the baseline's mean",
-                range=Range(0.0, 1.0),
+                "relative", "number", "the same as a share of the baseline's mean", range=Range(0.0, 1.0)
             ),
         ),
         decide,
@@ -80,18 +77,12 @@ def decide_noninferiority(rule: Rule, evidence: Evidence) -> Outcome:
     if share is None or isinstance(gains, ResampledValue):
         result = check_bound(gains, -margin, evidence.terms, evidence.gain_range(metric))
     else:
-        values = evidence.measured(
-            metric, rule.slice, relative_contrast(evidence.gained(metric), share)
-        )
-        result = check_bound(values, 0.0, evidence.terms, shifted_range(rule, evidence)).shifted(
-            -margin
-        )
+        values = evidence.measured(metric, rule.slice, relative_contrast(evidence.gained(metric), share))
+        result = check_bound(values, 0.0, evidence.terms, shifted_range(rule, evidence)).shifted(-margin)
     return difference_outcome(rule, evidence, result, margin, loss=True)
 
 
-def _noninferiority_statuses(
-    rule: Rule, evidence: Evidence, values: HypotheticalValues
-) -> NDArray[np.str_]:
+def _noninferiority_statuses(rule: Rule, evidence: Evidence, values: HypotheticalValues) -> NDArray[np.str_]:
     share, gain = rule["relative"], values.gain
     if share is None:
         bound, limits = -rule["margin"], evidence.gain_range(rule["metric"])
@@ -129,9 +120,7 @@ def decide_equivalence(rule: Rule, evidence: Evidence) -> Outcome:
         limits, gained = shifted_range(rule, evidence), evidence.gained(metric)
         sides = [
             check_bound(
-                evidence.measured(
-                    metric, rule.slice, relative_contrast(gained, share, turned=turned)
-                ),
+                evidence.measured(metric, rule.slice, relative_contrast(gained, share, turned=turned)),
                 0.0,
                 terms,
                 limits,
@@ -145,14 +134,8 @@ def _two_sided_terms(terms: Terms) -> Terms:
     return replace(terms, tests=2 * terms.tests)
 
 
-def _equivalence_statuses(
-    rule: Rule, evidence: Evidence, values: HypotheticalValues
-) -> NDArray[np.str_]:
-    sides, terms, share = (
-        [values.gain, -values.gain],
-        _two_sided_terms(evidence.terms),
-        rule["relative"],
-    )
+def _equivalence_statuses(rule: Rule, evidence: Evidence, values: HypotheticalValues) -> NDArray[np.str_]:
+    sides, terms, share = ([values.gain, -values.gain], _two_sided_terms(evidence.terms), rule["relative"])
     if share is None:
         bound, limits = -rule["margin"], evidence.gain_range(rule["metric"])
     else:
@@ -186,9 +169,7 @@ def decide_improvement(rule: Rule, evidence: Evidence) -> Outcome:
     )
 
 
-def _improvement_statuses(
-    rule: Rule, evidence: Evidence, values: HypotheticalValues
-) -> NDArray[np.str_]:
+def _improvement_statuses(rule: Rule, evidence: Evidence, values: HypotheticalValues) -> NDArray[np.str_]:
     bound = np.full(values.gain.shape[1], rule["by"])
     return decide_statuses(values.gain, bound, evidence.terms, evidence.gain_range(rule["metric"]))
 
@@ -198,11 +179,7 @@ IMPROVEMENT_RULE = RuleKind(
     (
         Parameter("metric", "text", "the metric, such as nDCG@10", required=True),
         Parameter(
-            "by",
-            "number",
-            "the gain that must be exceeded, in the metric's units",
-            0.0,
-            range=Range(0.0),
+            "by", "number", "the gain that must be exceeded, in the metric's units", 0.0, range=Range(0.0)
         ),
     ),
     decide_improvement,

@@ -25,8 +25,8 @@ def decide_admitted(rule: Rule, evidence: Evidence) -> Outcome:
     next_step = _ADMIT_COMMAND.format(rule["file"])
     if result.sha256 != evidence.comparison.qrels_sha256:
         reason = (
-            f"{rule['file']} is about other judgments of {result.judge} ({result.sha256[:12]}) "
-            f"than these ({evidence.comparison.qrels_sha256[:12]})"
+            f"{rule['file']} is about other judgments of {result.judge} ({result.sha256[:12]}) than these "
+            f"({evidence.comparison.qrels_sha256[:12]})"
         )
         return Outcome("inconclusive", reason, next_step)
     if result.verdict == "pass":
@@ -48,10 +48,7 @@ ADMITTED_RULE = RuleKind(
     "admitted",
     (
         Parameter(
-            "file",
-            "text",
-            "the result of rankgate admit --format json, next to the policy",
-            required=True,
+            "file", "text", "the result of rankgate admit --format json, next to the policy", required=True
         ),
     ),
     decide_admitted,
@@ -77,9 +74,7 @@ def compare_drift(rule: Rule, drift: Drift) -> Outcome:
     changes = f"since the baseline was saved {drift.description}"
     if not is_exceeded:
         return Outcome("pass", f"{changes}; the policy allows it", queries=drift.queries)
-    return Outcome(
-        "fail", changes, "save the baseline again with these judgments", queries=drift.queries
-    )
+    return Outcome("fail", changes, "save the baseline again with these judgments", queries=drift.queries)
 
 
 DRIFT_RULE = RuleKind(
@@ -93,10 +88,7 @@ DRIFT_RULE = RuleKind(
             range=Range(0.0, 1.0),
         ),
         Parameter(
-            "judgments",
-            "bool",
-            "true to fail if the judgments of the same queries differ",
-            default=True,
+            "judgments", "bool", "true to fail if the judgments of the same queries differ", default=True
         ),
     ),
     decide_drift,

@@ -34,17 +34,9 @@ KPI_NONINFERIORITY_RULE = RuleKind(
     (
         KPI,
         Parameter(
-            "margin",
-            "number",
-            "the largest loss that is acceptable, in the KPI's unit",
-            range=Range(0.0),
+            "margin", "number", "the largest loss that is acceptable, in the KPI's unit", range=Range(0.0)
         ),
-        Parameter(
-            "relative",
-            "number",
-            "the same as a share of the control's value",
-            range=Range(0.0, 1.0),
-        ),
+        Parameter("relative", "number", "the same as a share of the control's value", range=Range(0.0, 1.0)),
         BETTER,
     ),
     undecided_without_users,

@@ -41,20 +41,16 @@ def decide_per_query(rule: Rule, evidence: Evidence) -> Outcome:
     if not n:
         slice_label = f" with {rule.slice}" if rule.slice else ""
         return Outcome(
-            "inconclusive",
-            f"no query{slice_label} has a value on both sides",
-            "check the tags",
-            n=0,
+            "inconclusive", f"no query{slice_label} has a value on both sides", "check the tags", n=0
         )
     drop_texts = ", ".join(
-        f"{row['query_id']} ({row['delta']:+.3f})"
-        for row in counted_drops.head(_MAX_QUERIES).to_dicts()
+        f"{row['query_id']} ({row['delta']:+.3f})" for row in counted_drops.head(_MAX_QUERIES).to_dicts()
     )
     ellipsis = ", …" if len(counted_drops) > _MAX_QUERIES else ""
     reason = (
         f"{len(counted_drops)} of {count_noun(n, 'query')} "
-        f"{_drop_verb(lower, len(counted_drops))} by more than {short_number(rule['max_drop'])} "
-        f"in {rule['metric']}, at most {allowed_count} may"
+        f"{_drop_verb(lower, len(counted_drops))} by more than {short_number(rule['max_drop'])} in "
+        f"{rule['metric']}, at most {allowed_count} may"
         + (f": {drop_texts}{ellipsis}" if len(counted_drops) else "")
     )
     if len(dropped) > len(counted_drops):
@@ -62,21 +58,15 @@ def decide_per_query(rule: Rule, evidence: Evidence) -> Outcome:
     if expired:
         reason += f"; the exception for {', '.join(expired)} is over"
     is_passed = len(counted_drops) <= allowed_count
-    next_step = (
-        "" if is_passed else "look at these queries side by side (rankgate compare --query ID)"
-    )
+    next_step = "" if is_passed else "look at these queries side by side (rankgate compare --query ID)"
     return Outcome("pass" if is_passed else "fail", reason, next_step, n=n, queries=queries)
 
 
-def _statuses_of_resamples(
-    rule: Rule, evidence: Evidence, places: NDArray[np.int64]
-) -> NDArray[np.str_]:
+def _statuses_of_resamples(rule: Rule, evidence: Evidence, places: NDArray[np.int64]) -> NDArray[np.str_]:
     """The status of each resample; a query counts as often as it is drawn."""
     table = evidence.queries(rule["metric"], rule.slice)
     excused, _ = _split_exceptions(rule["allow"] or [], evidence.terms.today)
-    dropped = (pl.col("gain") < -rule["max_drop"] - ROUNDING) & ~pl.col("query_id").is_in(
-        list(excused)
-    )
+    dropped = (pl.col("gain") < -rule["max_drop"] - ROUNDING) & ~pl.col("query_id").is_in(list(excused))
     is_counted = table.select(dropped.alias("counted"))["counted"].to_numpy()
     return np.where(is_counted[places].sum(axis=0) <= rule["at_most"], "pass", "fail")
 
@@ -91,9 +81,7 @@ def _split_exceptions(allow: list[Any], today: str) -> tuple[set[str], list[str]
     excused, expired = set(), []
     for exception in allow:
         query, until = (
-            (exception, "")
-            if isinstance(exception, str)
-            else (exception["query"], str(exception["until"]))
+            (exception, "") if isinstance(exception, str) else (exception["query"], str(exception["until"]))
         )
         if until and today > until:
             expired.append(query)
@@ -104,10 +92,7 @@ def _split_exceptions(allow: list[Any], today: str) -> tuple[set[str], list[str]
 
 def _exception_problem(values: Mapping[str, Any]) -> tuple[str, str] | None:
     """The problem of the exceptions; None if they are right."""
-    if all(
-        isinstance(exception, str) or _is_exception(exception)
-        for exception in values["allow"] or []
-    ):
+    if all(isinstance(exception, str) or _is_exception(exception) for exception in values["allow"] or []):
         return None
     return 'an exception is a query id or {query = "q7", until = "2026-12-31"}.', "allow"
 
@@ -136,9 +121,7 @@ PER_QUERY_RULE = RuleKind(
         ),
         Parameter("at_most", "int", "the number of queries that may lose more", 0, range=Range(0)),
         Parameter(
-            "allow",
-            "list",
-            'excused queries, each with its last day: {query = "q7", until = "2026-12-31"}',
+            "allow", "list", 'excused queries, each with its last day: {query = "q7", until = "2026-12-31"}'
         ),
     ),
     decide_per_query,
@@ -171,17 +154,13 @@ def must_not_have(rule: Rule, evidence: Evidence) -> Outcome:
     rank = _rank(rule["query"], rule["doc"], evidence)
     is_passed = rank is None or rank > rule["within"]
     rank_text = f"at rank {rank}" if rank else f"not among the first {evidence.comparison.depth}"
-    reason = (
-        f"{rule['doc']} is {rank_text} for {rule['query']}; it must not be within {rule['within']}"
-    )
+    reason = f"{rule['doc']} is {rank_text} for {rule['query']}; it must not be within {rule['within']}"
     return _document_outcome(rule, evidence, reason, good=is_passed)
 
 
 def order(rule: Rule, evidence: Evidence) -> Outcome:
     """Pass if one document is above another; inconclusive beyond the depth of the lists."""
-    upper_rank, lower_rank = (
-        _rank(rule["query"], rule[name], evidence) for name in ("above", "below")
-    )
+    upper_rank, lower_rank = (_rank(rule["query"], rule[name], evidence) for name in ("above", "below"))
     not_found = f"not among the first {evidence.comparison.depth}"
     rank_texts = [
         f"{rule[name]} is {f'at rank {rank}' if rank else not_found}"
@@ -189,10 +168,7 @@ def order(rule: Rule, evidence: Evidence) -> Outcome:
     ]
     reason = f"for {rule['query']} {' and '.join(rank_texts)}; {rule['above']} must be above"
     outcome = _document_outcome(
-        rule,
-        evidence,
-        reason,
-        good=upper_rank is not None and (not lower_rank or upper_rank < lower_rank),
+        rule, evidence, reason, good=upper_rank is not None and (not lower_rank or upper_rank < lower_rank)
     )
     if upper_rank is None and lower_rank is None and outcome.n:
         return replace(outcome, status="inconclusive", next=_DEPTH_ADVICE)
@@ -216,9 +192,7 @@ def _document_outcome(rule: Rule, evidence: Evidence, reason: str, *, good: bool
         reason = f"query {rule['query']} is neither judged nor in the candidate's run"
         return Outcome("inconclusive", reason, "check its id", n=0)
     advice = f"look at it side by side (rankgate compare --query {rule['query']})"
-    return Outcome(
-        "pass" if good else "fail", reason, "" if good else advice, n=1, queries=(rule["query"],)
-    )
+    return Outcome("pass" if good else "fail", reason, "" if good else advice, n=1, queries=(rule["query"],))
 
 
 def _within_parameter(help_text: str) -> Parameter:

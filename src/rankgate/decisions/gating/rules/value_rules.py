@@ -14,11 +14,7 @@ import numpy as np
 from rankgate.core.declare import Parameter
 from rankgate.decisions.comparison.list_metrics import ResampledValue
 from rankgate.decisions.gating.bounds import ROUNDING, check_bound, decide_statuses
-from rankgate.decisions.gating.outcome_sentences import (
-    measured_number,
-    short_number,
-    unseen_loss_sentence,
-)
+from rankgate.decisions.gating.outcome_sentences import measured_number, short_number, unseen_loss_sentence
 from rankgate.decisions.gating.rule import Outcome, RuleKind
 
 if TYPE_CHECKING:
@@ -37,10 +33,7 @@ def decide_floor(rule: Rule, evidence: Evidence) -> Outcome:
     slice_label = f" for {rule.slice}" if rule.slice else ""
     if not isinstance(values, ResampledValue) and not len(values):
         return Outcome(
-            "inconclusive",
-            f"no query{slice_label} has a value of {metric}",
-            "judge some queries",
-            n=0,
+            "inconclusive", f"no query{slice_label} has a value of {metric}", "judge some queries", n=0
         )
     result = _check_value(metric, values, bound, evidence, ceiling=ceiling)
     make_outcome = partial(Outcome, n=result.n, low=result.low, high=result.high, mde=result.mde)
@@ -66,15 +59,11 @@ def decide_floor(rule: Rule, evidence: Evidence) -> Outcome:
         "fail": f": {outside_word}",
         "inconclusive": f" does not show whether it is {inside_word}",
     }[result.status]
-    ends = (
-        f"(bounds {measured_number(result.low, bound)} and {measured_number(result.high, bound)})"
-    )
+    ends = f"(bounds {measured_number(result.low, bound)} and {measured_number(result.high, bound)})"
     mean = measured_number(result.mean)
     reason = f"{metric} {mean} {ends}{slice_label}{claims} the {kind} {short_number(bound)}"
     wrong_direction = "low" if ceiling else "high"
-    more_queries = (
-        f"add about {result.more:,} {units} like these" if result.more else f"add {units}"
-    )
+    more_queries = f"add about {result.more:,} {units} like these" if result.more else f"add {units}"
     next_steps = {
         "pass": "",
         "fail": f"{advice}, or the {kind} was too {wrong_direction}",
@@ -111,9 +100,7 @@ def _floor_statuses(rule: Rule, evidence: Evidence, values: HypotheticalValues) 
         return np.where(signed_values.mean(axis=0) >= bound - ROUNDING, "pass", "fail")
     if limits is not None and ceiling:
         limits = -limits[1], -limits[0]
-    return decide_statuses(
-        signed_values, np.full(signed_values.shape[1], bound), evidence.terms, limits
-    )
+    return decide_statuses(signed_values, np.full(signed_values.shape[1], bound), evidence.terms, limits)
 
 
 FLOOR_RULE = RuleKind(
@@ -146,9 +133,7 @@ def decide_ceiling(rule: Rule, evidence: Evidence) -> Outcome:
     return decide_floor(_as_floor(rule), evidence)
 
 
-def _ceiling_statuses(
-    rule: Rule, evidence: Evidence, values: HypotheticalValues
-) -> NDArray[np.str_]:
+def _ceiling_statuses(rule: Rule, evidence: Evidence, values: HypotheticalValues) -> NDArray[np.str_]:
     assert FLOOR_RULE.statuses is not None
     return FLOOR_RULE.statuses(_as_floor(rule), evidence, values)
 

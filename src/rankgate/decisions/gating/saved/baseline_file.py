@@ -63,9 +63,7 @@ def dump_baseline(baseline: Baseline) -> str:
         header["served"] = dict(served.select(*SERVED).iter_rows())
         header |= {"served_tags": tags} if (tags := _served_tags(served)) else {}
     lines = [f"  {json.dumps(key)}: {_json_line(value)},\n" for key, value in header.items()]
-    queries = ",\n".join(
-        f"    {json.dumps(q)}: {_json_line(v)}" for q, v in _query_values(system).items()
-    )
+    queries = ",\n".join(f"    {json.dumps(q)}: {_json_line(v)}" for q, v in _query_values(system).items())
     return "{\n" + "".join(lines) + '  "queries": {\n' + queries + "\n  }\n}\n"
 
 
@@ -79,9 +77,7 @@ def load_baseline(path: Path) -> Baseline:
     try:
         result = parse_json(path.read_bytes(), label)
     except OSError as error:
-        raise InputError(
-            f"cannot be read: {error.strerror}.", source=label, code="cannot-read"
-        ) from None
+        raise InputError(f"cannot be read: {error.strerror}.", source=label, code="cannot-read") from None
     if not isinstance(result, dict) or result.get("schema_version") != SCHEMA_VERSION:
         problem = f"not a saved baseline of version {SCHEMA_VERSION}; save it again."
         raise InputError(problem, source=label, code="wrong-document")
@@ -122,9 +118,7 @@ def _read_system(result: dict[str, Any]) -> ScoredRun:
         for metric, value in query_values["values"].items():
             number, reason = value if isinstance(value, list) else (value, None)
             scores.append((query, metric, number, reason))
-        lists += [
-            (query, rank, doc, grade) for rank, (doc, grade) in enumerate(query_values["top"], 1)
-        ]
+        lists += [(query, rank, doc, grade) for rank, (doc, grade) in enumerate(query_values["top"], 1)]
         columns = {name: query_values.get(name) for name in [*QUERIES, *tags] if name != "query_id"}
         queries.append({"query_id": query, **columns})
     schema = {**QUERIES, **dict.fromkeys(tags, pl.String)}
@@ -160,9 +154,7 @@ def _read_served(result: dict[str, Any]) -> pl.DataFrame | None:
 def _served_tags(served: pl.DataFrame) -> dict[str, dict[str, str]]:
     """The tags of users without judgments, for users with tags."""
     rows = served.drop("doc_ids").iter_rows(named=True)
-    tags_by_user = {
-        row.pop("query_id"): {k: v for k, v in row.items() if v is not None} for row in rows
-    }
+    tags_by_user = {row.pop("query_id"): {k: v for k, v in row.items() if v is not None} for row in rows}
     return {user: tags for user, tags in tags_by_user.items() if tags}
 
 
@@ -201,12 +193,8 @@ def fingerprints(system: ScoredRun) -> dict[str, str]:
     adding queries, their samples have common queries too, and these show if the candidate has the
     same lists.
     """
-    lists = dict(
-        system.lists.sort("query_id", "rank").group_by("query_id").agg(pl.col("doc_id")).iter_rows()
-    )
-    marked_queries = sorted(
-        (_fingerprint(query), query) for query in system.queries["query_id"].to_list()
-    )
+    lists = dict(system.lists.sort("query_id", "rank").group_by("query_id").agg(pl.col("doc_id")).iter_rows())
+    marked_queries = sorted((_fingerprint(query), query) for query in system.queries["query_id"].to_list())
     return {mark: _fingerprint(*lists.get(query, ())) for mark, query in marked_queries[:_SAMPLE]}
 
 
@@ -221,9 +209,7 @@ def read_looks(path: Path) -> tuple[JsonObject, ...]:
     except FileNotFoundError:
         return ()
     except OSError as error:
-        raise InputError(
-            f"cannot be read: {error.strerror}.", source=str(path), code="cannot-read"
-        ) from None
+        raise InputError(f"cannot be read: {error.strerror}.", source=str(path), code="cannot-read") from None
     logged_looks = []
     for number, line in enumerate(data.split(b"\n")[:-1], 1):
         look = parse_json(line, str(path), number)
@@ -266,33 +252,22 @@ def number_look(earlier_looks: Sequence[Mapping[str, Any]], candidate: ScoredRun
     candidates: list[Mapping[str, str] | str] = []
     for look in (
         *earlier_looks,
-        {
-            "sha256": candidate.sha256,
-            "qrels_sha256": candidate.qrels_sha256,
-            LOOK_LISTS: candidate_lists,
-        },
+        {"sha256": candidate.sha256, "qrels_sha256": candidate.qrels_sha256, LOOK_LISTS: candidate_lists},
     ):
         lists, run = look.get(LOOK_LISTS), (look["sha256"], look["qrels_sha256"])
-        is_shared = (
-            bool(lists.keys() & candidate_lists.keys())
-            if lists
-            else run[1] == candidate.qrels_sha256
-        )
+        is_shared = bool(lists.keys() & candidate_lists.keys()) if lists else run[1] == candidate.qrels_sha256
         if not is_shared:
             continue
         if run not in runs:
             runs.append(run)
-        if not any(
-            _is_same_candidate(candidate_mark, lists or run[0]) for candidate_mark in candidates
-        ):
+        if not any(_is_same_candidate(candidate_mark, lists or run[0]) for candidate_mark in candidates):
             candidates.append(lists or run[0])
     return LookNumber(
         runs.index((candidate.sha256, candidate.qrels_sha256)) + 1,
         next(
             i
             for i, candidate_mark in enumerate(candidates, 1)
-            if _is_same_candidate(candidate_mark, candidate_lists)
-            or candidate_mark == candidate.sha256
+            if _is_same_candidate(candidate_mark, candidate_lists) or candidate_mark == candidate.sha256
         ),
     )
 

@@ -27,12 +27,7 @@ from rankgate.data.formats import registry
 from rankgate.data.table_rows import in_row_order
 from rankgate.decisions.gating.policy import find_policy, load_default_policy, read
 from rankgate.decisions.gating.saved import baseline_file
-from rankgate.decisions.gating.saved.baseline_file import (
-    Baseline,
-    dump_baseline,
-    is_baseline,
-    load_baseline,
-)
+from rankgate.decisions.gating.saved.baseline_file import Baseline, dump_baseline, is_baseline, load_baseline
 from rankgate.measurement.evaluation.metric_selection import ranking_metric_names
 from rankgate.measurement.evaluation.scored_system import Scorer
 from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS, parse, parse_all
@@ -77,15 +72,15 @@ def refuse_unfinished(*runs: Run, partly: bool = False) -> None:
         queries_by_state = dict(run.queries.group_by("state").len().iter_rows())
         if not queries_by_state.get("ok", 0) + queries_by_state.get("zero", 0):
             raise UsageError(
-                f"{run.name}: none of its {count_noun(len(run.queries), 'query')} was answered; "
-                "take the snapshot again.",
+                f"{run.name}: none of its {count_noun(len(run.queries), 'query')} was answered; take the "
+                "snapshot again.",
                 code=_CODE,
             )
         if (count := queries_by_state.get("not_run", 0)) and not partly:
             raise UsageError(
                 f"{run.name}: {count:,} of {count_noun(len(run.queries), 'query')} "
-                f"{'was' if count == 1 else 'were'} not asked (state not_run); finish the "
-                'snapshot, or set unequal = "zero" or "drop" in the policy.',
+                f"{'was' if count == 1 else 'were'} not asked (state not_run); finish the snapshot, or set "
+                'unequal = "zero" or "drop" in the policy.',
                 code=_CODE,
             )
 
@@ -115,9 +110,7 @@ class SavedBaseline:
         """The cautions of its run, and of other runs that were scored with it."""
         system = self.baseline.system
         cautions = {system.name: system.cautions, **self.run_cautions}
-        return tuple(
-            notice for name, texts in cautions.items() for notice in run_notices(name, texts)
-        )
+        return tuple(notice for name, texts in cautions.items() for notice in run_notices(name, texts))
 
     @property
     def looks(self) -> tuple[Mapping[str, Any], ...]:
@@ -132,9 +125,7 @@ class SavedBaseline:
     def summary(self) -> BaselineSummary:
         """The baseline's facts for readers, without its queries."""
         system = self.baseline.system
-        means = dict(
-            system.scores.group_by("metric").agg(in_row_order(pl.col("value")).mean()).iter_rows()
-        )
+        means = dict(system.scores.group_by("metric").agg(in_row_order(pl.col("value")).mean()).iter_rows())
         return BaselineSummary(
             name=self.baseline.name,
             file=str(self.path),
@@ -145,9 +136,7 @@ class SavedBaseline:
             depth=system.depth,
             means={metric: means.get(metric) for metric in system.metrics},
             noise=dict(self.baseline.noise),
-            looks=tuple(
-                {name: look[name] for name in baseline_file.LOOK_KEYS} for look in self.looks
-            ),
+            looks=tuple({name: look[name] for name in baseline_file.LOOK_KEYS} for look in self.looks),
         )
 
 
@@ -264,9 +253,7 @@ def save(
     lists = [name for name in policy.metrics if name not in rankings]
     requested_metrics = {str(metric) for name in metrics for _, metric in parse_all(name)}
     needed = [name for name in rankings if str(parse(name)) not in requested_metrics]
-    kept_metrics = (
-        (*metrics, *needed) if metrics else tuple(dict.fromkeys((*needed, *DEFAULT_METRICS)))
-    )
+    kept_metrics = (*metrics, *needed) if metrics else tuple(dict.fromkeys((*needed, *DEFAULT_METRICS)))
     scorer = Scorer.from_metrics(
         collection,
         [*kept_metrics, *lists],
@@ -297,12 +284,8 @@ def measure_noise(
     )
     systems = [base, *(scorer.scored(run) for run in runs)]
     if any(system.qrels_sha256 != base.qrels_sha256 for system in systems):
-        raise UsageError(
-            f"{name} was scored by other judgments; save it again first.", code="not-comparable"
-        )
-    refuse_mixed(
-        {f"the baseline {name}": base.convention, systems[-1].name: systems[-1].convention}
-    )
+        raise UsageError(f"{name} was scored by other judgments; save it again first.", code="not-comparable")
+    refuse_mixed({f"the baseline {name}": base.convention, systems[-1].name: systems[-1].convention})
     floor = {metric: largest_difference(metric, systems) for metric in base.metrics}
     result = Baseline(saved.baseline.name, base, floor)
     cautions = {system.name: system.cautions for system in systems[1:]}
@@ -320,12 +303,10 @@ def find_baseline(name: str, folder: Path = FOLDER) -> SavedBaseline:
     path = given_path if given_path.is_file() else path_of(name, folder)
     if not path.is_file():
         names = (
-            ", ".join(path_of_baseline.stem for path_of_baseline in sorted(folder.glob("*.json")))
-            or "none"
+            ", ".join(path_of_baseline.stem for path_of_baseline in sorted(folder.glob("*.json"))) or "none"
         )
         raise UsageError(
-            f"no baseline is called {name!r} in {folder}; there are {names}.",
-            code="unknown-baseline",
+            f"no baseline is called {name!r} in {folder}; there are {names}.", code="unknown-baseline"
         )
     return SavedBaseline(path, load_baseline(path))
 
@@ -349,28 +330,21 @@ def find_saved(name_or_path: str | Path, folder: Path = FOLDER) -> SavedBaseline
     path, name_or_path = Path(name_or_path), str(name_or_path)
     if path.is_file():
         with path.open("rb") as stream:
-            return (
-                SavedBaseline(path, load_baseline(path)) if is_baseline(stream.read(200)) else None
-            )
+            return SavedBaseline(path, load_baseline(path)) if is_baseline(stream.read(200)) else None
     path_by_name = folder / f"{name_or_path}.json"
     if os.sep not in name_or_path and path_by_name.is_file():
         return SavedBaseline(path_by_name, load_baseline(path_by_name))
     if name_or_path == "-" or Path(registry.without_format(name_or_path)).exists():
         return None
-    names = (
-        ", ".join(path_of_baseline.stem for path_of_baseline in sorted(folder.glob("*.json")))
-        or "none"
-    )
+    names = ", ".join(path_of_baseline.stem for path_of_baseline in sorted(folder.glob("*.json"))) or "none"
     raise UsageError(
-        f"{name_or_path}: neither a run nor a saved baseline; check the path. Baselines in "
-        f"{folder}: {names}.",
+        f"{name_or_path}: neither a run nor a saved baseline; check the path. Baselines in {folder}: "
+        f"{names}.",
         code="unknown-baseline",
     )
 
 
-def write_baseline(
-    baseline: Baseline, path: Path, before: FileVersion | None = None
-) -> SavedBaseline:
+def write_baseline(baseline: Baseline, path: Path, before: FileVersion | None = None) -> SavedBaseline:
     """Write a baseline in one step.
 
     Raises:
@@ -409,8 +383,7 @@ def path_of(name: str, folder: Path = FOLDER) -> Path:
     name_without_signs = name.replace("-", "").replace("_", "").replace(".", "")
     if not name_without_signs.isalnum() or name.startswith("."):
         raise UsageError(
-            f"{name!r} is not a name of a baseline; take letters, digits, '-' and '_'.",
-            code="invalid-name",
+            f"{name!r} is not a name of a baseline; take letters, digits, '-' and '_'.", code="invalid-name"
         )
     return folder / f"{name}.json"
 

@@ -5,12 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import UsageError
-from rankgate.core.present.charts.chart_parts import (
-    concat_panels,
-    inline_data,
-    load_altair,
-    rule_line,
-)
+from rankgate.core.present.charts.chart_parts import concat_panels, inline_data, load_altair, rule_line
 from rankgate.core.present.charts.chart_style import (
     BLUE,
     INK,
@@ -41,9 +36,7 @@ def draw_stages(result: Pipeline) -> Picture:
     names = shorten_names(result.stages)
     rows = [
         {**row, "stage": name, "place": i}
-        for i, (name, row) in enumerate(
-            zip(names, result.ceilings.iter_rows(named=True), strict=True)
-        )
+        for i, (name, row) in enumerate(zip(names, result.ceilings.iter_rows(named=True), strict=True))
         if row["value"] is not None
     ]
     if not rows:
@@ -65,8 +58,8 @@ def draw_stages(result: Pipeline) -> Picture:
         f"{result.target} by stage, and the ceiling that each leaves",
         "Bar: the value. Mark: the ceiling, the best that any reranker of its first "
         f"{count_noun(result.depth, 'document')} could "
-        f"reach{best if result.best is not None else ''}.{bottleneck_sentence} Below: grades of "
-        f"the first {count_noun(result.k, 'document')}{_LATENCY_NOTE * bool(latency_rows)}.",
+        f"reach{best if result.best is not None else ''}.{bottleneck_sentence} Below: grades of the first "
+        f"{count_noun(result.k, 'document')}{_LATENCY_NOTE * bool(latency_rows)}.",
         count_queries(result.queries),
         result.convention,
         (*({"what": "ceiling", **row} for row in rows), *mixed, *latency_rows),
@@ -76,17 +69,13 @@ def draw_stages(result: Pipeline) -> Picture:
 
 def _mix_rows(result: Pipeline, names: list[str]) -> list[dict[str, Json]]:
     display_names = dict(zip(result.stages, names, strict=True))
-    return [
-        {**row, "stage": display_names[row["stage"]]} for row in result.mix.iter_rows(named=True)
-    ]
+    return [{**row, "stage": display_names[row["stage"]]} for row in result.mix.iter_rows(named=True)]
 
 
 def _ceiling_chart(rows: list[dict[str, Any]], result: Pipeline) -> Any:
     alt = load_altair()
     labelled_rows = [row | {"words": _bar_text(row)} for row in rows]
-    base = alt.Chart(inline_data(labelled_rows)).encode(
-        y=_stage_axis([row["stage"] for row in rows])
-    )
+    base = alt.Chart(inline_data(labelled_rows)).encode(y=_stage_axis([row["stage"] for row in rows]))
     value_axis = alt.X("value:Q", title=f"mean {result.target}", scale=alt.Scale(domainMin=0))
     layers = [
         base.mark_bar(height=16, color=LINE).encode(x="ceiling:Q"),
@@ -141,9 +130,7 @@ def _latency_chart(rows: list[dict[str, Any]]) -> Any:
 
 def _stage_axis(names: list[str]) -> Any:
     alt = load_altair()
-    return alt.Y(
-        "stage:N", sort=names, title=None, axis=alt.Axis(domain=False, ticks=False, grid=False)
-    )
+    return alt.Y("stage:N", sort=names, title=None, axis=alt.Axis(domain=False, ticks=False, grid=False))
 
 
 def _bar_text(row: dict[str, Any]) -> str:

@@ -19,14 +19,7 @@ from rankgate.core.present.charts.chart_parts import (
     panel_title,
     rule_line,
 )
-from rankgate.core.present.charts.chart_style import (
-    BLUE,
-    GREY,
-    RED,
-    SHARES,
-    count_queries,
-    shorten_name,
-)
+from rankgate.core.present.charts.chart_style import BLUE, GREY, RED, SHARES, count_queries, shorten_name
 from rankgate.core.present.charts.picture import Picture
 from rankgate.core.present.number_formats import count_noun
 from rankgate.decisions.sweeps.dials import point_levels, point_text
@@ -62,11 +55,9 @@ def draw_by_dial(result: Sweep) -> Picture:
     return Picture(
         "sweep-dials",
         f"{shorten_name(result.metric)} by dial: "
-        f"{count_noun(len({row['place'] for row in rows}), 'setting')} of "
-        f"{shorten_name(result.target)}",
-        "Grey: a setting. Blue: the mean of all settings with this value. Orange: the chosen "
-        "setting. Dashed: the baseline. The share is what only this dial explains of the variance "
-        "between settings.",
+        f"{count_noun(len({row['place'] for row in rows}), 'setting')} of {shorten_name(result.target)}",
+        "Grey: a setting. Blue: the mean of all settings with this value. Orange: the chosen setting. "
+        "Dashed: the baseline. The share is what only this dial explains of the variance between settings.",
         count_queries(result.queries),
         result.convention,
         tuple(rows),
@@ -96,21 +87,14 @@ def _point_rows(result: Sweep) -> list[dict[str, Any]]:
 
 
 def _panel(
-    result: Sweep,
-    dial: Dial,
-    rows: list[dict[str, Any]],
-    ends: tuple[float, float],
-    share: float | None,
+    result: Sweep, dial: Dial, rows: list[dict[str, Any]], ends: tuple[float, float], share: float | None
 ) -> Any:
     alt = load_altair()
     dial_rows = [row for row in rows if row["dial"] == dial.name]
     order = [row["value"] for row in sorted(dial_rows, key=lambda row: row["order"])]
     names = list(dict.fromkeys(order))
     means = [
-        {
-            "value": name,
-            "quality": sum(qualities) / len(qualities),
-        }
+        {"value": name, "quality": sum(qualities) / len(qualities)}
         for name in names
         for qualities in [[row["quality"] for row in dial_rows if row["value"] == name]]
     ]
@@ -136,9 +120,7 @@ def _panel(
     chosen_rows = [row for row in dial_rows if row["chosen"]]
     if chosen_rows:
         layers.append(
-            alt.Chart(inline_data(chosen_rows))
-            .mark_point(filled=True, size=70, color=RED)
-            .encode(**axes)
+            alt.Chart(inline_data(chosen_rows)).mark_point(filled=True, size=70, color=RED).encode(**axes)
         )
     if result.baseline.state == "ok":
         value = result.baseline.metrics[result.metric].mean
@@ -161,16 +143,14 @@ def draw_front(result: Sweep) -> Picture:
     """
     rows = _front_rows(result)
     if not rows:
-        raise UsageError(
-            f"{result.name}: no point has figures and a latency.", code="nothing-to-draw"
-        )
+        raise UsageError(f"{result.name}: no point has figures and a latency.", code="nothing-to-draw")
     lower = " Lower is better." if result.metric in result.lower else ""
     return Picture(
         "sweep-front",
         f"{shorten_name(result.metric)} against latency: {count_noun(len(rows), 'setting')} of "
         f"{shorten_name(result.target)}",
-        "Blue: no other setting is at least as good and known to be faster. "
-        f"Orange: the chosen setting. Latency is the {result.quantile} of one query.{lower}",
+        "Blue: no other setting is at least as good and known to be faster. Orange: the chosen setting. "
+        f"Latency is the {result.quantile} of one query.{lower}",
         count_queries(result.queries),
         result.convention,
         tuple(rows),
@@ -221,11 +201,7 @@ def _chart(result: Sweep, rows: list[dict[str, Any]]) -> Any:
         ),
     }
     shade = alt.Color(
-        condition=[
-            {"test": "datum.chosen", "value": RED},
-            {"test": "datum.front", "value": BLUE},
-        ],
-        value=GREY,
+        condition=[{"test": "datum.chosen", "value": RED}, {"test": "datum.front", "value": BLUE}], value=GREY
     )
     points = (
         alt.Chart(inline_data(rows))
@@ -253,9 +229,7 @@ def _names(
     """The names of the chosen setting, the baseline, and the front, if there is room."""
     from math import log as ln
 
-    ordered_rows = sorted(
-        rows, key=lambda row: (not row["mark"], not row["front"], -row["quality"])
-    )
+    ordered_rows = sorted(rows, key=lambda row: (not row["mark"], not row["front"], -row["quality"]))
     scaled = ln if log else float
     scaled_low, scaled_high = scaled(latency_range[0]), scaled(latency_range[1])
     places = [
@@ -265,9 +239,7 @@ def _names(
         )
         for row in ordered_rows
     ]
-    named_rows = [
-        row | {"shown": _name(row)} for row in ordered_rows if row["mark"] or row["front"]
-    ]
+    named_rows = [row | {"shown": _name(row)} for row in ordered_rows if row["mark"] or row["front"]]
     label_spots = find_label_spots(
         places, [row["shown"] for row in named_rows], _SIZE, _MAX_NAMES, outside=140
     )
@@ -311,19 +283,16 @@ def draw_dial_pair(result: Sweep, *, dials: tuple[str, str] | None = None) -> Pi
         ),
         None,
     )
-    other_dials_note = (
-        " Each cell is the mean over the other dials." if len(result.space) > 2 else ""
-    )
+    other_dials_note = " Each cell is the mean over the other dials." if len(result.space) > 2 else ""
     joint_note = (
         ""
         if joint_share is None
-        else f" Together they explain {joint_share:.1%} of the variance "
-        "beyond what each does alone."
+        else f" Together they explain {joint_share:.1%} of the variance beyond what each does alone."
     )
     return Picture(
         "sweep-heat",
-        f"{shorten_name(result.metric)} by {shorten_name(row_dial)} (rows) and "
-        f"{shorten_name(column_dial)} (columns)",
+        f"{shorten_name(result.metric)} by {shorten_name(row_dial)} (rows) and {shorten_name(column_dial)} "
+        f"(columns)",
         f"The darker, the better; empty: not measured.{other_dials_note}{joint_note}",
         count_queries(result.queries),
         result.convention,
@@ -335,13 +304,10 @@ def draw_dial_pair(result: Sweep, *, dials: tuple[str, str] | None = None) -> Pi
 
 def _important_pair(result: Sweep) -> tuple[str, str]:
     """The two most important dials; the dial with more values is in the columns."""
-    singles = [
-        importance.dials[0] for importance in result.importance if len(importance.dials) == 1
-    ]
+    singles = [importance.dials[0] for importance in result.importance if len(importance.dials) == 1]
     if len(singles) < 2:
         raise UsageError(
-            f"{result.name}: a heat map needs two dials and points with figures.",
-            code="nothing-to-draw",
+            f"{result.name}: a heat map needs two dials and points with figures.", code="nothing-to-draw"
         )
     sizes = {dial.name: len(dial.values) for dial in result.space}
     row_dial, column_dial = sorted(singles[:2], key=lambda name: sizes[name])
@@ -353,13 +319,10 @@ def _pair_rows(result: Sweep, row_dial: str, column_dial: str) -> list[dict[str,
     for name in (row_dial, column_dial):
         if name not in space:
             dial_names = ", ".join(space)
-            raise UsageError(
-                f"no dial is called {name!r}; there are {dial_names}.", code="unknown-dial"
-            )
+            raise UsageError(f"no dial is called {name!r}; there are {dial_names}.", code="unknown-dial")
     points = [point for point in result.points if point.state == "ok"]
     dial_levels = [
-        point_levels(space[name], [point.parameters for point in points])
-        for name in (row_dial, column_dial)
+        point_levels(space[name], [point.parameters for point in points]) for name in (row_dial, column_dial)
     ]
     cells: dict[tuple[int, int], list[float]] = {}
     for point, row, column in zip(points, dial_levels[0].codes, dial_levels[1].codes, strict=True):

@@ -31,9 +31,7 @@ def judged_runs() -> dict[str, str]:
     runs: dict[str, list[str]] = {name: [] for name in _NOISE}
     for text in _QUERIES:
         query = _query_id(text)
-        grades = {
-            f"{query}-{n}": rng.choice([0, 0, 0, 0, 1, 2, 3]) for n in range(1, _DOCUMENTS + 1)
-        }
+        grades = {f"{query}-{n}": rng.choice([0, 0, 0, 0, 1, 2, 3]) for n in range(1, _DOCUMENTS + 1)}
         judged = set(rng.sample(sorted(grades), 10))
         for name, noise in _NOISE.items():
             score = {document: grade + rng.gauss(0, noise) for document, grade in grades.items()}

@@ -86,9 +86,7 @@ class StartKind:
         extras = f"[{','.join(self.extras)}]" if self.extras else ""
         install = f'pip install "rankgate{extras}"' if extras else "pip install rankgate"
         in_ci = _IN_CI[ci].format(baseline=self.baseline) if self.baseline else ""
-        return _README_TEXT.format(
-            title=self.title, rows=rows, steps=steps, install=install, ci=in_ci
-        )
+        return _README_TEXT.format(title=self.title, rows=rows, steps=steps, install=install, ci=in_ci)
 
     def _steps(self, ci: str) -> tuple[tuple[str, str], ...]:
         service = f" --ci {ci}" if self.baseline else ""
@@ -166,10 +164,7 @@ KINDS = {
                     "rankgate baseline save production qrels.txt runs/production.run",
                     "Keep production's values, so that its run is not needed any more.",
                 ),
-                (
-                    "rankgate gate qrels.txt production runs/candidate.run",
-                    "Decide by the policy.",
-                ),
+                ("rankgate gate qrels.txt production runs/candidate.run", "Decide by the policy."),
             ),
             baseline="runs/production.run",
         ),
@@ -186,25 +181,16 @@ KINDS = {
             },
             sample_data.recommendations,
             (
+                (f"rankgate validate {_LISTS}", "Check the files; every problem has its line."),
                 (
-                    f"rankgate validate {_LISTS}",
-                    "Check the files; every problem has its line.",
-                ),
-                (
-                    (
-                        f"rankgate scorecard {_LISTS} --training train.csv --items items.csv "
-                        "--category genre"
-                    ),
+                    (f"rankgate scorecard {_LISTS} --training train.csv --items items.csv --category genre"),
                     "See accuracy, coverage, novelty and diversity of both systems.",
                 ),
                 (
                     "rankgate baseline save production test.qrels runs/popular.run",
                     "Keep production's values, so that its lists are not needed any more.",
                 ),
-                (
-                    "rankgate gate test.qrels production runs/candidate.run",
-                    "Decide by the policy.",
-                ),
+                ("rankgate gate test.qrels production runs/candidate.run", "Decide by the policy."),
             ),
             baseline="runs/popular.run",
         ),
@@ -227,10 +213,7 @@ KINDS = {
                     f"rankgate compare {_FILES} --test randomization",
                     "See differences with intervals and corrected p-values.",
                 ),
-                (
-                    f"rankgate compare {_FILES} --format latex -o table.tex",
-                    "Write the table of the paper.",
-                ),
+                (f"rankgate compare {_FILES} --format latex -o table.tex", "Write the table of the paper."),
                 (f"rankgate gate {_FILES}", "Decide by the policy, with its reasons."),
             ),
         ),
@@ -276,9 +259,7 @@ def _read_template(kind_name: str, path: str) -> str:
     folder = files("rankgate.interface.cli.start") / "templates"
     template_name = path.replace("/", "_").removeprefix(".")
     kind_file = folder / f"{kind_name}_{template_name}"
-    return (kind_file if kind_file.is_file() else folder / template_name).read_text(
-        encoding="utf-8"
-    )
+    return (kind_file if kind_file.is_file() else folder / template_name).read_text(encoding="utf-8")
 
 
 _README_CONTENT = "a description of the folder, and five commands"
@@ -315,9 +296,7 @@ class StartedFolder(Result):
     """
 
     kind: ClassVar[str] = "started_folder"
-    document_from: ClassVar[str] = (
-        "rankgate.interface.cli.start.started_folder:started_folder_document"
-    )
+    document_from: ClassVar[str] = "rankgate.interface.cli.start.started_folder:started_folder_document"
 
     folder: str
     user: str
@@ -351,9 +330,7 @@ def _missing_files_advice(result: StartedFolder) -> str:
     )
 
 
-def init(
-    folder: str | Path = ".", user: str | None = None, *, ci: str | None = None
-) -> StartedFolder:
+def init(folder: str | Path = ".", user: str | None = None, *, ci: str | None = None) -> StartedFolder:
     """Write a starting folder; existing files stay as they are.
 
     If some of the data exist, no samples are written: they would not fit.

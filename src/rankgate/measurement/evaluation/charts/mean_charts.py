@@ -146,9 +146,7 @@ def draw_cutoffs(result: Scores) -> Picture:
         title = f"Metrics at k of {count_noun(len(result.runs), 'run')}"
         chart = concat_panels([_panel(best_first(rows, result), stem, x) for stem in stems])
     caption = "Means over queries at each cutoff k."
-    return Picture(
-        "cutoffs", title, caption, query_count(result), result.convention, tuple(rows), chart
-    )
+    return Picture("cutoffs", title, caption, query_count(result), result.convention, tuple(rows), chart)
 
 
 def _rows(result: Scores) -> list[_CutoffMean]:
@@ -157,17 +155,13 @@ def _rows(result: Scores) -> list[_CutoffMean]:
     Raises:
         UsageError: no metric has several cutoffs.
     """
-    rows = [
-        row for row in rows_by_number(result) if float(row["at"]).is_integer() and row["at"] >= 1
-    ]
+    rows = [row for row in rows_by_number(result) if float(row["at"]).is_integer() and row["at"] >= 1]
     stems = [
         stem
         for stem in dict.fromkeys(row["metric"] for row in rows)
         if len({row["at"] for row in rows if row["metric"] == stem}) >= _FEWEST_CUTOFFS
     ]
-    cutoff_rows: list[_CutoffMean] = [
-        {**row, "k": int(row["at"])} for row in rows if row["metric"] in stems
-    ]
+    cutoff_rows: list[_CutoffMean] = [{**row, "k": int(row["at"])} for row in rows if row["metric"] in stems]
     if not cutoff_rows:
         raise UsageError(
             "no metric has values at two cutoffs; give some, such as nDCG@5 and nDCG@10.",
@@ -193,11 +187,7 @@ def text_cutoffs(result: Scores, width: int) -> str:
     """The means and a bar of blocks, by metric for one run, or by run for each metric."""
     rows = _rows(result)
     is_single_run = len(result.runs) == 1
-    titles = (
-        [result.runs[0].run]
-        if is_single_run
-        else list(dict.fromkeys(row["metric"] for row in rows))
-    )
+    titles = [result.runs[0].run] if is_single_run else list(dict.fromkeys(row["metric"] for row in rows))
     parts = []
     for name in titles:
         series_rows = rows if is_single_run else [row for row in rows if row["metric"] == name]
@@ -242,8 +232,7 @@ def shape(values: Sequence[float | None], top: float) -> str:
     if not top > 0:
         return ""
     return "".join(
-        " " if value is None else _BLOCKS[round(max(value, 0) / top * (len(_BLOCKS) - 1))]
-        for value in values
+        " " if value is None else _BLOCKS[round(max(value, 0) / top * (len(_BLOCKS) - 1))] for value in values
     )
 
 
@@ -308,17 +297,15 @@ def scorecard(source: Scores | ScorecardFigures | Tradeoff) -> Picture:
     ]
     width = max(_STEP * (len(result.higher) - 1), _LEAST)
     x = ChartAxis("place", "", (0, len(result.higher) - 1), bare=True)
-    lines = labelled_lines(
-        rows, x, ChartAxis("share", "", (0, 1), bare=True), size=(width, _HEIGHT)
-    )
+    lines = labelled_lines(rows, x, ChartAxis("share", "", (0, 1), bare=True), size=(width, _HEIGHT))
     height = lines.height
     falls = "" if all(result.higher.values()) else " ↓: lower is better."
     return Picture(
         "scorecard",
         f"{count_noun(len(result.means), 'system')} by {count_noun(len(result.higher), 'metric')}",
-        "Each axis goes from 0 to the largest mean of these systems, with the better end on top; "
-        "lines that do not cross agree on the order. The front (no other system is as good at "
-        "everything and better at something): "
+        "Each axis goes from 0 to the largest mean of these systems, with the better end on top; lines that "
+        "do not cross agree on the order. The front (no other system is as good at everything and better at "
+        "something): "
         f"{', '.join(map(shorten_name, result.front))}.{falls}",
         count_queries(*result.counts, users=source.kind == "scorecard"),
         result.convention,
@@ -396,8 +383,7 @@ def pareto(source: Scores | ScorecardFigures | Tradeoff) -> Picture:
     return Picture(
         "pareto",
         f"{shorten_name(first)} against {shorten_name(second)}: {count_noun(len(rows), 'system')}",
-        "Blue: no other system is as good at everything and better at something."
-        f"{front_note}{better}",
+        f"Blue: no other system is as good at everything and better at something.{front_note}{better}",
         count_queries(*result.counts, users=source.kind == "scorecard"),
         result.convention,
         tuple(rows),
@@ -408,10 +394,7 @@ def pareto(source: Scores | ScorecardFigures | Tradeoff) -> Picture:
 
 def _points(rows: list[_SystemPoint], metrics: tuple[str, str]) -> Any:
     alt = load_altair()
-    domains = {
-        "x": _ends([row["x"] for row in rows]),
-        "y": _ends([row["y"] for row in rows]),
-    }
+    domains = {"x": _ends([row["x"] for row in rows]), "y": _ends([row["y"] for row in rows])}
     x, y = (
         channel(
             f"{field}:Q",
@@ -419,9 +402,7 @@ def _points(rows: list[_SystemPoint], metrics: tuple[str, str]) -> Any:
             scale=alt.Scale(domain=domain, nice=False, zero=False),
             axis=alt.Axis(tickCount=6),
         )
-        for channel, (field, domain), metric in zip(
-            (alt.X, alt.Y), domains.items(), metrics, strict=True
-        )
+        for channel, (field, domain), metric in zip((alt.X, alt.Y), domains.items(), metrics, strict=True)
     )
     base = alt.Chart(inline_data(rows)).encode(x=x, y=y)
     shade = alt.condition("datum.front", alt.value(BLUE), alt.value(GREY))
@@ -432,9 +413,7 @@ def _points(rows: list[_SystemPoint], metrics: tuple[str, str]) -> Any:
     labelled_rows = [{**row, "shown": row["system"]} for row in sorted_rows]
     size = (_SIDE, max(_SIDE, _LINE * len(rows)))
     places, axes = _places(sorted_rows, size), {"x": x, "y": y}
-    label_spots = find_label_spots(
-        places, [row["system"] for row in sorted_rows], size, outside=_NAME
-    )
+    label_spots = find_label_spots(places, [row["system"] for row in sorted_rows], size, outside=_NAME)
     names = spot_layers(labelled_rows, label_spots, axes, color=shade)
     names += unplaced_layers(labelled_rows, places, label_spots, size, axes, color=shade)
     return alt.layer(points, *names).properties(width=size[0], height=size[1])

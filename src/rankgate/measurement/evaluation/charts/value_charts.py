@@ -13,20 +13,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from rankgate.core.errors import UsageError
 from rankgate.core.present.charts.chart_layers import fine_heat_map
-from rankgate.core.present.charts.chart_parts import (
-    concat_panels,
-    inline_data,
-    load_altair,
-    panel_title,
-)
-from rankgate.core.present.charts.chart_style import (
-    BLUE,
-    INK,
-    RED,
-    SHARES,
-    shorten_name,
-    shorten_names,
-)
+from rankgate.core.present.charts.chart_parts import concat_panels, inline_data, load_altair, panel_title
+from rankgate.core.present.charts.chart_style import BLUE, INK, RED, SHARES, shorten_name, shorten_names
 from rankgate.core.present.charts.picture import Picture
 from rankgate.core.present.document_model import Grid, make_printable
 from rankgate.core.present.number_formats import count_noun, format_decimal
@@ -68,9 +56,8 @@ def draw_distributions(result: Scores) -> Picture:
         f"Values of {shorten_name(result.runs[0].run)}, query by query"
         if len(result.runs) == 1
         else f"Values of {count_noun(len(result.runs), 'run')}, query by query",
-        f"{stroke}; the box spans the middle half, the line in it is the median; "
-        "the orange diamond is the mean"
-        + ("." if len(result.runs) == 1 else "; the best mean is on top."),
+        f"{stroke}; the box spans the middle half, the line in it is the median; the orange diamond is the "
+        "mean" + ("." if len(result.runs) == 1 else "; the best mean is on top."),
         query_count(result),
         result.convention,
         tuple(rows),
@@ -113,18 +100,12 @@ def _distribution_panel(result: Scores, rows: list[_QueryValue], metric: str) ->
     alt = load_altair()
     names = shorten_names([run.run for run in result.runs])
     means: list[_RunMean] = [
-        {
-            "run": name,
-            "value": run.means[metric],
-            "words": f"mean {format_decimal(run.means[metric])}",
-        }
+        {"run": name, "value": run.means[metric], "words": f"mean {format_decimal(run.means[metric])}"}
         for name, run in zip(names, result.runs, strict=True)
         if not math.isnan(run.means[metric])
     ]
     sign = 1 if metric in result.lower else -1
-    order = [
-        mean_row["run"] for mean_row in sorted(means, key=lambda mean_row: sign * mean_row["value"])
-    ]
+    order = [mean_row["run"] for mean_row in sorted(means, key=lambda mean_row: sign * mean_row["value"])]
     order += [name for name in names if name not in order]
     y = alt.Y("run:N", sort=order, title=None, axis=alt.Axis(domain=False, ticks=False, grid=False))
     x = alt.X("value:Q", title=metric, scale=alt.Scale(nice=True))
@@ -138,9 +119,9 @@ def _distribution_panel(result: Scores, rows: list[_QueryValue], metric: str) ->
         base.mark_tick(color=BLUE, opacity=opacity, thickness=1.2, size=14).encode(
             x=x, tooltip=["run:N", "query:N", "value:Q"]
         ),
-        boxes.mark_bar(
-            height=24, color=BLUE, opacity=1, fillOpacity=0.12, stroke=INK, strokeWidth=1
-        ).encode(x="low:Q", x2="high:Q"),
+        boxes.mark_bar(height=24, color=BLUE, opacity=1, fillOpacity=0.12, stroke=INK, strokeWidth=1).encode(
+            x="low:Q", x2="high:Q"
+        ),
         boxes.mark_tick(color=INK, thickness=2.5, size=24).encode(x="middle:Q"),
     ]
     mean = alt.Chart(inline_data(means)).encode(y=y)
@@ -160,9 +141,7 @@ def _sample_strokes(rows: list[_QueryValue], names: list[str]) -> list[_QueryVal
         run_rows = sorted((row for row in rows if row["run"] == name), key=lambda row: row["value"])
         last = len(run_rows) - 1
         thinned += (
-            run_rows
-            if last < _STROKES
-            else [run_rows[i * last // _STROKES] for i in range(_STROKES + 1)]
+            run_rows if last < _STROKES else [run_rows[i * last // _STROKES] for i in range(_STROKES + 1)]
         )
     return thinned
 
@@ -173,15 +152,11 @@ def text_distributions(result: Scores, width: int) -> str:
     parts = []
     for metric in result.metrics:
         metric_rows = [row for row in rows if row["metric"] == metric]
-        for name, run in zip(
-            shorten_names([run.run for run in result.runs]), result.runs, strict=True
-        ):
+        for name, run in zip(shorten_names([run.run for run in result.runs]), result.runs, strict=True):
             values = [row["value"] for row in metric_rows if row["run"] == name]
             mean = format_decimal(run.means[metric])
             title = f"{metric} of {name}: mean {mean} over {count_noun(len(values), 'query')}"
-            parts.append(
-                "\n".join([title, "", *_histogram(values, _ends(metric_rows), width)]) + "\n"
-            )
+            parts.append("\n".join([title, "", *_histogram(values, _ends(metric_rows), width)]) + "\n")
     return "\n".join(parts)
 
 
@@ -223,9 +198,7 @@ def draw_query_heat(result: Scores) -> Picture:
     return heat_map(_values(result), result.lower, query_count(result), result.convention)
 
 
-def heat_map(
-    values: Values, lower: Collection[str], query_count: str, convention: JsonObject
-) -> Picture:
+def heat_map(values: Values, lower: Collection[str], query_count: str, convention: JsonObject) -> Picture:
     """A panel for each metric of values by metric, system and query.
 
     Args:
@@ -241,17 +214,15 @@ def heat_map(
     if not rows:
         raise UsageError("no query has a value to draw.", code="nothing-to-draw")
     parts = {metric: [row for row in rows if row["metric"] == metric] for metric in values}
-    panels = [
-        _heat_panel(metric_rows, metric) for metric, metric_rows in parts.items() if metric_rows
-    ]
+    panels = [_heat_panel(metric_rows, metric) for metric, metric_rows in parts.items() if metric_rows]
     systems = list(dict.fromkeys(row["row"] for row in rows))
     longest = max(len({row["column"] for row in metric_rows}) for metric_rows in parts.values())
     systems_text = f"{len(systems)} systems" if systems[1:] else shorten_name(systems[0])
     return Picture(
         "heat",
         f"Values of {systems_text} by query",
-        "A column for each query, the lowest mean of all systems on the left; a row for each "
-        "system, the best mean on top. Empty: no value."
+        "A column for each query, the lowest mean of all systems on the left; a row for each system, the "
+        "best mean on top. Empty: no value."
         + (f" {_MOST_QUERIES} of the queries are drawn." if longest > _MOST_QUERIES else ""),
         query_count,
         convention,
@@ -264,9 +235,7 @@ def heat_map(
 def _values(result: Scores) -> Values:
     return {
         metric: {
-            run.run: {
-                query: value for query, value in run.per_query(metric).items() if value is not None
-            }
+            run.run: {query: value for query, value in run.per_query(metric).items() if value is not None}
             for run in result.runs
         }
         for metric in result.metrics
@@ -287,9 +256,7 @@ def _sorted_cells(
     for name in systems:
         for query, value in values[name].items():
             by_query.setdefault(query, []).append(value)
-    queries = sorted(
-        by_query, key=lambda query: (sign * sum(by_query[query]) / len(by_query[query]), query)
-    )
+    queries = sorted(by_query, key=lambda query: (sign * sum(by_query[query]) / len(by_query[query]), query))
     return [
         {"metric": metric, "row": labels[name], "column": query, "value": values[name].get(query)}
         for name in systems
@@ -320,8 +287,7 @@ def text_query_heat(result: Scores, width: int) -> str:
     """The queries on which systems differ most, with each system's value."""
     values = _values(result)
     parts = [
-        _text(_sorted_cells(values[metric], metric, result.lower), metric, width)
-        for metric in result.metrics
+        _text(_sorted_cells(values[metric], metric, result.lower), metric, width) for metric in result.metrics
     ]
     return "\n".join(parts)
 
@@ -333,8 +299,7 @@ def _text(rows: list[_HeatCell], metric: str, width: int) -> str:
         if row["value"] is not None:
             values.setdefault(row["column"], {})[row["row"]] = row["value"]
     value_range = {
-        query: max(by_system.values()) - min(by_system.values())
-        for query, by_system in values.items()
+        query: max(by_system.values()) - min(by_system.values()) for query, by_system in values.items()
     }
     first_queries = sorted(value_range, key=lambda query: (-value_range[query], query))[:_TEXT_ROWS]
     grid = Grid(

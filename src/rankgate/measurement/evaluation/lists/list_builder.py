@@ -27,22 +27,12 @@ from rankgate.measurement.evaluation.lists.list_inputs import (
     catalogue_facts,
     catalogue_ids,
 )
-from rankgate.measurement.evaluation.rankings import (
-    TrainingData,
-    read_rankings,
-    restrict_run,
-    run_by_ids,
-)
+from rankgate.measurement.evaluation.rankings import TrainingData, read_rankings, restrict_run, run_by_ids
 from rankgate.measurement.metrics.judged_block import PAD
 from rankgate.measurement.metrics.lists import NEEDS, NONE
 from rankgate.measurement.metrics.lists.list_input import Ragged
 from rankgate.measurement.scoring.first_items import top_items
-from rankgate.measurement.scoring.item_catalogue import (
-    Catalogue,
-    find_positions,
-    pad_by_row,
-    rows_at,
-)
+from rankgate.measurement.scoring.item_catalogue import Catalogue, find_positions, pad_by_row, rows_at
 from rankgate.measurement.scoring.matrix_source import tops_by_number
 from rankgate.measurement.scoring.scoring_plan import ListBlock
 
@@ -172,12 +162,7 @@ class ListBuilder:
 
     @classmethod
     def from_collection(
-        cls,
-        metrics: Mapping[str, Any],
-        how: Convention,
-        collection: Collection,
-        *,
-        history: bool = False,
+        cls, metrics: Mapping[str, Any], how: Convention, collection: Collection, *, history: bool = False
     ) -> ListBuilder:
         """Read the tables of a collection.
 
@@ -186,9 +171,7 @@ class ListBuilder:
             UsageError: seen items are to be removed, but there is no training data.
         """
         stated_items = catalogue_ids(collection.items.catalogue)
-        result = cls(
-            metrics, how, collection, Tables.from_collection(collection), stated_items, history
-        )
+        result = cls(metrics, how, collection, Tables.from_collection(collection), stated_items, history)
         if result.train is not None:
             result.train.read()
         return result
@@ -197,8 +180,7 @@ class ListBuilder:
     def uses_catalogue(self) -> bool:
         """True if a metric depends on the items that could have been shown."""
         return any(
-            metric.merge == "items" or "seen" in metric.inputs_needed
-            for metric in self.metrics.values()
+            metric.merge == "items" or "seen" in metric.inputs_needed for metric in self.metrics.values()
         )
 
     @property
@@ -242,13 +224,9 @@ class ListBuilder:
         ids += [] if self.train is None else [self.train.items_of_users.all_items]
         ids += [] if described is None else [described.ids]
         items = pl.concat([series.alias("doc_id") for series in ids]).unique().sort()
-        catalogue = tables.described(
-            Catalogue(items, pl.Series([], dtype=pl.String)), self.collection
-        )
+        catalogue = tables.described(Catalogue(items, pl.Series([], dtype=pl.String)), self.collection)
         return (
-            catalogue
-            if self.train is None
-            else catalogue.learned(self.train.items_of_users, history=False)
+            catalogue if self.train is None else catalogue.learned(self.train.items_of_users, history=False)
         )
 
     def of_batch(self, base: Catalogue, judged: JudgmentIndex, users: pl.Series) -> Catalogue:
@@ -277,9 +255,7 @@ class ListBuilder:
         if isinstance(run, MatrixInput):
             if self.depth is None and isinstance(run, Dense):
                 label = next(name for name, metric in self.metrics.items() if metric.cutoff is None)
-                result = (
-                    f"{label} needs whole lists, and {run.name} ranks every item; use {label}@10."
-                )
+                result = f"{label} needs whole lists, and {run.name} ranks every item; use {label}@10."
                 raise UsageError(result, code="missing-cutoff")
             seen_items = self.leaving.items_of_run(run) if self.leaving else None
             codes, other_users = tops_by_number(
@@ -298,11 +274,7 @@ class ListBuilder:
         return TopLists(users, names, codes_of_ids)
 
     def listed(
-        self,
-        catalogue: Catalogue,
-        judged: JudgmentIndex,
-        system: Rankings | ScoredRun,
-        top: TopLists,
+        self, catalogue: Catalogue, judged: JudgmentIndex, system: Rankings | ScoredRun, top: TopLists
     ) -> Listed:
         """The lists of one system, with the data that metrics need.
 
@@ -327,17 +299,13 @@ class ListBuilder:
         for label, metric in self.metrics.items():
             for need in metric.lacks(lists):
                 raise UsageError(
-                    f"{label} needs {NEEDS[need]}; give {INPUT_OF_NEED[need]}, as an option or "
-                    "under [lists] of a policy.",
+                    f"{label} needs {NEEDS[need]}; give {INPUT_OF_NEED[need]}, as an option or under [lists] "
+                    "of a policy.",
                     code="missing-input",
                 )
 
     def with_lists(
-        self,
-        plan: Plan,
-        judged: JudgmentIndex,
-        runs: Sequence[Rankings],
-        scores: Sequence[RunScores],
+        self, plan: Plan, judged: JudgmentIndex, runs: Sequence[Rankings], scores: Sequence[RunScores]
     ) -> list[RunScores]:
         """Add the values of a plan's metrics on lists to the scores of all runs.
 

@@ -53,9 +53,7 @@ ITEM_INPUTS = (
     ItemInput(
         "category",
         ("categories", "features"),
-        lambda ids, item_table, column: label_shares(
-            ids, item_table.ids, item_table.description(column)
-        )[0],
+        lambda ids, item_table, column: label_shares(ids, item_table.ids, item_table.description(column))[0],
     ),
     ItemInput(
         "features",
@@ -67,9 +65,7 @@ ITEM_INPUTS = (
     ItemInput(
         "group",
         ("groups",),
-        lambda ids, item_table, column: group_codes(
-            ids, item_table.ids, item_table.description(column)
-        )[0],
+        lambda ids, item_table, column: group_codes(ids, item_table.ids, item_table.description(column))[0],
     ),
 )
 """All inputs; of two that fill one need the later goes before."""
@@ -80,11 +76,7 @@ INPUT_OF_NEED: Mapping[str, str] = {
     "history": "train",
     "baseline": "obvious",
     "earlier": "earlier",
-    **{
-        need: f"items and {item_input.field}"
-        for item_input in ITEM_INPUTS
-        for need in item_input.needs
-    },
+    **{need: f"items and {item_input.field}" for item_input in ITEM_INPUTS for need in item_input.needs},
     "similarities": "it to Listed",
 }
 """The input for each need, by the names of the scorecard's options."""
@@ -118,16 +110,10 @@ class Tables:
             UsageError: seen items are to be removed, but there is no training data.
         """
         if collection.drop_seen and collection.training is None:
-            raise UsageError(
-                "seen items are those of training; give it with training.", code="missing-input"
-            )
-        pairs, mark = (
-            (None, "") if collection.candidates is None else read_candidates(collection.candidates)
-        )
+            raise UsageError("seen items are those of training; give it with training.", code="missing-input")
+        pairs, mark = (None, "") if collection.candidates is None else read_candidates(collection.candidates)
         return cls(
-            None
-            if collection.items.table is None
-            else read_described_table(collection.items.table),
+            None if collection.items.table is None else read_described_table(collection.items.table),
             None if collection.users is None else read_described_table(collection.users, "users"),
             pairs,
             mark,
@@ -149,15 +135,12 @@ class Tables:
         if item_table is None:
             if given_columns:
                 raise UsageError(
-                    "features, categories and groups are columns of items; give items.",
-                    code="missing-input",
+                    "features, categories and groups are columns of items; give items.", code="missing-input"
                 )
             return catalogue
         tables = dict(catalogue.tables)
         for item_input, value in given_columns.items():
-            tables |= dict.fromkeys(
-                item_input.needs, item_input.read(catalogue.items, item_table, value)
-            )
+            tables |= dict.fromkeys(item_input.needs, item_input.read(catalogue.items, item_table, value))
         return replace(catalogue, tables=tables)
 
 
@@ -195,30 +178,30 @@ def catalogue_notice(facts: Mapping[str, Any]) -> Iterator[str]:
     """Warn that the catalogue is inferred, or has more items than the user states."""
     if not facts["stated"]:
         yield (
-            f"catalogue of {count_noun(facts['items'], 'item')}, guessed from what training, "
-            "judgments and lists name; state it with --items (in Python also catalogue=)"
+            f"catalogue of {count_noun(facts['items'], 'item')}, guessed from what training, judgments and "
+            "lists name; state it with --items (in Python also catalogue=)"
         )
     elif facts["outside"]:
         yield (
-            f"catalogue of {count_noun(facts['items'], 'item')}: {facts['outside']:,} of them "
-            "are not in the stated catalogue, but in training, judgments or lists"
+            f"catalogue of {count_noun(facts['items'], 'item')}: {facts['outside']:,} of them are not in the "
+            "stated catalogue, but in training, judgments or lists"
         )
 
 
 def unjudged_users_notice(users: int) -> str:
     """The warning that users without judgments count in metrics of lists."""
     return (
-        f"metrics of lists count {count_noun(users, 'served user')} without judgments; "
-        "--judged-users-only leaves them out"
+        f"metrics of lists count {count_noun(users, 'served user')} without judgments; --judged-users-only "
+        "leaves them out"
     )
 
 
 def zero_grades_notice(count: int, convention: str) -> str:
     """The warning that judgments of grade 0 count as relevant."""
     return (
-        f"{count_noun(count, 'judgment of grade 0 counts', 'judgments of grade 0 count')} as "
-        f"relevant, as every judged item does in {convention}; remove them, or set the relevant "
-        "grades of each metric, such as --override P.rel=1 and --override nDCG.gain=binary"
+        f"{count_noun(count, 'judgment of grade 0 counts', 'judgments of grade 0 count')} as relevant, as "
+        f"every judged item does in {convention}; remove them, or set the relevant grades of each metric, "
+        "such as --override P.rel=1 and --override nDCG.gain=binary"
     )
 
 

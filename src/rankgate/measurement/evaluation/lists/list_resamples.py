@@ -26,9 +26,7 @@ from rankgate.measurement.stats.resampled_values import (
 if TYPE_CHECKING:
     from rankgate.core.arrays import Flags, Floats
     from rankgate.data import Qrels
-    from rankgate.measurement.metrics.lists.list_input import (
-        Listed,
-    )
+    from rankgate.measurement.metrics.lists.list_input import Listed
     from rankgate.measurement.metrics.lists.list_metric import ListMetric
 
 
@@ -44,9 +42,7 @@ def relevant_judgments(judged: Qrels, items: pl.Series) -> Qrels | None:
     return None if table.is_empty() else replace(judged, table=table, unjudged=())
 
 
-def measure_part(
-    block: ListBlock, metrics: Mapping[str, ListMetric], is_included: Flags
-) -> ListValues:
+def measure_part(block: ListBlock, metrics: Mapping[str, ListMetric], is_included: Flags) -> ListValues:
     """Measure metrics on lists that are cut first, and then limited to a part of the items.
 
     Args:
@@ -59,9 +55,7 @@ def measure_part(
     """
     raw_values: dict[str, Sums | Floats] = {}
     for cutoff in dict.fromkeys(metric.cutoff for metric in metrics.values()):
-        cutoff_metrics = {
-            label: metric for label, metric in metrics.items() if metric.cutoff == cutoff
-        }
+        cutoff_metrics = {label: metric for label, metric in metrics.items() if metric.cutoff == cutoff}
         part_block = ListBlock(restrict_lists(block.listed.first(cutoff), is_included), block.users)
         raw_values |= part_block.measure(cutoff_metrics).found
     values = {label: raw_values[label] for label in metrics}
@@ -100,12 +94,10 @@ def resample_users(
     ratios = {label: metric for label, metric in together.items() if metric.merge == "ratio"}
     terms = [measure_lists(ratios, system_lists).found for system_lists in lists]
     parts = [
-        _weighted_numbers(lists, together, terms, weights)
-        for weights in draw_counts(users, count, seed)
+        _weighted_numbers(lists, together, terms, weights) for weights in draw_counts(users, count, seed)
     ]
     left_out_numbers = [
-        _weighted_numbers(lists, together, terms, weights)
-        for weights in leave_out_weights(users, seed)
+        _weighted_numbers(lists, together, terms, weights) for weights in leave_out_weights(users, seed)
     ]
     return {
         label: ResampledValues(

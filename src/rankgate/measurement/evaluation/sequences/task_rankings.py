@@ -91,9 +91,7 @@ class Tasks:
         qrels = Qrels(
             grades.select("query_id", "doc_id", "grade"),
             judged.name,
-            unjudged=tuple(
-                task_rows.filter(~pl.col("query_id").is_in(queries_with_grades))["query_id"]
-            ),
+            unjudged=tuple(task_rows.filter(~pl.col("query_id").is_in(queries_with_grades))["query_id"]),
         )
         return cls(task_rows.sort(SEQUENCE, "position"), qrels, _answers_of_tasks(run))
 
@@ -114,8 +112,7 @@ def _task_rows(task_table: TagsLike | None, run: Run, judged: pl.Series) -> pl.D
         run_queries = run.query_ids
         ids = pl.concat([judged, run_queries]).unique().sort().alias("query_id")
         return _rename_columns(
-            read_tags(task_table, ids),
-            str(task_table) if isinstance(task_table, str) else "sequences",
+            read_tags(task_table, ids), str(task_table) if isinstance(task_table, str) else "sequences"
         )
     if run.queries is not None and SEQUENCE in run.queries.columns:
         return _rename_columns(run.queries, run.place.label)
@@ -140,19 +137,14 @@ def _rename_columns(table: pl.DataFrame, label: str) -> pl.DataFrame:
     }
     if column_of[SEQUENCE] is None:
         problem = (
-            f"no column of tasks among {', '.join(table.columns)}; name one sequence, session, "
-            "conversation or topic."
+            f"no column of tasks among {', '.join(table.columns)}; name one sequence, session, conversation "
+            "or topic."
         )
         raise InputError(problem, source=label, code="missing-column")
-    expressions = [
-        pl.col("query_id"),
-        pl.col(str(column_of[SEQUENCE])).cast(pl.String).alias(SEQUENCE),
-    ]
+    expressions = [pl.col("query_id"), pl.col(str(column_of[SEQUENCE])).cast(pl.String).alias(SEQUENCE)]
     for column in ("position", "tokens"):
         name = column_of[column]
-        expressions.append(
-            pl.lit(None).alias(column) if name is None else pl.col(name).alias(column)
-        )
+        expressions.append(pl.lit(None).alias(column) if name is None else pl.col(name).alias(column))
     latency = pl.col("latency_ms") if "latency_ms" in table.columns else pl.lit(None)
     frame = table.select(*expressions, latency.alias("latency_ms")).drop_nulls(SEQUENCE)
     for name in ("position", "tokens"):
@@ -170,11 +162,7 @@ def _rename_columns(table: pl.DataFrame, label: str) -> pl.DataFrame:
 
 def _answers_of_tasks(run: Run) -> pl.DataFrame:
     """The answers of tasks, from the run's queries."""
-    schema: Schema = {
-        SEQUENCE: pl.String,
-        "cited": pl.List(pl.String),
-        "answered": pl.Float64,
-    }
+    schema: Schema = {SEQUENCE: pl.String, "cited": pl.List(pl.String), "answered": pl.Float64}
     queries = run.queries
     if queries is None or not {SEQUENCE, "cited", "answered"} <= set(queries.columns):
         return pl.DataFrame(schema=schema)
@@ -227,9 +215,7 @@ class Passages:
             lengths = item_table.numbers(collection.items.length)
             if (lengths < 0).any():
                 row = int((lengths < 0).fill_null(value=False).arg_max() or 0)
-                problem = (
-                    f"{collection.items.length} {lengths[row]} of '{ids[row]}' is less than 0."
-                )
+                problem = f"{collection.items.length} {lengths[row]} of '{ids[row]}' is less than 0."
                 raise InputError(
                     problem,
                     source=item_table.place.file(row),
@@ -320,8 +306,7 @@ class TaskRows:
             within = pl.col("g").is_between(begin, end - 1)
             local_code = (pl.col("g").cast(pl.Int64) - begin).alias("g")
             block_rows, calls, judged = (
-                table_part.filter(within).with_columns(local_code)
-                for table_part in (rows, table, pool)
+                table_part.filter(within).with_columns(local_code) for table_part in (rows, table, pool)
             )
             yield slice(begin, end), self._block(block_rows, calls, judged, names[begin:end])
 
@@ -345,9 +330,7 @@ class TaskRows:
             position=_array((G, Q), places, table["position"], np.nan),
             score=_array((G, Q, K), cells, rows["score"], 0.0),
             same=_array((G, Q, K), cells, rows["same"], False),  # noqa: FBT003 - the padding
-            tokens=_array((G, Q, K), cells, rows["tokens"], 0.0)
-            if "tokens" in rows.columns
-            else None,
+            tokens=_array((G, Q, K), cells, rows["tokens"], 0.0) if "tokens" in rows.columns else None,
             spent=_array((G, Q), places, table["tokens"], np.nan),
             seconds=_array((G, Q), places, table["latency_ms"] / 1000, np.nan),
             letters=names.str.len_chars().to_numpy().astype(np.int64),

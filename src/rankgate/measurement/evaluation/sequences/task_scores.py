@@ -76,25 +76,18 @@ def score_tasks(
     passages = Passages.from_collection(collection, qrels)
     judged = qrels if passages is None else passages.judged(qrels)
     tasks = Tasks.from_run(judged, run, collection.sequences)
-    sequence_metrics = {
-        label: metric for label, metric in metrics if isinstance(metric, SequenceMetric)
-    }
+    sequence_metrics = {label: metric for label, metric in metrics if isinstance(metric, SequenceMetric)}
     plain = [pair for pair in metrics if pair[0] not in sequence_metrics]
     jobs = [Job.from_convention(label, metric, how) for label, metric in sequence_metrics.items()]
     for job in jobs:
         _refuse_unknown(job, run, tasks, collection)
-    inner = {
-        _inner_metric_name(metric)
-        for metric in sequence_metrics.values()
-        if "of" in metric.parameters
-    }
+    inner = {_inner_metric_name(metric) for metric in sequence_metrics.values() if "of" in metric.parameters}
     ranking_metrics = [*plain, *((f" {name}", _ranking(name)) for name in sorted(inner))]
     ranked = run if passages is None else passages.ranked(run, how.duplicates)
     base = score(tasks.index, ranked, ranking_metrics, how)
     values = {
         name: {
-            query: np.nan if value is None else value
-            for query, value in base.per_query(f" {name}").items()
+            query: np.nan if value is None else value for query, value in base.per_query(f" {name}").items()
         }
         for name in sorted(inner)
     }
@@ -134,14 +127,10 @@ class _TaskFacts:
     relevant: NDArray[np.int64]
 
     @classmethod
-    def from_tasks(
-        cls, tasks: Tasks, run: Run, blocks: Sequence[tuple[slice, Sequences]]
-    ) -> _TaskFacts:
+    def from_tasks(cls, tasks: Tasks, run: Run, blocks: Sequence[tuple[slice, Sequences]]) -> _TaskFacts:
         run_queries = set(run.query_ids)
         if run.queries is not None:
-            run_queries |= set(
-                run.queries.filter(pl.col("state").is_in(["ok", "zero"]))["query_id"]
-            )
+            run_queries |= set(run.queries.filter(pl.col("state").is_in(["ok", "zero"]))["query_id"])
         run_tasks = tasks.table.filter(pl.col("query_id").is_in(run_queries))[SEQUENCE]
         return cls(
             tasks.names.is_in(run_tasks.implode()).to_numpy(),
@@ -193,11 +182,7 @@ def _depth(metrics: dict[str, SequenceMetric]) -> int | None:
 
 
 def _rows(
-    tasks: Tasks,
-    run: Run,
-    mode: RankingMode,
-    depth: int | None,
-    passages: Passages | None,
+    tasks: Tasks, run: Run, mode: RankingMode, depth: int | None, passages: Passages | None
 ) -> pl.DataFrame:
     """The rows of `TaskRows`; a document that only fills its position has no grade."""
     rows = top_rows_with_scores(run, tasks.index, mode, depth)
@@ -209,9 +194,7 @@ def _rows(
     if not passages.whole:
         return rows
     grades = tasks.judgments.table.rename({"doc_id": "source"})
-    graded = rows.drop("grade").join(
-        grades, on=["query_id", "source"], how="left", maintain_order="left"
-    )
+    graded = rows.drop("grade").join(grades, on=["query_id", "source"], how="left", maintain_order="left")
     return graded.with_columns(pl.when(~is_placeholder).then("grade").alias("grade"))
 
 
@@ -246,19 +229,15 @@ def _refuse_unknown(job: Job, run: Run, tasks: Tasks, collection: Collection) ->
     bound = job.metric.bound(job.defaults)
     if bound.get("by") == "documents" and collection.items.document is None:
         raise UsageError(
-            f"{job.label} needs the document of each passage; give a table of them and its column, "
-            "as --items passages.csv --document doc.",
+            f"{job.label} needs the document of each passage; give a table of them and its column, as "
+            "--items passages.csv --document doc.",
             code="missing-input",
         )
     relevant = tasks.judgments.table.filter(pl.col("grade") >= max(job.level, 0))
     of_calls = "calls" in job.metric.parameters
     for cost, column in (("tokens", "tokens"), ("seconds", "latency_ms")):
         counts = bound.get("per") == cost or (of_calls and bound.get(cost) is not None)
-        if (
-            not counts
-            or run.queries is None
-            or tasks.table[column].null_count() == len(tasks.table)
-        ):
+        if not counts or run.queries is None or tasks.table[column].null_count() == len(tasks.table):
             continue
         calls = tasks.table.filter(
             pl.col("query_id").is_in(run.queries["query_id"].implode()),
@@ -311,8 +290,8 @@ def _too_great(job: Job, task_blocks: _TaskBlocks, tasks: Tasks) -> InputError:
                 greatest, name = float(by_task.max()), cost
                 task = tasks.names[rows][int(by_task.argmax())]
     problem = (
-        f"{job.label}: {name} {greatest:g} of query '{task}' makes the value infinite; bring "
-        "these numbers to a smaller scale."
+        f"{job.label}: {name} {greatest:g} of query '{task}' makes the value infinite; bring these numbers "
+        "to a smaller scale."
     )
     return InputError(problem, source=tasks.judgments.name, code="grade-outside-scale")
 
@@ -322,15 +301,11 @@ def _measure(job: Job, task_blocks: _TaskBlocks) -> Found:
     metric, blocks, facts = job.metric, task_blocks.blocks, task_blocks.facts
     bound = metric.bound(job.defaults)
     values = np.concatenate([metric.kernel(sequences, **bound) for _, sequences in blocks])
-    has_no_relevant = np.concatenate(
-        [sequences.relevant(job.level) == 0 for _, sequences in blocks]
-    )
+    has_no_relevant = np.concatenate([sequences.relevant(job.level) == 0 for _, sequences in blocks])
     if isinstance(metric, SequenceMetric) and metric.undefined:
         if job.how.missing == "leave_out":
             values = np.where(facts.present, values, np.nan)
-        reason_codes = np.where(
-            np.isnan(values), np.where(has_no_relevant, NO_RELEVANT, NOTHING_JUDGED), 0
-        )
+        reason_codes = np.where(np.isnan(values), np.where(has_no_relevant, NO_RELEVANT, NOTHING_JUDGED), 0)
         return values, np.where(facts.present, reason_codes, MISSING).astype(np.int8), _mean(values)
     values = np.where(facts.present, values, np.nan)
     out, kinds = fill_undefined(
@@ -353,6 +328,4 @@ def _lists(rows: pl.DataFrame, tasks: Tasks) -> pl.DataFrame:
     rank = pl.int_range(1, pl.len() + 1).over(SEQUENCE).alias("rank")
     grade = pl.when(pl.col("grade") >= 0).then("grade").alias("grade")
     retrieved = pl.len().over(SEQUENCE).cast(pl.Int64).alias("retrieved")
-    return first.select(
-        pl.col(SEQUENCE).alias("query_id"), rank.cast(pl.Int64), "doc_id", grade, retrieved
-    )
+    return first.select(pl.col(SEQUENCE).alias("query_id"), rank.cast(pl.Int64), "doc_id", grade, retrieved)

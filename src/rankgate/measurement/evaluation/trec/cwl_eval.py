@@ -60,9 +60,7 @@ def _renaming(**names: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
 
 _GOAL, _RATE = {"T": None, "b1": None, "R1": None}, {"A": None, "b2": None, "R2": None}
 _CLASSES: Mapping[str, _MetricClass] = {
-    "PrecisionCWLMetric": _MetricClass(
-        "P@{k}", browsing_metrics.precision, {"k": 10}, _renaming(k="cutoff")
-    ),
+    "PrecisionCWLMetric": _MetricClass("P@{k}", browsing_metrics.precision, {"k": 10}, _renaming(k="cutoff")),
     "RBPCWLMetric": _MetricClass(
         "RBP@{theta}", browsing_metrics.rank_biased, {"theta": 0.9}, _renaming(theta="p")
     ),
@@ -90,21 +88,13 @@ _CLASSES: Mapping[str, _MetricClass] = {
         lambda v: {"T": v["T"], "cutoff": v["K"], "hb": v["hb"], "hc": 0, "median": v["gain_med"]},
     ),
     "IFTGoalCWLMetric": _MetricClass(
-        "IFT-C1-T={T}-b1={b1}-R1={R1}",
-        browsing_metrics.foraging,
-        _GOAL,
-        lambda v: {**v, "by": "goal"},
+        "IFT-C1-T={T}-b1={b1}-R1={R1}", browsing_metrics.foraging, _GOAL, lambda v: {**v, "by": "goal"}
     ),
     "IFTRateCWLMetric": _MetricClass(
-        "IFT-C2-A={A}-b2={b2}-R2={R2}",
-        browsing_metrics.foraging,
-        _RATE,
-        lambda v: {**v, "by": "rate"},
+        "IFT-C2-A={A}-b2={b2}-R2={R2}", browsing_metrics.foraging, _RATE, lambda v: {**v, "by": "rate"}
     ),
     "IFTGoalRateCWLMetric": _MetricClass(
-        "IFT-C1-C2-T={T}-b1={b1}-R1={R1}-A={A}-b2={b2}-R2={R2}",
-        browsing_metrics.foraging,
-        _GOAL | _RATE,
+        "IFT-C1-C2-T={T}-b1={b1}-R1={R1}-A={A}-b2={b2}-R2={R2}", browsing_metrics.foraging, _GOAL | _RATE
     ),
     "NERReq8CWLMetric": _MetricClass(
         "NERR-EQ8@k={k}", browsing_metrics.truncated, {"k": None}, _renaming(k="cutoff")
@@ -116,9 +106,7 @@ _CLASSES: Mapping[str, _MetricClass] = {
         "NERR-EQ10@phi={phi}", browsing_metrics.persistent, {"phi": 0.9}, _renaming(phi="p")
     ),
     "NERReq11CWLMetric": _MetricClass("NERR-EQ11@T={T}", browsing_metrics.aiming, {"T": 1.0}),
-    "TBGCWLMetric": _MetricClass(
-        "TBG-H@{halflife} ", browsing_metrics.time_biased, {"halflife": 224}
-    ),
+    "TBGCWLMetric": _MetricClass("TBG-H@{halflife} ", browsing_metrics.time_biased, {"halflife": 224}),
     "UMeasureCWLMetric": _MetricClass("U-L@{L} ", browsing_metrics.u_measure, {"L": 1000}),
     "NPVCWLMetric": _MetricClass("NPV-r@{rate}", browsing_metrics.net_present_value, {"rate": 0.1}),
     "SETCWLMetric": _MetricClass(
@@ -153,8 +141,8 @@ def parse_metric(text: str, *, source: str = "", line: int | None = None) -> Cwl
         numbers, metric_class = [], None
     if metric_class is None or len(numbers) > len(metric_class.parameters):
         raise InputError(
-            f"{text.strip()!r} is not a metric; write one such as INSTCWLMetric(2.0); "
-            f"known: {', '.join(_CLASSES)}.",
+            f"{text.strip()!r} is not a metric; write one such as INSTCWLMetric(2.0); known: "
+            f"{', '.join(_CLASSES)}.",
             source=source,
             line=line,
             code="unknown-metric",
@@ -266,9 +254,7 @@ def _fill_ranking(
 ) -> Browsed:
     """One ranking, filled up to the depth with values for unknown documents."""
 
-    def filled(
-        values: list[float], unknown: float
-    ) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    def filled(values: list[float], unknown: float) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
         out = np.full((1, depth), unknown)
         first_values = np.array(values[:depth])
         out[0, : len(first_values)] = np.where(np.isnan(first_values), unknown, first_values)
@@ -283,8 +269,8 @@ def _gains(path: str | Path, bounds: Limits) -> Mapping[str, Mapping[str, float]
     for number, (fields, gain) in enumerate(_numbers(path, 4), start=1):
         if not bounds.min_gain <= gain <= bounds.max_gain:
             raise InputError(
-                f"gain {gain:g} is not between {bounds.min_gain:g} and {bounds.max_gain:g}; "
-                "scale the gains, or set --max_gain.",
+                f"gain {gain:g} is not between {bounds.min_gain:g} and {bounds.max_gain:g}; scale the gains, "
+                "or set --max_gain.",
                 source=label,
                 line=number,
                 code="grade-outside-scale",

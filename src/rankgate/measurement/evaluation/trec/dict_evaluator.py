@@ -79,9 +79,7 @@ class DictEvaluator:
             aligned = without_unjudged(aligned)
         plain = [column.metrics if column.kind != "relstring" else () for column in self.columns]
         values = iter(self._values(aligned, [metric for group in plain for metric in group]))
-        means = [
-            np.mean([next(values) for _ in group], axis=0) if group else None for group in plain
-        ]
+        means = [np.mean([next(values) for _ in group], axis=0) if group else None for group in plain]
         return queries, means
 
     def _values(self, aligned: JudgedRanks, metrics: Sequence[Metric]) -> list[NDArray[np.float64]]:
@@ -91,8 +89,6 @@ class DictEvaluator:
         block_values = plan.measure(Block(mode, aligned, self.index)).parts[0]
         present, retrieved = aligned.present, aligned.retrieved
         return [
-            fill_undefined(
-                values.value, values.lacking, present=present, retrieved=retrieved, job=job
-            )[0]
+            fill_undefined(values.value, values.lacking, present=present, retrieved=retrieved, job=job)[0]
             for values, job in zip(block_values.values, jobs, strict=True)
         ]

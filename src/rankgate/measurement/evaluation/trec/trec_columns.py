@@ -46,11 +46,7 @@ def relevance_digits(judged: Judged, *, start: int) -> Floats:
     array([172.])
     """
     position = np.where(judged.rank > start, judged.rank - start - 1.0, _RANKS)
-    digit = np.where(
-        judged.grade < 0,
-        len(_SIGNS) - 1,
-        np.minimum(np.floor(judged.grade), _HIGHEST + 1) + 1,
-    )
+    digit = np.where(judged.grade < 0, len(_SIGNS) - 1, np.minimum(np.floor(judged.grade), _HIGHEST + 1) + 1)
     place_value = float(len(_SIGNS)) ** np.minimum(position, _RANKS)
     return total(np.where(position < _RANKS, digit * place_value, 0))
 
@@ -247,8 +243,7 @@ def parse_columns(
         name, dot, parameters = word.partition(".")
         if dot and not parameters:
             raise UsageError(
-                f"-m {word}: nothing follows the dot; give parameters or no dot.",
-                code="unknown-measure",
+                f"-m {word}: nothing follows the dot; give parameters or no dot.", code="unknown-measure"
             )
         for member in NICKNAMES.get(name, (name,)):
             if not (te9 and member in SINCE_10):
@@ -257,20 +252,16 @@ def parse_columns(
                 )
             elif member == name:
                 raise UsageError(
-                    f"-m {word}: trec_eval 9 has no {name}; leave out --te9.",
-                    code="unknown-measure",
+                    f"-m {word}: trec_eval 9 has no {name}; leave out --te9.", code="unknown-measure"
                 )
     unknown = next((name for name in parameters_of if name not in ORDER), None)
     if unknown is not None:
         raise _unknown(unknown)
     refused = next((n for n in ORDER if n in parameters_of and n not in RELEVANCE[relevance]), None)
     if refused is not None:
-        formats = " or ".join(
-            f"-R {name}" for name, supported in RELEVANCE.items() if refused in supported
-        )
+        formats = " or ".join(f"-R {name}" for name, supported in RELEVANCE.items() if refused in supported)
         raise UsageError(
-            f"-m {refused}: has no value with -R {relevance}; it needs {formats}.",
-            code="unsupported-metric",
+            f"-m {refused}: has no value with -R {relevance}; it needs {formats}.", code="unsupported-metric"
         )
     result: list[Column] = []
     for name in ORDER:
@@ -283,12 +274,8 @@ def parse_columns(
 def _unknown(name: str) -> UsageError:
     near = get_close_matches(name, (*NICKNAMES, *ORDER), n=1, cutoff=0.6)
     nicknames = ", ".join(NICKNAMES)
-    hint = (
-        f"did you mean {near[0]}?" if near else f"there are {nicknames}, map, P, ndcg_cut and more."
-    )
-    return UsageError(
-        f"-m {name}: trec_eval has no metric of that name; {hint}", code="unknown-measure"
-    )
+    hint = f"did you mean {near[0]}?" if near else f"there are {nicknames}, map, P, ndcg_cut and more."
+    return UsageError(f"-m {name}: trec_eval has no metric of that name; {hint}", code="unknown-measure")
 
 
 def _bind_options(metric: Metric, *, level: int, documents: int) -> Metric:
@@ -316,9 +303,7 @@ def _columns(name: str, written: str, bind: Callable[[Metric], Metric]) -> list[
     if by_group in CUTS:
         cuts = _cuts(name, written or ",".join(CUTS[by_group]))
         template = "{}_{:.2f}" if name in _SHARES else "{}_{}"
-        return [
-            Column(name, template.format(name, cutoff), kind, (metric @ cutoff,)) for cutoff in cuts
-        ]
+        return [Column(name, template.format(name, cutoff), kind, (metric @ cutoff,)) for cutoff in cuts]
     special = _special_metrics(name, written, metric) if written else None
     if special is None:  # other names accept parameters and ignore them
         return [Column(name, name, kind, (metric,))]
@@ -335,23 +320,20 @@ def _special_metrics(name: str, written: str, metric: Metric) -> tuple[Metric, .
         bound = dict(_pairs(name, written))
         if set(bound) - {"p"}:
             raise UsageError(
-                f"-m {name}.{written}: only p can be set, as in {name}.p=0.5.",
-                code="invalid-parameter",
+                f"-m {name}.{written}: only p can be set, as in {name}.p=0.5.", code="invalid-parameter"
             )
         return (metric(p=atof(bound["p"])),)
     values = [atof(text) for text in written.split(",")]
     if name == "set_F":  # its parameter is the square of beta
         if values[0] < 0:
             raise UsageError(
-                f"-m set_F.{written}: the parameter, beta squared, is below 0.",
-                code="invalid-parameter",
+                f"-m set_F.{written}: the parameter, beta squared, is below 0.", code="invalid-parameter"
             )
         return (metric(beta=values[0] ** 0.5),)
     if name == "utility":
         if len(values) != len(_UTILITY):
             raise UsageError(
-                f"-m utility.{written}: give four numbers, as in utility.1,-1,0,0.",
-                code="wrong-coefficients",
+                f"-m utility.{written}: give four numbers, as in utility.1,-1,0,0.", code="wrong-coefficients"
             )
         return (metric(**dict(zip(_UTILITY, values, strict=True))),)
     if name == "11pt_avg":
@@ -386,8 +368,7 @@ def _relstring(written: str) -> Column:
     length = int(atof(written.partition(",")[0])) if written else 10
     if length > _LONGEST:
         raise UsageError(
-            f"-m relstring.{written}: at most {_LONGEST} documents can be shown.",
-            code="out-of-range",
+            f"-m relstring.{written}: at most {_LONGEST} documents can be shown.", code="out-of-range"
         )
     label = f"relstring_{written}" if written else "relstring"
     return Column("relstring", label, "relstring", relstring_metrics(length), max(length, 0))

@@ -161,9 +161,7 @@ def trec_eval(
         UsageError: a metric is unknown, or the run lacks a query and ``complete`` is false
             (trec_eval 10 also stops; trec_eval 9 leaves such queries out).
     """
-    requested_columns = parse_columns(
-        metrics, level=level, documents=documents, te9=te9, relevance=relevance
-    )
+    requested_columns = parse_columns(metrics, level=level, documents=documents, te9=te9, relevance=relevance)
     used_convention = replace(
         CONVENTIONS["trec9" if te9 else "trec"],
         missing="leave_out" if te9 else "zero",
@@ -177,20 +175,14 @@ def trec_eval(
             qrels, ranking, requested_columns, used_convention, level=level, complete=complete
         )
     else:
-        query_values = _values_by_preferences(
-            relevance, qrels, ranking, requested_columns, used_convention
-        )
+        query_values = _values_by_preferences(relevance, qrels, ranking, requested_columns, used_convention)
     if zscores is not None:
-        requested_columns, query_values = _to_zscores(
-            read_zscores(zscores), requested_columns, query_values
-        )
+        requested_columns, query_values = _to_zscores(read_zscores(zscores), requested_columns, query_values)
     if query_values.absent.any() and not complete:
         earlier_values = query_values.until(int(query_values.absent.argmax()))
         raise AbsentQueryError(
             query_values.query_ids[len(earlier_values.query_ids)],
-            TrecEvaluation(
-                tuple(requested_columns), earlier_values.query_ids, earlier_values.values, ()
-            ),
+            TrecEvaluation(tuple(requested_columns), earlier_values.query_ids, earlier_values.values, ()),
         )
     missing_count = query_values.lacking if complete else 0
     summary = [
@@ -202,9 +194,7 @@ def trec_eval(
             summary[i] = ranking.tag or ranking.name
         elif column.name == "num_rel" and query_values.relevant is not None:
             summary[i] = query_values.relevant
-    return TrecEvaluation(
-        requested_columns, query_values.query_ids, query_values.values, tuple(summary)
-    )
+    return TrecEvaluation(requested_columns, query_values.query_ids, query_values.values, tuple(summary))
 
 
 @dataclass(frozen=True)
@@ -248,9 +238,7 @@ def _values_by_grades(
     index = JudgmentIndex.from_judgments(trec_judgments.read_judgments(qrels, te9=te9))
     scores = _score(index, run, [*_keyed_metrics(requested_columns), *_needed_metrics(level)], how)
     empty = how.judged_only or how.depth == 0
-    values = tuple(
-        _values(i, column, scores, empty=empty) for i, column in enumerate(requested_columns)
-    )
+    values = tuple(_values(i, column, scores, empty=empty) for i, column in enumerate(requested_columns))
     return _QueryValues(
         tuple(scores.query_ids.to_list()),
         values,
@@ -262,11 +250,7 @@ def _values_by_grades(
 
 
 def _values_by_preferences(
-    relevance: Relevance,
-    qrels: QrelsLike,
-    run: Run,
-    requested_columns: Sequence[Column],
-    how: Convention,
+    relevance: Relevance, qrels: QrelsLike, run: Run, requested_columns: Sequence[Column], how: Convention
 ) -> _QueryValues:
     """The values with preferences, or with judgments by several groups."""
     te9 = how.missing == "leave_out"
@@ -277,8 +261,7 @@ def _values_by_preferences(
         preferences = read_preferences(_path(qrels)) if relevance == "prefs" else None
         judgments = preferences or grades_as_preferences(qrels, te9=te9)
         plain = [
-            replace(column, metrics=()) if column.name == "num_q" else column
-            for column in requested_columns
+            replace(column, metrics=()) if column.name == "num_q" else column for column in requested_columns
         ]
         result = preference_values(judgments, run, plain, depth=how.depth, te9=te9)
     query_ids, values, present = result
@@ -297,8 +280,7 @@ def _path(qrels: QrelsLike) -> str | Path:
     if isinstance(qrels, str | Path):
         return qrels
     raise UsageError(
-        "preferences and judgments by groups are read from files; give a path.",
-        code="invalid-syntax",
+        "preferences and judgments by groups are read from files; give a path.", code="invalid-syntax"
     )
 
 
@@ -355,9 +337,7 @@ def _score(
             raise error from None  # this error has line numbers of the complete file
 
 
-def _values(
-    i: int, column: Column, scores: RunScores, *, empty: bool
-) -> NDArray[np.float64] | list[str]:
+def _values(i: int, column: Column, scores: RunScores, *, empty: bool) -> NDArray[np.float64] | list[str]:
     """The values of a column, with trec_eval 10's values for queries that the run lacks.
 
     For these trec_eval 10 evaluates a ranking of one unjudged document, which judged-only
@@ -410,9 +390,7 @@ _QUERY_MARK = "\0"  # placeholder for the query in a template; no field of a fil
 _FORMS = {"number": "%6.4f", "count": "%d", "relstring": "'%s'", "runid": "%s"}
 
 
-def render(
-    result: TrecEvaluation, *, per_query: bool = False, summary: bool = True
-) -> Iterator[str]:
+def render(result: TrecEvaluation, *, per_query: bool = False, summary: bool = True) -> Iterator[str]:
     """Render the block of each query, if ``per_query``, and the summary, piece by piece."""
     if per_query:
         yield from _blocks(result)
@@ -440,8 +418,7 @@ def _blocks(result: TrecEvaluation) -> Iterator[str]:
 
 def _template(columns: list[Column]) -> str:
     lines = (
-        f"{column.prefix}{column.label:<22}\t{_QUERY_MARK}\t".replace("%", "%%")
-        + f"{_FORMS[column.kind]}\n"
+        f"{column.prefix}{column.label:<22}\t{_QUERY_MARK}\t".replace("%", "%%") + f"{_FORMS[column.kind]}\n"
         for column in columns
     )
     return "".join(lines)

@@ -87,9 +87,7 @@ def read_ranking(run: RunLike, *, te9: bool = False, tagged: bool = True) -> Run
     if te9:
         _refuse_comments(input_file)
     parsed_run = trec_run.read_run_lines(input_file, loose=True)
-    return (
-        replace(parsed_run, tag=_last_tag(input_file) or parsed_run.tag) if tagged else parsed_run
-    )
+    return replace(parsed_run, tag=_last_tag(input_file) or parsed_run.tag) if tagged else parsed_run
 
 
 def _refuse_comments(input_file: InputFile) -> None:
@@ -179,20 +177,14 @@ def group_values(
     groups: dict[str, Qrels], run: Run, metrics: Sequence[tuple[Metric, ...]], how: Convention
 ) -> tuple[list[str], list[NDArray[np.float64]], NDArray[np.bool_]]:
     """The mean over groups of each metric for every judged query, and True if the run has it."""
-    query_ids = sorted(
-        {q for qrels in groups.values() for q in qrels.table["query_id"]}, key=str.encode
-    )
+    query_ids = sorted({q for qrels in groups.values() for q in qrels.table["query_id"]}, key=str.encode)
     position = {query: i for i, query in enumerate(query_ids)}
     added = [np.zeros(len(position)) for _ in metrics]
     number, present = np.zeros(len(position)), np.zeros(len(position), bool)
-    keyed_metrics = [
-        (str(i), metric) for i, group_metrics in enumerate(metrics) for metric in group_metrics
-    ]
+    keyed_metrics = [(str(i), metric) for i, group_metrics in enumerate(metrics) for metric in group_metrics]
     keyed_metrics = keyed_metrics or [("", _any_metric())]
     for qrels in groups.values():
-        scores = score(
-            JudgmentIndex.from_judgments(qrels), run, keyed_metrics, replace(how, missing="zero")
-        )
+        scores = score(JudgmentIndex.from_judgments(qrels), run, keyed_metrics, replace(how, missing="zero"))
         rows = np.array([position[query] for query in scores.query_ids])
         number[rows] += 1
         present[rows] = scores.why[keyed_metrics[0][0]] != MISSING
@@ -228,16 +220,13 @@ def read_preferences(path: str | Path) -> Judgments:
     )
     for row, query, _, _, document, _ in rows.with_row_index().filter(is_repeat).iter_rows():
         raise DuplicateError(
-            f"document '{document}' is judged twice for query '{query}' in one subgroup; "
-            "remove one.",
+            f"document '{document}' is judged twice for query '{query}' in one subgroup; remove one.",
             source=input_file.label,
             line=line_of(input_file, row),
         )
     levels: dict[str, dict[str, dict[str, dict[str, float]]]] = {}
     for query, group, subgroup, document, level in rows.iter_rows():
-        subgroup_levels = (
-            levels.setdefault(query, {}).setdefault(group, {}).setdefault(subgroup, {})
-        )
+        subgroup_levels = levels.setdefault(query, {}).setdefault(group, {}).setdefault(subgroup, {})
         subgroup_levels[document] = level
     return levels
 
@@ -265,8 +254,7 @@ def preference_values(
     query_ids = sorted(judgments, key=str.encode)
     rankings = _rankings(run, query_ids, te9=te9)
     queries = [
-        _preference_query(query, judgments[query], rankings.get(query, [])[:depth])
-        for query in query_ids
+        _preference_query(query, judgments[query], rankings.get(query, [])[:depth]) for query in query_ids
     ]
     block = Preferred(tuple(queries))
     values = [
@@ -289,8 +277,7 @@ def _rankings(run: Run, query_ids: Sequence[str], *, te9: bool) -> dict[str, lis
     if len(repeated):
         query, document = repeated.row(0)[:2]
         raise DuplicateError(
-            f"document '{document}' is ranked twice for query '{query}'; remove one.",
-            source=run.place.label,
+            f"document '{document}' is ranked twice for query '{query}'; remove one.", source=run.place.label
         )
     sorted_rows = rows.sort("score", "doc_id", descending=[True, False])
     grouped = sorted_rows.group_by("query_id", maintain_order=True).agg("doc_id")
@@ -300,12 +287,7 @@ def _rankings(run: Run, query_ids: Sequence[str], *, te9: bool) -> dict[str, lis
 def _preference_query(
     name: str, groups: Mapping[str, Mapping[str, Mapping[str, float]]], ranked: list[str]
 ) -> Query:
-    judged = {
-        document
-        for group in groups.values()
-        for subgroup in group.values()
-        for document in subgroup
-    }
+    judged = {document for group in groups.values() for subgroup in group.values() for document in subgroup}
     rank = np.array([i for i, document in enumerate(ranked, 1) if document in judged], np.int64)
     retrieved = [ranked[i - 1] for i in rank]
     unretrieved = sorted(judged.difference(retrieved), key=str.encode)

@@ -34,8 +34,7 @@ class AbsentQueryError(UsageError):
 
     def __init__(self, query_id: str, before: Any) -> None:  # noqa: ANN401 - see above
         super().__init__(
-            f"query '{query_id}' is not in the run; with -c such queries count as 0.",
-            code="unknown-query",
+            f"query '{query_id}' is not in the run; with -c such queries count as 0.", code="unknown-query"
         )
         self.query_id = query_id
         self.before = before

@@ -38,9 +38,7 @@ _QRELS = ("query_id", "subtopic", "doc_id", "grade")
 _RUN = ("query_id", "q0", "doc_id", "rank", "score", "tag")
 
 
-def read_judgments(
-    path: str | Path, *, topics: str, subtopics: bool, grades: tuple[int, int]
-) -> Qrels:
+def read_judgments(path: str | Path, *, topics: str, subtopics: bool, grades: tuple[int, int]) -> Qrels:
     """Read judgments from a file.
 
     Args:
@@ -99,8 +97,8 @@ def read_ranking(path: str | Path, *, topics: str, by: str, depth: int | None = 
         repeated = rows.with_row_index().filter(is_repeat).select("index", "query_id", key)
         for row, query, value in repeated.iter_rows():
             raise DuplicateError(
-                f"{'rank' if key == 'rank' else 'document'} '{value}' appears twice for topic "
-                f"{query}; remove one.",
+                f"{'rank' if key == 'rank' else 'document'} '{value}' appears twice for topic {query}; "
+                f"remove one.",
                 source=input_file.label,
                 line=line_of(input_file, row),
             )

@@ -21,9 +21,7 @@ from rankgate.measurement.metrics.browsing.browsing_model import (
 _CWL = "Moffat, Bailey, Scholer & Thomas, ACM TOIS 35(3), 2017, doi:10.1145/3052768; cwl_eval"
 
 
-def time_biased(
-    browsed: Browsed, *, halflife: Annotated[float, Range(0, exclusive=True)] = 224
-) -> Floats:
+def time_biased(browsed: Browsed, *, halflife: Annotated[float, Range(0, exclusive=True)] = 224) -> Floats:
     """Users who stop with time: half of them are gone after the half-life.
 
     Args:
@@ -60,11 +58,7 @@ def truncated_ap(
     if weights == "precision":
         total_gain = np.where(browsed.total_gain == 0, 1, browsed.total_gain)
         total_gain[:, -1] = browsed.total_gain[:, -1]
-        share = (
-            total_gain
-            / browsed.total_cost
-            / np.where(browsed.relevant > 0, browsed.relevant, 1)[:, None]
-        )
+        share = total_gain / browsed.total_cost / np.where(browsed.relevant > 0, browsed.relevant, 1)[:, None]
         return ContinuationModel(from_weights(share), share)
     gain_below = np.cumsum((browsed.gain / browsed.rank)[:, ::-1], axis=1)[:, ::-1]
     return from_weights(gain_below)
@@ -102,9 +96,7 @@ def scaled_dcg(browsed: Browsed, *, cutoff: Cutoff) -> Floats:
         browsed: gains and costs by rank.
         cutoff: k.
     """
-    continuation = np.where(
-        browsed.rank < cutoff, np.log2(browsed.rank + 1) / np.log2(browsed.rank + 2), 0
-    )
+    continuation = np.where(browsed.rank < cutoff, np.log2(browsed.rank + 1) / np.log2(browsed.rank + 2), 0)
     return np.broadcast_to(continuation, browsed.gain.shape)
 
 
@@ -118,9 +110,7 @@ def net_present_value(browsed: Browsed, *, rate: Annotated[float, Range(0)] = 0.
     return np.full(browsed.gain.shape, 1 / (1 + rate))
 
 
-def economic(
-    browsed: Browsed, *, cutoff: Cutoff, beta: Annotated[float, Range(0, 1)] = 0.5
-) -> Floats:
+def economic(browsed: Browsed, *, cutoff: Cutoff, beta: Annotated[float, Range(0, 1)] = 0.5) -> Floats:
     """Users to whom k documents are worth k^β.
 
     Args:
@@ -181,9 +171,7 @@ CWL_RR = user_model(
 CWL_SDCG = user_model(
     "CWL_SDCG",
     scaled_dcg,
-    title=(
-        "Scaled DCG as a model of users: the probability that they go on is given by its discount."
-    ),
+    title=("Scaled DCG as a model of users: the probability that they go on is given by its discount."),
     formula="C(i) = log₂(i + 1)/log₂(i + 2) for i < k, else 0",
     source=_CWL,
 )
@@ -223,9 +211,7 @@ def discounted(browsed: Browsed, *, cutoff: Cutoff) -> Floats:
         browsed: gains and costs by rank.
         cutoff: k.
     """
-    return np.where(
-        browsed.rank < cutoff, browsed.rank / (browsed.rank + 1) * (1 - browsed.gain), 0
-    )
+    return np.where(browsed.rank < cutoff, browsed.rank / (browsed.rank + 1) * (1 - browsed.gain), 0)
 
 
 def persistent(browsed: Browsed, *, p: Annotated[float, Range(0, 1)] = 0.9) -> Floats:
@@ -333,9 +319,7 @@ def dynamic_bejewelled(
         hc: the change of K by a gain above the median.
         median: the gain that changes nothing.
     """
-    change = np.cumsum(browsed.gain - median, axis=1) - (
-        browsed.gain - median
-    )  # of the ranks above
+    change = np.cumsum(browsed.gain - median, axis=1) - (browsed.gain - median)  # of the ranks above
     wants = browsed.total_gain < T + hb * change
     affords = browsed.total_cost < cutoff + hc * change
     continues = [np.logical_and.accumulate(condition, axis=1) for condition in (wants, affords)]

@@ -21,10 +21,7 @@ from rankgate.core.arrays import Floats
 from rankgate.core.declare import OnlyWith, Range
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.measurement.metrics.judged_block import (
-    Judged,
-    total,
-)
+from rankgate.measurement.metrics.judged_block import Judged, total
 from rankgate.measurement.metrics.metric_declaration import Metric
 
 Measure = Literal["EU", "ETU", "EC", "ETC", "ED"]
@@ -85,9 +82,7 @@ class ContinuationModel:
     @property
     def last(self) -> Floats:
         """``(T, N)``, L: the probability that each rank is the last one seen."""
-        previous_continuation = np.concatenate(
-            [np.ones((len(self.on), 1)), self.on[:, :-1]], axis=1
-        )
+        previous_continuation = np.concatenate([np.ones((len(self.on), 1)), self.on[:, :-1]], axis=1)
         return np.cumprod(previous_continuation, axis=1) * (1 - self.on)
 
 
@@ -232,15 +227,14 @@ def checked_continuation(
         chance = np.broadcast_to(np.asarray(returned, np.float64), browsed.gain.shape)
     except ValueError:
         raise UsageError(
-            f"{name}: the continuation function gave an array of shape {np.shape(returned)}, "
-            f"where {browsed.gain.shape} is needed.",
+            f"{name}: the continuation function gave an array of shape {np.shape(returned)}, where "
+            f"{browsed.gain.shape} is needed.",
             code="function-value",
         ) from None
     wrong = chance[~((chance >= 0) & (chance <= 1))]
     if wrong.size:
         raise UsageError(
-            f"{name}: the continuation function gave {wrong[0]:g}; "
-            "a chance to go on is from 0 to 1.",
+            f"{name}: the continuation function gave {wrong[0]:g}; a chance to go on is from 0 to 1.",
             code="continuation-outside-range",
         )
     return ContinuationModel(chance)
@@ -274,16 +268,14 @@ def _kernel(name: str, goes_on: Continuation) -> Callable[..., Floats]:
     ) -> Floats:
         if not _users_stop(name, goes_on, tuple(values.items())):
             raise UsageError(
-                f"{name}: users never stop, even if they find everything; "
-                "make the continuation function return less than 1 somewhere.",
+                f"{name}: users never stop, even if they find everything; make the continuation function "
+                "return less than 1 somewhere.",
                 code="endless-continuation",
             )
 
         def value(rows: Judged, *, best: bool) -> Floats:
             browsed = make_browsed(rows, horizon, (min_grade, max_grade), cost, best=best)
-            return measured_value(
-                browsed, checked_continuation(name, goes_on, browsed, values), measure
-            )
+            return measured_value(browsed, checked_continuation(name, goes_on, browsed, values), measure)
 
         query_values = np.empty(len(judged.rank))
         step = max(1, _CELLS // horizon)
@@ -291,9 +283,7 @@ def _kernel(name: str, goes_on: Continuation) -> Callable[..., Floats]:
             chunk = _select_rows(judged, slice(begin, begin + step))
             lowest = value(chunk, best=False) if case != "best" else 0.0
             highest = value(chunk, best=True) if case != "worst" else 0.0
-            query_values[begin : begin + step] = (
-                highest - lowest if case == "residual" else highest + lowest
-            )
+            query_values[begin : begin + step] = highest - lowest if case == "residual" else highest + lowest
         return query_values
 
     common_parameters = [
@@ -311,9 +301,7 @@ def _kernel(name: str, goes_on: Continuation) -> Callable[..., Floats]:
         only = OnlyWith("measure", "EC", "ETC")
         annotations["cost"] = Annotated[float, Range(0), only]
     annotated_names = [
-        parameter.name
-        for parameter in (*own_parameters, *common_parameters)
-        if parameter.name in annotations
+        parameter.name for parameter in (*own_parameters, *common_parameters) if parameter.name in annotations
     ]
     kernel.__annotations__ = {name: annotations[name] for name in annotated_names}
     parameters = [common_parameters[0], *own_parameters, *common_parameters[1:]]

@@ -8,15 +8,7 @@ from rankgate.core.arrays import Floats
 from rankgate.core.declare import Cutoff, OnlyWith, Range
 from rankgate.core.errors import InputError
 from rankgate.measurement.metrics.graded.gains_ideals import GainMap, gain_of_grades
-from rankgate.measurement.metrics.judged_block import (
-    PAD,
-    Judged,
-    Ranks,
-    Steps,
-    cutoff_weight,
-    ratio,
-    total,
-)
+from rankgate.measurement.metrics.judged_block import PAD, Judged, Ranks, Steps, cutoff_weight, ratio, total
 from rankgate.measurement.metrics.metric_declaration import Metric
 
 Satisfaction = Literal["exp", "linear"] | GainMap
@@ -97,9 +89,7 @@ def expected_reciprocal_rank_steps(
     )
 
 
-def _with_imputed_grades(
-    judged: Judged, cutoff: int | None, unjudged: float
-) -> tuple[Ranks, Floats]:
+def _with_imputed_grades(judged: Judged, cutoff: int | None, unjudged: float) -> tuple[Ranks, Floats]:
     """All ranks with a document, and their grades, with a column for each rank."""
     length = int(judged.retrieved.max(initial=1))
     rank = np.arange(1, min(length, cutoff or length) + 1, dtype=np.int32)[None, :]
@@ -117,8 +107,8 @@ def _scale_top(judged: Judged, max_grade: float, scale: Scale, unjudged: float =
     highest_grade = max(judged.ideal[:, 0].max(initial=0), judged.grade.max(initial=0), unjudged)
     if highest_grade > max_grade:
         raise InputError(
-            f"ERR: a judgment has grade {highest_grade:g}, above max_grade={max_grade:g}; "
-            f"set the highest grade of the scale, such as ERR(max_grade={highest_grade:g}).",
+            f"ERR: a judgment has grade {highest_grade:g}, above max_grade={max_grade:g}; set the highest "
+            f"grade of the scale, such as ERR(max_grade={highest_grade:g}).",
             code="grade-outside-scale",
         )
     return np.array([float(max_grade)])
@@ -187,8 +177,8 @@ ERR = Metric(
     source="Chapelle, Metzler, Zhang & Grinspan, CIKM 2009, doi:10.1145/1645953.1646033",
     sees="grades and ranks, and that a document below a perfect one is hardly ever read",
     blind_to=(
-        "nearly all that follows the first very good document, and the number of relevant "
-        "documents; a perfect ranking stays below 1"
+        "nearly all that follows the first very good document, and the number of relevant documents; a "
+        "perfect ranking stays below 1"
     ),
     prefix_only=True,
     ideal_order_optimal=True,

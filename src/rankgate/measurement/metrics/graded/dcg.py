@@ -42,9 +42,7 @@ Refusal = Literal["taken", "refused"]
 Digits = Annotated[int, Range(0)]
 
 
-def cumulated_gain(
-    judged: Judged, *, cutoff: Cutoff | None = None, gain: Gain = "linear"
-) -> Floats:
+def cumulated_gain(judged: Judged, *, cutoff: Cutoff | None = None, gain: Gain = "linear") -> Floats:
     """Sum of the gains up to a rank, regardless of their order: CG@k = Σ_{i≤k} g(gradeᵢ).
 
     >>> from rankgate.measurement.metrics.judged_block import block
@@ -55,13 +53,9 @@ def cumulated_gain(
     return total(gains if cutoff is None else np.where(judged.rank[:, :cutoff] > cutoff, 0, gains))
 
 
-def cumulated_gain_steps(
-    judged: Judged, *, cutoff: Cutoff | None = None, gain: Gain = "linear"
-) -> Steps:
+def cumulated_gain_steps(judged: Judged, *, cutoff: Cutoff | None = None, gain: Gain = "linear") -> Steps:
     """The gains without discounts."""
-    return Steps(
-        retrieved_gains(judged, gain), cutoff_weight(judged, cutoff), np.ones(len(judged.rank))
-    )
+    return Steps(retrieved_gains(judged, gain), cutoff_weight(judged, cutoff), np.ones(len(judged.rank)))
 
 
 def dcg(
@@ -182,9 +176,7 @@ def ndcg(
     _check_judgments(judged, negative, single, highest)
     judged = judged.from_grade(least, _zero_gain_grade(gain))
     base = base if discount == "original" else 2.0
-    gain_sum = total(
-        _truncate(_terms(judged, cutoff, gain, discount, base=base, ties=ties), term_digits)
-    )
+    gain_sum = total(_truncate(_terms(judged, cutoff, gain, discount, base=base, ties=ties), term_digits))
     best_gains, rank = ideal_ranking(judged, cutoff, gain, ideal=ideal, depth=depth, levels=levels)
     norm = total(_truncate(discount_gains(best_gains, rank, None, discount, base), term_digits))
     if ideal in ("retrieved", "shown") or depth == "returned":
@@ -250,9 +242,7 @@ def _terms(
     return discount_by_rank(judged, gains, cutoff, discount, base)
 
 
-def _check_judgments(
-    judged: Judged, negative: Refusal, single: Refusal, highest: float | None
-) -> None:
+def _check_judgments(judged: Judged, negative: Refusal, single: Refusal, highest: float | None) -> None:
     """Raise InputError for a negative grade or a single document, if these are refused."""
     if negative == "refused" and (judged.grade.min(initial=0) < 0 or judged.below.any()):
         raise InputError(
@@ -261,14 +251,14 @@ def _check_judgments(
         )
     if single == "refused" and (judged.documents == 1).any():
         raise InputError(
-            "nDCG: a query has a single document, so that its order has no meaning; "
-            "remove the query, or set single='taken'.",
+            "nDCG: a query has a single document, so that its order has no meaning; remove the query, or set "
+            "single='taken'.",
             code="single-document",
         )
     if highest is not None and (highest_grade := judged.ideal.max(initial=0)) > highest:
         raise InputError(
-            f"nDCG: a judgment has grade {highest_grade:g}, above highest={highest:g}; "
-            f"bring the grades to that scale, or set highest={highest_grade:g}.",
+            f"nDCG: a judgment has grade {highest_grade:g}, above highest={highest:g}; bring the grades to "
+            f"that scale, or set highest={highest_grade:g}.",
             code="grade-outside-scale",
         )
 
@@ -331,8 +321,8 @@ nDCG = Metric(  # noqa: N816 the field's own name
     source=_DCG_SOURCE,
     sees="the grade and the rank of every judged document above the cutoff",
     blind_to=(
-        "unjudged documents, which count as not relevant (see Judged@k), and good documents below "
-        "the cutoff; rel has no effect on it"
+        "unjudged documents, which count as not relevant (see Judged@k), and good documents below the "
+        "cutoff; rel has no effect on it"
     ),
     prefix_only=True,
     whole_list_when=(("ideal", "retrieved"),),
@@ -358,15 +348,10 @@ def ndcg_at_relevant(judged: Judged, *, gain: Gain = "linear", levels: Levels = 
     """
     gains = retrieved_gains(judged, gain)
     best_gains = ideal_gains(judged, gain, levels=levels)
-    gain_sums, ideal = (
-        np.cumsum(gains / np.log2(judged.rank + 1.0), axis=-1),
-        _cumulated_dcg(best_gains),
-    )
+    gain_sums, ideal = (np.cumsum(gains / np.log2(judged.rank + 1.0), axis=-1), _cumulated_dcg(best_gains))
     has_gain = gains > 0
     prefix = np.take_along_axis(ideal, np.minimum(judged.rank, best_gains.shape[-1]) - 1, axis=-1)
-    at_ranks = np.divide(
-        gain_sums, prefix, out=np.zeros(gain_sums.shape), where=has_gain & (prefix > 0)
-    )
+    at_ranks = np.divide(gain_sums, prefix, out=np.zeros(gain_sums.shape), where=has_gain & (prefix > 0))
     gain_count = count(best_gains > 0)
     missing_sum = (gain_count - count(has_gain)) * ratio(gain_sums[:, -1], ideal[:, -1])
     return ratio(total(at_ranks) + missing_sum, gain_count)

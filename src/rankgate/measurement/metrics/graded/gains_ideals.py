@@ -14,14 +14,7 @@ import numpy as np
 
 from rankgate.core.arrays import Flags, Floats
 from rankgate.core.declare import OnlyWith, Range
-from rankgate.measurement.metrics.judged_block import (
-    PAD,
-    Counts,
-    Judged,
-    Ranks,
-    count,
-    total,
-)
+from rankgate.measurement.metrics.judged_block import PAD, Counts, Judged, Ranks, count, total
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,9 +57,7 @@ def retrieved_gains(judged: Judged, gain: Gain, cutoff: int | None = None) -> Fl
     return gains
 
 
-def ideal_gains(
-    judged: Judged, gain: Gain, cutoff: int | None = None, levels: Levels = "exact"
-) -> Floats:
+def ideal_gains(judged: Judged, gain: Gain, cutoff: int | None = None, levels: Levels = "exact") -> Floats:
     """Gains of the best possible ranking of all judged documents, ``(T, min(I, k))``."""
     if not _has_zero_gain(gain):
         return gain_of_grades(judged.ideal[:, :cutoff], gain)
@@ -99,9 +90,7 @@ def _trec_ideal(judged: Judged, gain: GainMap) -> Floats:
     for t, judged_count in enumerate(judged.judged):
         grades = judged.ideal[t, :judged_count]
         mapped_grades = {level for level, _ in gain}
-        other_levels = [
-            (lv, lv) for lv in range(int(max(grades, default=-1)) + 1) if lv not in mapped_grades
-        ]
+        other_levels = [(lv, lv) for lv in range(int(max(grades, default=-1)) + 1) if lv not in mapped_grades]
         begin = 0
         for level, value in reversed(_merge_sort([*gain, *other_levels])):
             if value <= 0:
@@ -161,15 +150,11 @@ def discount_by_rank(
     rank, grade = judged.rank[:, : gains.shape[1]], judged.grade[:, : gains.shape[1]]
     if discount != "graded":
         return discount_gains(gains, rank, cutoff, discount, base)
-    discounted_gains = discount_gains(
-        gains, np.where(grade > 0, rank * grade, rank), None, "shifted", base
-    )
+    discounted_gains = discount_gains(gains, np.where(grade > 0, rank * grade, rank), None, "shifted", base)
     return discounted_gains if cutoff is None else np.where(rank > cutoff, 0, discounted_gains)
 
 
-def tied_weights(
-    judged: Judged, cutoff: int | None, discount: Discount, base: float = 2.0
-) -> Floats:
+def tied_weights(judged: Judged, cutoff: int | None, discount: Discount, base: float = 2.0) -> Floats:
     """The mean weight of each document over all orders of its group of ties, ``(T, J)``.
 
     A group from rank a to rank b has the weight Σ_{a≤i≤b, i≤k} 1/d(i) / (b − a + 1), which
@@ -184,19 +169,12 @@ def tied_weights(
         return weights
     for level in np.unique(judged.grade[is_tied]):  # its own grade is part of a document's discount
         same_level = is_tied & (judged.grade == level)
-        weights[same_level] = _group_mean(
-            judged, same_level, cutoff, discount, base, max(float(level), 0.0)
-        )
+        weights[same_level] = _group_mean(judged, same_level, cutoff, discount, base, max(float(level), 0.0))
     return weights
 
 
 def _group_mean(
-    judged: Judged,
-    rows: Flags,
-    cutoff: int | None,
-    discount: Discount,
-    base: float,
-    grade: float = 0,
+    judged: Judged, rows: Flags, cutoff: int | None, discount: Discount, base: float, grade: float = 0
 ) -> Floats:
     """The mean weight of the ranks of the group of each document, ``(·,)``."""
     first, last = judged.first[rows], judged.last[rows]
@@ -226,8 +204,7 @@ documents judged or retrieved, which differs from the first where a gain is belo
 many gains of 1 as the grades add up to, as if each grade were 0 or 1."""
 
 Depth = Annotated[
-    Literal["cutoff", "all", "returned"],
-    OnlyWith("ideal", "judged", "retrieved", "known", "counted"),
+    Literal["cutoff", "all", "returned"], OnlyWith("ideal", "judged", "retrieved", "known", "counted")
 ]
 """To k, through all documents, or to the length of the list if that is less than k."""
 
@@ -254,17 +231,12 @@ def ideal_ranking(
     elif ideal == "counted":
         best_gains = _ones(judged, end)
     else:
-        best_gains = np.sort(_retrieved_gains(judged, cutoff, gain, ideal), axis=-1)[:, ::-1][
-            :, :end
-        ]
+        best_gains = np.sort(_retrieved_gains(judged, cutoff, gain, ideal), axis=-1)[:, ::-1][:, :end]
         best_gains = np.maximum(best_gains, 0)
     rank = np.broadcast_to(np.arange(1, best_gains.shape[-1] + 1), best_gains.shape)
     if gain == "signed":
         worst_gains, last = _negative_gains(judged, cutoff, ideal)
-        best_gains, rank = (
-            np.concatenate([best_gains, worst_gains], -1),
-            np.concatenate([rank, last], -1),
-        )
+        best_gains, rank = (np.concatenate([best_gains, worst_gains], -1), np.concatenate([rank, last], -1))
         best_gains = best_gains if end is None else np.where(rank > end, 0, best_gains)
     if depth == "returned":
         best_gains = np.where(rank > judged.retrieved[:, None], 0, best_gains)
@@ -299,16 +271,12 @@ def _retrieved_gains(judged: Judged, cutoff: int | None, gain: Gain, ideal: Idea
     return gains
 
 
-def _negative_gains(
-    judged: Judged, cutoff: int | None, ideal: Ideal
-) -> tuple[Floats, NDArray[np.int64]]:
+def _negative_gains(judged: Judged, cutoff: int | None, ideal: Ideal) -> tuple[Floats, NDArray[np.int64]]:
     """The negative gains, lowest first and at the last rank of the ideal ranking."""
     if ideal in ("judged", "known"):
         worst_gains = judged.below
     else:
-        worst_gains = np.sort(
-            np.minimum(_retrieved_gains(judged, cutoff, "signed", ideal), 0), axis=-1
-        )
+        worst_gains = np.sort(np.minimum(_retrieved_gains(judged, cutoff, "signed", ideal), 0), axis=-1)
     rank = _ideal_length(judged, cutoff, ideal)[:, None] - np.arange(worst_gains.shape[-1])
     return worst_gains, np.maximum(rank, 1)
 

@@ -33,11 +33,7 @@ Places = Literal["cutoff", "returned", "judged"]
 
 
 def average_grade(
-    judged: Judged,
-    *,
-    cutoff: Cutoff | None = None,
-    gain: Gain = "linear",
-    denominator: Places = "cutoff",
+    judged: Judged, *, cutoff: Cutoff | None = None, gain: Gain = "linear", denominator: Places = "cutoff"
 ) -> Floats:
     """Mean of the grades of the first k documents.
 
@@ -65,11 +61,7 @@ def average_grade(
 
 
 def average_grade_steps(
-    judged: Judged,
-    *,
-    cutoff: Cutoff | None = None,
-    gain: Gain = "linear",
-    denominator: Places = "cutoff",
+    judged: Judged, *, cutoff: Cutoff | None = None, gain: Gain = "linear", denominator: Places = "cutoff"
 ) -> Steps:
     """The grades, divided by the number of positions."""
     places = _places(judged, cutoff, denominator).astype(np.float64)
@@ -110,9 +102,7 @@ def hits(judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1) -> Flo
 
 def hits_steps(judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1) -> Steps:
     """A gain of 1 for each relevant document."""
-    return Steps(
-        relevance_gain(judged, rel), cutoff_weight(judged, cutoff), np.ones(len(judged.rank))
-    )
+    return Steps(relevance_gain(judged, rel), cutoff_weight(judged, cutoff), np.ones(len(judged.rank)))
 
 
 def ncg(
@@ -176,12 +166,12 @@ AvgGrade = Metric(
     aliases=("average_grade", "mean_grade"),
     high=None,
     steps=average_grade_steps,
-    source="the cumulated gain of Järvelin & Kekäläinen, ACM TOIS 20(4), 2002, "
-    "doi:10.1145/582415.582418, a place",
+    source="the cumulated gain of Järvelin & Kekäläinen, ACM TOIS 20(4), 2002, doi:10.1145/582415.582418, a "
+    "place",
     sees="the grades of the first k documents, in the unit of the scale",
     blind_to=(
-        "their order, and the number of relevant documents; unjudged documents count as grade 0 "
-        "unless denominator='judged'"
+        "their order, and the number of relevant documents; unjudged documents count as grade 0 unless "
+        "denominator='judged'"
     ),
     prefix_only=True,
     additive=True,
@@ -198,8 +188,8 @@ Hits = Metric(
     source="ranx, hits",
     sees="the number of relevant documents in the first k",
     blind_to=(
-        "their order, grades above rel, and the number of relevant documents; its mean is over "
-        "queries, where NumRelRet is a sum"
+        "their order, grades above rel, and the number of relevant documents; its mean is over queries, "
+        "where NumRelRet is a sum"
     ),
     prefix_only=True,
     additive=True,
@@ -226,9 +216,7 @@ Grade = Annotated[float, Range(0)]
 _LONGEST = 1 << 24  # largest number of ranks with discounts to add
 
 
-def scaled_dcg(
-    judged: Judged, *, cutoff: Cutoff, max_grade: Grade = 4, min_grade: Grade = 0
-) -> Floats:
+def scaled_dcg(judged: Judged, *, cutoff: Cutoff, max_grade: Grade = 4, min_grade: Grade = 0) -> Floats:
     """Discounted gain over that of a list that has the highest grade at each of its k ranks.
 
         SDCG@k = Σ_{i≤k} gᵢ / log₂(i + 1)  /  Σ_{i≤k} 1 / log₂(i + 1)
@@ -251,9 +239,7 @@ def scaled_dcg(
     return steps.value
 
 
-def scaled_dcg_steps(
-    judged: Judged, *, cutoff: Cutoff, max_grade: Grade = 4, min_grade: Grade = 0
-) -> Steps:
+def scaled_dcg_steps(judged: Judged, *, cutoff: Cutoff, max_grade: Grade = 4, min_grade: Grade = 0) -> Steps:
     """Gains on the scale, times discounts, over all discounts."""
     if cutoff > _LONGEST:
         problem = f"SDCG: cutoff={cutoff} is one number for each rank; give at most {_LONGEST}."
@@ -281,8 +267,7 @@ SDCG = Metric(
     source="Moffat, Bailey, Scholer & Thomas, ADCS 2015, doi:10.1145/2838931.2838938; cwl_eval",
     sees="grades and ranks of the first k; it needs no ideal, so judgments never lower it",
     blind_to=(
-        "the number of relevant documents: a query with few documents of the highest grade cannot "
-        "reach 1"
+        "the number of relevant documents: a query with few documents of the highest grade cannot reach 1"
     ),
     prefix_only=True,
     additive=True,

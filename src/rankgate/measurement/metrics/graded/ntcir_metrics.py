@@ -18,13 +18,7 @@ from rankgate.measurement.metrics.graded.gains_ideals import (
     ideal_gains,
     retrieved_gains,
 )
-from rankgate.measurement.metrics.judged_block import (
-    Judged,
-    Steps,
-    count,
-    cutoff_weight,
-    total,
-)
+from rankgate.measurement.metrics.judged_block import Judged, Steps, count, cutoff_weight, total
 from rankgate.measurement.metrics.metric_declaration import Metric
 
 
@@ -233,12 +227,7 @@ def graded_precision(judged: Judged, *, rel: float = 1, stops: Stops = "linear")
 
 
 def graded_blended(
-    judged: Judged,
-    *,
-    rel: float = 1,
-    stops: Stops = "linear",
-    beta: Beta = 1.0,
-    gain: Gain = "linear",
+    judged: Judged, *, rel: float = 1, stops: Stops = "linear", beta: Beta = 1.0, gain: Gain = "linear"
 ) -> Floats:
     """The same with the blended ratio instead of precision.
 
@@ -274,12 +263,7 @@ def biased_precision(judged: Judged, *, rel: float = 1, gamma: Gamma = 0.95) -> 
 
 
 def biased_blended(
-    judged: Judged,
-    *,
-    rel: float = 1,
-    gamma: Gamma = 0.95,
-    beta: Beta = 1.0,
-    gain: Gain = "linear",
+    judged: Judged, *, rel: float = 1, gamma: Gamma = 0.95, beta: Beta = 1.0, gain: Gain = "linear"
 ) -> Floats:
     """The same with the blended ratio instead of precision.
 
@@ -316,9 +300,7 @@ def _stops_by_rank(judged: Judged, rel: float, gamma: float) -> Floats:
 
 
 def _share(weights: Floats, weight_sum: Floats) -> Floats:
-    return np.divide(
-        weights, weight_sum[:, None], out=np.zeros_like(weights), where=weight_sum[:, None] > 0
-    )
+    return np.divide(weights, weight_sum[:, None], out=np.zeros_like(weights), where=weight_sum[:, None] > 0)
 
 
 def _utility(judged: Judged, rel: float, stop: Floats, gain: Gain, beta: float) -> Floats:

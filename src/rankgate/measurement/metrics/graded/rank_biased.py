@@ -11,15 +11,7 @@ import numpy as np
 from rankgate.core.arrays import Floats
 from rankgate.core.declare import Cutoff, OnlyWith, Range
 from rankgate.measurement.metrics.graded.gains_ideals import GainMap, Ties, gain_of_grades
-from rankgate.measurement.metrics.judged_block import (
-    PAD,
-    Counts,
-    Judged,
-    Ranks,
-    Steps,
-    count,
-    total,
-)
+from rankgate.measurement.metrics.judged_block import PAD, Counts, Judged, Ranks, Steps, count, total
 from rankgate.measurement.metrics.metric_declaration import Metric
 
 Persistence = Annotated[float, Range(0, 1)]
@@ -90,9 +82,7 @@ def rank_biased_precision_steps(
     )
 
 
-def _worth(
-    judged: Judged, gain: Worth, rel: float, cutoff: int | None, max_grade: float | None
-) -> Floats:
+def _worth(judged: Judged, gain: Worth, rel: float, cutoff: int | None, max_grade: float | None) -> Floats:
     """The gain of each document; with a cutoff only its columns."""
     if gain == "binary":
         return judged.hits(rel, cutoff).astype(np.float64)
@@ -108,9 +98,7 @@ def _weight_scale(p: float, horizon: int | None) -> float:
     return 1 - p if horizon is None else 1 / float(_weight_sum(horizon, p))
 
 
-def _weights(
-    judged: Judged, p: float, cutoff: int | None, ties: Ties, horizon: int | None
-) -> Floats:
+def _weights(judged: Judged, p: float, cutoff: int | None, ties: Ties, horizon: int | None) -> Floats:
     """The weight of each document, ``(T, min(J, k))``."""
     ends = [end for end in (cutoff, horizon) if end is not None]
     end = min(ends, default=None)
@@ -119,9 +107,7 @@ def _weights(
         return _weight(rank, p, end)
     first, last = judged.first[:, :cutoff], judged.last[:, :cutoff]
     last = last if end is None else np.minimum(last, end)
-    mean_weight = (_weight_sum(last, p) - _weight_sum(first - 1, p)) / np.maximum(
-        last - first + 1, 1
-    )
+    mean_weight = (_weight_sum(last, p) - _weight_sum(first - 1, p)) / np.maximum(last - first + 1, 1)
     return np.where(rank > (PAD - 1 if end is None else end), 0, mean_weight)
 
 
@@ -173,9 +159,7 @@ def rank_biased_tail(
 
     An empty list is not continued.
     """
-    residual = rank_biased_residual(judged, p=p, cutoff=cutoff) * (
-        best if gain == "linear" else 1.0
-    )
+    residual = rank_biased_residual(judged, p=p, cutoff=cutoff) * (best if gain == "linear" else 1.0)
     return np.where(judged.retrieved > 0, residual, 0)
 
 
@@ -200,12 +184,12 @@ RBP = Metric(
     high=None,
     source=_SOURCE,
     sees=(
-        "relevance weighted by the probability that a reader gets that far; it needs no ideal, so "
-        "new judgments never lower it"
+        "relevance weighted by the probability that a reader gets that far; it needs no ideal, so new "
+        "judgments never lower it"
     ),
     blind_to=(
-        "the number of relevant documents: a query with one reaches 1 − p at most; and the "
-        "possible gain of unjudged documents, which RBPResid measures"
+        "the number of relevant documents: a query with one reaches 1 − p at most; and the possible gain of "
+        "unjudged documents, which RBPResid measures"
     ),
     prefix_only=True,
     additive=True,
@@ -300,10 +284,7 @@ def _count_better(ideal: Floats, grade: Floats) -> Counts:
     begin = np.arange(T)[:, None]
     ideal_keys = begin * top + (top - 1 - ideal)  # ascending over the rows of all queries
     grade_keys = begin * top + (top - 1 - np.maximum(grade, 0))
-    return (
-        np.searchsorted(ideal_keys.ravel(), grade_keys.ravel()).reshape(grade_keys.shape)
-        - begin * width
-    )
+    return np.searchsorted(ideal_keys.ravel(), grade_keys.ravel()).reshape(grade_keys.shape) - begin * width
 
 
 Compat = Metric(

@@ -55,17 +55,7 @@ from rankgate.measurement.metrics.lists.popularity import (
 )
 from rankgate.measurement.metrics.lists.prefix_fairness import FAIR, NDKL, RKL, RND, RRD
 
-__all__ = [
-    "ILD",
-    "LIST_METRICS",
-    "NEEDS",
-    "NONE",
-    "Coverage",
-    "Gini",
-    "ListMetric",
-    "Listed",
-    "Sums",
-]
+__all__ = ["ILD", "LIST_METRICS", "NEEDS", "NONE", "Coverage", "Gini", "ListMetric", "Listed", "Sums"]
 
 LIST_METRICS: tuple[ListMetric, ...] = (
     Coverage,

@@ -12,10 +12,7 @@ import numpy as np
 from rankgate.core.arrays import Floats
 from rankgate.core.declare import Cutoff, Range
 from rankgate.measurement.metrics.lists.exposure import Patience, Weight, attention_weights
-from rankgate.measurement.metrics.lists.list_input import (
-    Listed,
-    Sums,
-)
+from rankgate.measurement.metrics.lists.list_input import Listed, Sums
 from rankgate.measurement.metrics.lists.list_metric import ListMetric
 
 CoverageOver = Literal["catalogue", "training"]
@@ -87,8 +84,8 @@ Coverage = ListMetric(
     "Coverage",
     coverage,  # type: ignore[arg-type]
     title="The share of the catalogue that any list shows.",
-    formula="Coverage@K = |∪ first K of each list| / |catalogue|; judged and shown items that the "
-    "stated catalogue lacks are part of it",
+    formula="Coverage@K = |∪ first K of each list| / |catalogue|; judged and shown items that the stated "
+    "catalogue lacks are part of it",
     aliases=("catalog_coverage", "item_coverage", "prediction_coverage"),
     merge="items",
     source=f"{_GE}; RecBole and recpack over the whole catalogue, evidently over training",
@@ -211,9 +208,7 @@ def equality(sums: Sums, *, over: EvennessOver = "catalogue", divisor: Divisor =
     return 1 - gini(sums, over=over, divisor=divisor)
 
 
-def entropy(
-    sums: Sums, *, base: Annotated[float, Range(1.000001)] = 2.0, per: Per = "all"
-) -> float:
+def entropy(sums: Sums, *, base: Annotated[float, Range(1.000001)] = 2.0, per: Per = "all") -> float:
     """Entropy of items over places: −Σ_i pᵢ · log_b pᵢ, p being the share of all places.
 
     Args:
@@ -301,10 +296,7 @@ Evenness = ListMetric(
 
 
 def personalization(
-    sums: Sums,
-    *,
-    similarity: Literal["cosine", "overlap"] = "cosine",
-    cutoff: Cutoff | None = None,
+    sums: Sums, *, similarity: Literal["cosine", "overlap"] = "cosine", cutoff: Cutoff | None = None
 ) -> float:
     """1 less the mean cosine of all pairs of lists, without looking at pairs.
 

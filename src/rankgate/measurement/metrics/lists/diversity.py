@@ -28,11 +28,7 @@ _BLOCK = 1 << 22  # numbers in a block of pairs
 
 
 def intra_list_diversity(
-    lists: Listed,
-    *,
-    similarity: Similarity = "cosine",
-    divisor: Divisor = "pairs",
-    single: Single = "none",
+    lists: Listed, *, similarity: Similarity = "cosine", divisor: Divisor = "pairs", single: Single = "none"
 ) -> Floats:
     """Mean distance of the pairs of items of a list, ``(T,)``.
 
@@ -58,12 +54,8 @@ def intra_list_diversity(
         has_features = np.asarray((lists.features != 0).any(axis=-1), np.float64)
         count = take_rows(has_features, lists.items).sum(axis=-1)
     pairs = count * (count - 1) / 2
-    similarities = {"cosine": _cosines, "jaccard": _jaccards, "given": _given_similarities}[
-        similarity
-    ](lists)
-    value = safe_ratio(
-        pairs - similarities, pairs if divisor == "pairs" else np.where(pairs > 0, count, 0)
-    )
+    similarities = {"cosine": _cosines, "jaccard": _jaccards, "given": _given_similarities}[similarity](lists)
+    value = safe_ratio(pairs - similarities, pairs if divisor == "pairs" else np.where(pairs > 0, count, 0))
     value = np.where(pairs > 0, np.maximum(value, 0), np.nan)
     return np.where(pairs > 0, value, 0.0) if single == "zero" else value
 
@@ -95,9 +87,7 @@ def _jaccards(lists: Listed) -> Floats:
         common_count = rows @ rows.transpose(0, 2, 1)
         size = rows.sum(axis=-1)
         union_count = size[:, :, None] + size[:, None, :] - common_count
-        share = np.divide(
-            common_count, union_count, out=np.zeros(common_count.shape), where=union_count > 0
-        )
+        share = np.divide(common_count, union_count, out=np.zeros(common_count.shape), where=union_count > 0)
         pair_sums[begin : begin + step] = total(total(share * upper))
     return pair_sums
 
@@ -122,8 +112,8 @@ ILD = ListMetric(
     "ILD",
     intra_list_diversity,
     title="The mean dissimilarity of the items of one list.",
-    formula="ILD = mean_{a<b in the list} 1 − sim(a, b); an item that a list repeats has "
-    "similarity 1 with itself",
+    formula="ILD = mean_{a<b in the list} 1 − sim(a, b); an item that a list repeats has similarity 1 with "
+    "itself",
     aliases=("intra_list_diversity", "intra_list_distance"),
     high=2.0,
     needs=("features",),
@@ -221,9 +211,7 @@ def category_entropy(
     return np.maximum(-bits.sum(axis=-1), 0)
 
 
-def divergence_of_shares(
-    p: Floats, q: Floats, divergence: Divergence = "kl", alpha: float = 0.01
-) -> Floats:
+def divergence_of_shares(p: Floats, q: Floats, divergence: Divergence = "kl", alpha: float = 0.01) -> Floats:
     """The divergence of rows of shares, ``(T, G) -> (T,)``; NaN where a row has no shares.
 
     >>> divergence_of_shares(np.array([[0.7, 0.3]]), np.array([[1.0, 0.0]])).round(6)
@@ -253,8 +241,7 @@ CategoryEntropy = ListMetric(
     formula="CategoryEntropy = mean_list −Σ_g q(g) · log₂ q(g)",
     high=None,
     needs=("categories",),
-    source="Shannon, Bell System Technical Journal 27, 1948; LensKit (entropy, "
-    "rank_biased_entropy)",
+    source="Shannon, Bell System Technical Journal 27, 1948; LensKit (entropy, rank_biased_entropy)",
     sees="the categories of the items shown",
 )
 Miscalibration = ListMetric(

@@ -12,13 +12,7 @@ from rankgate.core.arrays import Floats
 from rankgate.core.declare import OnlyWith, Range
 from rankgate.measurement.metrics.judged_block import total
 from rankgate.measurement.metrics.lists.diversity import divergence_of_shares
-from rankgate.measurement.metrics.lists.list_input import (
-    NONE,
-    Codes,
-    Listed,
-    is_in_row,
-    safe_ratio,
-)
+from rankgate.measurement.metrics.lists.list_input import NONE, Codes, Listed, is_in_row, safe_ratio
 from rankgate.measurement.metrics.lists.list_metric import ListMetric
 
 Weight = Literal["log2", "geometric"]
@@ -77,11 +71,7 @@ def attention_weighted_fairness(
 
 
 def exposure_terms(
-    lists: Listed,
-    *,
-    members: Among = "catalogue",
-    weight: Weight = "log2",
-    patience: Patience = 0.5,
+    lists: Listed, *, members: Among = "catalogue", weight: Weight = "log2", patience: Patience = 0.5
 ) -> Floats:
     """The exposure of each group, and its items, in each list, ``(T, 2G)``.
 
@@ -112,9 +102,7 @@ def merit_terms(lists: Listed, *, weight: Weight = "log2", patience: Patience = 
     return np.concatenate([exposures, relevant_count], axis=-1)
 
 
-def opportunity_terms(
-    lists: Listed, *, weight: Weight = "log2", patience: Patience = 0.5
-) -> Floats:
+def opportunity_terms(lists: Listed, *, weight: Weight = "log2", patience: Patience = 0.5) -> Floats:
     """The exposure of each group's relevant items, and their number, for each user, ``(T, 2G)``."""
     assert isinstance(lists.relevant, np.ndarray)
     place_weights = attention_weights(lists.items.shape[1], weight, patience)
@@ -151,9 +139,7 @@ def _group_sums(lists: Listed, codes: Codes, place_weights: Floats) -> Floats:
     valid = group_of_item != NONE
     cell = (np.arange(len(codes))[:, None] * size + group_of_item)[valid]
     group_sums = np.bincount(
-        cell,
-        weights=np.broadcast_to(place_weights, codes.shape)[valid],
-        minlength=len(codes) * size,
+        cell, weights=np.broadcast_to(place_weights, codes.shape)[valid], minlength=len(codes) * size
     )
     return group_sums.reshape(len(codes), size).astype(np.float64)
 
@@ -273,10 +259,7 @@ def _expected(lists: Listed, weight: Weight, patience: float) -> tuple[Floats, F
     other_exposure = safe_ratio(
         cumulated[n] - cumulated[relevant_count], (n - relevant_count).astype(np.float64)
     )
-    relevant_exposure, other_exposure = (
-        np.nan_to_num(relevant_exposure),
-        np.nan_to_num(other_exposure),
-    )
+    relevant_exposure, other_exposure = (np.nan_to_num(relevant_exposure), np.nan_to_num(other_exposure))
     target = np.where(hit, relevant_exposure[:, None], other_exposure[:, None])
     ideal = relevant_count * relevant_exposure**2 + (n - relevant_count) * other_exposure**2
     empty = np.where((items != NONE).any(axis=-1), 0.0, np.nan)
@@ -293,19 +276,13 @@ def _exposed(lists: Listed, weight: Weight, patience: float) -> tuple[Codes, Flo
     items = np.concatenate([lists.items, lists.drawn.reshape(users, -1)], axis=1)
     place_weights = np.concatenate([place_weights, drawn_worth.reshape(users, -1)], axis=1)
     order = np.argsort(items, axis=1, kind="stable")  # rows of the same item are together
-    items, place_weights = (
-        np.take_along_axis(matrix, order, axis=1) for matrix in (items, place_weights)
-    )
+    items, place_weights = (np.take_along_axis(matrix, order, axis=1) for matrix in (items, place_weights))
     same_as_next = np.append(items[:, 1:] == items[:, :-1], np.zeros((users, 1), bool), axis=1)
     sums = np.cumsum(place_weights, axis=1)
-    sum_before = np.where(
-        same_as_next, 0, sums
-    )  # the value of its items and of all items before them
+    sum_before = np.where(same_as_next, 0, sums)  # the value of its items and of all items before them
     sum_before = np.maximum.accumulate(sum_before, axis=1)
     exposure = sums - np.append(np.zeros((users, 1)), sum_before[:, :-1], axis=1)
-    ranking_count = (lists.lengths > 0) + np.count_nonzero(
-        (lists.drawn != NONE).any(axis=2), axis=1
-    )
+    ranking_count = (lists.lengths > 0) + np.count_nonzero((lists.drawn != NONE).any(axis=2), axis=1)
     mean = np.where(same_as_next, 0, exposure) / np.maximum(ranking_count, 1)[:, None]
     return np.where(same_as_next, NONE, items), mean
 

@@ -222,9 +222,7 @@ class Listed:
     def rows(self, selection: slice | Codes) -> Listed:
         """Some of the lists."""
         selected_fields = {
-            name: matrix[selection]
-            for name in _BY_USER
-            if (matrix := getattr(self, name)) is not None
+            name: matrix[selection] for name in _BY_USER if (matrix := getattr(self, name)) is not None
         }
         return replace(self, items=self.items[selection], **selected_fields)
 
@@ -234,11 +232,7 @@ class Listed:
         Args:
             needs: names of fields.
         """
-        ragged = {
-            name: ragged_rows
-            for name in needs
-            if isinstance(ragged_rows := self.need(name), Ragged)
-        }
+        ragged = {name: ragged_rows for name in needs if isinstance(ragged_rows := self.need(name), Ragged)}
         lengths = np.zeros(len(self.items), np.int64)
         for ragged_rows in ragged.values():
             np.maximum(lengths, ragged_rows.lengths, out=lengths)
@@ -294,9 +288,7 @@ class Sums:
             place_weights: ``(K,)``, the attention to each position.
         """
         weight = np.ones(len(lists.items)) if weights is None else weights
-        parts = (
-            cls._from_block(lists.rows(rows), weight[rows], place_weights) for rows in blocks(lists)
-        )
+        parts = (cls._from_block(lists.rows(rows), weight[rows], place_weights) for rows in blocks(lists))
         return reduce(add, parts)
 
     @classmethod
@@ -306,18 +298,11 @@ class Sums:
         distinct_places = (
             all_places if np.array_equal(first, is_shown) else _ListPlaces.from_lists(lists, first)
         )
-        root, is_filled = (
-            weight / np.sqrt(np.maximum(distinct_places.lengths, 1)),
-            all_places.lengths > 0,
-        )
+        root, is_filled = (weight / np.sqrt(np.maximum(distinct_places.lengths, 1)), all_places.lengths > 0)
         exposure = None
         if place_weights is not None:
-            weighted_places = np.broadcast_to(weight[:, None] * place_weights, is_shown.shape)[
-                is_shown
-            ]
-            exposure = np.stack(
-                [all_places.sums(addend) for addend in _split_exactly(weighted_places)]
-            )
+            weighted_places = np.broadcast_to(weight[:, None] * place_weights, is_shown.shape)[is_shown]
+            exposure = np.stack([all_places.sums(addend) for addend in _split_exactly(weighted_places)])
         counts = all_places.of_lists(weight)
         return cls(
             counts,
@@ -449,9 +434,7 @@ def count_shared(items: Codes | Ragged, other_items: Codes | Ragged) -> int:
     """
     lengths = np.maximum(_lengths(items), _lengths(other_items))
     parts = bounded_parts(slice(0, len(lengths)), lengths)
-    return sum(
-        int(is_in_row(matrix_of(items[rows]), matrix_of(other_items[rows])).sum()) for rows in parts
-    )
+    return sum(int(is_in_row(matrix_of(items[rows]), matrix_of(other_items[rows])).sum()) for rows in parts)
 
 
 def matrix_of(rows: Codes | Ragged) -> Codes:

@@ -18,10 +18,7 @@ from rankgate.core.declare import Parameter, Range, parameters_of
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.measurement.metrics.judged_block import ExactMean
-from rankgate.measurement.metrics.lists.list_input import (
-    Listed,
-    Sums,
-)
+from rankgate.measurement.metrics.lists.list_input import Listed, Sums
 from rankgate.measurement.metrics.metric_declaration import LISTS, Metric, View
 
 NEEDS: Mapping[str, str] = {
@@ -41,9 +38,7 @@ Merge = Literal["mean", "items", "ratio"]
 """Aggregations over lists: the mean over lists; a function of the frequency of each item;
 a function of sums over lists."""
 
-_CUTOFF = Parameter(
-    "cutoff", "int", "K; without it whole lists count.", range=Range(1), optional=True
-)
+_CUTOFF = Parameter("cutoff", "int", "K; without it whole lists count.", range=Range(1), optional=True)
 _INPUTS_OF_VALUES: Mapping[tuple[str, str], tuple[str, str | None]] = {
     ("relevance", "use"): ("relevant", None),
     ("relevance", "only"): ("relevant", None),
@@ -55,12 +50,7 @@ _INPUTS_OF_VALUES: Mapping[tuple[str, str], tuple[str, str | None]] = {
 _ATTENTION_PARAMETERS = frozenset({"weight", "patience"})
 """Parameters of the attention that places get."""
 _UNBOUNDED_VALUES = frozenset(
-    {
-        ("divisor", "items"),
-        ("relevance", "only"),
-        ("similarity", "given"),
-        ("similarity", "overlap"),
-    }
+    {("divisor", "items"), ("relevance", "only"), ("similarity", "given"), ("similarity", "overlap")}
 )
 """Values of parameters under which a metric does not keep its bounds."""
 
@@ -229,13 +219,9 @@ class ListMetric(Metric):
         return {name: value for name, value in self.bound().items() if name in kernel_parameters}
 
 
-def split_list_metrics(
-    metrics: Mapping[str, Metric],
-) -> tuple[dict[str, Metric], dict[str, ListMetric]]:
+def split_list_metrics(metrics: Mapping[str, Metric]) -> tuple[dict[str, Metric], dict[str, ListMetric]]:
     """Metrics of rankings and subtopics, and metrics on lists, by label."""
-    lists = {
-        name: cast("ListMetric", metric) for name, metric in metrics.items() if metric.view == LISTS
-    }
+    lists = {name: cast("ListMetric", metric) for name, metric in metrics.items() if metric.view == LISTS}
     return {name: metric for name, metric in metrics.items() if name not in lists}, lists
 
 
@@ -263,9 +249,7 @@ def merge_partials(first: PartialResult, second: PartialResult) -> PartialResult
         return first + second
     assert not isinstance(first, Sums)
     assert not isinstance(second, Sums)
-    return tuple(
-        first_mean + second_mean for first_mean, second_mean in zip(first, second, strict=True)
-    )
+    return tuple(first_mean + second_mean for first_mean, second_mean in zip(first, second, strict=True))
 
 
 def final_value(metric: ListMetric, partial: PartialResult) -> float:

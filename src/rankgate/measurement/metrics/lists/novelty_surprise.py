@@ -118,18 +118,14 @@ def _discounted(
     lists: Listed, novelty_of_place: Floats, relevance: NoveltyRelevance, discount: Discount
 ) -> Floats:
     ranks = np.arange(1, lists.items.shape[1] + 1)
-    weight = lists.is_filled * (
-        1 / np.log2(ranks + 1.0) if discount == "log2" else np.ones(len(ranks))
-    )
+    weight = lists.is_filled * (1 / np.log2(ranks + 1.0) if discount == "log2" else np.ones(len(ranks)))
     counted_weight = weight
     if relevance == "use":
         assert isinstance(lists.relevant, np.ndarray)
         counted_weight = weight * is_in_row(lists.items, lists.relevant)
         has_relevant = (lists.relevant != NONE).any(axis=-1)
         return np.where(
-            has_relevant,
-            safe_ratio(total(counted_weight * novelty_of_place), total(weight)),
-            np.nan,
+            has_relevant, safe_ratio(total(counted_weight * novelty_of_place), total(weight)), np.nan
         )
     return safe_ratio(total(counted_weight * novelty_of_place), total(weight))
 
@@ -258,9 +254,7 @@ def stability(lists: Listed) -> Floats:
     array([0.333])
     """
     assert lists.earlier is not None
-    common_count = np.count_nonzero(is_in_row(lists.items, lists.earlier), axis=-1).astype(
-        np.float64
-    )
+    common_count = np.count_nonzero(is_in_row(lists.items, lists.earlier), axis=-1).astype(np.float64)
     union_count = lists.lengths + np.count_nonzero(lists.earlier != NONE, axis=-1) - common_count
     return share(common_count, union_count)
 
@@ -283,9 +277,7 @@ def temporal_novelty(lists: Listed, *, against: Against = "shown") -> Floats:
     assert isinstance(earlier_items, np.ndarray)
     is_new = lists.is_filled & ~is_in_row(lists.items, earlier_items)
     new_share = share(np.count_nonzero(is_new, axis=-1).astype(np.float64), lists.lengths)
-    return np.where(
-        (earlier_items != NONE).any(axis=-1) | (against == "history"), new_share, np.nan
-    )
+    return np.where((earlier_items != NONE).any(axis=-1) | (against == "history"), new_share, np.nan)
 
 
 Serendipity = ListMetric(

@@ -46,9 +46,9 @@ def is_long_tail(seen_counts: Codes, head: Head = "items", share: float = 0.2) -
         from_rarest = np.argsort(seen_counts, kind="stable")
         from_rarest = from_rarest[seen_counts[from_rarest] > 0]
         is_rare: Flags = np.zeros(len(seen_counts), bool)
-        is_rare[
-            from_rarest[: max(len(from_rarest) - int(np.ceil(share * len(from_rarest) - 1e-9)), 1)]
-        ] = True
+        is_rare[from_rarest[: max(len(from_rarest) - int(np.ceil(share * len(from_rarest) - 1e-9)), 1)]] = (
+            True
+        )
         return is_rare
     order = np.argsort(-seen_counts, kind="stable")
     if head == "items":
@@ -205,8 +205,7 @@ PopularityRank = ListMetric(
     "PopularityRank",
     popularity_rank,
     title="The mean rank by popularity of the items shown, 1 being the most popular.",
-    formula="PopularityRank = mean_list mean_{i shown} rank of i from the least popular "
-    "/ |items known|",
+    formula="PopularityRank = mean_list mean_{i shown} rank of i from the least popular / |items known|",
     aliases=("mean_pop_rank", "obscurity"),
     higher_is_better=False,
     needs=("seen",),
@@ -250,8 +249,7 @@ PopularityLift = ListMetric(
     "PopularityLift",
     lift_terms,
     title="The relative rise in popularity from their users' earlier items to the lists.",
-    formula="PopularityLift = (Σ_user mean popularity shown − Σ_user of the history) "
-    "/ Σ_user of it",
+    formula="PopularityLift = (Σ_user mean popularity shown − Σ_user of the history) / Σ_user of it",
     aliases=("delta_GAP", "popularity_lift"),
     low=-1.0,
     high=None,
@@ -265,8 +263,7 @@ PopularityLift = ListMetric(
 PopREO = ListMetric(
     "PopREO",
     opportunity_terms,
-    title="The inequality between the chances of relevant items of the head and of the "
-    "tail to be shown.",
+    title="The inequality between the chances of relevant items of the head and of the tail to be shown.",
     formula="PopREO = std / mean over head and tail of Σ relevant shown / Σ relevant",
     aliases=("REO",),
     higher_is_better=False,
@@ -293,10 +290,7 @@ PopRSP = ListMetric(
 
 
 def ips_hits(
-    lists: Listed,
-    *,
-    cap: Annotated[float, Range(1)] = 10_000.0,
-    normalised: bool = False,
+    lists: Listed, *, cap: Annotated[float, Range(1)] = 10_000.0, normalised: bool = False
 ) -> Floats:
     """Hits, each over the chance that an interaction is with its item, ``(T,)``.
 

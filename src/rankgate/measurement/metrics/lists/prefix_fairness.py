@@ -9,12 +9,7 @@ import numpy as np
 from rankgate.core.arrays import Flags, Floats
 from rankgate.core.declare import Range
 from rankgate.measurement.metrics.judged_block import total
-from rankgate.measurement.metrics.lists.list_input import (
-    NONE,
-    Codes,
-    Listed,
-    safe_ratio,
-)
+from rankgate.measurement.metrics.lists.list_input import NONE, Codes, Listed, safe_ratio
 from rankgate.measurement.metrics.lists.list_metric import ListMetric
 
 Kind = Literal["difference", "kl", "ratio"]
@@ -85,10 +80,7 @@ def _normalised(lists: Listed, kind: Kind, step: int, protected: int) -> Floats:
     ranks = np.arange(1, is_protected.shape[1] + 1)
     first, last = np.minimum(ranks, m), np.maximum(ranks - (n - m), 0)
     greatest = np.maximum(
-        *(
-            _unfairness(protected_counts, distinct_sizes, kind, step)
-            for protected_counts in (first, last)
-        )
+        *(_unfairness(protected_counts, distinct_sizes, kind, step) for protected_counts in (first, last))
     )
     up_to_rank = np.cumsum(is_protected[has_both], axis=-1)
     unfairness[has_both] = safe_ratio(
@@ -142,16 +134,10 @@ def skew(lists: Listed) -> Floats:
     array([0.6931])
     """
     groups = _groups(lists)
-    group_of_item = np.where(
-        lists.is_filled, groups[np.where(lists.is_filled, lists.items, 0)], NONE
-    )
+    group_of_item = np.where(lists.is_filled, groups[np.where(lists.is_filled, lists.items, 0)], NONE)
     size = int(groups.max(initial=0)) + 1
-    catalogue_share = np.bincount(groups[groups != NONE], minlength=size) / max(
-        1, (groups != NONE).sum()
-    )
-    group_counts = np.cumsum(group_of_item[:, :, None] == np.arange(size), axis=1).astype(
-        np.float64
-    )
+    catalogue_share = np.bincount(groups[groups != NONE], minlength=size) / max(1, (groups != NONE).sum())
+    group_counts = np.cumsum(group_of_item[:, :, None] == np.arange(size), axis=1).astype(np.float64)
     grouped_count = group_counts.sum(axis=-1)
     share = group_counts / np.maximum(grouped_count, 1)[:, :, None]
     safe = np.where(share > 0, share / np.where(catalogue_share > 0, catalogue_share, 1), 1)
@@ -162,12 +148,7 @@ def skew(lists: Listed) -> Floats:
 
 
 def fair_top_k(
-    lists: Listed,
-    *,
-    p: Share = 0.5,
-    alpha: Share = 0.1,
-    adjust: bool = False,
-    protected: Group = 1,
+    lists: Listed, *, p: Share = 0.5, alpha: Share = 0.1, adjust: bool = False, protected: Group = 1
 ) -> Floats:
     """1 for a list if each of its prefixes passes the FA*IR test, ``(T,)``; NaN for an empty list.
 
@@ -207,9 +188,7 @@ def least_protected(k: int, p: float = 0.5, alpha: float = 0.1) -> tuple[int, ..
     (0, 0, 0, 1, 1, 1)
     """
     levels = _chances(k, p)
-    return tuple(
-        int(np.searchsorted(chances, alpha * (1 - 1e-12), side="left")) for chances in levels
-    )
+    return tuple(int(np.searchsorted(chances, alpha * (1 - 1e-12), side="left")) for chances in levels)
 
 
 @lru_cache(maxsize=64)
@@ -271,8 +250,7 @@ RND = ListMetric(
     "rND",
     unfairness_by_shares,
     title="Unfairness of the prefixes of a list to a protected group, by shares.",
-    formula="rND = 1/Z · Σ_{i = step, 2·step, …} 1/log₂(i) "
-    "· |share among the first i − share of all|",
+    formula="rND = 1/Z · Σ_{i = step, 2·step, …} 1/log₂(i) · |share among the first i − share of all|",
     higher_is_better=False,
     needs=("groups",),
     source=f"{_YANG}; beware of its edges: Raj & Ekstrand, SIGIR 2022",
@@ -297,8 +275,7 @@ NDKL = ListMetric(
     "NDKL",
     skew,
     title="Discounted divergence of the groups in each prefix from those of the catalogue.",
-    formula="NDKL = 1/Z · Σ_i 1/log₂(i + 1) "
-    "· KL( groups of the first i ‖ groups of the catalogue )",
+    formula="NDKL = 1/Z · Σ_i 1/log₂(i + 1) · KL( groups of the first i ‖ groups of the catalogue )",
     high=None,
     higher_is_better=False,
     needs=("groups",),
@@ -309,8 +286,7 @@ FAIR = ListMetric(
     "FAIR",
     fair_top_k,
     title="The share of lists that hold enough of a protected group in every prefix (FA*IR).",
-    formula="FAIR = |lists: for all k, protected among the first k ≥ quantile_α Bin(k, p)| "
-    "/ |lists|",
+    formula="FAIR = |lists: for all k, protected among the first k ≥ quantile_α Bin(k, p)| / |lists|",
     aliases=("fa_ir",),
     needs=("groups",),
     source=_ZEHLIKE,

@@ -10,25 +10,14 @@ import numpy as np
 
 from rankgate.core.arrays import Floats
 from rankgate.core.declare import Cutoff, Range
-from rankgate.measurement.metrics.judged_block import (
-    Counts,
-    Judged,
-    Steps,
-    cutoff_weight,
-    ratio,
-    total,
-)
+from rankgate.measurement.metrics.judged_block import Counts, Judged, Steps, cutoff_weight, ratio, total
 from rankgate.measurement.metrics.metric_declaration import Metric
 
 Divisor = Literal["relevant", "reachable", "returned", "retrieved", "found", "ranks"]
 
 
 def average_precision(
-    judged: Judged,
-    *,
-    cutoff: Cutoff | None = None,
-    rel: float = 1,
-    denominator: Divisor = "relevant",
+    judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1, denominator: Divisor = "relevant"
 ) -> Floats:
     """Mean over the relevant documents of the precision at the rank of each.
 
@@ -63,11 +52,7 @@ def average_precision(
 
 
 def average_precision_steps(
-    judged: Judged,
-    *,
-    cutoff: Cutoff | None = None,
-    rel: float = 1,
-    denominator: Divisor = "relevant",
+    judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1, denominator: Divisor = "relevant"
 ) -> Steps:
     """Average precision as a sum over the relevant documents of the precision at each."""
     judged = judged.at_level(rel)
@@ -117,11 +102,7 @@ def _divisor(judged: Judged, hit_count: Counts, cutoff: int | None, denominator:
     relevant_count = judged.relevant
     if denominator != "relevant" and cutoff is not None:
         relevant_count = np.minimum(relevant_count, cutoff)
-    return (
-        np.minimum(relevant_count, judged.retrieved)
-        if denominator == "returned"
-        else relevant_count
-    )
+    return np.minimum(relevant_count, judged.retrieved) if denominator == "returned" else relevant_count
 
 
 _AP_SOURCE = "Buckley & Voorhees, SIGIR 2000, doi:10.1145/345508.345543; trec_eval"
@@ -137,8 +118,8 @@ AP = Metric(
     source=_AP_SOURCE,
     sees="the rank of every relevant document, and those that are missing",
     blind_to=(
-        "grades above rel, and unjudged documents, which count as not relevant; AP@k of a perfect "
-        "ranking stays below 1 if more than k documents are relevant"
+        "grades above rel, and unjudged documents, which count as not relevant; AP@k of a perfect ranking "
+        "stays below 1 if more than k documents are relevant"
     ),
     prefix_only=True,
     whole_list_when=(("denominator", "retrieved"),),
@@ -165,9 +146,7 @@ GMAP = Metric(
 RecallPoints = Literal["ranks", "relevant"]
 
 
-def average_recall(
-    judged: Judged, *, cutoff: Cutoff, rel: float = 1, over: RecallPoints = "ranks"
-) -> Floats:
+def average_recall(judged: Judged, *, cutoff: Cutoff, rel: float = 1, over: RecallPoints = "ranks") -> Floats:
     """Mean of the recall at many ranks.
 
         AR@k = 1/k · Σ_{i≤k} R@i
@@ -204,11 +183,11 @@ AR = Metric(
     title="The mean of recall over the first k ranks.",
     formula="AR@k = 1/k · Σ_{i≤k} R@i",
     aliases=("average_recall", "MAR", "mean_average_recall"),
-    source="elliot, Anelli et al., SIGIR 2021, doi:10.1145/3404835.3463245; what recmetrics and "
-    "rexmex call so is AP@k",
+    source="elliot, Anelli et al., SIGIR 2021, doi:10.1145/3404835.3463245; what recmetrics and rexmex call "
+    "so is AP@k",
     sees="the ranks of the relevant documents in the first k",
-    blind_to="grades above rel and all that is after k; a perfect ranking stays below 1 "
-    "where more than one document is relevant",
+    blind_to="grades above rel and all that is after k; a perfect ranking stays below 1 where more than one "
+    "document is relevant",
     prefix_only=True,
     whole_list_when=(("over", "relevant"),),
     bounds="safe",
@@ -220,11 +199,7 @@ LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 
 def interpolated_precision(
-    judged: Judged,
-    *,
-    recall: Annotated[float, Range(0, 1)],
-    rel: float = 1,
-    points: Rounding = "round",
+    judged: Judged, *, recall: Annotated[float, Range(0, 1)], rel: float = 1, points: Rounding = "round"
 ) -> Floats:
     """Greatest precision at any rank from where a share of the relevant is found.
 
@@ -295,9 +270,7 @@ class _Curve:
         return np.where(undefined, np.nan, value)
 
 
-_INTERPOLATED_SOURCE = (
-    "van Rijsbergen, Information Retrieval, 2nd ed., Butterworths 1979, ch. 7; trec_eval"
-)
+_INTERPOLATED_SOURCE = "van Rijsbergen, Information Retrieval, 2nd ed., Butterworths 1979, ch. 7; trec_eval"
 
 IPrec = Metric(
     "IPrec",
@@ -309,8 +282,8 @@ IPrec = Metric(
     at="recall",
     source=_INTERPOLATED_SOURCE,
     sees="the precision for a reader who insists on a share r of the relevant documents",
-    blind_to="grades above rel, and for few relevant documents the level itself: with R = 1 "
-    "every level above 0 asks for the same document",
+    blind_to="grades above rel, and for few relevant documents the level itself: with R = 1 every level "
+    "above 0 asks for the same document",
     bounds="safe",
 )
 IPrec11 = Metric(

@@ -11,14 +11,7 @@ import numpy as np
 
 from rankgate.core.arrays import Flags, Floats
 from rankgate.core.declare import Cutoff
-from rankgate.measurement.metrics.judged_block import (
-    PAD,
-    Counts,
-    Judged,
-    Steps,
-    count,
-    ratio,
-)
+from rankgate.measurement.metrics.judged_block import PAD, Counts, Judged, Steps, count, ratio
 from rankgate.measurement.metrics.metric_declaration import Metric
 from rankgate.measurement.metrics.stratified_samples import EPSILON
 
@@ -84,9 +77,7 @@ def unjudged_count(judged: Judged, *, cutoff: Cutoff | None = None) -> Floats:
 def _counts(judged: Judged, cutoff: int | None) -> tuple[Counts, Counts]:
     """Documents in the first k places, and those of them that are judged, ``(T,)`` each."""
     judged_count = count(judged.hits(0, cutoff) & judged.known[:, :cutoff])
-    return (
-        judged.retrieved if cutoff is None else np.minimum(judged.retrieved, cutoff)
-    ), judged_count
+    return (judged.retrieved if cutoff is None else np.minimum(judged.retrieved, cutoff)), judged_count
 
 
 _BLIND = "the gain of the documents, and the ranks of the holes in the first k"
@@ -192,19 +183,13 @@ def bpref_steps(
         hits |= is_pooled & (negative == "relevant")
         nonrelevant_count = judged.pooled - judged.relevant
     relevant_count, opposed_count = judged.relevant[:, None], nonrelevant_count[:, None]
-    limit = {"nonrelevant": opposed_count, "relevant10": relevant_count + 10}.get(
-        over, relevant_count
-    )
+    limit = {"nonrelevant": opposed_count, "relevant10": relevant_count + 10}.get(over, relevant_count)
     nonrelevant_above = np.minimum(np.cumsum(below, axis=-1), limit)
     possible = np.minimum(opposed_count, relevant_count) if over == "least" else limit
     unopposed_loss = np.where(hits, {"kept": 0.0, "lost": 1.0, "undefined": np.nan}[unopposed], 0)
     loss = np.divide(nonrelevant_above, possible, out=unopposed_loss, where=possible > 0)
     return Steps(
-        hits.astype(np.float64),
-        1 - loss,
-        judged.relevant.astype(np.float64),
-        weighed="1 − n/N",
-        divisor="R",
+        hits.astype(np.float64), 1 - loss, judged.relevant.astype(np.float64), weighed="1 − n/N", divisor="R"
     )
 
 
@@ -218,11 +203,11 @@ Bpref = Metric(
     trec=("bpref",),
     steps=bpref_steps,
     at=None,
-    source="Buckley & Voorhees, SIGIR 2004, doi:10.1145/1008992.1009000, as trec_eval since 8.0; "
-    "over: Sakai, SIGIR 2007, doi:10.1145/1277741.1277756",
+    source="Buckley & Voorhees, SIGIR 2004, doi:10.1145/1008992.1009000, as trec_eval since 8.0; over: "
+    "Sakai, SIGIR 2007, doi:10.1145/1277741.1277756",
     sees=_SEES,
-    blind_to="unjudged documents, wherever they are: a list that opens with a hundred of them "
-    "scores as if they were not there; and grades above rel",
+    blind_to="unjudged documents, wherever they are: a list that opens with a hundred of them scores as if "
+    "they were not there; and grades above rel",
 )
 GMBpref = Metric(
     "GMBpref",
@@ -271,9 +256,7 @@ def inferred_ap_steps(judged: Judged, *, rel: float = 1) -> Steps:
         _count_above(is_pooled),
     )
     ranks_above = judged.rank - 1.0
-    share = np.divide(
-        pooled_above, ranks_above, out=np.zeros(ranks_above.shape), where=ranks_above > 0
-    )
+    share = np.divide(pooled_above, ranks_above, out=np.zeros(ranks_above.shape), where=ranks_above > 0)
     relevant_share = (relevant_above + EPSILON) / (judged_above + 2 * EPSILON)
     return Steps(
         hits.astype(np.float64),
@@ -294,8 +277,7 @@ infAP = Metric(  # noqa: N816 the field's own name
     "infAP",
     inferred_ap,
     title="Average precision, estimated where only a sample of the pool is judged.",
-    formula="infAP = 1/R · Σ_{relevant at rank i} "
-    "( 1/i + (i−1)/i · pool/(i−1) · (r + ε)/(r + n + 2ε) )",
+    formula="infAP = 1/R · Σ_{relevant at rank i} ( 1/i + (i−1)/i · pool/(i−1) · (r + ε)/(r + n + 2ε) )",
     trec=("infAP",),
     steps=inferred_ap_steps,
     at=None,

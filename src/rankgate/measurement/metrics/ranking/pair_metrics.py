@@ -48,9 +48,7 @@ def count_before_group(judged: Judged, rows: Flags) -> Counts:
         rows: ``(T, J)``, the rows to count.
     """
     columns = np.arange(rows.shape[-1])
-    starts = np.append(
-        np.ones((len(rows), 1), bool), judged.first[:, 1:] != judged.first[:, :-1], -1
-    )
+    starts = np.append(np.ones((len(rows), 1), bool), judged.first[:, 1:] != judged.first[:, :-1], -1)
     start = np.maximum.accumulate(np.where(starts, columns, 0), axis=-1)
     return np.take_along_axis(np.cumsum(rows, axis=-1) - rows, start, axis=-1)
 
@@ -72,9 +70,7 @@ def pairwise_accuracy(judged: Judged, *, cutoff: Cutoff | None = None, rel: floa
     return pairwise_accuracy_steps(judged, cutoff=cutoff, rel=rel).value
 
 
-def pairwise_accuracy_steps(
-    judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1
-) -> Steps:
+def pairwise_accuracy_steps(judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1) -> Steps:
     """Relevant documents, each weighed by the share of the others that are below it."""
     hits = judged.hits(rel) & (cutoff_weight(judged, cutoff) > 0)
     hit_counts = np.cumsum(hits, axis=-1)
@@ -85,11 +81,7 @@ def pairwise_accuracy_steps(
     share = ratio(below, np.broadcast_to(other_count[:, None], below.shape))
     norm = np.where(other_count > 0, hit_counts[:, -1], 0).astype(np.float64)
     return Steps(
-        relevance_gain(judged, rel),
-        np.nan_to_num(share),
-        norm,
-        weighed="others below",
-        divisor="relevant",
+        relevance_gain(judged, rel), np.nan_to_num(share), norm, weighed="others below", divisor="relevant"
     )
 
 
@@ -102,9 +94,7 @@ Accuracy = Metric(
     steps=pairwise_accuracy_steps,
     source="ir_measures",
     sees="the order of relevant documents and others, each pair as much as any",
-    blind_to=(
-        "relevant documents that were not retrieved, grades above rel, and the depth of the pairs"
-    ),
+    blind_to=("relevant documents that were not retrieved, grades above rel, and the depth of the pairs"),
     prefix_only=True,
 )
 
@@ -153,13 +143,13 @@ OPA = Metric(
     aliases=("ordered_pair_accuracy",),
     at=None,
     steps=ordered_pair_accuracy_steps,
-    source="rax, opa_metric; TensorFlow Ranking, ordered_pair_accuracy; over relevant and other "
-    "documents it is the area under the ROC curve: Hanley & McNeil, Radiology 143(1), 1982, "
+    source="rax, opa_metric; TensorFlow Ranking, ordered_pair_accuracy; over relevant and other documents it "
+    "is the area under the ROC curve: Hanley & McNeil, Radiology 143(1), 1982, "
     "doi:10.1148/radiology.143.1.7063747",
     sees="the order of all documents of different grades, at the end of the list as at its head",
     blind_to=(
-        "ranks: an exchange at the top costs as much as one at the bottom; the distance of two "
-        "grades; and unjudged documents, which count as not relevant"
+        "ranks: an exchange at the top costs as much as one at the bottom; the distance of two grades; and "
+        "unjudged documents, which count as not relevant"
     ),
 )
 
@@ -197,9 +187,7 @@ def area(judged: Judged, *, rel: float = 1, ties: Ties = "half", over: Over = "k
     highest_wins = other_count[:, None] - (
         judged.first - 1 - count_before_group(judged, hits)
     )  # not above its group
-    lowest_wins = other_count[:, None] - (
-        judged.last - count_through_group(judged, hits)
-    )  # below its group
+    lowest_wins = other_count[:, None] - (judged.last - count_through_group(judged, hits))  # below its group
     wins = np.where(hits, (highest_wins + lowest_wins) / 2 if ties == "half" else lowest_wins, 0.0)
     pairs = (relevant * other_count).astype(np.float64)
     win_sum = total(wins)
@@ -312,21 +300,20 @@ def _class_counts(judged: Judged, over: Over) -> tuple[Counts, Counts]:
 
 _HANLEY = "Hanley & McNeil, Radiology 143(1), 1982, doi:10.1148/radiology.143.1.7063747"
 _TSOUMAKAS = (
-    "Tsoumakas, Katakis & Vlahavas, Mining Multi-label Data, 2010, "
-    "doi:10.1007/978-0-387-09823-4_34; scikit-learn, "
+    "Tsoumakas, Katakis & Vlahavas, Mining Multi-label Data, 2010, doi:10.1007/978-0-387-09823-4_34; "
+    "scikit-learn, "
 )
 _SEES = "the order of every relevant document and every other, each pair as much as any"
 _BLIND = (
-    "where in the list a pair is: an exchange at the end costs as much as one at the top; "
-    "grades above rel; unjudged documents, which count as not relevant"
+    "where in the list a pair is: an exchange at the end costs as much as one at the top; grades above rel; "
+    "unjudged documents, which count as not relevant"
 )
 
 AUC = Metric(
     "AUC",
     area,
     title=(
-        "The share of pairs in which the relevant document scores above the other; a tie "
-        "counts one half."
+        "The share of pairs in which the relevant document scores above the other; a tie counts one half."
     ),
     formula="AUC = ( |pairs with s₊ > s₋| + ½ |pairs with s₊ = s₋| ) / (R · N)",
     aliases=("roc_auc", "ROC_AUC", "area_under_the_curve"),
@@ -373,8 +360,8 @@ CoverageError = Metric(
     source=f"{_TSOUMAKAS}coverage_error",
     sees="the last of the relevant documents, ties at their last rank",
     blind_to=(
-        "all relevant documents but the last, grades above rel, and the length of the lists: "
-        "queries with many documents dominate a mean"
+        "all relevant documents but the last, grades above rel, and the length of the lists: queries with "
+        "many documents dominate a mean"
     ),
 )
 
@@ -418,9 +405,9 @@ LRAP = Metric(
     aliases=("label_ranking_average_precision",),
     at=None,
     steps=label_ranking_average_precision_steps,
-    source="Tsoumakas, Katakis & Vlahavas, Mining Multi-label Data, 2010, "
-    "doi:10.1007/978-0-387-09823-4_34; scikit-learn, label_ranking_average_precision_score",
-    sees="the scores' order of every relevant document, and ties, which it counts at their last "
-    "rank: equal scores never help",
+    source="Tsoumakas, Katakis & Vlahavas, Mining Multi-label Data, 2010, doi:10.1007/978-0-387-09823-4_34; "
+    "scikit-learn, label_ranking_average_precision_score",
+    sees="the scores' order of every relevant document, and ties, which it counts at their last rank: equal "
+    "scores never help",
     blind_to="grades above rel, and unjudged documents, which count as not relevant",
 )

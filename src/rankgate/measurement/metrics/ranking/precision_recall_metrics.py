@@ -27,9 +27,7 @@ Places = Literal["cutoff", "returned", "judged"]
 _TREC = "trec_eval; Buckley & Voorhees, in: TREC: Experiment and Evaluation, MIT Press 2005, ch. 3"
 
 
-def precision(
-    judged: Judged, *, cutoff: Cutoff, rel: float = 1, denominator: Places = "cutoff"
-) -> Floats:
+def precision(judged: Judged, *, cutoff: Cutoff, rel: float = 1, denominator: Places = "cutoff") -> Floats:
     """Share of the first k places that hold a relevant document.
 
         P@k = |relevant at ranks ≤ k| / k
@@ -137,9 +135,7 @@ def r_precision_steps(judged: Judged, *, rel: float = 1, cutoff: Cutoff | None =
     )
 
 
-def r_precision_multiple(
-    judged: Judged, *, multiple: Annotated[float, Range(0)], rel: float = 1
-) -> Floats:
+def r_precision_multiple(judged: Judged, *, multiple: Annotated[float, Range(0)], rel: float = 1) -> Floats:
     """Precision at a multiple of R, rounded up past a tenth as trec_eval does.
 
         RprecMult@m = |relevant at ranks ≤ c| / c,   c = ⌊m·R + 0.9⌋
@@ -174,8 +170,8 @@ P = Metric(
     source=_TREC,
     sees="the number of relevant documents in the first k",
     blind_to=(
-        "their order within the first k, their grades above rel, and the number of relevant "
-        "documents: with fewer than k of them it cannot reach 1"
+        "their order within the first k, their grades above rel, and the number of relevant documents: with "
+        "fewer than k of them it cannot reach 1"
     ),
     prefix_only=True,
     whole_list_when=(("denominator", "retrieved"),),
@@ -193,8 +189,8 @@ RelP = Metric(
     steps=relative_precision_steps,
     source=_TREC,
     sees=(
-        "the share of the relevant documents that fit into k places; recall over the largest "
-        "possible recall is the same number"
+        "the share of the relevant documents that fit into k places; recall over the largest possible recall "
+        "is the same number"
     ),
     blind_to="the order within the first k and the grades above rel",
     prefix_only=True,
@@ -211,8 +207,8 @@ Rprec = Metric(
     at=None,
     source=_TREC,
     sees="the number of relevant documents in the first R places, of R",
-    blind_to="the order within the first R, and everything behind them; R itself grows with "
-    "every judgment that is added",
+    blind_to="the order within the first R, and everything behind them; R itself grows with every judgment "
+    "that is added",
 )
 RprecMult = Metric(
     "RprecMult",
@@ -230,9 +226,7 @@ RprecMult = Metric(
 Wanted = Literal["relevant", "reachable", "retrieved"]
 
 
-def recall(
-    judged: Judged, *, cutoff: Cutoff, rel: float = 1, denominator: Wanted = "relevant"
-) -> Floats:
+def recall(judged: Judged, *, cutoff: Cutoff, rel: float = 1, denominator: Wanted = "relevant") -> Floats:
     """Share of the relevant documents found in the first k places.
 
         R@k = |relevant at ranks ≤ k| / R
@@ -297,9 +291,7 @@ def success_steps(judged: Judged, *, cutoff: Cutoff, rel: float = 1) -> Steps:
     """Success as the contribution of the first relevant document."""
     has_relevant = judged.at_level(rel).relevant > 0
     return Steps(
-        relevance_gain(judged, rel),
-        weight_until_hit(judged, cutoff, rel),
-        has_relevant.astype(np.float64),
+        relevance_gain(judged, rel), weight_until_hit(judged, cutoff, rel), has_relevant.astype(np.float64)
     )
 
 
@@ -311,11 +303,11 @@ R = Metric(
     aliases=("recall",),
     trec=("recall",),
     steps=recall_steps,
-    source="Cleverdon, Mills & Keen, Factors Determining the Performance of Indexing Systems, "
-    "1966; trec_eval",
+    source="Cleverdon, Mills & Keen, Factors Determining the Performance of Indexing Systems, 1966; "
+    "trec_eval",
     sees="the share of the known relevant documents in the first k",
-    blind_to="their order, their grades above rel, and relevant documents not judged: "
-    "R counts the judged ones only",
+    blind_to="their order, their grades above rel, and relevant documents not judged: R counts the judged "
+    "ones only",
     prefix_only=True,
     whole_list_when=(("denominator", "retrieved"),),
     ideal_order_optimal=True,
@@ -385,8 +377,7 @@ F = Metric(
     steps=f_measure_steps,
     source="van Rijsbergen, Information Retrieval, 2nd ed., Butterworths 1979, ch. 7",
     sees=(
-        "the number of relevant documents in the first k, against both k and the number of "
-        "relevant documents"
+        "the number of relevant documents in the first k, against both k and the number of relevant documents"
     ),
     blind_to="the order within the first k and the grades above rel",
     prefix_only=True,

@@ -105,17 +105,15 @@ RR = Metric(
     steps=reciprocal_rank_steps,
     source="Kantor & Voorhees, Information Retrieval 2(2/3), 2000, doi:10.1023/A:1009902609570",
     sees="the rank where a reader who wants one relevant document stops",
-    blind_to="everything below the first relevant document, and its grade above rel; a step "
-    "from rank 1 to 2 costs as much as from 2 to never",
+    blind_to="everything below the first relevant document, and its grade above rel; a step from rank 1 to 2 "
+    "costs as much as from 2 to never",
     prefix_only=True,
     ideal_order_optimal=True,
     bounds="exact",
 )
 
 
-def average_reciprocal_rank(
-    judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1
-) -> Floats:
+def average_reciprocal_rank(judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1) -> Floats:
     """Mean over the relevant documents of one over the rank of each.
 
         ARR@k = 1/R · Σ_{relevant at rank i ≤ k} 1/i
@@ -132,9 +130,7 @@ def average_reciprocal_rank(
     return ratio(total(hits / judged.rank[:, :cutoff]), judged.relevant)
 
 
-def average_reciprocal_rank_steps(
-    judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1
-) -> Steps:
+def average_reciprocal_rank_steps(judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1) -> Steps:
     """The reciprocal ranks of all relevant documents, divided by their number."""
     return Steps(
         relevance_gain(judged, rel),
@@ -154,8 +150,8 @@ ARR = Metric(
     steps=average_reciprocal_rank_steps,
     source="rexmex 0.1.3, where it is called mean reciprocal rank",
     sees="the rank of every relevant document, and those that are missing",
-    blind_to="grades above rel; a perfect ranking stays below 1 where more than one document "
-    "is relevant, and the lower the more there are",
+    blind_to="grades above rel; a perfect ranking stays below 1 where more than one document is relevant, "
+    "and the lower the more there are",
     prefix_only=True,
     bounds="safe",
 )

@@ -11,11 +11,7 @@ import numpy as np
 
 from rankgate.core.arrays import Floats
 from rankgate.core.declare import Cutoff, Range
-from rankgate.measurement.metrics.judged_block import (
-    Judged,
-    count,
-    ratio,
-)
+from rankgate.measurement.metrics.judged_block import Judged, count, ratio
 from rankgate.measurement.metrics.metric_declaration import Metric
 
 
@@ -108,8 +104,8 @@ SetP = Metric(
     at=None,
     source=_CLEVERDON,
     sees="the share of relevant documents in the whole result set",
-    blind_to=_ORDER + "; it falls with the length of the list, so that lists of a fixed depth "
-    "are compared on R alone",
+    blind_to=_ORDER + "; it falls with the length of the list, so that lists of a fixed depth are compared "
+    "on R alone",
     bounds="exact",
 )
 SetR = Metric(
@@ -317,11 +313,11 @@ FallOut = Metric(
     formula="FallOut@k = |not relevant at ranks ≤ k| / |not relevant|",
     aliases=("fall_out",),
     higher_is_better=False,
-    source="van Rijsbergen, Information Retrieval, 2nd ed., Butterworths 1979, ch. 7; "
-    "torchmetrics, retrieval_fall_out",
+    source="van Rijsbergen, Information Retrieval, 2nd ed., Butterworths 1979, ch. 7; torchmetrics, "
+    "retrieval_fall_out",
     sees="the number of nonrelevant documents in the first k",
-    blind_to="their order, and the collection: it counts documents judged or retrieved only, so "
-    "a longer list lowers it",
+    blind_to="their order, and the collection: it counts documents judged or retrieved only, so a longer "
+    "list lowers it",
 )
 
 
@@ -377,7 +373,7 @@ Utility = Metric(
     source="Lewis, The TREC-4 filtering track, TREC-4, NIST SP 500-236, 1995; trec_eval",
     sees="the documents that a filter lets through, and those it keeps out",
     blind_to=(
-        "the order of the list, grades above rel, and differences among queries: those with the "
-        "most relevant documents dominate a mean"
+        "the order of the list, grades above rel, and differences among queries: those with the most "
+        "relevant documents dominate a mean"
     ),
 )

@@ -3,19 +3,8 @@
 import numpy as np
 
 from rankgate.core.arrays import Floats
-from rankgate.measurement.metrics.graded.gains_ideals import (
-    Gain,
-    Levels,
-    ideal_gains,
-    retrieved_gains,
-)
-from rankgate.measurement.metrics.judged_block import (
-    Judged,
-    Steps,
-    ratio,
-    relevance_gain,
-    total,
-)
+from rankgate.measurement.metrics.graded.gains_ideals import Gain, Levels, ideal_gains, retrieved_gains
+from rankgate.measurement.metrics.judged_block import Judged, Steps, ratio, relevance_gain, total
 from rankgate.measurement.metrics.metric_declaration import Metric
 
 
@@ -38,9 +27,7 @@ def gain_against_cost(judged: Judged, *, gain: Gain = "linear", levels: Levels =
     return ratio(total(gains / discount), total(best_gains))
 
 
-def gain_against_cost_steps(
-    judged: Judged, *, gain: Gain = "linear", levels: Levels = "exact"
-) -> Steps:
+def gain_against_cost_steps(judged: Judged, *, gain: Gain = "linear", levels: Levels = "exact") -> Steps:
     """Discounted gains, divided by the gain of the ideal ranking."""
     gains, discount, best_gains = _gains_and_costs(judged, gain, levels)
     return Steps(gains, 1 / discount, total(best_gains), weighed="discount", divisor="ideal gain")
@@ -53,9 +40,7 @@ def _gains_and_costs(judged: Judged, gain: Gain, levels: Levels) -> tuple[Floats
     gain_sums = np.cumsum(gains, axis=-1)
     # after the judged documents each position costs 1; it is counted, so padding has no effect
     ideal_rank = np.clip(judged.rank, 1, np.maximum(judged.judged, 1)[:, None])
-    costs = np.take_along_axis(
-        np.cumsum(np.maximum(best_gains, 1), axis=-1), ideal_rank - 1, axis=-1
-    )
+    costs = np.take_along_axis(np.cumsum(np.maximum(best_gains, 1), axis=-1), ideal_rank - 1, axis=-1)
     # no ranking gains more than the ideal one, but imputed grades and truncated ideals might
     wasted_gain = np.maximum(costs + (judged.rank - ideal_rank) - gain_sums, 0)
     discount = np.log2(2 + wasted_gain, out=np.ones(gains.shape), where=gains != 0)

@@ -7,16 +7,8 @@ import numpy as np
 from rankgate.core.arrays import Flags, Floats
 from rankgate.core.declare import Range
 from rankgate.core.errors import UsageError
-from rankgate.measurement.metrics.judged_block import (
-    ratio,
-)
-from rankgate.measurement.metrics.sequences.sequence import (
-    NOTHING,
-    SequenceMetric,
-    Sequences,
-    Tokens,
-    count,
-)
+from rankgate.measurement.metrics.judged_block import ratio
+from rankgate.measurement.metrics.sequences.sequence import NOTHING, SequenceMetric, Sequences, Tokens, count
 
 Calls = Annotated[int, Range(1)]
 Seconds = Annotated[float, Range(0)]
@@ -109,9 +101,7 @@ def evidence_rate(sequences: Sequences, *, per: Cost = "calls", rel: float = 1) 
     evidence_count = count(sequences.new(sequences.is_filled & sequences.hits(rel), of="source"))
     cost = sequences.calls.astype(float)
     if per != "calls":
-        cost = np.nansum(_cost_of_calls(sequences, per), axis=1) / (
-            _THOUSAND if per == "tokens" else 1
-        )
+        cost = np.nansum(_cost_of_calls(sequences, per), axis=1) / (_THOUSAND if per == "tokens" else 1)
     value = np.nan_to_num(ratio(evidence_count.astype(float), cost))
     return np.where(sequences.relevant(rel) > 0, value, np.nan)
 
@@ -258,8 +248,7 @@ def _cost_of_calls(sequences: Sequences, cost: str) -> Floats:
 def _cited_documents(sequences: Sequences) -> tuple[Flags, Floats]:
     if sequences.cited is None or sequences.cited_grade is None:
         raise UsageError(
-            "the run has no citations of answers; a trajectory lists them under cited.",
-            code="missing-input",
+            "the run has no citations of answers; a trajectory lists them under cited.", code="missing-input"
         )
     return sequences.cited != NOTHING, sequences.cited_grade
 
@@ -280,14 +269,12 @@ EvidenceR = SequenceMetric(
     "EvidenceR",
     evidence_recall,
     title="The share of the evidence that an agent's calls have shown.",
-    formula="EvidenceR = relevant documents shown in any call / relevant documents; "
-    "no value without relevant documents",
+    formula="EvidenceR = relevant documents shown in any call / relevant documents; no value without "
+    "relevant documents",
     at="calls",
     source=f"recall over the calls of a task; {_TERMS}",
     sees="the documents that the calls find together, in a budget of calls, tokens or seconds",
-    blind_to=(
-        "the other documents of calls; without a budget, the division of documents among calls"
-    ),
+    blind_to=("the other documents of calls; without a budget, the division of documents among calls"),
     undefined=True,
 )
 EvidenceP = SequenceMetric(
@@ -322,8 +309,8 @@ FirstUseful = SequenceMetric(
     low=1.0,
     high=None,
     higher_is_better=False,
-    source="expected search length, Cooper, American Documentation 19(1), 1968, "
-    "doi:10.1002/asi.5090190108, in calls",
+    source="expected search length, Cooper, American Documentation 19(1), 1968, doi:10.1002/asi.5090190108, "
+    "in calls",
     sees="the call in which an agent first has evidence",
     blind_to="everything after that call; the rank inside it",
     undefined=True,

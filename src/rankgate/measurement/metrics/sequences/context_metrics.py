@@ -10,16 +10,8 @@ import numpy as np
 
 from rankgate.core.arrays import Floats
 from rankgate.core.declare import Cutoff, Range
-from rankgate.measurement.metrics.judged_block import (
-    ratio,
-)
-from rankgate.measurement.metrics.sequences.sequence import (
-    SequenceMetric,
-    Sequences,
-    Tokens,
-    count,
-    total,
-)
+from rankgate.measurement.metrics.judged_block import ratio
+from rankgate.measurement.metrics.sequences.sequence import SequenceMetric, Sequences, Tokens, count, total
 
 Unit = Literal["documents", "tokens"]
 
@@ -60,9 +52,7 @@ def context_precision(
     is_used = sequences.within(cutoff, tokens if unit == "documents" else tokens or _ENDLESS)
     hits = is_used & sequences.hits(rel)
     if unit == "tokens" and sequences.tokens is not None:
-        relevant_sum, total_sum = (
-            total(np.where(mask, sequences.tokens, 0)) for mask in (hits, is_used)
-        )
+        relevant_sum, total_sum = (total(np.where(mask, sequences.tokens, 0)) for mask in (hits, is_used))
     else:
         relevant_sum, total_sum = count(hits).astype(float), count(is_used).astype(float)
     value = np.nan_to_num(ratio(relevant_sum, total_sum))
@@ -70,11 +60,7 @@ def context_precision(
 
 
 def context_recall(
-    sequences: Sequences,
-    *,
-    cutoff: Cutoff | None = None,
-    tokens: Tokens | None = None,
-    rel: float = 1,
+    sequences: Sequences, *, cutoff: Cutoff | None = None, tokens: Tokens | None = None, rel: float = 1
 ) -> Floats:
     """The share of the relevant documents that a context holds.
 
@@ -224,8 +210,8 @@ ContextP = SequenceMetric(
     context_precision,
     title="The share of a context that is relevant, by a budget of documents or tokens.",
     formula="ContextP(tokens=B) = relevant documents in the first B tokens / documents there",
-    source="precision, Kent et al., American Documentation 6(2), 1955, doi:10.1002/asi.5090060209, "
-    "of the passages that fit a model's context",
+    source="precision, Kent et al., American Documentation 6(2), 1955, doi:10.1002/asi.5090060209, of the "
+    "passages that fit a model's context",
     sees="the share of relevant text in the text that a model reads",
     blind_to="the order inside the context",
 )
@@ -234,8 +220,8 @@ ContextR = SequenceMetric(
     context_recall,
     title="The share of the relevant documents that a context holds, by a budget.",
     formula="ContextR(tokens=B) = relevant documents in the first B tokens / relevant documents",
-    source="recall, Kent et al., American Documentation 6(2), 1955, doi:10.1002/asi.5090060209, "
-    "of the passages that fit a model's context",
+    source="recall, Kent et al., American Documentation 6(2), 1955, doi:10.1002/asi.5090060209, of the "
+    "passages that fit a model's context",
     sees="the facts for an answer in the model's input",
     blind_to="the other content of the context, and the order inside it",
 )
@@ -243,10 +229,8 @@ Redundancy = SequenceMetric(
     "Redundancy",
     redundancy,
     title="The share of the documents that were shown before, in the same task.",
-    formula="Redundancy = 1 − different documents / documents shown; "
-    "no value if no document is shown",
-    source="Clarke et al., SIGIR 2008, doi:10.1145/1390334.1390446: a document seen again adds "
-    "nothing",
+    formula="Redundancy = 1 − different documents / documents shown; no value if no document is shown",
+    source="Clarke et al., SIGIR 2008, doi:10.1145/1390334.1390446: a document seen again adds nothing",
     higher_is_better=False,
     sees="the same document again, in one ranking or in several",
     blind_to="relevance; two texts with the same content under different ids",
@@ -281,10 +265,7 @@ FULL = 2
 
 
 def nugget_recall(
-    sequences: Sequences,
-    *,
-    okay: Annotated[float, Range(0, 1)] = 0,
-    strict: bool = False,
+    sequences: Sequences, *, okay: Annotated[float, Range(0, 1)] = 0, strict: bool = False
 ) -> Floats:
     """The share of the nuggets that an answer contains.
 

@@ -23,9 +23,7 @@ from rankgate.measurement.metrics.metric_declaration import SEQUENCES, Metric, V
 
 if TYPE_CHECKING:
     from rankgate.core.arrays import Flags, Floats
-    from rankgate.measurement.metrics.judged_block import (
-        Counts,
-    )
+    from rankgate.measurement.metrics.judged_block import Counts
 
 
 NOTHING = -1
@@ -108,8 +106,8 @@ class Sequences:
         if tokens is not None:
             if self.tokens is None:
                 raise UsageError(
-                    "a budget of tokens needs the lengths of documents; give a table of them and "
-                    "its column, as --items passages.csv --length tokens.",
+                    "a budget of tokens needs the lengths of documents; give a table of them and its column, "
+                    "as --items passages.csv --length tokens.",
                     code="missing-lengths",
                 )
             is_used &= np.cumsum(np.where(self.is_filled, self.tokens, 0), axis=-1) <= tokens
@@ -169,9 +167,7 @@ def sequences(
     array([2])
     """
     parts = source or {}
-    ids = sorted(
-        {doc for task in tasks for ranking in task for doc, _ in ranking} | {*parts.values()}
-    )
+    ids = sorted({doc for task in tasks for ranking in task for doc, _ in ranking} | {*parts.values()})
     code = {doc: index for index, doc in enumerate(ids)}
     shape = (
         len(tasks),
@@ -192,8 +188,7 @@ def sequences(
                     grade[g, q, k] = pool[doc] = judged
         pools.append(list(pool.values()) if ideal is None else list(ideal[g]))
     sorted_grades = [
-        sorted((pool_grade for pool_grade in pool if pool_grade >= 0), reverse=True)
-        for pool in pools
+        sorted((pool_grade for pool_grade in pool if pool_grade >= 0), reverse=True) for pool in pools
     ]
     ideals = np.zeros((len(tasks), max([1, *map(len, sorted_grades)])))
     for g, pool_grades in enumerate(sorted_grades):
@@ -236,6 +231,4 @@ class SequenceMetric(Metric):
     @property
     def accepted(self) -> Mapping[str, Parameter]:
         """The parameters; unjudged documents stay where they are, as they are read too."""
-        return {
-            name: parameter for name, parameter in super().accepted.items() if name != "judged_only"
-        }
+        return {name: parameter for name, parameter in super().accepted.items() if name != "judged_only"}

@@ -11,15 +11,8 @@ import numpy as np
 
 from rankgate.core.arrays import Floats
 from rankgate.core.declare import Cutoff, Range
-from rankgate.measurement.metrics.judged_block import (
-    ratio,
-)
-from rankgate.measurement.metrics.sequences.sequence import (
-    NOTHING,
-    SequenceMetric,
-    Sequences,
-    total,
-)
+from rankgate.measurement.metrics.judged_block import ratio
+from rankgate.measurement.metrics.sequences.sequence import NOTHING, SequenceMetric, Sequences, total
 
 Probability = Annotated[float, Range(0, 1)]
 Base = Annotated[float, Range(1.000001)]
@@ -81,9 +74,7 @@ def normalised_session_dcg(
     >>> normalised_session_dcg(sequences([[[("a", 2)], [("a", 2)]]]))
     array([1.])
     """
-    ideal = np.where(
-        np.arange(sequences.ideal.shape[1]) < sequences.judged[:, None], sequences.ideal, np.nan
-    )
+    ideal = np.where(np.arange(sequences.ideal.shape[1]) < sequences.judged[:, None], sequences.ideal, np.nan)
     ideal_dcg = _discounted_sums(_gains(ideal[:, None, :], gain), cutoff, base)[:, 0]
     is_query = np.arange(sequences.doc.shape[1]) < sequences.calls[:, None]
     weights = total(np.where(is_query, _query_weights(sequences, query_base, discount), 0))
@@ -175,9 +166,7 @@ def expected_session_ndcg(
     return np.where(sequences.relevant(1) > 0, np.array(values), np.nan)
 
 
-def _expected(
-    gains: Floats, lengths: Floats, ideal: Floats, down: float, reformulate: float
-) -> float:
+def _expected(gains: Floats, lengths: Floats, ideal: Floats, down: float, reformulate: float) -> float:
     """The expectation for one session.
 
     For each number of documents read so far it holds the probability to be there, and the DCG
@@ -193,9 +182,7 @@ def _expected(
     value = 0.0
     for query_index, (query_gains, size) in enumerate(zip(gains, lengths, strict=True)):
         if size:
-            chance, expected_dcg = _read_list(
-                chance, expected_dcg, query_gains[: int(size)], discount, down
-            )
+            chance, expected_dcg = _read_list(chance, expected_dcg, query_gains[: int(size)], discount, down)
         stops = 1.0 if query_index == len(gains) - 1 else 1 - reformulate
         has_ideal = ideals > 0
         value += stops * float(np.sum(expected_dcg[1:][has_ideal] / ideals[has_ideal]))
@@ -249,17 +236,10 @@ def _query_weights(sequences: Sequences, base: float, discount: str) -> Floats:
 
 
 def _dcg(
-    sequences: Sequences,
-    cutoff: int | None,
-    gain: str,
-    base: float,
-    query_base: float,
-    discount: str,
+    sequences: Sequences, cutoff: int | None, gain: str, base: float, query_base: float, discount: str
 ) -> Floats:
     gains = np.where(sequences.doc != NOTHING, _gains(sequences.grade, gain), 0)
-    return total(
-        _discounted_sums(gains, cutoff, base) * _query_weights(sequences, query_base, discount)
-    )
+    return total(_discounted_sums(gains, cutoff, base) * _query_weights(sequences, query_base, discount))
 
 
 _KANOULAS = "Kanoulas et al., SIGIR 2011, doi:10.1145/2009916.2010056"

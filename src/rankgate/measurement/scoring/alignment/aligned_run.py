@@ -110,11 +110,7 @@ def align_scattered(run: Run, rule: Duplicates, index: JudgmentIndex) -> Aligned
     from rankgate.data.memory.ids import GrowingArray
 
     lookup = _JudgmentLookup.from_queries(index, np.arange(len(index.query_ids)))
-    scores, owners, pairs = (
-        GrowingArray(np.float64),
-        GrowingArray(np.int32),
-        GrowingArray(np.uint64),
-    )
+    scores, owners, pairs = (GrowingArray(np.float64), GrowingArray(np.int32), GrowingArray(np.uint64))
     parts, rows_read = [], 0
     for frame in run.pieces():
         batch = Batch(frame, hash_pairs(frame))
@@ -217,9 +213,7 @@ def _judged_rows(batch: Batch, index: JudgmentIndex) -> _JudgedRows:
         owner = np.repeat(np.where(query_codes >= 0, np.cumsum(query_codes >= 0) - 1, -1), lengths)
         judged, counts = np.repeat(query_codes >= 0, lengths), lengths[query_codes >= 0]
     if judged.all():
-        return _JudgedRows(
-            frame, owner, codes, batch.pairs, None, frame["query_id"].clear(), counts
-        )
+        return _JudgedRows(frame, owner, codes, batch.pairs, None, frame["query_id"].clear(), counts)
     unknown = frame["query_id"].filter(pl.Series(~judged)).unique()
     rows = np.flatnonzero(judged)
     return _JudgedRows(frame[rows], owner[rows], codes, batch.pairs[rows], rows, unknown, counts)
@@ -231,9 +225,7 @@ def _query_of_row(frame: pl.DataFrame, index: JudgmentIndex) -> Codes:
     queries, out = frame.select("query_id"), np.empty(len(frame), np.int64)
     for begin in range(0, len(out), _PIECE):
         window = queries.slice(begin, _PIECE)
-        codes = window.join(judged_queries, on="query_id", how="left", maintain_order="left")[
-            "code"
-        ]
+        codes = window.join(judged_queries, on="query_id", how="left", maintain_order="left")["code"]
         out[begin : begin + _PIECE] = codes.cast(pl.Int64).fill_null(-1).to_numpy()
     return out
 
@@ -327,11 +319,7 @@ class _JudgmentLookup:
         judgments = pl.LazyFrame(
             {"owner": self.whose, "doc_id": self._doc_ids(slice(None)), "judgment": self.which}
         )
-        rows = (
-            judged_rows.frame.lazy()
-            .select("doc_id")
-            .with_columns(pl.Series("owner", judged_rows.owner))
-        )
+        rows = judged_rows.frame.lazy().select("doc_id").with_columns(pl.Series("owner", judged_rows.owner))
         joined = rows.with_row_index("row").join(judgments, on=["owner", "doc_id"], how="inner")
         matches = joined.select(pl.col("row").cast(pl.Int64), "judgment").collect()
         return matches["row"].to_numpy(), matches["judgment"].to_numpy()
@@ -413,9 +401,7 @@ def sort_retrieved(aligned_run: AlignedRun, how: Alignment) -> tuple[AlignedRun,
     elif how.precision == "float32":
         with np.errstate(over="ignore"):  # as in C, too large values become infinite
             scores = scores.astype(np.float32)
-    return aligned_run, sort_rows(
-        aligned_run.owner, scores, len(aligned_run.codes), aligned_run.counts
-    )
+    return aligned_run, sort_rows(aligned_run.owner, scores, len(aligned_run.codes), aligned_run.counts)
 
 
 def align(aligned_run: AlignedRun, how: Alignment) -> JudgedRanks:
@@ -426,9 +412,7 @@ def align(aligned_run: AlignedRun, how: Alignment) -> JudgedRanks:
     tie_ranks = rank_rows(sorted_rows, aligned_run.row, owner, aligned_run.doc_ids, how.tie_order)
     row_order = np.argsort(owner * (len(aligned_run.scores) + 1) + tie_ranks.rank, kind="stable")
     retrieved = _counts(aligned_run)
-    in_run = (
-        retrieved if aligned_run is everything else _counts(everything)
-    )  # even if no row counts
+    in_run = retrieved if aligned_run is everything else _counts(everything)  # even if no row counts
     aligned = JudgedRanks(
         codes=aligned_run.codes,
         present=in_run > 0,
@@ -444,9 +428,7 @@ def align(aligned_run: AlignedRun, how: Alignment) -> JudgedRanks:
         judgment=aligned_run.judgment[row_order],
         ties=sorted_rows.ties,
         unknown=aligned_run.unknown,
-        against_scores=_against_scores(aligned_run)
-        if how.order == "file" and aligned_run.ordered
-        else 0,
+        against_scores=_against_scores(aligned_run) if how.order == "file" and aligned_run.ordered else 0,
     )
     return apply_depth(aligned, how)
 

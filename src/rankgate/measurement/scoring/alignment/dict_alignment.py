@@ -36,9 +36,7 @@ def align_mapping(rankings: Rankings, index: JudgmentIndex, how: Alignment) -> J
         with np.errstate(over="ignore"):  # as in C, too large values become infinite
             scores = scores.astype(np.float32)
     rows = [
-        row
-        for row, has_judgments in zip(rankings.rows, is_judged.tolist(), strict=True)
-        if has_judgments
+        row for row, has_judgments in zip(rankings.rows, is_judged.tolist(), strict=True) if has_judgments
     ]
     # Python's own dictionaries find documents faster than a join that hashes their names again
     owner, document_scores, judgment = _find_judged(rows, codes, index)
@@ -53,13 +51,9 @@ def align_mapping(rankings: Rankings, index: JudgmentIndex, how: Alignment) -> J
     scores_above = np.searchsorted(sorted_keys, document_keys) - starts[owner]
     tie_ranks = TieRanks(scores_above + 1, scores_above + 1, scores_above + 1)
     if has_ties:
-        tie_ranks.last[:] = (
-            np.searchsorted(sorted_keys, document_keys, side="right") - starts[owner]
-        )
+        tie_ranks.last[:] = np.searchsorted(sorted_keys, document_keys, side="right") - starts[owner]
         names = index.strings(judgment)
-        _rank_ties(
-            tie_ranks, _TieGroups(rows, starts, scores, how.ties), owner, document_scores, names
-        )
+        _rank_ties(tie_ranks, _TieGroups(rows, starts, scores, how.ties), owner, document_scores, names)
     # kernels add gains by rank; a sum in another order could differ in its last bit
     row_order = np.argsort(owner * (len(scores) + 1) + tie_ranks.rank, kind="stable")
     aligned = JudgedRanks(
@@ -128,10 +122,7 @@ class _TieGroups:
             if self._ties != "file_order":
                 tied_names.sort(key=str.encode, reverse=self._ties == "doc_id_desc")
             scores_above = int(np.count_nonzero(scores > score))
-            self._groups[query, score] = (
-                scores_above,
-                {name: i for i, name in enumerate(tied_names)},
-            )
+            self._groups[query, score] = (scores_above, {name: i for i, name in enumerate(tied_names)})
         return self._groups[query, score]
 
 

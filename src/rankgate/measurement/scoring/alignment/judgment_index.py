@@ -45,9 +45,7 @@ _SAMPLE_SIZE = 1 << 16  # rows
 _SCORE_SHARE = 0.9  # share of the rows that look like scores
 
 
-def refuse_exchanged(
-    grades: NDArray[np.float64], offsets: NDArray[np.int64], name: str, run: Run
-) -> None:
+def refuse_exchanged(grades: NDArray[np.float64], offsets: NDArray[np.int64], name: str, run: Run) -> None:
     """Check that the grades are not the scores of a system, and the scores not grades.
 
     Grades are few whole numbers, which repeat within queries or include 0; scores have
@@ -67,9 +65,9 @@ def refuse_exchanged(
     rows = next(iter(run.pieces()), None)
     if rows is not None and _like_grades(rows.head(_SAMPLE_SIZE)):
         problem = (
-            f"its scores are few whole numbers, like grades, and the grades of {name} are "
-            "fractions without repeats, like scores; the judgments come first, then the run. If "
-            "this order is right, write the scores with fractions."
+            f"its scores are few whole numbers, like grades, and the grades of {name} are fractions without "
+            "repeats, like scores; the judgments come first, then the run. If this order is right, write the "
+            "scores with fractions."
         )
         raise InputError(problem, source=run.place.label, code="exchanged-arguments")
 
@@ -83,9 +81,7 @@ def _like_scores(grades: NDArray[np.float64], offsets: NDArray[np.int64]) -> boo
 
 def _like_grades(rows: pl.DataFrame) -> bool:
     scores = rows["score"]
-    are_small_integers = (scores == scores.floor()).all() and scores.is_between(
-        0, _HIGHEST_GRADE
-    ).all()
+    are_small_integers = (scores == scores.floor()).all() and scores.is_between(0, _HIGHEST_GRADE).all()
     repeats = (scores == 0).any() or rows.select("query_id", "score").is_duplicated().any()
     return bool(are_small_integers and repeats and scores.n_unique() <= _MOST_GRADES)
 
@@ -420,9 +416,7 @@ def _is_in_order(rows: Rows) -> bool:
     if len(rows) and rows[-1] != len(rows) - 1:
         return False
     parts = ((begin, rows[begin : begin + _PIECE]) for begin in range(0, len(rows), _PIECE))
-    return all(
-        np.array_equal(block, np.arange(begin, begin + len(block))) for begin, block in parts
-    )
+    return all(np.array_equal(block, np.arange(begin, begin + len(block))) for begin, block in parts)
 
 
 def _by_hash(query_ids: pl.Series) -> tuple[NDArray[np.uint64], Codes]:

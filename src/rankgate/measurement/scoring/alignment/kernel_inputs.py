@@ -42,9 +42,7 @@ _Number = TypeVar("_Number", np.int32, np.float64, np.bool_)
 _BLOCK_CELLS = 1 << 20  # cells of one matrix of a block; all its matrices take about 64 MB
 
 
-def blocks(
-    aligned: JudgedRanks, index: JudgmentIndex
-) -> Iterator[tuple[NDArray[np.int64], Judged]]:
+def blocks(aligned: JudgedRanks, index: JudgmentIndex) -> Iterator[tuple[NDArray[np.int64], Judged]]:
     """Split queries into blocks of limited size; yield their positions in `aligned` and the block.
 
     A value does not depend on the block of its query: kernels add by prefix sums.
@@ -56,9 +54,7 @@ def blocks(
     query_order = np.argsort(width, kind="stable")
     begin = 0
     while begin < T:
-        end = begin + max(
-            1, int(np.searchsorted(_cells(width[query_order[begin:]]), _BLOCK_CELLS, "right"))
-        )
+        end = begin + max(1, int(np.searchsorted(_cells(width[query_order[begin:]]), _BLOCK_CELLS, "right")))
         yield query_order[begin:end], _block(aligned, index, query_order[begin:end])
         begin = end
 
@@ -157,8 +153,8 @@ def no_subtopics(label: str) -> InputError:
         label: the source of the judgments.
     """
     return InputError(
-        "judgments without subtopics, which a metric of subtopics needs; give judgments "
-        "by subtopic (query_id subtopic doc_id grade), or choose other metrics.",
+        "judgments without subtopics, which a metric of subtopics needs; give judgments by subtopic "
+        "(query_id subtopic doc_id grade), or choose other metrics.",
         source=label,
         code="no-subtopics",
     )
@@ -203,8 +199,8 @@ def _refuse_too_great(judgments: pl.DataFrame) -> None:
     if len(too_great):
         query, grade = too_great.select("query_id", "grade").row(0)
         raise InputError(
-            f"query '{query}' has grade {grade:g}; metrics of subtopics take grades to "
-            f"{_HIGHEST:.4g}; scale the grades down.",
+            f"query '{query}' has grade {grade:g}; metrics of subtopics take grades to {_HIGHEST:.4g}; scale "
+            f"the grades down.",
             code="grade-outside-scale",
         )
 
@@ -230,19 +226,13 @@ def subtopic_blocks(aligned: JudgedRanks, index: JudgmentIndex) -> Iterator[tupl
     T, S = len(aligned.codes), subtopics.grades.shape[1]
     position = subtopics.place[aligned.judgment]
     is_relevant = position >= 0
-    owner, rank, position = (
-        aligned.owner[is_relevant],
-        aligned.rank[is_relevant],
-        position[is_relevant],
-    )
+    owner, rank, position = (aligned.owner[is_relevant], aligned.rank[is_relevant], position[is_relevant])
     pooled = subtopics.starts[aligned.codes + 1] - subtopics.starts[aligned.codes]
     step = max(1, _SUBTOPIC_CELLS // (S * max(1, int(pooled.max(initial=1)))))
     for begin in range(0, T, step):
         queries = np.arange(begin, min(begin + step, T))
         rows = slice(*np.searchsorted(owner, [begin, begin + len(queries)]))
-        grades, line, column = _padded(
-            owner[rows] - begin, subtopics.grades[position[rows]], len(queries)
-        )
+        grades, line, column = _padded(owner[rows] - begin, subtopics.grades[position[rows]], len(queries))
         ranks = np.full(grades.shape[:2], PAD, np.int32)
         ranks[line, column] = rank[rows]
         first = subtopics.starts[aligned.codes[queries]]
@@ -317,17 +307,12 @@ def sampled_pools(block: Any) -> Iterator[tuple[NDArray[np.int64], list[SampledP
 def _columns(index: Any) -> tuple[NDArray[np.int64], Floats]:  # noqa: ANN401 - a JudgmentIndex
     """The stratum and probability of each judgment, by position."""
     table = getattr(index.given, "table", None)
-    known_columns = (
-        [] if table is None else [c for c in ("stratum", "inclusion") if c in table.columns]
-    )
+    known_columns = [] if table is None else [c for c in ("stratum", "inclusion") if c in table.columns]
     n = len(index.grades)
     stratum, chance = np.zeros(n, np.int64), np.full(n, np.nan)
     if known_columns:
         rows = index.table.join(
-            index.given.table.select(*_PAIR, *known_columns),
-            on=_PAIR,
-            how="left",
-            maintain_order="left",
+            index.given.table.select(*_PAIR, *known_columns), on=_PAIR, how="left", maintain_order="left"
         )
         if "stratum" in known_columns:
             ranks = rows["stratum"].fill_null("").rank("dense")

@@ -50,9 +50,7 @@ class SortedRows:
         """The position of some rows."""
         if self.keys is not None:
             owner, scores, sorted_keys = self.keys
-            return np.searchsorted(
-                sorted_keys, sort_keys(owner[rows], scores[rows], len(self.starts))
-            )
+            return np.searchsorted(sorted_keys, sort_keys(owner[rows], scores[rows], len(self.starts)))
         if self.rows is None:
             return rows
         positions = np.empty(self.size, np.int64)
@@ -72,10 +70,7 @@ class SortedRows:
 
 
 def sort_rows(
-    owner: NDArray[np.int64],
-    scores: NDArray[np.floating],
-    T: int,
-    counts: NDArray[np.int64] | None = None,
+    owner: NDArray[np.int64], scores: NDArray[np.floating], T: int, counts: NDArray[np.int64] | None = None
 ) -> SortedRows:
     """Order rows by query and falling score.
 
@@ -107,9 +102,7 @@ def sort_rows(
     return SortedRows(starts, size, _group_starts(owner[rows], scores[rows]), rows)
 
 
-def _in_order(
-    owner: NDArray[np.int64], scores: NDArray[np.floating], ends: NDArray[np.int64] | None
-) -> bool:
+def _in_order(owner: NDArray[np.int64], scores: NDArray[np.floating], ends: NDArray[np.int64] | None) -> bool:
     """True if rows are sorted by query and falling score; ``ends`` are queries' last rows."""
     if ends is None and (owner[1:] < owner[:-1]).any():
         return False
@@ -183,11 +176,7 @@ class TieRanks:
 
 
 def rank_rows(
-    sorted_rows: SortedRows,
-    rows: NDArray[np.int64],
-    owner: NDArray[np.int64],
-    doc_ids: Documents,
-    ties: Ties,
+    sorted_rows: SortedRows, rows: NDArray[np.int64], owner: NDArray[np.int64], doc_ids: Documents, ties: Ties
 ) -> TieRanks:
     """The ranks of some rows from 1; ties are broken here.
 

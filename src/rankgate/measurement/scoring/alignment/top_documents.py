@@ -76,9 +76,7 @@ def first(aligned_run: AlignedRun, how: Alignment, depth: int | None) -> TopRows
     retrieved = np.bincount(retrieved_run.owner, minlength=len(retrieved_run.codes))
     if how.depth is not None:
         retrieved = np.minimum(retrieved, how.depth)
-    return TopRows(
-        rows if retrieved_run.rows is None else retrieved_run.rows[rows], owner, rank, retrieved
-    )
+    return TopRows(rows if retrieved_run.rows is None else retrieved_run.rows[rows], owner, rank, retrieved)
 
 
 def _candidate_rows(sorted_rows: SortedRows, owner: Codes, cutoff: int | None) -> Codes:
@@ -136,9 +134,7 @@ def tops_of_aligned(
 ) -> pl.DataFrame:
     """As `tops`, from the rows of a run that were aligned with the judgments already."""
     return _without_scores(
-        _join_top_rows(
-            _top_rows(aligned_run, index, convention, depth) for aligned_run in aligned_runs
-        )
+        _join_top_rows(_top_rows(aligned_run, index, convention, depth) for aligned_run in aligned_runs)
     )
 
 
@@ -153,10 +149,7 @@ def top_rows_with_scores(
     """As `tops`, with ``score`` and with grades below 0 unchanged; a depth of None means all."""
 
     def top_rows(batches: Batches) -> list[pl.DataFrame]:
-        return [
-            _top_rows(align_batch(batch, index), index, how, depth)
-            for batch in batches(how.duplicates)
-        ]
+        return [_top_rows(align_batch(batch, index), index, how, depth) for batch in batches(how.duplicates)]
 
     return _join_top_rows(run.over_queries(top_rows))
 
@@ -218,11 +211,7 @@ def refuse_baseline_again(baseline: object, candidates: Sequence[object]) -> Non
         UsageError: a candidate is the same file, by the same or another path.
     """
     for candidate in candidates:
-        if (
-            _is_file(baseline)
-            and _is_file(candidate)
-            and Path(str(baseline)).samefile(str(candidate))
-        ):
+        if _is_file(baseline) and _is_file(candidate) and Path(str(baseline)).samefile(str(candidate)):
             raise UsageError(
                 f"{candidate}: this file is the baseline too; name the run of another system.",
                 code="baseline-is-candidate",
@@ -284,11 +273,7 @@ def read_named_runs(runs: Sequence[RunLike]) -> list[Run]:
     return [replace(run, name=name) for run, name in zip(named_runs, names, strict=True)]
 
 
-def rank_runs(
-    runs: Sequence[Run],
-    depth: int,
-    how: Convention,
-) -> pl.DataFrame:
+def rank_runs(runs: Sequence[Run], depth: int, how: Convention) -> pl.DataFrame:
     """The first documents of every query of every run, in the order of the convention.
 
     Returns:

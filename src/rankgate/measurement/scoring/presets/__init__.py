@@ -14,10 +14,7 @@ from typing import TYPE_CHECKING, Any
 from rankgate.core.declare import PluginObjects, find_plugin_objects
 from rankgate.core.errors import UsageError
 from rankgate.measurement.scoring.convention import Convention
-from rankgate.measurement.scoring.convention_overrides import (
-    differing_choices,
-    override_convention,
-)
+from rankgate.measurement.scoring.convention_overrides import differing_choices, override_convention
 
 if TYPE_CHECKING:
     from rankgate.measurement.scoring.convention_overrides import Overrides
@@ -52,11 +49,7 @@ class _Presets(Mapping[str, Convention]):
         for home, names in _HOMES:
             if name in names:
                 values = vars(import_module(f"{__name__}.{home}")).values()
-                return next(
-                    value
-                    for value in values
-                    if isinstance(value, Convention) and value.name == name
-                )
+                return next(value for value in values if isinstance(value, Convention) and value.name == name)
         raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:
@@ -97,9 +90,7 @@ def convention(name: str | Convention) -> Convention:
     raise plugin_conventions.unknown(f"unknown convention '{name}'; {hint}", "unknown-convention")
 
 
-def chosen_convention(
-    name: str | Convention, overrides: Overrides | Iterable[str] = ()
-) -> Convention:
+def chosen_convention(name: str | Convention, overrides: Overrides | Iterable[str] = ()) -> Convention:
     """A convention by name or TOML file, with some axes chosen otherwise.
 
     Args:
@@ -135,7 +126,7 @@ def refuse_mixed(results: Mapping[str, Mapping[str, Any]]) -> None:
             axes = ", ".join(f"{key} ({left} or {right})" for key, (left, right) in pairs)
             raise UsageError(
                 f"{first} follows {reference['name']} ({reference['hash']}) and {name} follows "
-                f"{compared['name']} ({compared['hash']}), which differ in {axes or 'their hash'}; "
-                "score both under one convention.",
+                f"{compared['name']} ({compared['hash']}), which differ in {axes or 'their hash'}; score "
+                "both under one convention.",
                 code="not-comparable",
             )

@@ -53,8 +53,8 @@ TORCHMETRICS = Convention(
     defects=(
         "equal scores are in an order that depends on the length of the list and the device",
         (
-            "precision without top_k, or with adaptive_k, divides by the whole list, scores of 0 "
-            "or less included; here those are not part of it"
+            "precision without top_k, or with adaptive_k, divides by the whole list, scores of 0 or less "
+            "included; here those are not part of it"
         ),
     ),
     ties="file_order",
@@ -97,11 +97,7 @@ RAX = Convention(
     ties="file_order",
     precision="float32",
     missing="leave_out",
-    parameters={
-        "P": {"denominator": "returned"},
-        "DCG": {"gain": "exp"},
-        "nDCG": {"gain": "exp"},
-    },
+    parameters={"P": {"denominator": "returned"}, "DCG": {"gain": "exp"}, "nDCG": {"gain": "exp"}},
     spellings={
         "mrr_metric()": "RR",
         "mrr_metric(topn={n})": "RR@{n}",
@@ -149,8 +145,8 @@ LENSKIT = Convention(
     defects=(
         "AveragePrecision stops with a division by 0 if no document is relevant",
         (
-            "every item of the test list is relevant, rated or not; here, one with a grade of 1 "
-            "or more, and for NDCG above 0"
+            "every item of the test list is relevant, rated or not; here, one with a grade of 1 or more, and "
+            "for NDCG above 0"
         ),
     ),
     order="file",
@@ -167,10 +163,7 @@ LENSKIT = Convention(
         "DCG": {"gain": "binary", "discount": "original"},
         "nDCG": {"gain": "binary", "discount": "original"},
     },
-    special={
-        "AP": {"forced": {"nothing_retrieved": None}},
-        "RBP": {"forced": {"without_relevant": None}},
-    },
+    special={"AP": {"forced": {"nothing_retrieved": None}}, "RBP": {"forced": {"without_relevant": None}}},
     spellings={
         "ListGini(n={n})": "Gini@{n}",
         "ExposureGini(n={n})": "ExposureGini@{n}",
@@ -243,10 +236,7 @@ RANKEVAL = Convention(
         "ERR": {"scale": "query"},
         "RBP": {"p": 0.5},
     },
-    special={
-        "AP": {"without_relevant": 1.0, "forced": {"zero": 1.0}},
-        "nDCG": {"without_relevant": 1.0},
-    },
+    special={"AP": {"without_relevant": 1.0, "forced": {"zero": 1.0}}, "nDCG": {"without_relevant": 1.0}},
     spellings={
         "MAP()": "AP",
         "MAP(cutoff={k})": "AP@{k}",
@@ -348,9 +338,7 @@ OPENSEARCH = Convention(
     "OpenSearch Search Relevance Workbench 3.1, not _rank_eval: values to two decimals",
     source="opensearch-project/search-relevance, Evaluation.java at d8be5d1b, executed",
     versions="3.1, commit d8be5d1b",
-    defects=(
-        "later versions set the threshold by the ratings: one more judgment moves old values",
-    ),
+    defects=("later versions set the threshold by the ratings: one more judgment moves old values",),
     ties="file_order",
     digits=2,
     parameters={
@@ -402,10 +390,7 @@ PYVESPA = Convention(
 HAYSTACK = Convention(
     "haystack",
     "Haystack's document evaluators, over whole lists",
-    source=(
-        "deepset-ai/haystack 3.1 to 3.4, haystack/components/evaluators/document_*.py, "
-        "re-implemented"
-    ),
+    source=("deepset-ai/haystack 3.1 to 3.4, haystack/components/evaluators/document_*.py, re-implemented"),
     versions="3.1 to 3.4",
     ties="file_order",
     duplicates="place",
@@ -421,13 +406,9 @@ HAYSTACK_3_0 = replace(
     HAYSTACK,
     name="haystack-3.0",
     title=(
-        "Haystack's document evaluators before version 3.1, with MAP divided by the relevant "
-        "documents found"
+        "Haystack's document evaluators before version 3.1, with MAP divided by the relevant documents found"
     ),
-    source=(
-        "deepset-ai/haystack up to 3.0, haystack/components/evaluators/document_*.py, "
-        "re-implemented"
-    ),
+    source=("deepset-ai/haystack up to 3.0, haystack/components/evaluators/document_*.py, re-implemented"),
     versions="3.0",
     defects=("before pull request 11959 nDCG credited a document retrieved twice both times",),
     parameters={**HAYSTACK.parameters, "AP": {"denominator": "found"}},
@@ -446,11 +427,7 @@ MLFLOW = Convention(
         "nDCG": {"gain": "binary", "depth": "returned"},
     },
     special={"nDCG": {"nothing_retrieved": 1.0}, "R": {"nothing_retrieved": 1.0}},
-    spellings={
-        "ndcg_at_k({k})": "nDCG@{k}",
-        "precision_at_k({k})": "P@{k}",
-        "recall_at_k({k})": "R@{k}",
-    },
+    spellings={"ndcg_at_k({k})": "nDCG@{k}", "precision_at_k({k})": "P@{k}", "recall_at_k({k})": "R@{k}"},
 )
 PHOENIX = Convention(
     "phoenix",

@@ -18,10 +18,7 @@ TREC = Convention(
     "trec",
     "trec_eval 10, averaged over all judged queries (its -c)",
     versions="10.0-rc3",
-    parameters={
-        "nDCG": {"levels": "truncated"},
-        "RBP": {"gain": "scaled"},
-    },
+    parameters={"nDCG": {"levels": "truncated"}, "RBP": {"gain": "scaled"}},
     special={name: {"nothing_retrieved": _NAN} for name in ("IPrec", "IPrec11")},
 )
 TREC9 = Convention(
@@ -60,9 +57,8 @@ _NDEVAL = (
 IR_MEASURES = Convention(
     "ir_measures",
     "ir_measures 0.4.3 with its default providers, one for each metric",
-    source="https://github.com/terrierteam/ir_measures: providers/*.py, bin/gdeval.pl; most "
-    "metrics go to pytrec_eval, RR@k to msmarco_eval, ERR and nDCG(dcg='exp-log2') to gdeval, RBP "
-    "to cwl_eval",
+    source="https://github.com/terrierteam/ir_measures: providers/*.py, bin/gdeval.pl; most metrics go to "
+    "pytrec_eval, RR@k to msmarco_eval, ERR and nDCG(dcg='exp-log2') to gdeval, RBP to cwl_eval",
     versions="0.4.3",
     defects=(
         "Accuracy fails where all that was retrieved is relevant; here the query is left out",
@@ -73,12 +69,12 @@ IR_MEASURES = Convention(
         "an empty run scores 0 on everything; here it is an error",
         "of two judgments of one document the later counts; here they are an error",
         (
-            "NumQ and NumRel are 0 for a single query that the run lacks, though it has relevant "
-            "documents; here they have no value for it, and their sums are the same"
+            "NumQ and NumRel are 0 for a single query that the run lacks, though it has relevant documents; "
+            "here they have no value for it, and their sums are the same"
         ),
         (
-            "IPrec(judged_only=True) and its mean are NaN where a query has nothing relevant and "
-            "nothing judged was retrieved; here such a query counts 0"
+            "IPrec(judged_only=True) and its mean are NaN where a query has nothing relevant and nothing "
+            "judged was retrieved; here such a query counts 0"
         ),
     ),
     precision="float32",
@@ -132,13 +128,13 @@ GDEVAL = Convention(
 CWL = Convention(
     "cwl",
     "cwl_eval 1.0.12 as ir_measures calls it: sorted, missing queries count 0",
-    source="https://github.com/ireval/cwl: cwl/ruler; "
-    "https://github.com/terrierteam/ir_measures: providers/cwl_eval.py",
+    source="https://github.com/ireval/cwl: cwl/ruler; https://github.com/terrierteam/ir_measures: "
+    "providers/cwl_eval.py",
     versions="1.0.12",
     defects=(
         (
-            "called by itself it reads the run in file order (order='file'), leaves out missing "
-            "queries (missing='leave_out') and scores unknown ones 0 (unknown='zero')"
+            "called by itself it reads the run in file order (order='file'), leaves out missing queries "
+            "(missing='leave_out') and scores unknown ones 0 (unknown='zero')"
         ),
         "a query with lines in several groups is scored once for each group of lines",
     ),
@@ -146,9 +142,7 @@ CWL = Convention(
     duplicates="each",
     depth=1000,
     parameters={"AP": {"denominator": "found"}, "RBP": {"horizon": 1000}},
-    spellings={
-        "NDCG-k@{k}": "SDCG(max_grade=1)@{k}",
-    },
+    spellings={"NDCG-k@{k}": "SDCG(max_grade=1)@{k}"},
 )
 
 
@@ -169,8 +163,8 @@ RANX = Convention(
     versions="0.3.21",
     defects=(
         (
-            "equal scores are sorted by an unstable algorithm, so that their order depends on the "
-            "length of the list; here they keep their order"
+            "equal scores are sorted by an unstable algorithm, so that their order depends on the length of "
+            "the list; here they keep their order"
         ),
         "grades with fractions are cut to whole numbers; here they stay",
         "a run with only empty lists, or empty judgments, fails; here the value is 0",
@@ -234,8 +228,8 @@ TRECTOOLS = Convention(
     defects=(
         "RBP averages ties across the border of two queries",
         (
-            "the residual of RBP has a gap between the end of the list and rank 1000, and falls "
-            "below 0 with graded gains; RBPResid does neither"
+            "the residual of RBP has a gap between the end of the list and rank 1000, and falls below 0 with "
+            "graded gains; RBPResid does neither"
         ),
         "every metric is NaN for an empty run; here that is an error",
         "ids are read as numbers where they look so, so that 7 and 007 are one or two",
@@ -328,8 +322,8 @@ BEIR = Convention(
     defects=(
         "documents that have the id of their query leave the caller's results as well",
         (
-            "Hole@k counts a document as judged if it is judged for any query; Unjudged@k needs a "
-            "judgment for the query itself"
+            "Hole@k counts a document as judged if it is judged for any query; Unjudged@k needs a judgment "
+            "for the query itself"
         ),
         "means are rounded to five decimals",
     ),
@@ -357,8 +351,8 @@ _SMALLEST_GRADE = ulp(0.0)  # the least number above 0: any worth at all is rele
 GUIDE = Convention(
     "guide",
     "A technical guide to evaluating search and recommendation: the values of its code",
-    source="S. Srivastava, Beyond Accuracy: A Technical Guide to Evaluating Search and "
-    "Recommendation Systems, 2025-03-24",
+    source="S. Srivastava, Beyond Accuracy: A Technical Guide to Evaluating Search and Recommendation "
+    "Systems, 2025-03-24",
     defects=(
         "MRR@k takes the rank of the first query's hit for every query; here each has its own",
         "DCG of an empty list raises IndexError; here it is 0",
@@ -377,8 +371,7 @@ GUIDE = Convention(
 ESCI = Convention(
     "esci",
     "A product search benchmark's page on its metrics: the definitions in its text",
-    source="Evaluation Metrics of a search ranking stack on the Shopping Queries data; "
-    "its code is esci-code",
+    source="Evaluation Metrics of a search ranking stack on the Shopping Queries data; its code is esci-code",
     parameters={
         "*": {"rel": _SMALLEST_GRADE},
         "DCG": {"gain": "exp"},
@@ -392,9 +385,7 @@ ESCI_CODE = replace(
     title="The same benchmark: its code's computation, linear gain and an uncut reciprocal rank",
     source="the pytrec_eval measures that it names: ndcg_cut_10, recip_rank, recall_100",
     versions="pytrec_eval-terrier 0.5.11",
-    defects=(
-        "its MRR@10 is recip_rank, which has no cutoff: use RR; here MRR@k ends at k, as written",
-    ),
+    defects=("its MRR@10 is recip_rank, which has no cutoff: use RR; here MRR@k ends at k, as written",),
     spellings={"MRR@{k}": "RR@{k}", "NDCG@{k}": "nDCG@{k}", "Recall@{k}": "R@{k}"},
 )
 NOTE = Convention(
@@ -423,9 +414,5 @@ LEAF = Convention(
     source="Relevance Evaluation, with judgments as {query: {document: gain}}",
     ties="file_order",
     duplicates="each",
-    parameters={
-        "*": {"rel": _SMALLEST_GRADE},
-        "DCG": {"gain": "signed"},
-        "nDCG": {"gain": "signed"},
-    },
+    parameters={"*": {"rel": _SMALLEST_GRADE}, "DCG": {"gain": "signed"}, "nDCG": {"gain": "signed"}},
 )

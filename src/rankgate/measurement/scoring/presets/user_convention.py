@@ -57,10 +57,7 @@ def read_convention(path: str | Path) -> Convention:
         defects=tuple(map(str, file.values.get("defects", ()))),
         spellings={
             **base_convention.spellings,
-            **{
-                str(tool_name): str(metric)
-                for tool_name, metric in file.values.get("spellings", {}).items()
-            },
+            **{str(tool_name): str(metric) for tool_name, metric in file.values.get("spellings", {}).items()},
         },
     )
 

@@ -65,20 +65,12 @@ class Message:
         """The message as text for people."""
         lines = [self.title]
         if self.alert is not None:
-            lines += [
-                "",
-                f"since  {self.alert.first_at:%Y-%m-%d %H:%M} UTC",
-                f"rule   {self.alert.rule}",
-            ]
+            lines += ["", f"since  {self.alert.first_at:%Y-%m-%d %H:%M} UTC", f"rule   {self.alert.rule}"]
         return "\n".join([*lines, *(["", self.link] if self.link else []), ""])
 
     def body(self) -> dict[str, Json]:
         """The message as JSON for programs."""
-        payload: dict[str, Json] = {
-            "event": self.event,
-            "project": self.project,
-            "text": self.title,
-        }
+        payload: dict[str, Json] = {"event": self.event, "project": self.project, "text": self.title}
         if self.link:
             payload["link"] = self.link
         if self.alert is not None:
@@ -206,9 +198,7 @@ def send_text(
     port = smtp_server.port or _PORTS[smtp_server.tls]
     try:
         if smtp_server.tls == "tls":
-            with smtplib.SMTP_SSL(
-                smtp_server.host, port, timeout=_TIMEOUT, context=context
-            ) as smtp:
+            with smtplib.SMTP_SSL(smtp_server.host, port, timeout=_TIMEOUT, context=context) as smtp:
                 _send_message(smtp, smtp_server, mail)
         else:
             with smtplib.SMTP(smtp_server.host, port, timeout=_TIMEOUT) as smtp:
@@ -283,8 +273,8 @@ def resolve_address(host: str, port: int, networks: Networks) -> str:
     for address in addresses:
         if not networks.may(ipaddress.ip_address(address)):
             raise UsageError(
-                f"the host {host!r} is an address of a private network, which webhooks may not "
-                f"reach; who runs the server may allow it in {NETWORKS_VARIABLE}.",
+                f"the host {host!r} is an address of a private network, which webhooks may not reach; who "
+                f"runs the server may allow it in {NETWORKS_VARIABLE}.",
                 code="private-address",
             )
     return addresses[0]
@@ -316,11 +306,7 @@ def signature(key: str, moment: int, body: bytes) -> str:
 
 
 def post_webhook(
-    channel: Channel,
-    message: Message,
-    networks: Networks | None = None,
-    *,
-    allow_http: bool = False,
+    channel: Channel, message: Message, networks: Networks | None = None, *, allow_http: bool = False
 ) -> None:
     """Post a message to a webhook.
 

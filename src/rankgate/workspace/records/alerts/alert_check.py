@@ -72,9 +72,7 @@ class AlertCheck(Result):
     """
 
     kind: ClassVar[str] = "alert_check"
-    document_from: ClassVar[str] = (
-        "rankgate.workspace.records.record_documents:alert_check_document"
-    )
+    document_from: ClassVar[str] = "rankgate.workspace.records.record_documents:alert_check_document"
 
     project: str
     checked_at: str
@@ -160,13 +158,8 @@ class _SeriesReader:
             branch=rule["branch"],
         )
         points.sort(key=lambda point: point.system)  # stable sort: the oldest first in each system
-        points_by_system = [
-            (name, list(rows)) for name, rows in groupby(points, lambda point: point.system)
-        ]
-        return [
-            self._seen_series(rule, *group)
-            for group in points_by_system or [(rule["system"] or "", [])]
-        ]
+        points_by_system = [(name, list(rows)) for name, rows in groupby(points, lambda point: point.system)]
+        return [self._seen_series(rule, *group) for group in points_by_system or [(rule["system"] or "", [])]]
 
     def _seen_series(self, rule: Rule, system: str, points: list[Point]) -> _SeriesOutcome:
         series_view = WatchedSeries(points, self.moment, self._per_query)
@@ -209,9 +202,7 @@ class _AlertWriter:
             None if alert is None else alert.id,
         )
 
-    def _fire(
-        self, series_outcome: _SeriesOutcome, alert: Alert | None
-    ) -> tuple[Alert, ChangeKind]:
+    def _fire(self, series_outcome: _SeriesOutcome, alert: Alert | None) -> tuple[Alert, ChangeKind]:
         if alert is not None and alert.record == series_outcome.record:  # the same record as before
             return alert, ""
         rule, outcome = series_outcome.rule, series_outcome.outcome
@@ -223,9 +214,7 @@ class _AlertWriter:
             "value": outcome.delta,
             "bound": outcome.margin,
             "rule": {
-                name: value
-                for name, value in rule.values.items()
-                if value is not None and name != "channels"
+                name: value for name, value in rule.values.items() if value is not None and name != "channels"
             },
         }
         firing = alerts.fire_alert(
@@ -255,9 +244,7 @@ class _AlertWriter:
     def resolve_others(self, keys: set[str]) -> None:
         """Resolve alerts of deleted rules or series, without a message."""
         for state in ("open", "acknowledged"):
-            for alert in alerts.list_alerts(
-                self.connection, self.project, state=state, most=10_000
-            ):
+            for alert in alerts.list_alerts(self.connection, self.project, state=state, most=10_000):
                 if alert.key not in keys:
                     alerts.resolve_alert(self.connection, self.project, alert.id)
 
@@ -288,11 +275,7 @@ def set_rules_from_file(store: Store, project: str, file: Path) -> AlertRules:
 
 
 def set_rules(
-    connection: Connection,
-    project: int,
-    text: str,
-    source: str = "alerts",
-    actor: Actor = COMMAND_LINE,
+    connection: Connection, project: int, text: str, source: str = "alerts", actor: Actor = COMMAND_LINE
 ) -> AlertRules:
     """Replace the rules of a project.
 
@@ -321,9 +304,7 @@ def acknowledge(store: Store, project: str, number: int) -> str:
         project_id = projects.get_by_name(connection, project).id
         projects.refuse_archived(connection, project_id)
         alert = alerts.acknowledge_alert(connection, project_id, number)
-        audit.record(
-            connection, COMMAND_LINE, "alert.acknowledge", alert.message, project=project_id
-        )
+        audit.record(connection, COMMAND_LINE, "alert.acknowledge", alert.message, project=project_id)
     return f"{alert.state}: {alert.message}"
 
 

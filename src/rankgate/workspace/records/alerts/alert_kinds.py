@@ -97,9 +97,7 @@ def decide_absolute(rule: Rule, series: WatchedSeries) -> Outcome:
         times = f" for {count_noun(count, 'evaluation')}" if count > 1 else ""
         return Outcome("fail", f"{value} is {violations[-1]}{times}", delta=points[-1].value)
     if violations[-1]:
-        return Outcome(
-            "inconclusive", f"{value} is {violations[-1]}, not yet {count_noun(count, 'time')}"
-        )
+        return Outcome("inconclusive", f"{value} is {violations[-1]}, not yet {count_noun(count, 'time')}")
     return Outcome("pass", f"{value} is within its bounds", delta=points[-1].value)
 
 
@@ -123,9 +121,7 @@ ABSOLUTE = AlertKind(
     (
         Parameter("at_least", "number", "the lowest acceptable value"),
         Parameter("at_most", "number", "the highest acceptable value"),
-        Parameter(
-            "points", "int", "how many evaluations in a row must be beyond", 1, range=Range(1, 100)
-        ),
+        Parameter("points", "int", "how many evaluations in a row must be beyond", 1, range=Range(1, 100)),
         Parameter("certain", "bool", "whether the whole interval must be beyond", default=False),
     ),
     decide_absolute,
@@ -147,20 +143,15 @@ def decide_change(rule: Rule, series: WatchedSeries) -> Outcome:
         return Outcome("inconclusive", "there is no value yet")
     metric_history = make_history(points, (), series.per_query, rate=rule["rate"])
     since = metric_history.breaks["at"][-1] if metric_history.breaks.height else ""
-    changes = [
-        change for change in metric_history.changes.iter_rows(named=True) if change["at"] >= since
-    ]
+    changes = [change for change in metric_history.changes.iter_rows(named=True) if change["at"] >= since]
     if not changes:
         return Outcome("pass", f"no change in {count_noun(len(points), 'evaluation')}")
     latest = changes[-1]
     reason = (
-        f"{format_figure(latest['before'])} to {format_figure(latest['after'])} on "
-        f"{latest['at'][:10]}, "
+        f"{format_figure(latest['before'])} to {format_figure(latest['after'])} on {latest['at'][:10]}, "
         f"{latest['delta']:+.4f} [{latest['low']:+.4f}, {latest['high']:+.4f}]"
     )
-    is_old = series.moment - datetime.fromisoformat(latest["found_at"]) > timedelta(
-        days=rule["days"]
-    )
+    is_old = series.moment - datetime.fromisoformat(latest["found_at"]) > timedelta(days=rule["days"])
     status = "fail" if latest["gain"] < -rule["least"] and not is_old else "pass"
     return Outcome(
         status,  # type: ignore[arg-type]
@@ -177,11 +168,7 @@ CHANGE = AlertKind(
     "change",
     (
         Parameter(
-            "least",
-            "number",
-            "a loss up to this is acceptable, in the metric's unit",
-            0.0,
-            range=Range(0.0),
+            "least", "number", "a loss up to this is acceptable, in the metric's unit", 0.0, range=Range(0.0)
         ),
         Parameter(
             "days",
@@ -190,9 +177,7 @@ CHANGE = AlertKind(
             30,
             range=Range(0.0, exclusive=True),
         ),
-        Parameter(
-            "rate", "number", "false alarms for each evaluation", 0.001, range=Range(1e-6, 0.1)
-        ),
+        Parameter("rate", "number", "false alarms for each evaluation", 0.001, range=Range(1e-6, 0.1)),
     ),
     decide_change,
     title="a figure does not change for the worse, by a change-point",
@@ -215,15 +200,13 @@ def decide_relative(rule: Rule, series: WatchedSeries) -> Outcome:
     earlier_values = earlier_values[-int(rule["window"]) :]
     if len(earlier_values) < rule["least"]:
         return Outcome(
-            "inconclusive",
-            f"{count_noun(len(earlier_values), 'comparable evaluation')} before the last one",
+            "inconclusive", f"{count_noun(len(earlier_values), 'comparable evaluation')} before the last one"
         )
     reference, value = median(earlier_values), last_point.value or 0.0
     loss = reference - value if last_point.higher_is_better else value - reference
     bound = rule["margin"] if rule["margin"] is not None else rule["drop"] * abs(reference)
     reason = (
-        f"{format_figure(value)}, the median of {len(earlier_values)} before is "
-        f"{format_figure(reference)}"
+        f"{format_figure(value)}, the median of {len(earlier_values)} before is {format_figure(reference)}"
     )
     status = "fail" if loss > bound else "pass"
     return Outcome(status, reason, delta=-loss, margin=bound, n=len(earlier_values))  # type: ignore[arg-type]
@@ -251,11 +234,7 @@ RELATIVE = AlertKind(
             range=Range(1, 1000),
         ),
         Parameter(
-            "least",
-            "int",
-            "fewer comparable evaluations are not enough to decide",
-            1,
-            range=Range(1, 1000),
+            "least", "int", "fewer comparable evaluations are not enough to decide", 1, range=Range(1, 1000)
         ),
     ),
     decide_relative,
@@ -269,9 +248,7 @@ def decide_stale(rule: Rule, series: WatchedSeries) -> Outcome:
     if not series.points:
         return Outcome("fail", "there is no evaluation at all")
     days = (series.moment - series.points[-1].evaluated_at).total_seconds() / 86_400
-    reason = (
-        f"the last evaluation is of {series.points[-1].evaluated_at:%Y-%m-%d}, {days:.1f} days ago"
-    )
+    reason = f"the last evaluation is of {series.points[-1].evaluated_at:%Y-%m-%d}, {days:.1f} days ago"
     return Outcome("fail" if days > rule["days"] else "pass", reason, delta=days)
 
 
@@ -303,11 +280,7 @@ def decide_verdict(rule: Rule, series: WatchedSeries) -> Outcome:
 
 VERDICT = AlertKind(
     "verdict",
-    (
-        Parameter(
-            "inconclusive", "bool", "whether an inconclusive verdict counts, too", default=False
-        ),
-    ),
+    (Parameter("inconclusive", "bool", "whether an inconclusive verdict counts, too", default=False),),
     decide_verdict,
     title="the last verdict of a gate is not a failure",
 )

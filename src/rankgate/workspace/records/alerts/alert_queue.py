@@ -71,14 +71,10 @@ def deliver(
     current_time = moment or now()
     with store.write() as connection:
         number = None if project is None else projects.get_by_name(connection, project).id
-        due_notifications = alerts.claim_notifications(
-            connection, current_time, _LEASE, project=number
-        )
+        due_notifications = alerts.claim_notifications(connection, current_time, _LEASE, project=number)
     counts = {"sent": 0, "later": 0, "failed": 0}
     for notification in due_notifications:
-        counts[
-            _send_notification(store, notification, link, current_time, allow_http=allow_http)
-        ] += 1
+        counts[_send_notification(store, notification, link, current_time, allow_http=allow_http)] += 1
     return DeliveryCounts(**counts)
 
 
@@ -110,17 +106,13 @@ def _send_notification(
     except RankgateError as error:
         _LOG.warning("alert %d of %s: %s", alert.id, project.name, error)
         wait = RETRY_DELAYS[notification.tries] if notification.tries < len(RETRY_DELAYS) else None
-        return _mark_failed(
-            store, notification, str(error), None if wait is None else moment + wait
-        )
+        return _mark_failed(store, notification, str(error), None if wait is None else moment + wait)
     with store.write() as connection:
         alerts.mark_sent(connection, notification.id)
     return "sent"
 
 
-def _mark_failed(
-    store: Store, notification: Notification, error: str, retry_at: datetime | None
-) -> str:
+def _mark_failed(store: Store, notification: Notification, error: str, retry_at: datetime | None) -> str:
     with store.write() as connection:
         alerts.mark_failed(connection, notification.id, error, retry_at)
     return "failed" if retry_at is None else "later"

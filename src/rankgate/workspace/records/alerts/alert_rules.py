@@ -29,10 +29,7 @@ KEY_VARIABLE_PREFIX = "RANKGATE_WEBHOOK_"
 _SETTINGS = (
     Parameter("timezone", "text", "the time zone of quiet hours", "UTC"),
     Parameter(
-        "quiet",
-        "text",
-        "hours in which messages wait, except for rules of tier block, as in 22:00-07:00",
-        "",
+        "quiet", "text", "hours in which messages wait, except for rules of tier block, as in 22:00-07:00", ""
     ),
 )
 _SERIES = (
@@ -50,8 +47,7 @@ _WEBHOOK = (
     Parameter(
         "secret_from",
         "text",
-        f"the environment variable of the server, {KEY_VARIABLE_PREFIX}…, with the key of the "
-        "signature",
+        f"the environment variable of the server, {KEY_VARIABLE_PREFIX}…, with the key of the signature",
     ),
 )
 _EMAIL = (Parameter("to", "texts", "addresses", required=True),)
@@ -123,10 +119,7 @@ def read_rules(text: str, source: str = "alerts") -> AlertRules:
     file.check_keys(file.values, ("alerts", "channels", "rules"))
     settings = file.read_values(file.values.get("alerts", {}), _SETTINGS, "alerts")
     channels = _read_channels(file)
-    rules = [
-        _read_rule(file, table, position, channels)
-        for position, table in _list_tables(file, "rules")
-    ]
+    rules = [_read_rule(file, table, position, channels) for position, table in _list_tables(file, "rules")]
     names = [rule.id for rule in rules]
     for position, name in enumerate(names):
         if name in names[:position]:
@@ -157,9 +150,7 @@ def _read_channels(file: TomlFile) -> dict[str, Channel]:
             raise file.error(f"two channels are called {common_settings['name']!r}.", *key, "name")
         if problem := _find_channel_problem(values):
             raise file.error(problem[1], *key, problem[0])
-        channels[common_settings["name"]] = Channel(
-            common_settings["name"], common_settings["kind"], values
-        )
+        channels[common_settings["name"]] = Channel(common_settings["name"], common_settings["kind"], values)
     return channels
 
 
@@ -170,26 +161,18 @@ def _find_channel_problem(values: Mapping[str, Any]) -> tuple[str, str] | None:
             return "url", "url is an address such as https://hooks.example.org/rankgate."
         variable = values["secret_from"]
         if variable is not None and not re.fullmatch(KEY_VARIABLE_PREFIX + r"[A-Z0-9_]+", variable):
-            return (
-                "secret_from",
-                f"secret_from names a variable that begins with {KEY_VARIABLE_PREFIX}.",
-            )
+            return ("secret_from", f"secret_from names a variable that begins with {KEY_VARIABLE_PREFIX}.")
         return None
     invalid = [address for address in values["to"] if not _ADDRESS_PATTERN.fullmatch(str(address))]
     if invalid or not values["to"]:
         return (
             "to",
-            (
-                f"to is a list of addresses; {invalid[0] if invalid else 'an empty list'} is not "
-                "valid."
-            ),
+            (f"to is a list of addresses; {invalid[0] if invalid else 'an empty list'} is not valid."),
         )
     return None
 
 
-def _read_rule(
-    file: TomlFile, table: JsonObject, position: str, channels: Mapping[str, Channel]
-) -> Rule:
+def _read_rule(file: TomlFile, table: JsonObject, position: str, channels: Mapping[str, Channel]) -> Rule:
     key = ("rules", position)
     common_parameters = (*COMMON, *_SERIES)
     common_names = {parameter.name for parameter in common_parameters}

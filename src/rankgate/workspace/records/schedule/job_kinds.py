@@ -70,9 +70,7 @@ def set_options(**values: object) -> list[str]:
     ]
 
 
-def _project_command(
-    verb: str, project: str, options: Iterable[str], *operands: str
-) -> list[list[str]]:
+def _project_command(verb: str, project: str, options: Iterable[str], *operands: str) -> list[list[str]]:
     """A command on names in the project; words after ``--`` cannot be options."""
     return [[verb, f"--project={project}", *options, "--", *operands]]
 
@@ -90,15 +88,7 @@ def snapshot_commands(project: str, values: Mapping[str, Any]) -> list[list[str]
     run = values["output"]
     record = [] if values["judgments"] else ["--record"]
     command_lines = [
-        [
-            "snapshot",
-            f"--output={run}",
-            "--force",
-            *record,
-            "--",
-            values["engine"],
-            values["queries"],
-        ]
+        ["snapshot", f"--output={run}", "--force", *record, "--", values["engine"], values["queries"]]
     ]
     if values["judgments"]:
         metrics = repeat_option("metric", values["metrics"])
@@ -131,10 +121,7 @@ EVALUATE_JOB = JobKind(
     "evaluate",
     (
         Parameter(
-            "judgments",
-            "text",
-            "judgments in the project, or all for the ratings so far",
-            required=True,
+            "judgments", "text", "judgments in the project, or all for the ratings so far", required=True
         ),
         Parameter("runs", "texts", "runs in the project", required=True),
         METRICS_PARAMETER,
@@ -226,10 +213,7 @@ ENGINE_PARAMETERS = (
 )
 ENGINE_JOB = JobKind(
     "engine-snapshot",
-    (
-        *ENGINE_PARAMETERS,
-        Parameter("judgments", "text", "judgments in the project; left out: no evaluation"),
-    ),
+    (*ENGINE_PARAMETERS, Parameter("judgments", "text", "judgments in the project; left out: no evaluation")),
     engine_commands,
     title="send the queries of the project to an engine of it, keep and evaluate the run",
     system="engine",
@@ -260,10 +244,7 @@ ENGINE_GATE_JOB = JobKind(
 def pool_commands(project: str, values: Mapping[str, Any]) -> list[list[str]]:
     """``rankgate pool`` on runs of the project, stored as a batch."""
     options = set_options(
-        save_as=values["batch"],
-        depth=values["depth"],
-        strategy=values["strategy"],
-        qrels=values["judgments"],
+        save_as=values["batch"], depth=values["depth"], strategy=values["strategy"], qrels=values["judgments"]
     )
     return _project_command("pool", project, options, *values["runs"])
 
@@ -321,7 +302,5 @@ COMPARE_JOB = JobKind(
 )
 
 
-JOBS = Registry(
-    JobKind, "kind of job", lambda: find_declared(__name__, JobKind), group="rankgate.jobs"
-)
+JOBS = Registry(JobKind, "kind of job", lambda: find_declared(__name__, JobKind), group="rankgate.jobs")
 """Every kind of job, by name."""

@@ -35,16 +35,11 @@ JOB_PARAMETERS = (
     Parameter("name", "text", "its name, unique", required=True),
     Parameter("kind", "text", "the kind of job", required=True),
     Parameter(
-        "schedule",
-        "text",
-        "when: minute, hour, day, month, day of the week, as cron has them",
-        required=True,
+        "schedule", "text", "when: minute, hour, day, month, day of the week, as cron has them", required=True
     ),
     Parameter("timezone", "text", "the time zone of the schedule", "UTC"),
     Parameter("enabled", "bool", "whether it runs", default=True),
-    Parameter(
-        "retries", "int", "how often it is tried again after a failure", 2, range=Range(0, 10)
-    ),
+    Parameter("retries", "int", "how often it is tried again after a failure", 2, range=Range(0, 10)),
     Parameter("timeout", "int", "minutes after which it is stopped", 60, range=Range(1, 1440)),
     Parameter(
         "missed",
@@ -124,9 +119,7 @@ def _read_job(file: TomlFile, table: JsonObject, position: str) -> NewJob:
     except UsageError as error:
         raise file.error(error.problem, *key, "schedule") from None
     if due_at is None:
-        problem = (
-            f"the schedule {common_settings['schedule']!r} has no date; choose one that occurs."
-        )
+        problem = f"the schedule {common_settings['schedule']!r} has no date; choose one that occurs."
         raise file.error(problem, *key, "schedule")
     kind_settings = {name: value for name, value in table.items() if name not in common_names}
     values = file.read_values(kind_settings, kind.takes, *key)
@@ -143,8 +136,7 @@ def _read_job(file: TomlFile, table: JsonObject, position: str) -> NewJob:
         common_settings["schedule"],
         common_settings["timezone"],
         common_settings["enabled"],
-        settings
-        | {"values": {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}},
+        settings | {"values": {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}},
     )
 
 
@@ -232,9 +224,7 @@ def list_jobs(store: Store, project: str) -> StoreListing:
     """
     rows = []
     with store.read() as connection:
-        for job in scheduled_jobs.list_jobs(
-            connection, projects.get_by_name(connection, project).id
-        ):
+        for job in scheduled_jobs.list_jobs(connection, projects.get_by_name(connection, project).id):
             last_run = scheduled_jobs.last_run(connection, job.id)
             due_at = next_due(job.schedule, job.timezone, now()) if job.enabled else None
             rows.append(

@@ -356,9 +356,7 @@ class Scheduler:
             if due_at is not None:
                 skip = moment - due_at > _MISSED_AFTER and job.settings.get("missed") == "skip"
                 with self.store.write() as connection:
-                    scheduled_jobs.plan_run(
-                        connection, job.id, due_at, state="missed" if skip else "waiting"
-                    )
+                    scheduled_jobs.plan_run(connection, job.id, due_at, state="missed" if skip else "waiting")
 
     def _begin(self, moment: datetime) -> None:
         self._busy = [future for future in self._busy if not future.done()]
@@ -388,12 +386,7 @@ class Scheduler:
     def _execute(self, job: Job, run: JobRun) -> JobRun:
         try:
             return execute_run(
-                self.store,
-                job,
-                run,
-                self.folder,
-                stop=self._stop,
-                environment=self.environment,
+                self.store, job, run, self.folder, stop=self._stop, environment=self.environment
             )
         except RankgateError as error:
             _SCHEDULE_LOG.warning("job %s: %s", job.name, error)
@@ -417,11 +410,7 @@ class Scheduler:
         for project, count in record_counts:
             rules = project.settings["alerts"]
             checked = self._checked.get(project.id)
-            if (
-                checked
-                and checked[:2] == (count, rules)
-                and abs(moment - checked[2]) < _CHECK_INTERVAL
-            ):
+            if checked and checked[:2] == (count, rules) and abs(moment - checked[2]) < _CHECK_INTERVAL:
                 continue
             self._checked[project.id] = (count, rules, moment)
             try:

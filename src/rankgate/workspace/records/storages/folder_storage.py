@@ -97,12 +97,7 @@ class FolderStorage:
         if kind not in ANNOTATIONS:
             problem = f"no kind of annotation {kind!r}; choose {', '.join(ANNOTATIONS)}."
             raise UsageError(problem, code="unknown-kind")
-        annotation = {
-            "at": at.astimezone(UTC).isoformat(),
-            "kind": kind,
-            "text": text,
-            "revision": revision,
-        }
+        annotation = {"at": at.astimezone(UTC).isoformat(), "kind": kind, "text": text, "revision": revision}
         digest = hashlib.sha256(_to_json(annotation)).hexdigest()[:_HASH_LENGTH]
         self._write(f"{_NOTES}/{_format_stamp(at)}-{digest}.json", _to_json(annotation))
 
@@ -114,8 +109,7 @@ class FolderStorage:
             raise UsageError(problem, code="no-history")
         records = [(path, _read_json(path)) for path in sorted(self.folder.glob("*.json"))]
         return sorted(
-            records,
-            key=lambda record: (str(record[1]["evaluated_at"]), record[1].get("earlier", 0)),
+            records, key=lambda record: (str(record[1]["evaluated_at"]), record[1].get("earlier", 0))
         )
 
     def points(

@@ -99,8 +99,7 @@ def open_storage(
     store, project = store or os.environ.get(STORE), project or os.environ.get(PROJECT)
     if not store or not project:
         raise UsageError(
-            f"name a folder, or a store and a project in it (or {FOLDER}, or {STORE} and "
-            f"{PROJECT}).",
+            f"name a folder, or a store and a project in it (or {FOLDER}, or {STORE} and {PROJECT}).",
             code="missing-input",
         )
     if store.startswith(("http://", "https://")):

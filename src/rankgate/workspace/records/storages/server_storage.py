@@ -86,10 +86,7 @@ class ServerStorage:
             "since": None if since is None else since.isoformat(),
         }
         rows = self.client.get("recorded/points", **_without_none(parameters))["points"]
-        return [
-            Point(**{**row, "evaluated_at": datetime.fromisoformat(row["evaluated_at"])})
-            for row in rows
-        ]
+        return [Point(**{**row, "evaluated_at": datetime.fromisoformat(row["evaluated_at"])}) for row in rows]
 
     def annotations(self, metric: str | None, since: datetime | None) -> list[Annotation]:
         """The annotations of a metric, and those that apply to all metrics."""
@@ -97,9 +94,7 @@ class ServerStorage:
         moments = ("at", "recorded_at")
         return [
             Annotation(**{**row, **{name: datetime.fromisoformat(row[name]) for name in moments}})
-            for row in self.client.get("recorded/annotations", **_without_none(parameters))[
-                "annotations"
-            ]
+            for row in self.client.get("recorded/annotations", **_without_none(parameters))["annotations"]
         ]
 
     def per_query(self, point: Point) -> pl.DataFrame | None:

@@ -82,20 +82,13 @@ class StoreStorage:
         """The figures of a metric in the order of evaluation."""
         with self.project.store.read() as connection:
             return series.list_points(
-                connection,
-                self.project.number,
-                metric,
-                system=system,
-                slice=slice_name,
-                since=since,
+                connection, self.project.number, metric, system=system, slice=slice_name, since=since
             )
 
     def annotations(self, metric: str | None, since: datetime | None) -> list[Annotation]:
         """The annotations of a metric, and those that apply to all metrics."""
         with self.project.store.read() as connection:
-            return noted.list_annotations(
-                connection, self.project.number, metric=metric, since=since
-            )
+            return noted.list_annotations(connection, self.project.number, metric=metric, since=since)
 
     def per_query(self, point: Point) -> pl.DataFrame | None:
         """The values per query of the record of a point."""
@@ -124,9 +117,7 @@ class StoreStorage:
         with store.read() as connection:
             for stored_judgments in judgments.list_judgments(connection, number, archived=True):
                 if stored_judgments.sha256 == sha256:
-                    return judgments.read_judgments(
-                        connection, store.blobs, number, stored_judgments.name
-                    )
+                    return judgments.read_judgments(connection, store.blobs, number, stored_judgments.name)
         return None
 
     def close(self) -> None:
@@ -146,9 +137,7 @@ def save_inputs_in(
         stored_judgments = judgments.list_judgments(connection, number, archived=True)
         judgment_names = {stored.sha256: stored.name for stored in stored_judgments}
         if qrels.sha256 not in judgment_names:
-            name = _find_free_name(
-                addressable(qrels.name), qrels.sha256, set(judgment_names.values())
-            )
+            name = _find_free_name(addressable(qrels.name), qrels.sha256, set(judgment_names.values()))
             judgments.add_judgments(connection, blobs, number, qrels, name=name)
     stored_runs = runs.list_runs(connection, number, archived=True)
     run_names = {stored.sha256: stored.name for stored in stored_runs}

@@ -41,9 +41,7 @@ def alert_page(request: WebRequest) -> PageReply:
     return PageReply("alert.html", data | {"cause": cause}, {"may": can_manage})
 
 
-def _find_cause(
-    connection: Connection, request: WebRequest, alert: Alert
-) -> dict[str, PageValue] | None:
+def _find_cause(connection: Connection, request: WebRequest, alert: Alert) -> dict[str, PageValue] | None:
     """The evaluations before and after the fall, with the addresses of their pages."""
     pair = find_alert_pair(connection, request, alert)
     if pair is None:

@@ -67,9 +67,7 @@ def change_page(request: WebRequest) -> PageReply:
     with request.store.read() as connection:
         pair = read_pair(connection, request)
         changes = query_changes(request, *pair.metric_points)
-        sorted_changes = (
-            None if changes is None else sort_worst_first(changes, pair.metric_points[1])
-        )
+        sorted_changes = None if changes is None else sort_worst_first(changes, pair.metric_points[1])
         total = 0 if sorted_changes is None else len(sorted_changes)
         window, next_start = page_window(request.values["start"], _PAGE_SIZE, total)
         page_rows = [] if sorted_changes is None else sorted_changes[window].to_dicts()
@@ -113,9 +111,7 @@ def change_page(request: WebRequest) -> PageReply:
     extra = {
         "addresses": addresses,
         "evaluations": evaluations,
-        "metric_addresses": {
-            name: _pair_page_address(request, pair, metric=name) for name in pair.points
-        },
+        "metric_addresses": {name: _pair_page_address(request, pair, metric=name) for name in pair.points},
         "subject_kind": "comparison",
         "subject": pair.subject,
         "hidden": _hidden_fields(request, pair),
@@ -250,9 +246,7 @@ def _ranked_lists(
         sides.append(by_system.get(point.system, {}))
         missing_texts.append(query_lists.missing)
         if point.system in query_lists.explained:
-            explained[name] = lists.explanation_address(
-                request, query_id, pair.metric, record, point.system
-            )
+            explained[name] = lists.explanation_address(request, query_id, pair.metric, record, point.system)
     return (sides[0], sides[1]), next(filter(None, missing_texts), ""), explained
 
 

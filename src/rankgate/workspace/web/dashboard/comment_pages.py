@@ -112,12 +112,8 @@ def add(request: WebRequest) -> ActionReply:
             actor=request.user.display,
             comment_id=_client_comment_id(request),
         )
-        request.record(
-            connection, "comment.add", f"{fields['kind']} {fields['subject']}", id=comment.id
-        )
-    return ActionReply(
-        _subject_path(request, fields["kind"], fields["subject"]), {"id": comment.id}
-    )
+        request.record(connection, "comment.add", f"{fields['kind']} {fields['subject']}", id=comment.id)
+    return ActionReply(_subject_path(request, fields["kind"], fields["subject"]), {"id": comment.id})
 
 
 def _client_comment_id(request: WebRequest) -> str:
@@ -135,25 +131,14 @@ def withdraw(request: WebRequest) -> ActionReply:
     with request.store.write() as connection:
         comment = record_notes.get_comment(connection, request.project.id, request.path["comment"])
         if not comment.withdrawn and not _may_withdraw(request, comment):
-            raise RequestRefused(
-                403, "not-allowed", "Only the author of a comment may withdraw it."
-            )
+            raise RequestRefused(403, "not-allowed", "Only the author of a comment may withdraw it.")
         record_notes.withdraw_comment(
-            connection,
-            request.project.id,
-            comment.id,
-            user=request.user.id,
-            actor=request.user.display,
+            connection, request.project.id, comment.id, user=request.user.id, actor=request.user.display
         )
         request.record(
-            connection,
-            "comment.withdraw",
-            f"{comment.subject_kind} {comment.subject}",
-            id=comment.id,
+            connection, "comment.withdraw", f"{comment.subject_kind} {comment.subject}", id=comment.id
         )
-    return ActionReply(
-        _subject_path(request, comment.subject_kind, comment.subject), {"id": comment.id}
-    )
+    return ActionReply(_subject_path(request, comment.subject_kind, comment.subject), {"id": comment.id})
 
 
 def _subject_path(request: WebRequest, kind: str, subject: str) -> str:

@@ -96,9 +96,7 @@ def read_pair(connection: Connection, request: WebRequest) -> EvaluationPair:
         UsageError: the evaluations share no metric.
     """
     fields = request.values
-    earlier, later = (
-        find_record(connection, request, fields[name]) for name in ("before", "after")
-    )
+    earlier, later = (find_record(connection, request, fields[name]) for name in ("before", "after"))
     sides = [
         [
             point
@@ -118,8 +116,7 @@ def read_pair(connection: Connection, request: WebRequest) -> EvaluationPair:
     shared_metrics = [metric for metric in by_metric[0] if metric in by_metric[1]]
     if not shared_metrics:
         raise UsageError(
-            "the two evaluations have no metric that both have; choose others.",
-            code="not-comparable",
+            "the two evaluations have no metric that both have; choose others.", code="not-comparable"
         )
     wanted_metrics = (
         fields["metric"],
@@ -133,9 +130,7 @@ def read_pair(connection: Connection, request: WebRequest) -> EvaluationPair:
     return EvaluationPair(earlier, later, points)
 
 
-def _choose_system(
-    points: Sequence[Point], other_points: Sequence[Point], system_name: str | None
-) -> str:
+def _choose_system(points: Sequence[Point], other_points: Sequence[Point], system_name: str | None) -> str:
     """The named system, or the last system of both records, or the last system."""
     systems = list(dict.fromkeys(point.system for point in points))
     other_systems = {point.system for point in other_points}
@@ -145,20 +140,14 @@ def _choose_system(
     return next(reversed(shared_systems or systems), "")
 
 
-def find_alert_pair(
-    connection: Connection, request: WebRequest, alert: Alert
-) -> tuple[Point, Point] | None:
+def find_alert_pair(connection: Connection, request: WebRequest, alert: Alert) -> tuple[Point, Point] | None:
     """The evaluations before and after the fall reported by an alert; None without a series."""
     if alert.metric is None:
         return None
     points = [
         point
         for point in series.list_points(
-            connection,
-            request.project.id,
-            alert.metric,
-            system=alert.system or None,
-            slice=alert.slice,
+            connection, request.project.id, alert.metric, system=alert.system or None, slice=alert.slice
         )
         if point.value is not None
     ]
@@ -166,9 +155,7 @@ def find_alert_pair(
     if last is None:
         return None
     points = [
-        point
-        for point in points
-        if point.system == last.system and point.evaluated_at <= last.evaluated_at
+        point for point in points if point.system == last.system and point.evaluated_at <= last.evaluated_at
     ]
     begin = _fall_begin(request, points, str(alert.evidence.get("kind", "")))
     earlier_points = [point for point in points if point.evaluated_at < begin]
@@ -221,9 +208,7 @@ def _metric_change(request: WebRequest, earlier: Point, later: Point) -> MetricC
 
 def query_changes(request: WebRequest, earlier: Point, later: Point) -> pl.DataFrame | None:
     """``baseline``, ``candidate`` and ``delta`` of each query in both; None without values."""
-    sides = [
-        read_side_values(request, point, point.system, point.metric) for point in (earlier, later)
-    ]
+    sides = [read_side_values(request, point, point.system, point.metric) for point in (earlier, later)]
     if sides[0] is None or sides[1] is None:
         return None
     return join_sides(sides[0], sides[1])

@@ -108,11 +108,7 @@ def live_page(request: WebRequest) -> PageReply:
         "chosen": engine_by_side,
         "parameters": {side: fields[f"{side}_parameters"] or "" for side in SIDES},
         "answers": {
-            side: {
-                "seconds": answer.seconds,
-                "total": answer.total,
-                "problem": answer.problem,
-            }
+            side: {"seconds": answer.seconds, "total": answer.total, "problem": answer.problem}
             for side, answer in answers.items()
         },
         "query": None if query is None else {"query_id": query.query_id, "stored": query.stored},
@@ -132,24 +128,15 @@ def live_page(request: WebRequest) -> PageReply:
 def _choose_engines(request: WebRequest, names: list[str]) -> dict[str, str]:
     """The engine chosen for each side; the first two by default."""
     defaults = (*names[:2], *names[:1] * 2, "", "")
-    return {
-        side: request.values[side] or default
-        for side, default in zip(SIDES, defaults, strict=False)
-    }
+    return {side: request.values[side] or default for side, default in zip(SIDES, defaults, strict=False)}
 
 
-def _ask_engines(
-    request: WebRequest, engine_by_side: Mapping[str, str], text: str
-) -> dict[str, LiveAnswer]:
+def _ask_engines(request: WebRequest, engine_by_side: Mapping[str, str], text: str) -> dict[str, LiveAnswer]:
     """The answers of both engines, which are queried at the same time."""
     with ThreadPoolExecutor(len(SIDES)) as pool:
         futures = {
             side: pool.submit(
-                _read_answer,
-                request,
-                engine_by_side[side],
-                request.values[f"{side}_parameters"],
-                text,
+                _read_answer, request, engine_by_side[side], request.values[f"{side}_parameters"], text
             )
             for side in SIDES
         }
@@ -205,9 +192,7 @@ def _read_query(connection: Connection, request: WebRequest, text: str) -> _Type
             if answer.rater == request.user.name:
                 own_grades[pair.doc_id] = answer.grade
             people_grades[pair.doc_id] = answer.grade
-    return _TypedQuery(
-        query_id, stored_id is not None, judged, {**people_grades, **own_grades}, own_grades
-    )
+    return _TypedQuery(query_id, stored_id is not None, judged, {**people_grades, **own_grades}, own_grades)
 
 
 def _make_lists(
@@ -218,15 +203,12 @@ def _make_lists(
     answers: Mapping[str, LiveAnswer],
     scale: list[dict[str, Any]],
 ) -> SideLists:
-    live_documents = {
-        document.doc_id: document for side in SIDES for document in answers[side].documents
-    }
+    live_documents = {document.doc_id: document for side in SIDES for document in answers[side].documents}
     stored = queries_documents.documents_of_query(
         connection, request.project.id, query.query_id, live_documents
     )
     documents = {
-        doc_id: _with_fields(document, stored.get(doc_id))
-        for doc_id, document in live_documents.items()
+        doc_id: _with_fields(document, stored.get(doc_id)) for doc_id, document in live_documents.items()
     }
     first, second = (_rank(answers[side], query) for side in SIDES)
     top = max((float(grade["grade"]) for grade in scale), default=0.0)
@@ -244,9 +226,7 @@ def _with_fields(document: LiveDocument, stored: Document | None) -> Document:
     """A document with the fields of the answer, or of the store if the answer has no fields."""
     if stored is not None and not set(document.fields) - {EXPLANATION}:
         return replace(stored, fields={**stored.fields, **document.fields})
-    return Document(
-        0, document.doc_id, "", document.fields, None if stored is None else stored.url, None
-    )
+    return Document(0, document.doc_id, "", document.fields, None if stored is None else stored.url, None)
 
 
 def rate_live(request: WebRequest) -> ActionReply:
@@ -292,18 +272,12 @@ def rate_live(request: WebRequest) -> ActionReply:
 _ADDRESS_FIELDS = ("text", *SIDES, *(f"{side}_parameters" for side in SIDES))
 
 
-def _make_task(
-    connection: Connection, request: WebRequest, query_id: str, document: LiveDocument
-) -> int:
+def _make_task(connection: Connection, request: WebRequest, query_id: str, document: LiveDocument) -> int:
     """The task of a pair in the batch of live ratings; a missing batch is created."""
     project = request.project.id
     fields = {name: text for name, text in document.fields.items() if name != EXPLANATION}
-    stored_documents = queries_documents.documents_of_query(
-        connection, project, query_id, [document.doc_id]
-    )
-    if fields and (
-        document.doc_id not in stored_documents or not stored_documents[document.doc_id].fields
-    ):
+    stored_documents = queries_documents.documents_of_query(connection, project, query_id, [document.doc_id])
+    if fields and (document.doc_id not in stored_documents or not stored_documents[document.doc_id].fields):
         row = {name: [text] for name, text in {**fields, "doc_id": document.doc_id}.items()}
         queries_documents.add_documents(connection, project, pl.DataFrame(row))
     batch = _find_batch(connection, request)

@@ -89,10 +89,7 @@ def read_decision(request: WebRequest, record: Record) -> Decision:
     result = read_result(request, record)
     if isinstance(result, Comparisons):
         return Decision(
-            record,
-            _sentence(result),
-            metrics=result.only.names,
-            names=list_systems(request, record),
+            record, _sentence(result), metrics=result.only.names, names=list_systems(request, record)
         )
     if not isinstance(result, Verdict):
         return Decision(record)
@@ -112,10 +109,7 @@ def _sentence(result: Verdict | Comparisons) -> str:
 
 
 def choose_series(
-    request: WebRequest,
-    latest: Sequence[Record],
-    decision: Decision | None,
-    points_by_series: PointsBySeries,
+    request: WebRequest, latest: Sequence[Record], decision: Decision | None, points_by_series: PointsBySeries
 ) -> tuple[str, str] | None:
     """The metric and system shown on the overview; None if there are no series.
 
@@ -168,9 +162,7 @@ def draw_metric(connection: Connection, request: WebRequest, points: Sequence[Po
         return ""
     segments = split_comparable(points)
     dots = [
-        trend_chart.make_point(
-            point_row(point, number), record_address(request, point), system_colour(0)
-        )
+        trend_chart.make_point(point_row(point, number), record_address(request, point), system_colour(0))
         for number, segment in enumerate(segments)
         for point in segment
     ]
@@ -192,9 +184,7 @@ def draw_metric(connection: Connection, request: WebRequest, points: Sequence[Po
     return trend_chart.draw_points(dots, marks, title, _SIZE)
 
 
-def _alert_marks(
-    connection: Connection, project: int, points: Sequence[Point]
-) -> Iterator[TimelineMark]:
+def _alert_marks(connection: Connection, project: int, points: Sequence[Point]) -> Iterator[TimelineMark]:
     """The marks of a series' alerts, each at the evaluation before the alert."""
     last = points[-1]
     for alert in alerts.list_alerts(connection, project, most=_MAX_ALERTS):
@@ -245,18 +235,11 @@ class QueryMoves:
     @property
     def data(self) -> dict[str, PageValue]:
         """The moves as JSON, without addresses of pages."""
-        return {
-            name: value
-            for name, value in vars(self).items()
-            if name not in {"addresses", "comparison"}
-        }
+        return {name: value for name, value in vars(self).items() if name not in {"addresses", "comparison"}}
 
 
 def find_moves(
-    connection: Connection,
-    request: WebRequest,
-    points: Sequence[Point],
-    decision: Decision | None,
+    connection: Connection, request: WebRequest, points: Sequence[Point], decision: Decision | None
 ) -> QueryMoves | None:
     """The queries that moved most in the last decision or evaluation, whichever is later.
 
@@ -284,25 +267,17 @@ def _evaluated_moves(
     level = find_level(points)
     end = level.since if level is not None and level.clear else last.evaluated_at
     earlier_points = [
-        point
-        for point in points[:-1]
-        if point.evaluated_at < end and not find_differences(point, last)
+        point for point in points[:-1] if point.evaluated_at < end and not find_differences(point, last)
     ]
     if not earlier_points:
         return None
     baseline = earlier_points[-1]
-    sides = [
-        read_side_values(request, point, point.system, last.metric) for point in (baseline, last)
-    ]
+    sides = [read_side_values(request, point, point.system, last.metric) for point in (baseline, last)]
     names = (f"{baseline.evaluated_at:%Y-%m-%d}", f"{last.evaluated_at:%Y-%m-%d}")
     if names[0] == names[1]:
         names = (f"{baseline.evaluated_at:%H:%M}", f"{last.evaluated_at:%H:%M}")
-    moves = _make_moves(
-        connection, request, last, last.metric, sides, names, higher=last.higher_is_better
-    )
-    comparison = pair_address(
-        request, baseline.sha256, last.sha256, metric=last.metric, system=last.system
-    )
+    moves = _make_moves(connection, request, last, last.metric, sides, names, higher=last.higher_is_better)
+    comparison = pair_address(request, baseline.sha256, last.sha256, metric=last.metric, system=last.system)
     return moves and replace(moves, comparison=comparison)
 
 
@@ -322,9 +297,7 @@ def _decided_moves(
     figures = records.read_values(connection, record.id)
     higher = next((figure.higher_is_better for figure in figures if figure.metric == metric), True)
     sides = [read_side_values(request, record, name, metric) for name in names]
-    return _make_moves(
-        connection, request, record, metric, sides, (names[0], names[1]), higher=higher
-    )
+    return _make_moves(connection, request, record, metric, sides, (names[0], names[1]), higher=higher)
 
 
 def read_side_values(
@@ -380,9 +353,7 @@ def _make_moves(
         len(moved),
         len(table),
         tuple(
-            MovedQuery(
-                **row, text=texts.get(row["query_id"], ""), better=(row["delta"] > 0) == higher
-            )
+            MovedQuery(**row, text=texts.get(row["query_id"], ""), better=(row["delta"] > 0) == higher)
             for row in rows
         ),
         {query: query_address(request, query, record, metric) for query in query_ids},

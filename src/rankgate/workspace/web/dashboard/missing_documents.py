@@ -10,11 +10,7 @@ import polars as pl
 from rankgate.store.people import users
 from rankgate.store.rating import batches, next_task, tasks
 from rankgate.workspace.web.dashboard import query_lists as lists
-from rankgate.workspace.web.dashboard.evaluation_pair import (
-    query_changes,
-    read_pair,
-    sort_worst_first,
-)
+from rankgate.workspace.web.dashboard.evaluation_pair import query_changes, read_pair, sort_worst_first
 from rankgate.workspace.web.dashboard.recorded_results import pair_address
 from rankgate.workspace.web.pages.coverage_pages import read_graded_pairs
 from rankgate.workspace.web.replies import ActionReply
@@ -67,10 +63,7 @@ def first_documents(
 
 def judged_shares(tables: Sequence[pl.DataFrame]) -> list[dict[str, float]]:
     """The share of judged documents by query, for each table of `first_documents`."""
-    return [
-        dict(table.group_by("query_id").agg(pl.col("judged").mean()).iter_rows())
-        for table in tables
-    ]
+    return [dict(table.group_by("query_id").agg(pl.col("judged").mean()).iter_rows()) for table in tables]
 
 
 def missing_pairs(
@@ -79,9 +72,7 @@ def missing_pairs(
     """The unjudged pairs without later ratings."""
     unjudged = pl.concat([table.filter(~pl.col("judged")).select(_PAIR) for table in tables])
     rated = read_graded_pairs(connection, request)
-    return unjudged.unique(maintain_order=True).join(
-        rated, on=_PAIR, how="anti", maintain_order="left"
-    )
+    return unjudged.unique(maintain_order=True).join(rated, on=_PAIR, how="anti", maintain_order="left")
 
 
 def fallen_queries(request: WebRequest, pair: EvaluationPair) -> list[str]:
@@ -125,15 +116,8 @@ def add_missing_batch(request: WebRequest) -> ActionReply:
             rater = _find_rater(connection, request, fields["rater"])
             assigned = next_task.assign(connection, batch.id, rater)
         if batch is not None and (count or assigned):
-            request.record(
-                connection, "batch.add", batch.name, tasks=count, assigned=fields["rater"] or ""
-            )
-    data = {
-        "batch": batch and batch.id,
-        "name": batch and batch.name,
-        "tasks": count,
-        "assigned": assigned,
-    }
+            request.record(connection, "batch.add", batch.name, tasks=count, assigned=fields["rater"] or "")
+    data = {"batch": batch and batch.id, "name": batch and batch.name, "tasks": count, "assigned": assigned}
     return ActionReply(_back_path(request), data)
 
 
@@ -159,9 +143,7 @@ def list_rater_names(request: WebRequest) -> list[str]:
 
 def _find_rater(connection: Connection, request: WebRequest, name: str) -> int:
     members = users.members(connection, request.project.id)
-    user = next(
-        (user for user, role in members if user.name == name and role in RATING_ROLES), None
-    )
+    user = next((user for user, role in members if user.name == name and role in RATING_ROLES), None)
     if user is None:
         raise invalid_value("rater", "no rater of this project has this name")
     return users.rater_of_user(connection, user.id).id

@@ -72,17 +72,13 @@ def list_attention(
         path = request.project_path("disputes")
         steps.append(Step("disputes", text, "Look at the disagreements", path))
     if judged:
-        depth, share = min(
-            judged.items(), key=lambda depth_and_share: abs(int(depth_and_share[0]) - 10)
-        )
+        depth, share = min(judged.items(), key=lambda depth_and_share: abs(int(depth_and_share[0]) - 10))
         if share < _ENOUGH_JUDGED:
             text = (
-                f"{1 - share:.0%} of the first {count_noun(int(depth), 'document')} of the last "
-                "run are unjudged."
+                f"{1 - share:.0%} of the first {count_noun(int(depth), 'document')} of the last run are "
+                "unjudged."
             )
-            steps.append(
-                Step("unjudged", text, "See what to judge next", request.project_path("next"))
-            )
+            steps.append(Step("unjudged", text, "See what to judge next", request.project_path("next")))
     return steps
 
 
@@ -126,11 +122,7 @@ def choose_next_step(
     worst = moves.queries[0] if moves is not None and moves.queries else None
     if moves is not None and worst is not None and not worst.better:
         name = worst.text or worst.query_id
-        text = (
-            f"{name!r} lost most."
-            if verdict != "fail"
-            else f"The last gate failed; {name!r} lost most."
-        )
+        text = f"{name!r} lost most." if verdict != "fail" else f"The last gate failed; {name!r} lost most."
         path = moves.addresses[worst.query_id].removeprefix(request.config.base)
         return Step("queries", text, "Look at the query", path)
     return attention[0] if attention else None
@@ -147,9 +139,7 @@ def _judge_next_path(connection: Connection, request: WebRequest, decision: Deci
     return f"{path}?{urlencode(parameters)}"
 
 
-def find_first_step(
-    connection: Connection, request: WebRequest, project_state: Mapping[str, Any]
-) -> Step:
+def find_first_step(connection: Connection, request: WebRequest, project_state: Mapping[str, Any]) -> Step:
     """The first step of a project without records.
 
     Args:
@@ -177,10 +167,7 @@ def find_first_step(
                 "Give the final word",
             ),
         ),
-        (
-            progress["open"],
-            step(RATING_ROLES, "rate", f"{progress['open']:,} {waits} for a grade.", "Rate"),
-        ),
+        (progress["open"], step(RATING_ROLES, "rate", f"{progress['open']:,} {waits} for a grade.", "Rate")),
         (
             progress["done"] and not judgments,
             step(

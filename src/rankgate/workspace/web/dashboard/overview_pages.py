@@ -26,11 +26,7 @@ from rankgate.workspace.web.dashboard.main_metric import (
     read_decision,
     read_points,
 )
-from rankgate.workspace.web.dashboard.next_steps import (
-    choose_next_step,
-    find_first_step,
-    list_attention,
-)
+from rankgate.workspace.web.dashboard.next_steps import choose_next_step, find_first_step, list_attention
 from rankgate.workspace.web.dashboard.recorded_results import read_result, record_view
 from rankgate.workspace.web.dashboard.trend_pages import TrendLine
 from rankgate.workspace.web.pages import project_pages
@@ -150,8 +146,7 @@ def _read_quality(connection: Connection, request: WebRequest) -> _Quality:
     main_series = choose_series(request, latest, decision, valued_series)
     points = read_points(connection, project, *main_series) if main_series else []
     lines = {
-        name: _make_line(name, series_points, open_alerts)
-        for name, series_points in points_by_series.items()
+        name: _make_line(name, series_points, open_alerts) for name, series_points in points_by_series.items()
     }
     main = _make_line(main_series, points, open_alerts) if main_series else None
     moves = find_moves(connection, request, points, decision)
@@ -165,8 +160,7 @@ def _read_quality(connection: Connection, request: WebRequest) -> _Quality:
         "rules": [] if gate is None else [rule.to_dict() for rule in gate.rules],
         "decision": None
         if decision is None
-        else record_view(decision.record)
-        | {"sentence": decision.sentence, "reason": decision.reason},
+        else record_view(decision.record) | {"sentence": decision.sentence, "reason": decision.reason},
         "alerts": [
             {
                 "id": alert.id,
@@ -191,14 +185,10 @@ def _read_quality(connection: Connection, request: WebRequest) -> _Quality:
         "judgments": _judgment_state(connection, request, latest),
         "metric": _metric_data(main, points),
         "moves": moves and moves.data,
-        "trends": [
-            _trend_data(line) for line in sorted(lines.values(), key=_line_order)[:_MAX_TRENDS]
-        ],
+        "trends": [_trend_data(line) for line in sorted(lines.values(), key=_line_order)[:_MAX_TRENDS]],
     }
     other_series = {
-        name: series_points
-        for name, series_points in points_by_series.items()
-        if name != main_series
+        name: series_points for name, series_points in points_by_series.items() if name != main_series
     }
     groups = _group_lines(other_series, lines, open_alerts)
     drawing = draw_metric(connection, request, points)
@@ -284,9 +274,7 @@ def _group_lines(
     groups = []
     for kind, kind_names in names_by_kind.items():
         scale = min(values_by_kind[kind]), max(values_by_kind[kind])
-        scaled_lines = (
-            _make_line(name, points_by_series[name], open_alerts, scale) for name in kind_names
-        )
+        scaled_lines = (_make_line(name, points_by_series[name], open_alerts, scale) for name in kind_names)
         groups.append(_LineGroup(kind, *scale, tuple(scaled_lines)))
     return tuple(groups)
 
@@ -357,13 +345,9 @@ def _run_coverage(request: WebRequest, record: Record) -> dict[str, PageValue] |
     counts = runs[-1].counts
     total = counts.queries + counts.unknown_queries
     judged = {
-        str(k): share * counts.queries / total
-        for k, share in counts.judged_at.items()
-        if share is not None
+        str(k): share * counts.queries / total for k, share in counts.judged_at.items() if share is not None
     }
-    return (
-        {"judged": judged, "queries": total, "judged_queries": counts.queries} if judged else None
-    )
+    return {"judged": judged, "queries": total, "judged_queries": counts.queries} if judged else None
 
 
 _HIDDEN_FROM_RATERS = dict.fromkeys(("verdict", "gated_at", "evaluated_at", "records", "alerts"))

@@ -19,10 +19,7 @@ from rankgate.decisions.gating.verdict import Verdict
 from rankgate.measurement.explanation.explain import explain
 from rankgate.measurement.scoring import CONVENTIONS, Convention
 from rankgate.store.blobs import stored_runs
-from rankgate.workspace.web.dashboard.recorded_results import (
-    read_judgments_table,
-    read_result,
-)
+from rankgate.workspace.web.dashboard.recorded_results import read_judgments_table, read_result
 from rankgate.workspace.web.pages.task_view import read_run_table
 
 if TYPE_CHECKING:
@@ -102,23 +99,17 @@ class QueryLists:
             return ""
         lists = [
             {
-                rank: ListedDocument(
-                    doc, grade, self._move(position, doc, rank), texts.get(doc, "")
-                )
+                rank: ListedDocument(doc, grade, self._move(position, doc, rank), texts.get(doc, ""))
                 for rank, (doc, grade) in ranked.items()
             }
             for position, ranked in enumerate(self.ranked[:2])
         ]
         first_list, second_list = (*lists, {})[:2]
         last_rank = max([*first_list, *second_list], default=0)
-        ranks = tuple(
-            (rank, first_list.get(rank), second_list.get(rank)) for rank in range(1, last_rank + 1)
-        )
+        ranks = tuple((rank, first_list.get(rank), second_list.get(rank)) for rank in range(1, last_rank + 1))
         grades = [g for ranked in self.ranked for _, g in ranked.values() if g is not None]
         names = (*self.systems, "")[:2]
-        pair = ListPair(
-            "lists", self.query, "", "", (names[0], names[1]), ranks, max(grades, default=0.0)
-        )
+        pair = ListPair("lists", self.query, "", "", (names[0], names[1]), ranks, max(grades, default=0.0))
         return lists_html(pair)
 
     def _move(self, position: int, doc: str, rank: int) -> str:
@@ -126,26 +117,18 @@ class QueryLists:
             return ""
         other_rank = self._places(position).get(doc)
         role = "candidate" if position else "baseline"
-        return format_move(
-            {"system": role, "moved": None if other_rank is None else other_rank - rank}
-        )
+        return format_move({"system": role, "moved": None if other_rank is None else other_rank - rank})
 
 
-def find_query_lists(
-    connection: Connection, request: WebRequest, record: Record, query: str
-) -> QueryLists:
+def find_query_lists(connection: Connection, request: WebRequest, record: Record, query: str) -> QueryLists:
     """The lists of a query in a record, from the record or from stored runs."""
     names = list_systems(request, record)
     run_tables = [read_run(connection, request, record, name) for name in names]
     grades_table = read_judgments(connection, request, record)
-    stored_systems = tuple(
-        name for name, run in zip(names, run_tables, strict=True) if run is not None
-    )
+    stored_systems = tuple(name for name, run in zip(names, run_tables, strict=True) if run is not None)
     ranked = _lists_from_record(request, record, query, names)
     systems = names if ranked else stored_systems
-    ranked = ranked or [
-        rank_documents(run, grades_table, query) for run in run_tables if run is not None
-    ]
+    ranked = ranked or [rank_documents(run, grades_table, query) for run in run_tables if run is not None]
     return QueryLists(
         query,
         systems,
@@ -156,12 +139,7 @@ def find_query_lists(
 
 
 def explain_value(
-    connection: Connection,
-    request: WebRequest,
-    record: Record,
-    query: str,
-    metric: str,
-    system: str,
+    connection: Connection, request: WebRequest, record: Record, query: str, metric: str, system: str
 ) -> Explanation | None:
     """The steps by which a metric's value for a query is computed.
 
@@ -178,18 +156,11 @@ def explain_value(
         return None
     named_run = Run(system, lambda: iter([run]))
     return explain(
-        Qrels(grades_table, name="judgments"),
-        named_run,
-        query,
-        metric,
-        convention,
-        depth=_MAX_DOCUMENTS,
+        Qrels(grades_table, name="judgments"), named_run, query, metric, convention, depth=_MAX_DOCUMENTS
     )
 
 
-def explanation_address(
-    request: WebRequest, query: str, metric: str, record: Record, system: str
-) -> str:
+def explanation_address(request: WebRequest, query: str, metric: str, record: Record, system: str) -> str:
     """The address of the page that shows the computation of a value step by step."""
     parameters = {"query": query, "metric": metric, "record": record.sha256, "system": system}
     return f"{request.config.base}{request.project_path('explain')}?{urlencode(parameters)}"
@@ -206,9 +177,7 @@ def list_systems(request: WebRequest, record: Record) -> tuple[str, ...]:
     return tuple(record.inputs.get("runs", {}))
 
 
-def read_run(
-    connection: Connection, request: WebRequest, record: Record, system: str
-) -> pl.DataFrame | None:
+def read_run(connection: Connection, request: WebRequest, record: Record, system: str) -> pl.DataFrame | None:
     """The run of a system in a record; None if the store does not have it."""
     run_sha256 = record.inputs.get("runs", {}).get(system)
     for stored_run in stored_runs.list_runs(connection, request.project.id, archived=True):
@@ -217,13 +186,9 @@ def read_run(
     return None
 
 
-def read_judgments(
-    connection: Connection, request: WebRequest, record: Record
-) -> pl.DataFrame | None:
+def read_judgments(connection: Connection, request: WebRequest, record: Record) -> pl.DataFrame | None:
     """The judgments of a record; None if they are not in the store."""
-    for stored_judgments in stored_runs.list_judgments(
-        connection, request.project.id, archived=True
-    ):
+    for stored_judgments in stored_runs.list_judgments(connection, request.project.id, archived=True):
         if stored_judgments.sha256 == record.qrels_sha256:
             return read_judgments_table(connection, request, stored_judgments)
     return None
@@ -262,9 +227,7 @@ def _lists_from_record(
     ]
 
 
-def rank_documents(
-    run: pl.DataFrame, grades_table: pl.DataFrame | None, query: str
-) -> RankedDocuments:
+def rank_documents(run: pl.DataFrame, grades_table: pl.DataFrame | None, query: str) -> RankedDocuments:
     """The first documents of a stored run; ties by document id, as in trec_eval."""
     query_rows = run.filter(pl.col("query_id") == query)
     query_rows = query_rows.sort("score", "doc_id", descending=[True, True]).head(LIST_DEPTH)
@@ -273,8 +236,7 @@ def rank_documents(
         grades = grades_table.filter(pl.col("query_id") == query)
         grade_of_document = dict(grades.select("doc_id", "grade").iter_rows())
     return {
-        rank: (doc, grade_of_document.get(doc))
-        for rank, doc in enumerate(query_rows["doc_id"].to_list(), 1)
+        rank: (doc, grade_of_document.get(doc)) for rank, doc in enumerate(query_rows["doc_id"].to_list(), 1)
     }
 
 

@@ -62,16 +62,12 @@ def query_page(request: WebRequest) -> PageReply:
         metrics = list(dict.fromkeys(row.metric for row in values))
         metric = request.values["metric"] or (metrics[0] if metrics else None)
         query_lists = (
-            lists.find_query_lists(connection, request, shown_record, query)
-            if shown_record
-            else None
+            lists.find_query_lists(connection, request, shown_record, query) if shown_record else None
         )
         judgment_rows = _judgment_rows(connection, request, query)
         if stored_query is None and not values and not judgment_rows and query_lists is None:
             raise not_found("query")
-        ids = {row.doc_id for row in judgment_rows} | (
-            query_lists.documents if query_lists else set()
-        )
+        ids = {row.doc_id for row in judgment_rows} | (query_lists.documents if query_lists else set())
         fields = queries_documents.documents_of_query(
             connection, request.project.id, query, sorted(ids)[:500]
         )
@@ -103,8 +99,7 @@ def query_page(request: WebRequest) -> PageReply:
         "chosen_at": record_address(request, shown_record) if shown_record else "",
         "seen": document_views,
         "titles": {
-            name: document_title(document, request.project.settings)
-            for name, document in fields.items()
+            name: document_title(document, request.project.settings) for name, document in fields.items()
         },
         "lines": _trend_lines(metric_rows, latest),
         "here_record": request.values["record"],
@@ -152,8 +147,7 @@ def explanation_page(request: WebRequest) -> PageReply:
         titles = read_titles(connection, request, [(query_id, doc_id) for doc_id in doc_ids])
     links = Links(document_title=lambda doc_id: titles.get((query_id, doc_id), ""))
     html = request.cache.get(
-        ("explanation page", *key, *titles.items()),
-        lambda: page_content(value_explanation.document(), links),
+        ("explanation page", *key, *titles.items()), lambda: page_content(value_explanation.document(), links)
     )
     data = {
         "project": request.project.name,
@@ -179,14 +173,10 @@ def _records_with_values(connection: Connection, request: WebRequest) -> list[Re
 def _last_record_of(request: WebRequest, latest: Sequence[Record], query: str) -> Record | None:
     """The latest record with values of the query."""
     values_by_record = ((record, read_query_values(request, record)) for record in latest)
-    return next(
-        (record for record, values in values_by_record if values and query in values.rows), None
-    )
+    return next((record for record, values in values_by_record if values and query in values.rows), None)
 
 
-def _query_data(
-    connection: Connection, request: WebRequest, query: str
-) -> dict[str, PageValue] | None:
+def _query_data(connection: Connection, request: WebRequest, query: str) -> dict[str, PageValue] | None:
     try:
         stored_query = queries_documents.get_query(connection, request.project.id, query)
     except UsageError:
@@ -233,9 +223,7 @@ class _JudgedDocument:
     grade: float | None
 
 
-def _judgment_rows(
-    connection: Connection, request: WebRequest, query: str
-) -> list[_JudgedDocument]:
+def _judgment_rows(connection: Connection, request: WebRequest, query: str) -> list[_JudgedDocument]:
     """The grades of the query's documents in the latest judgments."""
     stored_judgments = stored_runs.list_judgments(connection, request.project.id)
     if not stored_judgments:
@@ -289,9 +277,7 @@ def queries_page(request: WebRequest) -> PageReply:
         }
         archived = queries_documents.archived_ids(connection, request.project.id)
     values = read_query_values(request, latest) if latest else None
-    rows = [
-        row for row in _query_rows(values, text_of_query, counts) if row.query_id not in archived
-    ]
+    rows = [row for row in _query_rows(values, text_of_query, counts) if row.query_id not in archived]
     if search_text:
         rows = [row for row in rows if search_text in f"{row.query_id} {row.text}".lower()]
     window, next_start = page_window(fields["after"], _PAGE_SIZE, len(rows))

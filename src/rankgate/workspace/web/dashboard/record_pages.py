@@ -20,12 +20,7 @@ from rankgate.core.present.base_result import ReportOptions
 from rankgate.core.present.document_model import SIGNS, Document, Grid, PlainRows, Section, Table
 from rankgate.core.present.document_model import Table as DocumentTable
 from rankgate.core.present.lazy_names import load_name
-from rankgate.core.present.number_formats import (
-    count_noun,
-    format_decimal,
-    format_interval,
-    format_signed,
-)
+from rankgate.core.present.number_formats import count_noun, format_decimal, format_interval, format_signed
 from rankgate.core.present.pages import page
 from rankgate.core.present.pages.page import page_content
 from rankgate.decisions.comparison.comparison import Comparisons
@@ -150,9 +145,7 @@ def records_page(request: WebRequest) -> PageReply:
         )
         total = record_search.count_matches(connection, request.project.id, record_filter)
         choices = record_search.count_choices(connection, request.project.id)
-    filter_texts = {
-        name: _filter_text(fields[name]) for name in _FILTER_FIELDS if fields[name] is not None
-    }
+    filter_texts = {name: _filter_text(fields[name]) for name in _FILTER_FIELDS if fields[name] is not None}
     data = {
         "project": request.project.name,
         "records": [record_view(record) for record in rows],
@@ -317,9 +310,7 @@ def _make_links(request: WebRequest, record: Record, texts: Mapping[str, str]) -
     )
 
 
-def _listed_titles(
-    connection: Connection, request: WebRequest, result: Result
-) -> pl.DataFrame | None:
+def _listed_titles(connection: Connection, request: WebRequest, result: Result) -> pl.DataFrame | None:
     """The titles of the documents in a comparison's lists, in the form for reports."""
     if not isinstance(result, Comparisons):
         return None
@@ -332,11 +323,7 @@ def _listed_titles(
 
 
 def _make_document(
-    request: WebRequest,
-    connection: Connection,
-    record: Record,
-    result: Result,
-    texts: dict[str, str],
+    request: WebRequest, connection: Connection, record: Record, result: Result, texts: dict[str, str]
 ) -> Document:
     options = ReportOptions(queries=texts, documents=_listed_titles(connection, request, result))
     document = compose([ReportPart(result, record.name)], options)
@@ -369,8 +356,7 @@ def _value_tables(table: pl.DataFrame, texts: dict[str, str]) -> list[DocumentTa
         column_names = ("query", *(["text"] if texts else []), *metrics)
         text_columns = frozenset({0, 1} if texts else {0})
         heading = (
-            f"{system}: {len(rows):,} of {count_noun(len(values), 'query')}, the lowest "
-            f"{metrics[0]} first"
+            f"{system}: {len(rows):,} of {count_noun(len(values), 'query')}, the lowest {metrics[0]} first"
         )
         tables.append(DocumentTable(heading, Grid(column_names, rows, text_columns), find=True))
     return tables
@@ -389,10 +375,7 @@ def _linked_queries(request: WebRequest, record: Record) -> frozenset[str]:
 
 
 def _list_tables(document: Document) -> list[dict[str, str]]:
-    return [
-        {"table": anchor, "heading": table.heading}
-        for anchor, table in page.anchored_tables(document)
-    ]
+    return [{"table": anchor, "heading": table.heading} for anchor, table in page.anchored_tables(document)]
 
 
 def _find_document(request: WebRequest) -> tuple[Record, Document]:
@@ -422,9 +405,7 @@ def table_page(request: WebRequest) -> PageReply:
         links = _make_links(request, record, _query_texts(connection, request))
     table_document = Document(
         document_table.heading or record_title(record),
-        sections=(
-            Section("table", "", (replace(document_table, heading="", folded=False, links=()),)),
-        ),
+        sections=(Section("table", "", (replace(document_table, heading="", folded=False, links=()),)),),
     )
     html = page_content(table_document, replace(links, tables="", charts=""))
     extra = {
@@ -486,10 +467,7 @@ def query_values_page(request: WebRequest) -> PageReply:
         "of": record_title(record),
     }
     return PageReply(
-        "record_values.html",
-        data,
-        extra,
-        rows=PlainRows(tuple(value_table.columns), value_table.rows()),
+        "record_values.html", data, extra, rows=PlainRows(tuple(value_table.columns), value_table.rows())
     )
 
 

@@ -45,12 +45,7 @@ def read_judgments_table(
 _HASH_LENGTH = 12
 """The number of displayed letters of a hash."""
 
-_KIND_LABELS = {
-    "verdict": "Gate",
-    "kpi_table": "KPIs",
-    "tradeoff": "Scorecard",
-    "evaluation": "Run",
-}
+_KIND_LABELS = {"verdict": "Gate", "kpi_table": "KPIs", "tradeoff": "Scorecard", "evaluation": "Run"}
 
 
 def find_record(connection: Connection, request: WebRequest, name: str | None = None) -> Record:
@@ -169,13 +164,7 @@ def query_address(
 
 
 def pair_address(
-    request: WebRequest,
-    earlier: str,
-    later: str,
-    *,
-    metric: str = "",
-    system: str = "",
-    query: str = "",
+    request: WebRequest, earlier: str, later: str, *, metric: str = "", system: str = "", query: str = ""
 ) -> str:
     """The address of the page on two evaluations, or on the lists of one query in them.
 

@@ -88,8 +88,7 @@ def make_side_lists(
         for doc_id, document in documents.items()
     }
     explanations = {
-        doc_id: format_explanation(document.fields.get(EXPLANATION))
-        for doc_id, document in documents.items()
+        doc_id: format_explanation(document.fields.get(EXPLANATION)) for doc_id, document in documents.items()
     }
     places = [{doc_id: rank for rank, (doc_id, _) in side.items()} for side in ranked]
 
@@ -112,9 +111,7 @@ def make_side_lists(
             explanations.get(doc_id, ""),
         )
 
-    first, second = (
-        tuple(make_row(side, rank) for rank in sorted(ranked[side])) for side in (0, 1)
-    )
+    first, second = (tuple(make_row(side, rank) for rank in sorted(ranked[side])) for side in (0, 1))
     return SideLists(first, second)
 
 

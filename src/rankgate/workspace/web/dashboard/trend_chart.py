@@ -214,9 +214,7 @@ class _TrendDrawing:
         self.dots = dots
         self.wide, base_height = size
         times = [dot.at for dot in dots]
-        all_values = [
-            end for dot in dots for end in (dot.value, dot.low, dot.high) if end is not None
-        ]
+        all_values = [end for dot in dots for end in (dot.value, dot.low, dot.high) if end is not None]
         self.first, self.last = min(times), max(times)
         if self.first == self.last:
             self.first, self.last = self.first - timedelta(days=1), self.last + timedelta(days=1)
@@ -247,8 +245,8 @@ class _TrendDrawing:
         """The parts of the SVG."""
         yield (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.wide} {self.high}" '
-            f'width="{self.wide}" height="{self.high}" role="group" '
-            f'aria-label="{escape_html(title)}" font-family="sans-serif" font-size="12">'
+            f'width="{self.wide}" height="{self.high}" role="group" aria-label="{escape_html(title)}" '
+            f'font-family="sans-serif" font-size="12">'
         )
         yield from self._axes()
         yield from self._bands()
@@ -292,10 +290,7 @@ class _TrendDrawing:
             ]
             if len(intervals) < 2:  # a single interval is drawn as a line
                 for x, low, high in intervals:
-                    yield (
-                        f'<path stroke="{run[0].colour}" opacity=".4" '
-                        f'd="M{x:.1f} {low:.1f}V{high:.1f}"/>'
-                    )
+                    yield (f'<path stroke="{run[0].colour}" opacity=".4" d="M{x:.1f} {low:.1f}V{high:.1f}"/>')
                 continue
             upper = "L".join(f"{x:.1f} {high:.1f}" for x, _, high in intervals)
             lower = "L".join(f"{x:.1f} {low:.1f}" for x, low, _ in reversed(intervals))
@@ -309,8 +304,8 @@ class _TrendDrawing:
             dash = "" if mark.kind == "change" else ' stroke-dasharray="4 3"'
             top = (y if label.free else self.top - 14) + 4
             yield (
-                f'<path stroke="{shade}"{dash} fill="none" '
-                f'd="M{x:.1f} {top}V{self.high - _BOTTOM}">'
+                f'<path stroke="{shade}"{dash} fill="none" d="M{x:.1f} '
+                f'{top}V{self.high - _BOTTOM}">'
                 f"<title>{escape_html(mark.words)}</title></path>"
             )
             yield (

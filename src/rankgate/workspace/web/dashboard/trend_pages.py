@@ -99,9 +99,7 @@ def find_level(points: Sequence[Point]) -> Level | None:
         level_values = [value for _, value in earlier_values[:earlier_count][-MAX_EVALUATIONS:]]
         if level_values and not last.low <= median(level_values) <= last.high:
             since = (
-                earlier_values[earlier_count][0]
-                if earlier_count < len(earlier_values)
-                else last.evaluated_at
+                earlier_values[earlier_count][0] if earlier_count < len(earlier_values) else last.evaluated_at
             )
             return Level(median(level_values), len(level_values), clear=True, since=since)
     level_values = [value for _, value in earlier_values[-MAX_EVALUATIONS:]]
@@ -178,9 +176,7 @@ class TrendLine:
         valued_points = [point for point in points if point.value is not None]
         segments = split_comparable(valued_points) if valued_points else []
         line = cls.from_series(
-            name,
-            [[(point.evaluated_at, point.value) for point in segment] for segment in segments],
-            scale,
+            name, [[(point.evaluated_at, point.value) for point in segment] for segment in segments], scale
         )
         if not points:
             return line
@@ -211,8 +207,7 @@ class TrendLine:
             scale: the values at the lower and the upper edge; by default those of the series.
         """
         valued_segments = [
-            [(moment, value) for moment, value in segment if value is not None]
-            for segment in segments
+            [(moment, value) for moment, value in segment if value is not None] for segment in segments
         ]
         points = [point for segment in valued_segments for point in segment]
         if not points:
@@ -229,13 +224,11 @@ class TrendLine:
             return x, HIGH / 2 if top == bottom else y
 
         path = "".join(
-            _segment_path([position(*point) for point in segment])
-            for segment in valued_segments
-            if segment
+            _segment_path([position(*point) for point in segment]) for segment in valued_segments if segment
         )
         description = (
-            f"{name}: {points[-1][1]:.4g} on {last:%Y-%m-%d}, from {low:.4g} to {high:.4g} "
-            f"in {count_noun(len(points), 'evaluation')} since {first:%Y-%m-%d}"
+            f"{name}: {points[-1][1]:.4g} on {last:%Y-%m-%d}, from {low:.4g} to {high:.4g} in "
+            f"{count_noun(len(points), 'evaluation')} since {first:%Y-%m-%d}"
         )
         if len(valued_segments) > 1:
             description += f"; {count_noun(len(valued_segments), 'part')} that are not comparable"
@@ -264,31 +257,13 @@ def _all_series_page(request: WebRequest) -> PageReply:
     with request.store.read() as connection:
         rows, lines = request.cached("series", lambda: _series_rows(connection, request.project.id))
         events = noted.list_annotations(connection, request.project.id)
-    data = {
-        "project": request.project.name,
-        "series": rows,
-        "annotations": _annotation_rows(events),
-    }
-    column_names = (
-        "metric",
-        "system",
-        "slice",
-        "points",
-        "first_at",
-        "last_at",
-        "value",
-        "n",
-        "change",
-    )
-    sheet = PlainRows(
-        column_names, [tuple(_cell_value(row[name]) for name in column_names) for row in rows]
-    )
+    data = {"project": request.project.name, "series": rows, "annotations": _annotation_rows(events)}
+    column_names = ("metric", "system", "slice", "points", "first_at", "last_at", "value", "n", "change")
+    sheet = PlainRows(column_names, [tuple(_cell_value(row[name]) for name in column_names) for row in rows])
     return PageReply("trends.html", data, {"lines": lines, "now": now()}, rows=sheet)
 
 
-def _series_rows(
-    connection: Connection, project: int
-) -> tuple[list[dict[str, PageValue]], list[TrendLine]]:
+def _series_rows(connection: Connection, project: int) -> tuple[list[dict[str, PageValue]], list[TrendLine]]:
     """The figures and the line of each series."""
     latest = records.list_records(connection, project, most=_MAX_RECORDS)
     since = latest[-1].evaluated_at if latest else None
@@ -331,12 +306,8 @@ def _series_page(request: WebRequest) -> PageReply:
     history, key = _make_history(request, points, events)
     drawing, html = request.cache.get(("trend page", key), lambda: _draw_history(request, history))
     fields = request.values
-    systems = sorted(
-        {series_name.system for series_name in names if series_name.metric == history.metric}
-    )
-    slices = sorted(
-        {series_name.slice for series_name in names if series_name.metric == history.metric}
-    )
+    systems = sorted({series_name.system for series_name in names if series_name.metric == history.metric})
+    slices = sorted({series_name.slice for series_name in names if series_name.metric == history.metric})
     data = {
         "project": request.project.name,
         "history": history.to_dict(),
@@ -357,9 +328,7 @@ def _series_page(request: WebRequest) -> PageReply:
     return PageReply("trend.html", data, extra, rows=sheet)
 
 
-def _read_series(
-    connection: Connection, request: WebRequest
-) -> tuple[list[Point], list[Annotation]]:
+def _read_series(connection: Connection, request: WebRequest) -> tuple[list[Point], list[Annotation]]:
     """The requested points, and the annotations.
 
     Raises:
@@ -378,9 +347,7 @@ def _read_series(
     valued_points = [point for point in points if point.value is not None]
     if not valued_points:
         raise not_found("series")
-    events = noted.list_annotations(
-        connection, project, metric=fields["metric"], since=fields["since"]
-    )
+    events = noted.list_annotations(connection, project, metric=fields["metric"], since=fields["since"])
     return valued_points, events
 
 

@@ -167,9 +167,7 @@ class Provider:
             self._described = (self._clock(), description)
         return description
 
-    def _token(
-        self, description: ProviderDescription, code: str, verifier: str, redirect: str
-    ) -> JsonObject:
+    def _token(self, description: ProviderDescription, code: str, verifier: str, redirect: str) -> JsonObject:
         settings = self.settings
         parameters = {
             "grant_type": "authorization_code",
@@ -186,9 +184,7 @@ class Provider:
             parameters["client_id"] = settings.client_id
             if settings.client_secret:
                 parameters["client_secret"] = settings.client_secret
-        return self._json(
-            "POST", description.token_endpoint, body=urlencode(parameters), headers=headers
-        )
+        return self._json("POST", description.token_endpoint, body=urlencode(parameters), headers=headers)
 
     def _checked(self, token: JsonObject, nonce: str) -> JsonObject:
         """Check an ID token: signature, issuer, audience, times and nonce; return its claims."""
@@ -230,9 +226,7 @@ class Provider:
 
     def _json(self, method: str, address: str, **how: Any) -> dict[str, Json]:
         try:
-            answer = self._http.request(
-                method, address, preload_content=False, redirect=False, **how
-            )
+            answer = self._http.request(method, address, preload_content=False, redirect=False, **how)
             content = answer.read(_MAX_ANSWER_BYTES)
             answer.release_conn()
             document = json.loads(content)
@@ -248,9 +242,7 @@ class Provider:
 
 
 def _unreachable(problem: str) -> RequestRefused:
-    return RequestRefused(
-        503, "provider-unreachable", f"The sign-in provider cannot be used: {problem}."
-    )
+    return RequestRefused(503, "provider-unreachable", f"The sign-in provider cannot be used: {problem}.")
 
 
 def _unproven_answer(problem: str) -> RequestRefused:

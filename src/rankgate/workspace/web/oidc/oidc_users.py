@@ -82,9 +82,7 @@ class OidcSettings:
         return self.title or urlsplit(self.issuer).netloc
 
 
-def read_oidc_settings(
-    file: Path | None, environment: Mapping[str, str] = os.environ
-) -> OidcSettings | None:
+def read_oidc_settings(file: Path | None, environment: Mapping[str, str] = os.environ) -> OidcSettings | None:
     """Read the settings; None without an issuer.
 
     Args:
@@ -101,9 +99,7 @@ def read_oidc_settings(
         toml.check_keys(toml.values, _KEYS)
     table = dict(toml.values)
     table |= {
-        name: environment[variable]
-        for name, variable in _VARIABLES.items()
-        if environment.get(variable)
+        name: environment[variable] for name, variable in _VARIABLES.items() if environment.get(variable)
     }
     if file is None and "issuer" not in table:
         return None
@@ -172,9 +168,7 @@ def _read_groups(toml: TomlFile, table: object) -> tuple[tuple[str, str, str], .
     grants = []
     for group, value in table.items():
         for grant_text in [value] if isinstance(value, str) else value:
-            project, _, role = (
-                grant_text.rpartition(":") if isinstance(grant_text, str) else ("", "", "")
-            )
+            project, _, role = grant_text.rpartition(":") if isinstance(grant_text, str) else ("", "", "")
             if not project or role not in ROLES:
                 problem = f"{grant_text!r} is not a project and a role, as in shop:rater."
                 raise toml.error(problem, "groups", group)
@@ -188,18 +182,14 @@ _LIFETIME = 600
 """The time limit in seconds for signing in at the provider."""
 
 
-def seal_cookie(
-    settings: OidcSettings, contents: Mapping[str, str], moment: float | None = None
-) -> str:
+def seal_cookie(settings: OidcSettings, contents: Mapping[str, str], moment: float | None = None) -> str:
     """Create a cookie with contents, expiry time, and a signature by this server."""
     end = int((moment or time.time()) + _LIFETIME)
     body = urlsafe_b64encode(json.dumps({**contents, "end": str(end)}).encode()).decode()
     return f"{body}.{_signature(settings, body)}"
 
 
-def open_cookie(
-    settings: OidcSettings, cookie: str, moment: float | None = None
-) -> Mapping[str, str] | None:
+def open_cookie(settings: OidcSettings, cookie: str, moment: float | None = None) -> Mapping[str, str] | None:
     """The contents of a cookie; None if it has expired or was not signed by this server."""
     body, _, signature = cookie.rpartition(".")
     if not hmac.compare_digest(signature.encode(), _signature(settings, body).encode()):
@@ -234,9 +224,7 @@ def find_user(
         problem = "The sign-in provider names no verified e-mail address."
         raise RequestRefused(403, "no-verified-email", problem)
     if settings.domains and address.rpartition("@")[2] not in settings.domains:
-        raise RequestRefused(
-            403, "other-domain", "This sign-in takes addresses of other domains only."
-        )
+        raise RequestRefused(403, "other-domain", "This sign-in takes addresses of other domains only.")
     waiting = _find_invitations(connection, email, invitation)
     if user is None:
         user = _link_or_add_user(connection, settings, claims, address, waiting)
@@ -262,11 +250,7 @@ def _find_invitations(connection: Connection, email: str | None, secret: str) ->
     matching = (
         []
         if email is None
-        else [
-            invitation
-            for invitation in invitations.list_open(connection)
-            if invitation.name == email
-        ]
+        else [invitation for invitation in invitations.list_open(connection) if invitation.name == email]
     )
     may_join = linked is not None and linked.name in {"", email}
     return (
@@ -277,16 +261,10 @@ def _find_invitations(connection: Connection, email: str | None, secret: str) ->
 
 
 def _link_or_add_user(
-    connection: Connection,
-    settings: OidcSettings,
-    claims: JsonObject,
-    email: str,
-    waiting: list[Invitation],
+    connection: Connection, settings: OidcSettings, claims: JsonObject, email: str, waiting: list[Invitation]
 ) -> User:
     """The user with an e-mail address, linked to the provider, or a new user."""
-    existing_user = next(
-        (user for user in users.list_users(connection) if user.name == email), None
-    )
+    existing_user = next((user for user in users.list_users(connection) if user.name == email), None)
     issuer, subject = settings.issuer, str(claims["sub"])
     if existing_user is not None:
         try:

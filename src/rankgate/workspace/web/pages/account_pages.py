@@ -15,14 +15,7 @@ from urllib.parse import quote
 from rankgate.core.errors import UsageError, require
 from rankgate.core.present.number_formats import count_noun
 from rankgate.store.material import projects
-from rankgate.store.people import (
-    audit,
-    invitations,
-    one_time_secrets,
-    second_factors,
-    sign_in,
-    users,
-)
+from rankgate.store.people import audit, invitations, one_time_secrets, second_factors, sign_in, users
 from rankgate.store.people import sign_in as secrets
 from rankgate.store.people import sign_in as sessions
 from rankgate.store.rows import now
@@ -94,9 +87,7 @@ def mails_links(config: ServerConfig) -> bool:
 def choose_language(request: WebRequest) -> ActionReply:
     """Set the language of the rater pages in this browser."""
     language = request.values["language"]
-    return ActionReply(
-        own_path(request.values["next"]), {"language": language}, cookies={LANGUAGE: language}
-    )
+    return ActionReply(own_path(request.values["next"]), {"language": language}, cookies={LANGUAGE: language})
 
 
 def sign_in_with_password(request: WebRequest) -> ActionReply:
@@ -168,9 +159,7 @@ def begin_session(request: WebRequest, connection: Connection, user: User, **det
 
 
 def _new_session(request: WebRequest, connection: Connection, user: User) -> str:
-    _, secret = sessions.begin_session(
-        connection, user.id, address=request.address, browser=request.browser
-    )
+    _, secret = sessions.begin_session(connection, user.id, address=request.address, browser=request.browser)
     return secret
 
 
@@ -192,9 +181,7 @@ def invitation_page(request: WebRequest) -> PageReply:
     """The form to become a user, or to join a project."""
     with request.store.read() as connection:
         pending_invitation = invitations.find(connection, request.path["secret"])
-        user_names = (
-            {user.name for user in users.list_users(connection)} if pending_invitation else set()
-        )
+        user_names = {user.name for user in users.list_users(connection)} if pending_invitation else set()
     if pending_invitation is None:
         raise RequestRefused(
             404,
@@ -230,9 +217,7 @@ def accept_invitation(request: WebRequest) -> ActionReply:
         raise invalid_value("Password", "is missing")
     hashed = secrets.password_hash(fields["password"])
     with request.store.write() as connection:
-        user = invitations.accept(
-            connection, secret, fields["name"] or "", hashed, fields["display"] or ""
-        )
+        user = invitations.accept(connection, secret, fields["name"] or "", hashed, fields["display"] or "")
         audit.record(connection, audit.Actor(user.name, user.id), "invitation.accept", user.name)
         session = begin_session(request, connection, user)
     return ActionReply("/projects", {"user": user.name}, cookies={SESSION: session, FORM: None})
@@ -311,9 +296,7 @@ def begin_oidc(request: WebRequest) -> RedirectReply:
         "next": own_path(request.values["next"]),
         "invitation": request.values["invitation"] or "",
     }
-    return RedirectReply(
-        address, {oidc_users.COOKIE: oidc_users.seal_cookie(settings, pending_state)}
-    )
+    return RedirectReply(address, {oidc_users.COOKIE: oidc_users.seal_cookie(settings, pending_state)})
 
 
 def oidc_callback(request: WebRequest) -> ActionReply:
@@ -329,9 +312,7 @@ def oidc_callback(request: WebRequest) -> ActionReply:
         raise RequestRefused(403, "provider-refused", "The sign-in provider did not sign you in.")
     with request.store.write() as connection:
         if sign_in.use_once(connection, pending_state["state"]):
-            raise RequestRefused(
-                403, "unknown-state", "This sign-in was used already; sign in again."
-            )
+            raise RequestRefused(403, "unknown-state", "This sign-in was used already; sign in again.")
     claims = _find_provider(request, settings).claims(
         fields["code"], pending_state, _redirect_address(request), fields["iss"]
     )
@@ -343,9 +324,7 @@ def oidc_callback(request: WebRequest) -> ActionReply:
         with request.store.write() as connection:
             details = {"code": refused.code, "issuer": settings.issuer}
             nobody = audit.Actor("nobody")
-            audit.record(
-                connection, nobody, "sign-in.failed", _claimed_email(claims), details=details
-            )
+            audit.record(connection, nobody, "sign-in.failed", _claimed_email(claims), details=details)
         raise
     cookies = {SESSION: secret, oidc_users.COOKIE: None}
     return ActionReply(own_path(pending_state["next"]), {"user": user.name}, cookies=cookies)
@@ -381,10 +360,7 @@ def account_page(request: WebRequest) -> PageReply:
 def _session_view(session: Session, current_session: Session) -> dict[str, PageValue]:
     names = ("id", "created_at", "seen_at", "expires_at", "address", "browser")
     view = {name: getattr(session, name) for name in names}
-    return view | {
-        "current": session.id == current_session.id,
-        "title": browser_title(session.browser),
-    }
+    return view | {"current": session.id == current_session.id, "title": browser_title(session.browser)}
 
 
 _BROWSERS = {"Edg": "Edge", "OPR": "Opera", "Firefox": "Firefox", "FxiOS": "Firefox"} | {

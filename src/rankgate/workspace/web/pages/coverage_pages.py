@@ -71,8 +71,7 @@ def coverage_page(request: WebRequest) -> PageReply:
             tuple((stored_run.name, stored_run.blob) for stored_run in project_runs),
         )
         rows = request.cache.get(
-            key,
-            lambda: _coverage_rows(request, project_runs, read_graded_pairs(connection, request)),
+            key, lambda: _coverage_rows(request, project_runs, read_graded_pairs(connection, request))
         )
         gold_answers = tasks.gold_answers(connection, project)
     data = {
@@ -118,17 +117,13 @@ def _coverage_rows(
                         "documents": documents,
                         "queries": queries,
                     }
-                    for depth, documents, judged in zip(
-                        DEPTHS, counts[::2], counts[1::2], strict=True
-                    )
+                    for depth, documents, judged in zip(DEPTHS, counts[::2], counts[1::2], strict=True)
                 ]
             chunk = []
     return rows
 
 
-def _judged_counts(
-    numbers: Sequence[int], table: pl.DataFrame, graded: pl.DataFrame
-) -> pl.DataFrame:
+def _judged_counts(numbers: Sequence[int], table: pl.DataFrame, graded: pl.DataFrame) -> pl.DataFrame:
     """Count each run's queries and, by depth, its first documents and those judged."""
     run_numbers = pl.DataFrame({"run": numbers}, {"run": pl.Int32})
     queries = table.group_by("run").agg(pl.col("query_id").n_unique())
@@ -149,9 +144,7 @@ def _judged_counts(
     return run_numbers.fill_null(0)
 
 
-def _rater_accuracy(
-    gold_answers: list[tuple[str, float, float | None]],
-) -> list[dict[str, PageValue]]:
+def _rater_accuracy(gold_answers: list[tuple[str, float, float | None]]) -> list[dict[str, PageValue]]:
     """The number of known grades that each rater found, and the mean distance from them."""
     answers_by_rater: dict[str, list[tuple[float, float | None]]] = defaultdict(list)
     for rater, gold, grade in gold_answers:
@@ -182,28 +175,18 @@ def next_batch_page(request: WebRequest) -> PageReply:
     project = request.project.id
     with request.store.read() as connection:
         run_names = [run.name for run in runs.list_runs(connection, project)]
-        stored_verdicts = stored_results.list_results(
-            connection, project, "verdict", most=_MAX_VERDICTS
-        )
+        stored_verdicts = stored_results.list_results(connection, project, "verdict", most=_MAX_VERDICTS)
         verdicts = [
             _verdict_view(
-                stored_verdict,
-                stored_results.read_result(stored_verdict, request.store.blobs),
-                run_names,
+                stored_verdict, stored_results.read_result(stored_verdict, request.store.blobs), run_names
             )
             for stored_verdict in stored_verdicts
         ]
     open_ = [verdict for verdict in verdicts if verdict["verdict"] != "pass" and verdict["here"]]
-    open_verdict = next(
-        (verdict for verdict in open_ if fields["verdict"] in {None, verdict["id"]}), None
-    )
+    open_verdict = next((verdict for verdict in open_ if fields["verdict"] in {None, verdict["id"]}), None)
     first, second, metric = fields["first"], fields["second"], fields["metric"]
     if open_verdict is not None and not (first and second):
-        first, second, metric = (
-            open_verdict["baseline"],
-            open_verdict["candidate"],
-            open_verdict["metric"],
-        )
+        first, second, metric = (open_verdict["baseline"], open_verdict["candidate"], open_verdict["metric"])
     data: dict[str, PageValue] = {
         "project": request.project.name,
         "verdicts": verdicts,
@@ -245,9 +228,7 @@ def _verdict_view(
     """A verdict with the metric of its deciding rule."""
     rules = verdict["rules"]
     open_rules = [rule for rule in rules if rule["status"] != "pass" and rule["metric"]]
-    metric = next(
-        (rule["metric"] for rule in [*open_rules, *rules] if rule["metric"]), DEFAULT_METRIC
-    )
+    metric = next((rule["metric"] for rule in [*open_rules, *rules] if rule["metric"]), DEFAULT_METRIC)
     verdict_runs = {verdict["baseline"], verdict["candidate"]}
     return {
         "id": stored_verdict.id,
@@ -283,9 +264,7 @@ def _pool_pairs(
             if stored_judgments
             else None
         )
-    pool_order: Order = order or (
-        "influence" if judged is not None and len(rankings) > 1 else "rank"
-    )
+    pool_order: Order = order or ("influence" if judged is not None and len(rankings) > 1 else "rank")
     design = PoolDesign(depth or DEPTH, pool_order, metric or DEFAULT_METRIC)
     result = pool(rankings, design, collection=judged)
     return result.table.join(graded_pairs, on=_PAIR, how="anti", maintain_order="left")
@@ -298,9 +277,7 @@ def _list_rankings(connection: Connection, request: WebRequest, first: Sequence[
         raise InputError("there is no run in the project; add one.", code="missing-input")
     if unknown_names := [name for name in first if name not in stored_runs]:
         raise UsageError(f"there is no run {unknown_names[0]!r}.", code="unknown-run")
-    names = (
-        first if len(first) > 1 else [*first, *(name for name in stored_runs if name not in first)]
-    )
+    names = first if len(first) > 1 else [*first, *(name for name in stored_runs if name not in first)]
     return [runs.rankings(stored_runs[name], request.store.blobs) for name in names]
 
 
@@ -348,8 +325,7 @@ def agreement_page(request: WebRequest) -> PageReply:
             data, extra = request.cached("agreement", lambda: _compute_agreement(request, None))
         else:
             data, extra = request.cache.get(
-                ("agreement", request.project.id, batch, state),
-                lambda: _compute_agreement(request, batch),
+                ("agreement", request.project.id, batch, state), lambda: _compute_agreement(request, batch)
             )
     except InputError:
         data, extra = empty, {}
@@ -358,9 +334,7 @@ def agreement_page(request: WebRequest) -> PageReply:
     return PageReply("agreement.html", data, extra)
 
 
-def _compute_agreement(
-    request: WebRequest, batch: int | None
-) -> tuple[dict[str, PageValue], dict[str, str]]:
+def _compute_agreement(request: WebRequest, batch: int | None) -> tuple[dict[str, PageValue], dict[str, str]]:
     opinions = read_people_ratings(request, batch)
     agreement = agree(opinions)
     with request.store.read() as connection:
@@ -373,10 +347,7 @@ def _compute_agreement(
         "drift": drift(opinions).to_dicts(),
         "at": now(),
     }
-    return data, {
-        "document": page_content(agreement.document(), links),
-        "sentence": sentence(agreement),
-    }
+    return data, {"document": page_content(agreement.document(), links), "sentence": sentence(agreement)}
 
 
 def read_people_ratings(request: WebRequest, batch: int | None = None) -> Ratings:

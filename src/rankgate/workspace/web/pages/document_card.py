@@ -24,9 +24,9 @@ KINDS = ("text", "html", "markdown", "image")
 """Kinds of fields: unchanged, formatted, or the address of an image."""
 
 CARD_HELP = (
-    "A field of documents a line, in order: name = title; price = badge: Price; text = html. "
-    f"Places: {', '.join(PLACES)}; kinds: {', '.join(KINDS)}. After a colon comes the label. "
-    "Left empty, the fields below are shown as text."
+    "A field of documents a line, in order: name = title; price = badge: Price; text = html. Places: "
+    f"{', '.join(PLACES)}; kinds: {', '.join(KINDS)}. After a colon comes the label. Left empty, the fields "
+    "below are shown as text."
 )
 
 _DATA_IMAGE = re.compile(r"data:image/(png|jpeg|gif|webp|avif);base64,[A-Za-z0-9+/=\s]+", re.ASCII)
@@ -96,11 +96,7 @@ def format_card(card: Sequence[CardField]) -> str:
     for card_field in card:
         line_words = [
             *([card_field.position] if card_field.position != "body" else []),
-            *(
-                [card_field.kind]
-                if card_field.kind != "text" or card_field.position == "body"
-                else []
-            ),
+            *([card_field.kind] if card_field.kind != "text" or card_field.position == "body" else []),
         ]
         label = f": {card_field.label}" if card_field.label else ""
         lines.append(f"{card_field.field} = {' '.join(line_words)}{label}")
@@ -128,10 +124,7 @@ def choose_fields(settings: ProjectSettings, names: Sequence[str]) -> list[CardF
     if on_card:
         return on_card
     listed_names = [name for name in settings.get("fields") or () if name in names] or list(names)
-    return [
-        CardField(name, "title" if number == 0 else "body")
-        for number, name in enumerate(listed_names)
-    ]
+    return [CardField(name, "title" if number == 0 else "body") for number, name in enumerate(listed_names)]
 
 
 def origin_of(address: str) -> str | None:
@@ -198,11 +191,7 @@ def image_address(address: str | None, settings: ProjectSettings) -> ImageAddres
     address = (address or "").strip()
     if address.startswith("data:"):
         is_image = len(address) <= _MAX_DATA and _DATA_IMAGE.fullmatch(address) is not None
-        return (
-            ImageAddress(address, is_shown=True)
-            if is_image and shows_own_images(settings)
-            else None
-        )
+        return ImageAddress(address, is_shown=True) if is_image and shows_own_images(settings) else None
     full_address = safe_link(address) or _join_prefix(address, settings)
     if full_address is None:
         return None

@@ -167,8 +167,7 @@ class _TagWriter:
         address = html.escape(image.address)
         if image.is_shown:
             return (
-                f'<img src="{address}" alt="{html.escape(alt)}" loading="lazy" '
-                'referrerpolicy="no-referrer">'
+                f'<img src="{address}" alt="{html.escape(alt)}" loading="lazy" referrerpolicy="no-referrer">'
             )
         return f'<span class="dim">[{html.escape(alt or "image")}]</span>'
 

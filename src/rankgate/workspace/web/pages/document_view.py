@@ -7,12 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rankgate.store.material import queries_documents
-from rankgate.workspace.web.pages.document_card import (
-    CardField,
-    choose_fields,
-    image_address,
-    safe_link,
-)
+from rankgate.workspace.web.pages.document_card import CardField, choose_fields, image_address, safe_link
 from rankgate.workspace.web.pages.document_html import mark_plain, render_html, render_markdown
 from rankgate.workspace.web.pages.highlighting import QueryWords, Segments, mark_words
 

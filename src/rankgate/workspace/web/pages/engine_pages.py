@@ -101,9 +101,7 @@ def engines_page(request: WebRequest) -> PageReply:
     with request.store.read() as connection:
         engines = project_engines.list_engines(connection, request.project.id)
         runs = stored_runs.list_runs(connection, request.project.id)
-    edited_engine = next(
-        (engine for engine in engines if engine.name == request.values["engine"]), None
-    )
+    edited_engine = next((engine for engine in engines if engine.name == request.values["engine"]), None)
     wanted_kind = edited_engine.kind if edited_engine else request.values["kind"]
     kind = next((kind.name for kind in ENGINES.all_objects if kind.name == wanted_kind), None)
     data: dict[str, PageValue] = {
@@ -114,12 +112,7 @@ def engines_page(request: WebRequest) -> PageReply:
         "engine": edited_engine.name if edited_engine else None,
         "runs": len(runs),
     }
-    extra: dict[str, PageValue] = {
-        "given": {},
-        "folded": [],
-        "options": {},
-        "access": _access(request),
-    }
+    extra: dict[str, PageValue] = {"given": {}, "folded": [], "options": {}, "access": _access(request)}
     if kind is not None:
         extra |= _form_values(request, ENGINES.find(kind), edited_engine)
     return PageReply("engines.html", data, extra)
@@ -143,9 +136,7 @@ def _form_values(
         }
         form_values |= {"name": edited_engine.name}
     options = {
-        field.name: field.options(request)
-        for field in engine_fields(kind)
-        if field.options is not None
+        field.name: field.options(request) for field in engine_fields(kind) if field.options is not None
     }
     return {
         "given": form_values,
@@ -193,9 +184,7 @@ def save_handler(kind: EngineKind) -> Callable[[WebRequest], Reply]:
             )
             project_engines.save_engine(connection, request.project.id, definition)
             request.record(connection, "engine.save", definition.name, kind=kind.name)
-        return ActionReply(
-            request.project_path("engines"), {"engine": definition.name, "kind": kind.name}
-        )
+        return ActionReply(request.project_path("engines"), {"engine": definition.name, "kind": kind.name})
 
     return save
 
@@ -250,24 +239,17 @@ def _field_of_error(definition: ProjectEngine, error: RankgateError) -> str:
     return next((word for word in tokens if word in names and word not in _PAGE_FIELDS), "")
 
 
-def _refuse_overwriting(
-    engines: list[ProjectEngine], definition: ProjectEngine, state_digest: str
-) -> None:
+def _refuse_overwriting(engines: list[ProjectEngine], definition: ProjectEngine, state_digest: str) -> None:
     """Refuse to replace an engine that has changed since the sender saw it.
 
     Raises:
         Refused: the name is taken; another user has changed the engine (409).
     """
     stored_engine = next((engine for engine in engines if engine.name == definition.name), None)
-    if (
-        stored_engine is None
-        or stored_engine == definition
-        or _digest(stored_engine) == state_digest
-    ):
+    if stored_engine is None or stored_engine == definition or _digest(stored_engine) == state_digest:
         return
     problem = (
-        f"somebody changed the engine {definition.name} meanwhile; look at it again, or choose "
-        "another name."
+        f"somebody changed the engine {definition.name} meanwhile; look at it again, or choose another name."
         if state_digest
         else f"there is an engine {definition.name} already; choose another name."
     )

@@ -59,12 +59,10 @@ def material_page(request: WebRequest) -> PageReply:
             "documents": queries_documents.count_documents(connection, project),
             "document_fields": queries_documents.field_names(connection, project),
             "runs": [
-                {"name": run.name, "rows": run.rows}
-                for run in stored_runs.list_runs(connection, project)
+                {"name": run.name, "rows": run.rows} for run in stored_runs.list_runs(connection, project)
             ],
             "batches": [
-                {"id": batch.id, "name": batch.name}
-                for batch in batches.list_batches(connection, project)
+                {"id": batch.id, "name": batch.name} for batch in batches.list_batches(connection, project)
             ],
         }
     readable = [file_format.name for file_format in registry.FORMATS]
@@ -211,10 +209,7 @@ def export_page(request: WebRequest) -> PageReply:
     if form:
         try:
             result = _write_contents(request, form, choice)[1]
-            data |= {
-                "holds": dict(result.rows),
-                "lost": [_note_view(note) for note in result.losses],
-            }
+            data |= {"holds": dict(result.rows), "lost": [_note_view(note) for note in result.losses]}
         except (InputError, UsageError) as error:
             data["problem"] = {"code": error.code, "message": str(error)}
     has_formula_guard = bool(form) and _file_suffix(form) in _SEPARATORS
@@ -241,9 +236,7 @@ class ExportChoice:
             "documents": "documents",
         }
         if kind not in parts or bool(name) != (kind in {"judgments", "run"}):
-            raise invalid_value(
-                "what", "is ratings, judgments/NAME, run/NAME, queries or documents"
-            )
+            raise invalid_value("what", "is ratings, judgments/NAME, run/NAME, queries or documents")
         return cls(text or "ratings", parts[kind], name or None)
 
 
@@ -278,9 +271,7 @@ def _file_suffix(form: str) -> str:
     return suffixes[0] if suffixes else ".txt"
 
 
-def _write_contents(
-    request: WebRequest, form: str, choice: ExportChoice
-) -> tuple[bytes, Conversion]:
+def _write_contents(request: WebRequest, form: str, choice: ExportChoice) -> tuple[bytes, Conversion]:
     """The bytes of an exported file, and the lost data."""
     content_kind, name = choice.part, choice.name
     if content_kind not in registry.find_format(form).holds:
@@ -349,8 +340,7 @@ def _read_gold(upload: Upload, size_limit: float) -> dict[tuple[str, str], store
     with upload_file(upload, size_limit) as path:
         table = read_qrels(path).table
     return {
-        (row["query_id"], row["doc_id"]): stored.Gold(row["grade"])
-        for row in table.iter_rows(named=True)
+        (row["query_id"], row["doc_id"]): stored.Gold(row["grade"]) for row in table.iter_rows(named=True)
     }
 
 
@@ -360,15 +350,10 @@ def change_batch(request: WebRequest) -> ActionReply:
         batch = stored.get_batch(connection, request.path["batch"])
         if batch.project != request.project.id:
             raise not_found("batch")
-        values = {
-            name: request.values[name] for name in ("state", "priority", "strategy", "deadline")
-        }
+        values = {name: request.values[name] for name in ("state", "priority", "strategy", "deadline")}
         changes = {name: value for name, value in values.items() if value is not None}
         stored.change_batch(connection, batch.id, **changes)
         request.record(
-            connection,
-            "batch.change",
-            batch.name,
-            **{name: str(value) for name, value in changes.items()},
+            connection, "batch.change", batch.name, **{name: str(value) for name, value in changes.items()}
         )
     return ActionReply(request.project_path(), {"batch": batch.id})

@@ -30,10 +30,7 @@ _CJK = (
     r"\u3005-\u3007\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
     r"\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 )
-_RUNS = {
-    "cjk": (_CJK, 2),
-    "thai": (r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff", 4),
-}
+_RUNS = {"cjk": (_CJK, 2), "thai": (r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff", 4)}
 """Letters of scripts without spaces, and the number of letters in a part of a query: two Chinese
 or Japanese characters are about a word; Thai, Lao, Burmese and Khmer have short alphabets."""
 
@@ -172,9 +169,7 @@ def mark_words(text: str, query_words: QueryWords | AbstractSet[str]) -> Segment
     return segments
 
 
-def _mark_parts(
-    is_marked: bytearray, match: re.Match[str], query_words: QueryWords, length: int
-) -> None:
+def _mark_parts(is_marked: bytearray, match: re.Match[str], query_words: QueryWords, length: int) -> None:
     """Mark the parts that a letter sequence shares with the query."""
     folded, positions = [], []
     for position, letter in enumerate(match.group(), match.start()):

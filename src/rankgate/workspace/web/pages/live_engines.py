@@ -154,9 +154,7 @@ def _documents(answer: Answer) -> tuple[LiveDocument, ...]:
     scores = [None] * len(answer.doc_ids) if answer.scores is None else list(answer.scores)
     return tuple(
         LiveDocument(
-            doc_id,
-            score,
-            {name: _field_text(name, value) for name, value in document_fields.items()},
+            doc_id, score, {name: _field_text(name, value) for name, value in document_fields.items()}
         )
         for doc_id, score, document_fields in zip(answer.doc_ids, scores, fields, strict=True)
     )
@@ -164,9 +162,5 @@ def _documents(answer: Answer) -> tuple[LiveDocument, ...]:
 
 def _field_text(name: str, value: Json) -> str:
     """A field of a document as shortened text; objects and lists as JSON."""
-    text = (
-        json.dumps(value, indent=1, ensure_ascii=False)
-        if isinstance(value, dict | list)
-        else str(value)
-    )
+    text = json.dumps(value, indent=1, ensure_ascii=False) if isinstance(value, dict | list) else str(value)
     return text[: _MAX_EXPLANATION if name == EXPLANATION else _MAX_CHARACTERS]

@@ -49,24 +49,15 @@ def models_page(request: WebRequest) -> PageReply:
         data = {
             "project": request.project.name,
             "models": models_of(connection, project),
-            "jobs": [
-                _job_view(connection, job)
-                for job in model_jobs_table.list_jobs(connection, project)
-            ],
+            "jobs": [_job_view(connection, job) for job in model_jobs_table.list_jobs(connection, project)],
             "rule": None if rule is None else dict(rule.settings),
             "endpoints": [
-                {
-                    "name": endpoint.name,
-                    "models": list(endpoint.models),
-                    "prices": list(endpoint.prices),
-                }
+                {"name": endpoint.name, "models": list(endpoint.models), "prices": list(endpoint.prices)}
                 for endpoint in request.config.models.values()
             ],
         }
         batch_names = [
-            batch.name
-            for batch in batches.list_batches(connection, project)
-            if batch.kind == "rating"
+            batch.name for batch in batches.list_batches(connection, project) if batch.kind == "rating"
         ]
         run_names = [run.name for run in stored_runs.list_runs(connection, project)]
     return PageReply("models.html", data, {"batches": batch_names, "runs": run_names})
@@ -114,8 +105,7 @@ def start_job(request: WebRequest) -> ActionReply:
         )
         request.record(connection, "model.start", job_name, job=model_job.id, model=judge.model)
     return ActionReply(
-        request.project_path("models", "jobs", model_job.id),
-        {"job": model_job.id, "tasks": model_job.total},
+        request.project_path("models", "jobs", model_job.id), {"job": model_job.id, "tasks": model_job.total}
     )
 
 
@@ -186,15 +176,10 @@ def admit_rater(request: WebRequest) -> ActionReply:
     )
     with request.store.write() as connection:
         request.record(
-            connection,
-            "model.admit",
-            admission.judge.name,
-            verdict=admission.verdict,
-            demands=vars(demands),
+            connection, "model.admit", admission.judge.name, verdict=admission.verdict, demands=vars(demands)
         )
     return ActionReply(
-        request.project_path("models", number),
-        {"verdict": admission.verdict, "pairs": admission.pairs},
+        request.project_path("models", number), {"verdict": admission.verdict, "pairs": admission.pairs}
     )
 
 
@@ -216,8 +201,7 @@ def _refuse_unknown(request: WebRequest) -> None:
 
 def _find_job(connection: Connection, request: WebRequest) -> Job:
     jobs_by_number = {
-        model_job.id: model_job
-        for model_job in model_jobs_table.list_jobs(connection, request.project.id)
+        model_job.id: model_job for model_job in model_jobs_table.list_jobs(connection, request.project.id)
     }
     if request.path["job"] not in jobs_by_number:
         raise not_found("job")
@@ -227,10 +211,7 @@ def _find_job(connection: Connection, request: WebRequest) -> Job:
 def job_page(request: WebRequest) -> PageReply:
     """The page with the progress of a job."""
     with request.store.read() as connection:
-        data = {
-            "project": request.project.name,
-            "job": _job_view(connection, _find_job(connection, request)),
-        }
+        data = {"project": request.project.name, "job": _job_view(connection, _find_job(connection, request))}
     return PageReply("model_job.html", data)
 
 
@@ -240,8 +221,7 @@ def cancel_job(request: WebRequest) -> ActionReply:
         model_job = model_jobs_table.cancel(connection, _find_job(connection, request).id)
         request.record(connection, "model.cancel", str(model_job.id))
     return ActionReply(
-        request.project_path("models", "jobs", model_job.id),
-        {"job": model_job.id, "state": model_job.state},
+        request.project_path("models", "jobs", model_job.id), {"job": model_job.id, "state": model_job.state}
     )
 
 
@@ -257,6 +237,5 @@ def resume_job(request: WebRequest) -> ActionReply:
         model_job = model_jobs_table.resume(connection, model_job.id)
         request.record(connection, "model.resume", str(model_job.id), **limits)
     return ActionReply(
-        request.project_path("models", "jobs", model_job.id),
-        {"job": model_job.id, "state": model_job.state},
+        request.project_path("models", "jobs", model_job.id), {"job": model_job.id, "state": model_job.state}
     )

@@ -55,8 +55,7 @@ def add_comparison(request: WebRequest) -> ActionReply:
     if fields["pairs"] is not None:
         if fields["kind"] == "lists":
             raise InputError(
-                "a file of pairs is of documents; choose two runs for lists.",
-                code="conflicting-options",
+                "a file of pairs is of documents; choose two runs for lists.", code="conflicting-options"
             )
         with upload_file(fields["pairs"], request.config.largest_unpacked) as path:
             sides = _read_pairs(path)
@@ -84,23 +83,16 @@ def add_comparison(request: WebRequest) -> ActionReply:
             created_by=request.user.id,
         )
         count = batches.add_preferences(connection, batch, sides)
-        request.record(
-            connection, "batch.add", batch.name, tasks=count, kind=batch.kind, **settings
-        )
+        request.record(connection, "batch.add", batch.name, tasks=count, kind=batch.kind, **settings)
     return ActionReply(
-        request.project_path("preferences"),
-        {"batch": batch.id, "tasks": count, "alike": alike_count},
+        request.project_path("preferences"), {"batch": batch.id, "tasks": count, "alike": alike_count}
     )
 
 
-def _find_two_runs(
-    connection: Connection, project: int, names: list[str | None]
-) -> list[StoredRun]:
+def _find_two_runs(connection: Connection, project: int, names: list[str | None]) -> list[StoredRun]:
     stored_runs = [runs.find_run(connection, project, name or "") for name in names]
     if None in stored_runs or names[0] == names[1]:
-        raise InputError(
-            "choose two runs of the project, or send a file of pairs.", code="missing-input"
-        )
+        raise InputError("choose two runs of the project, or send a file of pairs.", code="missing-input")
     return [run for run in stored_runs if run is not None]
 
 
@@ -118,11 +110,7 @@ def _read_pairs(path: Path) -> Sides:
     if missing_fields := [field for field, column in column_of_field.items() if column is None]:
         problem = f"no column {missing_fields[0]}; a file of pairs has query_id, first and second."
         raise InputError(problem, source=path.name, line=1, code="missing-column")
-    rows = (
-        table.select(*(pl.col(column or "") for column in column_of_field.values()))
-        .drop_nulls()
-        .rows()
-    )
+    rows = table.select(*(pl.col(column or "") for column in column_of_field.values())).drop_nulls().rows()
     return [(query, Side(first), Side(second)) for query, first, second in rows if first != second]
 
 
@@ -137,8 +125,7 @@ def _pairs_of_runs(request: WebRequest, two_runs: list[StoredRun], kind: str) ->
     for query in shared_queries:
         first_list, second_list = (lists_of_run[query] for lists_of_run in top_documents)
         parting_pair = next(
-            (pair for pair in zip(first_list, second_list, strict=False) if pair[0] != pair[1]),
-            None,
+            (pair for pair in zip(first_list, second_list, strict=False) if pair[0] != pair[1]), None
         )
         if kind == "lists" and first_list != second_list:
             sides.append((query, Side(run=two_runs[0].id), Side(run=two_runs[1].id)))
@@ -205,10 +192,7 @@ def _with_texts(
     return [
         pair
         | {"text": texts.get(pair["query_id"], "")}
-        | {
-            f"{side}_title": titles.get((pair["query_id"], pair[side]), "")
-            for side in ("first", "second")
-        }
+        | {f"{side}_title": titles.get((pair["query_id"], pair[side]), "") for side in ("first", "second")}
         for pair in pairs
     ]
 
@@ -274,10 +258,7 @@ def _rater_rows(table: pl.DataFrame) -> list[dict[str, PageValue]]:
     return (
         table.group_by("rater")
         .agg(
-            *(
-                (better == choice).sum().alias(choice)
-                for choice in ("first", "second", "equal", "none")
-            ),
+            *((better == choice).sum().alias(choice) for choice in ("first", "second", "equal", "none")),
             (better == pl.col("on_left")).sum().alias("left"),
             pl.col("seconds").median().alias("pace"),
         )

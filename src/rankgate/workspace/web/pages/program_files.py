@@ -45,9 +45,7 @@ _JSON, _PARQUET = "application/json", "application/octet-stream"
 def add_record(request: WebRequest) -> ActionReply:
     """Record an evaluation."""
     table = request.values["per_query"]
-    per_query = (
-        None if table is None else read_parquet(table, "per_query", request.config.largest_unpacked)
-    )
+    per_query = None if table is None else read_parquet(table, "per_query", request.config.largest_unpacked)
     if per_query is not None and per_query.columns[:2] != ["system", "query_id"]:
         raise invalid_value("per_query", "does not begin with the columns system and query_id")
     try:
@@ -60,9 +58,7 @@ def add_record(request: WebRequest) -> ActionReply:
             connection, request.store.blobs, request.project.id, new, recorded_by=request.user.id
         )
         if addition.new:
-            request.record(
-                connection, "record.add", str(addition.record.id), kind=addition.record.kind
-            )
+            request.record(connection, "record.add", str(addition.record.id), kind=addition.record.kind)
     answer = {"record": addition.record.id, "sha256": addition.record.sha256, "new": addition.new}
     return ActionReply(request.project_path("records", addition.record.sha256), answer)
 
@@ -73,9 +69,7 @@ def save_input(request: WebRequest) -> ActionReply:
     name, kind = request.values["name"], request.values["kind"]
     try:
         qrels = Qrels(rows, name, place=RowLocation(name)) if kind == "judgments" else None
-        runs = (
-            [] if qrels is not None else [Run(name, lambda: iter([rows]), place=RowLocation(name))]
-        )
+        runs = [] if qrels is not None else [Run(name, lambda: iter([rows]), place=RowLocation(name))]
         digest = runs[0].sha256 if qrels is None else qrels.sha256
     except (KeyError, TypeError, ValueError, pl.exceptions.PolarsError):
         raise invalid_value("table", f"does not have the columns of {kind}") from None
@@ -100,9 +94,7 @@ def add_annotation(request: WebRequest) -> ActionReply:
             revision=fields["revision"] or "",
             user=request.user.id,
             actor=request.user.name,
-            annotation_id=f"{request.project.id}-{request.user.id}-{client_id}"
-            if client_id
-            else "",
+            annotation_id=f"{request.project.id}-{request.user.id}-{client_id}" if client_id else "",
         )
         request.record(connection, "annotation.add", str(annotation.id), kind=annotation.kind)
     return ActionReply(_trend_path(request, annotation.metric), {"annotation": annotation.id})
@@ -120,9 +112,7 @@ def withdraw_annotation(request: WebRequest) -> ActionReply:
     with request.store.write() as connection:
         user = request.user
         annotation = noted.get_annotation(connection, request.project.id, number)
-        noted.withdraw_annotation(
-            connection, request.project.id, number, user=user.id, actor=user.name
-        )
+        noted.withdraw_annotation(connection, request.project.id, number, user=user.id, actor=user.name)
         request.record(connection, "annotation.withdraw", str(number))
     return ActionReply(_trend_path(request, annotation.metric), {"annotation": number})
 
@@ -170,9 +160,7 @@ def input_file(request: WebRequest) -> FileReply:
     """Stored judgments or a stored run."""
     storage, digest = StoreStorage(request.stored_project), str(request.path["sha256"])
     kind = request.path["kind"]
-    kept_input = {"judgments": storage.qrels, "run": storage.run}.get(str(kind), lambda _: None)(
-        digest
-    )
+    kept_input = {"judgments": storage.qrels, "run": storage.run}.get(str(kind), lambda _: None)(digest)
     if kept_input is None:
         raise not_found("file")
     return FileReply(to_parquet(kept_input.table), _PARQUET, f"{digest[:12]}.parquet")
@@ -180,9 +168,7 @@ def input_file(request: WebRequest) -> FileReply:
 
 def _find_record(request: WebRequest) -> Record:
     with request.store.read() as connection:
-        matches = records.records_of_project(
-            connection, request.project.id, [int(request.path["record"])]
-        )
+        matches = records.records_of_project(connection, request.project.id, [int(request.path["record"])])
     if not matches:
         raise not_found("record")
     return matches[0]
@@ -207,20 +193,14 @@ def contents_file(request: WebRequest) -> FileReply:
             "project": request.project.name,
             "scale": None if scale is None else _scale_view(scale),
             "batches": [
-                {"id": batch.id, "name": batch.name}
-                for batch in batches.list_batches(connection, project)
+                {"id": batch.id, "name": batch.name} for batch in batches.list_batches(connection, project)
             ],
         }
         if request.role not in VIEWING_ROLES:
             return FileReply(to_json(project_contents), "application/json")
         project_contents |= {
             "runs": [
-                {
-                    "name": run.name,
-                    "tag": run.tag,
-                    "ordered": run.ordered,
-                    "states": run.states is not None,
-                }
+                {"name": run.name, "tag": run.tag, "ordered": run.ordered, "states": run.states is not None}
                 for run in stored_runs.list_runs(connection, project)
             ],
             "judgments": [
@@ -252,13 +232,7 @@ def table_file(request: WebRequest) -> FileReply:
             content = to_parquet(stored_runs.read_judgments(connection, blobs, project, name).table)
         elif kind in {"run", "states"}:
             stored_run = stored_runs.find_run(connection, project, name)
-            blob = (
-                None
-                if stored_run is None
-                else stored_run.blob
-                if kind == "run"
-                else stored_run.states
-            )
+            blob = None if stored_run is None else stored_run.blob if kind == "run" else stored_run.states
             if blob is None:
                 raise not_found("run")
             content = blobs.get(blob)
@@ -290,9 +264,7 @@ def add_judgments(request: WebRequest) -> ActionReply:
             request.values["name"],
             None
             if scale is None
-            else Scale(
-                scale["lowest"], scale["highest"], tuple((g, str(n)) for g, n in scale["labels"])
-            ),
+            else Scale(scale["lowest"], scale["highest"], tuple((g, str(n)) for g, n in scale["labels"])),
             tuple(map(str, metadata.get("unjudged") or ())),
             metadata.get("made_by") or None,
             RowLocation(request.values["name"]),
@@ -303,12 +275,9 @@ def add_judgments(request: WebRequest) -> ActionReply:
         stored_judgments = stored_runs.add_judgments(
             connection, request.store.blobs, request.project.id, qrels, created_by=request.user.id
         )
-        request.record(
-            connection, "judgments.add", stored_judgments.name, rows=stored_judgments.rows
-        )
+        request.record(connection, "judgments.add", stored_judgments.name, rows=stored_judgments.rows)
     return ActionReply(
-        request.project_path("judgments"),
-        {"name": stored_judgments.name, "rows": stored_judgments.rows},
+        request.project_path("judgments"), {"name": stored_judgments.name, "rows": stored_judgments.rows}
     )
 
 
@@ -325,9 +294,7 @@ def add_result(request: WebRequest) -> ActionReply:
             name=request.values["name"] or "",
             summary=_parse_object(request.values["about"]),
         )
-    return ActionReply(
-        request.project_path(), {"result": stored_result.id, "kind": stored_result.kind}
-    )
+    return ActionReply(request.project_path(), {"result": stored_result.id, "kind": stored_result.kind})
 
 
 def _parse_object(content: str | bytes | None) -> dict[str, Any]:

@@ -32,11 +32,7 @@ from rankgate.workspace.web.pages.document_card import (
 )
 from rankgate.workspace.web.pages.rating_pages import format_duration
 from rankgate.workspace.web.replies import ActionReply, PageReply, RequestRefused, not_found
-from rankgate.workspace.web.web_request import (
-    invalid_value,
-    list_batch_names,
-    list_metric_names,
-)
+from rankgate.workspace.web.web_request import invalid_value, list_batch_names, list_metric_names
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -163,10 +159,7 @@ def _rater_rows(connection: Connection, project: int) -> list[_RaterWork]:
         )
         .sort("rater")
     )
-    return [
-        _RaterWork(**row, time=format_duration(row["seconds"]))
-        for row in efforts.iter_rows(named=True)
-    ]
+    return [_RaterWork(**row, time=format_duration(row["seconds"])) for row in efforts.iter_rows(named=True)]
 
 
 _SLOTS = {"1": 1, "2": 2, "3": 3, "agree": 2}
@@ -187,11 +180,7 @@ def log_page(request: WebRequest) -> PageReply:
         }
         for entry in entries
     ]
-    data = {
-        "project": request.project.name,
-        "entries": rows,
-        "before": rows[-1]["id"] if rows else None,
-    }
+    data = {"project": request.project.name, "entries": rows, "before": rows[-1]["id"] if rows else None}
     return PageReply("log.html", data)
 
 
@@ -205,15 +194,10 @@ def setup_page(request: WebRequest) -> PageReply:
     data = {
         "project": project.name,
         "scale": [
-            {"grade": grade.grade, "label": grade.label, "description": grade.description}
-            for grade in grades
+            {"grade": grade.grade, "label": grade.label, "description": grade.description} for grade in grades
         ],
         "guidelines": [
-            {
-                "version": guideline.version,
-                "text": guideline.text,
-                "created_at": guideline.created_at,
-            }
+            {"version": guideline.version, "text": guideline.text, "created_at": guideline.created_at}
             for guideline in versions
         ],
         "fields": " ".join(project.settings.get("fields") or ()),
@@ -310,12 +294,7 @@ def people_page(request: WebRequest) -> PageReply:
     data = {
         "project": request.project.name,
         "members": [
-            {
-                "name": member.name,
-                "display": member.display,
-                "role": role,
-                "disabled": member.disabled,
-            }
+            {"name": member.name, "display": member.display, "role": role, "disabled": member.disabled}
             for member, role in members
         ],
         "invitations": [
@@ -352,9 +331,7 @@ def invite_person(request: WebRequest) -> PageReply:
         request.record(connection, "invitation.make", invitation.name, role=role)
     link = f"{request.origin}{request.config.base}/invitations/{secret}"
     data = {"token": link, "name": invitation.name or role, "expires_at": invitation.expires_at}
-    return PageReply(
-        "secret.html", data, {"back": request.project_path("people"), "what": "invitation"}
-    )
+    return PageReply("secret.html", data, {"back": request.project_path("people"), "what": "invitation"})
 
 
 def revoke_invitation(request: WebRequest) -> ActionReply:
@@ -362,8 +339,7 @@ def revoke_invitation(request: WebRequest) -> ActionReply:
     number = request.path["invitation"]
     with request.store.write() as connection:
         waiting = {
-            invitation.id: invitation
-            for invitation in invitations.list_open(connection, request.project.id)
+            invitation.id: invitation for invitation in invitations.list_open(connection, request.project.id)
         }
         if number not in waiting:
             raise not_found("invitation")
@@ -419,9 +395,7 @@ def archive_item(request: WebRequest) -> ActionReply:
         archive.set_archived(connection, resource, archived=archived)
         action = "archive" if archived else "restore"
         request.record(connection, f"{resource.kind}.{action}", resource.name)
-    return ActionReply(
-        request.project_path("archive"), {"name": resource.name, "archived": archived}
-    )
+    return ActionReply(request.project_path("archive"), {"name": resource.name, "archived": archived})
 
 
 def archive_queries(request: WebRequest) -> ActionReply:
@@ -510,8 +484,7 @@ def delete_queries(request: WebRequest) -> ActionReply:
         counts = archive.delete_archived_queries(connection, request.project.id)
         request.record(connection, "queries.delete", _QUERIES_NAME, queries=count, **counts)
     return ActionReply(
-        request.project_path("archive"),
-        {"name": _QUERIES_NAME, "queries": count, "deleted": counts},
+        request.project_path("archive"), {"name": _QUERIES_NAME, "queries": count, "deleted": counts}
     )
 
 

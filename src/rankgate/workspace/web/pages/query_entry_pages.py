@@ -33,18 +33,12 @@ def add_queries(request: WebRequest) -> Reply:
     source, query_list = _read_source(request)
     with request.store.write() as connection:
         projects.lock(connection, request.project.id)  # so that two managers get different ids
-        stored_queries = queries_documents.list_queries(
-            connection, request.project.id, archived=True
-        )
+        stored_queries = queries_documents.list_queries(connection, request.project.id, archived=True)
         try:
             new_queries = _number_queries(query_list.table, stored_queries)
         except InputError as error:
             raise _refusal(source, error) from None
-        counts = {
-            "queries": len(query_list.table),
-            "new": len(new_queries),
-            "repeated": query_list.repeated,
-        }
+        counts = {"queries": len(query_list.table), "new": len(new_queries), "repeated": query_list.repeated}
         if request.values["preview"]:
             return PageReply("query_list.html", _preview(request, query_list, counts))
         queries_documents.add_queries(connection, request.project.id, new_queries)
@@ -52,9 +46,7 @@ def add_queries(request: WebRequest) -> Reply:
     return ActionReply(request.project_path("queries"), counts)
 
 
-def _preview(
-    request: WebRequest, query_list: QueryList, counts: dict[str, int]
-) -> dict[str, PageValue]:
+def _preview(request: WebRequest, query_list: QueryList, counts: dict[str, int]) -> dict[str, PageValue]:
     return {
         "project": request.project.name,
         **counts,
@@ -124,8 +116,8 @@ def _number_queries(table: pl.DataFrame, stored_queries: list[Query]) -> pl.Data
                 query_id = f"q{number}"
         elif text_of_id.get(query_id) not in (None, row["text"]):
             raise InputError(
-                f"the id {query_id!r} is that of {text_of_id[query_id]!r} in the project; leave "
-                "ids out, or choose others.",
+                f"the id {query_id!r} is that of {text_of_id[query_id]!r} in the project; leave ids out, or "
+                "choose others.",
                 source="queries",
                 code="invalid-queries",
             )

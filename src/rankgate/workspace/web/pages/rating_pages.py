@@ -30,13 +30,7 @@ from rankgate.store.rating import (
 from rankgate.store.rows import now
 from rankgate.workspace.web.pages.document_card import image_sources
 from rankgate.workspace.web.pages.document_view import document_title, read_titles
-from rankgate.workspace.web.pages.task_view import (
-    REASONS,
-    guideline_html,
-    scale_view,
-    swaps_sides,
-    task_view,
-)
+from rankgate.workspace.web.pages.task_view import REASONS, guideline_html, scale_view, swaps_sides, task_view
 from rankgate.workspace.web.replies import ActionReply, PageReply, RequestRefused, not_found
 from rankgate.workspace.web.web_request import invalid_value
 
@@ -92,15 +86,11 @@ def record_answer(
     }
     identity = fields["rating_id"] or str(uuid4())
     if values["reason"] == ratings.WITHDRAWN:
-        raise RequestRefused(
-            400, "invalid-value", "This reason has another meaning; choose another."
-        )
+        raise RequestRefused(400, "invalid-value", "This reason has another meaning; choose another.")
     if task.kind in COMPARISON_KINDS:
         new = _record_preference(connection, task, rater, identity, fields, values)
     else:
-        new = ratings.rate(
-            connection, task, rater, rating_id=identity, grade=fields["grade"], **values
-        ).new
+        new = ratings.rate(connection, task, rater, rating_id=identity, grade=fields["grade"], **values).new
     return RecordedAnswer(task, identity, new)
 
 
@@ -196,9 +186,7 @@ def make_page_state(
 ) -> dict[str, PageValue]:
     """The state of the rating page: task, scale, and the rater's progress."""
     task = None if number is None else _find_task(connection, request, number)
-    recent_answers = rating_answers.latest_answers(
-        connection, request.project.id, rater, _PACE_RATINGS
-    )
+    recent_answers = rating_answers.latest_answers(connection, request.project.id, rater, _PACE_RATINGS)
     rater_answer = None if task is None else _current_answer(recent_answers, task)
     view = None
     if task is not None:
@@ -210,17 +198,13 @@ def make_page_state(
         "batch": batch,
         "scale": request.cached("scale", lambda: scale_view(connection, request.project.id)),
         "reasons": [{"reason": key, "label": label} for key, label in REASONS],
-        "progress": _rater_progress(
-            connection, request, rater, recent_answers, number, batch, open_batches
-        ),
+        "progress": _rater_progress(connection, request, rater, recent_answers, number, batch, open_batches),
         "failed": [vars(result) for result in open_batches.failed],
     }
 
 
 def _current_answer(recent_answers: list[Answer], task: Task) -> Answer | None:
-    last = next(
-        (recent_answer for recent_answer in recent_answers if recent_answer.task == task.id), None
-    )
+    last = next((recent_answer for recent_answer in recent_answers if recent_answer.task == task.id), None)
     return None if last is None or last.reason == ratings.WITHDRAWN else last
 
 
@@ -256,12 +240,7 @@ def _rater_progress(
         "pace": pace,
         "left": None if pace is None else pace * remaining_count,
         "last": next(
-            (
-                recent_answer.task
-                for recent_answer in recent_answers
-                if recent_answer.task is not None
-            ),
-            None,
+            (recent_answer.task for recent_answer in recent_answers if recent_answer.task is not None), None
         ),
     }
 
@@ -312,11 +291,7 @@ def _claim_task(connection: Connection, request: WebRequest, number: int, rater:
 
 
 def _take_task(
-    connection: Connection,
-    request: WebRequest,
-    rater: int,
-    batch: int | None,
-    open_batches: OpenBatches,
+    connection: Connection, request: WebRequest, rater: int, batch: int | None, open_batches: OpenBatches
 ) -> int | None:
     if batch is not None and batches.get_batch(connection, batch).project != request.project.id:
         raise not_found("batch")
@@ -343,14 +318,10 @@ def query_page(request: WebRequest) -> PageReply:
         elif first is not None and first.batch.kind in {"rating", "training"}:
             numbers = tasks.tasks_of_query(connection, first.batch.id, first.query.id, rater)
             numbers = [
-                task_number
-                for task_number in numbers
-                if next_task.claim(connection, task_number, rater)
+                task_number for task_number in numbers if next_task.claim(connection, task_number, rater)
             ]
     with request.store.read() as connection:
-        data = make_page_state(
-            connection, request, rater, number, request.values["batch"], open_batches
-        )
+        data = make_page_state(connection, request, rater, number, request.values["batch"], open_batches)
         query_tasks = [_find_task(connection, request, task_number) for task_number in numbers]
         data["tasks"] = [task_view(connection, request, task, rater) for task in query_tasks]
     extra = {"rating_ids": {task_number: str(uuid4()) for task_number in numbers}}
@@ -365,9 +336,7 @@ def record_rating(request: WebRequest) -> ActionReply:
         answered = record_answer(connection, request, rater, fields)
         open_batches = batch_rules.prepare(connection, request.project.id, rater)
         number = _take_task(connection, request, rater, fields["batch"], open_batches)
-        page_state = make_page_state(
-            connection, request, rater, number, fields["batch"], open_batches
-        )
+        page_state = make_page_state(connection, request, rater, number, fields["batch"], open_batches)
     result: PageData = {"rating_id": answered.identity, "new": answered.new}
     return _next_task_reply(
         request, {**result, "feedback": feedback(answered.task, fields["grade"]), **page_state}
@@ -377,9 +346,7 @@ def record_rating(request: WebRequest) -> ActionReply:
 def _next_task_reply(request: WebRequest, data: dict[str, PageValue]) -> ActionReply:
     batch = request.values.get("batch")
     path = (
-        request.project_path("rate", "query")
-        if request.values.get("list")
-        else request.project_path("rate")
+        request.project_path("rate", "query") if request.values.get("list") else request.project_path("rate")
     )
     path += "" if batch is None else f"?batch={batch}"
     return ActionReply(path, data, "_task.html", {"rating_id": str(uuid4())})
@@ -398,9 +365,7 @@ def withdraw_rating(request: WebRequest) -> ActionReply:
         else:
             ratings.withdraw(connection, task.id, rater, rating_id=identity)
         open_batches = batch_rules.prepare(connection, request.project.id, rater)
-        page_state = make_page_state(
-            connection, request, rater, task.id, fields["batch"], open_batches
-        )
+        page_state = make_page_state(connection, request, rater, task.id, fields["batch"], open_batches)
     return _next_task_reply(request, {"rating_id": identity, "feedback": None, **page_state})
 
 
@@ -461,15 +426,11 @@ def history_page(request: WebRequest) -> PageReply:
     return PageReply("history.html", data)
 
 
-def _preference_rows(
-    connection: Connection, request: WebRequest, rater: int
-) -> list[dict[str, PageValue]]:
+def _preference_rows(connection: Connection, request: WebRequest, rater: int) -> list[dict[str, PageValue]]:
     """The latest preferences of a rater."""
     rows: list[dict[str, PageValue]] = []
     for preference in preferences.preferences_of_rater(connection, request.project.id, rater):
-        query = (
-            None if preference.task is None else tasks.get_task(connection, preference.task).query
-        )
+        query = None if preference.task is None else tasks.get_task(connection, preference.task).query
         rows.append(
             {
                 "id": preference.id,
@@ -510,8 +471,7 @@ def pairs_page(request: WebRequest) -> PageReply:
     data = {
         "project": request.project.name,
         "pairs": [
-            asdict(pair) | {"title": titles.get((pair.query_id, pair.doc_id), "")}
-            for pair in page_pairs
+            asdict(pair) | {"title": titles.get((pair.query_id, pair.doc_id), "")} for pair in page_pairs
         ],
         "after": page_pairs[-1].task if len(page_pairs) == _MAX_PAIRS else None,
         "chosen": {name: fields[name] for name in ("query", "batch", "state", "rater")},
@@ -539,9 +499,7 @@ def reset_answers(request: WebRequest) -> ActionReply:
     fields = request.values
     project = request.project.id
     with request.store.write() as connection:
-        pair_filter = _make_filter(
-            connection, request, users.raters_of_project(connection, project)
-        )
+        pair_filter = _make_filter(connection, request, users.raters_of_project(connection, project))
         assert pair_filter.rater is not None
         count = rating_answers.withdraw_answers(connection, project, pair_filter.rater, pair_filter)
         filters = {name: fields[name] for name in ("batch", "query", "state") if fields[name]}

@@ -107,9 +107,7 @@ def record_final_word(request: WebRequest) -> ActionReply:
         )
         if final_rating.new:
             request.record(connection, "dispute.final", str(number), grade=fields["grade"])
-    return ActionReply(
-        request.project_path("disputes"), {"task": number, "state": final_rating.state}
-    )
+    return ActionReply(request.project_path("disputes"), {"task": number, "state": final_rating.state})
 
 
 def judgments_page(request: WebRequest) -> PageReply:
@@ -155,11 +153,7 @@ def resolve_ratings(request: WebRequest) -> Reply:
             rule=fields["rule"],
             rows=stored_judgments.rows,
         )
-    data = {
-        "name": stored_judgments.name,
-        "rows": stored_judgments.rows,
-        "sha256": stored_judgments.sha256,
-    }
+    data = {"name": stored_judgments.name, "rows": stored_judgments.rows, "sha256": stored_judgments.sha256}
     return ActionReply(request.project_path("judgments"), data)
 
 
@@ -173,10 +167,7 @@ def _resolve(request: WebRequest) -> ResolvedJudgments:
     }
     with request.store.read() as connection:
         counted_ratings = read_counting_ratings(
-            connection,
-            request.project.id,
-            name=request.project.name,
-            models=fields["models"] or "fill",
+            connection, request.project.id, name=request.project.name, models=fields["models"] or "fill"
         )
     if ratings.FINAL in counted_ratings.table["rater"]:
         rule_options = {"adjudicator": ratings.FINAL, "otherwise": rule}
@@ -198,11 +189,7 @@ def _preview_page(request: WebRequest, resolution: ResolvedJudgments) -> PageRep
     data = {
         "project": request.project.name,
         "rule": request.values["rule"],
-        "given": {
-            name: request.values[name]
-            for name in _PREVIEW_FIELDS
-            if request.values[name] is not None
-        },
+        "given": {name: request.values[name] for name in _PREVIEW_FIELDS if request.values[name] is not None},
         "name": request.values["name"],
         "against": before[-1].name if before else None,
         "pairs": _count_changes(new, old),
@@ -356,10 +343,7 @@ def ratings_evaluation_page(request: WebRequest) -> PageReply:
     def judge() -> tuple[pl.DataFrame, Callable[[list[Run]], Result]]:
         with request.store.read() as connection:
             counted_ratings = read_counting_ratings(
-                connection,
-                project.id,
-                name=project.name,
-                columns=("grade", "reason", "at", "guideline"),
+                connection, project.id, name=project.name, columns=("grade", "reason", "at", "guideline")
             )
         opinions = replace(
             counted_ratings, table=counted_ratings.table.filter(pl.col("rater") != ratings.FINAL)
@@ -368,9 +352,7 @@ def ratings_evaluation_page(request: WebRequest) -> PageReply:
             opinions, run_list, metrics, convention_name, scale=fields["scale"]
         )
 
-    return _evaluation_reply(
-        request, (*key, tuple(metrics), convention_name, fields["scale"]), judge
-    )
+    return _evaluation_reply(request, (*key, tuple(metrics), convention_name, fields["scale"]), judge)
 
 
 def evaluation_page(request: WebRequest) -> PageReply:
@@ -385,9 +367,7 @@ def evaluation_page(request: WebRequest) -> PageReply:
 
     def judge() -> tuple[pl.DataFrame, Callable[[list[Run]], Result]]:
         with request.store.read() as connection:
-            qrels = stored_runs.read_judgments(
-                connection, request.store.blobs, request.project.id, name
-            )
+            qrels = stored_runs.read_judgments(connection, request.store.blobs, request.project.id, name)
         return qrels.table, lambda run_list: evaluate(qrels, run_list, metrics, metric_convention)
 
     key = (name, stored_judgments.sha256, stored_judgments.created_at, tuple(metrics))

@@ -18,11 +18,7 @@ from rankgate.store.people.audit import Actor
 from rankgate.store.rating import batches, tasks
 from rankgate.store.records import records, scheduled_jobs
 from rankgate.workspace.records.schedule.job_settings import make_job, set_jobs
-from rankgate.workspace.records.schedule.started_jobs import (
-    find_step_job,
-    read_progress,
-    start_step,
-)
+from rankgate.workspace.records.schedule.started_jobs import find_step_job, read_progress, start_step
 from rankgate.workspace.web.replies import ActionReply, PageReply, not_found
 from rankgate.workspace.web.web_request import (
     invalid_value,
@@ -192,11 +188,7 @@ def _run_view(run: JobRun | None) -> dict[str, PageValue] | None:
 
 def _list_steps(request: WebRequest, state: ProjectState) -> list[StepView]:
     """The steps in order."""
-    return [
-        *_preparing_steps(request, state),
-        *_rating_steps(request, state),
-        *_result_steps(request, state),
-    ]
+    return [*_preparing_steps(request, state), *_rating_steps(request, state), *_result_steps(request, state)]
 
 
 def _preparing_steps(request: WebRequest, state: ProjectState) -> list[StepView]:
@@ -248,10 +240,7 @@ def _preparing_steps(request: WebRequest, state: ProjectState) -> list[StepView]
             if state.runs
             else "Sends every query to the engine, and keeps its lists as a run.",
             route="step-snapshot" if engine_names else "",
-            form_values={
-                "engine": engine_names[-1] if engine_names else "",
-                "judgments": latest_judgments,
-            },
+            form_values={"engine": engine_names[-1] if engine_names else "", "judgments": latest_judgments},
             open_settings=("engine",) if len(engine_names) > 1 else (),
         ),
     ]
@@ -277,8 +266,8 @@ def _rating_steps(request: WebRequest, state: ProjectState) -> list[StepView]:
             },
             warning=""
             if state.has_texts or not run_names
-            else "No document has a text for raters: name fields of documents in the engine, or "
-            "upload a file of documents.",
+            else "No document has a text for raters: name fields of documents in the engine, or upload a "
+            "file of documents.",
         ),
         StepView(
             "rating",
@@ -294,8 +283,7 @@ def _rating_steps(request: WebRequest, state: ProjectState) -> list[StepView]:
             "Judgments",
             bool(state.judgments),
             is_ready=state.done_tasks > 0,
-            text=f"{count_noun(len(state.judgments), 'set')}, the last one "
-            f"{state.judgments[-1].name}"
+            text=f"{count_noun(len(state.judgments), 'set')}, the last one {state.judgments[-1].name}"
             if state.judgments
             else "A rule makes one judgment of the ratings of a document.",
             route="step-judgments",
@@ -325,11 +313,7 @@ def _result_steps(request: WebRequest, state: ProjectState) -> list[StepView]:
     run_names = [run.name for run in state.runs]
     latest = run_names[-1] if run_names else ""
     judgments = state.judgments[-1].name if state.judgments else ""
-    two_runs = {
-        "judgments": judgments,
-        "baseline": run_names[0] if run_names else "",
-        "candidate": latest,
-    }
+    two_runs = {"judgments": judgments, "baseline": run_names[0] if run_names else "", "candidate": latest}
     has_pair = bool(judgments) and len(run_names) >= _TWO
     return [
         StepView(
@@ -480,11 +464,7 @@ def start_evaluation(request: WebRequest) -> ActionReply:
     """Start evaluating a run."""
     _refuse_unknown(request, "judgments", "run")
     run = request.values["run"]
-    values = {
-        "judgments": request.values["judgments"],
-        "runs": [run],
-        "system": _system_of(request, run),
-    }
+    values = {"judgments": request.values["judgments"], "runs": [run], "system": _system_of(request, run)}
     return _start(request, "evaluation", "evaluate", values | _metrics(request))
 
 
@@ -515,14 +495,10 @@ def cancel_run(request: WebRequest) -> ActionReply:
         job = scheduled_jobs.job_by_number(connection, job_run.job)
         if job.project != request.project.id:
             raise not_found("run")
-        is_cancelled = scheduled_jobs.cancel_run(
-            connection, number, f"cancelled by {request.user.name}"
-        )
+        is_cancelled = scheduled_jobs.cancel_run(connection, number, f"cancelled by {request.user.name}")
         if is_cancelled:
             request.record(connection, "job.cancel", job.name)
-    return ActionReply(
-        request.project_path("schedule", "runs", number), {"cancelled": is_cancelled}
-    )
+    return ActionReply(request.project_path("schedule", "runs", number), {"cancelled": is_cancelled})
 
 
 _CRON = {
@@ -557,9 +533,7 @@ def schedule_engine(request: WebRequest) -> ActionReply:
     with request.store.write() as connection:
         actor = Actor(request.user.name, request.user.id)
         set_jobs(connection, request.project.id, (job,), actor, others=False)
-    return ActionReply(
-        request.project_path("schedule"), {"job": job.name, "schedule": job.schedule}
-    )
+    return ActionReply(request.project_path("schedule"), {"job": job.name, "schedule": job.schedule})
 
 
 def _read_schedule(request: WebRequest) -> str:

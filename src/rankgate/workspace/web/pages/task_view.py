@@ -43,10 +43,7 @@ def scale_view(connection: Connection, project: int) -> list[dict[str, PageValue
     grades = projects.grades(connection, project)
     if not grades:
         return []
-    keys = {
-        grade: key
-        for key, grade in grade_keys([scale_grade.grade for scale_grade in grades]).items()
-    }
+    keys = {grade: key for key, grade in grade_keys([scale_grade.grade for scale_grade in grades]).items()}
     low, high = grades[0].grade, grades[-1].grade
     return [
         {
@@ -61,11 +58,7 @@ def scale_view(connection: Connection, project: int) -> list[dict[str, PageValue
 
 
 def task_view(
-    connection: Connection,
-    request: WebRequest,
-    task: Task,
-    rater: int,
-    rater_answer: Answer | None = None,
+    connection: Connection, request: WebRequest, task: Task, rater: int, rater_answer: Answer | None = None
 ) -> dict[str, PageValue]:
     """The task in the form for pages and programs."""
     query = task.query
@@ -85,12 +78,7 @@ def task_view(
         batch, kind = get_batch(connection, again_of), "rating"
     view: dict[str, PageValue] = {
         "id": task.id,
-        "batch": {
-            "id": batch.id,
-            "name": batch.name,
-            "kind": kind,
-            "deadline": batch.deadline,
-        },
+        "batch": {"id": batch.id, "name": batch.name, "kind": kind, "deadline": batch.deadline},
         "query": {
             "query_id": query.query_id,
             "text": query.text or query.query_id,
@@ -122,11 +110,7 @@ def swaps_sides(task: int, kind: str, rater: int) -> bool:
 
 
 def _list_view(
-    connection: Connection,
-    request: WebRequest,
-    run: StoredRun | None,
-    query: Query,
-    query_words: QueryWords,
+    connection: Connection, request: WebRequest, run: StoredRun | None, query: Query, query_words: QueryWords
 ) -> list[dict[str, PageValue]]:
     """The first documents of a list, each with its first fields."""
     assert run is not None
@@ -147,8 +131,7 @@ def _list_view(
 def read_run_table(request: WebRequest, stored_run: StoredRun) -> pl.DataFrame:
     """The rows of a run, which are constant."""
     return request.cache.get(
-        ("run", stored_run.blob),
-        lambda: stored_runs.rankings(stored_run, request.store.blobs).table,
+        ("run", stored_run.blob), lambda: stored_runs.rankings(stored_run, request.store.blobs).table
     )
 
 

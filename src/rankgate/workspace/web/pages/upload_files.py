@@ -47,9 +47,7 @@ def refuse_huge(path: Path, content: bytes, size_limit: float) -> None:
         InputError: the file is too large or damaged.
     """
     if _expanded_size(path, content, size_limit) > max(size_limit, len(content)):
-        problem = (
-            f"it unpacks to more than {size_limit / (1 << 20):,.0f} MB; send a smaller part of it."
-        )
+        problem = f"it unpacks to more than {size_limit / (1 << 20):,.0f} MB; send a smaller part of it."
         raise InputError(problem, source=path.name, code="too-large")
 
 
@@ -180,9 +178,7 @@ def read_parquet(upload: Upload, name: str, size_limit: float) -> pl.DataFrame:
         raise invalid_value(name, "is not a Parquet table") from None
 
 
-def list_columns(
-    upload: Upload, columns: str | None, final: str | None
-) -> list[dict[str, PageValue]]:
+def list_columns(upload: Upload, columns: str | None, final: str | None) -> list[dict[str, PageValue]]:
     """The columns of a sheet, with some values and the named or guessed field of each column.
 
     Empty for a file that is not a sheet.
@@ -209,18 +205,13 @@ def list_columns(
     ]
 
 
-def add_text_columns(
-    columns: list[dict[str, Any]], contents: FileContents
-) -> list[dict[str, PageValue]]:
+def add_text_columns(columns: list[dict[str, Any]], contents: FileContents) -> list[dict[str, PageValue]]:
     """The columns of a sheet, including columns imported as texts of queries or documents."""
     texts: dict[str, str] = {}
     for table, links in ((contents.queries, _QUERY_FIELDS), (contents.documents, _DOCUMENT_FIELDS)):
         for name in () if table is None else table.columns:
             texts[name.lower()] = name if name in links else "field"
-    return [
-        column | {"ours": column["ours"] or texts.get(column["name"].lower(), "")}
-        for column in columns
-    ]
+    return [column | {"ours": column["ours"] or texts.get(column["name"].lower(), "")} for column in columns]
 
 
 def _match_columns(names: list[str], columns: str | None, final: str | None) -> Mapping[str, str]:
@@ -240,12 +231,7 @@ def _match_columns(names: list[str], columns: str | None, final: str | None) -> 
         lower = {name.lower(): name for name in reversed(names)}
         usual_columns = {
             field: next(
-                (
-                    lower[a]
-                    for a in (*ALIASES[field], *_GUESSED_ALIASES.get(field, ()))
-                    if a in lower
-                ),
-                "",
+                (lower[a] for a in (*ALIASES[field], *_GUESSED_ALIASES.get(field, ())) if a in lower), ""
             )
             for field in _GUESSED_FIELDS
         }

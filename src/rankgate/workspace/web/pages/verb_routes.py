@@ -24,12 +24,7 @@ from rankgate.store.project_collection import project_table
 from rankgate.workspace.web.pages.result_pages import find_convention
 from rankgate.workspace.web.rendering import to_json
 from rankgate.workspace.web.replies import FileReply
-from rankgate.workspace.web.web_request import (
-    VIEWING_ROLES,
-    Route,
-    declared_field,
-    invalid_value,
-)
+from rankgate.workspace.web.web_request import VIEWING_ROLES, Route, declared_field, invalid_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -87,9 +82,7 @@ def _read_collection(request: WebRequest, stated: object) -> Collection:
 
     def table(kind: str, name: str) -> Any:
         if name.startswith("ids:"):
-            raise invalid_value(
-                "collection", "patterns of ids are not taken here; send tags as rows"
-            )
+            raise invalid_value("collection", "patterns of ids are not taken here; send tags as rows")
         return find_table(kind, name)
 
     collection = parse_collection(stated, table)
@@ -154,9 +147,8 @@ _FIELD_CHANGES: Mapping[str, Mapping[str, Any]] = {
     "collection": {
         "kind": "json",
         "schema": collection_schema(),
-        "help": "Judgments, and data on queries, items and users. A text names judgments "
-        "or a run of the project; or a table of it: queries, documents. Any table may be an array "
-        "of rows.",
+        "help": "Judgments, and data on queries, items and users. A text names judgments or a run of the "
+        "project; or a table of it: queries, documents. Any table may be an array of rows.",
     },
     "run": {"required": True, "most": 200, "help": "The name of a run."},
     "runs": {
@@ -164,9 +156,7 @@ _FIELD_CHANGES: Mapping[str, Mapping[str, Any]] = {
         "schema": {"type": "array", "minItems": 1, "items": {"type": "string"}},
         "help": "Names of runs.",
     },
-    "metrics": {
-        "schema": {"type": ["array", "string"], "items": {"type": "string"}, "maxLength": 300}
-    },
+    "metrics": {"schema": {"type": ["array", "string"], "items": {"type": "string"}, "maxLength": 300}},
     "metric": {"most": 200},
     "convention": {"most": 50},
     "test": {
@@ -188,9 +178,7 @@ _FIELD_CHANGES: Mapping[str, Mapping[str, Any]] = {
 """Changed settings of fields in requests, for values that are not read from files of the server."""
 
 
-def _verb_route(
-    verb: Callable[..., Result], title: str, *names: str, name: str = "", **fixed: Any
-) -> Route:
+def _verb_route(verb: Callable[..., Result], title: str, *names: str, name: str = "", **fixed: Any) -> Route:
     """Create the route of a verb, with fields from the verb's declarations.
 
     Args:

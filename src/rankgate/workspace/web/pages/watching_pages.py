@@ -44,9 +44,7 @@ def alerts_page(request: WebRequest) -> PageReply:
         rows = [alert_row(connection, alert) for alert in project_alerts]
     rows.sort(key=lambda row: row["state"] == "resolved")
     can_manage = request.role in {"admin", "manager"}
-    return PageReply(
-        "alerts.html", {"alerts": rows, "state": request.values["state"]}, {"may": can_manage}
-    )
+    return PageReply("alerts.html", {"alerts": rows, "state": request.values["state"]}, {"may": can_manage})
 
 
 def acknowledge_alert(request: WebRequest) -> ActionReply:
@@ -86,10 +84,7 @@ def check_now(request: WebRequest) -> ActionReply:
 def send_test(request: WebRequest) -> ActionReply:
     """Send a test message through a channel."""
     alert_queue.test_channel(
-        request.store,
-        request.project.name,
-        request.values["channel"],
-        allow_http=request.config.allow_http,
+        request.store, request.project.name, request.values["channel"], allow_http=request.config.allow_http
     )
     with request.store.write() as connection:
         request.record(connection, "alerts.test", request.values["channel"])
@@ -133,9 +128,7 @@ def schedule_page(request: WebRequest) -> PageReply:
         last = {job.id: scheduled_jobs.last_run(connection, job.id) for job in project_jobs}
         engines = project_engines.list_engines(connection, request.project.id)
     rows = [
-        _job_view(job, last[job.id], may=can_manage)
-        for job in project_jobs
-        if not is_started_by_hand(job)
+        _job_view(job, last[job.id], may=can_manage) for job in project_jobs if not is_started_by_hand(job)
     ]
     runs = [_run_view(job_run, names[job_run.job], may=can_manage) for job_run in latest]
     extra = {"may": can_manage, "given": {}, "options": {"engine": []}}
@@ -153,9 +146,7 @@ def schedule_page(request: WebRequest) -> PageReply:
 def run_page(request: WebRequest) -> PageReply:
     """The page of one run, with its log for managers."""
     with request.store.read() as connection:
-        names = {
-            job.id: job.name for job in scheduled_jobs.list_jobs(connection, request.project.id)
-        }
+        names = {job.id: job.name for job in scheduled_jobs.list_jobs(connection, request.project.id)}
         job_run = scheduled_jobs.get_job_run(connection, request.path["run"])
     if job_run.job not in names:
         raise not_found("run")

@@ -58,9 +58,7 @@ def batch_page(request: WebRequest) -> PageReply:
         results: list[dict[str, PageValue]] = []
         if rules.qualification is not None:
             for name, number in raters.items():
-                result = batch_rules.qualification(
-                    connection, number, rules.qualification, rules.share
-                )
+                result = batch_rules.qualification(connection, number, rules.qualification, rules.share)
                 if result.answered:
                     results.append({"rater": name, **vars(result), "passed": result.passed})
         progress = tasks.progress(connection, request.project.id, batch.id)
@@ -118,9 +116,7 @@ def set_batch_rules(request: WebRequest) -> ActionReply:
                 f"{unknown_names[0][:100]!r} is not a rater of the project; raters: "
                 + (", ".join(sorted(members)) or "none"),
             )
-        trainings = {
-            name: number for number, name in _training_names(connection, request, batch).items()
-        }
+        trainings = {name: number for number, name in _training_names(connection, request, batch).items()}
         if fields["qualification"] and fields["qualification"] not in trainings:
             raise invalid_value("qualification", "choose a batch of kind training")
         if fields["again"] and batch.kind != "rating":
@@ -147,17 +143,7 @@ def _or_default(value: float | None, default: float) -> float:
     return default if value is None else value
 
 
-_WORK_COLUMNS = (
-    "week",
-    "rater",
-    "answers",
-    "without_grade",
-    "hours",
-    "idle",
-    "unknown",
-    "known",
-    "right",
-)
+_WORK_COLUMNS = ("week", "rater", "answers", "without_grade", "hours", "idle", "unknown", "known", "right")
 
 
 def work_page(request: WebRequest) -> PageReply:
@@ -165,14 +151,11 @@ def work_page(request: WebRequest) -> PageReply:
     project = request.project.id
     with request.store.read() as connection:
         table = request.cache.get(
-            ("work", project, work_state(connection, project)),
-            lambda: work_by_week(connection, project),
+            ("work", project, work_state(connection, project)), lambda: work_by_week(connection, project)
         )
     rows = [{**row, "week": row["week"].isoformat()} for row in table.iter_rows(named=True)]
     data = {"project": request.project.name, "work": rows}
-    plain_rows = PlainRows(
-        _WORK_COLUMNS, [tuple(row[name] for name in _WORK_COLUMNS) for row in rows]
-    )
+    plain_rows = PlainRows(_WORK_COLUMNS, [tuple(row[name] for name in _WORK_COLUMNS) for row in rows])
     return PageReply("work.html", data, rows=plain_rows)
 
 
@@ -221,9 +204,7 @@ def discussions_page(request: WebRequest) -> PageReply:
     return PageReply("discussions.html", data, images=images)
 
 
-def _nameless_answers(
-    answers: Sequence[tasks.DisputedAnswer], rater_name: str
-) -> list[dict[str, PageValue]]:
+def _nameless_answers(answers: Sequence[tasks.DisputedAnswer], rater_name: str) -> list[dict[str, PageValue]]:
     """The answers to a pair without names, so that raters judge the reasons and not the names."""
     return [
         {
@@ -237,9 +218,7 @@ def _nameless_answers(
     ]
 
 
-def list_discussion(
-    connection: Connection, request: WebRequest, task: int
-) -> list[dict[str, PageValue]]:
+def list_discussion(connection: Connection, request: WebRequest, task: int) -> list[dict[str, PageValue]]:
     """The comments on a pair; authors are hidden from raters."""
     is_manager = request.role in {"admin", "manager"}
     return [
