@@ -11,7 +11,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # empty: Python may keep compiled modules, without which each command that a test starts takes four times as long
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-changed setup check lint names mypy imports coverage engines lowest spark tensors explore mutate \
+.PHONY: demo test test-changed setup check lint names size mypy imports coverage engines lowest spark tensors explore mutate \
     wording format docs bench oracle validity fuzz fuzz-api dist matrix extras types objects neighbours footprint changelog clean
 
 demo: .venv/.demo      ## the main job on real input: search Python's own documentation
@@ -37,12 +37,16 @@ COVERED := tests/gating/test_pytest_plugin.py tests/store/test_account.py tests/
     tests/web/test_verbs.py tests/engines/test_project_engines.py tests/gating/test_words.py tests/test_progress.py tests/test_extras.py tests/test_main_module.py
 CODE := src tests bench validity fuzz docs release .ci
 
-lint: .venv/.dev names
+lint: .venv/.dev
+	$(BIN)/python .ci/bounds.py names size
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/ruff check $(CODE)
 
 names: .venv/.dev      ## count names that say nothing, by area; LOWER=1 lowers the upper bounds
 	$(BIN)/python .ci/bounds.py names $(if $(LOWER),--stricter)
+
+size: .venv/.dev       ## count nodes of the syntax tree by area; LOWER=1 lowers the upper bounds
+	$(BIN)/python .ci/bounds.py size $(if $(LOWER),--stricter)
 
 mypy: .venv/.dev
 	$(BIN)/mypy -n auto

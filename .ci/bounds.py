@@ -1,22 +1,28 @@
 """Compare figures of the areas of src/rankgate with bounds that only get stricter.
 
 python .ci/bounds.py coverage [--stricter]
-python .ci/bounds.py names [--stricter]
+python .ci/bounds.py names size [--stricter]
 
 Coverage is the share of statements and branches that ran, of each area, and of each package of an
 area that has packages for topics of their own (`DIVIDED`); its bounds only go up. Names that say
-nothing are counted by area and kind; their bounds only go down. A name says nothing if it is a
-participle, a pronoun or a preposition alone ("found", "each", "of"): it tells how a value came
-about, and not what it holds. A bound that is not as strict as it could be is named.
+nothing are counted by area and kind. A name says nothing if it is a participle, a pronoun or a
+preposition alone ("found", "each", "of"): it tells how a value came about, and not what it holds.
+Size is counted by area in nodes of the syntax tree, which no formatter moves, and in words of what
+is not code: other files, and strings of several lines that are not docstrings. Beside it, over the
+whole package: what is written by hand although a general form exists. The bounds of names and size
+only go down; one that must rise is raised by hand, in the commit that says what it bought. A bound
+that is not as strict as it could be is named.
 """
 
 from __future__ import annotations
 
 import ast
 import json
+import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
+from functools import cache
 from math import floor
 from pathlib import Path
 from typing import NamedTuple
@@ -28,6 +34,25 @@ DIVIDED = ("core", "measurement", "decisions", "workspace", "interface")
 PACKAGES = ("data/files", "store/client")
 """Packages of areas that are otherwise counted as one."""
 KINDS = ("variables", "functions", "classes", "files")
+NO_NODES = (ast.expr_context, ast.operator, ast.cmpop, ast.boolop, ast.unaryop)
+"""Nodes that repeat what their parent is."""
+NOT_COUNTED = {".pyc", ".pyi", ".typed", ".svg", ".csv", ".tsv"}
+"""Stubs, pictures, compiled files, and data of examples."""
+GENERATED = {"commands.json", "names.json"}
+"""Files of the command line that `docs/_seen/make.py` writes from declarations."""
+WORD = re.compile(r"[A-Za-z_]\w*")
+HAND_WRITTEN = {
+    "tables, Grid(": re.compile(r"\bGrid\("),
+    "own to_dict": re.compile(r"def to_dict\("),
+    "own from_dict": re.compile(r"def from_dict\("),
+    "click.option(": re.compile(r"click\.option\("),
+    "Route( away from its handler": re.compile(r"\bRoute\("),
+}
+"""What is written by hand, as it is found in the text."""
+BY_HAND = (*HAND_WRITTEN, "functions named ..._steps", "private functions used once")
+CONTRIBUTING = ROOT / "CONTRIBUTING.md"
+SIZE_BEGINS = "<!-- size: written by make size LOWER=1 -->\n"
+SIZE_ENDS = "<!-- end of size -->\n"
 SAYS_NOTHING = frozenset(ROOT.joinpath(".ci", "names_that_say_nothing.txt").read_text("utf-8").split())
 """Participles, pronouns, prepositions and the like, without the underscores around a name."""
 
@@ -57,7 +82,7 @@ class Figure(NamedTuple):
         """Areas beyond their bounds, and bounds of no area."""
         return [
             *(
-                f"{area}: {value:g}, the bound is {bounds.get(area, 0):g}: {self.worse}"
+                f"{area}: {value:,.10g}, the bound is {bounds.get(area, 0):,.10g}: {self.worse}"
                 for area, value in measured.items()
                 if self._distance(value, bounds.get(area, 0)) < 0
             ),
@@ -94,9 +119,11 @@ def main(figure: Figure, *, stricter: bool) -> int:
     if stricter:
         bounds = figure.stricter(bounds, measured)
         figure.bounds.write_text(json.dumps(bounds, indent=1) + "\n", "utf-8")
+        if figure is SIZE:
+            write_size_table(bounds)
     for area, value in measured.items():
-        limit = f"at {'least' if figure.lowest else 'most'} {bounds.get(area, 0):g}"
-        print(f"{area:<25}{value:7.4g}  {limit}")
+        limit = f"at {'least' if figure.lowest else 'most'} {bounds.get(area, 0):,.10g}"
+        print(f"{area:<30}{value:10,.10g}  {limit}")
     messages = figure.faults(bounds, measured)
     print(*figure.too_loose(bounds, measured), *messages, sep="\n")
     return int(bool(messages))
@@ -136,7 +163,7 @@ def name_counts(package: Path) -> dict[str, float]:
 def bound_names(path: Path) -> Iterator[tuple[str, str]]:
     """Yield the kind and the name of a file and of everything that it binds, but for imports."""
     yield "files", path.stem
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in ast.walk(syntax_tree(path)):
         match node:
             case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
                 yield "variables", name
@@ -149,6 +176,86 @@ def bound_names(path: Path) -> Iterator[tuple[str, str]]:
 def says_nothing(name: str) -> bool:
     """True for a word of the list, with any underscores around it and in any case."""
     return not name.startswith("__") and name.casefold().strip("_") in SAYS_NOTHING
+
+
+@cache
+def syntax_tree(path: Path) -> ast.Module:
+    """The parsed file; figures of the same run share it."""
+    return ast.parse(path.read_text("utf-8"))
+
+
+def size_counts(package: Path) -> dict[str, float]:
+    """Count nodes and words by area, and what is written by hand in the whole package."""
+    sizes: Counter[str] = Counter(dict.fromkeys(BY_HAND, 0))
+    for path in sorted(package.rglob("*")):
+        if not path.is_file() or path.suffix in NOT_COUNTED or path.name in GENERATED:
+            continue
+        parts = path.relative_to(package).parts
+        area = parts[0] if len(parts) > 1 else "top"
+        text = path.read_text("utf-8")
+        if path.suffix != ".py":
+            sizes[f"words/{area}"] += len(text.split())
+            continue
+        tree = syntax_tree(path)
+        docstrings = {id(text) for text in docstrings_of(tree)}
+        names = Counter(WORD.findall(text))
+        for node in ast.walk(tree):
+            sizes[f"nodes/{area}"] += not isinstance(node, NO_NODES)
+            match node:
+                case ast.Constant(value=str(value)) if "\n" in value.strip() and id(node) not in docstrings:
+                    sizes[f"words/{area}"] += len(value.split())
+                case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                    sizes["private functions used once"] += is_private(name) and names[name] == 2
+                    sizes["functions named ..._steps"] += name.endswith("_steps")
+        for form, pattern in HAND_WRITTEN.items():
+            sizes[form] += len(pattern.findall(text))
+    return {name: float(sizes[name]) for name in sorted(sizes)}
+
+
+def docstrings_of(tree: ast.Module) -> Iterator[ast.expr]:
+    """Yield the docstrings of a file, and the texts below its attributes."""
+    for node in ast.walk(tree):
+        for statement in getattr(node, "body", ()) if not isinstance(node, ast.Lambda | ast.IfExp) else ():
+            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+                yield statement.value
+
+
+def is_private(name: str) -> bool:
+    """True for one leading underscore."""
+    return name.startswith("_") and not name.startswith("__")
+
+
+def write_size_table(bounds: dict[str, float]) -> None:
+    """Write the bounds of size into CONTRIBUTING.md."""
+    text = CONTRIBUTING.read_text("utf-8")
+    before, _, remaining = text.partition(SIZE_BEGINS)
+    _, _, after = remaining.partition(SIZE_ENDS)
+    CONTRIBUTING.write_text(before + SIZE_BEGINS + size_table(bounds) + SIZE_ENDS + after, "utf-8")
+
+
+def size_table(bounds: dict[str, float]) -> str:
+    """The bounds of size as tables of Markdown: by area, and of what is written by hand."""
+    areas = sorted({name.partition("/")[2] for name in bounds if "/" in name})
+    totals = {kind: sum(bounds.get(f"{kind}/{area}", 0) for area in areas) for kind in ("nodes", "words")}
+    rows = [
+        f"| {area} | {bounds.get(f'nodes/{area}', 0):,.0f} | {bounds.get(f'words/{area}', 0):,.0f} |"
+        for area in areas
+    ]
+    by_hand = [f"| {form} | {bounds.get(form, 0):,.0f} |" for form in BY_HAND]
+    return "\n".join(
+        [
+            "",
+            "| area | nodes | words that are not code |",
+            "|:--|--:|--:|",
+            *rows,
+            f"| all | {totals['nodes']:,.0f} | {totals['words']:,.0f} |",
+            "",
+            "| by hand, although a general form exists | |",
+            "|:--|--:|",
+            *by_hand,
+            "",
+        ]
+    )
 
 
 COVERAGE = Figure(
@@ -169,7 +276,19 @@ NAMES = Figure(
     worse="more names say nothing than before; name what they hold",
     command="make names LOWER=1",
 )
+SIZE = Figure(
+    ROOT / ".ci" / "size_bounds.json",
+    lambda: size_counts(PACKAGE),
+    lowest=False,
+    margin=0.0,
+    slack=0.0,
+    worse="more than before; a bound rises by hand, in a commit that says what it bought",
+    command="make size LOWER=1",
+)
+FIGURES = {"coverage": COVERAGE, "names": NAMES, "size": SIZE}
 
 
 if __name__ == "__main__":
-    sys.exit(main({"coverage": COVERAGE, "names": NAMES}[sys.argv[1]], stricter="--stricter" in sys.argv[2:]))
+    selected = [figure for name, figure in FIGURES.items() if name in sys.argv[1:]]
+    failures = [main(figure, stricter="--stricter" in sys.argv) for figure in selected]
+    sys.exit(int(any(failures)))

@@ -1,6 +1,7 @@
-"""The steps of CI: output, exit codes, and rising bounds of coverage."""
+"""The steps of CI: output, exit codes, and rising bounds of coverage, falling bounds of size."""
 
 import importlib
+import json
 import re
 import subprocess
 import sys
@@ -172,6 +173,71 @@ def test_names_that_say_nothing_are_counted_by_kind(tmp_path):
         "top/classes": 0,
         "top/files": 0,
     }
+
+
+def write_package(folder, **files):
+    """A package of one area with a file for each keyword."""
+    area = folder / "package" / "stats"
+    area.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (area / f"{name}.py").write_text(text)
+    return folder / "package"
+
+
+def test_size_is_counted_in_nodes_that_no_formatter_moves(tmp_path):
+    """Module, function, arguments, argument, return, product, name and number are eight nodes."""
+    one_line = "def _double(x): return x * 2\n"
+    lines = "# twice\ndef _double(\n    x,\n):\n    return (\n        x\n        * 2\n    )\n"
+    sizes = tool(".ci/bounds.py").size_counts
+    assert sizes(write_package(tmp_path / "short", a=one_line))["nodes/stats"] == 8
+    assert sizes(write_package(tmp_path / "long", a=lines))["nodes/stats"] == 8
+
+
+def test_code_that_moves_into_texts_and_other_files_is_counted(tmp_path):
+    package = write_package(
+        tmp_path,
+        a='"""A docstring\n\nof five words."""\nQUERY = """\nSELECT a\nFROM t\n"""\nA = "one line"\n',
+    )
+    (package / "stats" / "rules.toml").write_text("[rules]\nlimit = 3\n")
+    assert tool(".ci/bounds.py").size_counts(package)["words/stats"] == 4 + 4
+
+
+def test_what_is_written_by_hand_is_counted(tmp_path):
+    package = write_package(
+        tmp_path,
+        a="class A:\n    def to_dict(self): Grid(_rows(1))\ndef _rows(a): ...\ndef dcg_steps(): ...\n",
+        b="def _twice(): ...\n_twice() + _twice()\n@click.option('-a')\ndef c(): Route('/')\n",
+    )
+    sizes = tool(".ci/bounds.py").size_counts(package)
+    by_hand = {name: sizes[name] for name in tool(".ci/bounds.py").BY_HAND}
+    assert by_hand == {
+        "tables, Grid(": 1,
+        "own to_dict": 1,
+        "own from_dict": 0,
+        "click.option(": 1,
+        "Route( away from its handler": 1,
+        "functions named ..._steps": 1,
+        "private functions used once": 1,
+    }
+
+
+def test_a_function_of_200_nodes_is_beyond_the_bound(tmp_path, capsys):
+    bounds = tool(".ci/bounds.py")
+    package = write_package(tmp_path, a="A = 1\n")
+    file = tmp_path / "size_bounds.json"
+    file.write_text(json.dumps(bounds.size_counts(package)))
+    size = bounds.SIZE._replace(bounds=file, measure=lambda: bounds.size_counts(package))
+    assert bounds.main(size, stricter=False) == 0
+    write_package(tmp_path, b="def add():\n    return " + " + ".join(["1"] * 99) + "\n")
+    assert bounds.size_counts(package)["nodes/stats"] == 4 + 1 + 200
+    assert bounds.main(size, stricter=False) == 1
+    assert "nodes/stats: 205, the bound is 4: more than before" in capsys.readouterr().out
+
+
+def test_contributors_see_the_bounds_of_size():
+    bounds = tool(".ci/bounds.py")
+    table = bounds.size_table(json.loads(bounds.SIZE.bounds.read_text("utf-8")))
+    assert bounds.SIZE_BEGINS + table + bounds.SIZE_ENDS in bounds.CONTRIBUTING.read_text("utf-8")
 
 
 def test_bounds_of_names_only_go_down():
