@@ -47,12 +47,28 @@ def test_an_interrupt_while_modules_are_imported_ends_quietly(run, start, capsys
     assert capsys.readouterr().err == "rankgate: interrupted.\n"
 
 
-def test_another_error_while_modules_are_imported_is_not_taken_for_an_interrupt(start):
+def test_another_error_while_modules_are_imported_is_not_taken_for_an_interrupt(start, capsys, monkeypatch):
     def broken():
         raise RuntimeError("Error calling __set_name__") from ValueError("of the class")
 
+    with pytest.raises(SystemExit) as exit_info:
+        start(lambda: None, broken)
+    assert exit_info.value.code == 70  # 1 means that a gate failed
+    assert "__set_name__" in capsys.readouterr().err
+    monkeypatch.setenv("RANKGATE_DEBUG", "1")
     with pytest.raises(RuntimeError, match="__set_name__"):
         start(lambda: None, broken)
+
+
+@pytest.mark.parametrize("error", [OSError(24, "Too many open files"), MemoryError(), OSError(13, "no", "x")])
+def test_an_import_for_which_the_machine_lacks_something_is_2(error, start, capsys):
+    def broken():
+        raise error
+
+    with pytest.raises(SystemExit) as exit_info:
+        start(lambda: None, broken)
+    assert exit_info.value.code == 2
+    assert capsys.readouterr().err.startswith("rankgate: ")
 
 
 def test_a_command_that_another_process_ended_has_its_status(start):

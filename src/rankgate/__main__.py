@@ -7,6 +7,8 @@ import gc
 import os
 import sys
 
+from rankgate.core.errors import describe_resource_error
+
 _NEW_OBJECTS = 100_000  # between two garbage collections; the default of 700 slows short commands
 _SPIN = "4"  # a waiting NumPy thread spins for 2**4 clock cycles, instead of 2**26
 
@@ -25,12 +27,19 @@ def main() -> None:
         if status is not None:
             sys.exit(status)
         run()
-    except (KeyboardInterrupt, RuntimeError) as error:
-        # Python 3.11 raises a RuntimeError if it is interrupted while it makes a class
-        if KeyboardInterrupt not in {type(error), type(error.__cause__)}:
+    except SystemExit:
+        raise
+    except BaseException as error:  # Python would exit with 1, which means that a gate failed
+        if os.environ.get("RANKGATE_DEBUG"):
             raise
-        sys.stderr.write("rankgate: interrupted.\n")
-        sys.exit(130)
+        # Python 3.11 raises a RuntimeError if it is interrupted while it makes a class
+        if KeyboardInterrupt in {type(error), type(error.__cause__)}:
+            sys.stderr.write("rankgate: interrupted.\n")
+            sys.exit(130)
+        problem = describe_resource_error(error)
+        internal_error = f"internal error: {type(error).__name__}: {error}".splitlines()[0]
+        sys.stderr.write(f"rankgate: {problem or internal_error}\n")
+        sys.exit(2 if problem else 70)
 
 
 def _freeze() -> None:

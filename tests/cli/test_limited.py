@@ -53,6 +53,71 @@ def test_a_limit_of_memory(folder, megabytes):
         assert process.stderr.count("\n") == 1
 
 
+GATE = ["gate", "judged", "first", "worse", "--policy", "policy.toml"]
+
+
+def run_limited(folder, words, kind, limit):
+    import resource
+
+    return subprocess.run(
+        [sys.executable, "-c", START, *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,  # OpenBLAS asks again and again for memory
+        preexec_fn=lambda: resource.setrlimit(getattr(resource, kind), (limit, limit)),
+    )
+
+
+@pytest.fixture(scope="module")
+def gate_folder(folder):
+    (folder / "judged").write_text("".join(f"{query} 0 a 1\n" for query in range(20)))
+    for name, lists in {"first": "ab", "worse": "ba"}.items():
+        lines = (
+            f"{query} Q0 {doc} 1 {9 - rank} x\n" for query in range(20) for rank, doc in enumerate(lists)
+        )
+        (folder / name).write_text("".join(lines))
+    (folder / "policy.toml").write_text('[[rules]]\nkind = "floor"\nmetric = "AP"\nat_least = 0.9\n')
+    process = subprocess.run(
+        [sys.executable, "-c", START, *GATE], cwd=folder, capture_output=True, check=False, text=True
+    )
+    assert process.returncode == 1, process.stderr
+    return folder
+
+
+@pytest.mark.parametrize("kilobytes", [240_000, 260_000, 330_000, 375_000, 410_000])
+def test_a_gate_that_gets_no_memory_does_not_fail(gate_folder, kilobytes):
+    process = run_limited(gate_folder, GATE, "RLIMIT_AS", kilobytes << 10)
+    verdict = "FAIL" in process.stdout.upper()
+    assert process.returncode == (1 if verdict else 2), process.stderr
+    assert verdict or process.stderr.startswith("rankgate: out of memory"), process.stderr
+
+
+def test_a_failed_gate_is_1_under_a_limit_of_memory(gate_folder):
+    import resource
+
+    process = subprocess.run(
+        [sys.executable, "-c", START, *GATE],
+        cwd=gate_folder,
+        capture_output=True,
+        check=False,
+        env=FEW,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (8000 << 20, 8000 << 20)),
+    )
+    assert (process.returncode, process.stderr) == (1, b"")
+
+
+@pytest.mark.parametrize("descriptors", [5, 6, 7, 12])
+def test_a_gate_that_may_open_few_files_does_not_fail(gate_folder, descriptors):
+    process = run_limited(gate_folder, GATE, "RLIMIT_NOFILE", descriptors)
+    verdict = "FAIL" in process.stdout.upper()
+    assert process.returncode == (1 if verdict else 2), process.stderr
+    assert verdict or process.stderr.splitlines()[-1].startswith("rankgate: too many open files"), (
+        process.stderr
+    )
+
+
 def test_a_wrong_option_says_the_same_under_a_limit(tmp_path):
     import resource
 

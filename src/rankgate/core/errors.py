@@ -14,11 +14,13 @@ Each error carries a `code`, such as ``"unknown-metric"``. Programs and tests us
 wording of the message may change.
 
 The last part maps optional packages to the extras that install them, and raises the error if a
-package is missing.
+package is missing. `describe_resource_error` says what the machine lacks.
 """
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from importlib.util import find_spec
 from typing import ClassVar
@@ -203,3 +205,27 @@ def version_error(value: object, name: str, title: str, package: str, tested: st
         "{query: [document, …]} or {query: {document: number}}."
     )
     return InputError(problem, source=package, code="unsupported-version")
+
+
+NO_MEMORY = "out of memory"
+"""The beginning of the error that reports that memory or threads were refused."""
+
+_DISK_FULL_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
+def describe_resource_error(error: BaseException) -> str | None:
+    """Describe an error of the machine or of unreadable input; None for errors of rankgate.
+
+    It needs no further module, file or thread.
+    """
+    code = error.errno if isinstance(error, OSError) else None
+    if isinstance(error, MemoryError) or code == errno.ENOMEM or "can't start new thread" in str(error):
+        return f"{NO_MEMORY}; allow more of it (ulimit -v), or split the files."
+    if code in {errno.EMFILE, errno.ENFILE} or os.strerror(errno.EMFILE) in str(error):  # also in a panic
+        return "too many open files; allow more of them (ulimit -n)."
+    if code in _DISK_FULL_ERRORS:
+        return f"cannot write: {os.strerror(code)}; make room, or write elsewhere."
+    if isinstance(error, OSError) and error.strerror:
+        prefix = "" if error.filename is None else f"{error.filename}: "
+        return f"{prefix}{error.strerror}; name another file or folder."
+    return None

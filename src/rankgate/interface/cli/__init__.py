@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import io
 import os
 import sys
@@ -16,9 +15,14 @@ import click
 from click.shell_completion import CompletionItem
 
 from rankgate.core.console.shared_options import Hooks
-from rankgate.core.errors import RankgateError, UsageError
+from rankgate.core.errors import RankgateError, UsageError, describe_resource_error
 from rankgate.core.present.lazy_names import load_name
-from rankgate.interface.cli.startup import CheckedCommand, described_command, move_global_options_first
+from rankgate.interface.cli.startup import (
+    CheckedCommand,
+    described_command,
+    move_global_options_first,
+    watched_status,
+)
 
 SECTIONS = {
     "Start": {
@@ -215,7 +219,6 @@ _COMMANDS = {
 }
 """The function of each command; its module is imported when the command is called."""
 
-_DISK_FULL_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _INPUT, _OURS, _INTERRUPTED, _CLOSED = 2, 70, 130, 141
 
 
@@ -410,11 +413,13 @@ def main() -> None:
         _exit_with_message("rankgate: interrupted.", _INTERRUPTED)
     except BrokenPipeError:
         status = _CLOSED
-    except Exception as error:  # noqa: BLE001 - every ending has its exit code
+    except SystemExit:
+        raise
+    except BaseException as error:  # noqa: BLE001 - every ending has its exit code; a panic is no Exception
         _exit_on_failure(error)
     if status == _CLOSED:
         _discard_output()
-    sys.exit(status if isinstance(status, int) else 0)
+    sys.exit(watched_status(status) if isinstance(status, int) else 0)
 
 
 def _error_code(error: RankgateError) -> str:
@@ -422,13 +427,13 @@ def _error_code(error: RankgateError) -> str:
     return f" [{error.code}]" if "--verbose" in sys.argv else ""
 
 
-def _exit_on_failure(error: Exception) -> NoReturn:
+def _exit_on_failure(error: BaseException) -> NoReturn:
     """Exit with an error that the user can fix, or report an internal error."""
     if os.environ.get("RANKGATE_DEBUG"):
         raise error
     if isinstance(error.__cause__, KeyboardInterrupt):  # interrupted during an import
         _exit_with_message("rankgate: interrupted.", _INTERRUPTED)
-    if problem := _describe_resource_error(error):
+    if problem := describe_resource_error(error):
         _discard_output()
         _exit_with_message(f"rankgate: {problem}", _INPUT)
     description = f"{type(error).__name__}: {error}".splitlines()[0]
@@ -450,24 +455,9 @@ def _raise_plugin_error(error: Exception) -> None:
         raise UsageError(f"{plugin} fails: {description}; fix or remove it.", code="plugin-failed") from error
 
 
-def _describe_resource_error(error: Exception) -> str | None:
-    """Describe an error of the machine or of unreadable input; None for errors of rankgate."""
-    no_memory = isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM
-    if no_memory or "can't start new thread" in str(error):
-        from rankgate.interface.cli.startup import MESSAGE
-
-        return f"{MESSAGE}; allow more of it (ulimit -v), or split the files."
-    if isinstance(error, OSError) and error.errno in _DISK_FULL_ERRORS:
-        return f"cannot write: {error.strerror}; make room, or write elsewhere."
-    if isinstance(error, OSError) and error.strerror:
-        prefix = "" if error.filename is None else f"{error.filename}: "
-        return f"{prefix}{error.strerror}; name another file or folder."
-    return None
-
-
 def _discard_output() -> None:
     """Discard output that cannot be flushed: the reader is closed, or the disk is full."""
-    with suppress(io.UnsupportedOperation):  # the stream is not a file
+    with suppress(OSError):  # the stream is not a file, or no more files can be opened
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -20,6 +20,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import resources
+from mmap import mmap
 from typing import Any, NoReturn
 
 import click
@@ -32,6 +33,7 @@ from rankgate.core.console.option_types import (
     SectionOption,
 )
 from rankgate.core.console.shared_options import RenamedOption
+from rankgate.core.errors import NO_MEMORY
 
 _TYPES: Mapping[str, Callable[..., click.ParamType[Any]]] = {
     "AliasedChoice": AliasedChoice,
@@ -131,12 +133,9 @@ def _ask_command(*_: object) -> NoReturn:
     raise _NotDescribedError
 
 
-MESSAGE = "out of memory"
-"""The beginning of the error that reports that memory or threads were refused."""
-
 _WATCHED_VARIABLE = "RANKGATE_WATCHED"
 _OUT_OF_MEMORY_SIGNS = (
-    MESSAGE.encode(),
+    NO_MEMORY.encode(),
     b"memory allocation",
     b"MemoryError",
     b"ImportError",  # NumPy cannot be mapped into memory
@@ -146,8 +145,11 @@ _OUT_OF_MEMORY_SIGNS = (
     b"binary is missing",
     b"Resource temporarily",
     b"PanicException",
+    b"internal error: SyntaxError",  # what the parser says without memory, of a module that is not compiled
 )
+_GATE_FAILED = 101  # for 1, with which OpenBLAS ends a process that gets no memory
 _TAIL_BYTES = 1 << 16  # bytes at the end of standard error that are kept
+_OPENBLAS_BYTES = 96 << 20  # its library and its buffer
 _SMALL_LIMIT = 4 << 30  # below this limit the stacks and arenas of many threads take a large part of memory
 # Polars' allocator starts background threads and repeats its error if it cannot
 _ALLOCATOR = {"_RJEM_MALLOC_CONF": "background_thread:false"}
@@ -166,7 +168,10 @@ def run_watched() -> int | None:
         The exit code of the process; 2 if it ended for lack of memory.
     """
     limit = _address_limit()
-    if limit is None or os.environ.get(_WATCHED_VARIABLE):
+    if limit is None:
+        return None
+    if _WATCHED_VARIABLE in os.environ:
+        sys.meta_path.insert(0, _MemoryCheck)
         return None
     import subprocess  # imported here: most commands run without a limit
     import tempfile
@@ -185,13 +190,34 @@ def run_watched() -> int | None:
         errors.seek(max(errors.tell() - _TAIL_BYTES, 0))
         error_output = errors.read()
     is_out_of_memory = any(sign in error_output for sign in _OUT_OF_MEMORY_SIGNS)
-    if status == 0 or (status > 0 and not is_out_of_memory):
+    if status == 0 or (status > 1 and not is_out_of_memory):
         sys.stderr.buffer.write(error_output)
-        return status
+        return 1 if status == _GATE_FAILED else status
     sys.stderr.write(
-        f"rankgate: {MESSAGE}: {limit >> 20:,} MB are allowed (ulimit -v); allow more, or split the files.\n"
+        f"rankgate: {NO_MEMORY}: {limit >> 20:,} MB are allowed (ulimit -v); allow more, or split the "
+        "files.\n"
     )
     return 2
+
+
+def watched_status(status: int) -> int:
+    """The exit code for a process that watches this one, which tells a failed gate from a library's exit."""
+    return _GATE_FAILED if status == 1 and _WATCHED_VARIABLE in os.environ else status
+
+
+class _MemoryCheck:
+    """A finder of no module; it raises a MemoryError if there is no room for NumPy or SciPy.
+
+    OpenBLAS asks for a buffer when it is loaded. Without memory some versions of it try again forever.
+    """
+
+    @staticmethod
+    def find_spec(name: str, *_: object) -> None:
+        if name.startswith(("numpy.", "scipy.")):
+            try:
+                mmap(-1, _OPENBLAS_BYTES).close()
+            except OSError:
+                raise MemoryError from None
 
 
 def _address_limit() -> int | None:
@@ -200,8 +226,8 @@ def _address_limit() -> int | None:
         import resource
     except ImportError:
         return None
-    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
-    return None if soft == resource.RLIM_INFINITY else soft
+    limits = [resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA)]
+    return min((limit for limit in limits if limit != resource.RLIM_INFINITY), default=None)
 
 
 OPTIONS_WITH_VALUE = ("--plugin",)
