@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from rankgate.measurement.stats.multiple_comparisons import friedman
-from rankgate.measurement.stats.paired_tests import MAX_EXACT, signed_ranks
+from rankgate.measurement.stats.paired_tests import MAX_EXACT, sign_test, signed_ranks, tie_differences
 from rankgate.measurement.stats.query_reliability import spearman_brown, split_half
 from rankgate.measurement.stats.rank_correlation import kendall, pearson, spearman
 from rankgate.measurement.stats.studentized_range import quantile, tail
@@ -252,3 +252,33 @@ def test_split_halves_of_queries_that_say_nothing_or_all():
     assert np.isnan(split_half(np.eye(4)[:, :2]).value)  # two systems
     assert split_half(np.tile([1.0, 2.0, 4.0], (20, 1))).value == pytest.approx(1)
     assert [spearman_brown(r) for r in (0.0, 0.6, 1.0)] == pytest.approx([0, 0.75, 1])
+
+
+@pytest.mark.parametrize("zeros", ["wilcox", "pratt"])
+@pytest.mark.parametrize("way", ["corrected", "exact"])
+def test_rounding_of_values_breaks_no_ties(zeros, way):
+    random = np.random.default_rng(6706)
+    for _ in range(20):
+        before, after = random.integers(0, 11, (2, 50))
+        hits = (after - before).astype(float)  # whole numbers have no rounding
+        for rounded in (after / 10 - before / 10, (after + 0.1) / 3 - (before + 0.1) / 3):
+            tested = signed_ranks(rounded, zeros=zeros, way=way)
+            assert tested.p_value == pytest.approx(
+                signed_ranks(hits, zeros=zeros, way=way).p_value, rel=1e-12
+            )
+            assert tested.n == signed_ranks(hits, zeros=zeros, way=way).n
+            assert sign_test(rounded).p_value == sign_test(hits).p_value
+
+
+def test_scipy_agrees_where_hits_are_whole_numbers():
+    random = np.random.default_rng(6707)
+    before, after = random.integers(0, 11, (2, 60))
+    expected = stats.wilcoxon(after - before, correction=True, method="asymptotic").pvalue
+    assert signed_ranks(after / 10 - before / 10).p_value[0] == pytest.approx(expected, rel=1e-12)
+
+
+def test_only_differences_of_rounding_are_ties():
+    assert tie_differences(np.array([])).tolist() == []
+    far = np.array([2e-9, -0.2, 0.2 + 2e-9, 0.3])
+    assert tie_differences(far).tolist() == far.tolist()
+    assert tie_differences(np.array([1e-10, -1e-10, 0.2, -0.2 - 1e-10])).tolist() == [0, 0, 0.2, -0.2]

@@ -93,7 +93,7 @@ def compare(
     scoring = replace(
         work.scoring(values=False),
         pairs=True,
-        band=test.band,
+        band=test.tie_band,
         drop=test.unequal == "drop",
         tags=collection.tags,
         slices=tuple(slices),

@@ -26,6 +26,7 @@ from rankgate.decisions.comparison.comparison_columns import LATENCY
 from rankgate.measurement.evaluation.query_slices import unanswered_sentence
 from rankgate.measurement.evaluation.scored_system import Scorer
 from rankgate.measurement.scoring.alignment.top_documents import rename_duplicates
+from rankgate.measurement.stats.paired_tests import TIE
 
 if TYPE_CHECKING:
     from rankgate.data.input_types import QrelsLike, RunsLike
@@ -92,6 +93,7 @@ def query_tables(
 def _value_rows(pair: int, values: PairedValues) -> pl.DataFrame:
     """The values of a pair of systems: a row per metric and query, metrics by number."""
     delta = values.candidate - values.baseline
+    delta[np.abs(delta) <= TIE] = 0.0
     columns = {
         "baseline": values.baseline,
         "candidate": values.candidate,

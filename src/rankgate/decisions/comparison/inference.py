@@ -116,6 +116,13 @@ class Test:
         return self
 
     @property
+    def tie_band(self) -> float:
+        """The largest difference that is a tie: the band, or what rounding can make."""
+        from rankgate.measurement.stats.paired_tests import TIE
+
+        return max(self.band, TIE)
+
+    @property
     def drawn(self) -> int:
         """Resamples of tests and intervals; 0 if neither uses random numbers."""
         if self.method in RANDOM_METHODS:

@@ -17,6 +17,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.number_formats import count_noun
 from rankgate.decisions.comparison.inference import MAX_INTERVAL_RESAMPLES
+from rankgate.measurement.stats.paired_tests import TIE
 from rankgate.measurement.stats.weighted_means import QueryClusters
 
 if TYPE_CHECKING:
@@ -314,8 +315,8 @@ def compute_figures(values: PairedValues, test: Test, *, sizes: bool = True) -> 
         for j, k in enumerate(is_defined.T)
     ]
     gains = np.where(is_defined, values.gains, 0.0)
-    wins = (gains > test.band).sum(axis=0).astype(np.int64)
-    losses = (gains < -test.band).sum(axis=0).astype(np.int64)
+    wins = (gains > test.tie_band).sum(axis=0).astype(np.int64)
+    losses = (gains < -test.tie_band).sum(axis=0).astype(np.int64)
     figure = {
         name: np.array([column_figures[name] for column_figures, _ in columns]) for name in _FIGURE_NAMES
     }
@@ -339,9 +340,6 @@ def compute_figures(values: PairedValues, test: Test, *, sizes: bool = True) -> 
 _FIGURE_NAMES = ("baseline", "candidate", "delta", "low", "high", "gz", "sd", "mde", "needed")
 
 
-_ROUNDING = 1e-9  # rounding error of equal differences of unequal values
-
-
 def _equalise_rounding(delta: Floats, is_defined: NDArray[np.bool_]) -> Floats:
     """Set differences to one value if they are equal except for rounding, by column."""
     columns = [
@@ -352,7 +350,7 @@ def _equalise_rounding(delta: Floats, is_defined: NDArray[np.bool_]) -> Floats:
 
 
 def _is_constant(delta: Floats) -> bool:
-    return bool(np.ptp(delta) <= _ROUNDING)
+    return bool(np.ptp(delta) <= TIE)
 
 
 def _weighted_p_values(delta: Floats, is_defined: NDArray[np.bool_], degrees: Floats) -> Floats:

@@ -48,6 +48,27 @@ def as_columns(delta: Floats) -> Floats:
     return table[:, None] if table.ndim == 1 else table
 
 
+TIE = 1e-9
+"""Differences that are this close are equal: 0.7 - 0.6 and 0.2 - 0.1 differ by rounding alone."""
+
+
+def tie_differences(delta: Floats) -> Floats:
+    """Give differences whose sizes are equal within `TIE` one size, and 0 to those as small.
+
+    Sizes that form a chain of such steps are one tie. All tests that rank or count differences use
+    this function, so that ranks, wins, ties and losses agree.
+
+    >>> tie_differences(np.array([0.7 - 0.6, 0.1 - 0.2, 0.3, 1e-12])).tolist()
+    [0.09999999999999998, -0.09999999999999998, 0.3, 0.0]
+    """
+    sizes = np.abs(delta)
+    order = np.argsort(sizes, kind="stable")
+    is_new = np.diff(sizes[order], prepend=0.0) > TIE
+    tied = np.empty_like(sizes)
+    tied[order] = np.append(0.0, sizes[order][is_new])[np.cumsum(is_new)]
+    return np.sign(delta) * tied
+
+
 def student_test(delta: Floats, degrees: float | None = None) -> PairedTest:
     """Paired t, two-sided: t = mean / (sd / √n), n − 1 degrees of freedom (Student 1908).
 
@@ -91,13 +112,13 @@ def sign_test(delta: Floats, *, band: float = 0.0) -> PairedTest:
 
     Args:
         delta: the differences.
-        band: a difference of at most this size is a tie, which is left out.
+        band: a difference of at most this size, or `TIE`, is a tie, which is left out.
     """
     from rankgate.measurement.stats.special_functions import bdtr
 
     table = as_columns(delta)
-    wins = (table > band).sum(axis=0)
-    losses = (table < -band).sum(axis=0)
+    wins = (table > max(band, TIE)).sum(axis=0)
+    losses = (table < -max(band, TIE)).sum(axis=0)
     total = wins + losses
     smaller_count = np.minimum(wins, losses)
     tail = np.array(
@@ -304,7 +325,8 @@ def signed_ranks(
 ) -> PairedTest:
     """Wilcoxon's (1945) signed ranks, two-sided, with a stated treatment of zeros.
 
-    W is the smaller sum of the ranks of |d| of gains and of losses; ties share their mean rank.
+    W is the smaller sum of the ranks of |d| of gains and of losses; ties share their mean rank
+    (`tie_differences`).
 
     Args:
         delta: (n, M) differences.
@@ -318,7 +340,7 @@ def signed_ranks(
         ValueError: there are too many differences for an exact count.
     """
     table = as_columns(delta)
-    results = [_signed_rank_test(column, zeros, way) for column in table.T]
+    results = [_signed_rank_test(tie_differences(column), zeros, way) for column in table.T]
     statistic, p, n = (np.array([result[i] for result in results]) for i in range(3))
     return PairedTest(statistic, p, n.astype(np.int64))
 
