@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Self
 
+import numpy as np
 import polars as pl
 
 from rankgate.core.declare import Count, Range
@@ -29,6 +31,7 @@ from rankgate.decisions.reproduction.published_table import (
     CONSISTENT,
     IMPOSSIBLE,
     PAIRS,
+    POSSIBLE,
     UNKNOWN,
     UNREAD,
     UNRESOLVABLE,
@@ -37,6 +40,7 @@ from rankgate.decisions.reproduction.published_table import (
     metric_of,
     read_table,
 )
+from rankgate.decisions.reproduction.summary_rows import check_summary, names_change, summary_kind
 from rankgate.measurement.metrics.metric_name_parser import parse
 from rankgate.measurement.stats.possible_means import (
     discounted_gap,
@@ -52,9 +56,6 @@ if TYPE_CHECKING:
 QUERY_COUNT_NAMES = re.compile(r"(?i)(?:#|no\.? of|number of|num\.?)?\s*(?:n|q|queries|topics)|\|q\|")
 """Names of the column, or of the row, with the number of queries of a mean."""
 _PERCENT = re.compile(r"%|percent|[x×*]\s*100\b")
-_CHANGE_NAMES = re.compile(
-    r"(?i).*(?:Δ|\b(?:diff(?:erence)?|change|gain|improvement|relative|delta)\b(?!\s*=))"
-)
 
 
 def audit(
@@ -72,6 +73,7 @@ def audit(
     A mean over n queries of a metric that has few values can only be one of few numbers: P@10 over
     50 queries is a multiple of 1/500. A printed number stands for all means that are rounded to it.
     A metric that is not known, or without a number of queries, is unknown; it is never impossible.
+    A row that summarises others (Avg, Median, Std, p, Gain) is checked against them.
     A cell that is not one number, or that can be read in two ways, is unread, with the reason.
 
     Two systems are unresolvable where even their largest difference before rounding would not be
@@ -132,7 +134,7 @@ class _TableNumbers:
         cells: the number in each column of each row, or the reason why it is unread; None if the
             cell is empty.
         counts: the number of queries by row and column; None if unknown.
-        changes: the rows of changes, not of means.
+        summaries: the kind of each row that summarises others.
         all_queries: the row of the numbers of queries; None without such a row.
     """
 
@@ -140,7 +142,7 @@ class _TableNumbers:
     metrics: Mapping[int, Metric | None]
     cells: tuple[tuple[PrintedNumber | UnreadCell | None, ...], ...]
     counts: tuple[tuple[int | UnreadCell | None, ...], ...]
-    changes: frozenset[int]
+    summaries: Mapping[int, str]
     all_queries: int | None
 
     @classmethod
@@ -175,10 +177,12 @@ class _TableNumbers:
             )
             for row, numbers in enumerate(cells)
         )
-        changes = frozenset(
-            row for row, numbers in enumerate(cells) if _is_change(plain_text(table.rows[row][0]), numbers)
-        )
-        return cls(table, metrics, cells, counts, changes, by_row)
+        summaries = {
+            row: kind
+            for row, numbers in enumerate(cells)
+            if row != by_row and (kind := summary_kind(plain_text(table.rows[row][0]), numbers))
+        }
+        return cls(table, metrics, cells, counts, summaries, by_row)
 
 
 def _query_count(
@@ -201,17 +205,6 @@ def _query_count(
     return find_query_count(table.rows[row][0]) or find_query_count(table.head[column]) or queries
 
 
-def _is_change(system: str, numbers: tuple[PrintedNumber | UnreadCell | None, ...]) -> bool:
-    """True if a row prints changes: by its name, a plus sign, or several negative numbers."""
-    printed_numbers = [number for number in numbers[1:] if isinstance(number, PrintedNumber)]
-    signs = sum(number.value < 0 for number in printed_numbers)
-    return bool(
-        any(number.change for number in printed_numbers)
-        or (_CHANGE_NAMES.match(system) and signs)
-        or (signs > 1 and all(number.value <= 0 for number in printed_numbers))
-    )
-
-
 def _metrics_by_column(table: PublishedTable, columns: Mapping[str, str]) -> dict[int, Metric | None]:
     """Find the metric of each column after the first; None if unknown."""
     if missing_columns := sorted(set(columns) - set(table.head)):
@@ -221,7 +214,7 @@ def _metrics_by_column(table: PublishedTable, columns: Mapping[str, str]) -> dic
         column: parse(columns[heading])
         if heading in columns
         else None
-        if _CHANGE_NAMES.match(heading)
+        if names_change(heading)
         else metric_of(heading)
         for column, heading in enumerate(table.head)
         if column and (heading in columns or not QUERY_COUNT_NAMES.fullmatch(heading))
@@ -247,12 +240,52 @@ def _cell_rows(numbers: _TableNumbers, column: int, assumptions: _Assumptions) -
             reason = f"its number of queries {n.text!r} is not read: {n.why}"
             rows.append((*start, number.text, line, None, None, None, UNREAD, reason))
             continue
-        if metric is not None and row in numbers.changes:
-            rows.append((*start, number.text, line, n, None, None, UNKNOWN, "a change, not a mean"))
-            continue
         low, high, status, reason = _check_cell(number, metric, n, scales, assumptions)
+        if metric is not None and row in numbers.summaries:
+            status, reason = _check_summary(numbers, (row, column), metric, scales, status)
+            rows.append((*start, number.text, line, n, None, None, status, reason))
+            continue
         rows.append((*start, number.text, line, n, low, high, status, reason))
     return rows
+
+
+def _check_summary(
+    numbers: _TableNumbers, cell: tuple[int, int], metric: Metric, scales: tuple[float, ...], as_system: str
+) -> tuple[str, str]:
+    """The status of a number that summarises its column; `as_system` is that as a mean over queries.
+
+    A number is impossible only if it is neither the summary nor the mean of a system of that name.
+    """
+    row, column = cell
+    kind = numbers.summaries[row]
+    results = []
+    for scale in scales:
+        intervals = {
+            other_row: _rounding_interval(number, 100.0 if number.percent and metric.high == 1 else scale)
+            for other_row, cells in enumerate(numbers.cells)
+            if isinstance(number := cells[column], PrintedNumber)
+            and other_row not in numbers.summaries
+            and other_row != numbers.all_queries
+        }
+        block_start = max((other_row for other_row in numbers.summaries if other_row < row), default=-1)
+        blocks = [
+            (
+                np.array([intervals[i] for i in block]),
+                np.array([n if isinstance(n := numbers.counts[i][column], int) else 1 for i in block]),
+            )
+            for block in ([*intervals], [i for i in intervals if block_start < i < row])
+        ]
+        printed = numbers.cells[row][column]
+        assert isinstance(printed, PrintedNumber)
+        unit = 1.0 if kind in {"p", "change"} and not printed.percent else scale
+        if metric.high == 1 and printed.percent:
+            unit = 100.0
+        width = math.inf if metric.high is None else metric.high - metric.low
+        results.append(check_summary(kind, _rounding_interval(printed, unit), blocks, width))
+    status, reason = next((result for result in results if result[0] == POSSIBLE), results[0])
+    if status == IMPOSSIBLE and kind in {"mean", "median"} and as_system != IMPOSSIBLE:
+        return UNKNOWN, reason
+    return status, reason
 
 
 def _possible_units(numbers: _TableNumbers, column: int) -> tuple[float, ...]:
@@ -287,7 +320,7 @@ def _means_without_percent(numbers: _TableNumbers, column: int) -> list[float]:
         for row, cells in enumerate(numbers.cells)
         if isinstance(number := cells[column], PrintedNumber)
         and not number.percent
-        and row not in numbers.changes
+        and row not in numbers.summaries
         and row != numbers.all_queries
     ]
 
@@ -337,13 +370,13 @@ def _check_mean(
 
 def _check_steps(step: Fraction, n: int, interval: tuple[float, float]) -> tuple[str, str]:
     reason = f"means over {count_noun(n, 'query')} are multiples of {float(step) / n:.6g}"
-    return ("possible" if multiples_possible(step, n, *interval) else IMPOSSIBLE), reason
+    return (POSSIBLE if multiples_possible(step, n, *interval) else IMPOSSIBLE), reason
 
 
 def _check_reciprocal_ranks(depth: int | None, n: int, interval: tuple[float, float]) -> tuple[str, str]:
     reason = f"{count_noun(n, 'reciprocal rank has', 'reciprocal ranks have')} no such mean"
     is_possible = reciprocal_ranks_possible(depth, n, *interval)
-    return ("possible", "") if is_possible else (IMPOSSIBLE, reason)
+    return (POSSIBLE, "") if is_possible else (IMPOSSIBLE, reason)
 
 
 def _check_ndcg(
@@ -356,7 +389,7 @@ def _check_ndcg(
         f"{count_noun(n, 'value')} that are 0, 1, or from {lowest:.4g} to {1 - gap:.4g} have no such mean"
     )
     is_possible = ends_possible(lowest, gap, n, *interval)
-    return ("possible", "") if is_possible else (IMPOSSIBLE, reason)
+    return (POSSIBLE, "") if is_possible else (IMPOSSIBLE, reason)
 
 
 def _check_ap(
@@ -441,6 +474,6 @@ def _verdict(cells: pl.DataFrame, pairs: pl.DataFrame) -> str:
     decided_pairs = pairs.filter(pl.col("status") != UNKNOWN)
     if decided_pairs.height and (decided_pairs["status"] == UNRESOLVABLE).all():
         return UNRESOLVABLE
-    if decided_pairs.height or (cells["status"] == "possible").any():
+    if decided_pairs.height or (cells["status"] == POSSIBLE).any():
         return CONSISTENT
     return UNKNOWN

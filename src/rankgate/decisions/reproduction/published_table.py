@@ -245,7 +245,8 @@ PAIRS = Columns(
     Column("why", pl.String, "the reason of the status"),
 )
 
-IMPOSSIBLE, UNRESOLVABLE, CONSISTENT, UNKNOWN, UNREAD = (
+POSSIBLE, IMPOSSIBLE, UNRESOLVABLE, CONSISTENT, UNKNOWN, UNREAD = (
+    "possible",
     "impossible",
     "unresolvable",
     "consistent",
