@@ -146,7 +146,7 @@ FEW = {q: PREDICTED[q] for q in list(PREDICTED)[:9]}
         ({"prices": ["human=1", "human=2"]}, "duplicate-option"),
         ({"predicted": None, "people": people(SAMPLE), "sample": SAMPLE}, "missing-input"),
         ({"baseline": FEW, "candidate": FEW, "predicted": FEW}, "too-few-queries"),
-        ({"candidate": {f"other-{q}": docs for q, docs in NEW.items()}, "predicted": None}, "queries-differ"),
+        ({"candidate": {f"other-{q}": docs for q, docs in NEW.items()}, "predicted": None}, "ids-do-not-fit"),
         ({"saw": people(SAMPLE)}, "model-saw-judgments"),
     ],
 )

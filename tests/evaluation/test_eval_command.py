@@ -30,6 +30,10 @@ def test_the_table_in_full(run, small):
         "bm25        4        1       0         1        1       1    0.7500     0.7500\n"
         "\n"
         f"judgments small, convention trec ({CONVENTIONS['trec'].hash})\n"
+        "\n"
+        "! bm25: 1 of 4 query ids of the judgments are not in the run ('4'), and 1 of 4\n"
+        "  of the run are not in the judgments ('9'); check whether both belong together\n"
+        "  and use the same ids\n"
     )
     assert (result.code, result.err) == (0, "")
 
@@ -76,6 +80,7 @@ def test_json_is_the_contract(run, small):
     assert list(result) == ["schema_version", "kind", "qrels", "convention", "runs"]
     assert list(result["convention"]) == ["name", "hash", "axes"]
     (run_result,) = result["runs"]
+    assert list(run_result["counts"].pop("cautions")) == ["ids-partly-fit"]  # query 4 and query 9
     assert run_result == {
         "name": "bm25",
         "tag": "bm25",

@@ -48,7 +48,7 @@ def test_from_one_to_another(run, small):
 
 def test_what_is_printed_adds_up(run, small):
     result = run("reconcile", *small, "-m", "nDCG@10", "--from", "trec9", "--to", "rre").out
-    numbers = [line.split()[0] for line in result.split("\n\n")[1].splitlines()]
+    numbers = [line.split()[0] for line in result.split("\n\n")[2].splitlines()]
     means = [float(word) for word in numbers if word[0] not in "+-"]
     effects = [float(word) for word in numbers if word[0] in "+-"]
     assert len(means) == 2

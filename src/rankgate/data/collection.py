@@ -20,6 +20,7 @@ from rankgate.core.frozen import ByContent, dataclass
 from rankgate.data.collection_fields import RESERVED_TEXTS, TABLE_KINDS, field_kinds, json_schema, read_field
 from rankgate.data.column_map import ColumnMap, map_columns
 from rankgate.data.formats import registry
+from rankgate.data.id_match import IdRules
 from rankgate.data.input_types import SparkTable, is_on_spark, refuse_on_spark
 from rankgate.data.library_objects import is_read_once, read_rankings, read_table
 
@@ -196,6 +197,9 @@ class Collection(_FieldValue):
             a query, or ``rankgate.Lists`` of items by number; a Spark DataFrame or
             ``rankgate.spark.table``, with which verbs measure on Spark.
         name: The name of the collection in results; by default the name of the judgments.
+        ids: How ids that nearly fit are made to meet: trim, percent, nfc, nfkc, underscore, hyphen,
+            case, point-zero, zeros, prefix:TEXT, suffix:TEXT, several separated by commas; doc=zeros
+            for ids of documents; as-they-are accepts ids that do not fit.
         columns: The columns of CSV and TSV files and frames that have no usual name, as in
             query=search_term,doc=sku,grade=final_rating; runs are read by them too.
         grades: The grade of each label, where judgments hold labels, as in Exact=3,Partial=1.
@@ -233,6 +237,7 @@ class Collection(_FieldValue):
     judgments: QrelsLike | None = None
     _: KW_ONLY
     name: str | None = None
+    ids: str | None = None
     columns: ColumnsLike | None = None
     grades: Mapping[str, float] = field(default_factory=dict)
     tags: TagsLike | None = None
@@ -250,6 +255,7 @@ class Collection(_FieldValue):
 
     def __post_init__(self) -> None:
         ColumnMap.read(self.columns)  # an invalid map is an error now, not at the first use
+        IdRules.read(self.ids)
         for label, grade in self.grades.items():
             if isinstance(grade, bool) or not isinstance(grade, int | float):
                 problem = f"grades: {label} is {grade!r}, which is not a number."
@@ -302,8 +308,14 @@ class Collection(_FieldValue):
         if self.grades:
             from rankgate.data.labelled_judgments import graded_judgments
 
-            return graded_judgments(judgments, self.columns, self.grades)
-        return map_columns(judgments, self.columns, "qrels")
+            judgments = graded_judgments(judgments, self.columns, self.grades)
+        else:
+            judgments = map_columns(judgments, self.columns, "qrels")
+        if self.ids:
+            from rankgate.data.read import read_qrels
+
+            return IdRules.read(self.ids).qrels(read_qrels(judgments, subtopics=True))
+        return judgments
 
     def qrels(self, *, subtopics: bool = False) -> Qrels:
         """The judgments as a table.
@@ -326,7 +338,20 @@ class Collection(_FieldValue):
             InputError: a column that is not there; with file and line.
         """
         rankings = read_rankings(run, "run", self.doc_field, self._column("query_id"))
-        return map_columns(rankings, self.columns, "run")
+        source = map_columns(rankings, self.columns, "run")
+        return self._with_ids(source) if self.ids else source
+
+    def _with_ids(self, source: Any, name: str = "run1") -> Any:
+        """Runs with the spellings of ids, each with its name."""
+        from rankgate.data.foreign_frames import frames_by_system
+        from rankgate.data.read import is_ranking, read_run
+
+        source = frames_by_system(source) or source
+        if isinstance(source, list | tuple):
+            return [self._with_ids(run, f"run{i}") for i, run in enumerate(source, 1)]
+        if isinstance(source, Mapping) and not is_ranking(source):
+            return {run_name: self._with_ids(run, str(run_name)) for run_name, run in source.items()}
+        return IdRules.read(self.ids).run(read_run(source, name))
 
     @property
     def doc_field(self) -> str | None:

@@ -21,6 +21,7 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import ByContent, dataclass
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
+from rankgate.data.id_match import IdRules
 from rankgate.data.table_rows import RowLocation, hash_pairs, refuse_duplicates, unique_range_starts
 
 QRELS_SCHEMA = Columns(
@@ -66,6 +67,7 @@ class Qrels(ByContent):
         unjudged: requested queries that have no judgments at all.
         made_by: rule and parameters, where the grades were resolved from ratings.
         place: the location of the rows.
+        ids: how ids of runs that nearly fit are made to meet.
 
     Raises:
         InputError: no rows, a missing id or grade, a grade that is not finite, a probability
@@ -79,6 +81,7 @@ class Qrels(ByContent):
     unjudged: tuple[str, ...] = ()
     made_by: Mapping[str, Any] | None = None
     place: RowLocation = field(default=RowLocation("qrels"))
+    ids: IdRules = field(default=IdRules(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.table.is_empty() and not self.unjudged:

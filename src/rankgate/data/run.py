@@ -20,6 +20,7 @@ from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.foreign_frames import one_document_column
+from rankgate.data.id_match import IdRules
 from rankgate.data.streams.source import read_ahead
 from rankgate.data.table_rows import (
     RowLocation,
@@ -177,6 +178,7 @@ class Run:
         earlier: a run of the same system at an earlier time, for metrics of stability.
         repeats: other rankings of a system that draws them, for expected exposure.
         noise: other answers of the same system to the same queries, which show its noise.
+        ids: the spellings that its ids have.
     """
 
     name: str
@@ -192,6 +194,7 @@ class Run:
     earlier: Any = None
     repeats: tuple[Any, ...] = ()
     noise: tuple[Any, ...] = ()
+    ids: IdRules = IdRules()
 
     @classmethod
     def of_columns(cls, name: str, readings: Mapping[str, Pieces], **fields: Any) -> Run:

@@ -242,6 +242,7 @@ _FLAGS: Mapping[str, tuple[str, ...]] = {
 """Flags, and the name of the parameter, where they are not those of the field."""
 
 _METAVARS: Mapping[str, str] = {
+    "ids": "SPELLING,...",
     "columns": "NAME=COLUMN,...",
     "grades": "LABEL=GRADE,...",
     "sample": "random|FILE",

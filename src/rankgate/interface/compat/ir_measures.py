@@ -19,6 +19,8 @@ import polars as pl
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data import read_run
+from rankgate.data.collection import Collection
+from rankgate.data.id_match import ACCEPT
 from rankgate.data.streams.source import open_source
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.evaluation.trec.trec_columns import NICKNAMES
@@ -270,7 +272,8 @@ class Evaluator:
         judgments = self._qrels
         if isinstance(judgments, pl.DataFrame) and not self._by_subtopic:
             judgments = judgments.drop("subtopic", strict=False)
-        scores = evaluate(judgments, _to_table(run, "score", "score"), names, "ir_measures").runs[0]
+        collection = Collection(judgments, ids=ACCEPT)
+        scores = evaluate(collection, _to_table(run, "score", "score"), names, "ir_measures").runs[0]
         aggregated = {key: scores.means[name] for key, name in measures.items()}
         values = [
             Metric(query, key, value)

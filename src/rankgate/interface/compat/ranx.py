@@ -15,8 +15,10 @@ import numpy as np
 from rankgate.core.errors import UsageError
 from rankgate.core.output_files import replace_file
 from rankgate.data import read_qrels, read_run
+from rankgate.data.collection import Collection
 from rankgate.data.file_contents import FileContents
 from rankgate.data.files.conversion import choose_format
+from rankgate.data.id_match import ACCEPT
 from rankgate.data.library_objects import read_rankings, unknown_object_error
 from rankgate.data.memory_tables import qrels_of_table, run_of_table
 from rankgate.interface.compat.ranx_report import Report, Significance
@@ -354,7 +356,7 @@ def _values_by_metric(
     ]
     overrides = {"missing": "zero", "unknown": "ignore"} if comparable else {}
     rules = chosen_convention("ranx", overrides)
-    scores = scored(tables[0], tables[1], names, rules).runs[0]
+    scores = scored(Collection(tables[0], ids=ACCEPT), tables[1], names, rules).runs[0]
     values_by_metric = {}
     for name in names:
         values = scores.per_query(name)

@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankgate.core.frozen import dataclass
+from rankgate.data.id_match import NO_IDS
 from rankgate.data.memory.ids import GrowingIds
 from rankgate.measurement.metrics.lists import NONE, Listed
 from rankgate.measurement.scoring.alignment.aligned_run import AlignedRun
@@ -107,7 +108,7 @@ def _read_batch(batch: Batch, names: GrowingIds, how: Convention, depth: int) ->
         rows,
         np.zeros(len(rows)),
         None,
-        0,
+        NO_IDS,
         rows,
         ordered=batch.ordered,
         query_ids=list_queries,

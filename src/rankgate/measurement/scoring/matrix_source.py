@@ -15,6 +15,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
+from rankgate.data.id_match import NO_IDS
 from rankgate.data.memory.ids import NOT_FOUND, unique_sorted
 from rankgate.data.memory.matrices import Dense, Padded, Sparse, TopScores, nonzero_pairs, select_top_scores
 from rankgate.data.memory_tables import run_frames
@@ -136,7 +137,8 @@ def aligned_blocks(
             best_items = find_best(source, rows, how, depth, seen_items)
             aligned = _align_scores(source, best_items, is_judged, block_judgments, how)
         present = np.ones(len(block_judgments.codes), bool)
-        yield replace(aligned, present=present, unknown=int((~is_judged).sum()))
+        unknown = NO_IDS if is_judged.all() else source.users.names[rows].filter(pl.Series(~is_judged))
+        yield replace(aligned, present=present, unknown=unknown)
 
 
 def _is_ranked_by_order(source: Padded, how: Alignment, seen_items: SeenItems | None) -> bool:
@@ -210,7 +212,7 @@ def _align_scores(
         row,
         block_judgments.grade[judgment],
         None,
-        0,
+        NO_IDS,
         block_judgments.place[judgment],
         best_items.retrieved[is_judged],
         ordered=False,
@@ -336,7 +338,7 @@ def _rank_all(
         all_rows,
         all_rows.astype(np.float64),
         None,
-        0,
+        NO_IDS,
         all_rows,
         ordered=False,
     )
@@ -375,9 +377,13 @@ class MatrixSource:
         return self.matrix.name
 
     @property
+    def states(self) -> pl.DataFrame | None:
+        """Return None: a matrix has no states of queries."""
+
+    @property
     def zero(self) -> pl.Series:
         """Queries that ran and returned nothing."""
-        return pl.Series([], dtype=pl.String)
+        return NO_IDS
 
     @property
     def cautions(self) -> Mapping[str, str]:

@@ -17,6 +17,7 @@ import polars as pl
 
 from rankgate.core.errors import DuplicateError, RankgateError
 from rankgate.core.frozen import dataclass
+from rankgate.data.id_match import DO_NOT_FIT, NO_IDS
 from rankgate.data.run import RUN_SCHEMA, ScatteredError
 from rankgate.measurement.scoring.alignment.aligned_run import (
     align,
@@ -63,14 +64,14 @@ def add_empty_queries(total: Measurement, source: Source) -> Measurement:
     codes = source.judgments.codes(source.zero)
     is_in_run = np.zeros(T, bool)
     is_in_run[codes[codes >= 0]] = True
-    unknown = int((codes < 0).sum())
+    unknown = source.zero.filter(pl.Series(codes < 0))
     for mode in plan.ways:
         has_results = np.zeros(T, bool)
         for block in total.parts:
             if block.way == mode:
                 has_results[block.codes] = block.retrieved > 0
         absent = np.flatnonzero(~has_results)
-        if len(absent) or unknown:
+        if len(absent) or len(unknown):
             empty = replace(empty_ranks(absent, is_in_run[absent]), unknown=unknown)
             total = total.merge(plan.measure(Block(mode, empty, source.judgments)))
     return total
@@ -122,12 +123,14 @@ class RunSource:
         return self.run.place.label
 
     @property
+    def states(self) -> pl.DataFrame | None:
+        """``query_id`` and ``state`` of the queries, if the run has states."""
+        return self.run.queries
+
+    @property
     def zero(self) -> pl.Series:
         """Queries that ran and returned nothing."""
-        queries = self.run.queries
-        if queries is None:
-            return pl.Series([], dtype=pl.String)
-        return queries.filter(pl.col("state") == "zero")["query_id"]
+        return NO_IDS if self.states is None else self.states.filter(state="zero")["query_id"]
 
     @property
     def cautions(self) -> Mapping[str, str]:
@@ -229,6 +232,11 @@ class CachedSource:
         return "error" if self._twice is None else None
 
     @property
+    def states(self) -> pl.DataFrame | None:
+        """See `RunSource`."""
+        return self.source.states
+
+    @property
     def zero(self) -> pl.Series:
         """Queries that ran and returned nothing."""
         return self.source.zero
@@ -272,6 +280,8 @@ class CachedSource:
         try:
             return total.score(i, self)
         except RankgateError as error:
+            if error.code == DO_NOT_FIT:  # under every convention
+                raise
             return error
 
     def blocks(self, plan: Plan) -> Iterator[Block]:

@@ -17,6 +17,8 @@ import polars as pl
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.number_formats import count_noun
+from rankgate.data.id_match import NO_IDS, PARTLY_FIT, IdMatch
+from rankgate.data.memory.ids import unique_codes
 from rankgate.data.run import NUMBERED
 from rankgate.data.run_scores import Counts
 from rankgate.measurement.metrics.metric_declaration import RANKING
@@ -59,7 +61,7 @@ class BlockValues:
     shares: dict[int, Floats]
     values: tuple[JobValues, ...]
     ties: int
-    unknown: int
+    unknown: pl.Series
     against_scores: int
     judged_documents: int
 
@@ -91,7 +93,7 @@ class Facts:
     lacking: Flags
     shares: dict[int, Floats]
     ties: int = 0
-    unknown: int = 0
+    unknown: pl.Series = field(default_factory=lambda: NO_IDS)
     against_scores: int = 0
     judged_documents: int = 0
 
@@ -100,9 +102,9 @@ class Facts:
         """Combine the facts of blocks with one ranking mode."""
         judged_shares = {k: np.full(T, np.nan) for k in cutoffs}
         facts = cls(np.zeros(T, bool), np.zeros(T, np.int64), np.zeros(T, bool), judged_shares)
+        facts.unknown = pl.concat([NO_IDS, *(block.unknown for block in blocks)])
         for block in blocks:
             facts.ties += block.ties
-            facts.unknown += block.unknown
             facts.against_scores += block.against_scores
             facts.judged_documents += block.judged_documents
             facts.present[block.codes] |= block.present
@@ -125,7 +127,7 @@ class Facts:
             missing=int((~self.present).sum()),
             zero_result=int((self.present & (self.retrieved == 0)).sum()),
             without_relevant=int(self.lacking[is_counted].sum()),
-            unknown_queries=self.unknown,
+            unknown_queries=len(self.unknown),
             ties_broken=self.ties,
             against_scores=self.against_scores,
             zeros_relevant=zeros,
@@ -134,6 +136,24 @@ class Facts:
                 k: float(share.mean()) if len(share) else np.nan for k, share in judged_shares.items()
             },
         )
+
+    def match_ids(self, source: BlockSource) -> dict[str, IdMatch]:
+        """How the ids of judgments and run meet, by what they are of; documents if hardly any meets.
+
+        Raises:
+            InputError: the ids do not fit, and the judgments do not accept them as they are.
+        """
+        missing = source.judgments.query_ids.filter(pl.Series(~self.present))
+        if len(missing) and len(self.unknown) and source.states is not None:
+            missing = missing.filter(~missing.is_in(source.states["query_id"].implode()))
+        matches = {"query": IdMatch.from_unmatched(int(self.present.sum()), missing, self.unknown)}
+        if self.retrieved.any() and self.judged_documents < _MIN_JUDGED * len(source.judgments.grades):
+            matches["document"] = IdMatch.from_ids(*_documents(source))
+        if not source.judgments.accepts_ids:
+            for kind, match in matches.items():
+                if match.nearly_fits if kind == "document" else match.verdict == "not":
+                    raise match.error(kind, *_TABLES, source.label)
+        return matches
 
     def refuse(self, source: BlockSource, how: Convention) -> None:
         """Raise an error if no query is scored, or where the convention asks for one."""
@@ -149,9 +169,9 @@ class Facts:
             query = query_ids[int(np.argmax(empty))]
             problem = f"query '{query}' has no relevant document; {how.name} stops here."
             raise InputError(problem, source=label, code="no-relevant-document")
-        if how.unknown == "error" and self.unknown:
+        if how.unknown == "error" and len(self.unknown):
             problem = (
-                f"{count_noun(self.unknown, 'query has', 'queries have')} results and no judgments; "
+                f"{count_noun(len(self.unknown), 'query has', 'queries have')} results and no judgments; "
                 f"{how.name} stops here."
             )
             raise InputError(problem, source=label, code="unknown-query")
@@ -193,12 +213,21 @@ def _judged_share(aligned: JudgedRanks, k: int) -> Floats:
 NO_SHARED_DOCUMENT = "no-shared-document"
 """The code of the caution that no document of a run is judged for its query."""
 
-_SAMPLE_SIZE = 1 << 16  # judgments
+_TABLES = ("the judgments", "the run")
+_MIN_JUDGED = 0.01  # share of the judged documents that are returned
 
 
-def input_cautions(source: BlockSource, facts: Facts, jobs: Sequence[Job]) -> dict[str, str]:
+def input_cautions(
+    source: BlockSource, facts: Facts, jobs: Sequence[Job], matches: Mapping[str, IdMatch]
+) -> dict[str, str]:
     """The cautions about the judgments and the run, by code."""
-    return dict(_cautions(source, facts, jobs))
+    texts = [
+        f"{match.sentence(kind, *_TABLES)}; {match.remedy(kind)}"
+        for kind, match in matches.items()
+        if (match.near if kind == "document" else match.verdict != "fits")
+    ]
+    partly_fit = {PARTLY_FIT: "; ".join(texts)} if texts else {}
+    return partly_fit | dict(_cautions(source, facts, jobs))
 
 
 def _cautions(source: BlockSource, facts: Facts, jobs: Sequence[Job]) -> Iterator[tuple[str, str]]:
@@ -222,10 +251,15 @@ def _counts_from(job: Job, *, above: float) -> bool:
 
 
 def _no_shared_document(source: BlockSource) -> str:
+    return _no_shared_document_text(*_documents(source)[::-1])
+
+
+def _documents(source: BlockSource) -> tuple[pl.Series, pl.Series]:
+    """The judged documents of the first queries of a run, and those in its rows."""
     rows = source.first_rows()
-    query = source.judgments.codes(rows["query_id"]) >= 0
-    doc_ids = rows.filter(pl.Series(query))["doc_id"]
-    return _no_shared_document_text(doc_ids, source.judgments.documents(slice(0, _SAMPLE_SIZE)))
+    codes = source.judgments.codes(rows["query_id"])
+    _, judgments = source.judgments.rows(unique_codes(codes[codes >= 0]))
+    return source.judgments.documents(judgments), rows.filter(pl.Series(codes >= 0))["doc_id"]
 
 
 def _no_shared_document_text(ranked: pl.Series, judged: pl.Series) -> str:

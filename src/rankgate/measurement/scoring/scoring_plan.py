@@ -312,6 +312,7 @@ class Measurement:
         """
         convention, index = self.plan.conventions[i], source.judgments
         facts = self._facts(self.plan.ranking_mode(convention), index)
+        matches = facts.match_ids(source) if strict else {}
         if strict or facts.present.any():
             facts.refuse(source, convention)
         is_counted = facts.present if convention.missing == "leave_out" else np.ones_like(facts.present)
@@ -329,12 +330,12 @@ class Measurement:
             weight = None if job_values.weight is None else job_values.weight[is_counted]
             hit = None if job_values.hit is None else job_values.hit[is_counted]
             mean_inputs = values[job.label], reason_codes[job.label], job
-            means[job.label] = mean_of_parts(parts(*mean_inputs, weight, hit), job, facts.unknown)
+            means[job.label] = mean_of_parts(parts(*mean_inputs, weight, hit), job, len(facts.unknown))
             if exact:
                 hits = 0 if hit is None else int(np.count_nonzero(hit))
                 made_of[job.label] = ExactMean.from_values(*sum_terms(*mean_inputs, weight)), hits
         zeros = zeros_relevant(self.plan.jobs[i], index)
-        cautions = input_cautions(source, facts, self.plan.jobs[i])
+        cautions = input_cautions(source, facts, self.plan.jobs[i], matches)
         counts = facts.counts(is_counted, zeros, cautions)
         judged_shares = facts.known_shares(is_counted) if exact else {}
         lists = self.lists.parts if exact and self.lists is not None else None

@@ -6,7 +6,7 @@ with a different numbering, and scales in the reverse direction.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,24 +14,10 @@ import polars as pl
 
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.files.checks.check_declarations import Found, check, first_few
+from rankgate.data.id_match import IdMatch
 
 if TYPE_CHECKING:
     from rankgate.data.files.checks.check_declarations import RawQrels, RawQueries, ScoredRun
-
-    Spelling = Callable[[pl.Expr], pl.Expr]
-
-
-_SPELLINGS: dict[str, Spelling] = {
-    "without blanks around them": lambda text: text.str.strip_chars(),
-    "without a guard against formulas": lambda text: text.str.replace(r"^[' ]([-=+@])", "$1"),
-    "in one case of letters": lambda text: text.str.to_lowercase(),
-    "in one form of Unicode (NFKC)": lambda text: text.str.normalize("NFKC"),
-    "without .0 at their end": lambda text: text.str.replace(r"^(\d+)\.0+$", "$1"),
-    "without zeros before numbers": lambda text: text.str.replace_all(r"(^|\D)0+(\d)", "$1$2"),
-}
-"""The changes that ids may need to match, one step at a time."""
-
-_MIN_COMMON_SHARE = 0.5
 
 
 @check("query-twins", "note", "qrels", "Ids of queries differ in spelling only.")
@@ -55,7 +41,7 @@ def _find_query_twins(qrels: RawQrels) -> Iterator[Found]:
 def _find_spelled_queries(scored_run: ScoredRun) -> Iterator[Found]:
     judged = scored_run.judged.query_ids
     ranked = scored_run.ranked.query_ids
-    yield from _find_other_spellings("query ids", judged, ranked)
+    yield from _find_other_spellings("query", judged, ranked)
 
 
 @check("documents-spelled", "warning", "both", "Ids of documents match only in another spelling.")
@@ -67,35 +53,22 @@ def _find_spelled_documents(scored_run: ScoredRun) -> Iterator[Found]:
         ranked_queries = scored_run.ranked.query_ids
         table = table.filter(pl.col("query_id").is_in(judged_queries.implode()))
         graded = graded.filter(pl.col("query_id").is_in(ranked_queries.implode()))
-    yield from _find_other_spellings("document ids", graded["doc_id"].unique(), table["doc_id"].unique())
+    yield from _find_other_spellings("document", graded["doc_id"].unique(), table["doc_id"].unique())
 
 
 def _find_other_spellings(id_kind: str, judged: pl.Series, ranked: pl.Series) -> Iterator[Found]:
     """Find judged ids that match ranked ids only in another spelling."""
-    is_exact = judged.is_in(ranked.implode())
-    unmatched_judged = judged.filter(~is_exact).drop_nulls()
-    unmatched_ranked = ranked.filter(~ranked.is_in(judged.implode())).drop_nulls()
-    if unmatched_judged.is_empty() or unmatched_ranked.is_empty():
-        return
-    for change, spelling in _SPELLINGS.items():
-        judged_keys = _apply_spelling(unmatched_judged, spelling)
-        ranked_keys = _apply_spelling(unmatched_ranked, spelling)
-        matches = judged_keys.join(ranked_keys, on="key").filter(pl.col("id") != pl.col("id_right"))
-        matches = matches.sort("id", "id_right").unique("id", keep="first", maintain_order=True)
-        if len(matches):
-            judged_id, ranked_id = matches.select("id", "id_right").row(0)
-            yield Found(
-                f"{len(matches):,} of the judgments' {len(judged):,} {id_kind} match the run's only {change}",
-                len(matches),
-                "write ids in the same form in both files; until then these do not match",
-                f"{judged_id!r} in the judgments, {ranked_id!r} in the run",
-                severity="warning" if is_exact.any() else "error",
-            )
-            unmatched_judged = unmatched_judged.filter(~unmatched_judged.is_in(matches["id"].implode()))
-
-
-def _apply_spelling(ids: pl.Series, spelling: Spelling) -> pl.DataFrame:
-    return pl.DataFrame({"id": ids}).with_columns(spelling(pl.col("id")).alias("key"))
+    match = IdMatch.from_ids(judged, ranked)
+    if match.near:
+        judged_id, ranked_id = match.near_examples[0]
+        yield Found(
+            f"{match.near:,} of the judgments' {match.left:,} {id_kind} ids match the run's only "
+            f"{match.change}",
+            match.near,
+            match.remedy(id_kind),
+            f"{judged_id!r} in the judgments, {ranked_id!r} in the run",
+            severity="warning" if match.both and match.verdict != "not" else "error",
+        )
 
 
 @check("queries-in-common", "warning", "both", "Judged queries are not in the run.")
@@ -104,35 +77,30 @@ def _find_missing_queries(scored_run: ScoredRun) -> Iterator[Found]:
     tasks = scored_run.ranked.tasks
     if tasks is not None and judged.is_in(tasks.implode()).any():  # judged by task
         ranked = tasks
-    common_count = int(judged.is_in(ranked.implode()).sum())
-    missing_queries = judged.filter(~judged.is_in(ranked.implode()))
-    if not common_count:
+    match = IdMatch.from_ids(judged, ranked)
+    if match.only_left and match.only_right:
         yield Found(
-            f"none of {count_noun(len(judged), 'judged query')} is in the run, so that nothing can be scored",
-            len(judged),
-            "check whether both belong together and use the same query ids",
-            f"{first_few(judged.head(3))} in the judgments; {first_few(ranked.head(3))} in the run",
-            severity="error",
+            match.sentence("query", "the judgments", "the run"),
+            match.only_left,
+            match.remedy("query"),
+            f"queries {first_few(pl.Series(match.left_examples), 3)}",
+            severity="warning" if match.both and match.verdict != "not" else "error",
         )
-    elif len(missing_queries):
-        barely_overlaps = common_count < _MIN_COMMON_SHARE * len(judged)
+    elif match.only_left:
         yield Found(
-            f"{len(missing_queries):,} of "
-            f"{count_noun(len(judged), 'judged query')} "
-            f"{'are' if len(missing_queries) > 1 else 'is'} not in the run"
-            + (": the ids barely overlap" if barely_overlaps else ""),
-            len(missing_queries),
+            f"{match.only_left:,} of {count_noun(match.left, 'judged query')} "
+            f"{'are' if match.only_left > 1 else 'is'} not in the run",
+            match.only_left,
             "check whether they returned nothing, which counts as 0, or were not run",
-            f"queries {first_few(missing_queries, 3)}",
+            f"queries {first_few(pl.Series(match.left_examples), 3)}",
         )
-    unjudged_count = len(ranked) - common_count
-    if common_count and unjudged_count:
+    elif match.only_right:
         yield Found(
-            f"{unjudged_count:,} of {count_noun(len(ranked), 'query')} of the run without judgments: they "
+            f"{match.only_right:,} of {count_noun(match.right, 'query')} of the run without judgments: they "
             "are not scored",
-            unjudged_count,
+            match.only_right,
             "nothing needs to be done; judge them if they matter",
-            f"queries {first_few(ranked.filter(~ranked.is_in(judged.implode())), 3)}",
+            f"queries {first_few(pl.Series(match.right_examples), 3)}",
             severity="note",
         )
 

@@ -18,6 +18,7 @@ import polars as pl
 
 from rankgate.core.errors import DuplicateError, InputError, UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.data.id_match import IdRules
 from rankgate.data.streams.source import open_source
 from rankgate.measurement.evaluation.trec import trec_judgments
 from rankgate.measurement.evaluation.trec.trec_columns import Column, parse_columns, relstrings
@@ -235,7 +236,8 @@ def _values_by_grades(
 ) -> _QueryValues:
     """The values with ordinary judgments."""
     te9 = how.missing == "leave_out"
-    index = JudgmentIndex.from_judgments(trec_judgments.read_judgments(qrels, te9=te9))
+    judgments = IdRules(accept=True).qrels(trec_judgments.read_judgments(qrels, te9=te9))
+    index = JudgmentIndex.from_judgments(judgments)
     scores = _score(index, run, [*_keyed_metrics(requested_columns), *_needed_metrics(level)], how)
     empty = how.judged_only or how.depth == 0
     values = tuple(_values(i, column, scores, empty=empty) for i, column in enumerate(requested_columns))

@@ -5,7 +5,7 @@ First the rows of a run are aligned with judgments, before ranking; then the ran
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.frozen import dataclass
+from rankgate.data.id_match import NO_IDS
 from rankgate.data.run import Batch
 from rankgate.data.streams.source import read_ahead
 from rankgate.data.table_rows import gather_ranges, has_repeated, hash_pairs
@@ -61,7 +62,7 @@ class AlignedRun:
     row: Codes
     grade: NDArray[np.float64]
     rows: Codes | None
-    unknown: int
+    unknown: pl.Series
     judgment: Codes
     retrieved: Codes | None = None
     ordered: bool = True
@@ -90,7 +91,7 @@ def align_batch(batch: Batch, index: JudgmentIndex) -> AlignedRun:
         row,
         index.grades[judgment],
         judged_rows.rows,
-        len(judged_rows.unknown),
+        judged_rows.unknown,
         judgment,
         ordered=batch.ordered,
         query_ids=index.query_ids,
@@ -129,8 +130,8 @@ def align_scattered(run: Run, rule: Duplicates, index: JudgmentIndex) -> Aligned
     if rule != "each" and has_repeated(pairs.values):
         return align_batch(run.whole(rule), index)
     del pairs
-    unknown = pl.concat([piece.unknown for piece in parts]).n_unique()
-    rows = np.concatenate([np.r_[piece.rows] for piece in parts]) if unknown else None
+    unknown = pl.concat([piece.unknown for piece in parts]).unique()
+    rows = np.concatenate([np.r_[piece.rows] for piece in parts]) if len(unknown) else None
     judgment = np.concatenate([piece.judgment for piece in parts])
     return AlignedRun(
         scores.values,
@@ -356,7 +357,7 @@ class JudgedRanks:
     row: NDArray[np.int64]
     judgment: NDArray[np.int64]
     ties: int = 0
-    unknown: int = 0
+    unknown: pl.Series = field(default_factory=lambda: NO_IDS)
     against_scores: int = 0
 
     def take(self, rows: NDArray[np.bool_ | np.int64]) -> JudgedRanks:

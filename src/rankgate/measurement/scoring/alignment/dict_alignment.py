@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 def align_mapping(rankings: Rankings, index: JudgmentIndex, how: Alignment) -> JudgedRanks:
     """Rank the judged documents of some queries by score, above the bound if there is one."""
-    query_codes = index.codes(pl.Series("query_id", rankings.query_ids, dtype=pl.String))
+    query_ids = pl.Series("query_id", rankings.query_ids, dtype=pl.String)
+    query_codes = index.codes(query_ids)
     is_judged = query_codes >= 0
     codes, lengths, scores = query_codes[is_judged], rankings.lengths[is_judged], rankings.scores
     if not is_judged.all():
@@ -68,7 +69,7 @@ def align_mapping(rankings: Rankings, index: JudgmentIndex, how: Alignment) -> J
         row=row_order,
         judgment=judgment[row_order],
         ties=sort_rows(query_of_score, scores, len(codes)).ties if has_ties else 0,
-        unknown=int((~is_judged).sum()),
+        unknown=query_ids.filter(pl.Series(~is_judged)),
     )
     return apply_depth(aligned, how)
 

@@ -217,6 +217,11 @@ class JudgmentIndex:
         """The name of the judgments."""
         return self.given.name
 
+    @property
+    def accepts_ids(self) -> bool:
+        """True if ids of runs that do not fit are accepted."""
+        return isinstance(self.given, Qrels) and self.given.ids.accept
+
     @cached_property
     def qrels(self) -> Qrels:
         """The judgments as a table with one grade per document."""

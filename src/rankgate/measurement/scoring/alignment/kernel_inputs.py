@@ -376,6 +376,10 @@ class BlockSource(Protocol):
         """The judgments that the run is measured against."""
 
     @property
+    def states(self) -> pl.DataFrame | None:
+        """``query_id`` and ``state`` of the queries, if the run has states."""
+
+    @property
     def cautions(self) -> Mapping[str, str]:
         """Cautions from reading the rankings, by code."""
 

@@ -1,0 +1,359 @@
+"""How the ids of two tables meet: counts, near fits, and the error if they do not fit.
+
+First come the spellings that make ids fit which nearly do, then `IdMatch`, then `IdRules`: the spellings
+that a collection states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from functools import partial
+from itertools import takewhile
+from typing import TYPE_CHECKING, Literal, Self
+from urllib.parse import unquote
+
+import polars as pl
+
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.frozen import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rankgate.data.qrels import Qrels
+    from rankgate.data.run import Run
+
+    Spelling = Callable[[pl.Series], pl.Series]
+
+DO_NOT_FIT = "ids-do-not-fit"
+"""The code of the error for ids that do not fit."""
+
+PARTLY_FIT = "ids-partly-fit"
+"""The code of the notice for unmatched ids on both sides."""
+
+ACCEPT = "as-they-are"
+"""The word that accepts ids that do not fit."""
+
+NO_IDS = pl.Series("query_id", [], dtype=pl.String)
+
+
+def _decode_percents(ids: pl.Series) -> pl.Series:
+    encoded = ids.filter(ids.str.contains("%", literal=True).fill_null(value=False)).unique()
+    return ids.replace(encoded, pl.Series(map(unquote, encoded.to_list()), dtype=pl.String))
+
+
+SPELLINGS: Mapping[str, tuple[str, Spelling]] = {
+    "trim": ("without blanks around them", lambda ids: ids.str.strip_chars()),
+    "guard": ("without a guard against formulas", lambda ids: ids.str.replace(r"^[' ]([-=+@])", "$1")),
+    "percent": ("without percent-encoding", _decode_percents),
+    "nfc": ("in one form of Unicode (NFC)", lambda ids: ids.str.normalize("NFC")),
+    "nfkc": ("in one form of Unicode (NFKC)", lambda ids: ids.str.normalize("NFKC")),
+    "underscore": ("with _ for a blank", lambda ids: ids.str.replace_all(" ", "_", literal=True)),
+    "hyphen": ("with - for a blank", lambda ids: ids.str.replace_all(" ", "-", literal=True)),
+    "case": ("in one case of letters", lambda ids: ids.str.to_lowercase()),
+    "point-zero": ("without .0 at their end", lambda ids: ids.str.replace(r"^(\d+)\.0+$", "$1")),
+    "zeros": ("without zeros before numbers", lambda ids: ids.str.replace_all(r"(^|\D)0+(\d)", "$1$2")),
+}
+"""By name, the text and the function of each change that ids may need to fit, in the order of trial."""
+
+_AFFIXES: Mapping[str, Callable[[pl.Series, str], pl.Series]] = {
+    "prefix": lambda ids, affix: ids.str.strip_prefix(affix),
+    "suffix": lambda ids, affix: ids.str.strip_suffix(affix),
+}
+
+
+def _spelling(name: str) -> tuple[str, Spelling]:
+    """The text and the function of a spelling.
+
+    Raises:
+        UsageError: the name is unknown.
+    """
+    kind, _, affix = name.partition(":")
+    if affix and kind in _AFFIXES:
+        return f"without the {kind} {affix!r}", lambda ids: _AFFIXES[kind](ids, affix)
+    if name not in SPELLINGS:
+        names = ", ".join((ACCEPT, *SPELLINGS, "prefix:TEXT", "suffix:TEXT"))
+        raise UsageError(f"unknown spelling of ids {name!r}; there are {names}.", code="unknown-choice")
+    return SPELLINGS[name]
+
+
+def respell(ids: pl.Series, names: Sequence[str]) -> pl.Series:
+    """Apply spellings to ids, one after the other."""
+    for name in names:
+        ids = _spelling(name)[1](ids)
+    return ids
+
+
+Verdict = Literal["fits", "partly", "not"]
+
+_EXAMPLES = 3
+_MIN_UNMATCHED = 3
+_SIZE_TOLERANCE = 0.02
+
+
+@dataclass(frozen=True)
+class IdMatch:
+    """How the ids of two tables meet.
+
+    Attributes:
+        left: the number of ids of the first table.
+        right: the number of ids of the second table.
+        both: the number of ids in both.
+        only_left: the number of ids in the first table only.
+        only_right: the number of ids in the second table only.
+        left_examples: some ids in the first table only.
+        right_examples: some ids in the second table only.
+        spelling: the names of the spellings under which most unmatched ids meet.
+        near: the number of unmatched ids of each side that meet under these spellings.
+        near_examples: some pairs of ids that meet then.
+    """
+
+    left: int
+    right: int
+    both: int
+    only_left: int
+    only_right: int
+    left_examples: tuple[str, ...] = ()
+    right_examples: tuple[str, ...] = ()
+    spelling: tuple[str, ...] = ()
+    near: int = 0
+    near_examples: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def from_ids(cls, left: pl.Series, right: pl.Series) -> Self:
+        """Match the ids of two tables; repeated ids and nulls do not count."""
+        left, right = (ids.cast(pl.String).drop_nulls().unique(maintain_order=True) for ids in (left, right))
+        is_shared = left.is_in(right.implode())
+        only_right = right.filter(~right.is_in(left.implode()))
+        return cls.from_unmatched(int(is_shared.sum()), left.filter(~is_shared), only_right)
+
+    @classmethod
+    def from_unmatched(cls, both: int, only_left: pl.Series, only_right: pl.Series) -> Self:
+        """Match ids of which the unmatched ones are known; near fits need some on both sides."""
+        counts = cls(
+            both + len(only_left),
+            both + len(only_right),
+            both,
+            len(only_left),
+            len(only_right),
+            tuple(only_left.bottom_k(_EXAMPLES).sort()),
+            tuple(only_right.bottom_k(_EXAMPLES).sort()),
+        )
+        if not (counts.only_left and counts.only_right):
+            return counts
+        spelling, pairs = find_near_fits(only_left.sort(), only_right)
+        examples = tuple(pairs.select("left", "right").head(_EXAMPLES).rows())
+        return replace(counts, spelling=spelling, near=len(pairs), near_examples=examples)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The ids fit, fit partly, or do not fit.
+
+        They fit if one side has all its ids in the other. They do not fit if three or more ids of each
+        side are unmatched, and half of the smaller unmatched side nearly fits, or both sides have as
+        many ids (±2 %) of which a tenth is unmatched, or under a tenth of the smaller side meets.
+        """
+        if not (self.only_left and self.only_right):
+            return "fits"
+        as_many = abs(self.left - self.right) <= _SIZE_TOLERANCE * max(self.left, self.right)
+        misfits = min(self.only_left, self.only_right) >= _MIN_UNMATCHED and (
+            self.nearly_fits
+            or (as_many and 10 * self.only_left >= self.left and 10 * self.only_right >= self.right)
+            or 10 * self.both < min(self.left, self.right)
+        )
+        return "not" if misfits else "partly"
+
+    @property
+    def nearly_fits(self) -> bool:
+        """True if near fits join at least half of the smaller unmatched side."""
+        return self.near > 0 and 2 * self.near >= min(self.only_left, self.only_right)
+
+    @property
+    def change(self) -> str:
+        """The spellings of near fits in words."""
+        return " and ".join(_spelling(name)[0] for name in self.spelling)
+
+    def sentence(self, kind: str, left: str, right: str) -> str:
+        """The unmatched ids and near fits in words, without a point at the end.
+
+        Args:
+            kind: what the ids are of: query, document.
+            left: the first table, as in "the judgments".
+            right: the second table.
+        """
+        counts = (
+            f"{self.only_left:,} of {self.left:,} {kind} ids of {left} are not in {right} "
+            f"({_quoted(self.left_examples)}), and {self.only_right:,} of {self.right:,} of {right} are not "
+            f"in {left} ({_quoted(self.right_examples)})"
+        )
+        if not self.near:
+            return counts
+        first_left, first_right = self.near_examples[0]
+        return f"{counts}; {self.near:,} of them fit {self.change}: {first_left!r} and {first_right!r}"
+
+    def remedy(self, kind: str) -> str:
+        """The line to copy for near fits, without a point at the end."""
+        if not self.near:
+            return "check whether both belong together and use the same ids"
+        prefix = "" if kind == "query" else "doc="
+        return f"make them fit with {_line(','.join(prefix + name for name in self.spelling))}"
+
+    def error(self, kind: str, left: str, right: str, source: str) -> InputError:
+        """The error for ids that do not fit; arguments as in `sentence`, and the label of the source."""
+        accept = f", or use only the ids that fit with {_line(ACCEPT)}" if self.both else ""
+        problem = f"{self.sentence(kind, left, right)}; {self.remedy(kind)}{accept}."
+        return InputError(problem, source=source, code=DO_NOT_FIT)
+
+
+def _line(rules: str) -> str:
+    """An option and its line of TOML."""
+    option = rules if " " not in rules else f'"{rules}"'
+    return f'--ids {option} (in [collection]: ids = "{rules}")'
+
+
+def _quoted(ids: Sequence[str]) -> str:
+    return ", ".join(map(repr, ids))
+
+
+def find_near_fits(left: pl.Series, right: pl.Series) -> tuple[tuple[str, ...], pl.DataFrame]:
+    """The shortest spellings under which most ids of two tables meet, and the pairs that meet.
+
+    Args:
+        left: unmatched ids of the first table.
+        right: unmatched ids of the second table.
+
+    Returns:
+        the names of the spellings, and a table of ``left``, ``right``; both empty without near fits.
+    """
+    count = partial(_count_pairs, left, right)
+    blanks = ("underscore", "hyphen")
+    all_names = [[name for name in SPELLINGS if name not in ("nfc", other)] for other in blanks]
+    candidates = [(name,) for name in (*SPELLINGS, *_affixes(left, right))]
+    best = max((*candidates, *map(tuple, all_names)), key=count)
+    most = count(best)
+    for name in reversed(best):
+        shorter = tuple(other for other in best if other != name)
+        if shorter and count(shorter) == most:
+            best = shorter
+    return (best, _pairs(left, right, best)) if most else ((), _pairs(left.clear(), right, ()))
+
+
+def _count_pairs(left: pl.Series, right: pl.Series, names: Sequence[str]) -> int:
+    return len(_pairs(left, right, names))
+
+
+def _pairs(left: pl.Series, right: pl.Series, names: Sequence[str]) -> pl.DataFrame:
+    """``left``, ``right``: ids of both tables with one spelling, which no other id of its table has."""
+    tables = (
+        pl.DataFrame({name: ids, "key": respell(ids, names)}).unique("key", keep="none", maintain_order=True)
+        for name, ids in (("left", left), ("right", right))
+    )
+    return next(tables).join(next(tables), on="key", maintain_order="left")
+
+
+def _affixes(left: pl.Series, right: pl.Series) -> Iterator[str]:
+    """The prefix and the suffix that all ids of only one table have, as names of spellings."""
+    for kind in _AFFIXES:
+        sides = (left, right) if kind == "prefix" else (left.str.reverse(), right.str.reverse())
+        common = [_common_prefix(str(ids.min()), str(ids.max())) for ids in sides]
+        tail = len(_common_prefix(*(text[::-1] for text in common)))  # as of q10 and 10: 1
+        affixes = [text[: len(text) - tail] for text in common]
+        affix = "".join(affixes)
+        if not all(affixes) and affix and not affix.isdigit() and "," not in affix:
+            yield f"{kind}:{affix if kind == 'prefix' else affix[::-1]}"
+
+
+def _common_prefix(first: str, second: str) -> str:
+    pairs = takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))
+    return "".join(character for character, _ in pairs)
+
+
+@dataclass(frozen=True)
+class IdRules:
+    """How ids that nearly fit are made to meet.
+
+    Attributes:
+        query: the spellings of the ids of queries and users.
+        doc: the spellings of the ids of documents and items.
+        accept: True if ids that do not fit are accepted.
+    """
+
+    query: tuple[str, ...] = ()
+    doc: tuple[str, ...] = ()
+    accept: bool = False
+
+    @classmethod
+    def read(cls, text: str | None) -> IdRules:
+        """Read ``underscore,case``, ``doc=zeros`` or ``as-they-are``; several are separated by commas.
+
+        Raises:
+            UsageError: a spelling is unknown.
+
+        >>> IdRules.read("trim,doc=zeros").doc
+        ('zeros',)
+        """
+        names: dict[str, list[str]] = {"query": [], "doc": []}
+        pieces = [piece.strip(" ") for piece in (text or "").split(",")]
+        for piece in filter(None, pieces):
+            column, equals, name = piece.partition("=")
+            if not equals or column not in names:
+                column, name = "query", piece
+            if name != ACCEPT:
+                _spelling(name)
+                names[column].append(name)
+        return cls(tuple(names["query"]), tuple(names["doc"]), ACCEPT in pieces)
+
+    def table(self, table: pl.DataFrame) -> pl.DataFrame:
+        """A table of judgments or rankings with the spellings of its ids.
+
+        Raises:
+            InputError: two queries have one id then.
+        """
+        respelled = table.with_columns(
+            respell(table[name], names)
+            for name, names in (("query_id", self.query), ("doc_id", self.doc))
+            if names and name in table.columns
+        )
+        if self.query and respelled["query_id"].n_unique() < table["query_id"].n_unique():
+            names = ",".join(self.query)
+            pairs = pl.DataFrame({"id": table["query_id"].unique(maintain_order=True)})
+            pairs = pairs.with_columns(respell(pairs["id"], self.query).alias("key"))
+            merged = pairs.filter(pl.col("key").is_duplicated())
+            first, second = merged.filter(pl.col("key") == merged["key"][0])["id"].head(2)
+            problem = f"--ids {names} makes one query of {first!r} and {second!r}; leave it out."
+            raise InputError(problem, source="ids", code="duplicate-id")
+        return respelled
+
+    def qrels(self, qrels: Qrels) -> Qrels:
+        """Judgments with the spellings, which accept the ids that the rules accept.
+
+        Raises:
+            DuplicateError: two documents of a query have one id then.
+        """
+        if qrels.ids == self:
+            return qrels
+        if not (self.query or self.doc):
+            accepted = copy(qrels)
+            accepted.__dict__["ids"] = self  # rows are checked already
+            return accepted
+        unjudged = tuple(respell(pl.Series(qrels.unjudged, dtype=pl.String), self.query))
+        return replace(qrels, table=self.table(qrels.table), unjudged=unjudged, ids=self)
+
+    def run(self, run: Run) -> Run:
+        """A run with the spellings; its rows are respelled when they are read."""
+        if run.ids == self or not (self.query or self.doc):
+            return run
+        readings = {name: partial(self._frames, pieces) for name, pieces in run.readings.items()}
+        return replace(
+            run,
+            pieces=partial(self._frames, run.pieces),
+            rankings=None,
+            queries=None if run.queries is None else self.table(run.queries),
+            readings=readings,
+            ids=self,
+        )
+
+    def _frames(self, pieces: Callable[[], Iterator[pl.DataFrame]]) -> Iterator[pl.DataFrame]:
+        return map(self.table, pieces())
