@@ -414,14 +414,14 @@ def _read_header(
     )
 
     wanted_names = {name.lower() for column in column_patterns for name in column}
-    best: tuple[str, tuple[str, ...]] = ("", ())
+    best_header: tuple[str, tuple[str, ...]] = ("", ())
     highest_count = -1
     for separator in SEPARATORS:
         names = first_fields(first_bytes, separator)
         match_count = sum(name.lower() in wanted_names for name in names) + is_header(names)
         if len(names) > 1 and match_count > highest_count:
-            best, highest_count = (separator, names), match_count
-    return best
+            best_header, highest_count = (separator, names), match_count
+    return best_header
 
 
 def _find_columns(

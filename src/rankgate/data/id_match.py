@@ -122,20 +122,22 @@ class IdMatch:
     near_examples: tuple[tuple[str, str], ...] = ()
 
     @classmethod
-    def from_ids(cls, left: pl.Series, right: pl.Series) -> Self:
+    def from_ids(cls, left_ids: pl.Series, right_ids: pl.Series) -> Self:
         """Match the ids of two tables; repeated ids and nulls do not count."""
-        left, right = (ids.cast(pl.String).drop_nulls().unique(maintain_order=True) for ids in (left, right))
-        is_shared = left.is_in(right.implode())
-        only_right = right.filter(~right.is_in(left.implode()))
-        return cls.from_unmatched(int(is_shared.sum()), left.filter(~is_shared), only_right)
+        left_ids, right_ids = (
+            ids.cast(pl.String).drop_nulls().unique(maintain_order=True) for ids in (left_ids, right_ids)
+        )
+        is_shared = left_ids.is_in(right_ids.implode())
+        only_right = right_ids.filter(~right_ids.is_in(left_ids.implode()))
+        return cls.from_unmatched(int(is_shared.sum()), left_ids.filter(~is_shared), only_right)
 
     @classmethod
-    def from_unmatched(cls, both: int, only_left: pl.Series, only_right: pl.Series) -> Self:
+    def from_unmatched(cls, shared: int, only_left: pl.Series, only_right: pl.Series) -> Self:
         """Match ids of which the unmatched ones are known; near fits need some on both sides."""
         counts = cls(
-            both + len(only_left),
-            both + len(only_right),
-            both,
+            shared + len(only_left),
+            shared + len(only_right),
+            shared,
             len(only_left),
             len(only_right),
             tuple(only_left.bottom_k(_EXAMPLES).sort()),
@@ -175,18 +177,18 @@ class IdMatch:
         """The spellings of near fits in words."""
         return " and ".join(_spelling(name)[0] for name in self.spelling)
 
-    def sentence(self, kind: str, left: str, right: str) -> str:
+    def sentence(self, kind: str, left_table: str, right_table: str) -> str:
         """The unmatched ids and near fits in words, without a point at the end.
 
         Args:
             kind: what the ids are of: query, document.
-            left: the first table, as in "the judgments".
-            right: the second table.
+            left_table: the first table, as in "the judgments".
+            right_table: the second table.
         """
         counts = (
-            f"{self.only_left:,} of {self.left:,} {kind} ids of {left} are not in {right} "
-            f"({_quoted(self.left_examples)}), and {self.only_right:,} of {self.right:,} of {right} are not "
-            f"in {left} ({_quoted(self.right_examples)})"
+            f"{self.only_left:,} of {self.left:,} {kind} ids of {left_table} are not in {right_table} "
+            f"({_quoted(self.left_examples)}), and {self.only_right:,} of {self.right:,} of {right_table} are "
+            f"not in {left_table} ({_quoted(self.right_examples)})"
         )
         if not self.near:
             return counts
@@ -200,10 +202,10 @@ class IdMatch:
         prefix = "" if kind == "query" else "doc="
         return f"make them fit with {_line(','.join(prefix + name for name in self.spelling))}"
 
-    def error(self, kind: str, left: str, right: str, source: str) -> InputError:
+    def error(self, kind: str, left_table: str, right_table: str, source: str) -> InputError:
         """The error for ids that do not fit; arguments as in `sentence`, and the label of the source."""
         accept = f", or use only the ids that fit with {_line(ACCEPT)}" if self.both else ""
-        problem = f"{self.sentence(kind, left, right)}; {self.remedy(kind)}{accept}."
+        problem = f"{self.sentence(kind, left_table, right_table)}; {self.remedy(kind)}{accept}."
         return InputError(problem, source=source, code=DO_NOT_FIT)
 
 
@@ -217,46 +219,52 @@ def _quoted(ids: Sequence[str]) -> str:
     return ", ".join(map(repr, ids))
 
 
-def find_near_fits(left: pl.Series, right: pl.Series) -> tuple[tuple[str, ...], pl.DataFrame]:
+def find_near_fits(left_ids: pl.Series, right_ids: pl.Series) -> tuple[tuple[str, ...], pl.DataFrame]:
     """The shortest spellings under which most ids of two tables meet, and the pairs that meet.
 
     Args:
-        left: unmatched ids of the first table.
-        right: unmatched ids of the second table.
+        left_ids: unmatched ids of the first table.
+        right_ids: unmatched ids of the second table.
 
     Returns:
         the names of the spellings, and a table of ``left``, ``right``; both empty without near fits.
     """
-    count = partial(_count_pairs, left, right)
+    count = partial(_count_pairs, left_ids, right_ids)
     blanks = ("underscore", "hyphen")
-    all_names = [[name for name in SPELLINGS if name not in ("nfc", other)] for other in blanks]
-    candidates = [(name,) for name in (*SPELLINGS, *_affixes(left, right))]
-    best = max((*candidates, *map(tuple, all_names)), key=count)
-    most = count(best)
-    for name in reversed(best):
-        shorter = tuple(other for other in best if other != name)
-        if shorter and count(shorter) == most:
-            best = shorter
-    return (best, _pairs(left, right, best)) if most else ((), _pairs(left.clear(), right, ()))
+    all_names = [[name for name in SPELLINGS if name not in ("nfc", blank)] for blank in blanks]
+    candidates = [(name,) for name in (*SPELLINGS, *_affixes(left_ids, right_ids))]
+    best_names = max((*candidates, *map(tuple, all_names)), key=count)
+    max_count = count(best_names)
+    for name in reversed(best_names):
+        shorter = tuple(kept_name for kept_name in best_names if kept_name != name)
+        if shorter and count(shorter) == max_count:
+            best_names = shorter
+    return (
+        (best_names, _pairs(left_ids, right_ids, best_names))
+        if max_count
+        else ((), _pairs(left_ids.clear(), right_ids, ()))
+    )
 
 
-def _count_pairs(left: pl.Series, right: pl.Series, names: Sequence[str]) -> int:
-    return len(_pairs(left, right, names))
+def _count_pairs(left_ids: pl.Series, right_ids: pl.Series, names: Sequence[str]) -> int:
+    return len(_pairs(left_ids, right_ids, names))
 
 
-def _pairs(left: pl.Series, right: pl.Series, names: Sequence[str]) -> pl.DataFrame:
+def _pairs(left_ids: pl.Series, right_ids: pl.Series, names: Sequence[str]) -> pl.DataFrame:
     """``left``, ``right``: ids of both tables with one spelling, which no other id of its table has."""
     tables = (
         pl.DataFrame({name: ids, "key": respell(ids, names)}).unique("key", keep="none", maintain_order=True)
-        for name, ids in (("left", left), ("right", right))
+        for name, ids in (("left", left_ids), ("right", right_ids))
     )
     return next(tables).join(next(tables), on="key", maintain_order="left")
 
 
-def _affixes(left: pl.Series, right: pl.Series) -> Iterator[str]:
+def _affixes(left_ids: pl.Series, right_ids: pl.Series) -> Iterator[str]:
     """The prefix and the suffix that all ids of only one table have, as names of spellings."""
     for kind in _AFFIXES:
-        sides = (left, right) if kind == "prefix" else (left.str.reverse(), right.str.reverse())
+        sides = (
+            (left_ids, right_ids) if kind == "prefix" else (left_ids.str.reverse(), right_ids.str.reverse())
+        )
         common = [_common_prefix(str(ids.min()), str(ids.max())) for ids in sides]
         tail = len(_common_prefix(*(text[::-1] for text in common)))  # as of q10 and 10: 1
         affixes = [text[: len(text) - tail] for text in common]

@@ -257,8 +257,8 @@ def read_umbrela(source: InputFile) -> FileContents:
 def _succeeded(value: JsonObject, source: InputFile, line: int) -> bool:
     """True if the answer could be parsed; the status may be a string in some files."""
     status = value.get("result_status", 1)
-    known = {"0": False, "0.0": False, "false": False, "1": True, "1.0": True, "true": True}
-    has_succeeded = known.get(str(status).strip().lower())
+    flag_words = {"0": False, "0.0": False, "false": False, "1": True, "1.0": True, "true": True}
+    has_succeeded = flag_words.get(str(status).strip().lower())
     if has_succeeded is None:
         status_text = "null" if status is None else repr(status)[:40]
         problem = (
