@@ -187,8 +187,8 @@ class IdMatch:
         """
         counts = (
             f"{self.only_left:,} of {self.left:,} {kind} ids of {left_table} are not in {right_table} "
-            f"({_quoted(self.left_examples)}), and {self.only_right:,} of {self.right:,} of {right_table} are "
-            f"not in {left_table} ({_quoted(self.right_examples)})"
+            f"({_quoted(self.left_examples)}), and {self.only_right:,} of {self.right:,} of {right_table} "
+            f"are not in {left_table} ({_quoted(self.right_examples)})"
         )
         if not self.near:
             return counts
