@@ -11,7 +11,7 @@ from copy import copy
 from dataclasses import replace
 from functools import partial
 from itertools import takewhile
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 from urllib.parse import unquote
 
 import polars as pl
@@ -21,9 +21,6 @@ from rankgate.core.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from rankgate.data.qrels import Qrels
-    from rankgate.data.run import Run
 
     Spelling = Callable[[pl.Series], pl.Series]
 
@@ -334,7 +331,7 @@ class IdRules:
             raise InputError(problem, source="ids", code="duplicate-id")
         return respelled
 
-    def qrels(self, qrels: Qrels) -> Qrels:
+    def qrels(self, qrels: Any) -> Any:
         """Judgments with the spellings, which accept the ids that the rules accept.
 
         Raises:
@@ -349,7 +346,7 @@ class IdRules:
         unjudged = tuple(respell(pl.Series(qrels.unjudged, dtype=pl.String), self.query))
         return replace(qrels, table=self.table(qrels.table), unjudged=unjudged, ids=self)
 
-    def run(self, run: Run) -> Run:
+    def run(self, run: Any) -> Any:
         """A run with the spellings; its rows are respelled when they are read."""
         if run.ids == self or not (self.query or self.doc):
             return run
