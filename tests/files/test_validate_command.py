@@ -46,7 +46,7 @@ def test_warnings_exit_with_0(run, small):
     assert "[queries-in-common]" in result.out
     assert "1 of 4 of the run are not in the judgments" in " ".join(result.out.split())
     assert "without a document of a positive grade" in result.out.replace("\n", " ").replace("  ", "")
-    assert result.out.startswith("2 warnings, 2 notes\n")
+    assert result.out.startswith("2 warnings, 1 note\n")
     assert max(len(line) for line in result.out.splitlines() if line[0:1] != "/") <= 80
 
 
