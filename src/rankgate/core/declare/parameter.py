@@ -20,6 +20,7 @@ from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from rankgate.core.declare.flag_words import parse_flag
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 
@@ -232,8 +233,8 @@ class Parameter:
         """
         if not isinstance(word, str) or word in self.choices or self.kind == "text":
             return self.read(word)
-        if self.kind == "bool" and word.strip().lower() in _YES_OR_NO:
-            return _YES_OR_NO[word.strip().lower()]
+        if self.kind == "bool" and (flag := parse_flag(word)) is not None:
+            return flag
         return self.read(_parse_map(word) if word.startswith("{") else parse_literal(word))
 
     def _chosen(self, value: object) -> object:
@@ -294,7 +295,6 @@ _LITERALS: Mapping[str, Any] = {
     "true": True,
     "false": False,
 }
-_YES_OR_NO = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
 def _parse_map(word: str) -> object:

@@ -277,6 +277,7 @@ _UNREADABLE: Mapping[str, tuple[str, ...]] = {
     "unreadable-rank": ("ranks",),
     "negative-rank": ("ranks",),
     "unreadable-value": ("revenue",),
+    "empty-flag": (),
 }
 """The data that a problem in a file spoils, by its code; other codes are not faults of a log."""
 
@@ -406,7 +407,10 @@ def _find_unreadable_lines(manifest: Manifest) -> list[LogFinding]:
             if problem["code"] not in _UNREADABLE:
                 continue
             severity = "annotate"
-            if problem["count"] / total >= _BLOCKS_FROM and problem["code"] != "time-without-zone":
+            if problem["count"] / total >= _BLOCKS_FROM and problem["code"] not in (
+                "time-without-zone",
+                "empty-flag",
+            ):
                 severity = "block"
             findings.append(
                 LogFinding(

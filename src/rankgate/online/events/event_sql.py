@@ -135,6 +135,7 @@ PROBLEMS: Mapping[str, tuple[str, str]] = {
         "kind IS NOT NULL AND value IS NULL AND f_value IS NOT NULL",
         "values are not finite numbers",
     ),
+    "empty-flag": ("kind IS NOT NULL AND empty_flag", "flags are empty and count as no"),
     "unmapped-action": ("unmapped", "events have an action without a known kind"),
 }
 """The SQL of records with a problem, and its description, by code."""
@@ -143,7 +144,8 @@ PROBLEMS: Mapping[str, tuple[str, str]] = {
 def stage_events(base: Database, mapping: LogMapping) -> None:
     """Make the table ``staged`` from the view ``raw``: typed columns, and problems of records."""
     zone = quote_text(mapping.time_zone)
-    flags = "".join(f"flag_{kind}, " for kind in mapping.flags)
+    flags = "".join(f"flag_{kind}, " for kind in (*mapping.flags, "cache_hit"))
+    empty_flag = " OR ".join(["false", *(f"flag_{kind} IS NULL" for kind in mapping.flags)])
     number = "try_cast(f_at AS DOUBLE)"
     micros = (
         f"CASE WHEN abs({number}) >= 1e17 THEN {number} / 1e3 WHEN abs({number}) >= 1e14 THEN {number} WHEN "
@@ -155,8 +157,9 @@ def stage_events(base: Database, mapping: LogMapping) -> None:
         f"'%:%')"
     )
     base.run(
-        f"CREATE OR REPLACE TEMP TABLE staged AS SELECT source_line, invalid, {flags}f_event_id, f_at AS t, "
-        f"{naive} AS naive, CASE WHEN {number} IS NOT NULL THEN make_timestamptz(CAST({micros} AS BIGINT)) "
+        f"CREATE OR REPLACE TEMP TABLE staged AS SELECT source_line, invalid, {flags}{empty_flag} AS "
+        f"empty_flag, f_event_id, f_at AS t, {naive} AS naive, CASE WHEN {number} IS NOT NULL THEN "
+        f"make_timestamptz(CAST({micros} AS BIGINT)) "
         f"WHEN {naive} THEN timezone({zone}, try_cast(f_at AS TIMESTAMP)) ELSE try_cast(f_at AS TIMESTAMPTZ) "
         f"END AS at, {_kind_sql(mapping)} AS kind, {_unmapped_sql(mapping)} AS unmapped, coalesce(f_action, "
         "'ubi_query') AS action, f_query_event_id AS query_event_id, f_query AS query, f_session AS session, "
@@ -165,7 +168,7 @@ def stage_events(base: Database, mapping: LogMapping) -> None:
         "abs(try_cast(f_rank AS DOUBLE)) < 2e9 THEN try_cast(f_rank AS DOUBLE) END AS INTEGER) AS position, "
         f"{_VALUE} AS f_value, {_finite_sql(_VALUE)} AS value, f_variant AS variant, try_cast(f_page AS "
         "INTEGER) AS page, "
-        f"{_finite_sql('f_latency_ms')} AS latency_ms, try_cast(lower(f_cache_hit) AS BOOLEAN) AS cache_hit, "
+        f"{_finite_sql('f_latency_ms')} AS latency_ms, flag_cache_hit = 1 AS cache_hit, "
         f"{_STATE} AS state, f_response_ids AS response_ids, coalesce(f_application, '') AS application, "
         "CASE WHEN json_valid(f_attributes) THEN json_merge_patch(f_attributes, json_object('application', "
         "f_application))::VARCHAR WHEN f_application IS NOT NULL THEN json_object('application', "
@@ -244,13 +247,18 @@ def write_events(
     }
     events = [f"SELECT {_select_list(column_sources)} FROM staged WHERE kind IS NOT NULL"]
     for kind in mapping.flags:
+        # the second of several clicks has another action, as it is no repeated record of the first
+        name = f"'{kind}' || CASE WHEN number > 1 THEN ' ' || number ELSE '' END"
         also = {
             **column_sources,
-            "event_id": f"{number} || ':{kind}'",
+            "event_id": f"{number} || ':' || {name}",
             "kind": quote_text(kind),
-            "action": quote_text(kind),
+            "action": name,
         }
-        events.append(f"SELECT {_select_list(also)} FROM staged WHERE kind IS NOT NULL AND flag_{kind}")
+        events.append(
+            f"SELECT {_select_list(also)} FROM (SELECT *, unnest(range(1, flag_{kind} + 1)) AS number FROM "
+            f"staged WHERE kind IS NOT NULL AND flag_{kind} > 0)"
+        )
     events.append(_response_impressions_sql(column_sources, number))
     column_sql = {column: privacy.columns().get(column, quote_identifier(column)) for column in COLUMNS}
     select_list = ", ".join(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import polars as pl
 
 from rankgate.core.declare import Range
+from rankgate.core.declare.flag_words import FLAG_WORDS
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.guessed_column_names import mapping_lines
@@ -30,6 +31,7 @@ from rankgate.online.events.log_files import (
     list_log_files,
     load_log,
     read_mapping,
+    refuse_unclear_flags,
 )
 from rankgate.online.log_database import Database, open_database, quote_text
 
@@ -262,7 +264,10 @@ def _read_manifest(folder: Path, settings: Manifest) -> dict[str, IngestedFile]:
 
 
 def _hash_of(mapping: LogMapping) -> str:
-    values = {name: value for name, value in vars(mapping).items() if name != "zone_declared"}
+    left_out = {"zone_declared"}
+    if not mapping.flags and mapping.flag_words == FLAG_WORDS:
+        left_out.add("flag_words")  # as in folders of before
+    values = {name: value for name, value in vars(mapping).items() if name not in left_out}
     text = json.dumps([mapping.ubi, *map(str, values.values())])
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -280,6 +285,7 @@ def _ingest_file(
     """Read one file, and return its entry of the manifest."""
     load_log(base, log_file, mapping)
     stage_events(base, mapping)
+    refuse_unclear_flags(base, log_file, mapping)
     ranks = _rank_bases(base, mapping.rank_base if rank_base is None else rank_base)
     _refuse_other_base(log_file, ranks, known_files)
     part_path = _part_path(folder, sha256)

@@ -17,6 +17,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rankgate.core.declare.flag_words import FLAG_WORDS, normalize_flag
 from rankgate.core.declare.toml_file import TomlFile
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
@@ -70,13 +71,15 @@ class LogMapping:
             value are joined by dots, and ``a+b`` joins two columns to one id.
         kinds: the kind of event for each action, in lower case and with ``_`` for blanks and
             hyphens.
-        flags: a column for each kind that is true if the row is also an event of this kind.
+        flags: a column for each kind that is true if the row is also an event of this kind; a
+            number in a column of clicks is how many clicks there were.
         kind: the kind of rows without an action; empty if every row has one.
         time_zone: the time zone of times that do not name one, and of days and weeks.
         rank_base: the first rank of the log, 0 or 1; None to find out.
         format: ``jsonl``, ``csv`` or ``parquet``; empty: by the file's suffix.
         ubi: True if records without an action are queries of UBI.
         zone_declared: true if the mapping names its time zone, so that times need none.
+        flag_words: the boolean of each word in columns of flags.
     """
 
     columns: Mapping[str, tuple[str, ...]]
@@ -88,6 +91,7 @@ class LogMapping:
     format: str = ""
     ubi: bool = False
     zone_declared: bool = False
+    flag_words: Mapping[str, bool] = field(default_factory=lambda: FLAG_WORDS)
 
 
 _ATTRIBUTES = "event_attributes"
@@ -153,9 +157,19 @@ def read_mapping(path: str | Path) -> LogMapping:
         for kind, actions in toml.values.get("kinds", {}).items()
         for action in _action_names(toml, kind, actions)
     }
-    flags = toml.values.get("flags", {})
-    for kind in flags:
+    flags = dict(toml.values.get("flags", {}))
+    flag_words = {
+        **FLAG_WORDS,
+        **{
+            normalize_flag(word): flag
+            for name, flag in _DECLARED_WORDS.items()
+            for word in _flag_words(toml, name, flags.pop(name, []))
+        },
+    }
+    for kind, column in flags.items():
         _check_kind(toml, kind, "flags", kind)
+        if not isinstance(column, str):
+            raise toml.error(f"{kind} is the name of a column.", "flags", kind)
     _check_log(toml, log, columns_by_field)
     return LogMapping(
         columns_by_field,
@@ -167,7 +181,18 @@ def read_mapping(path: str | Path) -> LogMapping:
         log.get("format", ""),
         not columns,
         "time_zone" in log,
+        flag_words,
     )
+
+
+_DECLARED_WORDS = {"yes": True, "no": False}
+
+
+def _flag_words(toml: TomlFile, name: str, value: object) -> list[object]:
+    declared_words = value if isinstance(value, list) else [value]
+    if not all(isinstance(word, str | int | float) for word in declared_words):
+        raise toml.error(f"{name} is a value of the columns of flags, or a list of them.", "flags", name)
+    return declared_words
 
 
 def _check_log(toml: TomlFile, log: JsonObject, columns: JsonObject) -> None:
@@ -460,9 +485,60 @@ def _field_sql(name: str, mapping: LogMapping, sql_of_path: dict[str, str]) -> s
     return f"coalesce({', '.join([*parts, 'NULL'])})" if parts else "CAST(NULL AS VARCHAR)"
 
 
+_MAX_COUNT = "[0-9]{1,3}"  # a larger number is no count of the clicks on one result
+
+
 def _flag_columns_sql(mapping: LogMapping, sql_of_path: dict[str, str]) -> str:
-    """SQL of a column for each flag: true if the row is also an event of this kind."""
-    return "".join(
-        f"coalesce(lower({sql_of_path[column]}) IN ('true', 't', '1', '1.0', 'yes'), false) AS flag_{kind}, "
-        for kind, column in mapping.flags.items()
+    """SQL of columns for each flag: its text, and how many events of this kind the row is.
+
+    The number is null without a text, and -1 for a text that is neither yes nor no.
+    """
+    text_of_flag = {kind: sql_of_path[column] for kind, column in mapping.flags.items()}
+    text_of_flag["cache_hit"] = _field_sql("cache_hit", mapping, sql_of_path)
+    yes, no = (
+        ", ".join(quote_text(word) for word, flag in mapping.flag_words.items() if flag is meaning)
+        for meaning in (True, False)
     )
+    columns = []
+    for kind, text in text_of_flag.items():
+        word = f"nullif(regexp_replace(lower(trim({text}, ' \t\r')), '\\.0+$', ''), '')"
+        count = f"WHEN regexp_full_match({word}, '{_MAX_COUNT}') THEN CAST({word} AS INTEGER) "
+        columns.append(
+            f"{text} AS text_{kind}, CASE WHEN {word} IS NULL THEN NULL WHEN {word} IN ({yes}) THEN 1 WHEN "
+            f"{word} IN ({no}) THEN 0 {count * (kind == 'click')}ELSE -1 END AS flag_{kind}, "
+        )
+    return "".join(columns)
+
+
+def refuse_unclear_flags(base: Database, file: LogFile, mapping: LogMapping) -> None:
+    """Refuse a log whose columns of flags have values other than yes and no.
+
+    Args:
+        base: the database with the view ``raw`` and the table ``staged``.
+        file: the file that was read.
+        mapping: the mapping with which the file was read.
+
+    Raises:
+        InputError: a value that is neither, with its line and the values that the column has.
+    """
+    for kind in (*mapping.flags, "cache_hit"):
+        line = base.first_value(f"SELECT min(source_line) FROM staged WHERE flag_{kind} = -1")
+        if line is None:
+            continue
+        values = base.rows(
+            f"SELECT text_{kind} AS text, count(*) AS n, min(flag_{kind}) AS flag FROM raw WHERE "
+            f"text_{kind} IS NOT NULL GROUP BY 1 ORDER BY flag, n DESC, text LIMIT {_MAX_VALUES}"
+        )
+        counts = ", ".join(f"{text!r} ({n:,})" for text, n, _ in values.iter_rows())
+        unclear = json.dumps(values["text"][0], ensure_ascii=False)
+        column = mapping.flags.get(kind) or " or ".join(mapping.columns["cache_hit"])
+        count = ", or a number of clicks up to 999" * (kind == "click")
+        problem = (
+            f"{column} is neither yes nor no; its values are {counts}. Write "
+            f"{', '.join(FLAG_WORDS)}{count}; or say in the mapping, under [flags], what a value means: "
+            f"yes = [{unclear}] or no = [{unclear}]."
+        )
+        raise InputError(problem, source=file.label, line=line, code="invalid-flag")
+
+
+_MAX_VALUES = 5  # values that a message names

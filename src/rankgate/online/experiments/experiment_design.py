@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import polars as pl
 
 from rankgate.core.declare import Count, Range, Share, check_fields, fields_of
+from rankgate.core.declare.flag_words import FLAG_WORDS
 from rankgate.core.declare.toml_file import TomlFile
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import ByContent, dataclass
@@ -319,7 +320,7 @@ def _number_column(table: pl.DataFrame, name: str, label: str) -> pl.Series:
     column = table[name]
     if column.dtype == pl.String:
         lowered = column.str.strip_chars().str.to_lowercase()
-        column = lowered.replace({"true": "1", "false": "0", "": None})
+        column = lowered.replace({word: str(int(flag)) for word, flag in FLAG_WORDS.items()} | {"": None})
     try:
         numbers = column.cast(pl.Float64)
     except pl.exceptions.PolarsError:

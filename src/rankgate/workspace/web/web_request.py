@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from rankgate.core.declare import Parameter, declared_parameter
+from rankgate.core.declare.flag_words import FLAG_WORDS, parse_flag
 from rankgate.core.frozen import dataclass
 from rankgate.data.formats import registry
 from rankgate.store.blobs import stored_runs
@@ -290,7 +291,7 @@ class Route:
         return any(field.kind == "file" for field in self.fields)
 
 
-_TRUE_TEXTS = {"1", "true", "on", "yes"}
+_CHECKBOX_WORDS = {**FLAG_WORDS, "on": True, "off": False, "none": False, "": False}
 
 
 def check_values(fields: tuple[Field, ...], raw_values: Mapping[str, Any], *, strict: bool) -> dict[str, Any]:
@@ -328,7 +329,10 @@ def _check_value(field: Field, value: object) -> Any:
     if field.kind in _READERS:
         return _READERS[field.kind](field, value)
     if field.kind == "flag":
-        return is_true(value)
+        flag = parse_flag(value, _CHECKBOX_WORDS)
+        if flag is None:
+            raise invalid_value(name, "is neither true nor false")
+        return flag
     if value is None or (isinstance(value, str) and not value.strip()):
         if field.required:
             raise invalid_value(name, "is missing")
@@ -357,7 +361,7 @@ def page_window(start: int | None, size: int, total: int) -> tuple[slice, int | 
 
 def is_true(value: object) -> bool:
     """True if a flag is set in a form, an address or JSON."""
-    return value is True or (isinstance(value, str) and value.lower() in _TRUE_TEXTS)
+    return bool(parse_flag(value, _CHECKBOX_WORDS))
 
 
 def _read_rows(field: Field, value: object) -> list[dict[str, Any]]:

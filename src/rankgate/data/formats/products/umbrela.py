@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
 
+from rankgate.core.declare.flag_words import parse_flag
 from rankgate.core.errors import DuplicateError, InputError
 from rankgate.data.file_contents import FileContents, Note
 from rankgate.data.formats.collected_judgments import (
@@ -257,8 +258,7 @@ def read_umbrela(source: InputFile) -> FileContents:
 def _succeeded(value: JsonObject, source: InputFile, line: int) -> bool:
     """True if the answer could be parsed; the status may be a string in some files."""
     status = value.get("result_status", 1)
-    flag_words = {"0": False, "0.0": False, "false": False, "1": True, "1.0": True, "true": True}
-    has_succeeded = flag_words.get(str(status).strip().lower())
+    has_succeeded = parse_flag(status)
     if has_succeeded is None:
         status_text = "null" if status is None else repr(status)[:40]
         problem = (
