@@ -76,7 +76,7 @@ def test_what_nobody_judged_can_be_demanded_too():
 
 def test_states_are_counted_of_so_many():
     partial_run = {query: ranked for query, ranked in LONG.items() if query > "q02"}
-    policy_head = 'unequal = "zero"'
+    policy_head = 'unequal = "zero"\nmin_answered = 0.7'
     result = ended('kind = "states"\nstate = "not_run"\nat_most = 0.2', partial_run, policy_head)
     assert result.status == "fail"
     assert result.reason.startswith(
@@ -153,7 +153,8 @@ def test_a_drop_at_its_bound_is_not_beyond_it():
 def test_states_are_counted_of_a_slice():
     """Three of twelve queries are lacking, all of them of the six in the tail."""
     partial_run = {query: ranked for query, ranked in LONG.items() if query < "q09"}
-    policy_head, rule = 'unequal = "zero"', 'kind = "states"\nstate = "not_run"\nat_most = 0.25'
+    policy_head = 'unequal = "zero"\nmin_answered = 0.7'
+    rule = 'kind = "states"\nstate = "not_run"\nat_most = 0.25'
     assert ended(rule, partial_run, policy_head).status == "pass"
     assert sliced(rule, partial_run, head=policy_head, band="head").status == "pass"
     result = sliced(rule, partial_run, head=policy_head)

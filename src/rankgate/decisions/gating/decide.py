@@ -24,6 +24,7 @@ from rankgate.decisions.gating.flip_checks import (
     compute_flip_rate,
     weighed_terms,
 )
+from rankgate.decisions.gating.policy_settings import ANSWERED, MIN_ANSWERED
 from rankgate.decisions.gating.rule import Admission, Evidence, Inputs, Outcome, Terms
 from rankgate.decisions.gating.rules import RULES
 from rankgate.decisions.gating.verdict import RuleResult, Verdict
@@ -134,6 +135,11 @@ def decide(
     evidence = Evidence(comparison, terms, inputs or Inputs())
     _refuse_unfit_rules(policy, evidence)
     results = tuple(RuleResult(rule, _decide_rule(rule, evidence)) for rule in policy.rules)
+    answered, judged = _count_answered(comparison), evidence.inputs.judged or 0
+    if answered < policy["min_answered"] * judged:
+        results = tuple(
+            replace(result, outcome=_with_few_answers(result.outcome, answered, judged)) for result in results
+        )
     cautions = [
         f"{result.rule.id}: {result.outcome.caution}"
         for result in results
@@ -157,7 +163,25 @@ def decide(
         policy["inconclusive"],
         (comparison.baseline.name, comparison.candidate.name),
         again=compute_flip_rate(results, evidence, redraws) if redraws else None,
+        subset=(answered, judged) if answered < MIN_ANSWERED * judged else (),
     )
+
+
+def _count_answered(comparison: Comparison) -> int:
+    """The number of queries that the system with fewer answers answered."""
+    counts = {"baseline": 0, "candidate": 0}
+    for row in comparison.states.to_dicts():
+        counts[row["system"]] += row["queries"] if row["state"] in ANSWERED else 0
+    return min(counts.values())
+
+
+def _with_few_answers(outcome: Outcome, answered: int, judged: int) -> Outcome:
+    """The outcome of a rule over too few answered queries: it does not pass."""
+    if outcome.status != "pass":
+        return outcome
+    reason = f"only {answered:,} of {judged:,} judged queries are answered; {outcome.reason}"
+    remedy = "run the other queries, or set min_answered in the policy for a deliberate subset"
+    return replace(outcome, status="inconclusive", reason=reason, next=remedy)
 
 
 def _decide_rule(rule: Rule, evidence: Evidence) -> Outcome:

@@ -34,6 +34,7 @@ from rankgate.decisions.gating.gate_against_saved import (
     saved_system,
 )
 from rankgate.decisions.gating.policy import find_policy, load_default_policy, read
+from rankgate.decisions.gating.policy_settings import ANSWERED
 from rankgate.decisions.gating.rule import Inputs, StateCounts
 from rankgate.decisions.gating.rules import RULES
 from rankgate.decisions.gating.saved import saved_baselines
@@ -183,6 +184,8 @@ def gate(
         unjudged_lists=_unjudged_lists(rules, scorer, run),
         slices=_count_slices(rules, base, scored_candidate),
         design=systems.designs[0] if sampled else None,
+        judged=_count_judged(scorer, base),
+        unanswered=_find_unanswered(base, scored_candidate),
     )
     result = with_list_totals(result, wholes, systems.lists.warnings)
     verdict = decide(result, rules, inputs, looks=look_number, today=today, redraws=0 if sampled else redraws)
@@ -305,6 +308,19 @@ def _refuse_unrelated(systems: list[ScoredRun]) -> list[ScoredRun]:
     for system in systems:
         refuse_no_shared_document(system.name, system.cautions)
     return systems
+
+
+def _count_judged(scorer: Scorer, system: ScoredRun) -> int:
+    """The number of judged queries, or of tasks, whether or not a run has them."""
+    is_by_query = system.queries["query_id"].is_in(scorer.index.query_ids.implode()).all()
+    return len(scorer.index.query_ids) if is_by_query else system.queries.height
+
+
+def _find_unanswered(*systems: ScoredRun) -> tuple[str, ...]:
+    """The queries that no system answered."""
+    queries = pl.concat(system.queries.select("query_id", "state") for system in systems)
+    is_answered = pl.col("state").is_in(ANSWERED).any().over("query_id")
+    return tuple(queries.filter(~is_answered)["query_id"].unique(maintain_order=True))
 
 
 def _log_look(verdict: Verdict, saved: SavedBaseline, candidate: ScoredRun, *, log: bool) -> Verdict:

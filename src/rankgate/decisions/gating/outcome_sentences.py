@@ -150,6 +150,7 @@ def unmoved_outcome(rule: Rule, evidence: Evidence, margin: float, *, passes: bo
         return None
     table = evidence.queries(None if is_whole else metric, rule.slice)
     queries = table["query_id"].unique()
+    queries = queries.filter(~queries.is_in(evidence.inputs.unanswered))
     lists = evidence.comparison.lists.filter(pl.col("query_id").is_in(queries.implode()))
     if not evidence.inputs.supply.has("lists"):
         reason_start = f"{metric} is the same for all {len(queries)} queries; without lists it is unknown"

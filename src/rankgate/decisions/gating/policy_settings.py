@@ -12,6 +12,12 @@ if TYPE_CHECKING:
     from rankgate.core.declare.toml_file import TomlFile
 
 
+MIN_ANSWERED = 0.9
+"""The share of answered queries below which judged queries are a subset."""
+
+ANSWERED = ("ok", "zero")
+"""The states of queries that a system answered."""
+
 SETTINGS = (
     Parameter("convention", "text", "the convention (the tool that metrics agree with)", "trec"),
     Parameter("metrics", "texts", "metrics to report in addition to those of the rules", ()),
@@ -35,6 +41,14 @@ SETTINGS = (
         "the treatment of queries that only one system ran",
         "refuse",
         choices=("refuse", "zero", "drop"),
+    ),
+    Parameter(
+        "min_answered",
+        "number",
+        "the share of the judged queries that both runs must have answered, so that a rule can pass; lower "
+        "for a deliberate subset",
+        MIN_ANSWERED,
+        range=Range(0.0, 1.0),
     ),
     Parameter("tags", "text", "a file of tags, next to the policy: CSV or JSONL with query_id"),
     Parameter(

@@ -297,6 +297,8 @@ class Inputs:
         supply: the parts that the compared scores have or can make.
         design: the design of the sample of queries; None if every query counts equally.
         groups: the groups of queries that values belong to; None if values are of queries.
+        judged: the number of judged queries; None if it is not known.
+        unanswered: the judged queries that neither run answered.
     """
 
     noise: Mapping[str, float] = field(default_factory=dict)
@@ -310,6 +312,8 @@ class Inputs:
     supply: Supply = EVERYTHING
     design: Design | None = None
     groups: QueryGroups | None = None
+    judged: int | None = None
+    unanswered: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

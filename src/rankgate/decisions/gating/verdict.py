@@ -123,6 +123,7 @@ class Verdict(Result):
             for, or no rule looks at values of queries.
         counted: queries by system and state, where there is no comparison.
         compared: the means by the metrics of rules, where there is no comparison.
+        subset: the answered and all judged queries, if fewer than nine tenths are answered.
     """
 
     kind: ClassVar[str] = "verdict"
@@ -144,6 +145,7 @@ class Verdict(Result):
     again: FlipRate | None = None
     counted: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
     compared: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
+    subset: tuple[int, ...] = ()
 
     def noted(self, note: str) -> Verdict:
         """The same with one note more."""
@@ -157,7 +159,13 @@ class Verdict(Result):
     @property
     def headline(self) -> str:
         """The verdict in a line."""
-        return f"{self.verdict.upper()}: {self.names[1]} against {self.names[0]}"
+        line = f"{self.verdict.upper()}: {self.names[1]} against {self.names[0]}"
+        return f"{line}, {self.coverage}" if self.subset else line
+
+    @property
+    def coverage(self) -> str:
+        """The subset of the judged queries that is answered; empty if nine tenths are."""
+        return "{:,} of {:,} judged queries are answered".format(*self.subset) if self.subset else ""
 
     def __bool__(self) -> bool:
         raise TypeError("a verdict is not yes or no, it may be inconclusive; ask .passed.")
@@ -218,6 +226,7 @@ class Verdict(Result):
             "notes": list(self.notes),
             "looks": self.looks,
             "flip_rate": self.again.to_dict() if self.again else None,
+            **({"subset": list(self.subset)} if self.subset else {}),
         }
 
     @classmethod
@@ -239,6 +248,7 @@ class Verdict(Result):
             again=FlipRate.from_dict(flip_rate) if (flip_rate := values.get("flip_rate")) else None,
             counted=tuple(values.get("states", ())),
             compared=tuple(values.get("means", ())),  # older results have no such field
+            subset=tuple(values.get("subset", ())),
         )
 
     @property

@@ -68,7 +68,7 @@ def verdict_document(result: Verdict) -> Document:
         Table("states of queries", state_grid(result)),
         Points(result.notes),
         input_line(result),
-        lead=(verdict_sentence(result),),
+        lead=_lead(result),
         status=result.verdict,
     )
 
@@ -86,7 +86,7 @@ def page_document(result: Verdict, options: ReportOptions) -> Document:
         notes,
         input_line(result),
     )
-    lead = tuple(text for text in (verdict_sentence(result), *_decisive_reasons(result)) if text)
+    lead = tuple(filter(None, (*_lead(result), *_decisive_reasons(result))))
     comparison_sections: list[Section] = []
     if comparison is not None:
         lead = (*lead, comparison_report.source_sentence(comparison))
@@ -114,27 +114,35 @@ def _decisive_reasons(result: Verdict) -> tuple[str, ...]:
     return (f"{'; '.join(reasons[:_LEAD])}{further_reasons}.",) if reasons else ()
 
 
+def _lead(result: Verdict) -> tuple[str, ...]:
+    """The sentence on the verdict, after the subset that is answered if it is one."""
+    return (*([f"{result.coverage}."] if result.subset else []), verdict_sentence(result))
+
+
 def verdict_sentence(result: Verdict) -> str:
     """A sentence on the verdict: queries, the mean, and the loss that the policy allows."""
     if not result.means:
         return ""
+    row = result.means[0]
+    if result.subset and row["wins"] == row["losses"] == 0:
+        row = {**row, "n": result.subset[0]}  # queries without answers are not unchanged
     limits = (
         result_of_rule.outcome
         for result_of_rule in result.rules
         if result_of_rule.rule.kind == "noninferiority"
         and result_of_rule.rule.slice is None
-        and result_of_rule.rule["metric"] == result.means[0]["metric"]
+        and result_of_rule.rule["metric"] == row["metric"]
     )
     outcome = next(limits, None)
     if outcome is None or outcome.margin is None:
-        return row_sentence(result.means[0])
+        return row_sentence(row)
     loss = f"{outcome.margin:g}"
     ending = {
         "pass": f", and a loss of more than {loss}, which the policy allows, can be excluded",
         "fail": f", a loss of more than the {loss} that the policy allows",
         "inconclusive": f"; a loss of more than {loss}, which the policy allows, cannot be excluded",
     }[outcome.status]
-    return row_sentence(result.means[0], ending)
+    return row_sentence(row, ending)
 
 
 def mean_grid(result: Verdict) -> Grid:
