@@ -75,7 +75,37 @@ def test_where_less_is_better_a_rise_is_worse():
     ids = [f"q{i}" for i in range(12)]
     values = PairedValues(ids, ("loss",), base, base + 0.3, np.array([-1.0]), pl.DataFrame())
     (table,) = equivalence_of_pairs([values], Test(margin=0.2))
-    assert table["worse"].item() == 1
+    assert table["worse"].item() > 0.99
+    assert table["worse"].item() + table["same"].item() + table["better"].item() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("n", "changed", "limit"), [(2, 0, 0.776), (30, 0, 0.095), (30, 1, 0.149), (1000, 3, 0.0077)]
+)
+def test_few_changed_queries_show_equivalence_only_within_their_limit(n, changed, limit):
+    base = np.full((n, 1), 0.5)
+    candidate = base.copy()
+    candidate[:changed] += 0.0005
+    values = PairedValues(
+        [f"q{i}" for i in range(n)], ("nDCG@10",), base, candidate, np.ones(1), pl.DataFrame()
+    )
+    (table,) = equivalence_of_pairs([values], Test(margin=0.02))
+    assert table["high"].item() == pytest.approx(limit, abs=5e-4)  # Clopper and Pearson, by scipy's binom
+    expected = stats.binom.cdf(changed, n, 0.02)
+    assert table["p_raw"].item() == pytest.approx(max(expected, 0), rel=1e-6, abs=1e-9)
+    assert table["same"].item() == pytest.approx(1 - expected, abs=1e-6)
+    (shares,) = equivalence_of_pairs([values], Test(margin=0.04, relative=True))  # 0.02 of 0.5
+    assert shares["p_raw"].item() == pytest.approx(expected, rel=0.01, abs=1e-6)
+
+
+def test_many_changed_queries_are_tested_as_before():
+    base = np.full((40, 1), 0.5)
+    candidate = base + np.random.default_rng(6708).normal(0, 0.01, (40, 1))
+    values = PairedValues(
+        [f"q{i}" for i in range(40)], ("nDCG@10",), base, candidate, np.ones(1), pl.DataFrame()
+    )
+    (table,) = equivalence_of_pairs([values], Test(margin=0.02))
+    assert table["p_raw"].item() == tost((candidate - base)[:, 0], 0.02).p_value[0]
 
 
 def test_simultaneous_intervals_are_wider_than_single_and_narrower_than_bonferronis():

@@ -6,11 +6,13 @@ from math import sqrt
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import rankgate
 from rankgate.core.errors import UsageError
 from rankgate.decisions.gating.bounds import check_bound, decide_statuses
 from rankgate.decisions.gating.rule import Terms
+from rankgate.measurement.stats.mean_intervals import guarded_interval
 from support.wording import assert_wording, raises
 
 GAINS = (-1.0, 1.0)
@@ -30,6 +32,28 @@ def test_without_spread_many_queries_pass_as_far_as_unseen_ones_may_matter():
     # rule of three: 30 equal values leave room for 1 − 0.05^(1/30) = 9.5 % of others, 300 for 1 %
     small_sample, large_sample = (check_bound(np.full(n, 0.0144), -0.02, Terms(), GAINS) for n in (30, 300))
     assert (small_sample.status, large_sample.status) == ("inconclusive", "pass")
+
+
+@pytest.mark.parametrize("interval", ["t", "bca", "percentile"])
+@pytest.mark.parametrize(
+    ("n", "changed", "status"), [(30, 1, "inconclusive"), (1000, 3, "pass"), (1000, 0, "pass")]
+)
+def test_few_changed_queries_pass_within_the_limit_of_their_share(interval, n, changed, status):
+    values = np.r_[np.full(changed, 0.0005), np.zeros(n - changed)]
+    result = check_bound(values, -0.02, Terms(interval=interval), GAINS)
+    assert result.status == status
+    share = next(s for s in np.linspace(0, 1, 100_001) if stats.binom.cdf(changed, n, s) <= 0.05)
+    assert result.low == pytest.approx(-share, abs=2e-5)
+
+
+def test_few_changed_queries_pass_falsely_no_more_often_than_alpha():
+    """4 % of 50 lose 0.5, 5 % gain 0.0005: normal theory passes that falsely in a third of samples."""
+    rng = np.random.default_rng(6709)
+    loses = rng.random((50, 4000)) < 0.04
+    table = np.where(loses, -0.5, np.where(rng.random((50, 4000)) < 0.05, 0.0005, 0.0))
+    loss = 0.04 * 0.5 - 0.96 * 0.05 * 0.0005
+    assert (decide_statuses(table, np.full(4000, -loss), Terms(), GAINS) == "pass").mean() <= 0.055
+    assert (guarded_interval(table, 0.9).low > -loss).mean() > 0.1
 
 
 def test_rounding_is_no_spread():

@@ -38,7 +38,8 @@ def ended(rule, gains, head=""):
     [
         ("margin = 0.1", (8, 0), "pass"),
         ("margin = 0.1", (0, 20), "fail"),
-        ("margin = 0.1", (0, 4), "inconclusive"),
+        ("margin = 0.1", (0, 8), "inconclusive"),
+        ("margin = 0.1", (3, 0), "inconclusive"),  # 3 of 40 changed: up to 18 % of queries may
         ("margin = 0", (0, 20), "fail"),
     ],
 )
@@ -52,8 +53,9 @@ def test_a_loss_is_excluded_confirmed_or_left_open(rule, gains, status):
     ("by", "gains", "status"),
     [
         ("by = 0.1", (20, 0), "pass"),
-        ("by = 0.1", (0, 4), "fail"),
-        ("by = 0.1", (4, 0), "inconclusive"),
+        ("by = 0.1", (0, 8), "fail"),
+        ("by = 0.1", (0, 4), "inconclusive"),
+        ("by = 0.1", (8, 0), "inconclusive"),
         ("", (20, 0), "pass"),
         ("", (1, 0), "inconclusive"),
     ],
@@ -65,7 +67,7 @@ def test_a_gain_is_confirmed_excluded_or_left_open(by, gains, status):
 
 
 def test_an_open_gain_says_which_gain_could_be_shown():
-    outcome, _ = ended('kind = "improvement"\nby = 0.1', (6, 0))
+    outcome, _ = ended('kind = "improvement"\nby = 0.1', (8, 0))
     assert outcome.next.startswith(
         f"these queries can show a gain of about {0.1 + outcome.mde:.4f} or more; add about "
     )

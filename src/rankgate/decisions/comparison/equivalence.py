@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from rankgate.core.errors import UsageError
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import LEVEL, METRIC
 from rankgate.core.present.result_frames import make_frame
@@ -132,6 +133,9 @@ def _equivalence_row(values: PairedValues, column: int, test: Test) -> dict[str,
         if test.relative
         else _absolute_equivalence(candidate - baseline, margin, test, degrees)
     )
+    if len(baseline) > 1:
+        largest = _largest_difference(values.metrics[column], baseline, candidate)
+        statistics = _with_rare_changes(statistics, (baseline, candidate), largest, test, degrees)
     worse, better = (statistics["below"], statistics["above"])[:: int(sign)]
     return {
         "metric": values.metrics[column],
@@ -159,6 +163,46 @@ def _absolute_equivalence(
 
 
 _STATISTICS = ("p", "low", "high", "below", "above")
+
+
+def _largest_difference(metric: str, baseline: Floats, candidate: Floats) -> float:
+    """The largest difference that a query can have; without a range, the largest value that occurs."""
+    from rankgate.measurement.metrics.metric_name_parser import parse
+
+    try:
+        declared = parse(metric)
+    except UsageError:
+        declared = None
+    if declared is None or declared.high is None:
+        return float(np.abs([baseline, candidate]).max())
+    return float(declared.high - declared.low)
+
+
+def _with_rare_changes(
+    statistics: dict[str, float],
+    values: tuple[Floats, Floats],
+    largest: float,
+    test: Test,
+    degrees: float | None,
+) -> dict[str, float]:
+    """Statistics that few changed queries allow, where normal theory knows no spread of the others."""
+    from rankgate.measurement.stats.rare_changes import rare_change_ends, rare_change_p
+
+    baseline, candidate = values
+    delta, scale = candidate - baseline, abs(float(baseline.mean())) if test.relative else 1.0
+    size = None if degrees is None or np.isnan(degrees) else int(degrees + 1)
+    below, above = (float(p[0]) for p in rare_change_p(delta, (test.margin or 0.0) * scale, largest, size))
+    low, high = (float(end[0]) for end in rare_change_ends(delta, 1 - test.level, (-largest, largest), size))
+    probability_below = max(statistics["below"], below / 2)
+    probability_above = max(statistics["above"], above / 2)
+    total = max(1.0, probability_below + probability_above)
+    return {
+        "p": max(statistics["p"], below, above),
+        "low": min(statistics["low"], low / scale) if scale else statistics["low"],
+        "high": max(statistics["high"], high / scale) if scale else statistics["high"],
+        "below": probability_below / total,
+        "above": probability_above / total,
+    }
 
 
 def _relative_equivalence(baseline: Floats, candidate: Floats, margin: float, test: Test) -> dict[str, float]:

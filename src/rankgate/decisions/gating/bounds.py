@@ -35,6 +35,7 @@ from rankgate.measurement.stats.query_power import (
     queries_for,
     queries_for_power,
 )
+from rankgate.measurement.stats.rare_changes import has_rare_changes, rare_change_ends
 from rankgate.measurement.stats.resampling_tests import bootstrap_interval
 
 if TYPE_CHECKING:
@@ -80,19 +81,23 @@ def decide_statuses(
 def bound_ends(table: Floats, terms: Terms, limits: Range | None = None) -> tuple[Floats, Floats]:
     """The bounds for a pass and for a fail, (S,) each, of the columns of (n, S) values.
 
-    A column without spread has the guaranteed bounds; NaN if its values have no range.
+    Where few values differ from the others, the bounds are at least as wide as those of
+    `rare_change_ends`; without a range, of the values that occur. NaN without a range and spread.
     """
     if terms.interval == "guaranteed":
         return _guaranteed(table, terms, require_range(table, limits))
     pass_bound = _interval(table, terms.alpha, terms)[0]
     fail_bound = _interval(table, terms.alpha / terms.tests, terms)[1]
-    if (is_flat := is_column_flat(table)).any():
-        flat_columns = table[:, is_flat]
-        no_bounds = np.full(flat_columns.shape[1], np.nan)
-        safe = _guaranteed(flat_columns, terms, limits) if limits else (no_bounds, no_bounds)
-        pass_bound, fail_bound = pass_bound.copy(), fail_bound.copy()
-        pass_bound[is_flat], fail_bound[is_flat] = safe
-    return pass_bound, fail_bound
+    reach = float(np.abs(table).max(initial=0.0))
+    size = None if terms.degrees is None else int(terms.degrees + 1)
+    n = len(table) if size is None else size
+    alphas = (alpha_at_look(n, alpha, terms) for alpha in (terms.alpha, terms.alpha / terms.tests))
+    (low, _), (_, high) = (
+        rare_change_ends(table, alpha, limits or (-reach, reach), size) for alpha in alphas
+    )
+    pass_bound, fail_bound = np.minimum(pass_bound, low), np.maximum(fail_bound, high)
+    is_unknown = is_column_flat(table) & (limits is None)
+    return np.where(is_unknown, np.nan, pass_bound), np.where(is_unknown, np.nan, fail_bound)
 
 
 def is_column_flat(table: Floats) -> NDArray[np.bool_]:
@@ -199,7 +204,7 @@ _SAMPLES = 500  # samples of each size: the standard error of a share of 80 % is
 def count_more_queries(values: Floats, bound: float, terms: Terms, limits: Range | None) -> int | None:
     """The number of additional queries that settle this rule if the mean does not change."""
     distance, n = float(values.mean()) - bound, len(values)
-    if not distance or is_column_flat(values[:, None])[0]:
+    if not distance or (terms.interval != "guaranteed" and has_rare_changes(values)[0]):
         return None
     if terms.interval == "guaranteed":
         query_count = _guaranteed_size(values, bound, terms, require_range(values, limits))
@@ -348,7 +353,8 @@ def check_bound(
     table = values[:, None]
     mean = float(values.mean())
     low, high = (float(end[0]) for end in bound_ends(table, terms, limits))
-    sd = 0.0 if is_column_flat(table)[0] else float(values.std(ddof=1))
+    is_rare = bool(has_rare_changes(table)[0])
+    sd = 0.0 if is_rare and terms.interval != "guaranteed" else float(values.std(ddof=1))
     if not np.isfinite([low, high]).all():
         reason = (
             f"all {n} values are equal: without variance there is no interval"
