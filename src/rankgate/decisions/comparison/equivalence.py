@@ -191,13 +191,15 @@ def _with_rare_changes(
     baseline, candidate = values
     delta, scale = candidate - baseline, abs(float(baseline.mean())) if test.relative else 1.0
     size = None if degrees is None or np.isnan(degrees) else int(degrees + 1)
-    below, above = (float(p[0]) for p in rare_change_p(delta, (test.margin or 0.0) * scale, largest, size))
+    p_below, p_above = (
+        float(p[0]) for p in rare_change_p(delta, (test.margin or 0.0) * scale, largest, size)
+    )
     low, high = (float(end[0]) for end in rare_change_ends(delta, 1 - test.level, (-largest, largest), size))
-    probability_below = max(statistics["below"], below / 2)
-    probability_above = max(statistics["above"], above / 2)
+    probability_below = max(statistics["below"], p_below / 2)
+    probability_above = max(statistics["above"], p_above / 2)
     total = max(1.0, probability_below + probability_above)
     return {
-        "p": max(statistics["p"], below, above),
+        "p": max(statistics["p"], p_below, p_above),
         "low": min(statistics["low"], low / scale) if scale else statistics["low"],
         "high": max(statistics["high"], high / scale) if scale else statistics["high"],
         "below": probability_below / total,
