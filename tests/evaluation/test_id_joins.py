@@ -170,3 +170,16 @@ def test_several_runs_with_different_coverage():
 
 def test_rules_keep_what_fits():
     assert IdRules.read("underscore").query == ("underscore",)
+
+
+def test_tags_whose_queries_do_not_fit():
+    tags = pl.DataFrame({"query_id": list(BAD), "length": ["one" if "_" not in q else "two" for q in BAD]})
+    with raises("ids-do-not-fit"):
+        rankgate.evaluate(rankgate.Collection(QRELS, tags=tags), FITTING, ["RR"], slices=["length"])
+    with raises("ids-do-not-fit"):
+        rankgate.compare(rankgate.Collection(QRELS, tags=tags), FITTING, FITTING, ["RR"])
+    collection = rankgate.Collection(QRELS, tags=tags, ids="underscore")
+    scores = rankgate.evaluate(collection, FITTING, ["RR"], slices=["length"])
+    assert scores.slices.select("value", "n").rows() == [("one", 3), ("two", 24)]
+    accepted = rankgate.Collection(QRELS, tags=tags, ids="as-they-are")
+    assert rankgate.evaluate(accepted, FITTING, ["RR"], slices=["length"]).slices["n"].to_list() == [3]

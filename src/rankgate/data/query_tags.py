@@ -18,6 +18,7 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.foreign_frames import polars_frame
 from rankgate.data.formats.run_companions import read
+from rankgate.data.id_match import IdMatch, IdRules
 from rankgate.data.streams.source import open_source
 from rankgate.data.table_rows import in_row_order
 from rankgate.data.text.text_values import BOM
@@ -68,23 +69,40 @@ def read_tags(tags: TagsLike, query_ids: pl.Series, tag_names: Sequence[str] = (
     return frame.insert_column(0, query_ids.alias("query_id"))
 
 
-def matching_tags(tags: TagsLike, query_ids: pl.Series, tag_names: Sequence[str] = ()) -> pl.DataFrame:
+def matching_tags(
+    tags: TagsLike, query_ids: pl.Series, tag_names: Sequence[str] = (), id_rules: str | None = None
+) -> pl.DataFrame:
     """As `read_tags`, with a check that the table has some of the queries.
 
+    Args:
+        tags: see `read_tags`.
+        query_ids: the judged queries.
+        tag_names: see `read_tags`.
+        id_rules: see ``Collection.ids``.
+
     Raises:
-        InputError: the table has none of the queries; see also `read_tags_file`.
+        InputError: the table has none of the queries, or their ids do not fit; see also
+            `read_tags_file`.
         UsageError: see `read_tags`.
     """
-    table = read_tags(tags, query_ids, tag_names)
-    ids = table["query_id"].cast(pl.String)
+    rules = IdRules.read(id_rules)
+    table = rules.table(read_tags(tags, query_ids, tag_names).cast({"query_id": pl.String}))
+    ids = table["query_id"]
+    match = IdMatch.from_ids(query_ids, ids)
+    if match.verdict == "not" and not rules.accept:
+        raise match.error("query", "the judgments", "the tags", source_name(tags, "tags"))
     if len(ids) and len(query_ids) and not ids.is_in(query_ids.implode()).any():
         problem = (
             f"none of its {count_noun(ids.n_unique(), 'query')} ({ids[0]}, …) is among the "
             f"{count_noun(query_ids.n_unique(), 'judged one')} ({query_ids[0]}, …); give the tags of these."
         )
-        label = str(tags) if isinstance(tags, str | Path) else "tags"
-        raise InputError(problem, source=label, code="ids-do-not-match")
+        raise InputError(problem, source=source_name(tags, "tags"), code="ids-do-not-match")
     return table
+
+
+def source_name(source: object, name: str) -> str:
+    """The path of a source, or a name for what is in memory."""
+    return str(source) if isinstance(source, str | Path) else name
 
 
 def read_tags_file(path: str | Path, tag_names: Sequence[str] = ()) -> pl.DataFrame:

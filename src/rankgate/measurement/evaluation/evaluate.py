@@ -83,7 +83,12 @@ class FromRuns:
         from rankgate.measurement.evaluation.sampled_means import intervals_of  # few ask for it
 
         return intervals_of(
-            scores.runs, scores.metrics, scores.slices, self.collection.tags, self.collection.sample
+            scores.runs,
+            scores.metrics,
+            scores.slices,
+            self.collection.tags,
+            self.collection.sample,
+            self.collection.ids,
         )
 
     def name_systems(self, baseline: object, candidates: Sequence[object]) -> tuple[Any, dict[str, Any]]:
@@ -186,7 +191,7 @@ def evaluate(
     labels = tuple(label for label, _ in all_metrics)
     lower = tuple(label for label, metric in all_metrics if not metric.higher_is_better)
     design = None if collection.sample is None else _sample(collection.sample)
-    means = slice_means(scored, collection.tags, slices, design)
+    means = slice_means(scored, collection.tags, slices, design, collection.ids)
     result = Scores(
         collection.name or judgments.name,
         rules.to_dict(),

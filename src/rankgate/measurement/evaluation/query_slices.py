@@ -36,7 +36,11 @@ SCHEMA = Columns(
 
 
 def slice_means(
-    runs: Sequence[RunScores], tags: TagsLike | None, slices: Sequence[str], sample: Sample | None = None
+    runs: Sequence[RunScores],
+    tags: TagsLike | None,
+    slices: Sequence[str],
+    sample: Sample | None = None,
+    id_rules: str | None = None,
 ) -> pl.DataFrame | None:
     """The means for each value of some tags, in the order of values; None if there are no tags.
 
@@ -54,7 +58,7 @@ def slice_means(
         raise UsageError(problem, code="missing-input")
     from rankgate.data.query_tags import matching_tags  # few evaluations have slices
 
-    table = matching_tags(tags, runs[0].query_ids.alias("query_id"), slices)
+    table = matching_tags(tags, runs[0].query_ids.alias("query_id"), slices, id_rules)
     tag_columns = [name for name in table.columns if name != "query_id"]
     parts = [pl.DataFrame(schema=SCHEMA)]
     for tag in slices:

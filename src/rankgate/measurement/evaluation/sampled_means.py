@@ -64,6 +64,7 @@ def intervals_of(
     slices: pl.DataFrame | None = None,
     tags: TagsLike | None = None,
     sample: object = None,
+    id_rules: str | None = None,
 ) -> pl.DataFrame:
     """The intervals of runs with values for single queries.
 
@@ -73,6 +74,7 @@ def intervals_of(
         slices: the means of slices, by `slices.SCHEMA`, if any.
         tags: the tags of the queries, if there are slices.
         sample: the sample design of the queries, if given.
+        id_rules: see ``Collection.ids``.
 
     Raises:
         UsageError: a sample design is given.
@@ -85,7 +87,7 @@ def intervals_of(
             values = run.values.get(label, np.zeros(0))
             rows.append((None, None, run.run, label, *_interval_of_values(values, run.means[label])))
     if slices is not None and tags is not None:
-        rows += _slice_rows(runs, slices, tags)
+        rows += _slice_rows(runs, slices, tags, id_rules)
     return table_of(rows)
 
 
@@ -97,12 +99,14 @@ def _interval_of_values(values: NDArray[np.float64], mean: float) -> tuple[objec
     return interval_of_mean(len(defined), mean, float(defined.std(ddof=1)) if len(defined) > 1 else np.nan)
 
 
-def _slice_rows(runs: Sequence[RunScores], slices: pl.DataFrame, tags: TagsLike) -> list[tuple[object, ...]]:
+def _slice_rows(
+    runs: Sequence[RunScores], slices: pl.DataFrame, tags: TagsLike, id_rules: str | None
+) -> list[tuple[object, ...]]:
     """Rows for the values of tags, in the order of the slices of the scores."""
     from rankgate.data.query_tags import matching_tags
 
     names = slices["tag"].unique(maintain_order=True).to_list()
-    table = matching_tags(tags, runs[0].query_ids.alias("query_id"), names)
+    table = matching_tags(tags, runs[0].query_ids.alias("query_id"), names, id_rules)
     groups: dict[tuple[Any, ...], Any] = {}
     for tag in names:
         tagged = table.select("query_id", pl.col(tag).fill_null("(none)").alias("tag_value"))

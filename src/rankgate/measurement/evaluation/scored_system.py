@@ -109,7 +109,11 @@ class Scorer:
         judgments = collection.qrels()
         index = JudgmentIndex.from_judgments(judgments)
         tags = collection.tags
-        tagged = None if tags is None else with_clusters(matching_tags(tags, index.query_ids, slices))
+        tagged = (
+            None
+            if tags is None
+            else with_clusters(matching_tags(tags, index.query_ids, slices, collection.ids))
+        )
         return cls(
             judgments,
             index,
