@@ -151,7 +151,7 @@ class Facts:
             matches["document"] = IdMatch.from_ids(*_documents(source))
         if not source.judgments.accepts_ids:
             for kind, match in matches.items():
-                if match.nearly_fits if kind == "document" else match.verdict == "not":
+                if match.verdict == "not" and (match.nearly_fits or kind == "query"):
                     raise match.error(kind, *_TABLES, source.label)
         return matches
 
@@ -214,6 +214,7 @@ NO_SHARED_DOCUMENT = "no-shared-document"
 """The code of the caution that no document of a run is judged for its query."""
 
 _TABLES = ("the judgments", "the run")
+_SAMPLE_SIZE = 1 << 13  # rows
 _MIN_JUDGED = 0.01  # share of the judged documents that are returned
 
 
@@ -256,7 +257,7 @@ def _no_shared_document(source: BlockSource) -> str:
 
 def _documents(source: BlockSource) -> tuple[pl.Series, pl.Series]:
     """The judged documents of the first queries of a run, and those in its rows."""
-    rows = source.first_rows()
+    rows = source.first_rows().head(_SAMPLE_SIZE)
     codes = source.judgments.codes(rows["query_id"])
     _, judgments = source.judgments.rows(unique_codes(codes[codes >= 0]))
     return source.judgments.documents(judgments), rows.filter(pl.Series(codes >= 0))["doc_id"]
