@@ -18,6 +18,7 @@ from rankgate.data.run import Run
 from rankgate.data.streams.source import InputFile
 
 ids = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=8)
+ids = ids.filter(str.strip)  # an id of blanks is an error
 plain = st.text("abcXYZ019_.:/-é漢", min_size=1, max_size=8)
 grades = st.one_of(st.integers(-2, 4).map(float), st.floats(-10, 10))
 scores = st.floats(allow_nan=False, allow_infinity=False)

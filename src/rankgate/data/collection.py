@@ -8,6 +8,7 @@ them; rows are read when a verb needs them.
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, field, replace
@@ -256,6 +257,11 @@ class Collection(_FieldValue):
     def __post_init__(self) -> None:
         ColumnMap.read(self.columns)  # an invalid map is an error now, not at the first use
         IdRules.read(self.ids)
+        grades: Mapping[str, Any] = self.grades
+        if "unrated" in grades.values():
+            self.__dict__["grades"] = {
+                label: math.nan if grade == "unrated" else grade for label, grade in grades.items()
+            }
         for label, grade in self.grades.items():
             if isinstance(grade, bool) or not isinstance(grade, int | float):
                 problem = f"grades: {label} is {grade!r}, which is not a number."

@@ -332,7 +332,7 @@ def shape_table(frame: pl.LazyFrame, number: str, label: str, document: str | No
             problem = f"column {source_columns[column]} holds {dtype}; ids are strings: cast the column."
             raise InputError(problem, source=label, code="invalid-id")
     optional_columns = match_columns(schema.names(), OPTIONAL) if number == "grade" else {}
-    return frame.select(
+    rows = frame.select(
         pl.col(source_columns["query_id"]).cast(pl.String).alias("query_id"),
         pl.col(source_columns["doc_id"]).cast(pl.String).alias("doc_id"),
         pl.col(source_columns[number]).cast(pl.Float64).alias(number),
@@ -341,6 +341,12 @@ def shape_table(frame: pl.LazyFrame, number: str, label: str, document: str | No
             for column in optional_columns
         ),
     )
+    # a row that is empty as a whole is passed over, as in files
+    is_filled = pl.any_horizontal(
+        pl.col(number).is_not_null(),
+        *((pl.col(name) != "").fill_null(value=False) for name in ("query_id", "doc_id")),
+    )
+    return rows.filter(is_filled)
 
 
 def shape_by_document_column(frame: pl.LazyFrame, number: str, label: str) -> dict[str, pl.LazyFrame]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -157,6 +158,8 @@ def map_labels(input_file: InputFile, format_name: str | None, grades: Mapping[s
         InputError: a label has no grade; the message has file and line.
     """
     format_ = registry.find_format(format_name) if format_name else registry.detect_format(input_file)[0]
+    if format_.table is None and ".csv" in format_.suffixes:  # a product's sheet, such as Quepid's
+        format_ = registry.find_format("csv")
     if format_.table is None:
         return input_file
     frame = format_.table(input_file)
@@ -190,22 +193,22 @@ def map_label_column(
     is_first = texts.is_first_distinct() & texts.is_not_null()
     for text, row in zip(texts.filter(is_first), rows.filter(is_first), strict=True):
         label_grade(text, grades, label, row if lines else None)
-    grade_by_label = {text: float(grade) for text, grade in grades.items()}
+    grade_by_label = {text: label_grade(text, grades, label) for text in grades}
     graded = texts.replace_strict(grade_by_label, default=None, return_dtype=pl.Float64).alias(grade_column)
     return table.with_columns(graded)
 
 
 def label_grade(
     label: object, grades: Mapping[str, float], source_name: str, line: int | None = None
-) -> float:
-    """The grade of a label.
+) -> float | None:
+    """The grade of a label; None for a label that means unrated.
 
     Raises:
         InputError: the label has no grade.
     """
     text = "" if label is None else str(label)
     if text in grades:
-        return float(grades[text])
+        return None if math.isnan(grades[text]) else float(grades[text])
     close_labels = get_close_matches(text, grades, 1)
     hint = f"did you mean {close_labels[0]}?" if close_labels else f"grades has {', '.join(grades)}."
     problem = f"the label {text!r} has no grade; {hint}"

@@ -36,7 +36,7 @@ from rankgate.data.memory.matrices import (
     require_numbers,
     to_numpy,
 )
-from rankgate.data.qrels import QRELS_SCHEMA, Qrels, check_rows, drop_empty
+from rankgate.data.qrels import QRELS_SCHEMA, Qrels, check_rows, drop_empty, rated_rows
 from rankgate.data.run import RUN_SCHEMA as RUN
 from rankgate.data.run import Rankings, Run, lengths_and_values
 from rankgate.data.table_rows import RowLocation
@@ -218,9 +218,13 @@ def qrels_of_table(table: Any, name: str = "qrels", label: str | None = None) ->
         frame = _rows_of_lists(table, "grade", label or name)
         unjudged = tuple(str(query) for query in _empty_queries(table))
         return Qrels(frame, name=name, unjudged=unjudged, place=RowLocation(label or name))
-    frame = _judgment_rows(table, label or name)
-    qrels = Qrels(frame, name=name, unjudged=tuple(_empty_queries(table)), place=RowLocation(label or name))
-    if _is_dict(table):  # its strings have cached hashes; new ones would not
+    rows, unrated_queries, location = rated_rows(
+        _judgment_rows(table, label or name), RowLocation(label or name)
+    )
+    unjudged = (*_empty_queries(table), *unrated_queries)
+    qrels = Qrels(rows, name=name, unjudged=unjudged, place=location)
+    if _is_dict(table) and len(qrels.table) == sum(map(len, table.values())):
+        # its strings have cached hashes; new ones would not
         qrels.__dict__["documents"] = list(chain.from_iterable(table.values()))
     return qrels
 
@@ -240,6 +244,10 @@ def run_of_table(table: Any, name: str = "run", label: str | None = None) -> Run
     rankings, label = None, label or name
     if _is_dict(table) and not _is_listed(table):
         _refuse_flat(table, "score", label)
+        for query, documents in table.items():
+            if not str(query).strip() or "" in documents or " " in documents:
+                problem = f"an id of query {query!r} is empty."
+                raise InputError(problem, source=label, code="empty-value")
         rankings = Rankings.from_dict(table, label)
     tables = {} if rankings else _run_rows(table, label)
     empty_queries = [str(query) for query in _empty_queries(table)]
@@ -267,7 +275,9 @@ def _run_rows(table: Any, label: str) -> dict[str, pl.DataFrame]:
     Ids of a frame are not converted, which may save memory.
     """
     if _is_listed(table):
-        return {"doc_id": _rows_of_lists(table, "score", label)}
+        rows = _rows_of_lists(table, "score", label)
+        check_rows(rows, "score", RowLocation(label))
+        return {"doc_id": rows}
     if _is_dict(table):
         return {"doc_id": _check_rows(_rows_of_dicts(table, "score", label), label)}
     if len(systems := frames_by_system(table, label)) > 1:
@@ -405,4 +415,8 @@ def _rows_of_dicts(table: Mapping[str, Mapping[str, float]], number: str, label:
     queries = _id_column("query_id", list(table), label)
     documents = _id_column("doc_id", list(chain.from_iterable(rows)), label)
     owner = queries.gather(np.repeat(np.arange(len(rows)), lengths))
-    return pl.DataFrame([owner, documents, pl.Series(number, numbers)])
+    values = pl.Series(number, numbers)
+    if number == "grade" and values.is_nan().any():  # None is unrated, and NumPy makes it NaN
+        grades = chain.from_iterable(row.values() for row in rows)
+        values = pl.Series(number, [None if grade is None else float(grade) for grade in grades], pl.Float64)
+    return pl.DataFrame([owner, documents, values])

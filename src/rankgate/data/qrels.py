@@ -22,7 +22,13 @@ from rankgate.core.frozen import ByContent, dataclass
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
 from rankgate.data.id_match import IdRules
-from rankgate.data.table_rows import RowLocation, hash_pairs, refuse_duplicates, unique_range_starts
+from rankgate.data.table_rows import (
+    RowLocation,
+    blank_ids,
+    hash_pairs,
+    refuse_duplicates,
+    unique_range_starts,
+)
 
 QRELS_SCHEMA = Columns(
     "One row per judgment.",
@@ -172,6 +178,22 @@ def _check_weights(table: pl.DataFrame, location: RowLocation) -> None:
         )
 
 
+def rated_rows(
+    rows: pl.DataFrame, location: RowLocation
+) -> tuple[pl.DataFrame, tuple[str, ...], RowLocation]:
+    """The rows with a grade, the queries without any such row, and the location of the rows.
+
+    A null grade is unrated, which is not a grade of 0.
+    """
+    if not rows["grade"].null_count():
+        return rows, (), location
+    is_graded = rows["grade"].is_not_null()
+    graded_rows = rows.filter(is_graded)
+    query_ids = rows["query_id"].unique(maintain_order=True).drop_nulls()
+    unrated_queries = query_ids.filter(~query_ids.is_in(graded_rows["query_id"].unique().implode()))
+    return graded_rows, tuple(unrated_queries.to_list()), location.select(is_graded.arg_true().to_list())
+
+
 def check_rows(table: pl.DataFrame, number: str, location: RowLocation, first_row: int = 0) -> None:
     """Check that ids are present and numbers are finite.
 
@@ -179,18 +201,23 @@ def check_rows(table: pl.DataFrame, number: str, location: RowLocation, first_ro
         InputError: an id is missing or a number is not finite; the message has the line if known.
     """
     for column in ("query_id", "doc_id"):
-        if table[column].null_count() or (table[column] == "").any():
-            row = int(table[column].fill_null("").eq("").arg_max() or 0)
+        is_blank = blank_ids(table[column])
+        if is_blank.any():
+            row = int(is_blank.arg_max() or 0)
             line, file = location.line(first_row + row), location.file(first_row + row)
-            raise InputError(f"{column} is empty.", source=file, line=line, code="empty-value")
+            problem = f"{column} is empty{'' if line else f' in row {first_row + row + 1}'}."
+            raise InputError(problem, source=file, line=line, code="empty-value")
     numbers = table[number]
     if numbers.null_count():
         numbers = numbers.fill_null(float("nan"))
     is_finite = np.isfinite(numbers.to_numpy())
     if not is_finite.all():
         row = int(np.argmin(is_finite))
-        number_text, line = table[number][row], location.line(first_row + row)
-        problem, file = (f"{number} {number_text} is not a finite number.", location.file(first_row + row))
+        value, line = table[number][row], location.line(first_row + row)
+        number_text = "null" if value is None else value
+        row_text = "" if line else f" in row {first_row + row + 1}"
+        problem = f"{number} {number_text}{row_text} is not a finite number."
+        file = location.file(first_row + row)
         raise InputError(problem, source=file, line=line, code="not-a-number")
 
 

@@ -128,6 +128,18 @@ def with_defects(frame: pl.DataFrame, number: str) -> pl.DataFrame:
     return frame.with_columns(parsed_number, pl.when(is_wrong).then(text).alias(NUMBER_TEXT))
 
 
+def blank_ids(ids: pl.Series) -> pl.Series:
+    r"""True for ids that are null, empty, or blanks alone.
+
+    >>> blank_ids(pl.Series(["a", "", " \t", None])).to_list()
+    [False, True, True, True]
+    """
+    is_blank = ids < "!"  # only these begin with a blank, and hardly any id does
+    if is_blank.any():
+        is_blank = ids.str.strip_chars() == ""
+    return is_blank.fill_null(value=True) if is_blank.null_count() else is_blank
+
+
 _ROWS_PER_PART = 1 << 15  # rows in a part, so that they fit the cache
 _VALUES_PER_SORT = 1 << 12  # values to sort together
 _MIN_PARALLEL = 1 << 20  # values that are worth a thread

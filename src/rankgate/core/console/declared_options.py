@@ -69,15 +69,15 @@ def parse_labelled_numbers(texts: Sequence[str], option: str) -> dict[str, float
     Raises:
         UsageError: see `parse_pairs`.
 
-    >>> parse_labelled_numbers(["Exact=3,Yes, but late=1", "No=0"], "--grades")
-    {'Exact': 3.0, 'Yes, but late': 1.0, 'No': 0.0}
+    >>> parse_labelled_numbers(["Exact=3,Yes, but late=1", "N/A=unrated"], "--grades")
+    {'Exact': 3.0, 'Yes, but late': 1.0, 'N/A': nan}
     """
     pair_texts: list[str] = []
     for text in texts:
         matches = list(_LABELLED.finditer(text))
         is_complete = "".join(match[0] for match in matches) == text
         pair_texts += [f"{m['label']}={m['number']}" for m in matches] if is_complete else text.split(",")
-    return parse_pairs(pair_texts, option, float)
+    return parse_pairs(pair_texts, option, lambda value: math.nan if value == "unrated" else float(value))
 
 
 def _split_pair(word: str, option: str) -> tuple[str, str]:

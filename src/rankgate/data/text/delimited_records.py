@@ -24,7 +24,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.csv_form import NUMBER_PATTERN
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.streams.source import CHUNK, run_in_order
-from rankgate.data.table_rows import RowLocation, with_defects
+from rankgate.data.table_rows import RowLocation, blank_ids, with_defects
 from rankgate.data.text.field_lines import JOINED_FILES_MESSAGE, find_inner_mark
 from rankgate.data.text.text_values import BOM, decode_utf8, number_fault
 
@@ -236,7 +236,7 @@ def _parse_with_polars(data: bytes, layout: ColumnChoice) -> pl.DataFrame | None
     if not has_quotes and data.count(separator.encode()) != last * len(frame):
         return None
     for column in frame:
-        is_valid = column.is_finite() if column.dtype == pl.Float64 else column != ""
+        is_valid = column.is_finite() if column.dtype == pl.Float64 else ~blank_ids(column)
         if column.null_count() or not is_valid.all():
             return None
     return frame.select(*layout.places)
@@ -268,7 +268,7 @@ def _parse_field(text: str, name: str, layout: ColumnChoice) -> str | float | Va
     if not text.strip() and name in layout.empty:
         return None
     if name not in layout.numbers:
-        return text or ValueError(f"{name} is empty.")
+        return text if text.strip() else ValueError(f"{name} is empty.")
     problem = number_fault(text.strip(" "), name)
     return ValueError(problem) if problem else float(text)
 
@@ -286,7 +286,7 @@ def _records(data: bytes, line: int, header: Header, source: InputFile) -> Itera
             raise InputError(problem, source=source.label, line=record_line, code="invalid-syntax") from None
         if fields is None:
             return
-        is_blank = not fields or (len(fields) == 1 and not fields[0].strip())
+        is_blank = not any(map(str.strip, fields))
         if len(fields) != width and not is_blank:
             field_count, expected_count = len(fields), width
             if header.doubled:

@@ -245,7 +245,7 @@ def identifier(value: Json, name: str, label: str, line: int | None = None) -> s
     """
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    if isinstance(value, str) and value:
+    if isinstance(value, str) and value.strip():
         return value
     value_text = _short(json.dumps(value, ensure_ascii=False, default=str))
     problem = f"{name} {value_text} is not an id; write a string that is not empty, or a whole number."

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from pathlib import Path
@@ -69,7 +71,7 @@ def read(path: str | Path | InputFile) -> Cells:
     rows = [
         CsvRow(line, cells_by_name(names, cells, input_file, line))
         for line, cells in lines[1:]
-        if any(cell not in (None, "") for cell in cells)
+        if any(cell is not None and str(cell).strip() for cell in cells)
     ]
     return Cells(input_file.label, names, tuple(rows))
 
@@ -145,13 +147,43 @@ def read_xlsx_rows(data: bytes, input_file: InputFile) -> list[tuple[int, Sequen
 
     try:
         book = load_workbook(io.BytesIO(data), read_only=True, data_only=True)
-        rows = list(find_sheet(book, input_file).iter_rows(values_only=True))
+        sheet = find_sheet(book, input_file)
+        rows = list(sheet.iter_rows(values_only=True))
+        refuse_unsaved_formulas(data, sheet, input_file)
     except InputError:
         raise
     except Exception as error:  # noqa: BLE001 - a damaged file fails in many ways
         problem = f"it cannot be read as XLSX ({type(error).__name__}); save it again."
         raise InputError(problem, source=input_file.label, code="invalid-syntax") from None
     return [(line, cells) for line, cells in enumerate(rows, 1)]
+
+
+# a stored text may be empty, as of ="", and then the cell has the type str
+_UNSAVED_FORMULA = re.compile(
+    rb'<c r="(?P<cell>[A-Z]+[0-9]+)"(?![^>]* t="str")[^>]*>'
+    rb"<f(?:[^>]*/>|[^>]*>[^<]*</f>)(?:<v ?/>|<v></v>)?</c>"
+)
+
+
+def refuse_unsaved_formulas(contents: bytes, sheet: Any, input_file: InputFile) -> None:
+    """Refuse a sheet with formulas whose values were not saved: their cells would look empty.
+
+    Args:
+        contents: the bytes of the workbook.
+        sheet: the sheet that openpyxl opened to be read only.
+        input_file: the file.
+
+    Raises:
+        InputError: a cell has a formula and no value; the message has the cell.
+    """
+    with zipfile.ZipFile(io.BytesIO(contents)) as archive:
+        match = _UNSAVED_FORMULA.search(archive.read(sheet._worksheet_path))  # noqa: SLF001 - nothing else has it
+    if match:
+        problem = (
+            f"cell {match['cell'].decode()} has a formula without a saved value; open the workbook in a "
+            "spreadsheet program, and save it."
+        )
+        raise InputError(problem, source=input_file.label, code="unsaved-formula")
 
 
 def find_sheet(book: Any, input_file: InputFile) -> Any:

@@ -21,6 +21,7 @@ from rankgate.core.errors import InputError, RankgateError, require
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.tables import parquet_arrow, schemas
 from rankgate.data.text.json_text import find_key_paths, read_document
+from rankgate.data.text.spreadsheet_cells import refuse_unsaved_formulas
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import JsonObject
@@ -208,9 +209,11 @@ def read_sheet(source: InputFile) -> pl.DataFrame:
     import openpyxl  # imported here, because it is slow
 
     try:
-        book = openpyxl.load_workbook(io.BytesIO(source.everything()), read_only=True, data_only=True)
+        contents = source.everything()
+        book = openpyxl.load_workbook(io.BytesIO(contents), read_only=True, data_only=True)
         with closing(book):
-            rows = _filled_rows(book, source)
+            rows, sheet = _filled_rows(book, source)
+        refuse_unsaved_formulas(contents, sheet, source)
     except RankgateError:
         raise
     except Exception as error:  # noqa: BLE001 - openpyxl raises anything over a damaged file
@@ -229,8 +232,8 @@ def read_sheet(source: InputFile) -> pl.DataFrame:
     return typed_frame(names, cells)
 
 
-def _filled_rows(book: Any, source: InputFile) -> list[tuple[Any, ...]]:
-    """The filled rows of the sheet named in the path, or of the only filled sheet."""
+def _filled_rows(book: Any, source: InputFile) -> tuple[list[tuple[Any, ...]], Any]:
+    """The filled rows of the sheet named in the path, or of the only filled sheet; and the sheet."""
     sheets = {worksheet.title: worksheet for worksheet in book.worksheets}
     filled_names = [
         name
@@ -239,18 +242,19 @@ def _filled_rows(book: Any, source: InputFile) -> list[tuple[Any, ...]]:
     ]
     rows: list[tuple[Any, ...]] = []
     cells = 0
-    for row in sheets[choose_table(filled_names, source, "sheet")].iter_rows(values_only=True):
+    sheet = sheets[choose_table(filled_names, source, "sheet")]
+    for row in sheet.iter_rows(values_only=True):
         if _is_filled(row):
             rows.append(row)
         cells += len(row)
         if cells > _MAX_CELLS:
             problem = f"more than {_MAX_CELLS:,} cells; save the sheet as CSV."
             raise InputError(problem, source=source.label, code="too-large")
-    return rows
+    return rows, sheet
 
 
 def _is_filled(row: tuple[object, ...]) -> bool:
-    return any(cell is not None for cell in row)
+    return any(cell is not None and str(cell).strip() for cell in row)
 
 
 EXCEL_FORMAT = table_format(

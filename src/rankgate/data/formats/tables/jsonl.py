@@ -7,6 +7,7 @@ or id is read again line by line.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
@@ -26,7 +27,7 @@ from rankgate.data.formats.format import Format
 from rankgate.data.formats.tables import interaction_formats, schemas
 from rankgate.data.run import Run
 from rankgate.data.streams.source import run_in_order
-from rankgate.data.table_rows import FileRows, RowLocation
+from rankgate.data.table_rows import FileRows, RowLocation, blank_ids
 from rankgate.data.text import json_text
 from rankgate.data.text.text_values import BOM
 
@@ -97,7 +98,7 @@ def _parse_with_polars(data: bytes, table: TableSchema) -> pl.DataFrame | None:
     ):
         return None
     for column in frame:
-        is_valid = column.is_finite() if column.dtype == pl.Float64 else column != ""
+        is_valid = column.is_finite() if column.dtype == pl.Float64 else ~blank_ids(column)
         if column.null_count() or not is_valid.all():
             return None
     return frame.rename({key: column for column, key in table.kept.items()})
@@ -146,15 +147,21 @@ def _parse_by_object(piece: _JsonPiece, table: TableSchema, source: InputFile) -
         if not isinstance(value, dict):
             problem = f"{json_text.describe_type(value)}, where an object is needed."
             raise InputError(problem, source=source.label, line=line, code="wrong-type")
+        if not any(map(_is_filled, value.values())):
+            continue
         for column, key in table.kept.items():
             columns[column].append(_parse_value(value.get(key), column, table, source, line))
     return pl.DataFrame(columns, schema=_schema(table))
 
 
+def _is_filled(value: Json) -> bool:
+    return bool(value.strip()) if isinstance(value, str) else value is not None
+
+
 def _parse_value(
     value: Json, column: str, table: TableSchema, source: InputFile, line: int
 ) -> str | float | None:
-    if value in (None, "") and column in table.empty:
+    if not _is_filled(value) and column in table.empty:
         return None
     if column in table.numbers:
         return json_text.number(value, column, source.label, line)
@@ -168,15 +175,23 @@ def _parse_value(
 
 
 def line_of(source: InputFile, row: int) -> int | None:
-    """The line of a row: blank lines are skipped."""
+    """The line of a row: blank lines and objects without any value are skipped."""
     line = 0
     for chunk in source.chunks():
         for text in BytesIO(chunk):
             line += 1
-            row -= bool(text.strip())
+            row -= bool(text.strip()) and _has_values(text)
             if row < 0:
                 return line
     return None
+
+
+def _has_values(text: bytes) -> bool:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return True
+    return not isinstance(value, dict) or any(map(_is_filled, value.values()))
 
 
 def sniff(first_bytes: bytes, name: str) -> str | None:

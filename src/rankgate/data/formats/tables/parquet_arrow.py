@@ -98,8 +98,10 @@ def read_run(source: InputFile) -> Run:
     location = RowLocation(source.label)
 
     def checked(rows: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+        first_row = 0
         for frame in collect_batches(rows, source):
-            check_rows(frame, "score", location)
+            check_rows(frame, "score", location, first_row)
+            first_row += len(frame)
             yield frame
 
     tables = shape_by_document_column(scan, "score", source.label)

@@ -24,7 +24,7 @@ from rankgate.data.foreign_frames import (
     one_document_column,
 )
 from rankgate.data.formats.format import Loss, Note
-from rankgate.data.qrels import OPTIONAL, Qrels, Ratings, drop_empty
+from rankgate.data.qrels import OPTIONAL, Qrels, Ratings, drop_empty, rated_rows
 from rankgate.data.qrels import RATINGS_SCHEMA as RATINGS
 from rankgate.data.run import RUN_SCHEMA as RUN
 from rankgate.data.text.text_values import parse_time
@@ -243,19 +243,13 @@ def make_qrels(rows: pl.DataFrame, name: str, location: RowLocation) -> tuple[Qr
             "doc_id is empty.", source=location.file(row), line=location.line(row), code="empty-value"
         )
     rows = drop_empty(rows)
-    if not rows["grade"].null_count():
-        return Qrels(rows, name=name, place=location), ()
-    is_graded = rows["grade"].is_not_null()
-    graded_rows = rows.filter(is_graded)
-    query_ids = rows["query_id"].unique(maintain_order=True)
-    unjudged_queries = query_ids.filter(~query_ids.is_in(graded_rows["query_id"].unique().implode()))
+    graded_rows, unjudged_queries, graded_location = rated_rows(rows, location)
     unrated = rows.filter(pl.col("grade").is_null() & pl.col("doc_id").is_not_null())
     pairs = (f"{query} {document}" for query, document in unrated[:, :2].head(3).rows())
     note_text = "pairs without a grade, which are unrated"
     notes = (Note(note_text, len(unrated), tuple(pairs)),) if len(unrated) else ()
-    graded_location = location.select(is_graded.arg_true().to_list())
-    qrels = Qrels(graded_rows, name=name, unjudged=tuple(unjudged_queries.to_list()), place=graded_location)
-    return qrels, (*notes, *Note.of("queries without judgments", unjudged_queries.to_list()))
+    qrels = Qrels(graded_rows, name=name, unjudged=unjudged_queries, place=graded_location)
+    return qrels, (*notes, *Note.of("queries without judgments", unjudged_queries))
 
 
 def _refuse_scales(rows: pl.DataFrame, location: RowLocation) -> None:
