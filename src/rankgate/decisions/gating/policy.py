@@ -24,6 +24,7 @@ from rankgate.decisions.gating.policy_settings import (
     COMMON,
     EARLIER,
     LISTS,
+    MIN_ANSWERED,
     RAMP,
     SETTINGS,
     STAGES,
@@ -402,7 +403,9 @@ def _policy(file: TomlFile) -> Policy:
     hashed_tables += (
         [sorted(policy_tables["collection"].items(), key=str)] if policy_tables.get("collection") else []
     )
-    text = repr((sorted(settings.items(), key=str), rules, *hashed_tables, *launch.hashed))
+    # a younger setting counts only where it is not the default, so that older policies keep their hash
+    hashed_settings = {k: v for k, v in settings.items() if (k, v) != ("min_answered", MIN_ANSWERED)}
+    text = repr((sorted(hashed_settings.items(), key=str), rules, *hashed_tables, *launch.hashed))
     digest = hashlib.sha256(text.encode()).hexdigest()
     return Policy(
         settings,
