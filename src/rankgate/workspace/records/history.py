@@ -23,7 +23,7 @@ from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import P_VALUE, SYSTEM
 from rankgate.core.present.result_frames import make_frame
 from rankgate.measurement.stats.change_points import (
-    MAX_SPAN,
+    MIN_EVALUATIONS,
     Change,
     change_points,
     correlation_in_time,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 HIGH_CORRELATION = 0.5
 """The correlation of neighbouring evaluations from which on a warning states that few changes are
-found; independent values of `MAX_SPAN` evaluations rarely reach this correlation."""
+found; independent values of `MIN_EVALUATIONS` evaluations rarely reach this correlation."""
 
 SERIES_SCHEMA = Columns(
     "One row per evaluation.",
@@ -179,7 +179,7 @@ class History(Result):
         """A notice if evaluations resemble the one before, in the last segment of a system."""
         system_rows = self.series.filter(pl.col("system") == system)
         system_rows = system_rows.filter(pl.col("segment") == system_rows["segment"][-1])
-        if len(system_rows) < MAX_SPAN:
+        if len(system_rows) < MIN_EVALUATIONS:
             return None
         change_records = self.changes.filter(pl.col("system") == system)["record"].implode()
         change_rows = (
@@ -190,9 +190,9 @@ class History(Result):
             return None
         text = (
             f"{system}: evaluations resemble the one before (correlation {correlation:.2f}), or have a "
-            "season. Few changes of two standard deviations are found in such a series (one in six at a "
-            "correlation of 0.7, hardly any at 0.9), and a season, or a slow drift under other noise, gives "
-            "more false alarms than the given rate."
+            "season. A fall must be about five times as large as what one evaluation adds to be found, and "
+            "single evaluations that are far out, or a season larger than twice the noise, give more false "
+            "alarms than the given rate."
         )
         return Notice("correlated-evaluations", text, system)
 
@@ -234,8 +234,8 @@ def history(
         system: only this system; all without it.
         slice: only queries of this slice, such as lang=en.
         since: only evaluations from this moment on.
-        rate: false alarms for each evaluation of a series; twice that where days resemble the
-            day before, more in a season.
+        rate: false alarms for each evaluation of a series; up to three times that where days
+            resemble the day before, more in a season.
         bridge: score the run before a break by the judgments after it, to see the part of the
             judgments.
 
@@ -432,15 +432,16 @@ def _find_changes(
     change_cache: MutableMapping[Hashable, CachedChanges] | None,
 ) -> tuple[Change, ...]:
     """The change-points of a segment; an unchanged beginning uses the cache."""
+    weekdays = [point.evaluated_at.weekday() for point in segment]
     if change_cache is None:
-        return change_points(values, rate=rate)
+        return change_points(values, rate=rate, weekdays=weekdays)
     first = segment[0]
     contents = tuple(point.per_query if values.ndim == 2 else point.value for point in segment)
     key = (first.metric, first.system, first.slice, rate, contents[0])
     known_contents, known_changes = change_cache.get(key, ((), ()))
     if contents[: len(known_contents)] != known_contents:
         known_contents, known_changes = (), ()
-    changes = extend_change_points(values, known_changes, len(known_contents), rate=rate)
+    changes = extend_change_points(values, known_changes, len(known_contents), rate=rate, weekdays=weekdays)
     change_cache[key] = contents, changes
     return changes
 
