@@ -205,3 +205,14 @@ def test_a_short_segment_uses_the_spread_of_the_one_before():
     for looked in (61, 63, 75, 100):
         earlier = change_points(series[:looked])
         assert extend_change_points(series, earlier, looked) == changes
+
+
+@pytest.mark.parametrize("outlier", [0.0, 0.3])
+def test_means_that_were_nearly_always_the_same_change_at_once(outlier):
+    series = np.full(40, 0.5)
+    series[10] += outlier
+    series[30:] -= 0.1
+    (change,) = change_points(series)
+    assert change.place == 30
+    assert change.found <= 34
+    assert change.delta < 0

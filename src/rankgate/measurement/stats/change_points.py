@@ -255,7 +255,7 @@ class _Segment:
         self.models, self.position, self.per_query = models, position, per_query
         self.tiny = _TINY * float(np.abs(means).max())
 
-    def before(self, window: int) -> slice:
+    def reference(self, window: int) -> slice:
         """The evaluations that the last ones are compared with."""
         end = len(self.rows) - window
         return slice(max(0, end - SPAN), end)
@@ -265,7 +265,7 @@ class _Segment:
         windows = [window for window in WINDOWS if len(self.rows) - window >= MIN_BEFORE]
         strongest, smallest = 0, rate
         for window in windows:
-            means_before = self.means[self.before(window)]
+            means_before = self.means[self.reference(window)]
             if abs(self.means[-window:].mean() - means_before.mean()) <= self.tiny:
                 continue  # sums of the same values in another order
             p = 0.0
@@ -289,21 +289,19 @@ class _Segment:
         return 2 * float(stdtr(count - 1, -abs(float(differences.mean())) / error))
 
     def _differences(self, window: int) -> Floats:
-        return self.rows[-window:].mean(axis=0) - self.rows[self.before(window)].mean(axis=0)
+        return self.rows[-window:].mean(axis=0) - self.rows[self.reference(window)].mean(axis=0)
 
     def _days_p_value(self, window: int) -> float:
         """The p-value of a change before the last evaluations; 1 if there are too few before it."""
         if window == 1 or len(self.rows) - window < MIN_BEFORE_MOVING:
             return 1.0
         model = self.model(window)
-        if model.scale <= 0:  # most evaluations before were the same: no spread to compare with
-            return 1.0
         innovations = self._innovations_after(window, model)
         level_p, direction = _level_p_value(model, innovations)
         jump_p = _jump_p_value(model, innovations)
         if jump_p < level_p:
             level_p, direction = jump_p, float(innovations[0])
-        delta = self.means[-window:].mean() - self.means[self.before(window)].mean()
+        delta = self.means[-window:].mean() - self.means[self.reference(window)].mean()
         return level_p if delta * direction > 0 else 1.0
 
     def model(self, window: int) -> _DayModel:
@@ -316,7 +314,7 @@ class _Segment:
 
     def begin_of_step(self, window: int) -> int:
         """The number of last evaluations after the step that fits the innovations best."""
-        if window == 1 or len(self.rows) - window < MIN_BEFORE_MOVING or self.model(window).scale <= 0:
+        if window == 1 or len(self.rows) - window < MIN_BEFORE_MOVING:
             return window
         model = self.model(window)
         innovations = np.append(model.innovations, self._innovations_after(window, model))
@@ -342,7 +340,7 @@ class _Segment:
         """
         from rankgate.measurement.stats.special_functions import stdtrit
 
-        means_before, means_after = self.means[self.before(window)], self.means[-window:]
+        means_before, means_after = self.means[self.reference(window)], self.means[-window:]
         count, terms = self.rows.shape[1], []
         if self.per_query:
             terms.append((float(self._differences(window).var(ddof=1)) / count, count - 1))
@@ -373,10 +371,12 @@ def _earlier_model(rows: Floats, weekdays: Ints | None, places: Sequence[int]) -
     """The model of the last segment that has enough evaluations and has ended; None without one."""
     for begin, end in zip(places[-2::-1], places[:0:-1], strict=False):
         if end - begin >= MIN_CORRELATED:
-            before = slice(max(begin, end - MEMORY), end)
-            means = _complete_columns(rows[before])
+            remembered = slice(max(begin, end - MEMORY), end)
+            means = _complete_columns(rows[remembered])
             if means.shape[1]:
-                return _day_model(means.mean(axis=1), None if weekdays is None else weekdays[before], None)
+                return _day_model(
+                    means.mean(axis=1), None if weekdays is None else weekdays[remembered], None
+                )
     return None
 
 
@@ -393,7 +393,8 @@ def _day_model(all_means: Floats, all_weekdays: Ints | None, earlier: _DayModel 
     centre = float(np.median(all_innovations[1 - SPAN :]))
     all_innovations = all_innovations - centre
     innovations = all_innovations[1 - SPAN :]
-    scale, deviation = _robust_deviation(innovations), float(innovations.std(ddof=1))
+    deviation = float(innovations.std(ddof=1))
+    scale = _robust_deviation(innovations) or deviation or _TINY  # most or all days may have been the same
     farthest, count = float(np.abs(all_innovations).max()), len(innovations)
     if earlier is not None:
         scale, deviation = max(scale, earlier.scale), max(deviation, earlier.deviation)
@@ -415,9 +416,11 @@ def _weekday_effects(means: Floats, weekdays: Ints | None) -> Floats | None:
     by_weekday = [residuals[days == day] for day in range(7)]
     if min(map(len, by_weekday)) < 3:
         return None
-    within = sum(float(((side - side.mean()) ** 2).sum()) for side in by_weekday) / (len(residuals) - 7)
-    between = sum(len(side) * float(side.mean() - residuals.mean()) ** 2 for side in by_weekday) / 6
-    if between < _WEEKDAY_RATIO * within:
+    residual_square = sum(float(((side - side.mean()) ** 2).sum()) for side in by_weekday) / (
+        len(residuals) - 7
+    )
+    weekday_square = sum(len(side) * float(side.mean() - residuals.mean()) ** 2 for side in by_weekday) / 6
+    if weekday_square < _WEEKDAY_RATIO * residual_square:
         return None
     effects = np.array([np.median(side) for side in by_weekday])
     return np.asarray(effects - effects.mean(), np.float64)
@@ -450,34 +453,34 @@ def _level_p_value(model: _DayModel, innovations: Floats) -> tuple[float, float]
     """The p-value of another level of the last innovations, and the difference."""
     from rankgate.measurement.stats.special_functions import stdtr
 
-    window, before, after = len(innovations), model.clipped(model.innovations), model.clipped(innovations)
-    count, delta = len(before), float(after.mean() - before.mean())
+    window, earlier, latest = len(innovations), model.clipped(model.innovations), model.clipped(innovations)
+    count, delta = len(earlier), float(latest.mean() - earlier.mean())
     is_wandering = model.correlation > _WANDERS
     is_too_long = window > _LONGEST_CORRELATED and model.correlation > _INDEPENDENT
     if delta == 0 or is_too_long or (is_wandering and count < _MIN_LEVEL):
         return 1.0, delta
-    variance = variance_after = float(before.var(ddof=1))
+    variance = variance_after = float(earlier.var(ddof=1))
     if window >= _ENOUGH_SPREAD:
-        variance_after = max(variance, float(after.var(ddof=1)))
+        variance_after = max(variance, float(latest.var(ddof=1)))
     windows = _CORRELATED_WINDOWS if is_wandering else _LEVEL_WINDOWS
     extreme = 2 / math.comb(count + window, window)
     p = 1.0
     if count >= ENOUGH_BEFORE - 1:
         level = variance / count * (1 + _mean_variance(window, model.correlation))
-        statistic = delta / math.sqrt(variance_after / window + level)
+        statistic = delta / math.sqrt(variance_after / window + level or _TINY)
         p = max(windows * 2 * float(stdtr(count - 2, -abs(statistic))), extreme)
     if window < _ENOUGH_SPREAD:
         return p, delta
-    latest = before[-2 * window :]
-    local = float(after.mean() - latest.mean())
+    nearby = earlier[-2 * window :]
+    local = float(latest.mean() - nearby.mean())
     if local * delta <= 0:
         return 1.0, delta
-    error = math.sqrt(variance_after / window + variance / len(latest))
+    error = math.sqrt(variance_after / window + variance / len(nearby)) or _TINY
     local_windows = 1 if window < _LONG else _LEVEL_WINDOWS
     p = max(p, local_windows * 2 * float(stdtr(count - 2, -abs(local) / error)))
     nearest = float((innovations * np.sign(delta)).min())
     if nearest > (1 if count >= ENOUGH_BEFORE - 1 else _FAR_OUT) * np.abs(model.innovations).max():
-        p = min(p, max(windows * extreme, 2 / math.comb(len(latest) + window, window)))
+        p = min(p, max(windows * extreme, 2 / math.comb(len(nearby) + window, window)))
     return p, delta
 
 
