@@ -79,8 +79,8 @@ What does not hold, in short:
 - Judgments from clicks: if clicks do not depend on documents, up to 5 % of logs get some judgments;
   of logs of one ranker `pbm` and `ubm` make none, and values of other models are not attractiveness
   there, nor do their intervals cover it: [click models](#click-models).
-- A yearly season larger than the noise gives more false alarms of `history` than stated, and where
-  days resemble the day before few changes are found: [changes](#changes-of-a-history).
+- A yearly season of more than twice the noise gives more false alarms of `history` than stated, as do
+  days that resemble the day before with single days far out: [changes](#changes-of-a-history).
 - Intervals of agreement of raters who differ in fewer than 5 queries cover
   .78 to .90 where it is about two of 15 or three of 25, and are named:
   [agreement](#intervals-of-agreement).
