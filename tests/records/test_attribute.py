@@ -47,7 +47,9 @@ def change(cause, rng, judged, run):
 
 
 def recorded(place, day, judged, run, labels=None, convention="trec", **more):
-    evaluation = rankgate.evaluate(judged, {"app": run}, ["nDCG@10"], convention)
+    evaluation = rankgate.evaluate(
+        rankgate.Collection(judged, ids="as-they-are"), {"app": run}, ["nDCG@10"], convention
+    )
     record_inputs = {"qrels": judged, "runs": {"app": run}} | more
     rankgate.record(
         evaluation,
@@ -187,7 +189,7 @@ def test_the_same_evaluation_has_no_cause(tmp_path):
 def test_records_that_share_nothing_are_refused(tmp_path):
     _, judged, run = world(0)
     recorded(tmp_path, 1, judged, run)
-    evaluation = rankgate.evaluate(judged, {"app": run}, ["RR"])
+    evaluation = rankgate.evaluate(rankgate.Collection(judged, ids="as-they-are"), {"app": run}, ["RR"])
     rankgate.record(evaluation, tmp_path, at="2026-03-02")
     with raises("not-comparable"):
         rankgate.attribute("2026-03-01", "2026-03-02", tmp_path)

@@ -19,6 +19,8 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.result_frames import make_frame
+from rankgate.data.collection import Collection
+from rankgate.data.id_match import ACCEPT
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRIC
 from rankgate.workspace.records.rescoring import (
@@ -243,7 +245,7 @@ def _shapley_effects(
     for size in range(len(causes) + 1):
         for names in combinations(causes, size):
             run, qrels, convention = mix_inputs(*inputs, frozenset(names))
-            mean = evaluate(qrels, run, [metric], convention).runs[0].means[metric]
+            mean = evaluate(Collection(qrels, ids=ACCEPT), run, [metric], convention).runs[0].means[metric]
             values[frozenset(names)] = float(mean)
     endpoints = (frozenset[str](), inputs[0].point), (frozenset(causes), inputs[1].point)
     for new_causes, point in endpoints:

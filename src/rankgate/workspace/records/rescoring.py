@@ -17,6 +17,8 @@ import polars as pl
 from rankgate.core.errors import RankgateError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.number_formats import count_noun
+from rankgate.data.collection import Collection
+from rankgate.data.id_match import ACCEPT
 from rankgate.data.qrels import Qrels
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.scoring.presets import chosen_convention
@@ -66,7 +68,7 @@ def split_break(storage: RecordStorage, before: Point, after: Point) -> BreakPar
     if convention is None:
         return BreakParts(why=f"the convention {after.convention} has changes that are not kept.")
     try:
-        scores = evaluate(qrels, run, [after.metric], convention).runs[0]
+        scores = evaluate(Collection(qrels, ids=ACCEPT), run, [after.metric], convention).runs[0]
     except RankgateError as error:
         return BreakParts(why=f"the run before it cannot be scored by them: {error}")
     return _compute_parts(scores, before, after, storage.per_query(after))
