@@ -8,6 +8,7 @@ from polars.testing import assert_frame_equal
 import rankgate
 from rankgate import metric
 from rankgate.core.errors import DuplicateError, InputError, UsageError
+from rankgate.data.id_match import ACCEPT, DO_NOT_FIT, PARTLY_FIT
 from support.spark import (
     measured,
     spark,  # noqa: F401 - a fixture
@@ -217,19 +218,37 @@ def test_slices_are_those_of_one_machine(data, form):
 
 def test_a_run_without_a_judged_document_is_named_as_on_one_machine(data):
     qrels, run = data
-    strange = run.with_columns(doc_id="other-" + pl.col("doc_id"))
+    strange = run.with_columns(doc_id="x" + pl.col("doc_id").str.slice(1))
     one_judged = pl.concat([strange, run.join(qrels, on=["query_id", "doc_id"]).select(run.columns).head(1)])
     runs = {"good": run, "strange": strange, "one": one_judged}
     local_notices = rankgate.evaluate(qrels, runs, ["RR"]).notices
     spark_notices = evaluate(qrels, runs, ["RR"]).notices
+    assert spark_notices == local_notices
     pairs = [("no-shared-document", "strange")]
-    assert [(notice.code, notice.subject) for notice in spark_notices] == pairs
-    assert [(notice.code, notice.subject) for notice in local_notices] == pairs
+    assert [(notice.code, notice.subject) for notice in spark_notices if notice.code != PARTLY_FIT] == pairs
     low = qrels.with_columns(pl.col("grade") / 8)
-    (notice,) = evaluate(low, {"good": run}, ["RR"]).notices
-    assert notice.text == rankgate.evaluate(low, {"good": run}, ["RR"]).notices[0].text
+    notices = evaluate(low, {"good": run}, ["RR"]).notices
+    assert "grades-below-relevant" in {notice.code for notice in notices}
+    assert notices == rankgate.evaluate(low, {"good": run}, ["RR"]).notices
     for judged in (there(qrels), qrels):
         result = rankgate.compare(judged, run, strange, ["RR"], test=rankgate.Test(unequal="zero"))
         assert any("no document of the run is judged" in text for text in result.warnings), result
     card = measured(rankgate.scorecard, there(qrels), runs, ["RR"])
     assert sum("no document of the run is judged" in text for text in card.warnings) == 1
+
+
+def test_ids_that_do_not_fit_are_refused_as_on_one_machine(data):
+    qrels, run = data
+    respelled = run.with_columns(query_id="q 0" + pl.col("query_id").str.slice(1))
+    judged = qrels.with_columns(query_id="Q_" + pl.col("query_id").str.slice(1))
+    with raises(DO_NOT_FIT, InputError) as local_error:
+        rankgate.evaluate(judged, {"bad": respelled}, ["RR"])
+    for verb, runs in ((rankgate.evaluate, ({"bad": respelled},)), (rankgate.compare, (respelled, run))):
+        with raises(DO_NOT_FIT, InputError) as spark_error:
+            measured(verb, there(judged), *runs, ["RR"])
+        assert str(spark_error.value).partition(": ")[2] == str(local_error.value).partition(": ")[2]
+    partly = run.with_columns(query_id=pl.col("query_id").replace({"q7": "Q7", "q8": "Q8", "q9": "Q9"}))
+    accepted = rankgate.Collection(there(qrels), ids=ACCEPT)
+    spark_mean = measured(rankgate.evaluate, accepted, {"run": partly}, ["RR"]).means["RR"].item()
+    local_result = rankgate.evaluate(rankgate.Collection(qrels, ids=ACCEPT), {"run": partly}, ["RR"])
+    assert spark_mean == pytest.approx(local_result.means["RR"].item(), rel=1e-12)

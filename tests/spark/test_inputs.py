@@ -122,6 +122,7 @@ def test_metrics_of_whole_tasks_are_refused():
 STATED = {
     "grades": {"Exact": 3},
     "sample": "random",
+    "ids": "as-they-are",
     "predicted": "qrels.csv",
     "training": "log.csv",
     "sequences": "ids:(?P<sequence>.)",
@@ -145,6 +146,7 @@ UNCHANGED = {  # fields that change no value of rankings, here and on Spark
     "columns",
     "tags",
     "name",
+    "ids",
 }
 
 
@@ -171,6 +173,11 @@ def test_every_field_of_a_collection_is_measured_or_refused(verb, monkeypatch):
     shop = rankgate.Collection(table("qrels.csv"), items=passages)
     with raises("conflicting-options", UsageError):
         getattr(rankgate, verb)(shop, *runs)
+
+
+def test_spellings_of_ids_are_refused_before_a_session_is_opened():
+    with raises("conflicting-options", UsageError):
+        rankgate.evaluate(rankgate.Collection(table("qrels.parquet"), ids="case"), RUN, ["RR"])
 
 
 def _stop(*_given, **_named):

@@ -107,13 +107,16 @@ class Scoring:
         run = Run(self.runs[i], lambda: iter((rows,)), place=location, ordered=self.ordered[i])
         if index is None:
             unjudged_rows = run.whole(self.plan.conventions[0].duplicates).frame if len(rows) else rows
-            counts = {**RunTotals().counts, "unknown_queries": unjudged_rows["query_id"].n_unique()}
-            return None, RunTotals(counts)
+            ids = unjudged_rows["query_id"].unique()
+            counts = {**RunTotals().counts, "unknown_queries": len(ids)}
+            return None, RunTotals(counts) + RunTotals(unmatched_queries=((), ids.to_list()))
         source = RunSource(run, index)
         empty_measurement = Measurement(self.plan)
         total = measure(self.plan, source) if len(rows) else add_empty_queries(empty_measurement, source)
         scores = total.score(0, source, strict=False, exact=True)
-        return scores, RunTotals.from_scores(scores, self.plan.jobs[0], _missing_query(scores, index, rows))
+        unmatched_queries = _unmatched(index.query_ids, rows["query_id"].unique())
+        totals = RunTotals.from_scores(scores, self.plan.jobs[0])
+        return scores, totals + RunTotals(judged=len(index.query_ids), unmatched_queries=unmatched_queries)
 
     def _judgments(self, cell: Cell) -> JudgmentIndex | None:
         label = self.labels[0]
@@ -127,12 +130,11 @@ class Scoring:
         return with_subtopics(index) if self.subtopics else index
 
 
-def _missing_query(scores: RunScores, index: JudgmentIndex, rows: pl.DataFrame) -> str:
-    """A judged query that the run does not have; empty if the run has all judged queries."""
-    if not scores.counts.missing:
-        return ""
-    run_query_ids = rows["query_id"].unique().implode()
-    return str(index.query_ids.filter(~index.query_ids.is_in(run_query_ids)).first() or "")
+def _unmatched(judged_ids: pl.Series, run_ids: pl.Series) -> tuple[list[str], list[str]]:
+    """The judged queries that the run does not have, and those of the run without judgments."""
+    sides = ((judged_ids, run_ids), (run_ids, judged_ids))
+    first, second = (ids.filter(~ids.is_in(others.implode())).to_list() for ids, others in sides)
+    return first, second
 
 
 def rows_in(cell: Cell, part_number: int, number: str) -> pl.DataFrame:

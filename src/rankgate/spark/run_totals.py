@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import astuple, field
+from dataclasses import astuple, field, replace
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, Self
@@ -19,10 +19,11 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.data.id_match import IdMatch
 from rankgate.data.run_scores import REASONS, Counts, GroupSums, hash_queries
 from rankgate.measurement.evaluation.accumulator import SUMMED_COUNTS, merge_mappings
 from rankgate.measurement.metrics.judged_block import ExactMean
-from rankgate.measurement.scoring.scoring_facts import BatchCautions
+from rankgate.measurement.scoring.scoring_facts import BatchCautions, partly_fit
 from rankgate.measurement.scoring.scoring_job import mean_of_parts, sum_terms
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from rankgate.measurement.scoring.scoring_job import Job
 
 
+_MAX_UNMATCHED = 1000  # queries of each side that are kept to look for near fits
 _COUNTED = (*SUMMED_COUNTS, "against_scores", "zeros_relevant")
 
 
@@ -87,7 +89,9 @@ class RunTotals:
         counts: the counts by name, as in `Counts`.
         means: by metric, the `Moments` of its terms and the number of queries with a hit.
         judged_at: the share of judged documents, by cutoff.
-        missing: the first judged query that the run lacks; empty if the run has all judged queries.
+        judged: the number of judged queries.
+        unmatched_queries: judged queries that the run lacks, and queries of the run without judgments;
+            in order, at most `_MAX_UNMATCHED` of each.
         groups: the sums of groups of queries, by metric; only for metrics that are plain means.
         slices: the `Moments` of the values of the slice's queries, by tag, value and metric.
         cautions: notes for the reader on the judgments and the run.
@@ -96,19 +100,19 @@ class RunTotals:
     counts: Mapping[str, int] = field(default_factory=lambda: dict.fromkeys(_COUNTED, 0))
     means: Mapping[str, tuple[Moments, int]] = field(default_factory=dict)
     judged_at: Mapping[int, ExactMean] = field(default_factory=dict)
-    missing: str = ""
+    judged: int = 0
+    unmatched_queries: tuple[Sequence[str], ...] = ((), ())
     groups: Mapping[str, GroupSums] = field(default_factory=dict)
     slices: Mapping[tuple[str, str, str], Moments] = field(default_factory=dict)
     cautions: BatchCautions = field(default_factory=BatchCautions)
 
     @classmethod
-    def from_scores(cls, scores: RunScores, jobs: Iterable[Job], missing: str = "") -> RunTotals:
+    def from_scores(cls, scores: RunScores, jobs: Iterable[Job]) -> RunTotals:
         """The sums of scores, which must be computed with ``exact``.
 
         Args:
             scores: the scores of some queries.
             jobs: the metrics of the scores.
-            missing: a judged query that the run does not have.
         """
         means, groups, ids = {}, {}, hash_queries(scores.query_ids)
         for job in jobs:
@@ -121,7 +125,7 @@ class RunTotals:
                 groups[job.label] = GroupSums.from_queries(ids, scores.values[job.label])
         counts = {name: getattr(scores.counts, name) for name in _COUNTED}
         cautions = BatchCautions.combine(scores)
-        return cls(counts, means, dict(scores.parts.judged_at), missing, groups, cautions=cautions)
+        return cls(counts, means, dict(scores.parts.judged_at), groups=groups, cautions=cautions)
 
     @classmethod
     def of_slices(cls, scores: RunScores, groups: Mapping[tuple[str, str], Any]) -> RunTotals:
@@ -141,14 +145,17 @@ class RunTotals:
 
     def __add__(self, addend: RunTotals) -> RunTotals:
         """The totals of both together."""
-        firsts = [query_id for query_id in (self.missing, addend.missing) if query_id]
         return RunTotals(
             {name: self.counts[name] + addend.counts[name] for name in _COUNTED},
             merge_mappings(
                 self.means, addend.means, lambda first, second: (first[0] + second[0], first[1] + second[1])
             ),
             merge_mappings(self.judged_at, addend.judged_at, add),
-            min(firsts, default=""),
+            self.judged + addend.judged,
+            tuple(
+                sorted((*first, *second))[:_MAX_UNMATCHED]
+                for first, second in zip(self.unmatched_queries, addend.unmatched_queries, strict=True)
+            ),
             merge_mappings(self.groups, addend.groups, add),
             merge_mappings(self.slices, addend.slices, add),
             self.cautions + addend.cautions,
@@ -165,7 +172,18 @@ class RunTotals:
     def known_counts(self) -> Counts:
         """The counts behind the means."""
         judged = {k: judged_share.value for k, judged_share in sorted(self.judged_at.items())}
-        return Counts(judged_at=judged, cautions=self.cautions.of_run, **self.counts)  # type: ignore[arg-type]
+        cautions = partly_fit({"query": self.match}) | self.cautions.of_run
+        return Counts(judged_at=judged, cautions=cautions, **self.counts)  # type: ignore[arg-type]
+
+    @property
+    def match(self) -> IdMatch:
+        """How the queries of judgments and run meet; near fits are those of `unmatched_queries`."""
+        missing, unknown = self.counts["missing"], self.counts["unknown_queries"]
+        shared = self.judged - missing
+        match = IdMatch.from_unmatched(
+            shared, *(pl.Series(ids, dtype=pl.String) for ids in self.unmatched_queries)
+        )
+        return replace(match, left=self.judged, right=shared + unknown, only_left=missing, only_right=unknown)
 
     def to_json(self) -> str:
         """The totals as text, to be sent."""
@@ -174,7 +192,8 @@ class RunTotals:
                 "counts": self.counts,
                 "means": {name: [moments.plain(), hits] for name, (moments, hits) in self.means.items()},
                 "judged_at": {k: list(astuple(judged_share)) for k, judged_share in self.judged_at.items()},
-                "missing": self.missing,
+                "judged": self.judged,
+                "unmatched_queries": self.unmatched_queries,
                 "groups": {name: sums.packed() for name, sums in self.groups.items()},
                 "slices": [[*slice_key, moments.plain()] for slice_key, moments in self.slices.items()],
                 "cautions": self.cautions.to_dict(),
@@ -199,8 +218,9 @@ class RunTotals:
             (*slice_key,): Moments.from_plain(moments) for *slice_key, moments in plain_totals["slices"]
         }
         cautions = BatchCautions(**plain_totals["cautions"])
+        judged, unmatched_queries = plain_totals["judged"], tuple(plain_totals["unmatched_queries"])
         return cls(
-            plain_totals["counts"], means, judged_at, plain_totals["missing"], groups, slices, cautions
+            plain_totals["counts"], means, judged_at, judged, unmatched_queries, groups, slices, cautions
         )
 
 

@@ -23,7 +23,7 @@ from rankgate.measurement.evaluation.scored_system import DEPTH
 from rankgate.measurement.scoring.alignment.top_documents import refuse_baseline_again
 from rankgate.measurement.scoring.scoring_facts import with_run_name
 from rankgate.spark.run_totals import ALL, PairSums, slice_values, sum_pair_totals, sum_totals
-from rankgate.spark.spark_evaluation import refuse_by_convention, refuse_without_tags
+from rankgate.spark.spark_evaluation import refuse_run, refuse_without_tags
 from rankgate.spark.spark_inputs import (
     COLLECTION_FIELDS,
     LEFT_OUT,
@@ -101,7 +101,7 @@ def compare(
     _, texts_by_run = run_task(work.read_queries(), scoring, work.tables, keep=False)
     totals = [sum_totals(t for t in texts if not t.startswith('{"pairs"')) for texts in texts_by_run]
     for run, run_totals in zip(work.runs, totals, strict=True):
-        refuse_by_convention(work.qrels.label, run.label, run_totals, work.plan.conventions[0])
+        refuse_run(work, run.label, run_totals)
     pairs = [sum_pair_totals(t for t in texts if t.startswith('{"pairs"')) for texts in texts_by_run[1:]]
     if test.unequal == "refuse":
         for name, pair in zip(work.names[1:], pairs, strict=True):

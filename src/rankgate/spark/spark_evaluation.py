@@ -19,6 +19,7 @@ from rankgate.measurement.evaluation.query_slices import SCHEMA as SLICES
 from rankgate.measurement.evaluation.query_slices import sort_values
 from rankgate.measurement.evaluation.sampled_means import interval_of_mean, no_plain_mean, table_of
 from rankgate.measurement.evaluation.scores import Scores
+from rankgate.measurement.scoring.scoring_facts import refuse_misfits
 from rankgate.spark.run_totals import sum_totals
 from rankgate.spark.sessions import keeps_values
 from rankgate.spark.spark_inputs import (
@@ -189,7 +190,7 @@ def summarise(work: SparkMeasurement, totals: Sequence[RunTotals]) -> Scores:
     convention, jobs = work.plan.conventions[0], work.plan.jobs[0]
     scores_of_runs = []
     for name, run, run_totals in zip(work.names, work.runs, totals, strict=True):
-        refuse_by_convention(work.qrels.label, run.label, run_totals, convention)
+        refuse_run(work, run.label, run_totals)
         empty_array = np.zeros(0)
         scores = RunScores(
             name,
@@ -208,24 +209,27 @@ def summarise(work: SparkMeasurement, totals: Sequence[RunTotals]) -> Scores:
     return Scores(work.qrels.name, convention.to_dict(), labels, tuple(scores_of_runs), lower)
 
 
-def refuse_by_convention(judged: str, label: str, totals: RunTotals, how: Convention) -> None:
-    """Do the checks of `Facts.refuse` over all partitions; errors name judgments and runs by label.
+def refuse_run(work: SparkMeasurement, label: str, totals: RunTotals) -> None:
+    """Do the checks of `Facts` over all partitions; errors name judgments and runs by label.
 
     Raises:
-        InputError: a run without rankings, or without a judged query; the convention refuses
-            missing or unknown queries, or queries without relevant documents.
+        InputError: a run without rankings, or without a judged query; query ids that do not fit; the
+            convention refuses missing or unknown queries, or queries without relevant documents.
     """
-    counts = totals.counts
+    counts, how = totals.counts, work.plan.conventions[0]
     query_count = counts["queries"] + (counts["missing"] if how.missing == "leave_out" else 0)
     if not query_count:
-        raise InputError("no judgments found.", source=judged, code="no-judgments")
+        raise InputError("no judgments found.", source=work.qrels.label, code="no-judgments")
     if counts["missing"] == query_count and not counts["unknown_queries"]:
         raise InputError("there are no rankings in it.", source=label, code="no-rankings")
+    refuse_misfits({"query": totals.match}, label, accepts_ids=work.accepts_ids)
     if counts["missing"] == query_count:
         problem = "no query of this run has judgments; check that both use the same ids."
         raise InputError(problem, source=label, code="queries-differ")
     if how.missing == "error" and counts["missing"]:
-        problem = f"query '{totals.missing}' has judgments and no results; {how.name} stops here."
+        problem = (
+            f"query '{totals.unmatched_queries[0][0]}' has judgments and no results; {how.name} stops here."
+        )
         raise InputError(problem, source=label, code="missing-query")
     if how.no_relevant == "error" and counts["without_relevant"]:
         problem = f"a query has no relevant document; {how.name} stops here."

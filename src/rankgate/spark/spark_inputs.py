@@ -12,6 +12,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.data.collection import Collection, Items
 from rankgate.data.column_map import ColumnMap
 from rankgate.data.foreign_frames import frames_by_system
+from rankgate.data.id_match import IdRules
 from rankgate.data.input_types import SparkTable, any_on_spark
 from rankgate.data.library_objects import read_rankings
 from rankgate.data.read import is_ranking
@@ -53,6 +54,7 @@ class SparkMeasurement:
     metrics: tuple[tuple[str, Metric], ...]
     plan: Plan
     partitions: int
+    accepts_ids: bool
 
     @property
     def subtopics(self) -> bool:
@@ -120,7 +122,7 @@ class SparkMeasurement:
             yield UNJUDGED, self.spark.createDataFrame(ids, "query_id string")
 
 
-COLLECTION_FIELDS = frozenset({"judgments", "name", "columns", "tags"})
+COLLECTION_FIELDS = frozenset({"judgments", "name", "columns", "tags", "ids"})
 """The fields of a collection that metrics of rankings on Spark use."""
 
 LIST_FIELDS = frozenset({"users", "training", "candidates", "reference", "judged_users_only"})
@@ -182,8 +184,12 @@ def prepare(
         least: the smallest number of partitions, where the session does not set it.
 
     Raises:
-        InputError, UsageError: as of ``rankgate.evaluate``.
+        InputError, UsageError: as of ``rankgate.evaluate``; spellings of ids.
     """
+    ids = IdRules.read(collection.ids)
+    if ids.query or ids.doc:
+        problem = "Spark compares ids as they are; write them alike in one of the tables, and leave ids out."
+        raise UsageError(problem, code="conflicting-options")
     scoring_convention = chosen_convention(convention)
     measures = find_metrics(metrics, scoring_convention, FACET_METRICS)
     refuse_tasks(measures)
@@ -206,7 +212,7 @@ def prepare(
     stated_names = [name or rows.name for (name, _), rows in zip(runs, ranked, strict=True)]
     names = distinct_names(stated_names, [path_of(run) for _, run in runs])
     count = partitions(active) or max(least, partitions_for(active, (judged, *ranked)))
-    return SparkMeasurement(active, judged, ranked, tuple(names), tuple(measures), plan, count)
+    return SparkMeasurement(active, judged, ranked, tuple(names), tuple(measures), plan, count, ids.accept)
 
 
 _RANKINGS = Supply(

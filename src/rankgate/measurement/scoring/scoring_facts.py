@@ -149,10 +149,7 @@ class Facts:
         matches = {"query": IdMatch.from_unmatched(int(self.present.sum()), missing, self.unknown)}
         if self.retrieved.any() and self.judged_documents < _MIN_JUDGED * len(source.judgments.grades):
             matches["document"] = IdMatch.from_ids(*_documents(source))
-        if not source.judgments.accepts_ids:
-            for kind, match in matches.items():
-                if match.verdict == "not" and (match.nearly_fits or kind == "query"):
-                    raise match.error(kind, *_TABLES, source.label)
+        refuse_misfits(matches, source.label, accepts_ids=source.judgments.accepts_ids)
         return matches
 
     def refuse(self, source: BlockSource, how: Convention) -> None:
@@ -218,17 +215,32 @@ _SAMPLE_SIZE = 1 << 13  # rows
 _MIN_JUDGED = 0.01  # share of the judged documents that are returned
 
 
-def input_cautions(
-    source: BlockSource, facts: Facts, jobs: Sequence[Job], matches: Mapping[str, IdMatch]
-) -> dict[str, str]:
-    """The cautions about the judgments and the run, by code."""
+def refuse_misfits(matches: Mapping[str, IdMatch], label: str, *, accepts_ids: bool) -> None:
+    """Refuse ids of judgments and run that do not fit, unless the judgments accept them as they are.
+
+    Raises:
+        InputError: queries do not fit, or documents do not although they nearly fit.
+    """
+    for kind, match in matches.items() if not accepts_ids else ():
+        if match.verdict == "not" and (match.nearly_fits or kind == "query"):
+            raise match.error(kind, *_TABLES, label)
+
+
+def partly_fit(matches: Mapping[str, IdMatch]) -> dict[str, str]:
+    """The caution about ids that are unmatched on both sides, by code; empty if there are none."""
     texts = [
         f"{match.sentence(kind, *_TABLES)}; {match.remedy(kind)}"
         for kind, match in matches.items()
         if (match.near if kind == "document" else match.verdict != "fits")
     ]
-    partly_fit = {PARTLY_FIT: "; ".join(texts)} if texts else {}
-    return partly_fit | dict(_cautions(source, facts, jobs))
+    return {PARTLY_FIT: "; ".join(texts)} if texts else {}
+
+
+def input_cautions(
+    source: BlockSource, facts: Facts, jobs: Sequence[Job], matches: Mapping[str, IdMatch]
+) -> dict[str, str]:
+    """The cautions about the judgments and the run, by code."""
+    return partly_fit(matches) | dict(_cautions(source, facts, jobs))
 
 
 def _cautions(source: BlockSource, facts: Facts, jobs: Sequence[Job]) -> Iterator[tuple[str, str]]:
