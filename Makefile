@@ -11,18 +11,21 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # empty: Python may keep compiled modules, without which each command that a test starts takes four times as long
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-changed setup check lint names size mypy imports coverage engines lowest spark tensors explore mutate \
+.PHONY: demo test separate test-changed setup check lint names size mypy imports coverage engines lowest spark tensors explore mutate \
     wording format docs bench oracle validity fuzz fuzz-api dist matrix extras types objects neighbours footprint changelog clean
 
 demo: .venv/.demo      ## the main job on real input: search Python's own documentation
 	$(BIN)/rankgate demo demo
 
-test: .venv/.dev       ## everything, on all cores
-	$(BIN)/python -m pytest -q $(CORES)
+test: .venv/.dev       ## all tests but those of make separate, on all cores
+	$(BIN)/python -m pytest -q $(CORES) -m "not separate"
+
+separate: .venv/.dev   ## the manual played, followed and built, types of calls, equal calls, tests of tests; some minutes
+	$(BIN)/python -m pytest -q $(CORES) -m separate $$(grep -rl --include='test_*.py' 'mark\.separate' tests)
 
 test-changed: .venv/.dev  ## the tests that a change since the revision SINCE (HEAD) can touch
 	@tests=$$($(BIN)/python tests/changed.py $(SINCE)) && \
-	    if [ -n "$$tests" ]; then $(BIN)/python -m pytest -q $(CORES) $$tests; else echo "no test can see the change"; fi
+	    if [ -n "$$tests" ]; then $(BIN)/python -m pytest -q $(CORES) -m "not separate" $$tests; else echo "no test can see the change"; fi
 
 setup: .venv/.run      ## leaves .venv/bin/rankgate
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.separate
 FILES = {
     "src/rankgate/__init__.py": 'HOMES = {"rankgate.verbs": ["f as verb", "g"]}',
     "src/rankgate/interface/cli/__init__.py": (

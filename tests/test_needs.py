@@ -9,6 +9,7 @@ import pytest
 
 from support import java, needs
 
+pytestmark = pytest.mark.separate
 TESTS = Path(__file__).parent
 CONFTEST = """
 from dataclasses import replace

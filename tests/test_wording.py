@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+pytestmark = pytest.mark.separate
 CONFTEST = """
 from pathlib import Path
 from support import wording

@@ -30,7 +30,7 @@ SESSION = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 INSTALL = re.compile(r"^pip install (.*)$", re.MULTILINE)
 
 played = tool("docs/_seen/played.py")
-pytestmark = [pytest.mark.slow, pytest.mark.manual]
+pytestmark = [pytest.mark.slow, pytest.mark.manual, pytest.mark.separate]
 
 
 @pytest.fixture(scope="session")

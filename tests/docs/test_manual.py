@@ -47,6 +47,7 @@ def name(page):
     return page.relative_to(ROOT).as_posix()
 
 
+@pytest.mark.separate
 @pytest.mark.parametrize("page", RUN, ids=name)
 def test_commands_and_python_say_what_the_page_shows(page):
     """If this fails, ``python docs/_seen/make.py`` rewrites them; check the changes."""
@@ -157,6 +158,7 @@ def _build_manual(folder):
 
 
 @pytest.mark.slow
+@pytest.mark.separate
 def test_it_builds_without_a_warning_and_fetches_nothing(built):
     html, messages = built
     assert messages == ""
@@ -202,6 +204,7 @@ FIRST = {
 
 
 @pytest.mark.slow
+@pytest.mark.separate
 @pytest.mark.chromium
 def test_the_search_ranks_the_page_about_a_word_first(built):
     browser = Chromium()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.separate
 SCRIPT = Path(__file__).parents[1] / "support" / "equal_calls.py"
 CALLS = (
     *("evaluate", "evaluate a sample", "compare", "bootstrap", "gate", "advise", "describe"),

@@ -21,6 +21,7 @@ def test_the_stubs_are_fresh_and_there_is_no_other():
 
 
 @pytest.mark.slow
+@pytest.mark.separate
 def test_mypy_finds_every_planted_error_and_no_other():
     """A comment that ignores an error is an error if there is nothing to ignore (``strict``)."""
     from mypy import api
