@@ -133,7 +133,7 @@ class Scoring:
 def _unmatched(judged_ids: pl.Series, run_ids: pl.Series) -> tuple[list[str], list[str]]:
     """The judged queries that the run does not have, and those of the run without judgments."""
     sides = ((judged_ids, run_ids), (run_ids, judged_ids))
-    first, second = (ids.filter(~ids.is_in(others.implode())).to_list() for ids, others in sides)
+    first, second = (ids.filter(~ids.is_in(opposite_ids.implode())).to_list() for ids, opposite_ids in sides)
     return first, second
 
 
