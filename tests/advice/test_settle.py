@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 from scipy.special import ndtri
 
 import rankgate
@@ -12,8 +13,13 @@ from rankgate import Test as HowTested
 from rankgate import compare
 from rankgate.data.collection import Collection
 from rankgate.decisions.advice.settlement import random_order
-from rankgate.decisions.advice.settlement_plan import Prices, look_levels
-from rankgate.measurement.stats.sampling_design import inclusion_probabilities, permanent_numbers
+from rankgate.decisions.advice.settlement_plan import Plan, Prices, look_levels
+from rankgate.measurement.stats.sampling_design import (
+    SamplingPlan,
+    TwoStage,
+    inclusion_probabilities,
+    permanent_numbers,
+)
 from support.wording import raises
 
 RNG = np.random.default_rng(8)
@@ -70,7 +76,7 @@ def test_the_other_way_round_it_is_worse():
 
 
 def test_each_sample_holds_the_one_before_with_larger_chances():
-    close = _table(GRADES + RNG.normal(0, 3.0, GRADES.shape))
+    close = _table(GRADES + np.random.default_rng(1).normal(0, 3.0, GRADES.shape))
     samples = [step.sample.drop_nulls("doc_id") for step in steps(OLD, close)]
     assert len(samples) > 2
     for earlier, later in pairwise(samples):
@@ -264,7 +270,7 @@ def test_looks_together_miss_as_often_as_the_level_says(looks):
 
 
 def test_chances_are_proportional_to_size_and_add_up():
-    sizes = RNG.exponential(1, 200)
+    sizes = np.random.default_rng(2).exponential(1, 200)
     chance = inclusion_probabilities(sizes, 60)
     assert chance.sum() == pytest.approx(60)
     is_sampled = chance < 1
@@ -305,3 +311,23 @@ def test_a_budget_bounds_batches_of_queries_that_the_model_judged_since():
     second = settle(OLD, NEW, PREDICTED, people(first.sample), first.sample, prices=["budget=10"])
     assert second.delta is None  # the model judged queries since
     assert 0 < second.new <= 20
+
+
+def test_the_slope_is_the_derivative_of_the_chance_to_settle():
+    """P(V) = Φ(distance/√V − reach); V has explained/queries as a term, whose change moves V alone."""
+
+    def plan(explained):
+        stages = TwoStage(np.linspace(0.5, 2, 30), 10, between=0.2, explained=explained, squared=0.1)
+        return Plan(stages, Prices(), SamplingPlan(5, 12.0), 6, 0.3, 1.96, 0.8, 0, 0.0)
+
+    def variance_and_chance(explained):
+        stages = plan(explained).stages
+        variance = (stages.between + stages.within(12.0)) / 5 + explained / 10
+        return variance, stats.norm.cdf(0.3 / np.sqrt(variance) - 1.96)
+
+    (low_variance, low_chance), (high_variance, high_chance) = map(variance_and_chance, (0.399, 0.401))
+    derivative = (low_chance - high_chance) / (high_variance - low_variance)
+    assert plan(0.4).slope == pytest.approx(derivative, rel=1e-5)
+    queries = next(row for row in plan(0.4).actions() if row["action"] == "queries")
+    decrease = (0.2 + plan(0.4).stages.within(12.0)) / 5**2
+    assert queries["gain"] == pytest.approx(derivative * decrease / queries["price"], rel=1e-5)

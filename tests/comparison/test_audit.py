@@ -354,3 +354,17 @@ def test_averages_of_blocks_and_of_unequal_data_sets(tmp_path):
     )
     status = rankgate.audit(place).cells.filter(pl.col("system").is_in(["a", "b", "c", "d"]).not_())["status"]
     assert status.to_list() == ["possible"] * 3 + ["possible", "unknown"]
+
+
+def test_the_number_of_queries_may_be_in_the_name_of_a_system_or_a_metric(tmp_path):
+    place = tmp_path / "table.md"
+    place.write_text(
+        "| s | P@10 | R@10 (n = 43) |\n|--|--|--|\n| a (n = 50) | 0.452 | 0.3 |\n| b | 0.4 | 0.3 |\n"
+    )
+    counts = rankgate.audit(place, queries=20).cells.select("system", "metric", "n").rows()
+    assert {(system[0], metric): n for system, metric, n in counts} == {
+        ("a", "P@10"): 50,
+        ("a", "R@10"): 50,
+        ("b", "P@10"): 20,
+        ("b", "R@10"): 43,
+    }

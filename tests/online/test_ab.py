@@ -19,7 +19,12 @@ from rankgate.online.experiments.effects import (
     compute_moments,
     relative_error,
 )
-from rankgate.online.experiments.units import measure_from_column
+from rankgate.online.experiments.units import (
+    make_kpi_tables,
+    measure_from_column,
+    measure_from_kpi,
+    read_units_from_events,
+)
 from support.wording import raises
 
 OLD_NEW = online.Design(variant="arm", control="old")
@@ -637,3 +642,18 @@ def test_the_command(run, tmp_path):
     page = tmp_path / "page.html"
     assert run("online", "ab", path, "-m", "search_ctr", "-o", str(page)).code == 0
     assert page.read_text().count("<svg") == 2
+
+
+def test_covariates_of_events_end_before_the_first_day():
+    """Everyone has a click on the first day, and the sums are those of the days before."""
+    data = log(users=40, days=1, effect=1.0, share=1.0, before=2)
+    measures = [measure_from_kpi("search_ctr")]
+    with online.Events(data).open() as open_log:
+        tables = make_kpi_tables(open_log.base, measures, "user", ())
+        units = read_units_from_events(tables, measures, start=START.date(), covariates=True)
+    earlier = data.filter(pl.col("at") < START)
+    counts = earlier.group_by("user", "kind").len().pivot("kind", index="user", values="len").fill_null(0)
+    assert counts["click"].sum() > 0
+    assert units.before["search_ctr"].sort("unit").select("unit", "value", "per").rows() == (
+        counts.sort("user").select("user", "click", "search").rows()
+    )

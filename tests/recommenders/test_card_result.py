@@ -51,3 +51,13 @@ def test_its_main_table_is_the_figures(card: Scorecard) -> None:
 
 def test_its_warnings_are_notices(card: Scorecard) -> None:
     assert tuple(notice.text for notice in card.notices) == card.warnings
+
+
+def test_a_subscript_is_the_value_of_a_system(card: Scorecard) -> None:
+    assert len(card) == 2
+    assert card["good", "P@1"] == 1.0
+    assert card["same", "P@1"] == 0.25
+    assert card["same", "Coverage@2"] == 2 / 5
+    for key in (("good", "nDCG@5"), ("best", "P@1")):
+        with pytest.raises(KeyError):
+            card[key]

@@ -311,3 +311,15 @@ def test_many_queries_are_drawn():
 def test_equal_differences_are_no_certainty():
     assert student_test(np.full(3, 0.1)).p_value == pytest.approx([0.25])
     assert student_test(np.full(3, -0.1)).p_value == pytest.approx([0.25])
+
+
+def test_the_bootstrap_shift_is_the_count_over_all_resamples():
+    """All nⁿ resamples; those exactly as far from the mean as the mean from 0 count, too."""
+    delta = np.array([-1, 0, 1, 2, 4])
+    resamples = np.stack(np.meshgrid(*[delta] * 5), axis=-1).reshape(-1, 5)
+    distances = np.abs(resamples.sum(axis=1) - delta.sum())
+    exact = (distances >= delta.sum()).mean()
+    assert (distances == delta.sum()).mean() > 0.05
+    result = bootstrap_test(np.column_stack([delta, delta / 10]), samples=20_000)
+    assert result.p_value == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 20_000))
+    assert result.p_value[0] == result.p_value[1]  # also where tenths are not exact

@@ -126,3 +126,14 @@ def test_a_fusion_and_a_command_need_what_they_are_made_of(plan, shop):
         read_plan(plan(command.replace('"rank"', '"rank", "{{run}}"'), ""))
     with raises("invalid-sweep", line=1):
         read_plan(plan(command.replace("qrels =", 'engine = "engine.toml"\nqrels ='), ""))
+
+
+def test_the_certificates_of_a_step_are_next_to_the_file(plan, shop, monkeypatch):
+    monkeypatch.chdir("/")
+    step = '[[{}]]\nrequest = "PUT http://127.0.0.1:9/{{{{title}}}}"\nca = "{}"\n'
+    file = plan(
+        "[dials]\ntitle = [1, 2]\n" + step.format("setup", "certs/ca.pem") + step.format("undo", "/ca.pem")
+    )
+    setup = read_plan(file).setup
+    assert [step.ca for step in setup.steps] == [str(shop / "certs/ca.pem")]
+    assert [step.ca for step in setup.undo] == ["/ca.pem"]

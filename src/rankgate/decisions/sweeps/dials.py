@@ -118,7 +118,7 @@ class Step:
     request: str | None = None
     body: dict[str, Any] | None = None
     headers: dict[str, Any] = field(default_factory=dict)
-    ca: str | None = field(default=None, metadata={"path": True})
+    ca: str | None = None
     sql: str | None = None
     command: list[Any] | None = None
     timeout: Annotated[float, Range(0, exclusive=True)] = 60.0
