@@ -176,11 +176,13 @@ def test_before_the_first_step_only_earlier_stages_decide(tmp_path):
     assert missing.experiment is None
     digest = read(policy_path).sha256
     for verdict, allowed in (("pass", 0.01), ("fail", 0.0)):
-        values = {"verdict": verdict, "hashes": {"policy": digest}}
+        values = {"schema_version": 1, "kind": "verdict", "verdict": verdict, "hashes": {"policy": digest}}
         (tmp_path / "gate.json").write_text(json.dumps(values))
         result = online.watch(str(policy_path), log(50))
         assert (result.verdict, result.allowed) == (verdict, allowed)
-    (tmp_path / "gate.json").write_text('{"verdict": "pass", "hashes": {"policy": "other"}}')
+    (tmp_path / "gate.json").write_text(
+        '{"kind": "verdict", "verdict": "pass", "hashes": {"policy": "other"}}'
+    )
     assert online.watch(str(policy_path), log(50)).verdict == "inconclusive"
     for bad in ("{", "[]", '{"verdict": "yes"}'):
         (tmp_path / "gate.json").write_text(bad)
@@ -238,7 +240,7 @@ def replayed(low, high, estimator="snips"):
     ],
 )
 def test_results_of_interleaving_and_replay(tmp_path, name, values, status):
-    (tmp_path / "result.json").write_text(json.dumps(values))
+    (tmp_path / "result.json").write_text(json.dumps({"schema_version": 1, **values}))
     policy_path = tmp_path / "launch.toml"
     policy_path.write_text(
         HEAD + f'[earlier]\n{name} = "result.json"\n{name}_margin = 0.05\n[budget]\nalpha = 0.1\n' + CTR
@@ -252,7 +254,9 @@ def test_results_of_interleaving_and_replay(tmp_path, name, values, status):
 
 
 def test_a_result_of_other_systems_is_refused(tmp_path):
-    (tmp_path / "r.json").write_text(json.dumps(interleaved(0.1, 0.2, names=("bm25", "new"))))
+    (tmp_path / "r.json").write_text(
+        json.dumps({"schema_version": 1, **interleaved(0.1, 0.2, names=("bm25", "new"))})
+    )
     policy_path = tmp_path / "launch.toml"
     policy_path.write_text(HEAD + '[earlier]\ninterleaving = "r.json"\n' + CTR)
     with raises("invalid-result", InputError):

@@ -23,7 +23,10 @@ import errno
 import os
 import sys
 from importlib.util import find_spec
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class RankgateError(Exception):
@@ -81,6 +84,20 @@ class InputError(RankgateError):
     def __str__(self) -> str:
         """The message, with the lines to copy below it."""
         return "\n  ".join((super().__str__(), *self.suggestions))
+
+
+def check_schema_version(values: Mapping[str, object], version: int, source: str) -> None:
+    """Refuse a file of ours that was written in another schema version.
+
+    Raises:
+        InputError: it has a ``schema_version``, and this rankgate reads another one.
+    """
+    if (file_version := values.get("schema_version", version)) != version:
+        problem = (
+            f"written in schema version {file_version!r}; this rankgate reads {version}. Use the rankgate "
+            "that wrote the file, or write it again."
+        )
+        raise InputError(problem, source=source, code="unknown-version")
 
 
 def _one_line(text: str) -> str:

@@ -6,7 +6,6 @@ Spark SQL makes the view ``events``, in place of a database. KPIs are the expres
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -22,7 +21,7 @@ from rankgate.online.clicks.packed_searches import DEFAULT_RANKS
 from rankgate.online.events.event_log import EventLog
 from rankgate.online.events.event_table import COLUMNS
 from rankgate.online.events.events import Events
-from rankgate.online.events.ingest import MANIFEST
+from rankgate.online.events.ingest import MANIFEST, read_manifest
 from rankgate.online.indicators import search_tables
 from rankgate.online.indicators.kpi_catalogue import KPIS
 from rankgate.online.indicators.kpi_table import check_slices, make_kpi_table
@@ -157,7 +156,7 @@ def _time_zone(events: Any) -> str:  # noqa: ANN401 - as of open_events
     path = Path(events, MANIFEST) if isinstance(events, str | Path) else None
     if path is None or not path.is_file():
         return "UTC"
-    return str(json.loads(path.read_text(encoding="utf-8")).get("time_zone", "UTC"))
+    return read_manifest(path).get("time_zone", "UTC")
 
 
 def _read(spark: SparkSession, events: Any, stated_format: str | None) -> DataFrame:  # noqa: ANN401 - as there

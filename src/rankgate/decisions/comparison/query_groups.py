@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.core.errors import InputError, UsageError
+from rankgate.core.errors import InputError, UsageError, check_schema_version
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.run_scores import GroupSums
 from rankgate.data.text.json_text import parse_json
 from rankgate.decisions.comparison.comparison_columns import METRICS, QUERIES
+from rankgate.measurement.evaluation.scores import Scores
 from rankgate.measurement.metrics.metric_name_parser import parse_all
 from rankgate.measurement.scoring.presets import refuse_mixed
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import JsonObject
     from rankgate.decisions.comparison.comparison import Comparison
-    from rankgate.measurement.evaluation.scores import Scores
     from rankgate.measurement.metrics.metric_declaration import Metric
 
 
@@ -174,6 +174,7 @@ def read_grouped_runs(data: bytes, label: str) -> dict[str, GroupedRun]:
     document = parse_json(data, label)
     if not isinstance(document, Mapping):
         return {}
+    check_schema_version(document, Scores.schema_version, label)
     try:
         return {
             str(name): GroupedRun(

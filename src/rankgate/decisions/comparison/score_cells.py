@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from rankgate.core.errors import InputError
+from rankgate.core.errors import InputError, check_schema_version
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.streams.source import open_source
@@ -125,6 +125,7 @@ def _read_json(content: bytes, label: str, names: MetricNames) -> Iterator[Cell]
         document = parse_json(content, label)
         runs = document.get("runs") if isinstance(document, Mapping) else None
         if isinstance(runs, list):
+            check_schema_version(document, Scores.schema_version, label)
             return _evaluation_cells(runs, label)
         if isinstance(document, Mapping) and {"schema_version", "kind"} <= set(document):
             problem = (

@@ -12,7 +12,8 @@ from math import pi
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankgate.core.errors import InputError, UsageError
+from rankgate.core.errors import InputError, UsageError, check_schema_version
+from rankgate.core.present.base_result import result_class
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.text.json_text import parse_json
 from rankgate.decisions.comparison.documents.comparison_grids import CONDITION
@@ -58,10 +59,14 @@ def _read_admission(path: Path) -> Admission:
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}.", source=str(path), code="cannot-read") from None
     try:
-        return Admission(str(result["verdict"]), str(result["judge"]["name"]), str(result["judge"]["sha256"]))
+        admission = Admission(
+            str(result["verdict"]), str(result["judge"]["name"]), str(result["judge"]["sha256"])
+        )
     except (KeyError, TypeError):
         problem = "not an admission; write one: rankgate admit PEOPLE JUDGE --format json -o FILE."
         raise InputError(problem, source=str(path), code="wrong-document") from None
+    check_schema_version(result, result_class("admission").schema_version, str(path))
+    return admission
 
 
 def refuse_impossible(rules: Iterable[Rule], metrics: Iterable[tuple[str, Metric]]) -> None:

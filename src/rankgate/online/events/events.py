@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,7 +19,7 @@ from rankgate.data.library_objects import is_read_once, read_table
 from rankgate.online.events.event_log import EventLog
 from rankgate.online.events.event_sql import Privacy
 from rankgate.online.events.event_table import COLUMNS, parse_goals
-from rankgate.online.events.ingest import MANIFEST, ingest_files
+from rankgate.online.events.ingest import MANIFEST, ingest_files, read_manifest
 from rankgate.online.events.log_files import (
     UBI,
     LogFile,
@@ -221,8 +220,7 @@ def _read_table(log: object) -> pl.DataFrame | None:
 
 
 def _view_of_folder(base: Database, folder: Path) -> Manifest:
-    path = folder / MANIFEST
-    manifest: Manifest = json.loads(path.read_text(encoding="utf-8"))
+    manifest = read_manifest(folder / MANIFEST)
     parts = [quote_text(str(folder / file["part"])) for file in manifest["files"].values()]
     if not parts:
         raise InputError("no events.", source=str(folder), code="no-events")

@@ -16,7 +16,7 @@ import polars as pl
 
 from rankgate.core.declare import Range
 from rankgate.core.declare.flag_words import FLAG_WORDS
-from rankgate.core.errors import InputError, UsageError
+from rankgate.core.errors import InputError, UsageError, check_schema_version
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.guessed_column_names import mapping_lines
 from rankgate.online.events.event_log import COUNTS, FILES, PROBLEM_COLUMNS, RANKS, EventLog
@@ -161,6 +161,23 @@ def refuse_unusable(
 MANIFEST = "events.json"
 """The file of the folder that records what was read, and how."""
 
+SCHEMA_VERSION = 1
+
+
+def read_manifest(path: Path) -> Manifest:
+    """The manifest of a folder of events.
+
+    Raises:
+        InputError: not JSON, or of another schema version.
+    """
+    try:
+        manifest: Manifest = json.loads(path.read_bytes())
+        check_schema_version(manifest, SCHEMA_VERSION, str(path))
+    except (ValueError, AttributeError):
+        problem = "a damaged record of ingested files; ingest the logs again into another folder."
+        raise InputError(problem, source=str(path), code="damaged-file") from None
+    return manifest
+
 
 _EXAMPLES = 5  # lines that are named for each problem
 
@@ -214,7 +231,7 @@ def ingest_files(
     """Read the files that are new; see `ingest`."""
     privacy.columns()  # a missing key is an error before any file is written
     settings: Manifest = {
-        "schema_version": 1,
+        "schema_version": SCHEMA_VERSION,
         "privacy": privacy.to_dict(),
         "mapping": _hash_of(mapping),
         "time_zone": mapping.time_zone,
@@ -252,7 +269,7 @@ def _read_manifest(folder: Path, settings: Manifest) -> dict[str, IngestedFile]:
     path = folder / MANIFEST
     if not path.exists():
         return {}
-    manifest: Manifest = json.loads(path.read_text(encoding="utf-8"))
+    manifest = read_manifest(path)
     for is_other, word in (
         (manifest["mapping"] != settings["mapping"], "mapping"),
         (manifest["privacy"] != settings["privacy"], "treatment of queries and users"),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import sqlalchemy as sa
 
-from rankgate.core.errors import InputError
+from rankgate.core.errors import InputError, check_schema_version
 from rankgate.core.frozen import dataclass
 from rankgate.store.blobs.blob_folders import Blobs, from_parquet, read_json_blob, save_blob, to_parquet
 from rankgate.store.rows import CHUNK_ROWS, get_by_number, new_id, now, unknown_error, value_of
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
     from rankgate.core.value_types import Json, JsonObject
     from rankgate.store.records.series import Point
+
+
+SCHEMA_VERSION = 1
+"""The version of the JSON of a record."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +133,7 @@ class NewRecord:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, without the values per query."""
         return {
-            "schema_version": 1,
+            "schema_version": SCHEMA_VERSION,
             "sha256": self.sha256,
             "evaluated_at": self.evaluated_at.astimezone(UTC).isoformat(),
             "dated": self.dated,
@@ -154,6 +158,7 @@ class NewRecord:
             InputError: the values are not those of a record.
         """
         try:
+            check_schema_version(values, SCHEMA_VERSION, source)
             texts: dict[str, Any] = {name: _text(values[name]) for name in _TEXTS}
             objects: dict[str, Any] = {name: {**values[name]} for name in _OBJECTS}
             record = cls(
@@ -167,7 +172,7 @@ class NewRecord:
                 dated=bool(values["dated"]),
             )
             is_complete = record.evaluated_at.tzinfo is not None and bool(_text(record.result["kind"]))
-        except (KeyError, TypeError, ValueError):
+        except (AttributeError, KeyError, TypeError, ValueError):
             raise _invalid_error(source) from None
         numbers = (number for figure in record.values for number in (figure.value, figure.low, figure.high))
         if not is_complete or not all(

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import polars as pl
 
 from rankgate.core.console.declared_options import parse_pairs
-from rankgate.core.errors import InputError, RankgateError, UsageError
+from rankgate.core.errors import InputError, RankgateError, UsageError, check_schema_version
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result, result_class
 from rankgate.core.present.columns import Column, Columns
@@ -239,6 +239,7 @@ def _read_result(content: Result | JsonObject | str | Path) -> Result:
     try:
         kind = str(content["kind"])  # type: ignore[index]
         cls = result_class(kind)
+        check_schema_version(content, cls.schema_version, source)  # type: ignore[arg-type]
         result: Result = cls.from_dict(content)  # type: ignore[arg-type]
     except (KeyError, TypeError, ValueError, UsageError):
         problem = "this is not a result; write one with --format json."

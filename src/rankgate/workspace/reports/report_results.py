@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankgate.core.errors import InputError, UsageError
+from rankgate.core.errors import InputError, UsageError, check_schema_version
 from rankgate.core.present.base_result import result_class
 from rankgate.core.progress import progress, step
 from rankgate.data.collection import Collection
@@ -133,10 +133,7 @@ def read_result(values: Mapping[str, Any], label: str) -> Result:
     except UsageError as error:
         problem = f"{error.problem} It may be of a later version of rankgate, or of another program."
         raise InputError(problem, source=label, code="unknown-kind") from None
-    version = values.get("schema_version")
-    if version != cls.schema_version:
-        problem = f"a result of version {version!r}; this rankgate reads {cls.schema_version}."
-        raise InputError(problem, source=label, code="unknown-version")
+    check_schema_version(values, cls.schema_version, label)
     try:
         result = cls.from_dict(values)
         result.document()

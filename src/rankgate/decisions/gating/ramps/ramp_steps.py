@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from rankgate.core.errors import InputError
+from rankgate.core.errors import InputError, check_schema_version
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.base_result import result_class
 from rankgate.core.present.number_formats import count_noun
 from rankgate.decisions.gating.kpi_check import measure_of_rule
 from rankgate.decisions.gating.kpi_evidence import KpiEvidence
@@ -83,6 +84,7 @@ def _read_result(policy: Policy, name: str, alpha: float) -> tuple[Status, str]:
         return "inconclusive", f"{file_name} is not there yet"
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
+        check_schema_version(values, result_class(values["kind"]).schema_version, str(path))
         status, details = _policy_status(values, policy, name, alpha)
     except (ValueError, KeyError, TypeError, AttributeError, OSError):
         problem = f"not the JSON of a result of the {name}; write it with --format json."

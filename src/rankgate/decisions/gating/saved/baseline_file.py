@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import polars as pl
 
-from rankgate.core.errors import InputError
+from rankgate.core.errors import InputError, check_schema_version
 from rankgate.core.frozen import dataclass
 from rankgate.data.run_scores import LISTS, QUERIES, SCORES, SERVED, ScoredRun
 from rankgate.data.text.json_text import parse_json
@@ -78,9 +78,9 @@ def load_baseline(path: Path) -> Baseline:
         result = parse_json(path.read_bytes(), label)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}.", source=label, code="cannot-read") from None
-    if not isinstance(result, dict) or result.get("schema_version") != SCHEMA_VERSION:
-        problem = f"not a saved baseline of version {SCHEMA_VERSION}; save it again."
-        raise InputError(problem, source=label, code="wrong-document")
+    if not isinstance(result, dict) or "schema_version" not in result:
+        raise InputError("not a saved baseline; save it again.", source=label, code="wrong-document")
+    check_schema_version(result, SCHEMA_VERSION, label)
     try:
         return Baseline(result["name"], _read_system(result), result["noise"])
     except (KeyError, TypeError, ValueError, AttributeError, pl.exceptions.PolarsError) as error:

@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from rankgate.core.errors import InputError, UsageError
+from rankgate.core.errors import InputError, UsageError, check_schema_version
 from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import replace_file
 from rankgate.data.qrels import Qrels
@@ -25,6 +25,7 @@ from rankgate.data.run import Run
 from rankgate.data.table_rows import RowLocation as Origin
 from rankgate.store.blobs.blob_folders import from_parquet, to_parquet
 from rankgate.store.records.record_notes import Annotation
+from rankgate.store.records.records import SCHEMA_VERSION
 from rankgate.store.records.series import RECORD_FIELDS, Point
 from rankgate.store.tables.record_tables import ANNOTATIONS
 
@@ -230,4 +231,6 @@ def _read_json(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict) or not required_keys <= content.keys():
         problem = "this is not a record of rankgate; remove it from the folder."
         raise InputError(problem, source=str(path), code="invalid-record")
+    if path.parent.name != _NOTES:
+        check_schema_version(content, SCHEMA_VERSION, str(path))
     return content
