@@ -125,7 +125,7 @@ def _read_json(content: bytes, label: str, names: MetricNames) -> Iterator[Cell]
         document = parse_json(content, label)
         runs = document.get("runs") if isinstance(document, Mapping) else None
         if isinstance(runs, list):
-            check_schema_version(document, Scores.schema_version, label)
+            check_schema_version(document, Scores.schema_version, label)  # type: ignore[arg-type]
             return _evaluation_cells(runs, label)
         if isinstance(document, Mapping) and {"schema_version", "kind"} <= set(document):
             problem = (
