@@ -1,0 +1,183 @@
+"""What tests cost and which modules they run: ``tests/record.json``, written by ``make record``.
+
+The file has the CPU seconds of each dear test function, with those of its processes, and for each
+file of tests the modules of rankgate in which it called a function. A function that is called adds
+its module to a set, by a statement that is added when the module is imported. What runs during an
+import is not counted: it would belong to the file that happens to import first. Only files that
+ran are written anew; a test without a record counts as cheap, a file without one by its imports.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import json
+import os
+import sys
+from collections import Counter, defaultdict
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable
+
+ROOT = Path(__file__).resolve().parents[2]
+FILE = ROOT / "tests" / "record.json"
+WRITE = os.environ.get("RANKGATE_TESTS_RECORD") == "write"
+CHEAP = 0.02
+"""CPU seconds of a case up to which its function is not listed."""
+PROCESS = "(starts a process)"
+"""Instead of a module: a test whose processes may run any of them."""
+
+called: set[str] = set()
+_seconds: Counter[str] = Counter()
+_cases: Counter[str] = Counter()
+_modules: defaultdict[str, set[str]] = defaultdict(set)
+
+
+class _Marking(ast.NodeTransformer):
+    """Add to each function the statement that adds its module to `called`."""
+
+    def __init__(self, name: str) -> None:
+        self.statement = f"__called__({name!r})"
+
+    def visit_FunctionDef(self, node: Any) -> Any:
+        self.generic_visit(node)
+        first = int(ast.get_docstring(node, clean=False) is not None)
+        statement = ast.parse(self.statement).body[0]
+        for added in ast.walk(statement):
+            ast.copy_location(added, node.body[0])
+        node.body.insert(first, statement)
+        return node
+
+    visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815
+
+
+class _Loader(SourceFileLoader):
+    def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> Any:  # type: ignore[override]
+        tree = _Marking(self.name).visit(ast.parse(data, path))
+        return compile(tree, path, "exec", dont_inherit=True, optimize=_optimize)
+
+    def get_data(self, path: str) -> bytes:
+        return super().get_data(_own(path))
+
+    def set_data(self, path: str, data: Any, *, _mode: int = 0o666) -> None:
+        super().set_data(_own(path), data, _mode=_mode)
+
+    def exec_module(self, module: Any) -> None:
+        before = set(called)
+        super().exec_module(module)
+        called.intersection_update(before)
+
+
+def _own(path: str) -> str:
+    """Compiled modules with the statement are kept next to those without."""
+    return f"{path[:-4]}.called.pyc" if path.endswith(".pyc") else path
+
+
+class _Finder(PathFinder):
+    @classmethod
+    def find_spec(cls, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if fullname.partition(".")[0] != "rankgate":
+            return None
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec and isinstance(spec.loader, SourceFileLoader):
+            spec.loader = _Loader(spec.loader.name, spec.loader.path)
+        return spec
+
+
+if WRITE:
+    builtins.__called__ = called.add  # type: ignore[attr-defined]
+    sys.meta_path.insert(0, _Finder)
+    sys.addaudithook(
+        lambda event, _: called.add(PROCESS) if event in {"subprocess.Popen", "os.fork"} else None
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Measure a test with its fixtures."""
+    called.clear()
+    start = sum(os.times()[:4])
+    result = yield
+    function = function_of(item.nodeid)
+    _seconds[function] += sum(os.times()[:4]) - start  # type: ignore[assignment]
+    _cases[function] += 1
+    _modules[function.partition("::")[0]] |= called
+    return result
+
+
+def function_of(node_id: str) -> str:
+    """The file and name of a test function, without its case."""
+    return node_id.partition("[")[0]
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Hand over the figures of a worker, or write those of all."""
+    output: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["record"] = (dict(_seconds), dict(_cases), {name: [*held] for name, held in _modules.items()})
+    elif _cases:
+        save()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take the figures of a worker of pytest-xdist, which has ended."""
+    seconds, cases, modules = getattr(node, "workeroutput", {}).get("record", ({}, {}, {}))
+    _seconds.update(seconds)
+    _cases.update(cases)
+    for file, names in modules.items():
+        _modules[file].update(names)
+
+
+def save() -> None:
+    """Write the record; drop files that are gone."""
+    seconds, modules = load()
+    for file in _modules:
+        seconds[file] = {}
+    for function, count in sorted(_cases.items()):
+        if (mean := _seconds[function] / count) > CHEAP:
+            file, _, name = function.partition("::")
+            seconds[file][name] = float(f"{mean:.1g}")
+    modules |= _modules
+    files = [file for file in sorted(modules) if (ROOT / file).exists()]
+    names = sorted(set().union(*(modules[file] for file in files)))
+    record = {
+        "seconds": {file: seconds[file] for file in files if seconds.get(file)},
+        "names": names,
+        "modules": {
+            file: _ranges(i for i, name in enumerate(names) if name in modules[file]) for file in files
+        },
+    }
+    FILE.write_text(json.dumps(record, indent=0) + "\n", "utf-8")
+
+
+def load() -> tuple[dict[str, dict[str, float]], dict[str, set[str]]]:
+    """The seconds of a case of dear test functions, and the modules that are called, by file of tests."""
+    if not FILE.exists():
+        return {}, {}
+    record = json.loads(FILE.read_text("utf-8"))
+    names = record["names"]
+    modules = {
+        file: {names[i] for first, last in _bounds(ranges) for i in range(first, last + 1)}
+        for file, ranges in record["modules"].items()
+    }
+    return record["seconds"], modules
+
+
+def _ranges(numbers: Iterable[int]) -> str:
+    """``0-3 7``."""
+    runs = [
+        [number for _, number in run]
+        for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])
+    ]
+    return " ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
+
+
+def _bounds(ranges: str) -> list[tuple[int, int]]:
+    return [(int(pair.split("-")[0]), int(pair.split("-")[-1])) for pair in ranges.split()]
