@@ -7,6 +7,12 @@ loaded by name. A module that only hands out names of others, such as ``rankgate
 commands, counts by the names that a test mentions. The list may be too long. It is complete except
 for names that are made at run time.
 
+For most test modules ``tests/record.json`` has the modules in which they called a function, which
+are fewer. It decides where only bodies of functions changed; where more of a module changed, the
+modules that import it count too. Imports decide for tests and modules that are not in the record,
+for tests whose processes it cannot see, and for modules that are called during imports. A file
+in which only comments and spaces changed selects the tests that read the text of all modules.
+
 ``python tests/changed.py [REVISION]`` compares the files here with a revision of git (HEAD).
 """
 
@@ -18,10 +24,15 @@ import subprocess
 import sys
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
+
+from support.recording import UNSEEN, Record, load
 
 ROOT = Path(__file__).resolve().parents[1]
 EVERYTHING = re.compile(r"(pyproject\.toml|constraints\.txt|Makefile|tests/(conftest|support/).*)$")
 """Changes of these files can touch every test."""
+READS_ALL = 'rglob("*.py")'
+"""In the text of tests that read the text of all modules."""
 DOTTED = re.compile(r"rankgate(?:\.\w+)+")
 WORD = re.compile(r"[\w-]+")
 
@@ -148,14 +159,82 @@ def changed_files(revision: str) -> list[str]:
     return sorted({line for output in outputs for line in output.splitlines()})
 
 
-def touched_tests(files: list[str]) -> list[str]:
+def shape(text: str | bytes, *, bodies: bool) -> str:
+    """A module without comments and spaces, with or without the bodies of its functions."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if not bodies and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            node.body = node.body[: ast.get_docstring(node) is not None]
+    return ast.dump(tree)
+
+
+def is_same(file: str, revision: str, *, bodies: bool) -> bool:
+    """True if a file of Python differs from a revision in nothing, or in bodies of functions alone."""
+    show = ["git", "show", f"{revision}:{file}"]
+    old = subprocess.run(show, cwd=ROOT, check=False, capture_output=True)
+    if old.returncode or not file.endswith(".py") or not (ROOT / file).exists():
+        return False
+    return shape(old.stdout, bodies=bodies) == shape((ROOT / file).read_bytes(), bodies=bodies)
+
+
+@cache
+def loaded_by(name: str) -> frozenset[str]:
+    """The modules that a module uses, also by names that a package hands out; none of a package that does."""
+    if source(name).table:
+        return frozenset()
+    tables = [source(package).table for package in dependencies(name) & PACKAGES]
+    by_name = {table[word] for table in tables for word in source(name).mentions & table.keys()}
+    return dependencies(name) | by_name
+
+
+def users(name: str, recorded: set[str]) -> set[str]:
+    """The modules that use a module, and the users of those that only hold data."""
+    result: set[str] = set()
+    pending = {name}
+    while pending:
+        current = pending.pop()
+        direct = {user for user in MODULES.keys() - result - {name} if current in loaded_by(user)}
+        result |= direct
+        pending |= direct - recorded
+    return result
+
+
+class Change(NamedTuple):
+    """What changed.
+
+    Attributes:
+        modules: all modules that changed.
+        unrecorded: of these the ones whose calls are not recorded, or not all.
+        calls: the modules whose calls show that a test is touched by the other ones.
+    """
+
+    modules: set[str]
+    unrecorded: set[str]
+    calls: set[str]
+
+
+def is_touched(test: str, change: Change, record: Record) -> bool:
+    """True if a change can touch a test module: by its calls if they are recorded, or by its imports."""
+    called = record.modules.get(str(MODULES[test].relative_to(ROOT)), {UNSEEN})
+    by_imports = change.modules if UNSEEN in called else change.unrecorded
+    return not change.calls.isdisjoint(called | {test}) or not by_imports.isdisjoint(reached(test))
+
+
+def touched_tests(files: list[str], revision: str) -> list[str]:
     """The paths of the test modules that a change of files can touch, and of its doctests."""
+    all_files = files
+    files = [file for file in files if not is_same(file, revision, bodies=True)]
     if any(EVERYTHING.match(file) for file in files):
         return ["tests", "src"]
     names = {str(path.relative_to(ROOT)): name for name, path in MODULES.items()}
     changed = {names[file] for file in files if file in names}
     folders = {str(Path(file).parent) for file in files if file.startswith("src/") and file not in names}
-    changed |= {name for path, name in names.items() if str(Path(path).parent) in folders}
+    beside_data = {name for path, name in names.items() if str(Path(path).parent) in folders}
+    record = load()
+    recorded = set().union(*record.modules.values()) - record.at_import
+    reshaped = [names[file] for file in files if file in names and not is_same(file, revision, bodies=False)]
+    calls = changed.union(*(users(name, recorded) for name in reshaped))
+    change = Change(changed | beside_data, changed - recorded | beside_data, calls)
     other_paths = {
         "/".join(Path(file).parts[:2]) for file in files if not file.startswith(("src/", "tests/"))
     }
@@ -170,7 +249,8 @@ def touched_tests(files: list[str]) -> list[str]:
         if (
             data_file_changed
             or any(other_path in text for other_path in other_paths)
-            or changed & reached(name)
+            or (READS_ALL in text and any(file.endswith(".py") for file in all_files))
+            or is_touched(name, change, record)
         ):
             paths.add(str(path.relative_to(ROOT)))
     if any(file.endswith(".md") for file in files):
@@ -179,4 +259,5 @@ def touched_tests(files: list[str]) -> list[str]:
 
 
 if __name__ == "__main__":
-    sys.stdout.write("\n".join(touched_tests(changed_files(*sys.argv[1:] or ["HEAD"]))) + "\n")
+    since = sys.argv[1] if sys.argv[1:] else "HEAD"
+    sys.stdout.write("\n".join(touched_tests(changed_files(since), since)) + "\n")

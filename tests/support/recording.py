@@ -4,7 +4,7 @@ The file has the CPU seconds of each dear test function, with those of its proce
 file of tests the modules of rankgate in which it called a function. A function that is called adds
 its module to a set, by a statement that is added when the module is imported. What runs during an
 import is not counted: it would belong to the file that happens to import first. Only files that
-ran are written anew; a test without a record counts as cheap, a file without one by its imports.
+ran are written anew. A test without a record counts as cheap, a file without one by its imports.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections import Counter, defaultdict
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
@@ -30,13 +30,16 @@ FILE = ROOT / "tests" / "record.json"
 WRITE = os.environ.get("RANKGATE_TESTS_RECORD") == "write"
 CHEAP = 0.02
 """CPU seconds of a case up to which its function is not listed."""
-PROCESS = "(starts a process)"
-"""Instead of a module: a test whose processes may run any of them."""
+UNSEEN = "(not seen)"
+"""Instead of a module: the file starts processes, or some of its tests did not run."""
 
 called: set[str] = set()
+_at_import: set[str] = set()
+_caches: list[Any] = []
 _seconds: Counter[str] = Counter()
 _cases: Counter[str] = Counter()
 _modules: defaultdict[str, set[str]] = defaultdict(set)
+_pending: set[str] = set()
 
 
 class _Marking(ast.NodeTransformer):
@@ -71,6 +74,8 @@ class _Loader(SourceFileLoader):
     def exec_module(self, module: Any) -> None:
         before = set(called)
         super().exec_module(module)
+        _at_import.update(called - before)
+        _caches.extend(value for value in vars(module).values() if hasattr(value, "cache_clear"))
         called.intersection_update(before)
 
 
@@ -94,21 +99,36 @@ if WRITE:
     builtins.__called__ = called.add  # type: ignore[attr-defined]
     sys.meta_path.insert(0, _Finder)
     sys.addaudithook(
-        lambda event, _: called.add(PROCESS) if event in {"subprocess.Popen", "os.fork"} else None
+        lambda event, _: called.add(UNSEEN) if event in {"subprocess.Popen", "os.fork"} else None
     )
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Measure a test with its fixtures."""
+    function = function_of(item.nodeid)
+    if function.partition("::")[0] not in _modules:
+        for cached in _caches:
+            cached.cache_clear()  # what is kept from another file would not be called again
     called.clear()
     start = sum(os.times()[:4])
     result = yield
-    function = function_of(item.nodeid)
     _seconds[function] += sum(os.times()[:4]) - start  # type: ignore[assignment]
     _cases[function] += 1
     _modules[function.partition("::")[0]] |= called
+    if not item.get_closest_marker("skip"):
+        _pending.discard(item.nodeid)
     return result
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Remember the tests that are to run."""
+    _pending.update(item.nodeid for item in session.items)
+
+
+def pytest_deselected(items: Iterable[pytest.Item]) -> None:
+    """Remember the tests that are left out."""
+    _pending.update(item.nodeid for item in items)
 
 
 def function_of(node_id: str) -> str:
@@ -116,28 +136,12 @@ def function_of(node_id: str) -> str:
     return node_id.partition("[")[0]
 
 
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Hand over the figures of a worker, or write those of all."""
-    output: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
-    if output is not None:
-        output["record"] = (dict(_seconds), dict(_cases), {name: [*held] for name, held in _modules.items()})
-    elif _cases:
-        save()
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node: Any) -> None:
-    """Take the figures of a worker of pytest-xdist, which has ended."""
-    seconds, cases, modules = getattr(node, "workeroutput", {}).get("record", ({}, {}, {}))
-    _seconds.update(seconds)
-    _cases.update(cases)
-    for file, names in modules.items():
-        _modules[file].update(names)
-
-
-def save() -> None:
-    """Write the record; drop files that are gone."""
-    seconds, modules = load()
+def pytest_sessionfinish() -> None:
+    """Write the record, also of an interrupted run; drop files that are gone."""
+    seconds, modules, at_import = load()
+    for node_id in _pending:
+        if (file := node_id.partition("::")[0]) in _modules:
+            _modules[file].add(UNSEEN)
     for file in _modules:
         seconds[file] = {}
     for function, count in sorted(_cases.items()):
@@ -149,6 +153,7 @@ def save() -> None:
     names = sorted(set().union(*(modules[file] for file in files)))
     record = {
         "seconds": {file: seconds[file] for file in files if seconds.get(file)},
+        "called at import": sorted((at_import | _at_import) - {UNSEEN}),
         "names": names,
         "modules": {
             file: _ranges(i for i, name in enumerate(names) if name in modules[file]) for file in files
@@ -157,17 +162,31 @@ def save() -> None:
     FILE.write_text(json.dumps(record, indent=0) + "\n", "utf-8")
 
 
-def load() -> tuple[dict[str, dict[str, float]], dict[str, set[str]]]:
-    """The seconds of a case of dear test functions, and the modules that are called, by file of tests."""
+class Record(NamedTuple):
+    """What earlier runs saw.
+
+    Attributes:
+        seconds: CPU seconds of a case of dear test functions, by file.
+        modules: the modules in which a file of tests called a function; `UNSEEN` if that is not all.
+        at_import: the modules of which a function is called when a module is imported.
+    """
+
+    seconds: dict[str, dict[str, float]]
+    modules: dict[str, set[str]]
+    at_import: set[str]
+
+
+def load() -> Record:
+    """Read the file."""
     if not FILE.exists():
-        return {}, {}
+        return Record({}, {}, set())
     record = json.loads(FILE.read_text("utf-8"))
     names = record["names"]
     modules = {
         file: {names[i] for first, last in _bounds(ranges) for i in range(first, last + 1)}
         for file, ranges in record["modules"].items()
     }
-    return record["seconds"], modules
+    return Record(record["seconds"], modules, set(record.get("called at import", ())))
 
 
 def _ranges(numbers: Iterable[int]) -> str:
