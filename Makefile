@@ -11,7 +11,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # empty: Python may keep compiled modules, without which each command that a test starts takes four times as long
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test separate test-changed setup check lint names size mypy imports coverage engines lowest spark tensors explore mutate \
+.PHONY: demo test separate record test-changed setup check lint names size mypy imports coverage engines lowest spark tensors explore mutate \
     wording format docs bench oracle validity fuzz fuzz-api dist matrix extras types objects neighbours footprint changelog clean
 
 demo: .venv/.demo      ## the main job on real input: search Python's own documentation
@@ -29,8 +29,15 @@ test-changed: .venv/.dev  ## the tests that a change since the revision SINCE (H
 
 setup: .venv/.run      ## leaves .venv/bin/rankgate
 
-check: lint mypy imports .venv/.dev  ## format, lint, types, order of imports, and the quick tests
-	$(BIN)/python -m pytest -q $(BUSY) $(QUICK) --ignore=tests/laws/test_equal_calls.py
+check: lint mypy imports .venv/.dev  ## format, lint, types, order of imports, and the cheapest tests
+	RANKGATE_TESTS_SECONDS=$(SECONDS) RANKGATE_TESTS_FIRST="$$($(BIN)/python tests/changed.py)" \
+	    $(BIN)/python -m pytest -q $(BUSY) -m "not slow and not large and not separate"
+
+# of all folders, by tests/record.json: the tests of what changed have half of them
+SECONDS := 60
+
+record: .venv/.dev     ## what tests cost and which modules they call, into tests/record.json; ONLY=tests/online
+	RANKGATE_TESTS_RECORD=write $(BIN)/python -m pytest -q -m "not separate" $(ONLY)
 
 QUICK := -m "not slow and not large" \
     tests/laws tests/golden tests/metrics tests/scoring tests/stats tests/data \

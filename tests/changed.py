@@ -31,6 +31,8 @@ from support.recording import UNSEEN, Record, load
 ROOT = Path(__file__).resolve().parents[1]
 EVERYTHING = re.compile(r"(pyproject\.toml|constraints\.txt|Makefile|tests/(conftest|support/).*)$")
 """Changes of these files can touch every test."""
+WRITTEN = {"tests/record.json", "tests/wording.json"}
+"""What runs of the tests write, and no test reads but those that changed."""
 READS_ALL = 'rglob("*.py")'
 """In the text of tests that read the text of all modules."""
 DOTTED = re.compile(r"rankgate(?:\.\w+)+")
@@ -156,7 +158,7 @@ def changed_files(revision: str) -> list[str]:
         subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout
         for arguments in commands
     )
-    return sorted({line for output in outputs for line in output.splitlines()})
+    return sorted({line for output in outputs for line in output.splitlines()} - WRITTEN)
 
 
 def shape(text: str | bytes, *, bodies: bool) -> str:
