@@ -2,11 +2,14 @@
 
 Everything happens in build/ci, a clone of what is committed. The commands of the README run first,
 with nothing on the PATH but Python, make, Git and the tools of a shell; what makes more tests
-possible is installed after them, and then the tests that were skipped run.
+possible is installed after them, and then the tests that were skipped run. Environments are kept in
+build/environments, as long as the files that declare them and Python are the same: one for the
+commands of the README, in which nothing else is installed, and one for all other steps.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -23,6 +26,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 CLONE = ROOT / "build" / "ci"
+INSTALLED = (".venv", "build/lowest", "build/engines")
+"""Folders that are kept for the next clone."""
+DECLARED = (
+    "pyproject.toml",
+    "constraints.txt",
+    "hatch_build.py",
+    "Makefile",
+    ".ci/lowest.py",
+    "tests/engines/opensearch/pom.xml",
+)
+"""Files that say what is in these folders."""
 SKIPPED = CLONE / "build" / "skipped.json"
 TOOLS = (
     "awk",
@@ -111,6 +125,8 @@ def main(names: list[str]) -> int:
     for name in names or STEPS:
         step, start = STEPS[name], time.monotonic()
         print(f"=== {name}: {step.title}", flush=True)
+        if (CLONE / "pyproject.toml").exists() and name != "clone":
+            use("bare" if name == "readme" else "all")
         passed = step.run()
         seconds = time.monotonic() - start
         print(f"=== {name}: {'passed' if passed else 'FAILED'} in {seconds:.0f} s", flush=True)
@@ -164,23 +180,78 @@ def call(*command: str, repeats: bool = False, environment: dict[str, str] | Non
 
 
 def clone() -> bool:
-    """Clone what is committed, so that nothing else is there."""
+    """Clone what is committed, so that nothing else is there but kept environments."""
+    keep_installed()
     shutil.rmtree(CLONE, ignore_errors=True)
     CLONE.parent.mkdir(exist_ok=True)
     git = ["git", "clone", "-q", "--no-hardlinks", str(ROOT), str(CLONE)]
     return subprocess.run(git, stdin=subprocess.DEVNULL, check=False).returncode == 0
 
 
-@contextmanager
-def bare() -> Iterator[dict[str, str]]:
-    """An environment without anything that a test could find by chance."""
-    programs = CLONE / "build" / "bare"  # the clone's .venv links to its Python
+def used() -> Path:
+    """The file in the clone with the name of the environment that is there."""
+    return CLONE / "build" / "environment"
+
+
+def keep_installed() -> None:
+    """Move what is installed in the clone out of it."""
+    if not used().exists():
+        return
+    folder = CLONE.parent / "environments" / used().read_text("utf-8")
+    for name in INSTALLED:
+        if (CLONE / name).exists():
+            shutil.rmtree(folder / name, ignore_errors=True)
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (CLONE / name).rename(folder / name)
+    used().unlink()
+
+
+def use(kind: str) -> None:
+    """Have an environment in the clone, the kept one if there is one; drop those of other versions.
+
+    Without a kept one, all other steps go on with that of the README's commands, as they install
+    only more.
+    """
+    texts = [(CLONE / name).read_bytes() for name in DECLARED if (CLONE / name).exists()]
+    version = hashlib.sha256(b"".join([*texts, sys.version.encode()])).hexdigest()[:16]
+    name, kept = f"{version}-{kind}", CLONE.parent / "environments"
+    link_programs()
+    if used().exists() and used().read_text("utf-8") == name:
+        return
+    if kind == "bare" or (kept / name).exists():
+        keep_installed()
+    for folder in kept.glob("*-*"):
+        if not folder.name.startswith(version):
+            shutil.rmtree(folder)
+    for installed in INSTALLED:
+        if (kept / name / installed).exists():
+            shutil.rmtree(CLONE / installed, ignore_errors=True)
+            (kept / name / installed).rename(CLONE / installed)
+            print(f"{installed} is kept from an earlier run: what declares it is the same")
+    for stamp in (".python", ".build", ".demo", ".run", ".dev"):  # newer than the clone's files, in order
+        if (CLONE / ".venv" / stamp).exists():
+            (CLONE / ".venv" / stamp).touch()
+    for ready in (*CLONE.glob("build/lowest/.ready"), *CLONE.glob("build/engines/*/.ready")):
+        ready.touch()
+    used().write_text(name, "utf-8")
+
+
+def link_programs() -> Path:
+    """The folder with what the bare commands find, to whose Python an environment may link."""
+    programs = CLONE / "build" / "bare"
     shutil.rmtree(programs, ignore_errors=True)
     programs.mkdir(parents=True)
     for tool in TOOLS:
         if path := shutil.which(tool):
             (programs / tool).symlink_to(path)
     (programs / "python3").symlink_to(sys.executable)
+    return programs
+
+
+@contextmanager
+def bare() -> Iterator[dict[str, str]]:
+    """An environment without anything that a test could find by chance."""
+    programs = link_programs()
     with tempfile.TemporaryDirectory(prefix="ci-") as temporary:
         passed_on = {name: value for name, value in os.environ.items() if PASSED_ON.fullmatch(name)}
         yield {

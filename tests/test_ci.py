@@ -3,6 +3,7 @@
 import importlib
 import json
 import re
+import shutil
 import subprocess
 import sys
 from itertools import chain
@@ -72,6 +73,45 @@ def test_bare_commands_see_python_make_git_and_a_shell(steps, monkeypatch):
         )
         assert result.stdout.strip() == sys.version
     assert not Path(environment["TMPDIR"]).exists()
+
+
+def write_clone(folder, requirement):
+    """A clone without an environment."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    (folder / "pyproject.toml").write_text(requirement)
+
+
+def install(folder, package):
+    """What make does: install a package unless it is there."""
+    (folder / ".venv").mkdir(exist_ok=True)
+    (folder / ".venv" / ".dev").touch()
+    (folder / ".venv" / package).touch()
+
+
+def packages(folder):
+    return {path.name for path in folder.glob(".venv/[a-z]*")}
+
+
+def test_environments_are_kept_for_the_next_clone_and_the_bare_one_stays_bare(steps, monkeypatch, tmp_path):
+    clone = tmp_path / "build" / "ci"
+    monkeypatch.setattr(steps, "CLONE", clone)
+    clone.parent.mkdir()
+    for run in range(3):
+        steps.keep_installed()
+        write_clone(clone, "a")
+        steps.use("bare")
+        assert packages(clone) == ({"pytest"} if run == 2 else set())
+        install(clone, "pytest")
+        steps.use("all")
+        assert packages(clone) == ({"pytest", "pyspark"} if run else {"pytest"})
+        install(clone, "pyspark")
+    assert (clone / ".venv" / ".dev").stat().st_mtime >= (clone / "pyproject.toml").stat().st_mtime
+    steps.keep_installed()
+    write_clone(clone, "b")
+    steps.use("all")
+    assert not packages(clone), "other requirements need another environment"
+    assert not list(clone.parent.glob("environments/*/.venv")), "what no version needs is dropped"
 
 
 def test_tests_that_were_skipped_need_the_first_run(steps, capsys):
