@@ -303,7 +303,7 @@ def test_the_scorecard_takes_them_too():
         (Lists([[4]]), Matrix(np.eye(2), ["a", "a"]), InputError, "duplicate-id"),
         (Lists([[4]]), {"0": {"4", "5"}}, InputError, "wrong-type"),
         (Lists([[4]]), {"0": [4.0]}, InputError, "invalid-id"),
-        (Lists([[4]]), {"7": ["4"]}, InputError, "queries-differ"),
+        (Lists([[4]]), {"7": ["4"]}, InputError, "positions-for-ids"),
         (np.full((1, 2), np.nan), np.eye(1, 2), InputError, "no-judgments"),
     ],
 )

@@ -310,7 +310,7 @@ class Collection(_FieldValue):
         if self.judgments is None:
             raise UsageError("judgments are missing; give them first.", code="missing-input")
         refuse_on_spark(self.judgments)
-        judgments = read_rankings(self.judgments, "qrels", self.doc_field)
+        judgments = read_rankings(self.judgments, "qrels", self.doc_field, self._column("query_id"))
         if self.grades:
             from rankgate.data.labelled_judgments import graded_judgments
 

@@ -16,7 +16,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
-from rankgate.data.foreign_frames import NAME_SEPARATOR, match_columns
+from rankgate.data.column_names import NAME_SEPARATOR, match_columns
 from rankgate.data.guessed_column_names import guess_grades, log_mapping, name_fit, refuse_click_log
 
 if TYPE_CHECKING:

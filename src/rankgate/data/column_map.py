@@ -19,15 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.data.foreign_frames import (
-    ALIASES,
-    NAME_SEPARATOR,
-    is_frame,
-    is_header,
-    lazy_frame,
-    polars_frame,
-    rename_columns,
-)
+from rankgate.data.column_names import ALIASES, NAME_SEPARATOR
+from rankgate.data.foreign_frames import is_frame, is_header, lazy_frame, polars_frame, rename_columns
 from rankgate.data.formats import registry
 from rankgate.data.streams.input_parts import is_folder, list_part_files
 from rankgate.data.streams.source import InputFile, open_source

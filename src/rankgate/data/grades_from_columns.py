@@ -15,7 +15,8 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.data.foreign_frames import match_columns, missing_column_message
+from rankgate.data.column_names import match_columns
+from rankgate.data.foreign_frames import missing_column_message
 from rankgate.data.formats import registry
 from rankgate.data.text.text_values import decode_utf8, number_fault
 

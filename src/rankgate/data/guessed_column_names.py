@@ -1,7 +1,7 @@
 """Column names of many tools, in several languages, and tables of shown results with clicks.
 
 Tables from many tools use these names for columns and labels. They serve only for guesses that a
-user confirms; names that are accepted without confirmation are in `rankgate.data.foreign_frames`.
+user confirms; names that are accepted without confirmation are in `rankgate.data.column_names`.
 
 Judgments are learned from tables of shown results with clicks.
 """
@@ -16,7 +16,7 @@ from functools import cache
 from itertools import pairwise
 
 from rankgate.core.errors import InputError
-from rankgate.data.foreign_frames import match_columns
+from rankgate.data.column_names import match_columns
 
 _NUMBER = re.compile(r"[-+]?[\d.]")
 

@@ -27,6 +27,7 @@ import polars as pl
 from rankgate.core.errors import InputError, is_from_module, short_repr, version_error
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.number_formats import count_noun
+from rankgate.data.column_names import match_columns
 from rankgate.data.memory.ids import text_ids
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ PAIR_VALUE = "value of the pair"
 """The column of the number of a query and a document, before it is a grade or a score."""
 
 _IDS = ("query_id", "doc_id")
+_MAX_COLUMNS = 200  # of a dictionary of columns; a longer one has a key for each query
 _PAIR, _TRIPLE = 2, 3
 _MAX_PATH_BYTES = 255  # bytes of the name of a file
 _TABLE_TYPES = (str, Path, pl.DataFrame, pl.LazyFrame)
@@ -131,7 +133,12 @@ def read_rankings(
     elif input_kind == "run" and (answers := _answers_in_list(source)):
         table = _rankings_of_mapping(answers, input_kind, doc_field, query_field)
     elif isinstance(source, Mapping):
-        table = _rankings_of_mapping(source, input_kind, doc_field, query_field)
+        columns = _table_of_columns(source, {doc_field, query_field})
+        table = (
+            _rankings_of_mapping(source, input_kind, doc_field, query_field)
+            if columns is None
+            else _name_number_column(columns, input_kind)
+        )
     elif isinstance(source, tuple) and _is_pair(source):
         from rankgate.data.memory.libraries import padded_lists
 
@@ -195,7 +202,7 @@ def _is_pair(source: tuple[object, ...]) -> bool:
 def _rankings_of_mapping(
     source: Mapping[Any, Any], input_kind: Part, doc_field: str | None, query_field: str | None
 ) -> Any:
-    """``{query: …}`` with ids as texts and answers as rankings, or ``{name: run}``."""
+    """``{query: …}`` with ids as texts, answers as rankings, or ``{name: run}``."""
     first = next((value for value in source.values() if not _is_empty(value)), None)
     if first is None or isinstance(first, str | Path):
         return source
@@ -215,6 +222,39 @@ def _rankings_of_mapping(
         return rankings_of_answers(source, input_kind, doc_field)
     runs = [read_rankings(run, input_kind, doc_field, query_field) for run in source.values()]
     return _runs_or_table(source, runs)
+
+
+def _table_of_columns(source: Mapping[Any, Any], user_columns: set[str | None]) -> pl.DataFrame | None:
+    """The table of a dictionary of columns, as ``to_dict`` of frames gives it; None for other ones.
+
+    Its values are as long as another, and two of its keys or more are names of columns.
+
+    Raises:
+        InputError: the keys could be queries too, because queries or documents have no column.
+    """
+    if len(source) > _MAX_COLUMNS:
+        return None
+    names = match_columns(filter(lambda key: isinstance(key, str), source), (*_IDS, "grade", "score", "rank"))
+    matched_names = {*names.values(), *user_columns} & source.keys()
+    columns = {
+        name: list(cells.values()) if isinstance(cells, Mapping) and _is_counted(cells) else cells
+        for name, cells in source.items()
+    }
+    is_column = (isinstance(cells, list | tuple | np.ndarray | pl.Series) for cells in columns.values())
+    if len(matched_names) < _PAIR or not all(is_column) or len(set(map(len, columns.values()))) > 1:
+        return None
+    if len(matched_names & {*map(names.get, _IDS), *user_columns}) < _PAIR:
+        problem = (
+            f"the keys {', '.join(sorted(matched_names))} could be columns or queries; give a frame with a "
+            "column for queries and one for documents, or {query: {document: number}}."
+        )
+        raise InputError(problem, source="a dictionary", code="ambiguous-input")
+    return pl.DataFrame([_make_series(str(name), list(cells)) for name, cells in columns.items()])
+
+
+def _is_counted(cells: Mapping[Any, Any]) -> bool:
+    """True for the cells of a column by row number, as ``to_dict`` of pandas gives them."""
+    return list(cells) == list(range(len(cells)))
 
 
 def _runs_or_table(source: Mapping[Any, Any], runs: Sequence[object]) -> Any:

@@ -16,12 +16,11 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.present.number_formats import count_noun
+from rankgate.data.column_names import document_columns, match_columns
 from rankgate.data.foreign_frames import (
-    document_columns,
     frames_by_system,
     is_frame,
     lazy_frame,
-    match_columns,
     refuse_series,
     shape_table,
     unnest_lists,
@@ -32,6 +31,7 @@ from rankgate.data.memory.matrices import (
     Padded,
     is_source,
     make_source,
+    positions_of,
     refuse_shape,
     require_numbers,
     to_numpy,
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
     from rankgate.core.value_types import JsonObject
     from rankgate.data.memory.matrices import Flat, MatrixInput
+    from rankgate.data.table_rows import Positions
 
 
 def from_arrays(
@@ -99,7 +100,8 @@ def from_arrays(
     items = Ids.from_axis(doc_ids, label.shape[1], "doc_ids")
     judged = _make_table(users, items, (rows, columns, label[rows, columns]), "grade")
     ranked = _make_table(users, items, (rows, columns, score[rows, columns]), "score")
-    return _make_qrels(judged, users, names[0]), _make_run(ranked, users, names[1])
+    positions = users.unnamed, items.unnamed
+    return _make_qrels(judged, users, names[0], positions), _make_run(ranked, users, names[1], positions)
 
 
 def qrels_of_array(labels: object, name: str = "qrels") -> Qrels:
@@ -113,7 +115,7 @@ def qrels_of_array(labels: object, name: str = "qrels") -> Qrels:
     """
     source = make_source(labels, name)
     table = _make_table(source.users, source.items, read_grades(source), "grade")
-    return Qrels(table, source.name, place=RowLocation(source.name))
+    return Qrels(table, source.name, place=RowLocation(source.name, positions=positions_of(source)))
 
 
 def read_grades(source: MatrixInput) -> Flat:
@@ -144,7 +146,7 @@ def run_of_array(scores: object, name: str = "run") -> Run:
         InputError: see `make_source`.
     """
     source = make_source(scores, name)
-    return _make_run(next(run_frames(source)), source.users, source.name)
+    return _make_run(next(run_frames(source)), source.users, source.name, positions_of(source))
 
 
 def run_frames(source: MatrixInput) -> Iterator[pl.DataFrame]:
@@ -161,19 +163,19 @@ def _make_table(users: Ids, items: Ids, entries: Flat, name: str) -> pl.DataFram
     return pl.DataFrame([*ids, pl.Series(name, values)])
 
 
-def _make_qrels(table: pl.DataFrame, users: Ids, name: str) -> Qrels:
+def _make_qrels(table: pl.DataFrame, users: Ids, name: str, positions: Positions) -> Qrels:
     judged = table.filter(pl.col("grade").is_not_nan())
     unjudged_queries = users.names.filter(~users.names.is_in(judged["query_id"].unique().implode()))
-    location = RowLocation(name)
+    location = RowLocation(name, positions=positions)
     return Qrels(
         judged.select(*QRELS_SCHEMA), name, unjudged=tuple(unjudged_queries.to_list()), place=location
     )
 
 
-def _make_run(table: pl.DataFrame, users: Ids, name: str) -> Run:
+def _make_run(table: pl.DataFrame, users: Ids, name: str, positions: Positions) -> Run:
     score = pl.col("score")
     ranked = table.filter(score.is_not_nan() & (score != -np.inf)).select(*RUN)
-    location = RowLocation(name)
+    location = RowLocation(name, positions=positions)
     check_rows(ranked, "score", location)
     empty_queries = users.names.filter(~users.names.is_in(ranked["query_id"].unique().implode()))
     states = pl.DataFrame([empty_queries.alias("query_id")]).with_columns(state=pl.lit("zero"))

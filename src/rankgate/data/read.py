@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
+from rankgate.data.column_names import match_columns
 from rankgate.data.file_contents import FileContents
-from rankgate.data.foreign_frames import is_frame, lazy_frame, match_columns, one_document_column
+from rankgate.data.foreign_frames import is_frame, lazy_frame, one_document_column
 from rankgate.data.formats import registry
 from rankgate.data.input_types import refuse_on_spark
 from rankgate.data.qrels import RATINGS_SCHEMA, Qrels, Ratings

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -28,6 +28,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+Positions: TypeAlias = "tuple[int | None, int | None]"
+"""The numbers of rows and columns of an array whose positions are the ids: None for ids with names, 0 for
+numbers of any size."""
+
+
 @dataclass(frozen=True)
 class RowLocation:
     """The origin of a table: its name in errors, and the line of each row.
@@ -36,11 +41,13 @@ class RowLocation:
         label: the file, or the folder of part files.
         line: the line of a row, if lines are known.
         part: the file of a row, if the table has several files.
+        positions: the size of an array whose positions are the ids of queries and documents.
     """
 
     label: str
     line: Callable[[int], int | None] = lambda _row: None
     part: Callable[[int], str] | None = None
+    positions: Positions = (None, None)
 
     def file(self, row: int) -> str:
         """The file of a row.

@@ -107,7 +107,7 @@ class ScorecardSystems:
             topics = judge_by_category(
                 index.qrels, item_table.ids, item_table.description(collection.items.category)
             )
-        systems = read_named_runs(collection.run_source(runs))
+        systems = [index.ranked(run) for run in read_named_runs(collection.run_source(runs))]
         if not systems:
             raise UsageError("no run to measure; give at least one.", code="missing-input")
         tops = [builder.top(index, run) for run in systems]

@@ -18,7 +18,8 @@ from rankgate.core.present.number_formats import count_noun
 from rankgate.data import read_qrels, read_run
 from rankgate.data.collection import Collection
 from rankgate.data.column_map import ColumnMap
-from rankgate.data.foreign_frames import match_columns, missing_column_message, one_document_column
+from rankgate.data.column_names import match_columns
+from rankgate.data.foreign_frames import missing_column_message, one_document_column
 from rankgate.data.input_types import SparkTable
 from rankgate.data.qrels import OPTIONAL
 from rankgate.data.text import json_text

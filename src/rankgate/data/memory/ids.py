@@ -76,6 +76,11 @@ class Ids:
             )
         return cls(size, id_texts)
 
+    @property
+    def unnamed(self) -> int | None:
+        """The number of ids if positions are the names; None otherwise."""
+        return self.size if self.given is None else None
+
     @cached_property
     def names(self) -> pl.Series:
         """``(size,)`` strings."""

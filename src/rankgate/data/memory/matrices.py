@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.core.arrays import Floats
+    from rankgate.data.table_rows import Positions
 
     Codes: TypeAlias = NDArray[np.int64]
     Flat: TypeAlias = tuple[Codes, Codes, Floats]
@@ -322,6 +323,11 @@ class Padded:
 
 
 MatrixInput: TypeAlias = Dense | Sparse | Padded
+
+
+def positions_of(source: MatrixInput) -> Positions:
+    """The numbers of rows and columns whose positions are the ids; 0 for items that lists number."""
+    return source.users.unnamed, 0 if isinstance(source, Padded) else source.items.unnamed
 
 
 def nonzero_pairs(source: MatrixInput) -> tuple[Codes, Codes]:

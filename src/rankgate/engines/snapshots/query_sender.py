@@ -22,7 +22,8 @@ from rankgate.core.errors import InputError
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data import contents_of
 from rankgate.data.answers.engine_answers import Answer, Failure
-from rankgate.data.foreign_frames import ALIASES, is_frame, polars_frame
+from rankgate.data.column_names import ALIASES
+from rankgate.data.foreign_frames import is_frame, polars_frame
 from rankgate.data.formats.registry import split_prefix
 from rankgate.data.streams.source import InputFile, open_source
 from rankgate.data.text.text_values import BOM, decode_utf8

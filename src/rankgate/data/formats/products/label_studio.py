@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import polars as pl
 
 from rankgate.core.errors import InputError
+from rankgate.data.column_names import match_columns
 from rankgate.data.file_contents import FileContents
-from rankgate.data.foreign_frames import match_columns, string_table
+from rankgate.data.foreign_frames import string_table
 from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.format_writing import (
     cell_text,

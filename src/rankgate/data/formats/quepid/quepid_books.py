@@ -15,8 +15,8 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.present.number_formats import count_noun
+from rankgate.data.column_names import ALIASES
 from rankgate.data.file_contents import FileContents
-from rankgate.data.foreign_frames import ALIASES
 from rankgate.data.formats.collected_judgments import GrowingRatings, collect_document_rows, resolve_ratings
 from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.format_writing import (

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, BinaryIO, Literal
 import polars as pl
 
 from rankgate.core.errors import InputError
+from rankgate.data.column_names import match_columns
 from rankgate.data.file_contents import FileContents
-from rankgate.data.foreign_frames import is_header, match_columns, one_document_column
+from rankgate.data.foreign_frames import is_header, one_document_column
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.tables import interaction_formats, schemas
 from rankgate.data.guessed_column_names import refuse_click_log

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from rankgate.core.errors import InputError
 from rankgate.core.present.lazy_names import load_upper
+from rankgate.data.column_names import match_columns
 from rankgate.data.file_contents import FileContents
-from rankgate.data.foreign_frames import match_columns
 from rankgate.data.formats.format import Format, Note
 from rankgate.data.formats.tables import schemas
 from rankgate.data.text.text_values import BOM

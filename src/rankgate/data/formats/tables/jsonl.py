@@ -21,8 +21,9 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
+from rankgate.data.column_names import match_columns
 from rankgate.data.file_contents import FileContents
-from rankgate.data.foreign_frames import match_columns, one_document_column
+from rankgate.data.foreign_frames import one_document_column
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.tables import interaction_formats, schemas
 from rankgate.data.run import Run

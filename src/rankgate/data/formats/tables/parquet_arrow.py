@@ -13,8 +13,9 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.present.number_formats import count_noun
+from rankgate.data.column_names import match_columns
 from rankgate.data.file_contents import FileContents
-from rankgate.data.foreign_frames import match_columns, shape_by_document_column, shape_table, unnest_lists
+from rankgate.data.foreign_frames import shape_by_document_column, shape_table, unnest_lists
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.tables import interaction_formats, schemas
 from rankgate.data.formats.tables.table_file_sizes import check_parquet_sizes

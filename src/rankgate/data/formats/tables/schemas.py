@@ -15,14 +15,9 @@ import polars as pl
 
 from rankgate.core.errors import DuplicateError, InputError, UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.data.column_names import document_columns, match_columns
 from rankgate.data.file_contents import STATES, FileContents
-from rankgate.data.foreign_frames import (
-    document_columns,
-    has_grades,
-    match_columns,
-    missing_column_message,
-    one_document_column,
-)
+from rankgate.data.foreign_frames import has_grades, missing_column_message, one_document_column
 from rankgate.data.formats.format import Loss, Note
 from rankgate.data.qrels import OPTIONAL, Qrels, Ratings, drop_empty, rated_rows
 from rankgate.data.qrels import RATINGS_SCHEMA as RATINGS

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import field, replace
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
@@ -16,10 +17,11 @@ import polars as pl
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.data import read_qrels
+from rankgate.data.id_match import NO_IDS
 from rankgate.data.memory.ids import NOT_FOUND, Ids, find_positions
-from rankgate.data.memory.matrices import MatrixInput, is_source, make_source
+from rankgate.data.memory.matrices import MatrixInput, is_source, make_source, positions_of
 from rankgate.data.qrels import QRELS_SCHEMA, Qrels
-from rankgate.data.read import refuse_forked
+from rankgate.data.read import read_run, refuse_forked
 from rankgate.data.table_rows import (
     RowLocation,
     gather_ranges,
@@ -30,10 +32,13 @@ from rankgate.data.table_rows import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from rankgate.data.input_types import QrelsLike
     from rankgate.data.run import Pieces, Run
+    from rankgate.data.table_rows import Positions
 
     Codes = NDArray[np.int64]
     Rows = NDArray[Any]
@@ -43,6 +48,10 @@ _MOST_GRADES = 10  # largest number of different grades
 _HIGHEST_GRADE = 100  # highest grade
 _SAMPLE_SIZE = 1 << 16  # rows
 _SCORE_SHARE = 0.9  # share of the rows that look like scores
+
+
+def _positions(table: Qrels | Run | MatrixInput) -> Positions:
+    return positions_of(table) if isinstance(table, MatrixInput) else table.place.positions
 
 
 def refuse_exchanged(grades: NDArray[np.float64], offsets: NDArray[np.int64], name: str, run: Run) -> None:
@@ -241,6 +250,8 @@ class JudgmentIndex:
             InputError: see ``Run.of_rows``; or the run looks like judgments, and they look like a
                 run.
         """
+        if not (self.accepts_ids or self.query_ids.is_empty()):
+            self._refuse_positions(run)
         if isinstance(run, MatrixInput):
             return run
         if run.by_row:
@@ -248,6 +259,36 @@ class JudgmentIndex:
         identified = self._with_judged_ids(run) if run.readings else run
         refuse_exchanged(self.grades, self.offsets, self.name, identified)
         return cast("_Ranked", identified)
+
+    def _refuse_positions(self, run: Run | MatrixInput) -> None:
+        """Check that positions in an array do not meet ids that are not positions.
+
+        Ids are positions if all are whole numbers below the size of the array, and 0 is among them;
+        documents need no 0 if queries have it.
+
+        Raises:
+            InputError: the ids of one table are positions, and those of the other are not.
+        """
+        has_zero = False
+        for column, judged_size, run_size in zip(_PAIR, _positions(self.given), _positions(run), strict=True):
+            if not (size := judged_size or run_size) or None not in (judged_size, run_size):
+                continue
+            array_name, other_name = self.name, run.name
+            if judged_size:
+                pieces: Iterator[pl.Series] = (piece[column] for piece in read_run(run).pieces())
+            else:
+                array_name, other_name = other_name, array_name
+                pieces = iter([self.query_ids if column == "query_id" else self.doc_ids])
+            ids = next(pieces, NO_IDS)
+            has_zero = has_zero or any((piece == "0").any() for piece in chain([ids], pieces))
+            if len(ids) and not (has_zero and (Ids(size).codes(ids) >= 0).all()):
+                examples = ", ".join(map(repr, ids.unique(maintain_order=True).head(3)))
+                problem = (
+                    f"the {column}s are positions in an array, 0 to {size - 1}, where {other_name} has ids "
+                    f"such as {examples}; name rows and columns: Matrix(m, users, items), or query_ids and "
+                    "doc_ids of Lists and from_arrays."
+                )
+                raise InputError(problem, source=array_name, code="positions-for-ids")
 
     def _with_judged_ids(self, run: Run) -> Run:
         """Select the only column with judged ids; keep the run if there are several or none."""

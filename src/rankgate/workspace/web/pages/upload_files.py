@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import InputError, RankgateError, UsageError
 from rankgate.data.column_map import ColumnMap
-from rankgate.data.foreign_frames import ALIASES
+from rankgate.data.column_names import ALIASES
 from rankgate.data.formats.tables.table_file_sizes import check_parquet_sizes, read_arrow_sizes
 from rankgate.data.streams.source import InputFile
 from rankgate.data.text.delimited_records import SEPARATORS
