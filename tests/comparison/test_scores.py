@@ -247,13 +247,55 @@ def test_queries_of_one_system_alone_are_refused_left_out_or_0(table, run):
         compare(read_scores(path), test=Test(unequal="guess"))
 
 
-def test_an_empty_cell_is_left_out_counted_and_shown(tmp_path, values, run):
-    text = wide_table(values).splitlines(keepends=True)
-    text[3] = text[3].split(",")[0] + ",,0.5,nan\n"
-    (tmp_path / "wide.csv").write_text("".join(text))
-    result = run("compare", "--scores", str(tmp_path / "wide.csv"), "-m", "AP", "old", "new")
+def emptied(values, systems):
+    """The AP of old and new, without a value of q03 and q04 for some systems."""
+    two = {name: {"AP": dict(values[name]["AP"])} for name in ("old", "new")}
+    for name in systems:
+        two[name]["AP"] |= {"q03": None, "q04": None}
+    return two
+
+
+def write_table(text, path):
+    path.write_text(text.replace("None", ""))
+    return path
+
+
+FORMS = {
+    "wide": lambda two, path: write_table(wide_table(two), path / "t.csv"),
+    "long": lambda two, path: write_table(long_table(two), path / "t.csv"),
+    "JSON": lambda two, path: write_table(json.dumps(two), path / "t.json"),
+    "wide frame": lambda two, path: pl.read_csv(FORMS["wide"](two, path)),
+    "pandas": lambda two, path: pl.read_csv(FORMS["wide"](two, path)).to_pandas(),
+    "dicts": lambda two, _: two,
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_empty_cell_of_one_system_is_a_query_that_it_lacks(form, tmp_path, values):
+    scores = read_scores(FORMS[form](emptied(values, ["new"]), tmp_path))
+    with raises("values-differ"):
+        compare(scores, "old", "new", "AP")
+    with raises("values-differ"):
+        gate(scores, "old", "new", parse_policy(NO_WORSE, "p"))
+    dropped = compare(scores, "old", "new", "AP", test=Test(unequal="drop"))
+    kept = [query for query in QRELS if query not in {"q03", "q04"}]
+    means = [np.mean([values[name]["AP"][query] for query in kept]) for name in ("old", "new")]
+    row = dropped.only.metrics.row(0, named=True)
+    assert (row["n"], [row["baseline"], row["candidate"]]) == (28, pytest.approx(means))
+    assert dropped.only.excluded["query_id"].to_list() == ["q03", "q04"]
+    assert any("2 queries were run by only one system" in notice.text for notice in dropped.notices)
+    zero = compare(scores, "old", "new", "AP", test=Test(unequal="zero"))
+    zero_mean = sum(values["new"]["AP"][query] for query in kept) / len(QRELS)
+    assert zero.only.metrics["candidate"][0] == pytest.approx(zero_mean)
+    verdict = gate(scores, "old", "new", parse_policy(f"unequal = 'drop'\n{NO_WORSE}", "p"))
+    assert any("2 queries were run by only one system" in note for note in verdict.notes)
+
+
+def test_a_cell_that_is_empty_for_all_is_left_out_counted_and_shown(tmp_path, values, run):
+    path = FORMS["wide"](emptied(values, ["old", "new"]), tmp_path)
+    result = run("compare", "--scores", str(path), "-m", "AP", "old", "new")
     assert "the cell is empty" in result.out
-    assert compare(read_scores(tmp_path / "wide.csv"), "old", "new", "AP").metrics["n"][0] == 29
+    assert compare(read_scores(path), "old", "new", "AP").metrics["n"][0] == 28
 
 
 def test_systems_and_metrics_that_are_not_there(table, run):

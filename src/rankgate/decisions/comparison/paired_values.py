@@ -214,6 +214,14 @@ def _missing_queries(system: ScoredRun) -> set[str]:
     return set(system.scores.filter(pl.col("why") == "missing")["query_id"].to_list())
 
 
+def unequal_warnings(baseline: ScoredRun, candidate: ScoredRun, unequal: str) -> list[str]:
+    """A sentence on the queries that only one of two systems ran."""
+    query_ids = sorted(_missing_queries(baseline) ^ _missing_queries(candidate))
+    effect = "left out" if unequal == "drop" else "counted as 0 for the other one"
+    queries = count_noun(len(query_ids), "query was", "queries were")
+    return [f"{queries} run by only one system and {effect}, such as {query_ids[0]}."] if query_ids else []
+
+
 def refuse_unequal(
     missing_by_system: Mapping[str, tuple[int, Sequence[str]]], *, failed: bool = False
 ) -> None:

@@ -38,6 +38,7 @@ from rankgate.decisions.comparison.paired_values import (
     PairedValues,
     compute_figures,
     pair_with_candidates,
+    unequal_warnings,
 )
 from rankgate.measurement.evaluation.lists.list_inputs import zero_grades_notice
 from rankgate.measurement.evaluation.query_slices import sort_values
@@ -423,6 +424,7 @@ def _make_comparison(
             *_zero_grades(candidate),
             *(text for run in (baseline, candidate) for text in with_run_name(run.name, run.cautions)),
             *parts.unanswered_warnings(baseline, candidate),
+            *unequal_warnings(baseline, candidate, test.unequal),
             *parts.concurrency_warnings(baseline, candidate),
             *parts.uneven_warnings(judged, depth),
             *cluster_caution(baseline, candidate, values.query_ids),

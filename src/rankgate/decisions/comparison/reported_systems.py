@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from hashlib import sha256
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -232,9 +233,10 @@ def reported_systems(
 ) -> ReportedSystems:
     """Read score tables.
 
-    If a system has no row of a metric for a query, the system did not run the query: this is an
-    error, 0, or the query is left out, by ``unequal``. An empty cell is an undefined value: the
-    query is left out for this metric, counted and shown.
+    If a system has no row of a metric for a query, or an empty cell where another system has a value,
+    the system did not run the query: this is an error, 0, or the query is left out, by ``unequal``.
+    A cell that is empty for all systems is an undefined value: the query is left out for this metric,
+    counted and shown. Undefined values of an evaluation of rankgate are not empty cells.
 
     Args:
         scores: one table or several.
@@ -411,15 +413,14 @@ def _make_run(
 ) -> ScoredRun:
     rows = []
     for label, metric in zip(labels, chosen, strict=True):
-        queries = sorted(
-            {query for values_of_system in every.values() for query in values_of_system[metric.name]}
-        )
-        for query in queries:
+        columns = [values_of_system[metric.name] for values_of_system in every.values()]
+        has_value = {query for column in columns for query, value in column.items() if value is not None}
+        for query in sorted({query for column in columns for query in column}):
             value, reason = values_of_metric[metric.name].get(query), None
-            if query not in values_of_metric[metric.name]:
+            if value is None and (query in has_value or query not in values_of_metric[metric.name]):
                 value, reason = 0.0 if unequal == "zero" else None, "missing"
-            elif value is None:
-                reason = "the cell is empty"
+            elif value is None or isnan(value):
+                value, reason = None, "the cell is empty"
             rows.append((query, label, value, reason))
     scores = pl.DataFrame(rows, schema=SCORES, orient="row")
     digest = sha256(scores.write_csv().encode()).hexdigest()

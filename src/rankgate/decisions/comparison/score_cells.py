@@ -153,7 +153,8 @@ def _evaluation_cells(runs: Sequence[Any], label: str) -> Iterator[Cell]:
     for run in runs:
         for metric, values in (run.get("per_query") or {}).items():
             for query, value in values.items():
-                yield Cell(str(run["name"]), query, metric, _json_number(value, label), None)
+                number = math.nan if value is None else _json_number(value, label)  # undefined, not empty
+                yield Cell(str(run["name"]), query, metric, number, None)
 
 
 def _group_cells(name: str, run: GroupedRun) -> Iterator[Cell]:
