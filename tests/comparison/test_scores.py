@@ -287,7 +287,7 @@ def test_an_empty_cell_of_one_system_is_a_query_that_it_lacks(form, tmp_path, va
     zero = compare(scores, "old", "new", "AP", test=Test(unequal="zero"))
     zero_mean = sum(values["new"]["AP"][query] for query in kept) / len(QRELS)
     assert zero.only.metrics["candidate"][0] == pytest.approx(zero_mean)
-    verdict = gate(scores, "old", "new", parse_policy(f"unequal = 'drop'\n{NO_WORSE}", "p"))
+    verdict = gate(scores, "old", "new", parse_policy(f"[gate]\nunequal = 'drop'\n{NO_WORSE}", "p"))
     assert any("2 queries were run by only one system" in note for note in verdict.notes)
 
 
