@@ -245,8 +245,8 @@ def _table_of_columns(source: Mapping[Any, Any], user_columns: set[str | None]) 
         return None
     if len(matched_names & {*map(names.get, _IDS), *user_columns}) < _PAIR:
         problem = (
-            f"the keys {', '.join(sorted(map(str, matched_names)))} could be columns or queries; give a frame with a "
-            "column for queries and one for documents, or {query: {document: number}}."
+            f"the keys {', '.join(sorted(map(str, matched_names)))} could be columns or queries; give a frame "
+            "with a column for queries and one for documents, or {query: {document: number}}."
         )
         raise InputError(problem, source="a dictionary", code="ambiguous-input")
     return pl.DataFrame([_make_series(str(name), list(cells)) for name, cells in columns.items()])
