@@ -245,7 +245,7 @@ def _table_of_columns(source: Mapping[Any, Any], user_columns: set[str | None]) 
         return None
     if len(matched_names & {*map(names.get, _IDS), *user_columns}) < _PAIR:
         problem = (
-            f"the keys {', '.join(sorted(map(str, matched_names)))} could be columns or queries; give a frame "
+            f"keys {', '.join(sorted(map(str, matched_names)))} could be columns or queries; give a table "
             "with a column for queries and one for documents, or {query: {document: number}}."
         )
         raise InputError(problem, source="a dictionary", code="ambiguous-input")
