@@ -54,7 +54,7 @@ def grades_of(resolution, pairs):
         ("mean", [3, 2, 1], 2),
         ("mean", [3, 2], 2.5),
         ("median", [0, 3, 3], 3),
-        ("median", [0, 1, 2, 3], 1.5),
+        ("median", [0, 1, 2, 3], 1),
         ("unanimous", [2, None, 2], 2),
         ("unanimous", [2, 2, 1], None),
     ],
@@ -177,7 +177,7 @@ def test_the_adjudicator_decides_where_raters_differ():
     options = {"adjudicator": "r2", "otherwise": "unanimous"}
     assert grades_of(resolve_ratings(ratings, "adjudicated", options), 4) == [2, 1, None, None]
     options = {"adjudicator": "r2", "otherwise": "median"}
-    assert grades_of(resolve_ratings(ratings, "adjudicated", options), 4) == [2, 1, 1, 0.5]
+    assert grades_of(resolve_ratings(ratings, "adjudicated", options), 4) == [2, 1, 1, 0]
     with raises("invalid-parameter", UsageError):
         resolve_ratings(ratings, "adjudicated", {"adjudicator": "r2", "otherwise": "latest"})
     with pytest.raises(UsageError):

@@ -170,3 +170,14 @@ def test_every_form_shows_every_part(card):
     assert max(map(len, str(card).splitlines())) <= 80
     assert "<table>" in card._repr_html_()
     assert "▲" not in render_result(card, "latex")
+
+
+def test_counts_beside_values_are_those_of_the_values():
+    ranked = {f"u{user}": {"a": 1.0} for user in range(7)}
+    people = pl.DataFrame({"user": list(ranked), "gender": ["F"] * 4 + ["M"] * 3})
+    judged = {"u0": {"a": 1}, "u4": {"a": 1}, "u5": {"b": 1}}  # one of F, two of M
+    result = rankgate.scorecard(Collection(judged, users=people), ranked, ["RR"], slices=["gender"])
+    assert dict(result.slices.select("part", "users").rows()) == {"F": 1, "M": 2}
+    assert "F (1)" in str(result)
+    assert "M (2)" in str(result)
+    assert "| F | 1 |" in " ".join(render_result(result, "markdown").split())

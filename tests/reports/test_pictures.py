@@ -87,3 +87,10 @@ def test_a_picture_is_saved(tmp_path, form):
     assert path.stat().st_size > 1000
     with raises("unknown-format", rankgate.UsageError):
         _compared().plot().save(tmp_path / "picture.bmp")
+
+
+def test_the_scorecard_is_drawn_by_the_metrics_of_the_card():
+    runs = {"old": OLD, "new": NEW}
+    card = rankgate.scorecard(QRELS, runs)
+    picture = rankgate.plot("scorecard", QRELS, runs)
+    assert {row["metric"] for row in picture.rows} == {row["metric"] for row in card.plot().rows}

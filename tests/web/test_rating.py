@@ -189,7 +189,14 @@ def test_two_raters_disagree_and_the_final_word_counts(team, fresh):
     text = visitor.get(f"{path}/judgments/one/file?format=trec").data.decode()
     assert sorted(float(line.split()[3]) for line in text.splitlines()) == [1.5, 2, 2, 2]
     second_preview = visitor.post(f"{path}/judgments", name="two", rule="median", preview=True).json()
-    assert (second_preview["against"], second_preview["pairs"]["same"]) == ("one", 4)
+    assert (second_preview["against"], second_preview["pairs"]["same"]) == ("one", 3)
+    visitor.post(f"{path}/judgments", name="tied", rule="majority")  # one pair has the grades 0 and 3
+    stored = visitor.get(f"{path}/judgments.json").json()["judgments"]
+    assert [(made["name"], made["rows"], made["made_by"].get("unresolved")) for made in stored] == [
+        ("one", 4, None),
+        ("tied", 3, 1),
+    ]
+    assert "1 without a grade</a>" in visitor.get(f"{path}/judgments").data.decode()
 
 
 def test_the_client_does_what_the_pages_do(team, fresh, tmp_path):

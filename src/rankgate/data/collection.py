@@ -99,7 +99,8 @@ def _is_default(value: object, field_: dataclasses.Field[Any]) -> bool:
     """True if a field has its default value; always false for frames and arrays."""
     if isinstance(value, _FieldValue):
         return not value.stated()
-    return value is field_.default or (isinstance(value, tuple | Mapping) and not value)
+    is_empty = isinstance(value, tuple | Mapping) and not value and field_.name != "judgments"
+    return value is field_.default or is_empty
 
 
 def _short_text(value: object) -> str:

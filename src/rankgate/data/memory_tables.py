@@ -20,7 +20,7 @@ from rankgate.data.column_names import document_columns, match_columns
 from rankgate.data.foreign_frames import (
     frames_by_system,
     is_frame,
-    lazy_frame,
+    polars_frame,
     refuse_series,
     shape_table,
     unnest_lists,
@@ -39,7 +39,7 @@ from rankgate.data.memory.matrices import (
 from rankgate.data.qrels import QRELS_SCHEMA, Qrels, check_rows, drop_empty, rated_rows
 from rankgate.data.run import RUN_SCHEMA as RUN
 from rankgate.data.run import Rankings, Run, lengths_and_values
-from rankgate.data.table_rows import RowLocation
+from rankgate.data.table_rows import RowLocation, no_rows_error
 from rankgate.data.text.text_values import refuse_surrogates
 
 if TYPE_CHECKING:
@@ -289,7 +289,7 @@ def _run_rows(table: Any, label: str) -> dict[str, pl.DataFrame]:
             "where several runs are taken."
         )
         raise InputError(problem, source=label, code="several-candidates")
-    lazy = _to_lazy(table, label)
+    lazy = _to_lazy(table, "score", label)
     names = lazy.collect_schema().names()
     source_columns = match_columns(names, ("query_id", "doc_id", "score", "rank"))
     columns = document_columns(names) or tuple(
@@ -338,17 +338,24 @@ def _judgment_rows(table: Any, label: str) -> pl.DataFrame:
     """The rows of judgments; each pair is relevant if there are no grades."""
     if _is_dict(table):
         return _rows_of_dicts(table, "grade", label)
-    frame = _to_lazy(table, label)
+    frame = _to_lazy(table, "grade", label)
     names = frame.collect_schema().names()
     if len(names) == len(match_columns(names, ("query_id", "doc_id"))):
         frame = frame.with_columns(grade=1.0)
     return drop_empty(_shape_rows(frame, "grade", label))
 
 
-def _to_lazy(table: object, label: str) -> pl.LazyFrame:
+def _to_lazy(table: object, number: str, label: str) -> pl.LazyFrame:
     refuse_series(table, label)
+    if isinstance(table, pl.LazyFrame):
+        return unnest_lists(table)
     if is_frame(table):  # Polars, pandas, pyarrow, DuckDB, ibis and others
-        return unnest_lists(lazy_frame(table, label))
+        frame = polars_frame(table, label)
+        if frame.is_empty():  # columns without values have no type
+            raise no_rows_error(number, label)
+        return unnest_lists(frame.lazy())
+    if isinstance(table, list | tuple) and not table:
+        raise no_rows_error(number, label)
     raise unknown_object_error(table, label)
 
 

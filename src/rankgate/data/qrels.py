@@ -26,6 +26,7 @@ from rankgate.data.table_rows import (
     RowLocation,
     blank_ids,
     hash_pairs,
+    no_rows_error,
     refuse_duplicates,
     unique_range_starts,
 )
@@ -91,7 +92,7 @@ class Qrels(ByContent):
 
     def __post_init__(self) -> None:
         if self.table.is_empty() and not self.unjudged:
-            raise InputError("no judgments found.", source=self.place.label, code="no-judgments")
+            raise no_rows_error("grade", self.place.label)
         check_rows(self.table, "grade", self.place)
         keyed_rows = _subtopic_keys(self.table) if self.by_subtopic else self.table
         starts = unique_range_starts(keyed_rows["query_id"])

@@ -25,6 +25,7 @@ from rankgate.data.streams.source import read_ahead
 from rankgate.data.table_rows import (
     RowLocation,
     hash_pairs,
+    no_rows_error,
     range_starts,
     refuse_duplicates,
     unique_range_starts,
@@ -402,7 +403,7 @@ class Run:
 
     def _refuse_nothing(self, rows: int) -> None:
         if not rows and self.queries is None:
-            raise InputError("there are no rankings in it.", source=self.place.label, code="no-rankings")
+            raise no_rows_error("score", self.place.label)
 
 
 Batches: TypeAlias = "Callable[[Duplicates], Iterable[Batch]]"

@@ -88,6 +88,19 @@ Part = Literal["qrels", "run"]
 NUMBER_COLUMNS = {"qrels": "grade", "run": "score"}
 """The column of numbers in judgments and in runs."""
 
+
+def no_rows_error(number: str, label: str) -> InputError:
+    """The error for judgments without a grade, or a run without a score.
+
+    Args:
+        number: ``grade`` or ``score``.
+        label: the name of the source in the error.
+    """
+    if number == "grade":
+        return InputError("no judgments found.", source=label, code="no-judgments")
+    return InputError("there are no rankings in it.", source=label, code="no-rankings")
+
+
 NUMBER_TEXT = "written"
 """The column with the text of a number that is not finite; null in all other rows."""
 

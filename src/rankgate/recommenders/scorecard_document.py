@@ -74,7 +74,7 @@ def card_grid(
         if part_value is not None and metric != last:
             rows.append((metric_label, *[""] * len(system_rows)))
         last = metric
-        label = metric_label if part_value is None else f"· {part_value} ({system_rows[0]['size']:,})"
+        label = metric_label if part_value is None else f"· {part_value} ({_base(system_rows[0])})"
         rows.append(
             (label, *(f"{_number(row['value'])} {_significance_mark(row, result)}" for row in system_rows))
         )
@@ -89,7 +89,7 @@ def flat_grid(result: Scorecard, *, by: str | None = None) -> Grid:
     for metric, part_value, system_rows in _rows(result, by):
         labels = [_metric_label(metric, higher=system_rows[0]["higher_is_better"])]
         if part_value is not None:
-            labels += [part_value, f"{system_rows[0]['size']:,}"]
+            labels += [part_value, _base(system_rows[0])]
         cells = [
             f"{_number(row['value'])} {_significance_mark(row, result)}".strip()
             + (f" {bracketed_interval(row['low'], row['high'])}" if row["low"] is not None else "")
@@ -102,6 +102,11 @@ def flat_grid(result: Scorecard, *, by: str | None = None) -> Grid:
         tuple(rows),
         frozenset({0, 1} if by else {0}),
     )
+
+
+def _base(row: _Row) -> str:
+    """The number of users whose values are averaged, or of items in a part of the items."""
+    return f"{row['users' if row['of'] == 'users' else 'size']:,}"
 
 
 def _rows(result: Scorecard, slice_name: str | None) -> Iterator[tuple[str, str | None, list[_Row]]]:

@@ -15,6 +15,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.run_scores import REASONS, RunScores
 from rankgate.data.score_parts import Need, Supply
+from rankgate.data.table_rows import no_rows_error
 from rankgate.measurement.evaluation.query_slices import SCHEMA as SLICES
 from rankgate.measurement.evaluation.query_slices import sort_values
 from rankgate.measurement.evaluation.sampled_means import interval_of_mean, no_plain_mean, table_of
@@ -219,9 +220,9 @@ def refuse_run(work: SparkMeasurement, label: str, totals: RunTotals) -> None:
     counts, how = totals.counts, work.plan.conventions[0]
     query_count = counts["queries"] + (counts["missing"] if how.missing == "leave_out" else 0)
     if not query_count:
-        raise InputError("no judgments found.", source=work.qrels.label, code="no-judgments")
+        raise no_rows_error("grade", work.qrels.label)
     if counts["missing"] == query_count and not counts["unknown_queries"]:
-        raise InputError("there are no rankings in it.", source=label, code="no-rankings")
+        raise no_rows_error("score", label)
     refuse_misfits({"query": totals.match}, label, accepts_ids=work.accepts_ids)
     if counts["missing"] == query_count:
         problem = "no query of this run has judgments; check that both use the same ids."

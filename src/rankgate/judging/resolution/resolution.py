@@ -87,7 +87,7 @@ def _mean(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _median(table: pl.DataFrame) -> pl.DataFrame:
-    return _aggregate(table, pl.col("grade").median())
+    return _aggregate(table, pl.col("grade").quantile(0.5, "lower"))
 
 
 def _top_three(table: pl.DataFrame, *, rounded: bool = False) -> pl.DataFrame:
@@ -218,7 +218,7 @@ RULES = Registry(
         ResolveRule(
             "median",
             _median,
-            title="the middle grade; the mean of the two in the middle of an even number",
+            title="the middle grade; the lower of the two in the middle of an even number",
             source="the usual definition",
         ),
         ResolveRule(
@@ -420,6 +420,8 @@ def resolve_ratings(
         **({"slots": slots} if slots else {}),
         "judges": _judges(graded_ratings),
     }
+    if unresolved_count := all_pairs["grade"].null_count():
+        made_by["unresolved"] = unresolved_count
     target = (transformer.scale if transformer else None) or (None if transformer else bounds)
     resolved_pairs = all_pairs.filter(pl.col("grade").is_not_null()).select(*QRELS_SCHEMA)
     source = RowLocation(ratings.place.label)

@@ -21,6 +21,7 @@ from rankgate.data.library_objects import read_rankings as rankings_of_object
 from rankgate.data.logs.large_logs import UserItems, pack_pairs, read_user_items
 from rankgate.data.memory.matrices import MatrixInput, Padded, is_source, make_source, nonzero_pairs
 from rankgate.data.read import is_ranking
+from rankgate.data.table_rows import no_rows_error
 from rankgate.measurement.scoring.alignment.top_documents import distinct_names
 from rankgate.measurement.scoring.matrix_source import SeenItems
 from rankgate.measurement.scoring.run_sources import RunSource, measure
@@ -126,12 +127,12 @@ def measure_run(
     Raises:
         InputError, DuplicateError: the run has an error, or matrices have different sizes.
     """
+    if strict and not len(judgments.grades):
+        raise no_rows_error("grade", judgments.name)
     if isinstance(run, MatrixInput):
         _refuse_size_mismatch(judgments, run)
-        if strict and judgments.query_ids.is_empty():
-            raise InputError("no judgments found.", source=judgments.name, code="no-judgments")
         if strict and not run.users.size:
-            raise InputError("there are no rankings in it.", source=run.name, code="no-rankings")
+            raise no_rows_error("score", run.name)
     own_ids = any(mode.alignment.own_id == "dropped" for mode in plan.ways)
     if isinstance(run, MatrixInput) and run.users.given is None:
         own_ids = False  # a row number is not the id of a document

@@ -15,6 +15,7 @@ from rankgate.data.collection import Collection
 from rankgate.data.formats.run_companions import REQUEST_COLUMNS
 from rankgate.data.query_tags import matching_tags, with_clusters
 from rankgate.data.run_scores import LISTS, QUERIES, ScoredRun
+from rankgate.data.table_rows import no_rows_error
 from rankgate.measurement.evaluation.metric_selection import (
     find_metrics,
     find_ranking_metrics,
@@ -107,6 +108,8 @@ class Scorer:
             depth = max(depth, builder.depth or 1)
         _refuse_no_means(ranking_metrics)
         judgments = collection.qrels()
+        if judgments.table.is_empty():
+            raise no_rows_error("grade", judgments.place.label)
         index = JudgmentIndex.from_judgments(judgments)
         tags = collection.tags
         tagged = (

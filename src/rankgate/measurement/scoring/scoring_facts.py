@@ -21,6 +21,7 @@ from rankgate.data.id_match import NO_IDS, PARTLY_FIT, IdMatch
 from rankgate.data.memory.ids import unique_codes
 from rankgate.data.run import NUMBERED
 from rankgate.data.run_scores import Counts
+from rankgate.data.table_rows import no_rows_error
 from rankgate.measurement.metrics.metric_declaration import RANKING
 
 if TYPE_CHECKING:
@@ -156,6 +157,8 @@ class Facts:
         """Raise an error if no query is scored, or where the convention asks for one."""
         query_ids, label = source.judgments.query_ids, source.label
         if not self.present.any():
+            if source.first_rows().is_empty():
+                raise no_rows_error("score", label)
             raise InputError(_no_shared_query(source), source=label, code="queries-differ")
         if how.missing == "error" and not self.present.all():
             query = query_ids[int(np.argmin(self.present))]

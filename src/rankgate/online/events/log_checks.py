@@ -61,7 +61,8 @@ class Check(Declared):
 
 _LOCATION = "source_file || ':' || source_line"
 _COUNT_CLICKS = "SELECT count(*) FROM events WHERE kind = 'click'"
-_COUNT_EVENTS = "SELECT count(*) FROM events"
+COUNT_EVENTS = "SELECT count(*) FROM events"
+"""The number of events."""
 _LATE_SEARCHES = (
     f"SELECT {_LOCATION} || ' (' || CAST(epoch(clicked_at - s.\"at\") AS BIGINT) || ' s)' AS example, "
     'epoch(s."at" - clicked_at) AS size FROM events s JOIN (SELECT query_event_id, min("at") AS clicked_at '
@@ -234,7 +235,7 @@ CHECKS = Registry(
             "no-time",
             title="events without a time",
             faults=f'SELECT {_LOCATION} AS example FROM events WHERE "at" IS NULL',
-            total=_COUNT_EVENTS,
+            total=COUNT_EVENTS,
             spoils=("time",),
             fix="name the column of the time in the mapping",
         ),

@@ -30,6 +30,7 @@ from rankgate.measurement.evaluation.tradeoff import Tradeoff, tradeoff
 from rankgate.measurement.explanation.explain import explain
 from rankgate.measurement.explanation.reconcile import reconcile_metrics
 from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRIC, DEFAULT_METRICS
+from rankgate.recommenders.scorecard import scorecard
 from rankgate.workspace.reports.chart_kinds import find_chart_kind as kind_of
 from rankgate.workspace.reports.report_results import are_result_paths, read_results
 
@@ -177,12 +178,20 @@ def _compare_two_runs(request: ChartRequest) -> Comparisons:
 
 def _evaluate_runs(request: ChartRequest, metrics: Sequence[str] = ()) -> Scores:
     request.need(1, None, "shows one run or more")
+    return evaluate(
+        request.collection,
+        _named_runs(request),
+        metrics or request.metrics or (DEFAULT_METRIC,),
+        request.convention,
+    )
+
+
+def _named_runs(request: ChartRequest) -> Any:  # noqa: ANN401 - a list, or runs by name
+    """The runs by name if all have one."""
     runs: Any = list(request.runs)
     if all(isinstance(run, Mapping) and not is_ranking(run) for run in runs):
         runs = {name: rankings for run in runs for name, rankings in run.items()}
-    return evaluate(
-        request.collection, runs, metrics or request.metrics or (DEFAULT_METRIC,), request.convention
-    )
+    return runs
 
 
 def _evaluate_at_cutoffs(request: ChartRequest) -> Scores:
@@ -228,7 +237,11 @@ def _grades_by_rank(request: ChartRequest) -> GradesByRank:
 
 def _compute_tradeoff(request: ChartRequest) -> Tradeoff:
     request.need(2, None, "shows two runs or more")
-    return tradeoff(_evaluate_runs(request, request.metrics or DEFAULT_METRICS))
+    # intervals are not drawn, so one resample is enough
+    card = scorecard(
+        request.collection, _named_runs(request), request.metrics, request.convention, resamples=1
+    )
+    return tradeoff(card)
 
 
 def _analyze_holes(request: ChartRequest) -> HoleAnalysis:
