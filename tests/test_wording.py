@@ -1,8 +1,12 @@
 """The file of messages is whole, however many workers ran the tests."""
 
+import ast
 import json
+from pathlib import Path
 
 import pytest
+
+from support.wording import FILE, orphans
 
 pytestmark = pytest.mark.separate
 CONFTEST = """
@@ -36,3 +40,18 @@ def test_messages_of_all_workers_are_written(pytester, monkeypatch, request, wor
     pytester.runpytest_subprocess(*options).assert_outcomes(passed=4)
     written = json.loads((pytester.path / "wording.json").read_text("utf-8"))["messages"]
     assert list(written.values()) == [[f"a{i}", f"b{i}"] for i in range(4)]
+
+
+def test_every_message_belongs_to_a_test(request):
+    """By the names of functions, and by whole names where all tests were collected."""
+    functions = {
+        f"{path.name}::{node.name}"
+        for path in Path(__file__).parent.rglob("test_*.py")
+        for node in ast.walk(ast.parse(path.read_bytes()))
+        if isinstance(node, ast.FunctionDef)
+    }
+    messages = json.loads(FILE.read_text("utf-8"))["messages"]
+    assert [test for test in messages if test.partition("[")[0] not in functions] == []
+    options = request.config.option
+    if "tests" in request.config.args and not (options.keyword or options.markexpr or options.deselect):
+        assert orphans(request.session.items) == []

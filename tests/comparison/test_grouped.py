@@ -64,7 +64,7 @@ def saved(tmp_path_factory):
 
 
 def test_sums_of_parts_are_the_sums_of_all():
-    ids, values = hash_queries(pl.Series([f"u{i}" for i in range(999)])), RNG.random(999)
+    ids, values = hash_queries(pl.Series([f"u{i}" for i in range(999)])), np.random.default_rng(1).random(999)
     values[3] = np.nan
     all_sums = GroupSums.from_queries(ids, values)
     parts = GroupSums.from_queries(ids[:400], values[:400]) + GroupSums.from_queries(ids[400:], values[400:])
@@ -90,9 +90,10 @@ def test_two_saved_evaluations_are_compared_in_pairs(saved):
 
 
 def test_intervals_of_groups_cover():
+    rng = np.random.default_rng(2)
     covered, ids = 0, hash_queries(pl.Series([f"user{i}" for i in range(700)]))
     for _ in range(400):
-        delta = RNG.exponential(1.0, 700) - 1.0  # true mean 0
+        delta = rng.exponential(1.0, 700) - 1.0  # true mean 0
         interval = t_interval(np.array([*GroupSums.from_queries(ids, delta).values().values()]))
         covered += bool(interval.low[0] <= 0 <= interval.high[0])
     assert covered / 400 == pytest.approx(0.95, abs=0.033)  # three standard errors

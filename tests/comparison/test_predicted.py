@@ -27,9 +27,9 @@ def _judged(grades, queries=range(QUERIES)):
     return {f"q{q}": {f"d{d}": int(grades[q, d]) for d in range(DOCS)} for q in queries}
 
 
-def _run(noise):
+def _run(noise, rng):
     return {
-        f"q{q}": {f"d{d}": float(GRADES[q, d] + RNG.normal(0, noise)) for d in range(DOCS)}
+        f"q{q}": {f"d{d}": float(GRADES[q, d] + rng.normal(0, noise)) for d in range(DOCS)}
         for q in range(QUERIES)
     }
 
@@ -37,7 +37,7 @@ def _run(noise):
 MODEL = _judged(np.clip(np.rint(GRADES + RNG.normal(0.4, 0.5, GRADES.shape)), 0, 3))
 DRAWN = sorted(RNG.choice(QUERIES, PEOPLE, replace=False))
 JUDGED, ALL = _judged(GRADES, DRAWN), _judged(GRADES)
-OLD, NEW = _run(2.0), _run(1.6)
+OLD, NEW = _run(2.0, RNG), _run(1.6, RNG)
 TAGS = pl.DataFrame(
     {
         "query_id": [f"q{q}" for q in range(QUERIES)],
@@ -300,7 +300,11 @@ def test_the_gate_decides_by_both(policy):
 def test_an_open_verdict_says_how_many_more_people_settle_it(policy):
     judgments = {f"q{q}": JUDGED[f"q{q}"] for q in DRAWN[:22]}
     verdict = gate(
-        Collection(judgments, sample="random", predicted=MODEL), OLD, _run(1.95), policy(), log=False
+        Collection(judgments, sample="random", predicted=MODEL),
+        OLD,
+        _run(1.95, np.random.default_rng(1)),
+        policy(),
+        log=False,
     )
     (gain,) = (rule_result.outcome for rule_result in verdict.rules if rule_result.rule.id == "gain")
     assert gain.status == "inconclusive"

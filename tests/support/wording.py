@@ -22,7 +22,7 @@ import pytest
 from rankgate.core.errors import RankgateError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 FILE = Path(__file__).parents[1] / "wording.json"
 WRITE = os.environ.get("RANKGATE_WORDING") == "write"
@@ -116,6 +116,12 @@ def save(file: Path) -> None:
     """Write the file."""
     stored = {"python": PYTHON, "messages": dict(sorted((_messages | _seen).items()))}
     file.write_text(json.dumps(stored, ensure_ascii=False, indent=1) + "\n", "utf-8")
+
+
+def orphans(items: Iterable[pytest.Item]) -> list[str]:
+    """The tests of the file that are not among all tests."""
+    tests = {f"{item.path.name}::{item.nodeid.partition('::')[2]}" for item in items}
+    return [test for test in _messages if test not in tests]
 
 
 def _test() -> str:

@@ -16,10 +16,10 @@ QUERIES, DOCS = 40, 12
 GRADES = RNG.choice(4, (QUERIES, DOCS), p=[0.5, 0.25, 0.15, 0.1])
 
 
-def _judged(noise, severity=0.0, share=1.0):
-    grades = np.clip(np.rint(GRADES + severity + RNG.normal(0, noise, GRADES.shape)), 0, 3)
+def _judged(noise, severity=0.0, share=1.0, *, rng):
+    grades = np.clip(np.rint(GRADES + severity + rng.normal(0, noise, GRADES.shape)), 0, 3)
     return {
-        f"q{q}": {f"d{d}": int(grades[q, d]) for d in range(DOCS) if RNG.random() < share}
+        f"q{q}": {f"d{d}": int(grades[q, d]) for d in range(DOCS) if rng.random() < share}
         for q in range(QUERIES)
     }
 
@@ -29,7 +29,7 @@ def _snapshot(scores, noise):
     return {f"q{q}": {f"d{d}": float(noisy[q, d]) for d in range(DOCS)} for q in range(QUERIES)}
 
 
-ANN, BOB, EVE = _judged(0.3), _judged(0.6, 0.4), _judged(0.6, -0.4)
+ANN, BOB, EVE = (_judged(noise, severity, rng=RNG) for noise, severity in ((0.3, 0), (0.6, 0.4), (0.6, -0.4)))
 _OLD, _NEW = GRADES + RNG.normal(0, 2, GRADES.shape), GRADES + RNG.normal(0, 1.5, GRADES.shape)
 OLD, NEW = [_snapshot(_OLD, 0.5) for _ in range(2)], [_snapshot(_NEW, 0.5) for _ in range(2)]
 
@@ -72,7 +72,8 @@ def test_sources_add_up_and_say_what_to_add_first():
 
 
 def test_unjudged_documents_are_a_source():
-    judgments = [_judged(0.3, share=0.8), _judged(0.3, share=0.8)]
+    rng = np.random.default_rng(1)
+    judgments = [_judged(0.3, share=0.8, rng=rng) for _ in range(2)]
     result = total_error(judgments, OLD[0], NEW[0], ["P@5", "AP"])
     without_holes = total_error(judgments, OLD[0], NEW[0], ["P@5"], holes=False)
     assert "unjudged documents" in result.sources["source"].to_list()
@@ -85,7 +86,7 @@ def test_judgments_by_label_are_crossed():
         "judge:A,prompt:1": ANN,
         "judge:A,prompt:2": BOB,
         "judge:B,prompt:1": EVE,
-        "judge:B,prompt:2": _judged(0.4),
+        "judge:B,prompt:2": _judged(0.4, rng=np.random.default_rng(2)),
     }
     result = total_error(by_label, OLD[0], NEW[0], ["P@5"])
     assert result.facets == {"queries": QUERIES, "judge": 2, "prompt": 2}
