@@ -88,3 +88,26 @@ def test_a_statement_of_sqlite_without_a_value_is_refused_before_the_first_query
     for ask in (check_engine, lambda file: snapshot(file, QUERIES)):
         with raises("unknown-parameter"):
             ask(engine)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (GOOD.replace("a.sqlite", "{}"), "database"),
+        ('[engine]\nkind = "tantivy"\nindex = "{}"\nid = "i"\nsearch = ["a"]\n', "index"),
+        ('[engine]\nkind = "command"\ncommand = ["search"]\nfolder = "{}"\n', "folder"),
+        ('[engine]\nkind = "python"\nfunction = "search:rank"\nfolder = "{}"\n', "folder"),
+        (HTTP + 'ca = "{}"\n[engine.params]\nq = "{{{{query}}}}"\n', "ca"),
+        (CLUSTER + 'ca = "{}"\n', "ca"),
+    ],
+)
+def test_every_path_is_relative_to_the_folder_of_the_file(tmp_path, monkeypatch, text, name):
+    monkeypatch.chdir("/")
+    file = tmp_path / "e.toml"
+    for value, path in (("in/here", f"{tmp_path}/in/here"), ("/there", "/there")):
+        file.write_text(text.format(value))
+        assert getattr(read_engine(file).engine, name) == path
+    if name in {"ca", "folder"}:  # these may be left out
+        lines = text.format("x").splitlines(keepends=True)
+        file.write_text("".join(line for line in lines if not line.startswith(name)))
+        assert getattr(read_engine(file).engine, name) == {"ca": None, "folder": str(tmp_path)}[name]
