@@ -99,8 +99,8 @@ tensors:               ## tests of matrices with torch and JAX, in an environmen
 explore: .venv/.dev    ## tests of properties, on other inputs every time; an hour
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -q $(CORES) -m "hypothesis or explore" tests
 
-mutate: .venv/.dev     ## small faults in scoring and metrics: how many the tests notice; an hour
-	$(BIN)/python tests/mutations.py
+mutate: .venv/.dev     ## small faults in all areas: the share that tests notice; an hour; AREA=online SEED=7 FAULTS=20
+	$(BIN)/python tests/mutations.py --seed $(or $(SEED),13) --faults $(or $(FAULTS),60) --area '$(AREA)'
 
 wording: .venv/.dev    ## write the messages of errors that tests saw into tests/wording.json
 	-RANKGATE_WORDING=write $(BIN)/python -m pytest -q $(CORES) -m wording tests

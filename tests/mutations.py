@@ -1,42 +1,54 @@
-"""How many small faults the tests notice: ``make mutate``.
+"""How many small faults the tests notice, by area: ``make mutate``.
 
-A seeded sample of changes to the packages of scoring and metrics (a comparison or an operator
-swapped, a number one higher, a condition negated) is built into one copy of the package, each
-behind a switch. The tests run once with all switches off, which shows the tests that reach
-each change. Then each change is switched on: the quickest tests of each file that reach it run
-first, then all of them, up to the first failure. A change is chosen only by its text and the seed:
-additions, moves and removals of other code do not change the sample. With ``--also`` a change must
-be possible in another source tree too, so that two versions are tried with the same.
+A fault is a comparison or an operator swapped, a number one higher, a truth value or a condition
+negated, or two arguments exchanged. A seeded sample of every area of ``src/rankgate`` (files
+directly in it are the area `top`) is tried, one fault at a time, in a copy of the project: nothing
+is changed here, so that nothing needs to be restored if the program is killed. The quick tests that
+call the changed module, by ``tests/record.json`` or else by their imports, run up to the first
+failure; those that import it themselves run first. A test that fails without the fault, too, does
+not count. A fault is chosen only by its text and the
+seed: additions, moves and removals of other code do not change the sample.
 
-    python tests/mutations.py [--count 60] [--seed 13] [--also SRC] [--save FOLDER] [TESTS ...]
+    python tests/mutations.py [--faults 60] [--seed 13] [--area NAME] [--seconds 120] [--also SRC]
+        [--results FILE [--until 450]]
+
+With ``--also`` a fault must be possible in another source tree, too, so that two versions are tried
+with the same. With ``--results`` each fault is kept in a file of JSON lines, and the next call tries
+only the others; after ``--until`` seconds no further one begins.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
-import copy
 import hashlib
 import json
 import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter, defaultdict
-from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+import changed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-ROOT = Path(__file__).parents[1]
-PACKAGES = ("measurement/scoring", "measurement/metrics")
-QUICK = "not slow and not chromium and not manual"
-NEAR = ("tests/metrics", "tests/laws", "tests/scoring", "tests/golden")
-FIRST = 2  # tests of a file that are tried before all others
-LONGEST = 900  # seconds; a change that makes a loop endless is noticed, too
+ROOT = Path(__file__).resolve().parents[1]
+QUICK = "not slow and not separate and not large and not chromium and not manual"
+COPIED = ("src", "tests", "docs", ".ci")
+"""Folders that are copied; the other ones are links, except for those that are left out."""
+LEFT_OUT = (".git", ".venv", "build")
+MANY = 12  # test modules that pytest collects at a time, so that the first failure comes early
+TOP = "top"
 SWAPPED = {
     ast.Lt: ast.LtE,
     ast.LtE: ast.Lt,
@@ -60,86 +72,69 @@ SWAPPED = {
     ast.Pow: ast.Mult,
 }
 
-SWITCHES = '''"""Which change is on, and which were reached: a part of tests/mutations.py."""
 
-import json
-import os
-from pathlib import Path
-
-import pytest
-
-ON = int(os.environ.get("CHANGE", "-1"))
-FOLDER = os.environ.get("REACHED")
-reached, found, failed = set(), [], set()
-
-
-def on(number):
-    if FOLDER:
-        reached.add(number)
-    return number == ON
-
-
-def pytest_collection_finish():
-    found.append(("", 0, sorted(reached)))
-    reached.clear()
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_runtest_logreport(report):
-    if report.failed:
-        failed.add(report.nodeid)
-    if FOLDER and report.when == "teardown":
-        if report.nodeid not in failed:
-            found.append((report.nodeid, report.duration, sorted(reached)))
-        reached.clear()
-
-
-def pytest_sessionfinish():
-    if FOLDER:
-        Path(FOLDER, f"{os.getpid()}.json").write_text(json.dumps(found))
-'''
-
-
-class Change(NamedTuple):
-    """One fault in one line."""
+class Fault(NamedTuple):
+    """One fault in one line; `begin` and `end` are bytes of the line."""
 
     file: str
     line: int
     begin: int
     end: int
     old: str
-    new: str
     text: str
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.old} -> {self.new}"
+        return f"{self.file}:{self.line}: {self.old} -> {mutated(self.old)}"
 
     @property
-    def content(self) -> tuple[str, str, str]:
+    def content(self) -> tuple[str, str]:
         """What is changed, wherever it is."""
-        return self.text, self.old, self.new
+        return self.text, self.old
 
-    def overlaps(self, other: Change) -> bool:
-        """Whether both are in the same part of a line."""
+    @property
+    def area(self) -> str:
+        """The folder of `src/rankgate`."""
+        parts = Path(self.file).parts
+        return parts[1] if len(parts) > 2 else TOP
+
+    def overlaps(self, other: Fault) -> bool:
+        """True if both are in the same part of a line."""
         return self[:2] == other[:2] and self.begin < other.end and other.begin < self.end
 
 
-def changed(node: ast.AST) -> ast.AST | None:
-    """The node with one fault; None if there is no change to make."""
-    mutated = copy.deepcopy(node)
-    if isinstance(mutated, ast.Compare) and len(mutated.ops) == 1:
-        mutated.ops = [SWAPPED[type(mutated.ops[0])]()]
-    elif isinstance(mutated, ast.BinOp | ast.BoolOp) and type(mutated.op) in SWAPPED:
-        mutated.op = SWAPPED[type(mutated.op)]()
-    elif isinstance(mutated, ast.UnaryOp) and isinstance(mutated.op, ast.Not | ast.Invert):
-        return mutated.operand
-    elif isinstance(mutated, ast.Constant) and isinstance(mutated.value, bool):
-        mutated.value = not mutated.value
-    elif isinstance(mutated, ast.Constant) and isinstance(mutated.value, int | float):
-        mutated.value += 1
-    else:
-        return None
-    return mutated
+def can_change(node: ast.AST) -> bool:
+    """True if `mutated` knows a fault for an expression."""
+    match node:
+        case ast.Compare(ops=[_]) | ast.UnaryOp(op=ast.Not() | ast.Invert()):
+            return True
+        case ast.BinOp(op=ast.BitOr(), right=ast.Constant(value=None)):  # a type
+            return False
+        case ast.BinOp(op=operator) | ast.BoolOp(op=operator):
+            return type(operator) in SWAPPED
+        case ast.Constant(value=value):
+            return isinstance(value, int | float)
+        case ast.Call(args=[ast.Name(id=first), ast.Name(id=second)]):
+            return first != second
+    return False
+
+
+def mutated(old: str) -> str:
+    """The text of an expression with one fault."""
+    node = ast.parse(f"({old})", mode="eval").body
+    match node:
+        case ast.Compare():
+            node.ops = [SWAPPED[type(node.ops[0])]()]
+        case ast.BinOp() | ast.BoolOp():
+            node.op = SWAPPED[type(node.op)]()  # type: ignore[assignment]
+        case ast.UnaryOp():
+            node = node.operand
+        case ast.Call():
+            node.args.reverse()
+        case ast.Constant(value=bool() as value):
+            node.value = not value
+        case ast.Constant(value=int() | float() as value):
+            node.value = value + 1
+    return f"({ast.unparse(node)})"
 
 
 def not_computed(tree: ast.Module) -> Iterator[ast.AST]:
@@ -154,146 +149,219 @@ def not_computed(tree: ast.Module) -> Iterator[ast.AST]:
             yield node
 
 
-def changes(source: Path) -> Iterator[Change]:
-    """All changes that can be made to the packages."""
-    for package in PACKAGES:
-        for path in sorted((source / "rankgate" / package).rglob("*.py")):
-            text = path.read_text("utf-8")
-            lines, tree = text.splitlines(), ast.parse(text)
-            skipped = {id(inner) for node in not_computed(tree) for inner in ast.walk(node)}
-            for node in ast.walk(tree):
-                if id(node) in skipped or not isinstance(node, ast.expr):
-                    continue
-                mutated = changed(node) if node.lineno == node.end_lineno else None
-                if mutated is not None:
-                    old = ast.get_source_segment(text, node) or ""
-                    location = (node.lineno, node.col_offset, node.end_col_offset or 0)
-                    file = path.relative_to(source).as_posix()
-                    texts = old, ast.unparse(mutated), lines[node.lineno - 1].strip()
-                    yield Change(file, *location, *texts)
+def faults(source: Path, area: str = "") -> Iterator[Fault]:
+    """All faults that can be made, of one area or of all; their texts are not made yet."""
+    for path in sorted((source / "rankgate").rglob("*.py")):
+        file = path.relative_to(source).as_posix()
+        if area and Fault(file, 0, 0, 0, "", "").area != area:
+            continue
+        content = path.read_bytes()
+        lines, tree = content.split(b"\n"), ast.parse(content)
+        skipped = {id(inner) for node in not_computed(tree) for inner in ast.walk(node)}
+        for node in ast.walk(tree):
+            if (
+                isinstance(node, ast.expr)
+                and node.lineno == node.end_lineno
+                and id(node) not in skipped
+                and can_change(node)
+            ):
+                line, begin, end = lines[node.lineno - 1], node.col_offset, node.end_col_offset or 0
+                yield Fault(
+                    file, node.lineno, begin, end, line[begin:end].decode(), line.strip().decode("utf-8")
+                )
 
 
-def unique(source: Path) -> dict[tuple[str, str, str], Change]:
-    """The changes to lines that occur once."""
-    all_changes = list(changes(source))
-    times = Counter(change.content for change in all_changes)
-    return {change.content: change for change in all_changes if times[change.content] == 1}
+def unique(source: Path, area: str = "") -> dict[tuple[str, str], Fault]:
+    """The faults of lines that occur once."""
+    all_faults = list(faults(source, area))
+    times = Counter(fault.content for fault in all_faults)
+    return {fault.content: fault for fault in all_faults if times[fault.content] == 1}
 
 
-def sampled(source: Path, count: int, seed: int, also: Path | None = None) -> list[Change]:
-    """Changes of a seeded sample, none inside another; possible in another tree too."""
-    candidates = unique(source)
+def sampled(source: Path, count: int, seed: int, area: str = "", also: Path | None = None) -> list[Fault]:
+    """A seeded sample, as many of each area, none inside another; possible in another tree too."""
+    candidates = unique(source, area)
     if also:
-        other_changes = unique(also)
-        candidates = {content: change for content, change in candidates.items() if content in other_changes}
-    shuffled = sorted(candidates, key=lambda content: hashlib.sha256(f"{seed}{content}".encode()).digest())
-    sample: list[Change] = []
-    for change in map(candidates.__getitem__, shuffled):
-        if len(sample) < count and not any(change.overlaps(earlier) for earlier in sample):
-            sample.append(change)
-    return sample
+        candidates = {content: candidates[content] for content in candidates.keys() & unique(also).keys()}
+    by_area: defaultdict[str, list[Fault]] = defaultdict(list)
+    for content in sorted(candidates, key=lambda key: hashlib.sha256(f"{seed}{key}".encode()).digest()):
+        fault = candidates[content]
+        if not any(fault.overlaps(earlier) for earlier in by_area[fault.area][:count]):
+            by_area[fault.area].append(fault)
+    turns = zip_longest(*(by_area[name] for name in sorted(by_area)))
+    return list(islice(filter(None, chain.from_iterable(turns)), count))
 
 
-def build_in(chosen: Iterable[Change], source: Path) -> None:
-    """Put all changes into a copy of the package, each behind its switch."""
-    (source / "rankgate_changes.py").write_text(SWITCHES)
-    numbered = sorted(enumerate(chosen), key=lambda pair: -pair[1].begin)
-    for number, change in numbered:
-        path = source / change.file
-        lines = path.read_bytes().split(b"\n")
-        line = lines[change.line - 1]
-        switch = f"(({change.new}) if __import__('rankgate_changes').on({number}) else ({change.old}))"
-        lines[change.line - 1] = line[: change.begin] + switch.encode() + line[change.end :]
-        path.write_bytes(b"\n".join(lines))
+def copy_project(root: Path, folder: Path) -> Path:
+    """A copy of the project in which faults are made; data next to the project are linked."""
+    project = folder / root.name
+    project.mkdir()
+    for path in root.iterdir():
+        if path.name in COPIED and path.is_dir():
+            shutil.copytree(path, project / path.name, symlinks=True)
+        elif path.is_file():
+            shutil.copy2(path, project)
+        elif path.name not in LEFT_OUT:
+            (project / path.name).symlink_to(path)
+    if (root.parent / "shared").exists():
+        (folder / "shared").symlink_to(root.parent / "shared")
+    return project
 
 
-def run(source: Path, words: Iterable[str], **environment: str) -> bool:
-    """Whether tests pass with the copy of the package."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    command += ["-p", "rankgate_changes", *words]
-    try:
-        process = subprocess.run(
-            command,
-            cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(source), **environment},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=LONGEST if environment.get("CHANGE") else None,
-        )
-    except subprocess.TimeoutExpired:
-        return False
-    if "REACHED" in environment and process.returncode:
-        sys.stdout.write(f"these fail without any change, and do not count:\n{process.stdout[-2000:]}")
-    return not process.returncode
+def write_module(path: Path, content: bytes) -> None:
+    """Write a module, and remove its compiled form, which may be as old and as long."""
+    path.write_bytes(content)
+    for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
+        compiled.unlink()
 
 
-def reaching(source: Path, folder: Path, tests: list[str]) -> dict[int, list[str]]:
-    """The tests that pass and reach each change, the quickest first.
-
-    What is computed while a module is imported is reached by all tests of `NEAR`.
-    """
-    folder.mkdir(exist_ok=True)
-    run(source, ["-n", "auto", "-m", QUICK, *tests], REACHED=str(folder))
-    tests_by_change: defaultdict[int, set[tuple[float, str]]] = defaultdict(set)
-    near: set[tuple[float, str]] = set()
-    imported: set[int] = set()
-    for path in folder.glob("*.json"):
-        for test, seconds, numbers in json.loads(path.read_text()):
-            if not test:
-                imported.update(numbers)
-            elif test.startswith(NEAR):
-                near.add((seconds, test))
-            for number in numbers if test else ():
-                tests_by_change[number].add((seconds, test))
-    for number in imported:
-        tests_by_change[number] |= near
+@cache
+def calls() -> dict[str, set[str]]:
+    """The modules that each test module calls, as recorded, or else those that it can load."""
+    recorded = changed.load().modules
+    called = {
+        name: recorded.get(str(path.relative_to(changed.ROOT)), {changed.UNSEEN})
+        for name, path in changed.MODULES.items()
+        if path.name.startswith("test_")
+    }
     return {
-        number: [test for _, test in sorted(timed_tests)] for number, timed_tests in tests_by_change.items()
+        name: changed.reached(name) if changed.UNSEEN in names else names for name, names in called.items()
     }
 
 
-def notices(number: int, tests: list[str], source: Path, folder: Path) -> str:
-    """Which tests fail with a change on: "first" or "all"; "" where none does."""
-    by_file: defaultdict[str, list[str]] = defaultdict(list)
-    for test in tests:
-        by_file[test.partition("::")[0]].append(test)
-    first = [test for file_tests in by_file.values() for test in file_tests[:FIRST]]
-    for name, selected in (("first", first), ("all", tests)):
-        list_file = folder / f"{number}-{name}.txt"
-        list_file.write_text("".join(f"{test}\n" for test in selected))
-        if selected and not run(source, ["-x", f"@{list_file}"], CHANGE=str(number)):
-            return name
-    return ""
+@cache
+def tests_by_nearness(file: str) -> tuple[str, ...]:
+    """The test modules that call a module: first those that import it, then those of its area."""
+    module = changed.MODULES
+    name = ".".join(Path(file).with_suffix("").parts).removesuffix(".__init__")
+    folders = set(Path(file).parts[1:-1])
+
+    def nearness(test: str) -> tuple[bool, bool, int]:
+        return (
+            name not in changed.dependencies(test),
+            not folders & set(module[test].parts),
+            len(calls()[test]),
+        )
+
+    tests = [test for test, names in calls().items() if name in names]
+    return tuple(str(module[test].relative_to(changed.ROOT)) for test in sorted(tests, key=nearness))
+
+
+def first_failure(project: Path, tests: Iterable[str], excluded: Iterable[str], seconds: float) -> str | None:
+    """The first test that fails; "" if all pass; None if the time did not suffice."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-rfE", "--tb=no", "-p", "no:cacheprovider"]
+    command += ["-m", QUICK, *tests, *(f"--deselect={test}" for test in excluded)]
+    process = subprocess.Popen(
+        command,
+        cwd=project,
+        env={**os.environ, "PYTHONPATH": str(project / "src")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        output, _ = process.communicate(timeout=max(seconds, 1))
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+    if process.returncode in (0, 5):  # 5: no test is selected
+        return ""
+    match = re.search(r"^(?:FAILED|ERROR) (\S+?\.py(?:::.*?)?)(?: - .*)?$", output, re.MULTILINE)
+    return match[1] if match else "pytest itself"
+
+
+class Trial:
+    """The copy of the project, and the tests that fail in it without any fault."""
+
+    def __init__(self, root: Path, folder: Path) -> None:
+        """Copy the project into a folder."""
+        self.project = copy_project(root, folder)
+        self.excluded: set[str] = set()
+
+    def notices(self, fault: Fault, seconds: float) -> str | None:
+        """The test that notices a fault, "" if none does, None if the time did not suffice."""
+        path, ends = self.project / "src" / fault.file, time.monotonic() + seconds
+        original = path.read_bytes()
+        lines = original.split(b"\n")
+        line = lines[fault.line - 1]
+        lines[fault.line - 1] = line[: fault.begin] + mutated(fault.old).encode() + line[fault.end :]
+        tests = tests_by_nearness(fault.file)
+        batches = [tests[i : i + MANY] for i in range(0, len(tests), MANY)]
+        while batches:
+            if time.monotonic() > ends:
+                return None
+            write_module(path, b"\n".join(lines))
+            try:
+                test = first_failure(self.project, batches[0], self.excluded, ends - time.monotonic())
+            finally:
+                write_module(path, original)
+            if test is None:
+                return None
+            if not test:
+                batches.pop(0)
+            elif first_failure(self.project, [test], (), seconds):
+                self.excluded.add(test)
+            else:
+                return test
+        return ""
+
+
+def shares(results: Iterable[tuple[str, str | None]]) -> str:
+    """A table of the share that is noticed, by area and in all."""
+    by_area: defaultdict[str, list[str | None]] = defaultdict(list)
+    for area, test in results:
+        by_area[area].append(test)
+        by_area["all"].append(test)
+    rows = sorted(by_area, key=lambda area: (area == "all", area))
+    return "".join(
+        f"{area:13} {sum(map(bool, by_area[area])):3} of {len(by_area[area]):3}"
+        f"  {sum(map(bool, by_area[area])) / len(by_area[area]):.0%}"
+        f"{'  without an answer in time: ' + str(late) if (late := by_area[area].count(None)) else ''}\n"
+        for area in rows
+    )
 
 
 def main() -> None:
-    """Try a sample; print what no test notices."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=60)
+    """Try a sample; print what no test notices, and the share of each area."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--faults", type=int, default=60, help="how many, the same number of each area")
     parser.add_argument("--seed", type=int, default=13)
+    parser.add_argument("--area", default="", help="only faults of this folder of src/rankgate")
+    parser.add_argument("--seconds", type=float, default=120, help="the most that a fault may take")
     parser.add_argument("--also", type=Path, help="the folder src of another version")
-    parser.add_argument("--save", type=Path, help="a folder for the copy and the tests of each")
-    parser.add_argument("tests", nargs="*", default=["tests"])
+    parser.add_argument(
+        "--results", type=Path, help="keep results here, and go on where an earlier call ended"
+    )
+    parser.add_argument("--until", type=float, default=float("inf"), help="seconds after which none begins")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = arguments.save or Path(temporary)
-        source = folder / "src"
-        shutil.copytree(ROOT / "src", source)
-        sample = sampled(source, arguments.count, arguments.seed, arguments.also)
-        build_in(sample, source)
-        tests = reaching(source, folder / "reached", arguments.tests)
-        killed = 0
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            indexes = range(len(sample))
-            results = pool.map(lambda i: notices(i, tests.get(i, []), source, folder), indexes)
-            for number, killed_by in enumerate(results):
-                killed += bool(killed_by)
-                word = f"killed ({killed_by})" if killed_by else "SURVIVED"
-                reach = len(tests.get(number, []))
-                sys.stdout.write(f"{number + 1} {word} {sample[number]} (reached by {reach})\n")
-                sys.stdout.flush()
-        sys.stdout.write(f"killed {killed} of {len(sample)}\n")
+    begin = time.monotonic()
+    sample = sampled(ROOT / "src", arguments.faults, arguments.seed, arguments.area, arguments.also)
+    if not sample:
+        parser.error(f"no fault can be made in {arguments.area or 'src'}")
+    kept = arguments.results.read_text("utf-8") if arguments.results and arguments.results.exists() else ""
+    results = {tuple(content): test for content, test in map(json.loads, kept.splitlines())}
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        trial = Trial(ROOT, Path(folder))
+        for number, fault in enumerate(sample, 1):
+            if fault.content not in results:
+                if time.monotonic() - begin > arguments.until:
+                    break
+                test = results[fault.content] = trial.notices(fault, arguments.seconds)
+                if arguments.results:
+                    with arguments.results.open("a", encoding="utf-8") as stream:
+                        stream.write(json.dumps([fault.content, test]) + "\n")
+            test = results[fault.content]
+            outcome = "no answer in time" if test is None else f"found by {test}" if test else "SURVIVED"
+            sys.stdout.write(f"{number} {fault}  {outcome}\n")
+            sys.stdout.flush()
+    tried = [(fault.area, results[fault.content]) for fault in sample if fault.content in results]
+    sys.stdout.write(shares(tried))
 
 
 if __name__ == "__main__":
