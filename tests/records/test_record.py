@@ -100,7 +100,10 @@ def test_a_verdict_and_a_comparison_have_both_systems(folder):
     compared = rankgate.compare(QRELS, OLD, NEW, ["RR"])
     rankgate.record(compared, folder, at="2026-03-01")
     points_by_system = {point.system: point for point in points(folder)}
-    assert {name: point.value for name, point in points_by_system.items()} == {"run": 0.5, "run#2": 0.625}
+    assert {name: point.value for name, point in points_by_system.items()} == {
+        "baseline": 0.5,
+        "candidate": 0.625,
+    }
     assert {point.qrels_sha256 for point in points_by_system.values()} == {rankgate.read_qrels(QRELS).sha256}
     verdict = rankgate.gate(QRELS, OLD, NEW)
     rankgate.record(verdict, folder, at="2026-03-02", system="app")

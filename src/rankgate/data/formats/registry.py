@@ -145,6 +145,7 @@ TABLE = (
     ("typesense", "search_answers:TYPESENSE", "json"),
     ("beir", "beir", "json header"),
     ("ranx", "ranx_files:RANX_JSON_FORMAT", "json"),
+    ("json-lists", "ranx_files:JSON_LISTS_FORMAT", "json"),
     ("jsonl", "tables.jsonl", "json"),
     ("json-table", "tables.excel_sql_tables:JSON_TABLE_FORMAT", "json"),
     ("quepid-book-csv", "quepid.quepid_books:BOOK_CSV_FORMAT", "comma"),

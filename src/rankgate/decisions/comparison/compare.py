@@ -33,6 +33,7 @@ from rankgate.decisions.comparison.paired_values import pair_with_candidates
 from rankgate.decisions.comparison.pairs import ComparisonRules, compare_pairs
 from rankgate.decisions.comparison.reported_systems import reported_tables, stated_metrics
 from rankgate.measurement.evaluation.evaluate import FromRuns
+from rankgate.measurement.evaluation.metric_selection import are_metrics
 from rankgate.measurement.evaluation.model_judgments import ModelJudgments, score_by_model
 from rankgate.measurement.evaluation.scored_system import DEPTH, Scorer
 from rankgate.measurement.evaluation.scores import Scores
@@ -299,10 +300,11 @@ def compare(
         collection: judgments, or a `Collection` of them with what is known of queries, items and
             users; or `Scores`, which `evaluate` and `read_scores` give. If judgments or a run
             are on Spark, all is measured there; scores from Spark are sums of groups of queries.
-        baseline: a run: a path, a frame, ``{query: {doc: score}}``, or ``{name: run}``; of scores
-            the name of a system, by default the first.
+        baseline: a run: a path, a frame, ``{query: {doc: score}}``, or ``{name: run}``, whose
+            first run is the baseline and whose others are candidates; of scores the name of a
+            system, by default the first.
         candidates: a run, a list of runs, or ``{name: run}``; of scores names of systems, by
-            default all others.
+            default all others. After ``{name: run}`` the metrics may stand here.
         metrics: names such as ``"nDCG@10"``, or metrics such as ``nDCG(gain="exp") @ 10``; those
             of lists too, in addition to some of rankings.
         convention: the convention of the metrics.
@@ -323,6 +325,8 @@ def compare(
     (20, 0.5, 1.0, 0.5)
     """
     rules = ComparisonRules(Test.of(test), tuple(slices))
+    if isinstance(baseline, Mapping) and are_metrics(candidates):
+        metrics, candidates = candidates, ()
     if isinstance(collection, Scores):
         _refuse_convention(convention)
         maker, names = collection.maker, [baseline, *_list_names(candidates)]

@@ -349,7 +349,9 @@ def check_bound(
     code, reason = _undecided_reason(n, terms)
     if reason:
         mean = float(values.mean()) if n else None
-        return BoundCheck("inconclusive", n, mean, None, None, None, None, reason, code=code)
+        query_count = count_more_queries(values, bound, terms, limits) if n > 1 else None
+        query_count = max(query_count or 0, terms.least - n)
+        return BoundCheck("inconclusive", n, mean, None, None, None, query_count, reason, code=code)
     table = values[:, None]
     mean = float(values.mean())
     low, high = (float(end[0]) for end in bound_ends(table, terms, limits))

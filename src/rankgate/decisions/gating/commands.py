@@ -145,6 +145,10 @@ def listed(form: str) -> None:
 @click.argument("baseline", type=BASELINE_OR_FILE, required=False)
 @click.argument("candidate", type=SYSTEM_OR_FILE, required=False)
 @comparing.score_options
+@metric_options.metrics_option(
+    "A metric to gate on instead of the rules of a policy: the first may lose no more than 0.02, the "
+    "others warn. May be given several times."
+)
 @verb_options(gate, "policy FILE")
 @click.option(
     "--noise",
@@ -191,6 +195,7 @@ def gate_command(
     snapshots: int,
     stored: StoredProject | None,
     noise: tuple[Any, ...],
+    metrics: tuple[str, ...],
     **options_of_gate: Any,
 ) -> None:
     """Check CANDIDATE against BASELINE (a run or a saved baseline): pass, fail or inconclusive.
@@ -200,6 +205,7 @@ def gate_command(
 
     \b
     rankgate gate qrels.txt old.run new.run
+    rankgate gate qrels.txt old.run new.run -m nDCG@4 -m RR
     rankgate gate qrels.txt main new.run --policy rankgate.toml --format markdown
     rankgate gate --scores old.eval --scores new.eval
     rankgate gate --scores table.csv old new
@@ -208,6 +214,13 @@ def gate_command(
     rankgate gate --self-check qrels.txt one.run two.run --noise three.run
     rankgate gate --self-check qrels.txt engine.toml queries.tsv --snapshots 10
     """
+    if metrics:
+        if options_of_gate["policy"] or checked:
+            raise UsageError(
+                "-m is for a gate without --policy and --self-check; write its metrics into the rules.",
+                code="conflicting-options",
+            )
+        options_of_gate["policy"] = metrics
     if checked:
         runs = (baseline, candidate, *noise)
         _self_check(ctx, collection, runs, (form, output), snapshots, options_of_gate["policy"])

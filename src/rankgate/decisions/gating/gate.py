@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from math import isfinite
@@ -16,6 +16,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.progress import progress, step
 from rankgate.data.collection import Collection
 from rankgate.data.query_tags import IDS
+from rankgate.data.read import is_ranking
 from rankgate.data.score_parts import EVERYTHING, Need
 from rankgate.decisions.comparison.compare import ComparedSystems
 from rankgate.decisions.comparison.comparison_tables import latency_table, select_slice, state_tables
@@ -33,7 +34,7 @@ from rankgate.decisions.gating.gate_against_saved import (
     saved_supply,
     saved_system,
 )
-from rankgate.decisions.gating.policy import find_policy, load_default_policy, read
+from rankgate.decisions.gating.policy import find_policy, load_default_policy, metric_policy, read
 from rankgate.decisions.gating.policy_settings import ANSWERED
 from rankgate.decisions.gating.rule import Inputs, StateCounts
 from rankgate.decisions.gating.rules import RULES
@@ -76,7 +77,7 @@ def gate(
     collection: Collection | QrelsLike | Scores,
     baseline: RunLike | SavedBaseline | None = None,
     candidate: RunLike | None = None,
-    policy: str | Path | Policy | None = None,
+    policy: str | Path | Policy | Sequence[str | Metric] | None = None,
     *,
     log: bool = True,
     redraws: Annotated[int, Range(0)] = REDRAWS,
@@ -90,10 +91,12 @@ def gate(
             users; or `Scores`, which `evaluate` and `read_scores` give. By default that
             of the policy.
         baseline: a run: a path, a frame, ``{query: {doc: score}}``, ``{name: run}``; or the name of
-            a saved baseline, or its file; of scores the name of a system.
+            a saved baseline, or its file; of scores the name of a system. ``{name: run}`` may have
+            the candidate as its second run; the policy may then follow it.
         candidate: a run; of scores the name of a system.
-        policy: the rules, in TOML. Without it: ``rankgate.toml``, or
-            ``[tool.rankgate]`` of ``pyproject.toml``; else nDCG@10 may lose no more than 0.02.
+        policy: the rules, in TOML; or metrics, of which the first may lose no more than 0.02 and
+            the others warn. Without it: ``rankgate.toml``, or ``[tool.rankgate]`` of
+            ``pyproject.toml``; else nDCG@10 may lose no more than 0.02.
         log: add this evaluation to the log next to the saved baseline.
         redraws: the number of resampled sets of queries on which the rules are evaluated again, to
             show how often the verdict would be another one; 0 leaves it out.
@@ -109,6 +112,7 @@ def gate(
     >>> gate(qrels, run, run).verdict
     'pass'
     """
+    baseline, candidate, policy = _named_systems(baseline, candidate, policy)
     rules, baselines_folder = _policy(policy, Path(folder)), Path(folder) / saved_baselines.FOLDER
     today = today or datetime.now(UTC).strftime("%Y-%m-%d")
     if isinstance(collection, Scores):
@@ -190,6 +194,19 @@ def gate(
     result = with_list_totals(result, wholes, systems.lists.warnings)
     verdict = decide(result, rules, inputs, looks=look_number, today=today, redraws=0 if sampled else redraws)
     return _log_look(verdict, saved, scored_candidate, log=log) if saved else verdict
+
+
+def _named_systems(baseline: Any, candidate: Any, policy: Any) -> tuple[Any, Any, Any]:  # noqa: ANN401 - of `gate`
+    """Baseline, candidate and policy, where both runs are in one dictionary.
+
+    Raises:
+        UsageError: the dictionary has three runs or more.
+    """
+    if not isinstance(baseline, Mapping) or is_ranking(baseline) or len(baseline) == 1:
+        return baseline, candidate, policy
+    _refuse_unless_two([*baseline], "dictionary")
+    first, second = ({name: run} for name, run in baseline.items())
+    return first, second, policy or candidate
 
 
 def _gate_tables(
@@ -336,9 +353,11 @@ def _log_look(verdict: Verdict, saved: SavedBaseline, candidate: ScoredRun, *, l
     return replace(verdict, notes=(*verdict.notes, f"this look was not logged ({reason})"))
 
 
-def _policy(policy: str | Path | Policy | None, folder: Path) -> Policy:
+def _policy(policy: str | Path | Policy | Sequence[str | Metric] | None, folder: Path) -> Policy:
     if isinstance(policy, str | Path):
         return read(policy).offline()
+    if isinstance(policy, list | tuple):
+        return metric_policy(policy)
     if policy is not None:
         return policy.offline()
     path = find_policy(folder)

@@ -220,7 +220,7 @@ def difference_outcome(
     )
     slice_label = f" for {rule.slice}" if rule.slice else ""
     if result.why:
-        advice_to_add = "add users" if is_whole else "add queries"
+        advice_to_add = "add users" if is_whole else few_queries_advice(result)
         return make_outcome(
             "inconclusive",
             f"{rule.slice}: {result.why}" if rule.slice else result.why,
@@ -271,7 +271,7 @@ def equivalence_outcome(
     )
     if loss.why:
         reason = f"{rule.slice}: {loss.why}" if rule.slice else loss.why
-        next_step = evidence.terms.advice if loss.code else "add queries"
+        next_step = evidence.terms.advice if loss.code else few_queries_advice(loss)
         return make_outcome("inconclusive", reason, next_step, code=loss.code)
     ends = f"(bounds {signed_number(low, -margin, margin)} and {signed_number(high, -margin, margin)})"
     interval, claim = (
@@ -294,6 +294,12 @@ def equivalence_outcome(
         f"{interval} does not show whether it is {claim}",
         next_step or "add queries, or allow more",
     )
+
+
+def few_queries_advice(result: BoundCheck) -> str:
+    """The next step where queries are too few for any interval."""
+    count_text = f"at least {result.more:,} " if result.more else ""
+    return f"add {count_text}queries; or write must_have rules for single documents, which need no interval"
 
 
 def _claim_text(margin: float, *, loss: bool) -> str:

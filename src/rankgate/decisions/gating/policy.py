@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Collection as AbstractCollection
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from datetime import date
 from pathlib import Path
@@ -32,10 +33,12 @@ from rankgate.decisions.gating.policy_settings import (
 )
 from rankgate.decisions.gating.rule import Rule
 from rankgate.decisions.gating.rules import RULES
+from rankgate.measurement.evaluation.metric_selection import find_metrics
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import JsonObject
     from rankgate.data.run import Run
+    from rankgate.measurement.metrics.metric_declaration import Metric
 
 
 @dataclass(frozen=True)
@@ -297,16 +300,15 @@ class Policy(Result):
 _RULE_FIELDS = ("id", "kind", "tier", "slice")
 """Fields of every rule, besides the values of its kind."""
 
-DEFAULT_POLICY = """\
-[gate]
-metrics = ["nDCG@10", "RR@10"]
-
+_NO_WORSE = """
 [[rules]]
-id = "no-worse"
+id = "{}"
 kind = "noninferiority"
-metric = "nDCG@10"
+metric = {}
 margin = 0.02
+"""
 
+_WARNINGS = """
 [[rules]]
 id = "sees-the-change"
 kind = "unseen"
@@ -318,6 +320,10 @@ kind = "judged"
 at_least = 0.8
 tier = "warn"
 """
+
+DEFAULT_POLICY = (
+    '[gate]\nmetrics = ["nDCG@10", "RR@10"]\n' + _NO_WORSE.format("no-worse", '"nDCG@10"') + _WARNINGS
+)
 """The default policy, as TOML."""
 
 
@@ -325,6 +331,25 @@ def load_default_policy() -> Policy:
     """The default policy: nDCG@10 may lose no more than 0.02."""
     result = parse_policy(DEFAULT_POLICY, "the default policy")
     return replace(result, source="the default policy, because no rankgate.toml exists")
+
+
+def metric_policy(metrics: Sequence[str | Metric]) -> Policy:
+    """The default policy for other metrics: the first blocks, the others warn.
+
+    Lists are compared to the cutoff of the first metric, by default 10.
+
+    Raises:
+        UsageError: a metric is unknown.
+    """
+    (first_label, first_metric), *warning_metrics = find_metrics(metrics)
+    text = f"[gate]\ndepth = {first_metric.depth() or 10}\n"
+    text += _NO_WORSE.format("no-worse", json.dumps(first_label))
+    for label, _ in warning_metrics:
+        rule = _NO_WORSE.format(label.replace('"', "'"), json.dumps(label))
+        text += f'{rule}tier = "warn"\n'
+    result = parse_policy(text + _WARNINGS, "the metrics")
+    source = f"{first_label} may lose no more than 0.02" + "; the other metrics warn" * bool(warning_metrics)
+    return replace(result, source=source)
 
 
 def find_policy(folder: Path) -> Path | None:

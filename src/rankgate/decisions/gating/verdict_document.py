@@ -31,6 +31,7 @@ from rankgate.core.present.write_results import render_result
 from rankgate.data.run_scores import GIVEN_VALUES
 from rankgate.decisions.comparison.documents import comparison_report
 from rankgate.decisions.comparison.documents.comparison_grids import row_sentence
+from rankgate.decisions.gating.bounds import MIN_QUERIES
 
 if TYPE_CHECKING:
     from rankgate.decisions.gating.verdict import RuleResult, Verdict
@@ -59,12 +60,16 @@ def verdict_document(result: Verdict) -> Document:
     """The rules with their outcomes, the queries that lost most, notes, inputs."""
     baseline, candidate = result.names
     heading = f"worst queries ({_shown_queries_text(result)})"
-    return made(
-        f"{candidate} against {baseline}",
+    rules, means, worst = (
         Entries(tuple(map(rule_entry, result.rules))),
         Table("", mean_grid(result)),
-        flip_rate_note(result),
         Table(heading, lost_query_grid(result)),
+    )
+    # what a few queries show comes before the reason why they cannot decide
+    is_few = result.verdict == "inconclusive" and any(row["n"] < MIN_QUERIES for row in result.means)
+    return made(
+        f"{candidate} against {baseline}",
+        *((means, worst, rules) if is_few else (rules, means, flip_rate_note(result), worst)),
         Table("states of queries", state_grid(result)),
         Points(result.notes),
         input_line(result),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import UsageError
@@ -111,6 +112,17 @@ def metrics_as_list(metrics: Any) -> list[str | Metric]:  # noqa: ANN401 - anyth
             problem = f"metrics are texts such as 'nDCG@10', or metrics; this is of type {kind}."
             raise UsageError(problem, code="unknown-metric")
     return given_metrics
+
+
+def are_metrics(value: Any) -> bool:  # noqa: ANN401 - anything, to be checked
+    """True for metrics and names of metrics that are not also names of files."""
+    if not isinstance(value, str | list | tuple | Metric) or not value:
+        return False
+    try:
+        labels = [label for label, _ in find_metrics(value)]
+    except UsageError:
+        return False
+    return not any(Path(label).exists() for label in labels)
 
 
 def list_builder(lists: Mapping[str, Metric], how: Convention, collection: Collection) -> ListBuilder | None:

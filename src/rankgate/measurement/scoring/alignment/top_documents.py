@@ -222,9 +222,20 @@ def _is_file(source: object) -> bool:
     return isinstance(source, str | Path) and Path(source).is_file()
 
 
+UNNAMED = "run"
+"""The name of a run in memory that has no name."""
+
+
 def rename_duplicates(systems: Sequence[ScoredRun], places: Sequence[object]) -> list[ScoredRun]:
-    """Make names of scored systems different; arguments as in `distinct_names`."""
-    names = distinct_names([system.name for system in systems], places)
+    """Make names of scored systems different; arguments as in `distinct_names`.
+
+    If several runs have no name, the first system is called baseline and the others candidate.
+    """
+    names = [system.name for system in systems]
+    if names.count(UNNAMED) > 1 and not all(isinstance(source, str | Path) for source in places):
+        roles = ["baseline", *["candidate"] * (len(names) - 1)]
+        names = [role if name == UNNAMED else name for name, role in zip(names, roles, strict=True)]
+    names = distinct_names(names, places)
     return [
         system if system.name == name else replace(system, name=name)
         for system, name in zip(systems, names, strict=True)
