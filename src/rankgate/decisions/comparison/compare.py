@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
@@ -326,7 +326,7 @@ def compare(
     """
     rules = ComparisonRules(Test.of(test), tuple(slices))
     if isinstance(baseline, Mapping) and are_metrics(candidates):
-        metrics, candidates = candidates, ()
+        metrics, candidates = cast("Sequence[str | Metric]", candidates), ()
     if isinstance(collection, Scores):
         _refuse_convention(convention)
         maker, names = collection.maker, [baseline, *_list_names(candidates)]

@@ -356,7 +356,7 @@ def _log_look(verdict: Verdict, saved: SavedBaseline, candidate: ScoredRun, *, l
 def _policy(policy: str | Path | Policy | Sequence[str | Metric] | None, folder: Path) -> Policy:
     if isinstance(policy, str | Path):
         return read(policy).offline()
-    if isinstance(policy, list | tuple):
+    if isinstance(policy, Sequence):
         return metric_policy(policy)
     if policy is not None:
         return policy.offline()
