@@ -10,6 +10,7 @@ import pytest
 
 from rankgate.interface.cli import COMMANDS, rankgate
 from rankgate.interface.cli.startup import described_command
+from support.command import assert_refused
 
 
 def helps(command, context, width):
@@ -54,3 +55,26 @@ def test_help_and_usage_errors_load_no_numeric_library():
     )
     process = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert process.stdout.endswith("\nset()\n")
+
+
+def whole_numbers(command):
+    """The parameters of a command and of its subcommands that are whole numbers."""
+    subcommands = getattr(command, "commands", {}).values()
+    own = [parameter for parameter in command.params if isinstance(parameter.type, click.types.IntParamType)]
+    return [*own, *(parameter for subcommand in subcommands for parameter in whole_numbers(subcommand))]
+
+
+@pytest.mark.parametrize("digits", [20, 400])
+def test_numbers_that_64_bits_do_not_hold_are_refused_by_every_option(digits):
+    described = [command for command in map(described_command, COMMANDS) if command]
+    parameters = [parameter for command in described for parameter in whole_numbers(command)]
+    assert len(parameters) > 20
+    for parameter in parameters:
+        for sign in ("", "-"):
+            with pytest.raises(click.BadParameter):
+                parameter.type.convert(sign + "1" * digits, parameter, None)
+
+
+def test_cutoffs_have_a_limit(run, small):
+    for digits in (20, 400):
+        assert_refused(run("eval", *small, "-m", f"P@{'1' * digits}"), "invalid-parameter")

@@ -41,7 +41,61 @@ def test_the_demo_without_room_for_its_index(tmp_path):
     result = subprocess.run(["sh", "-c", line], cwd=tmp_path, capture_output=True, check=False)
     assert result.returncode == 2
     assert b"the demo cannot be written here" in result.stderr
-    assert not list((tmp_path / "demo").iterdir())
+    assert not list(tmp_path.iterdir())
+
+
+POOL = "query_id,doc_id\nq1,a\nq1,b\n"
+SHEET = "query,document,grade,rater,scale\nq1,a,2,ann,graded\nq1,b,0,ann,graded\n"
+LOG = "user,item,time\n" + "".join(f"u{i % 5},i{i % 7},{1_700_000_000 + i}\n" for i in range(40))
+FILES = {"pool.csv": POOL, "ann.csv": SHEET, "log.csv": LOG}
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize(
+    "words",
+    [
+        "init new",
+        "init --kind online new/inner",
+        "sheet pool.csv --raters ann,bob -o new",
+        "sheet pool.csv --raters ann,bob --format xlsx -o new",
+        "sheet pool.csv --raters ann -o new.csv",
+        "collect ann.csv -o new.jsonl",
+        "split log.csv --way leave-last --into new",
+        "record means.json --to new/history",
+        "baseline save main Q R",
+    ],
+)
+def test_a_command_without_room_leaves_nothing(run, small, tmp_path, monkeypatch, words):
+    import resource
+
+    monkeypatch.chdir(tmp_path)
+    for name, text in FILES.items():
+        Path(name).write_text(text)
+    assert run("eval", *small, "-o", "means.json").code == 0
+    files_before = sorted(tmp_path.rglob("*"))
+    names = {"Q": small[0], "R": small[1]}
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20, limits[1]))
+    try:
+        result = run(*(names.get(word, word) for word in words.split()))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert result.code == 2, result.err
+    assert "cannot be written" in result.err or "cannot write: " in result.err
+    assert result.err.count("\n") == 1
+    assert sorted(tmp_path.rglob("*")) == files_before
+
+
+@pytest.mark.linux
+def test_ratings_go_to_a_device_without_reading_it(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("ann.csv").write_text(SHEET)
+    assert_refused(run("collect", "ann.csv", "-o", FULL), "cannot-write", FULL)
+    assert run("collect", "ann.csv", "-o", "/dev/zero").code == 0
+    log_without_rows = Path("bad.csv")
+    log_without_rows.write_text("user,item,time\nu1,,5\n")
+    assert run("split", log_without_rows, "--into", "new").code == 2
+    assert not Path("new").exists()
 
 
 def test_names_that_are_too_long(run, small, tmp_path):

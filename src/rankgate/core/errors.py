@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, ClassVar
@@ -235,7 +236,8 @@ def describe_resource_error(error: BaseException) -> str | None:
 
     It needs no further module, file or thread.
     """
-    code = error.errno if isinstance(error, OSError) else None
+    in_text = re.search(r"\(os error (\d+)\)", str(error))  # Polars' errors have no number of their own
+    code = getattr(error, "errno", None) or (int(in_text[1]) if in_text else None)
     if isinstance(error, MemoryError) or code == errno.ENOMEM or "can't start new thread" in str(error):
         return f"{NO_MEMORY}; allow more of it (ulimit -v), or split the files."
     if code in {errno.EMFILE, errno.ENFILE} or os.strerror(errno.EMFILE) in str(error):  # also in a panic

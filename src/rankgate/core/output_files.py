@@ -107,6 +107,25 @@ def replace_file(
         raise
 
 
+@contextmanager
+def new_folder(path: str | Path) -> Iterator[Path]:
+    """Make a folder with its parents; after an error those that it made are removed with their files.
+
+    Raises:
+        UsageError: it cannot be made.
+    """
+    folder = Path(path)
+    new_folders = [parent for parent in (folder, *folder.parents) if not parent.exists()]
+    try:
+        with _write_errors(path):
+            folder.mkdir(parents=True, exist_ok=True)
+        yield folder
+    except BaseException:
+        if new_folders:
+            shutil.rmtree(new_folders[-1], ignore_errors=True)
+        raise
+
+
 def _open_new_file(path: Path, mode: int | None) -> int:
     """Create a file with these permissions."""
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY, mode or 0o666)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.output_files import replace_file
+from rankgate.core.output_files import new_folder, replace_file
 from rankgate.data.input_types import SparkTable
 from rankgate.data.logs.large_logs import ROWS_PER_RANGE, sort_log
 from rankgate.data.logs.log_judgments import Truth
@@ -90,12 +91,12 @@ def write_split(result: Split, folder: str | Path, format_name: str = "csv") -> 
     Raises:
         UsageError: the format is unknown, or the folder cannot be created.
     """
-    top = folder_for(folder, format_name)
-    return write_tables(result, [FoldTables.from_fold(fold) for fold in result.folds], top, format_name)
+    with folder_for(folder, format_name) as top:
+        return write_tables(result, [FoldTables.from_fold(fold) for fold in result.folds], top, format_name)
 
 
-def folder_for(folder: str | Path, format_name: str) -> Path:
-    """Return the folder of the parts, and create it if it does not exist.
+def folder_for(folder: str | Path, format_name: str) -> AbstractContextManager[Path]:
+    """The folder of the parts, by `new_folder`.
 
     Raises:
         UsageError: the format is unknown, or the folder cannot be created.
@@ -104,14 +105,15 @@ def folder_for(folder: str | Path, format_name: str) -> Path:
         raise UsageError(
             f"parts are written as {' or '.join(SUFFIXES)}, not as '{format_name}'.", code="unknown-format"
         )
-    return _make_folder(Path(folder))
+    return new_folder(folder)
 
 
 def write_tables(result: Split, folds: list[FoldTables], top: Path, format_name: str) -> tuple[str, ...]:
     """Write the tables of every fold, and the figures; return the names of the files."""
     names = []
     for number, tables in enumerate(folds, 1):
-        fold_folder = _make_folder(top / str(number)) if len(folds) > 1 else top
+        fold_folder = top / str(number) if len(folds) > 1 else top
+        fold_folder.mkdir(exist_ok=True)
         file_names = [
             *(
                 _write_table(
@@ -140,14 +142,6 @@ def write_tables(result: Split, folds: list[FoldTables], top: Path, format_name:
     with replace_file(top / "split.json") as stream:
         stream.write(json.dumps(result.to_dict(), ensure_ascii=False, indent=2).encode() + b"\n")
     return (*names, "split.json")
-
-
-def _make_folder(folder: Path) -> Path:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"{folder}: cannot be made: {error.strerror}.", code="cannot-write") from None
-    return folder
 
 
 def readable_interactions(table: pl.LazyFrame, unit: str, *, whole: bool) -> pl.LazyFrame:
@@ -245,8 +239,10 @@ def split_into(
     plan, rule = SplitPlan.of(plan), rule or Truth()
     number = negative_count(candidates, negatives)
     raw = open_log(log, columns, from_=from_, unit=time_unit)
-    top = None if folder is None else folder_for(folder, to)
-    with TemporaryDirectory(prefix=".split-", dir=top) as work:
+    with (
+        nullcontext() if folder is None else folder_for(folder, to) as top,
+        TemporaryDirectory(prefix=".split-", dir=top) as work,
+    ):
         result = sort_log(raw, Path(work), equal_rows, rows)
         plan = plan.dated(result.unit)
         settings = _SplitSettings(plan, rule, candidates != "all", number)

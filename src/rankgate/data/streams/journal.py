@@ -9,8 +9,10 @@ import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from stat import S_ISREG
 from typing import TYPE_CHECKING, Any, Self
 
 from rankgate.core.errors import InputError, UsageError
@@ -45,27 +47,32 @@ class Journal(Closing):
         path: the file.
         rows: its rows, in order.
         cut: the number of bytes of an incomplete last line that was cut off.
+        is_new: True if the file was created.
     """
 
     path: Path
     rows: list[dict[str, Any]]
     cut: int
+    is_new: bool
     _handle: int
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
-        """Open a journal, or create it.
+        """Open a journal, or create it; a device or pipe is not read.
 
         Raises:
             InputError: a line is not a JSON object; the message has its number.
             UsageError: the file cannot be written.
         """
         journal_path = Path(path)
+        is_new = not journal_path.exists()
         try:
             handle = os.open(journal_path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         except OSError as error:
             raise UsageError(f"{path}: cannot be written: {error.strerror}.", code="cannot-write") from None
         try:
+            if not S_ISREG(os.fstat(handle).st_mode):
+                return cls(journal_path, [], 0, is_new, handle)
             _lock(handle, path)
             data = _read_all(handle)
             if _parse_object(data[data.rfind(b"\n") + 1 :]):  # the line is complete, only its end is missing
@@ -79,7 +86,13 @@ class Journal(Closing):
         except BaseException:
             os.close(handle)
             raise
-        return cls(journal_path, rows, len(data) - end, handle)
+        return cls(journal_path, rows, len(data) - end, is_new, handle)
+
+    def __exit__(self, *error: object) -> None:
+        """Close the file; after an error, a file that was created is removed if no row was saved."""
+        if self.is_new and not self.rows and any(error):
+            self.path.unlink(missing_ok=True)
+        self.close()
 
     def add(self, row: JsonObject) -> None:
         """Write a row; it is on disk when the function returns.
@@ -97,15 +110,17 @@ class Journal(Closing):
         """
         lines = [json.dumps(dict(row), ensure_ascii=False, allow_nan=False) for row in rows]
         data = "".join(f"{line}\n" for line in lines).encode()
-        size_before = os.fstat(self._handle).st_size
+        status = os.fstat(self._handle)
         reason = "no space left"
         try:
             written_bytes = os.write(self._handle, data)
-            os.fsync(self._handle)
+            if S_ISREG(status.st_mode):
+                os.fsync(self._handle)
         except OSError as error:
             written_bytes, reason = 0, error.strerror or reason
         if written_bytes < len(data):
-            os.ftruncate(self._handle, size_before)
+            with suppress(OSError):  # a device
+                os.ftruncate(self._handle, status.st_size)
             raise UsageError(
                 f"{self.path}: cannot be written: {reason}; the last record was not saved.",
                 code="cannot-write",

@@ -228,8 +228,9 @@ def write_xlsx(
     """
     from xlsxwriter import Workbook
 
+    content = io.BytesIO()  # a book that cannot be saved seeks in its output when it is deleted
     book = Workbook(
-        out,
+        content,
         {
             "in_memory": True,
             "strings_to_formulas": False,
@@ -263,3 +264,4 @@ def write_xlsx(
             page.write_string(row_number, column, cell_text, text_format)
     page.freeze_panes(1, 0)
     book.close()
+    out.write(content.getvalue())

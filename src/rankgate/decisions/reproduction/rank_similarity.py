@@ -82,7 +82,7 @@ def rank_similarity(
     *others: RunLike,
     p: Annotated[float, Range(0, 1, exclusive=True)] = 0.9,
     ties: RboTies = "a",
-    depth: Annotated[int, Range(1)] = 100,
+    depth: Annotated[int, Range(1, 1_000_000)] = 100,
     collection: Collection | QrelsLike | None = None,
     metrics: Sequence[str] = (),
     baselines: tuple[RunLike, RunLike] | None = None,

@@ -35,14 +35,35 @@ from rankgate.core.console.option_types import (
 from rankgate.core.console.shared_options import RenamedOption
 from rankgate.core.errors import NO_MEMORY
 
+_LARGEST = (1 << 63) - 1  # what 64 bits hold
+
+
+class _Fits64Bits(click.ParamType[int]):
+    """A type of whole numbers that fit a signed integer of 64 bits."""
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> int:  # noqa: ANN401 - as of click
+        number: int = super().convert(value, param, context)
+        if abs(number) > _LARGEST:
+            self.fail(f"a number of {len(str(number))} digits; the largest is {_LARGEST}.", param, context)
+        return number
+
+
+class _WholeNumber(_Fits64Bits, click.types.IntParamType):
+    pass
+
+
+class _WholeNumberRange(_Fits64Bits, click.IntRange):
+    pass
+
+
 _TYPES: Mapping[str, Callable[..., click.ParamType[Any]]] = {
     "AliasedChoice": AliasedChoice,
     "BoolParamType": lambda: click.BOOL,
     "Choice": click.Choice,
     "FloatParamType": lambda: click.FLOAT,
     "FloatRange": click.FloatRange,
-    "IntParamType": lambda: click.INT,
-    "IntRange": click.IntRange,
+    "IntParamType": _WholeNumber,
+    "IntRange": _WholeNumberRange,
     "Path": click.Path,
     "StringParamType": lambda: click.STRING,
 }

@@ -26,6 +26,7 @@ from tempfile import TemporaryDirectory
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
+from rankgate.core.output_files import new_folder
 from rankgate.interface.demo import demo_engines
 from rankgate.interface.demo.demo_engines import harvest_docstrings
 
@@ -168,8 +169,7 @@ def build(folder: str | Path) -> Demo:
     """
     folder = Path(folder)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=folder, prefix=".building-") as partial:
+        with new_folder(folder), TemporaryDirectory(dir=folder, prefix=".building-") as partial:
             demo = _write(Path(partial))
             for file in sorted(Path(partial).iterdir()):
                 file.replace(folder / file.name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -18,7 +19,7 @@ import polars as pl
 from rankgate.core.declare import Count, Share
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.output_files import find_form, has_known_suffix, replace_file
+from rankgate.core.output_files import find_form, has_known_suffix, new_folder, replace_file
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import decode, encode, frame
 from rankgate.core.present.document_model import Document, Grid, PlainRows, Points, Table, make_printable
@@ -156,19 +157,21 @@ class Sheets(Result):
             UsageError: a place where nothing can be written, a name that no file can have.
         """
         target_path = Path(target)
+        folder: AbstractContextManager[object] = nullcontext()
         if len(self.tables) == 1 and has_known_suffix(target_path) and not target_path.is_dir():
             paths, form = ([target_path], "xlsx" if find_form(target_path, SHEET_FORMS) == "xlsx" else "csv")
         else:
             paths = [target_path / f"{_check_file_name(name)}.{form}" for name in self.tables]
-            _make_folder(target_path)
+            folder = new_folder(target_path)
         grades = _grade_choices(self.scale)
-        for path, (header, rows) in zip(paths, self.tables.values(), strict=True):
-            with replace_file(path) as out:
-                if form == "xlsx":
-                    choices = {"grade": grades} if grades else {}
-                    spreadsheet_cells.write_xlsx(header, rows, out, choices=choices)
-                else:
-                    spreadsheet_cells.write_csv(header, rows, out)
+        with folder:
+            for path, (header, rows) in zip(paths, self.tables.values(), strict=True):
+                with replace_file(path) as out:
+                    if form == "xlsx":
+                        choices = {"grade": grades} if grades else {}
+                        spreadsheet_cells.write_xlsx(header, rows, out, choices=choices)
+                    else:
+                        spreadsheet_cells.write_csv(header, rows, out)
         return tuple(paths)
 
     def __len__(self) -> int:
@@ -236,15 +239,6 @@ def _check_file_name(name: str) -> str:
             f"rater {name!r}: no file can have this name; use letters and digits.", code="invalid-name"
         )
     return name
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise UsageError(
-            f"{folder}: sheets of several raters need a folder: {error.strerror}.", code="cannot-write"
-        ) from None
 
 
 def _grade_choices(scale: str) -> list[str]:
@@ -320,8 +314,7 @@ class CollectedRatings(Result):
         with Journal.open(path) as journal:
             saved_rows = {_pair(row): row for row in journal.rows if row.get("at") is None}
             new_rows = [row for row in self.rows if saved_rows.get(_pair(row)) != row]
-            for row in new_rows:
-                journal.add(row)
+            journal.extend(new_rows)
         return len(new_rows)
 
     def to_dict(self) -> dict[str, Any]:

@@ -17,7 +17,7 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.output_files import FileVersion, replace_file
+from rankgate.core.output_files import FileVersion, new_folder, replace_file
 from rankgate.core.present.base_result import Notice, Result, run_notices
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC
@@ -350,8 +350,7 @@ def write_baseline(baseline: Baseline, path: Path, before: FileVersion | None = 
     Raises:
         UsageError: the file cannot be written, or another process changed it since `before`.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replace_file(path, before) as stream:
+    with new_folder(path.parent), replace_file(path, before) as stream:
         stream.write(dump_baseline(baseline).encode())
     return SavedBaseline(path, baseline)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.output_files import new_folder, save_file
 from rankgate.core.present.base_result import Result
 from rankgate.core.present.document_model import Code, Grid, PlainRows, Table
 from rankgate.core.present.document_model import make_document as made
@@ -354,17 +355,18 @@ def init(folder: str | Path = ".", user: str | None = None, *, ci: str | None = 
     samples = start_kind.samples()
     has_own_data = any((root / path).exists() for path in samples)
     files = []
-    for path, text in start_kind.contents(service).items():
-        target = root / path
-        status: Literal["written", "kept", "missing"] = "written"
-        if target.exists():
-            status = "kept"
-        elif has_own_data and path in samples:
-            status = "missing"
-        else:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(text, encoding="utf-8", newline="\n")
-        files.append(StartedFile(path, status, explained[path]))
+    with new_folder(root):
+        for path, text in start_kind.contents(service).items():
+            target = root / path
+            status: Literal["written", "kept", "missing"] = "written"
+            if target.exists():
+                status = "kept"
+            elif has_own_data and path in samples:
+                status = "missing"
+            else:
+                with new_folder(target.parent):
+                    save_file(target, text)
+            files.append(StartedFile(path, status, explained[path]))
     change = () if root.resolve() == Path.cwd() else (f"cd {shlex.quote(str(folder))}",)
     commands = (*change, *(command for command, _ in start_kind.commands))
     return StartedFolder(

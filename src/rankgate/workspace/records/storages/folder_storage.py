@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from rankgate.core.errors import InputError, UsageError, check_schema_version
 from rankgate.core.frozen import dataclass
-from rankgate.core.output_files import replace_file
+from rankgate.core.output_files import new_folder, save_file
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Run
 from rankgate.data.table_rows import RowLocation as Origin
@@ -205,13 +205,8 @@ class FolderStorage:
 
     def _write(self, name: str, content: bytes) -> None:
         path = self.folder / name
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            problem = f"{path.parent}: cannot be made: {error.strerror}."
-            raise UsageError(problem, code="cannot-write") from None
-        with replace_file(path) as stream:
-            stream.write(content)
+        with new_folder(path.parent):
+            save_file(path, content)
 
 
 def _format_stamp(moment: datetime) -> str:
