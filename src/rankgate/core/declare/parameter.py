@@ -248,7 +248,7 @@ class Parameter:
     def _number(self, value: Any) -> float:
         number_type, noun = (Integral, "whole number") if self.kind == "int" else (Real, "number")
         is_number = isinstance(value, number_type) and not isinstance(value, bool)
-        if is_number and isinstance(value, Integral) and abs(value) > _GREATEST:
+        if is_number and isinstance(value, Integral) and abs(int(value)) > _GREATEST:
             raise ValueError(f"must be a {noun} of at most {_GREATEST}.")
         if not (is_number and value in self.range):
             raise ValueError(f"must be a {noun}{self.range}{' or none' * self.optional}.")
