@@ -117,8 +117,10 @@ def new_folder(path: str | Path) -> Iterator[Path]:
     folder = Path(path)
     new_folders = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     try:
-        with _write_errors(path):
+        try:
             folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"{path}: cannot be made: {error.strerror}.", code="cannot-write") from None
         yield folder
     except BaseException:
         if new_folders:
