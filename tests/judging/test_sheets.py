@@ -150,7 +150,7 @@ def test_a_name_that_no_file_can_have(tmp_path):
 
 def test_places_where_no_sheet_can_be(tmp_path):
     (tmp_path / "file").write_text("")
-    for path in (tmp_path / "file", tmp_path / "no" / "folder"):
+    for path in (tmp_path / "file", tmp_path / "file" / "folder"):
         with raises("cannot-write", UsageError):
             sheets(POOL, ["x", "y"]).write(path)
 
