@@ -425,6 +425,7 @@ def test_a_pool_says_how_its_queries_were_drawn(tmp_path):
         ({"probability": 1.5}, "out-of-range"),
         ({"probability": None}, "out-of-range"),
         ({"weight": -1}, "out-of-range"),
+        ({"weight": float("inf")}, "out-of-range"),
         ({"weight": 1, "population": 0}, "out-of-range"),
     ],
 )

@@ -201,3 +201,39 @@ def test_the_frame_of_a_report_names_models_as_the_library_does():
     report = ranx.compare(ranx.Qrels({"q": {"a": 1}}), [run, ranx.Run(run.to_dict())], "mrr")
     assert list(report.to_dataframe().columns) == ["model_names", "mrr"]
     assert report.get_stat_test_label("student") == "paired Student's t-test"
+
+
+def test_reports_name_their_test_and_runs_know_their_order():
+    qrels = ranx.Qrels({f"q{i}": {"a": 1} for i in range(9)})
+    runs = [
+        ranx.Run({f"q{i}": {"a": 1.0, "b": score} for i in range(9)}, name=str(score)) for score in (0.5, 2.0)
+    ]
+    for test, name in (("student", "Student's t-test"), ("fisher", "Fisher's randomization test")):
+        assert name in ranx.compare(qrels, runs, ["mrr"], stat_test=test).to_latex()
+    run = ranx.Run({"q": {"a": 1.0, "b": 2.0}})
+    assert not run.sorted
+    run.sort()
+    assert run.sorted
+    run.add_score("q", "c", 3.0)
+    assert not run.sorted
+
+
+def test_measures_by_query_need_no_documents():
+    pandas = pytest.importorskip("pandas")
+    qrels = pandas.DataFrame({"query_id": ["1", "1", "2"], "relevance": [1, 0, 1]})
+    run = pandas.DataFrame({"query_id": ["1", "2", "2"], "score": [1.0, 2.0, 1.0]})
+    share = ir_measures.define_byquery(lambda grades, ranking: len(ranking) / len(grades), "share")
+    assert share.calc_aggregate(qrels, run) == (1 / 2 + 2 / 1) / 2
+
+
+def test_equal_measures_are_equal_in_any_order_of_gains():
+    first, second = (ir_measures.nDCG(gains=gains) for gains in ({0: 1, 1: 2}, {1: 2, 0: 1}))
+    assert first == second
+    assert hash(first) == hash(second)
+
+
+def test_several_numbers_of_set_f_are_several_measures():
+    measures = ir_measures.parse_trec_measure("set_F.1.0,0.5,2.4")
+    assert [str(measure) for measure in measures] == [
+        str(ir_measures.parse_trec_measure(f"set_F.{beta}")[0]) for beta in ("1.0", "0.5", "2.4")
+    ]

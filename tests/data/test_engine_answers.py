@@ -362,3 +362,13 @@ def test_examples_of_engines_read_answers_as_files_of_them_are_read(name):
     assert (parse_path(engine["hits"]), parse_path(engine["score"])) == (shape.hits, shape.score)
     total = parse_path(engine["total"]) if "total" in engine else None
     assert total == shape.total
+
+
+@pytest.mark.parametrize("form", ["file", "folder", "dict"])
+def test_answers_that_filter_path_cut_to_ids_are_read(form, tmp_path):
+    answer = {"hits": {"hits": [{"_id": "b"}, {"_id": "a"}]}}
+    path = tmp_path / "q.json" if form == "file" else tmp_path / "answers" / "q.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(answer))
+    source = {"file": path, "folder": path.parent, "dict": {"q": answer}}[form]
+    assert rankgate.evaluate({"q": {"a": 1}}, source, ["RR"]).means["RR"][0] == 1 / 2

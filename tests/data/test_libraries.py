@@ -146,3 +146,8 @@ def test_lists_of_lenskit_itself(lenskit: Any, tmp_path: Path) -> None:
             truth.save_parquet(tmp_path / "truth.parquet", layout=layout)
             saved = rankgate.evaluate(tmp_path / "truth.parquet", tmp_path / "run.parquet", ["RR", "nDCG@3"])
             assert [row[1:] for row in saved.means.rows()] == [row[1:] for row in plain.means.rows()]
+
+
+def test_scores_that_are_arrays_of_one_number_are_numbers():
+    run = {"q": {"a": np.array(0.5), "b": np.array(0.9)}}
+    assert rankgate.evaluate({"q": {"a": np.array(1)}}, run, ["RR"]).means["RR"][0] == 1 / 2

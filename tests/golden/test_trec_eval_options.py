@@ -244,3 +244,13 @@ def test_z_scores_of_nan_are_nan_with_its_sign(version, printed, write):
     assert [values["Zmap", query] for query in "1234"] == ["   nan", "   nan", "  -nan", "1.0000"]
     assert values["Zmap", "all"] == "   nan"  # the sign of the first
     assert values["Zrecip_rank", "1"] == "-1000000.0000"  # the file does not have it
+
+
+def test_complete_without_a_common_query_is_zero(tmp_path):
+    """trec_eval 10.0 prints zeros for every judged query, and exits with 0."""
+    (tmp_path / "qrels").write_text("q1.1 0 d 1\nq2.1 0 e 2\n")
+    (tmp_path / "run").write_text("q1 Q0 d 1 3 r\nq2 Q0 e 1 5 r\n")
+    result = trec_eval(tmp_path / "qrels", tmp_path / "run", ["recip_rank"], complete=True)
+    assert (result.query_ids, list(result.values[0]), result.summary) == (("q1.1", "q2.1"), [0, 0], (0,))
+    with raises("queries-differ"):
+        trec_eval(tmp_path / "qrels", tmp_path / "run", ["recip_rank"])

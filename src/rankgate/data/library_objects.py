@@ -293,7 +293,9 @@ def _are_different(before: Iterable[object], after: Iterable[object]) -> bool:
 
 def _is_empty(value: object) -> bool:
     """True if a value is empty; False if it has no length."""
-    return value is None or (hasattr(value, "__len__") and len(value) == 0)
+    return value is None or (
+        hasattr(value, "__len__") and getattr(value, "shape", None) != () and len(value) == 0
+    )
 
 
 def _with_text_ids(table: Mapping[Any, Mapping[Any, Any]]) -> Mapping[Any, Mapping[Any, Any]]:

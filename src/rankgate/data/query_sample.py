@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -282,7 +283,7 @@ def _check_values(sample_table: pl.DataFrame, source_columns: dict[str, str | No
     ):
         if source_columns[column] is None:
             continue
-        high = float("inf") if column == "weight" else 1.0
+        high = sys.float_info.max if column == "weight" else 1.0
         value = pl.col(column).fill_null(float("nan"))
         wrong_rows = sample_table.with_row_index("row").filter(~((value > low) & (value <= high)))
         if len(wrong_rows):

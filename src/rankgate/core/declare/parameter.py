@@ -307,7 +307,9 @@ def _parse_map(word: str) -> object:
 def _gain_map(value: Mapping[Any, Any] | tuple[Any, ...]) -> tuple[tuple[float, float], ...]:
     pairs = tuple(value.items()) if isinstance(value, Mapping) else value
     try:
-        gain_map = tuple((as_integer_if_whole(grade), as_integer_if_whole(gain)) for grade, gain in pairs)
+        gain_map = tuple(
+            sorted((as_integer_if_whole(grade), as_integer_if_whole(gain)) for grade, gain in pairs)
+        )
     except (TypeError, ValueError, OverflowError):
         gain_map = ()
     if not gain_map or not all(math.isfinite(number) for pair in gain_map for number in pair):

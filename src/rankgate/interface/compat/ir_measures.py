@@ -179,7 +179,8 @@ class DefinedMeasure(_MeasureCalculation):
 
     def results(self, qrels: Any, run: Any) -> CalcResults:
         """The values by judged query, and their mean; 0 for queries that the function omits."""
-        judgments = _to_pandas(qrels, "relevance", "grade").sort_values(["query_id", "doc_id"])
+        judgments = _to_pandas(qrels, "relevance", "grade")
+        judgments = judgments.sort_values([name for name in ("query_id", "doc_id") if name in judgments])
         ranked = _to_pandas(run, "score", "score").sort_values(["query_id", "score"], ascending=[True, False])
         if self.cutoff is not None:
             ranked = ranked.groupby("query_id").head(self.cutoff).reset_index(drop=True)
@@ -368,6 +369,8 @@ def parse_trec_measure(measure: str) -> list[Measure]:
     [P@3, P@8]
     """
     names = [name for name in NICKNAMES.get(measure, (measure,)) if name != "runid"]
+    if measure.startswith("set_F."):  # each number is a measure
+        names = [f"set_F.{beta}" for beta in measure.removeprefix("set_F.").split(",")]
     return [Measure(metric) for name in names for _, metric in parse_all(name)]
 
 

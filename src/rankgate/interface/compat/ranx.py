@@ -52,6 +52,7 @@ class RanxGrades:
             raise unknown_object_error(table, role)
         self._table: dict[str, dict[str, float]] = {query: dict(row) for query, row in rankings.items()}
         self.name = name if name is not None else getattr(table, "name", None)
+        self.sorted = False
 
     @classmethod
     def from_dict(cls, d: Table, name: str | None = None) -> Self:
@@ -122,6 +123,7 @@ class RanxGrades:
             query: dict(sorted(self._table[query].items(), key=lambda pair: -pair[1]))
             for query in sorted(self._table)
         }
+        self.sorted = True
 
     def keys(self) -> Any:
         """The queries."""
@@ -130,6 +132,7 @@ class RanxGrades:
     def add_score(self, q_id: str, doc_id: str, score: float) -> None:
         """Set the number of one document."""
         self._table.setdefault(q_id, {})[doc_id] = score
+        self.sorted = False
 
     def add(self, q_id: str, doc_ids: Sequence[str], scores: Sequence[float]) -> None:
         """Set the documents of one query."""
@@ -141,6 +144,7 @@ class RanxGrades:
         """Set the documents of several queries."""
         for query, documents, numbers in zip(q_ids, doc_ids, scores, strict=True):
             self._table[query] = dict(zip(documents, numbers, strict=True))
+        self.sorted = False
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """As ``{query: {document: number}}``."""

@@ -119,7 +119,9 @@ class Report:
     def to_latex(self) -> str:
         """A LaTeX table."""
         rows = tuple((sign, name, *cells) for sign, name, *cells in self._rows())
-        return render_latex(make_document("", Table("", Grid(self._header(), rows, frozenset({0, 1})))))
+        grid = Grid(self._header(), rows, frozenset({0, 1}))
+        test = f"Letters mark significant differences in {_TESTS[self.stat_test]} with p ≤ {self.max_p:g}."
+        return render_latex(make_document("", Table("", grid), test))
 
     def __str__(self) -> str:
         """A table; letters name the models that one is significantly better than."""

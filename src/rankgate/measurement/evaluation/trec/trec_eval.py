@@ -238,7 +238,9 @@ def _values_by_grades(
     te9 = how.missing == "leave_out"
     judgments = IdRules(accept=True).qrels(trec_judgments.read_judgments(qrels, te9=te9))
     index = JudgmentIndex.from_judgments(judgments)
-    scores = _score(index, run, [*_keyed_metrics(requested_columns), *_needed_metrics(level)], how)
+    all_metrics = [*_keyed_metrics(requested_columns), *_needed_metrics(level)]
+    # trec_eval 10 completes a run without any judged query by zeros
+    scores = _score(index, run, all_metrics, how, strict=te9 or not complete)
     empty = how.judged_only or how.depth == 0
     values = tuple(_values(i, column, scores, empty=empty) for i, column in enumerate(requested_columns))
     return _QueryValues(
@@ -321,11 +323,11 @@ def _needed_metrics(level: int) -> list[tuple[str, Metric]]:
 
 
 def _score(
-    index: JudgmentIndex, run: Run, metrics: Sequence[tuple[str, Metric]], how: Convention
+    index: JudgmentIndex, run: Run, metrics: Sequence[tuple[str, Metric]], how: Convention, *, strict: bool
 ) -> RunScores:
     """Score the run; a repeated document is an error only in an evaluated query."""
     try:
-        return score(index, run, metrics, how)
+        return score(index, run, metrics, how, strict=strict)
     except DuplicateError as error:
         judged = index.query_ids.implode()
 
@@ -334,7 +336,7 @@ def _score(
                 yield frame.filter(pl.col("query_id").is_in(judged))
 
         try:
-            return score(index, replace(run, pieces=pieces), metrics, how)
+            return score(index, replace(run, pieces=pieces), metrics, how, strict=strict)
         except DuplicateError:
             raise error from None  # this error has line numbers of the complete file
 
