@@ -29,6 +29,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.column_names import match_columns
 from rankgate.data.memory.ids import text_ids
+from rankgate.data.memory.libraries import is_pair, lists_by_user, padded_lists
 
 if TYPE_CHECKING:
     from rankgate.data.table_rows import Part
@@ -139,9 +140,7 @@ def read_rankings(
             if columns is None
             else _name_number_column(columns, input_kind)
         )
-    elif isinstance(source, tuple) and _is_pair(source):
-        from rankgate.data.memory.libraries import padded_lists
-
+    elif is_pair(source):
         table = padded_lists(*source)
     elif input_kind == "run" and is_read_once(source) and not _is_cursor(source):
         table = _rankings_of_iterator(iter(source), doc_field, query_field)
@@ -190,15 +189,6 @@ def _answers_in_list(source: object) -> dict[Any, Any] | None:
     return answers_by_query(source) if isinstance(first, Mapping) else None
 
 
-def _is_pair(source: tuple[object, ...]) -> bool:
-    """True for a pair of arrays with the items and scores of users."""
-    if len(source) != _PAIR or not hasattr(source[0], "shape"):
-        return False
-    from rankgate.data.memory.libraries import is_pair  # import here, because few runs are arrays
-
-    return is_pair(source)
-
-
 def _rankings_of_mapping(
     source: Mapping[Any, Any], input_kind: Part, doc_field: str | None, query_field: str | None
 ) -> Any:
@@ -236,8 +226,10 @@ def _table_of_columns(source: Mapping[Any, Any], user_columns: set[str | None]) 
         return None
     names = match_columns(filter(lambda key: isinstance(key, str), source), (*_IDS, "grade", "score", "rank"))
     matched_names = {*names.values(), *user_columns} & source.keys()
-    columns = {
-        name: list(cells.values()) if isinstance(cells, Mapping) and _is_counted(cells) else cells
+    columns = {  # pandas gives the cells of a column by row number
+        name: list(cells.values())
+        if isinstance(cells, Mapping) and list(cells) == list(range(len(cells)))
+        else cells
         for name, cells in source.items()
     }
     is_column = (isinstance(cells, list | tuple | np.ndarray | pl.Series) for cells in columns.values())
@@ -250,11 +242,6 @@ def _table_of_columns(source: Mapping[Any, Any], user_columns: set[str | None]) 
         )
         raise InputError(problem, source="a dictionary", code="ambiguous-input")
     return pl.DataFrame([_make_series(str(name), list(cells)) for name, cells in columns.items()])
-
-
-def _is_counted(cells: Mapping[Any, Any]) -> bool:
-    """True for the cells of a column by row number, as ``to_dict`` of pandas gives them."""
-    return list(cells) == list(range(len(cells)))
 
 
 def _runs_or_table(source: Mapping[Any, Any], runs: Sequence[object]) -> Any:
@@ -581,12 +568,6 @@ def _read_ir_rows(rows: Iterable[object]) -> pl.DataFrame:
     return _make_table(iter(rows), "ir_datasets").rename({"iprob": "inclusion"}, strict=False)
 
 
-def _read_item_lists(collection: object, input_kind: Part) -> Any:
-    from rankgate.data.memory.libraries import lists_by_user  # see above
-
-    return lists_by_user(collection, input_kind)
-
-
 def _refuse_splits(splits: Any, _: Part) -> Any:
     """Reject a dictionary of splits: the user must choose one of the tables.
 
@@ -641,7 +622,7 @@ OBJECTS: tuple[ObjectKind, ...] = (
         ("ItemListCollection",),
         "lenskit",
         "2025.8.1",
-        _read_item_lists,
+        lists_by_user,
         rankings=True,
     ),
     ObjectKind(

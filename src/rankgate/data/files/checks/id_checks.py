@@ -17,7 +17,7 @@ from rankgate.data.files.checks.check_declarations import Found, check, first_fe
 from rankgate.data.id_match import IdMatch
 
 if TYPE_CHECKING:
-    from rankgate.data.files.checks.check_declarations import RawQrels, RawQueries, ScoredRun
+    from rankgate.data.files.checks.check_declarations import RawQrels, RawQueries, ScoredRun, Severity
 
 
 @check("query-twins", "note", "qrels", "Ids of queries differ in spelling only.")
@@ -67,7 +67,7 @@ def _find_other_spellings(id_kind: str, judged: pl.Series, ranked: pl.Series) ->
             match.near,
             match.remedy(id_kind),
             f"{judged_id!r} in the judgments, {ranked_id!r} in the run",
-            severity="warning" if match.both and match.verdict != "not" else "error",
+            severity=_severity(match),
         )
 
 
@@ -78,31 +78,26 @@ def _find_missing_queries(scored_run: ScoredRun) -> Iterator[Found]:
     if tasks is not None and judged.is_in(tasks.implode()).any():  # judged by task
         ranked = tasks
     match = IdMatch.from_ids(judged, ranked)
+    message, count, fix, examples = "", match.only_left, "", match.left_examples
+    severity: Severity = "warning"
     if match.only_left and match.only_right:
-        yield Found(
-            match.sentence("query", "the judgments", "the run"),
-            match.only_left,
-            match.remedy("query"),
-            f"queries {first_few(pl.Series(match.left_examples), 3)}",
-            severity="warning" if match.both and match.verdict != "not" else "error",
-        )
+        message, fix = match.sentence("query", "the judgments", "the run"), match.remedy("query")
+        severity = _severity(match)
     elif match.only_left:
-        yield Found(
-            f"{match.only_left:,} of {count_noun(match.left, 'judged query')} "
-            f"{'are' if match.only_left > 1 else 'is'} not in the run",
-            match.only_left,
-            "check whether they returned nothing, which counts as 0, or were not run",
-            f"queries {first_few(pl.Series(match.left_examples), 3)}",
-        )
+        noun = count_noun(match.left, "judged query")
+        message = f"{count:,} of {noun} {'are' if count > 1 else 'is'} not in the run"
+        fix = "check whether they returned nothing, which counts as 0, or were not run"
     elif match.only_right:
-        yield Found(
-            f"{match.only_right:,} of {count_noun(match.right, 'query')} of the run without judgments: they "
-            "are not scored",
-            match.only_right,
-            "nothing needs to be done; judge them if they matter",
-            f"queries {first_few(pl.Series(match.right_examples), 3)}",
-            severity="note",
-        )
+        count, examples, severity = match.only_right, match.right_examples, "note"
+        noun = count_noun(match.right, "query")
+        message = f"{count:,} of {noun} of the run without judgments: they are not scored"
+        fix = "nothing needs to be done; judge them if they matter"
+    if message:
+        yield Found(message, count, fix, f"queries {first_few(pl.Series(examples), 3)}", severity=severity)
+
+
+def _severity(match: IdMatch) -> Severity:
+    return "warning" if match.both and match.verdict != "not" else "error"
 
 
 @check("documents-in-common", "error", "both", "No judged document is in the run.")
