@@ -39,7 +39,7 @@ PAIR_VALUE = "value of the pair"
 """The column of the number of a query and a document, before it is a grade or a score."""
 
 _IDS = ("query_id", "doc_id")
-_MAX_COLUMNS = 200  # of a dictionary of columns; a longer one has a key for each query
+_MAX_COLUMNS = 200  # keys of a dictionary that could name columns
 _PAIR, _TRIPLE = 2, 3
 _MAX_PATH_BYTES = 255  # bytes of the name of a file
 _TABLE_TYPES = (str, Path, pl.DataFrame, pl.LazyFrame)
@@ -222,10 +222,11 @@ def _table_of_columns(source: Mapping[Any, Any], user_columns: set[str | None]) 
     Raises:
         InputError: the keys could be queries too, because queries or documents have no column.
     """
-    if len(source) > _MAX_COLUMNS:
-        return None
-    names = match_columns(filter(lambda key: isinstance(key, str), source), (*_IDS, "grade", "score", "rank"))
+    keys = (key for key in islice(source, _MAX_COLUMNS) if isinstance(key, str))
+    names = match_columns(keys, (*_IDS, "grade", "score", "rank"))
     matched_names = {*names.values(), *user_columns} & source.keys()
+    if len(matched_names) < _PAIR:
+        return None
     columns = {  # pandas gives the cells of a column by row number
         name: list(cells.values())
         if isinstance(cells, Mapping) and list(cells) == list(range(len(cells)))
@@ -233,7 +234,7 @@ def _table_of_columns(source: Mapping[Any, Any], user_columns: set[str | None]) 
         for name, cells in source.items()
     }
     is_column = (isinstance(cells, list | tuple | np.ndarray | pl.Series) for cells in columns.values())
-    if len(matched_names) < _PAIR or not all(is_column) or len(set(map(len, columns.values()))) > 1:
+    if not all(is_column) or len(set(map(len, columns.values()))) > 1:
         return None
     if len(matched_names & {*map(names.get, _IDS), *user_columns}) < _PAIR:
         problem = (
