@@ -5,9 +5,9 @@ negated, or two arguments exchanged. A seeded sample of every area of ``src/rank
 directly in it are the area `top`) is tried, one fault at a time, in a copy of the project: nothing
 is changed here, so that nothing needs to be restored if the program is killed. The quick tests that
 call the changed module, by ``tests/record.json`` or else by their imports, run up to the first
-failure; those that import it themselves run first. A test that fails without the fault, too, does
-not count. A fault is chosen only by its text and the
-seed: additions, moves and removals of other code do not change the sample.
+failure; its own doctests and tests that import it themselves run first. A test that fails without
+the fault, too, does not count. A fault is chosen only by its text and the seed: additions, moves
+and removals of other code do not change the sample.
 
     python tests/mutations.py [--faults 60] [--seed 13] [--area NAME] [--seconds 120] [--also SRC]
         [--results FILE [--until 450]]
@@ -229,22 +229,26 @@ def calls() -> dict[str, set[str]]:
     }
 
 
+def path_words(path: Path) -> set[str]:
+    """The words of a path, without an s at the end."""
+    return {word.removesuffix("s") for word in re.split(r"[/_]", path.with_suffix("").as_posix())}
+
+
 @cache
 def tests_by_nearness(file: str) -> tuple[str, ...]:
-    """The test modules that call a module: first those that import it, then those of its area."""
-    module = changed.MODULES
+    """A module with its doctests, and the test modules that call it.
+
+    Those that import it come first, then those whose path has most words of its path.
+    """
     name = ".".join(Path(file).with_suffix("").parts).removesuffix(".__init__")
-    folders = set(Path(file).parts[1:-1])
+    words = path_words(Path(file))
 
-    def nearness(test: str) -> tuple[bool, bool, int]:
-        return (
-            name not in changed.dependencies(test),
-            not folders & set(module[test].parts),
-            len(calls()[test]),
-        )
+    def nearness(test: str) -> tuple[bool, int, int]:
+        shared_words = words & path_words(changed.MODULES[test].relative_to(changed.ROOT))
+        return name not in changed.dependencies(test), -len(shared_words), len(calls()[test])
 
-    tests = [test for test, names in calls().items() if name in names]
-    return tuple(str(module[test].relative_to(changed.ROOT)) for test in sorted(tests, key=nearness))
+    tests = sorted((test for test, names in calls().items() if name in names), key=nearness)
+    return (f"src/{file}", *(str(changed.MODULES[test].relative_to(changed.ROOT)) for test in tests))
 
 
 def first_failure(project: Path, tests: Iterable[str], excluded: Iterable[str], seconds: float) -> str | None:

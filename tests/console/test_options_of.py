@@ -21,6 +21,7 @@ def verb(
     *,
     depth: Annotated[int, Range(1)] = 10,
     share: Annotated[float, Range(0, 1)] = 0.5,
+    level: Annotated[float, Range(0, 1, exclusive=True)] = 0.95,
     way: Literal["near", "far"] = "near",
     judged: QrelsLike | None = None,
     tags: Sequence[str] = (),
@@ -33,6 +34,7 @@ def verb(
     Args:
         depth: how far, with ``share`` and ``other``.
         share: how much.
+        level: between 0 and 1.
         way: where to.
         judged: judgments.
         tags: names.
@@ -42,7 +44,7 @@ def verb(
     """
 
 
-NAMES = ("depth N -k", "share", "way", "judged", "tags TAG --tag", "weights", "shuffle", "query")
+NAMES = ("depth N -k", "share", "level", "way", "judged", "tags TAG --tag", "weights", "shuffle", "query")
 
 
 @click.command()
@@ -60,6 +62,7 @@ def test_defaults_are_those_of_the_function():
     assert chosen("--query", "q") == {
         "depth": 10,
         "share": 0.5,
+        "level": 0.95,
         "way": "near",
         "judged": None,
         "tags": (),
@@ -98,3 +101,9 @@ def test_the_help_is_that_of_the_docstring():
     assert help_of["judged"].metavar == "QRELS"
     assert help_of["judged"].type.name == "path"
     assert help_of["tags"].help == "Names. May be given several times."
+
+
+@pytest.mark.parametrize(("value", "is_refused"), [("0", True), ("1", True), ("0.5", False)])
+def test_the_ends_of_an_exclusive_range_are_refused(value, is_refused):
+    assert (chosen("--query", "q", "--level", value) == 2) == is_refused
+    assert chosen("--query", "q", "--share", value) != 2

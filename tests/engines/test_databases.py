@@ -2,6 +2,8 @@
 
 import pytest
 
+from rankgate.engines.engine import Query
+from rankgate.engines.kinds.database_engines import PostgreSql
 from rankgate.engines.snapshots.snapshot_verb import snapshot
 from support.wording import raises
 
@@ -140,3 +142,23 @@ def test_an_index_that_is_not_there(index):
     index.write_text(index.read_text().replace('"index"', '"nowhere"', 1))
     with raises("cannot-read"):
         snapshot(index, QUERIES)
+
+
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        ('FATAL: database "shop" does not exist', "fatal"),
+        ('FATAL: password authentication failed for user "me"', "fatal"),
+        ("connection refused", "again"),
+    ],
+)
+def test_a_server_that_will_not_answer_is_not_asked_again(monkeypatch, message, kind):
+    psycopg = pytest.importorskip("psycopg")
+
+    def refuse(*_, **__):
+        raise psycopg.OperationalError(message)
+
+    monkeypatch.setattr(psycopg, "connect", refuse)
+    sql = "SELECT id FROM docs WHERE body = %(query)s"
+    answer = PostgreSql(dsn="host=here", sql=sql).connect().ask(Query("q", "red"))
+    assert (answer.kind, answer.problem) == (kind, f"PostgreSQL: {message}")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.core.present.charts import chart_style
-from rankgate.core.present.charts.chart_layers import needs_white
+from rankgate.core.present.charts.chart_layers import find_label_spots, needs_white
 from rankgate.core.present.charts.chart_style import (
     DARK,
     PAPER,
@@ -148,3 +148,10 @@ def test_short_names_fit_in_one_line(name, most):
 @given(st.lists(st.text("ab", min_size=1, max_size=12), max_size=8))
 def test_short_names_stay_apart(names):
     assert len(set(shorten_names(names, 5))) == len(names)
+
+
+def test_a_name_above_its_point_is_centred():
+    """Two letters, 12.6 points wide, fit between two dots; three do not, and go below."""
+    points = [(50.0, 50.0), (50.0 - 11.5, 39.0), (50.0 + 11.5, 39.0), (66.0, 50.0), (34.0, 50.0)]
+    assert find_label_spots(points, ["ab"], (100, 100)) == [2]
+    assert find_label_spots(points, ["abc"], (100, 100)) == [3]

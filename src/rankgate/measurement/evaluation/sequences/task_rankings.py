@@ -294,7 +294,7 @@ class TaskRows:
         table = table.with_columns(pl.int_range(pl.len()).over("g").alias("q"))
         rows = self.rows.join(table.select("query_id", "g", "q"), on="query_id")
         rows = rows.sort("g", "q", "rank").with_columns(
-            (pl.col("rank") - 1).alias("k"), (pl.col("doc_id") == pl.col("query_id")).alias("same")
+            (pl.col("doc_id") == pl.col("query_id")).alias("same")
         )
         rows = rows.with_columns(pl.int_range(pl.len()).over("g", "q").alias("k"))
         pool = _pool(self.tasks, table)
