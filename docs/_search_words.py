@@ -17,6 +17,7 @@ SEARCH_WORDS = {
     "dashboard": ("dashboards", "web interface", "trends"),
     "engines": ("search engines", "Elasticsearch", "OpenSearch", "Solr", "snapshots"),
     "everyday": ("configuration", "rankgate.toml", "shell completion", "defaults"),
+    "documents/recommender-note": ("impressions", "impression logs"),
     "experiments": (
         "A/B tests",
         "AB tests",

@@ -28,7 +28,11 @@ ROWS = st.lists(
     max_size=40,
 )
 SCHEMA = ["user", "item", "time", "kind", "value"]
-RULES = (Truth(), Truth({"buy": 2, "view": 1}, threshold=2), Truth(grades="value", repeats="mean"))
+RULES = (
+    Truth(),
+    Truth({"buy": 2, "view": 1}, threshold=2),
+    Truth({"buy": 1, "view": 1}, grades="value", repeats="mean"),
+)
 
 
 def frame_of(rows):

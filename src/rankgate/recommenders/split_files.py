@@ -24,12 +24,7 @@ from rankgate.data.logs.log_judgments import Truth
 from rankgate.data.logs.read_logs import open_log
 from rankgate.data.logs.splits import SplitPlan, sample
 from rankgate.recommenders.split import FoldCount, Split, warnings_of
-from rankgate.recommenders.split_parts import (
-    fold_masks_of,
-    no_judgments_error,
-    refuse_unknown_kinds,
-    split_parts,
-)
+from rankgate.recommenders.split_parts import check_kinds, fold_masks_of, no_judgments_error, split_parts
 from rankgate.recommenders.splitting import candidates_label, negative_count, split
 
 if TYPE_CHECKING:
@@ -275,7 +270,7 @@ class _SplitSettings:
 
 def _folds(result: SortedLog, settings: _SplitSettings, folder: Path | None) -> list[_GrowingFold]:
     """Fill every fold; its tables are stored in a folder of their own if `folder` is given."""
-    refuse_unknown_kinds(settings.rule, result.kinds)
+    check_kinds(settings.rule, result.kinds)
     folds = []
     for number, fold_masks in enumerate(
         fold_masks_of(result.narrow(items=settings.plan.way == "cold-items"), settings.plan)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import shlex
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -121,15 +122,35 @@ def split_parts(log: Interactions, fold_masks: FoldMasks, rule: Truth, *, unseen
     )
 
 
-def refuse_unknown_kinds(rule: Truth, kinds: Collection[str]) -> None:
-    """Check that the log has every kind of interaction in the rule.
+_MAX_KINDS = 10  # kinds that an error names
+
+SHOWN_KINDS = frozenset({"impression", "impressions", "show", "shown", "exposure", "display"})
+"""Kinds of events that say only that an item was shown."""
+
+
+def check_kinds(rule: Truth, kinds: Collection[str]) -> None:
+    """Check that the log has every kind of interaction in the rule, and that several have weights.
+
+    Args:
+        rule: the rule by which interactions become judgments.
+        kinds: the kinds of the log, or the number of rows of each kind.
 
     Raises:
-        UsageError: a kind is missing.
+        UsageError: a kind is missing; the log has several kinds and the rule does not weigh them.
     """
+    if len(kinds) > 1 and not rule.tells_zero:
+        counts = kinds if isinstance(kinds, Mapping) else dict.fromkeys(sorted(kinds))
+        weights = {kind: int(kind.lower() not in SHOWN_KINDS) for kind in [*counts][:_MAX_KINDS]}
+        kind_texts = (f"{kind} ({counts[kind]:,})" if counts[kind] else kind for kind in weights)
+        options = " ".join(f"--weight {shlex.quote(kind)}={weight}" for kind, weight in weights.items())
+        raise UsageError(
+            f"events of {len(kinds)} kinds, {', '.join(kind_texts)}, and what each is worth is not given; "
+            f"write {options}, with your weights (in Python Truth({weights})).",
+            code="missing-weights",
+        )
     for kind in (*rule.weights, *rule.least):
         if kind not in kinds:
-            present_kinds = ", ".join(sorted(kinds)[:10])
+            present_kinds = ", ".join(sorted(kinds)[:_MAX_KINDS])
             raise UsageError(
                 f"no interaction is of the kind '{kind}'; there are {present_kinds}.", code="unknown-choice"
             )

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from rankgate.core.errors import UsageError
 from rankgate.data.input_types import is_on_spark, run_on_spark
+from rankgate.data.logs.interactions import kind_counts
 from rankgate.data.logs.log_judgments import Truth
 from rankgate.data.logs.read_logs import read_interactions
 from rankgate.data.logs.splits import CANDIDATES, SplitMethodName, SplitPlan, sample
 from rankgate.recommenders.split import Fold, FoldCount, Split, warnings_of
 from rankgate.recommenders.split_parts import (
     FoldMasks,
+    check_kinds,
     fold_masks_of,
     no_judgments_error,
-    refuse_unknown_kinds,
     split_parts,
 )
 
@@ -82,7 +83,7 @@ def split(
         return spark_split
     rows = read_interactions(cast("LogLike", log), columns, unit=time_unit, same=equal_rows)
     plan, rule = SplitPlan.of(plan).dated(rows.unit), rule or Truth()
-    refuse_unknown_kinds(rule, rows.table["kind"].unique().to_list())
+    check_kinds(rule, kind_counts(rows.table))
     unseen = candidates != "all"
     folds = tuple(
         _fold(rows, fold, plan, rule, unseen=unseen, negatives=number) for fold in fold_masks_of(rows, plan)

@@ -299,6 +299,14 @@ KIND = "interaction"
 """The kind of interactions in a log without kinds."""
 
 
+def kind_counts(table: pl.DataFrame) -> dict[str, int]:
+    """The number of rows of each kind of interaction, the most frequent first."""
+    if "kind" not in table.columns:
+        return {KIND: len(table)}
+    counts = table["kind"].value_counts().sort("count", "kind", descending=[True, False])
+    return dict(counts.iter_rows())
+
+
 @dataclass(frozen=True)
 class Interactions:
     """A log: one row for each interaction of a user or query with an item.

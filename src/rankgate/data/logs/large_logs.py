@@ -6,7 +6,8 @@ A sorted log is read in ranges of whole users. Metrics on lists use the compact 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,9 +18,9 @@ import polars as pl
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.data.logs.interactions import (
-    KIND,
     Interactions,
     fill_columns,
+    kind_counts,
     order_rows,
     parse_log_rows,
     sort_by_user,
@@ -60,7 +61,7 @@ class SortedLog:
         unit: the unit of times.
         repeated: the number of rows that equal another row, and were left out.
         items: every item once, in byte order.
-        kinds: every kind of interaction once.
+        kinds: the number of rows of each kind of interaction, the most frequent first.
         lengths: the number of rows of each range.
         files: the file of each range.
     """
@@ -70,7 +71,7 @@ class SortedLog:
     unit: Unit
     repeated: int
     items: pl.Series
-    kinds: frozenset[str]
+    kinds: Mapping[str, int]
     lengths: tuple[int, ...]
     files: tuple[Path, ...]
 
@@ -122,12 +123,12 @@ def sort_log(raw: RawLog, folder: Path, same: str = "once", rows: int = ROWS_PER
         sorted_pieces.add(piece, raw)
     if not sorted_pieces.rows:
         raise InputError("no interactions found.", source=raw.place.label, code="no-interactions")
-    items, kinds = pl.Series("doc_id", dtype=pl.String), frozenset[str]()
+    items, kinds = pl.Series("doc_id", dtype=pl.String), Counter[str]()
     files, lengths = [], []
     for number, user_rows in enumerate(sorted_pieces.stretches(rows)):
         table = order_rows(user_rows, sorted_pieces.unit, same)
         items = pl.concat([items, table["doc_id"].unique()]).unique()
-        kinds |= {*table["kind"].unique()} if "kind" in table.columns else {KIND}
+        kinds.update(kind_counts(table))
         lengths.append(len(table))
         files.append(folder / f"stretch-{number}.arrow")
         table.write_ipc(files[-1], compression="lz4")
@@ -137,7 +138,7 @@ def sort_log(raw: RawLog, folder: Path, same: str = "once", rows: int = ROWS_PER
         sorted_pieces.unit,
         sorted_pieces.rows - sum(lengths),
         items.sort(),
-        kinds,
+        dict(kinds.most_common()),
         tuple(lengths),
         tuple(files),
     )

@@ -18,7 +18,7 @@ from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.data.logs.interactions import SCHEMA, fill_columns, order_rows, parse_log_rows
 from rankgate.data.table_rows import RowLocation, range_starts
-from rankgate.recommenders.split_parts import refuse_unknown_kinds
+from rankgate.recommenders.split_parts import check_kinds
 from rankgate.spark.shuffle import ORDER, Cells
 from rankgate.spark.splitting.log_ranges import partition_by_user, unpack_ranges
 from rankgate.spark.splitting.packed_rows import (
@@ -316,7 +316,7 @@ def _log(
     if not read:
         raise InputError("no interactions found.", source=rows.label, code="no-interactions")
     unit = _one_unit([figures["units"] for figures in partition_figures], rows)
-    refuse_unknown_kinds(rule, {kind for figures in partition_figures for kind in figures["kinds"]})
+    check_kinds(rule, {kind for figures in partition_figures for kind in figures["kinds"]})
     ends = accumulate(
         ((figures["rows"], figures["users"]) for figures in partition_figures), _add_counts, initial=(0, 0)
     )
