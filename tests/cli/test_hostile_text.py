@@ -137,3 +137,15 @@ def test_a_picture_is_well_formed(run, tmp_path, files):
     result = run("plot", "deltas", *files, second_run, "-m", "AP", "-o", out)
     assert result.code == 0, result.err
     ET.parse(out)  # noqa: S314 - our own picture
+
+
+@pytest.mark.parametrize("command", ["\x1b[31m", "\x9b31m"])
+def test_names_of_files_command_no_terminal(run, files, command):
+    named = files[0].with_name(f"{command}q.csv")
+    files[0].rename(named)
+    result = run("describe", named)
+    assert result.code == 0, result.err
+    assert f"�{command[1:]}q.csv" in result.out
+    result = run("eval", named.with_name(f"{command}none.csv"), files[1])
+    assert result.code == 2
+    assert command[0] not in result.out + result.err

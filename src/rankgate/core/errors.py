@@ -228,6 +228,18 @@ def version_error(value: object, name: str, title: str, package: str, tested: st
 NO_MEMORY = "out of memory"
 """The beginning of the error that reports that memory or threads were refused."""
 
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def replace_controls(text: str) -> str:
+    r"""The same text without characters that command a terminal, as names of files and ids can have.
+
+    >>> replace_controls("a\x9b31mb\n")
+    'a�31mb\n'
+    """
+    return _CONTROLS.sub("�", text)
+
+
 _DISK_FULL_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 import click
 
 from rankgate.core.console.shared_options import find_hook, write_output
+from rankgate.core.errors import replace_controls
 from rankgate.core.present.document_model import make_printable
 from rankgate.core.present.text_tables import WIDTH, wrap_line
 from rankgate.core.present.write_results import render_result
@@ -75,7 +76,7 @@ def style_output(text: str, form: str, output: str | None = None) -> str:
     """
     if form != "text":
         return text
-    text = remove_server_commands(text)
+    text = replace_controls(remove_server_commands(text))
     is_plain = output not in (None, "-") or not sys.stdout.isatty()
     if is_plain or not uses_colours():
         return text

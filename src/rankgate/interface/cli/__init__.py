@@ -15,7 +15,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from rankgate.core.console.shared_options import Hooks
-from rankgate.core.errors import RankgateError, UsageError, describe_resource_error
+from rankgate.core.errors import RankgateError, UsageError, describe_resource_error, replace_controls
 from rankgate.core.present.lazy_names import load_name
 from rankgate.interface.cli.startup import (
     CheckedCommand,
@@ -483,5 +483,5 @@ def _use_utf8_output() -> None:
 
 
 def _exit_with_message(sentence: str, status: int) -> NoReturn:
-    click.echo(sentence, err=True)
+    click.echo(replace_controls(sentence), err=True)
     sys.exit(status)
