@@ -219,7 +219,8 @@ def is_touched(test: str, change: Change, record: Record) -> bool:
     """True if a change can touch a test module: by its calls if they are recorded, or by its imports."""
     called = record.modules.get(str(MODULES[test].relative_to(ROOT)), {UNSEEN})
     by_imports = change.modules if UNSEEN in called else change.unrecorded
-    return not change.calls.isdisjoint(called | {test}) or not by_imports.isdisjoint(reached(test))
+    called_module = not change.calls.isdisjoint(called | {test})
+    return called_module or (bool(by_imports) and not by_imports.isdisjoint(reached(test)))
 
 
 def touched_tests(files: list[str], revision: str) -> list[str]:
