@@ -101,7 +101,8 @@ def cheapest(
         first: files or folders whose tests come first.
     """
     costs, spread = {}, {}
-    for function, cases in groupby(node_ids, key=recording.function_of):
+    by_function = sorted(node_ids, key=recording.function_of)  # fixtures of a module may take them apart
+    for function, cases in groupby(by_function, key=recording.function_of):
         file, _, name = function.partition("::")
         all_cases = list(cases)
         few = {
