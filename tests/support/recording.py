@@ -38,6 +38,8 @@ _at_import: set[str] = set()
 _caches: list[Any] = []
 _seconds: Counter[str] = Counter()
 _cases: Counter[str] = Counter()
+_fixtures: Counter[Any] = Counter()
+"""CPU seconds of fixtures that tests share; a test costs these too if it is the only one that runs."""
 _modules: defaultdict[str, set[str]] = defaultdict(set)
 _pending: set[str] = set()
 
@@ -111,14 +113,33 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         for cached in _caches:
             cached.cache_clear()  # what is kept from another file would not be called again
     called.clear()
-    start = sum(os.times()[:4])
+    start, shared = sum(os.times()[:4]), _fixtures.total()
     result = yield
-    _seconds[function] += sum(os.times()[:4]) - start  # type: ignore[assignment]
+    own = sum(os.times()[:4]) - start - (_fixtures.total() - shared)
+    needed = [_fixtures[definition[-1]] for definition in _definitions(item)]
+    _seconds[function] += own + sum(needed)  # type: ignore[assignment]
     _cases[function] += 1
     _modules[function.partition("::")[0]] |= called
     if not item.get_closest_marker("skip"):
         _pending.discard(item.nodeid)
     return result
+
+
+def _definitions(item: pytest.Item) -> Iterable[Any]:
+    info = getattr(item, "_fixtureinfo", None)
+    return info.name2fixturedefs.values() if info else ()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef: Any) -> Generator[None, object, object]:
+    """Measure a fixture that tests share, less those that it uses."""
+    start, shared = sum(os.times()[:4]), _fixtures.total()
+    try:
+        return (yield)
+    finally:
+        if fixturedef.scope != "function":
+            own = sum(os.times()[:4]) - start - (_fixtures.total() - shared)
+            _fixtures[fixturedef] += own  # type: ignore[assignment]
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
