@@ -31,7 +31,7 @@ setup: .venv/.run      ## leaves .venv/bin/rankgate
 
 check: lint mypy imports .venv/.dev  ## format, lint, types, order of imports, and the cheapest tests
 	RANKGATE_TESTS_SECONDS=$(SECONDS) RANKGATE_TESTS_FIRST="$$($(BIN)/python tests/changed.py)" \
-	    $(BIN)/python -m pytest -q $(BUSY) -m "not slow and not large and not separate"
+	    $(BIN)/python -m pytest -q $(BUSY) -m "not slow and not large and not separate and not pyspark and not chromium"
 
 # of all folders, by tests/record.json: the tests of what changed have half of them
 SECONDS := 60

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "tests" / "record.json"
 WRITE = os.environ.get("RANKGATE_TESTS_RECORD") == "write"
-CHEAP = 0.03
+CHEAP = 0.04
 """CPU seconds of a case up to which its function is not listed."""
 UNSEEN = "(not seen)"
 """Instead of a module: the file starts processes, or some of its tests did not run."""

@@ -126,7 +126,7 @@ def _is_in(file: str, paths: frozenset[str]) -> bool:
 
 
 def _folder(node_id: str) -> str:
-    return "/".join(node_id.partition("::")[0].split("/")[:2])
+    return "/".join(Path(node_id.partition("::")[0]).parent.parts[:2])
 
 
 def _up_to(node_ids: list[str], costs: dict[str, float], limit: float) -> set[str]:
