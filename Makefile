@@ -31,10 +31,10 @@ setup: .venv/.run      ## leaves .venv/bin/rankgate
 
 check: lint mypy imports .venv/.dev  ## format, lint, types, order of imports, and the cheapest tests
 	RANKGATE_TESTS_SECONDS=$(SECONDS) RANKGATE_TESTS_FIRST="$$($(BIN)/python tests/changed.py)" \
-	    $(BIN)/python -m pytest -q $(BUSY) -m "not slow and not large and not separate and not pyspark and not chromium"
+	    $(BIN)/python -m pytest -q $(BUSY) -m "not slow and not large and not separate and not pyspark and not chromium and not manual"
 
 # of all folders, by tests/record.json: the tests of what changed have half of them
-SECONDS := 60
+SECONDS := 40
 
 record: .venv/.dev     ## what tests cost and which modules they call, into tests/record.json; ONLY=tests/online
 	RANKGATE_TESTS_RECORD=write $(BIN)/python -m pytest -q -m "not separate" $(ONLY)
