@@ -15,7 +15,7 @@ import polars as pl
 from rankgate.core.declare import Count, Range
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.number_formats import count_noun
+from rankgate.core.present.number_formats import UNDEFINED, count_noun
 from rankgate.decisions.reproduction.printed_cells import (
     Decimal,
     PrintedNumber,
@@ -449,6 +449,17 @@ def _compare_best_two(cells: pl.DataFrame, metric: Metric, assumptions: _Assumpt
     )
     largest = max(abs(best_row["high"] - second_row["low"]), abs(best_row["low"] - second_row["high"]))
     row_start = (best_row["column"], best_row["system"], second_row["system"], largest)
+    tied_systems = cells.filter(low=best_row["low"], high=best_row["high"])["system"]
+    if len(tied_systems) > 1:
+        return (
+            best_row["column"],
+            UNDEFINED,
+            UNDEFINED,
+            largest,
+            None,
+            UNRESOLVABLE,
+            _tie_text(tied_systems),
+        )
     n = min((row["n"] for row in (best_row, second_row) if row["n"]), default=None)
     if n is None or n < 2:
         return (*row_start, None, UNKNOWN, "the number of queries is not known; add --queries")
@@ -466,6 +477,10 @@ def _compare_best_two(cells: pl.DataFrame, metric: Metric, assumptions: _Assumpt
     if largest < needed_difference:
         return (*row_start, needed_difference, UNRESOLVABLE, f"smaller than {needed_difference:.4f}")
     return (*row_start, needed_difference, "resolvable", "")
+
+
+def _tie_text(systems: pl.Series) -> str:
+    return f"no best: {', '.join(systems)} are equal"
 
 
 def _verdict(cells: pl.DataFrame, pairs: pl.DataFrame) -> str:

@@ -215,7 +215,7 @@ _STATUS = {IMPOSSIBLE: "fail", CONSISTENT: "pass"}
 _LEAD = {
     IMPOSSIBLE: "Some numbers cannot be means over so many queries.",
     UNRESOLVABLE: "Every number is possible; no metric separates the best system from the second.",
-    CONSISTENT: "Every number that could be checked is possible.",
+    CONSISTENT: "Every number is possible.",
     UNKNOWN: "Nothing could be checked.",
 }
 
@@ -225,6 +225,12 @@ def audit_document(result: TableAudit) -> Document:
     impossible = result.cells.filter(status=IMPOSSIBLE)
     unread = result.cells.filter(status=UNREAD)
     unknown_cells = result.cells.filter(status=UNKNOWN)
+    lead = _LEAD[result.verdict]
+    if result.verdict == CONSISTENT and unknown_cells.height:
+        lead = (
+            f"{result.cells.height - unknown_cells.height} of {count_noun(result.cells.height, 'number')} "
+            f"could be checked, and are possible; {unknown_cells.height} could not, for the reasons below."
+        )
     reasons = unknown_cells.group_by("why", maintain_order=True).agg(pl.col("column").unique().sort())
     return made(
         f"{make_printable(result.table)}: {result.verdict}",
@@ -244,7 +250,7 @@ def audit_document(result: TableAudit) -> Document:
         "significant at "
         f"{1 - result.level:.2g} if per-query differences have a standard deviation of {result.sd:g}; usual "
         f"ones are larger.",
-        lead=(_LEAD[result.verdict],),
+        lead=(lead,),
         status=_STATUS.get(result.verdict, "inconclusive"),
         rows=PlainRows(tuple(result.cells.columns), list(result.cells.iter_rows())),
     )
