@@ -76,6 +76,7 @@ def assert_equal(here, there):
                 assert_frame_equal(table, frame_of(b), check_row_order=name != "sample")
 
 
+KINDS = {"view": 1, "click": 1, "buy": 1}
 QUICK = {"global", "leave-one-out", "random", "cold-items"}
 
 
@@ -86,8 +87,8 @@ QUICK = {"global", "leave-one-out", "random", "cold-items"}
 def test_parts_equal_those_of_one_machine(log, way):
     validation = way != "windows"
     plan = SplitPlan(way, 0.25, 2, windows=3, validation=validation, seed=7)
-    spark_split = split(log, plan, partitions=3)
-    assert_equal(split_here(log, plan), spark_split)
+    spark_split = split(log, plan, Truth(KINDS), partitions=3)
+    assert_equal(split_here(log, plan, Truth(KINDS)), spark_split)
     spark_split.maker.unpersist()
 
 
@@ -117,7 +118,7 @@ OPTIONS = [
 )
 def test_options_and_partitions_change_no_row(log, way, given, rule, partitions):
     cutoff_date = "2023-12-20" if way == "global" else None
-    plan, truth = SplitPlan(way, seed=3, cut=cutoff_date), Truth(**rule)
+    plan, truth = SplitPlan(way, seed=3, cut=cutoff_date), Truth(**{"weights": KINDS, **rule})
     local_split = split_here(log, plan, truth, **given)
     spark_split = split(log, plan, truth, **given, partitions=partitions)
     assert_equal(local_split, spark_split)
@@ -127,7 +128,7 @@ def test_options_and_partitions_change_no_row(log, way, given, rule, partitions)
 @pytest.mark.slow
 def test_frames_tables_and_files_of_any_format(spark, log, tmp_path):  # noqa: F811
     table = pl.read_parquet(log).head(600)
-    local_split = split_here(table, SplitPlan("leave-last"))
+    local_split = split_here(table, SplitPlan("leave-last"), Truth(KINDS))
     frame = spark.read.parquet(str(log)).limit(600).coalesce(1)
     frame.createOrReplaceTempView("events")
     table.write_csv(tmp_path / "events.csv")
@@ -140,7 +141,7 @@ def test_frames_tables_and_files_of_any_format(spark, log, tmp_path):  # noqa: F
     )
     logs = [frame, "table:events", tmp_path / "events.csv", tmp_path / "events"]
     for source in logs:
-        spark_split = split(source, "leave-last", partitions=2)
+        spark_split = split(source, "leave-last", Truth(KINDS), partitions=2)
         for name in ("train", "test"):
             assert_frame_equal(getattr(local_split, name), frame_of(getattr(spark_split.maker, name)))
         spark_split.maker.unpersist()
