@@ -9,6 +9,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -191,3 +192,9 @@ def test_the_kind_is_found_by_files(tmp_path, name, text, kind):
 
 def test_an_unknown_kind_is_refused(run, tmp_path):
     assert run("init", tmp_path, "--kind", "other").code == 2
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_the_extras_that_a_folder_names_exist(kind):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert {*kind.extras} <= {*project["optional-dependencies"]}

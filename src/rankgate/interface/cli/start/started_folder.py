@@ -236,7 +236,7 @@ KINDS = {
                 ("rankgate online kpi events.parquet --by variant", "See KPIs of both arms."),
                 ("rankgate online watch rankgate.toml", "Decide whether the launch may go on."),
             ),
-            ("online", "ab"),
+            ("online",),
         ),
     )
 }
