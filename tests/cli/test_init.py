@@ -194,7 +194,7 @@ def test_an_unknown_kind_is_refused(run, tmp_path):
     assert run("init", tmp_path, "--kind", "other").code == 2
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", KINDS)
 def test_the_extras_that_a_folder_names_exist(kind):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert {*kind.extras} <= {*project["optional-dependencies"]}
+    assert {*KINDS[kind].extras} <= {*project["optional-dependencies"]}
