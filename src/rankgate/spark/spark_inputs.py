@@ -20,7 +20,7 @@ from rankgate.data.score_parts import Need, Supply
 from rankgate.measurement.evaluation.metric_selection import find_metrics, refuse_tasks
 from rankgate.measurement.metrics.facet_metrics import FACET_METRICS
 from rankgate.measurement.metrics.metric_declaration import LISTS, SUBTOPICS
-from rankgate.measurement.scoring.alignment.top_documents import distinct_names
+from rankgate.measurement.scoring.alignment.top_documents import compared_names
 from rankgate.measurement.scoring.presets import chosen_convention
 from rankgate.measurement.scoring.scoring_plan import Plan
 from rankgate.spark.file_pieces import TASK_BYTES, PieceReading
@@ -210,7 +210,7 @@ def prepare(
         for i, (name, run) in enumerate(runs, 1)
     )
     stated_names = [name or rows.name for (name, _), rows in zip(runs, ranked, strict=True)]
-    names = distinct_names(stated_names, [path_of(run) for _, run in runs])
+    names = compared_names(stated_names, [path_of(run) for _, run in runs])
     count = partitions(active) or max(least, partitions_for(active, (judged, *ranked)))
     return SparkMeasurement(active, judged, ranked, tuple(names), tuple(measures), plan, count, ids.accept)
 

@@ -226,16 +226,20 @@ UNNAMED = "run"
 """The name of a run in memory that has no name."""
 
 
-def rename_duplicates(systems: Sequence[ScoredRun], places: Sequence[object]) -> list[ScoredRun]:
-    """Make names of scored systems different; arguments as in `distinct_names`.
+def compared_names(names: Sequence[str], places: Sequence[object]) -> list[str]:
+    """Different names of a baseline and its candidates; arguments as in `distinct_names`.
 
     If several runs have no name, the first system is called baseline and the others candidate.
     """
-    names = [system.name for system in systems]
     if names.count(UNNAMED) > 1 and not all(isinstance(source, str | Path) for source in places):
         roles = ["baseline", *["candidate"] * (len(names) - 1)]
         names = [role if name == UNNAMED else name for name, role in zip(names, roles, strict=True)]
-    names = distinct_names(names, places)
+    return distinct_names(names, places)
+
+
+def rename_duplicates(systems: Sequence[ScoredRun], places: Sequence[object]) -> list[ScoredRun]:
+    """Make names of scored systems different, as `compared_names` does."""
+    names = compared_names([system.name for system in systems], places)
     return [
         system if system.name == name else replace(system, name=name)
         for system, name in zip(systems, names, strict=True)
