@@ -86,6 +86,7 @@ COMMAND_ONLY = {
     "gate": {
         *("also", "record", "checked", "snapshots"),  # what is printed and recorded; self_check
         *("noise", "scores", "directions"),  # read_run; read_scores
+        "metrics",  # called policy
     },
     "pool": {"rest_to"},  # a file
     "rate": {

@@ -40,13 +40,17 @@ def test_empty_tables_are_one_error(verb, source):
         VERBS[verb](QRELS, EMPTY[source]("score"))
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_queries_without_any_judgment_are_no_judgments(verb):
+@pytest.mark.parametrize("verb", ["compare", "gate"])
+def test_queries_without_any_judgment_decide_nothing(verb):
     with raises("no-judgments"):
         VERBS[verb]({"q": {}}, RUN)
     unrated = pl.DataFrame({"query_id": ["q"], "doc_id": ["a"], "grade": [None]})
     with raises("no-judgments"):
         VERBS[verb](unrated, RUN)
+
+
+def test_a_query_without_judgments_has_the_value_that_tools_give():
+    assert rankgate.evaluate({"q": {}}, RUN, ["RR"]).means["RR"][0] == 0
 
 
 def test_an_empty_list_is_no_judgments():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rankgate.core.errors import InputError
+from rankgate.core.errors import UsageError
 from rankgate.interface.demo.demo_build import QUERIES, build, judgments, queries
 from support.wording import raises
 
@@ -69,5 +69,5 @@ def test_a_second_build_writes_the_same_and_leaves_other_files_alone(demo, tmp_p
 def test_a_folder_that_is_a_file_is_refused(tmp_path):
     file = tmp_path / "file"
     file.write_text("", encoding="utf-8")
-    with raises("cannot-write", InputError):
+    with raises("cannot-write", UsageError):
         build(file)

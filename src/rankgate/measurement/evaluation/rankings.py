@@ -127,10 +127,10 @@ def measure_run(
     Raises:
         InputError, DuplicateError: the run has an error, or matrices have different sizes.
     """
-    if strict and not len(judgments.grades):
-        raise no_rows_error("grade", judgments.name)
     if isinstance(run, MatrixInput):
         _refuse_size_mismatch(judgments, run)
+        if strict and judgments.query_ids.is_empty():
+            raise no_rows_error("grade", judgments.name)
         if strict and not run.users.size:
             raise no_rows_error("score", run.name)
     own_ids = any(mode.alignment.own_id == "dropped" for mode in plan.ways)

@@ -30,6 +30,7 @@ from rankgate.core.present.charts.chart_style import (
 )
 from rankgate.core.present.charts.picture import Picture
 from rankgate.core.present.number_formats import count_noun, format_interval, format_signed
+from rankgate.core.present.text_tables import wrap_line
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import Json
@@ -177,7 +178,7 @@ def _metric_text(result: Comparison, metric: str, width: int) -> str:
     ]
     if len(shown_rows) < len(rows):
         lines.insert(_ENDS, f"… {count_noun(len(rows) - len(shown_rows), 'query')} between …")
-    return "\n".join([heading, "", *lines]) + "\n"
+    return "\n".join([*wrap_line(heading, width), "", *lines]) + "\n"
 
 
 def bar(share: float, half: int) -> str:
