@@ -250,9 +250,17 @@ RANX_JSON_FORMAT = Format(
 )
 
 
+# the list after "columns" holds names of columns, as pandas and Weights & Biases write tables
 _ID_LIST = rb"\[\s*+(?:" + _STRING + rb"(?:,\s*+" + _STRING + rb")*+)?+\]\s*+"
 _FIRST_LISTS = re.compile(
-    rb"\{\s*+" + _STRING + rb":\s*+" + _ID_LIST + rb"(?:\}|,\s*+" + _STRING + rb":\s*+\[)", re.DOTALL
+    rb"\{\s*+(?!\"columns\")"
+    + _STRING
+    + rb":\s*+"
+    + _ID_LIST
+    + rb"(?:(?<!\[\])\}|,\s*+"
+    + _STRING
+    + rb":\s*+\[)",
+    re.DOTALL,
 )
 
 
