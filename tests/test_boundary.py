@@ -131,7 +131,7 @@ def test_mistakes_that_were_called_our_fault(tmp_path, run, monkeypatch):
     (tmp_path / "policy.toml").write_text('[gate]\nmetrics = [1, "a"]\n')
     assert_refused(run("eval", "a.qrels", "a.run", "-m", f"P@{1 << 63}"), "invalid-parameter")
     assert_refused(run("cwl_eval", "wide.qrels", "a.run"), "not-utf8", "wide.qrels", 1)
-    assert_refused(run("init", "a.qrels/x"), "ENOTDIR")
+    assert_refused(run("init", "a.qrels/x"), "cannot-write")
     assert_refused(run("online", "kpi", "bad.parquet"), "damaged-file")
     assert_refused(run("policy", "policy.toml"), "invalid-policy")
 
