@@ -214,19 +214,19 @@ def use(kind: str) -> None:
     """
     texts = [(CLONE / name).read_bytes() for name in DECLARED if (CLONE / name).exists()]
     version = hashlib.sha256(b"".join([*texts, sys.version.encode()])).hexdigest()[:16]
-    name, kept = f"{version}-{kind}", CLONE.parent / "environments"
+    name, environments = f"{version}-{kind}", CLONE.parent / "environments"
     link_programs()
     if used().exists() and used().read_text("utf-8") == name:
         return
-    if kind == "bare" or (kept / name).exists():
+    if kind == "bare" or (environments / name).exists():
         keep_installed()
-    for folder in kept.glob("*-*"):
+    for folder in environments.glob("*-*"):
         if not folder.name.startswith(version):
             shutil.rmtree(folder)
     for installed in INSTALLED:
-        if (kept / name / installed).exists():
+        if (environments / name / installed).exists():
             shutil.rmtree(CLONE / installed, ignore_errors=True)
-            (kept / name / installed).rename(CLONE / installed)
+            (environments / name / installed).rename(CLONE / installed)
             print(f"{installed} is kept from an earlier run: what declares it is the same")
     for stamp in (".python", ".build", ".demo", ".run", ".dev"):  # newer than the clone's files, in order
         if (CLONE / ".venv" / stamp).exists():

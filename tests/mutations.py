@@ -348,8 +348,8 @@ def main() -> None:
     sample = sampled(ROOT / "src", arguments.faults, arguments.seed, arguments.area, arguments.also)
     if not sample:
         parser.error(f"no fault can be made in {arguments.area or 'src'}")
-    kept = arguments.results.read_text("utf-8") if arguments.results and arguments.results.exists() else ""
-    results = {tuple(content): test for content, test in map(json.loads, kept.splitlines())}
+    earlier = arguments.results.read_text("utf-8") if arguments.results and arguments.results.exists() else ""
+    results = {tuple(content): test for content, test in map(json.loads, earlier.splitlines())}
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         trial = Trial(ROOT, Path(folder))
         for number, fault in enumerate(sample, 1):

@@ -63,7 +63,7 @@ def record(pytester, monkeypatch, request):
 
 
 def test_a_test_costs_the_fixtures_that_it_shares(record: Record):
-    """A case of `test_cases` counts, not their sum; the other tests need 0.2 s whoever is first."""
+    """Of `test_cases` the seconds of one case count; the other tests need 0.2 s, in any order."""
     seconds = record.seconds["test_seconds.py"]
     assert seconds.keys() >= {"test_makes_both", "test_uses_both", "test_uses_first", "test_cases"}
     assert min(seconds, key=lambda name: seconds[name]) == "test_cases"

@@ -357,11 +357,11 @@ def test_averages_of_blocks_and_of_unequal_data_sets(tmp_path):
 
 
 def test_the_number_of_queries_may_be_in_the_name_of_a_system_or_a_metric(tmp_path):
-    place = tmp_path / "table.md"
-    place.write_text(
+    table_path = tmp_path / "table.md"
+    table_path.write_text(
         "| s | P@10 | R@10 (n = 43) |\n|--|--|--|\n| a (n = 50) | 0.452 | 0.3 |\n| b | 0.4 | 0.3 |\n"
     )
-    counts = rankgate.audit(place, queries=20).cells.select("system", "metric", "n").rows()
+    counts = rankgate.audit(table_path, queries=20).cells.select("system", "metric", "n").rows()
     assert {(system[0], metric): n for system, metric, n in counts} == {
         ("a", "P@10"): 50,
         ("a", "R@10"): 50,

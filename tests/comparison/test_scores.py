@@ -278,14 +278,14 @@ def test_an_empty_cell_of_one_system_is_a_query_that_it_lacks(form, tmp_path, va
     with raises("values-differ"):
         gate(scores, "old", "new", parse_policy(NO_WORSE, "p"))
     dropped = compare(scores, "old", "new", "AP", test=Test(unequal="drop"))
-    kept = [query for query in QRELS if query not in {"q03", "q04"}]
-    means = [np.mean([values[name]["AP"][query] for query in kept]) for name in ("old", "new")]
+    shared_queries = [query for query in QRELS if query not in {"q03", "q04"}]
+    means = [np.mean([values[name]["AP"][query] for query in shared_queries]) for name in ("old", "new")]
     row = dropped.only.metrics.row(0, named=True)
     assert (row["n"], [row["baseline"], row["candidate"]]) == (28, pytest.approx(means))
     assert dropped.only.excluded["query_id"].to_list() == ["q03", "q04"]
     assert any("2 queries were run by only one system" in notice.text for notice in dropped.notices)
     zero = compare(scores, "old", "new", "AP", test=Test(unequal="zero"))
-    zero_mean = sum(values["new"]["AP"][query] for query in kept) / len(QRELS)
+    zero_mean = sum(values["new"]["AP"][query] for query in shared_queries) / len(QRELS)
     assert zero.only.metrics["candidate"][0] == pytest.approx(zero_mean)
     verdict = gate(scores, "old", "new", parse_policy(f"[gate]\nunequal = 'drop'\n{NO_WORSE}", "p"))
     assert any("2 queries were run by only one system" in note for note in verdict.notes)

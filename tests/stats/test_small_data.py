@@ -83,10 +83,10 @@ def test_drawn_flips_have_the_p_value_of_all_flips():
     sums = np.abs(flips @ DELTA)
     exact = (sums >= abs(DELTA.sum()) - 1e-12).mean()
     assert randomization(DELTA, samples=4096).p_value == pytest.approx(exact)
-    drawn = randomization(DELTA, samples=4095)
-    assert not drawn.exact
-    assert drawn.p_value == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 4095))
-    assert drawn.mc_error == pytest.approx(np.sqrt(drawn.p_value * (1 - drawn.p_value) / 4095))
+    sampled = randomization(DELTA, samples=4095)
+    assert not sampled.exact
+    assert sampled.p_value == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 4095))
+    assert sampled.mc_error == pytest.approx(np.sqrt(sampled.p_value * (1 - sampled.p_value) / 4095))
 
 
 def test_bootstrap_intervals_are_quantiles_of_all_resamples():

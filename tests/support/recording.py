@@ -3,8 +3,9 @@
 The file has the CPU seconds of each dear test function, with those of its processes, and for each
 file of tests the modules of rankgate in which it called a function. A function that is called adds
 its module to a set, by a statement that is added when the module is imported. What runs during an
-import is not counted: it would belong to the file that happens to import first. Only files that
-ran are written anew. A test without a record counts as cheap, a file without one by its imports.
+import is not counted: it would belong to the file that happens to import first. Only the figures of
+files that ran are updated. A test without figures counts as cheap; a file of tests without them is
+selected by its imports.
 """
 
 from __future__ import annotations
@@ -189,7 +190,7 @@ class Record(NamedTuple):
     Attributes:
         seconds: CPU seconds of a case of dear test functions, by file.
         modules: the modules in which a file of tests called a function; `UNSEEN` if that is not all.
-        at_import: the modules of which a function is called when a module is imported.
+        at_import: the modules with functions that are called while modules are imported.
     """
 
     seconds: dict[str, dict[str, float]]

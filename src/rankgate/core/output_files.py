@@ -117,10 +117,8 @@ def new_folder(path: str | Path) -> Iterator[Path]:
     folder = Path(path)
     new_folders = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     try:
-        try:
+        with _write_errors(path, "made"):
             folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UsageError(f"{path}: cannot be made: {error.strerror}.", code="cannot-write") from None
         yield folder
     except BaseException:
         if new_folders:
@@ -200,7 +198,7 @@ def _locked(handle: int, *, wait: bool = True) -> Iterator[None]:
 
 
 @contextmanager
-def _write_errors(path: str | Path) -> Iterator[None]:
+def _write_errors(path: str | Path, action: str = "written") -> Iterator[None]:
     """Turn an OSError into a UsageError that names the file; let a broken pipe pass."""
     try:
         yield
@@ -208,7 +206,7 @@ def _write_errors(path: str | Path) -> Iterator[None]:
         raise
     except OSError as error:
         raise UsageError(
-            f"{path}: cannot be written: {error.strerror or error}.", code="cannot-write"
+            f"{path}: cannot be {action}: {error.strerror or error}.", code="cannot-write"
         ) from None
 
 

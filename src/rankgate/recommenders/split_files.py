@@ -108,31 +108,31 @@ def write_tables(result: Split, folds: list[FoldTables], top: Path, format_name:
     names = []
     for number, tables in enumerate(folds, 1):
         fold_folder = top / str(number) if len(folds) > 1 else top
-        fold_folder.mkdir(exist_ok=True)
-        file_names = [
-            *(
-                _write_table(
-                    readable_interactions(table, result.unit, whole=_is_whole(table, "at")),
-                    fold_folder,
-                    name,
-                    format_name,
-                )
-                for name, table in tables.logs.items()
-            ),
-            *(
-                _write_table(
-                    readable_judgments(table, whole=_is_whole(table, "grade")),
-                    fold_folder,
-                    f"{name}.qrels",
-                    "csv",
-                )
-                for name, table in tables.qrels.items()
-            ),
-            *(
-                _write_table(table, fold_folder, name, format_name)
-                for name, table in tables.candidates.items()
-            ),
-        ]
+        with new_folder(fold_folder):
+            file_names = [
+                *(
+                    _write_table(
+                        readable_interactions(table, result.unit, whole=_is_whole(table, "at")),
+                        fold_folder,
+                        name,
+                        format_name,
+                    )
+                    for name, table in tables.logs.items()
+                ),
+                *(
+                    _write_table(
+                        readable_judgments(table, whole=_is_whole(table, "grade")),
+                        fold_folder,
+                        f"{name}.qrels",
+                        "csv",
+                    )
+                    for name, table in tables.qrels.items()
+                ),
+                *(
+                    _write_table(table, fold_folder, name, format_name)
+                    for name, table in tables.candidates.items()
+                ),
+            ]
         names += [str((fold_folder / name).relative_to(top)) for name in file_names]
     with replace_file(top / "split.json") as stream:
         stream.write(json.dumps(result.to_dict(), ensure_ascii=False, indent=2).encode() + b"\n")

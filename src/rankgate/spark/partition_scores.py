@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -109,14 +110,14 @@ class Scoring:
             unjudged_rows = run.whole(self.plan.conventions[0].duplicates).frame if len(rows) else rows
             ids = unjudged_rows["query_id"].unique()
             counts = {**RunTotals().counts, "unknown_queries": len(ids)}
-            return None, RunTotals(counts) + RunTotals(unmatched_queries=((), ids.to_list()))
+            return None, RunTotals(counts, unmatched_queries=((), ids.to_list()))
         source = RunSource(run, index)
         empty_measurement = Measurement(self.plan)
         total = measure(self.plan, source) if len(rows) else add_empty_queries(empty_measurement, source)
         scores = total.score(0, source, strict=False, exact=True)
         unmatched_queries = _unmatched(index.query_ids, rows["query_id"].unique())
         totals = RunTotals.from_scores(scores, self.plan.jobs[0])
-        return scores, totals + RunTotals(judged=len(index.query_ids), unmatched_queries=unmatched_queries)
+        return scores, replace(totals, judged=len(index.query_ids), unmatched_queries=unmatched_queries)
 
     def _judgments(self, cell: Cell) -> JudgmentIndex | None:
         label = self.labels[0]

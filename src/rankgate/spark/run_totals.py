@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import astuple, field, replace
-from functools import reduce
+from functools import cached_property, reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, Self
 
@@ -175,7 +175,7 @@ class RunTotals:
         cautions = partly_fit({"query": self.match}) | self.cautions.of_run
         return Counts(judged_at=judged, cautions=cautions, **self.counts)  # type: ignore[arg-type]
 
-    @property
+    @cached_property
     def match(self) -> IdMatch:
         """How the queries of judgments and run meet; near fits are those of `unmatched_queries`."""
         missing, unknown = self.counts["missing"], self.counts["unknown_queries"]

@@ -94,8 +94,8 @@ def gate(
             a saved baseline, or its file; of scores the name of a system. ``{name: run}`` may have
             the candidate as its second run; the policy may then follow it.
         candidate: a run; of scores the name of a system.
-        policy: the rules, in TOML; or metrics, of which the first may lose no more than 0.02 and
-            the others warn. Without it: ``rankgate.toml``, or ``[tool.rankgate]`` of
+        policy: the rules, in TOML; or a list of metrics: the first may lose no more than 0.02, the
+            others only warn. Without it: ``rankgate.toml``, or ``[tool.rankgate]`` of
             ``pyproject.toml``; else nDCG@10 may lose no more than 0.02.
         log: add this evaluation to the log next to the saved baseline.
         redraws: the number of resampled sets of queries on which the rules are evaluated again, to

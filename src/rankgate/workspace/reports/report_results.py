@@ -133,7 +133,8 @@ def read_result(values: Mapping[str, Any], label: str) -> Result:
     except UsageError as error:
         problem = f"{error.problem} It may be of a later version of rankgate, or of another program."
         raise InputError(problem, source=label, code="unknown-kind") from None
-    check_schema_version(values, cls.schema_version, label)
+    # a result without a version is refused too
+    check_schema_version({"schema_version": None, **values}, cls.schema_version, label)
     try:
         result = cls.from_dict(values)
         result.document()
