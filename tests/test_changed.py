@@ -12,6 +12,7 @@ import pytest
 
 pytestmark = pytest.mark.separate
 FILES = {
+    ".gitignore": "__pycache__/\n",
     "src/rankgate/__init__.py": 'HOMES = {"rankgate.verbs": ["f as verb", "g"]}',
     "src/rankgate/interface/cli/__init__.py": (
         'HOMES = {"eval": "rankgate.scores", "page": "rankgate.workspace.web"}'

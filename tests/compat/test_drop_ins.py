@@ -219,9 +219,10 @@ def test_reports_name_their_test_and_runs_know_their_order():
 
 
 def test_measures_by_query_need_no_documents():
-    pandas = pytest.importorskip("pandas")
-    qrels = pandas.DataFrame({"query_id": ["1", "1", "2"], "relevance": [1, 0, 1]})
-    run = pandas.DataFrame({"query_id": ["1", "2", "2"], "score": [1.0, 2.0, 1.0]})
+    import pandas as pd
+
+    qrels = pd.DataFrame({"query_id": ["1", "1", "2"], "relevance": [1, 0, 1]})
+    run = pd.DataFrame({"query_id": ["1", "2", "2"], "score": [1.0, 2.0, 1.0]})
     share = ir_measures.define_byquery(lambda grades, ranking: len(ranking) / len(grades), "share")
     assert share.calc_aggregate(qrels, run) == (1 / 2 + 2 / 1) / 2
 

@@ -153,7 +153,7 @@ def test_an_index_that_is_not_there(index):
     ],
 )
 def test_a_server_that_will_not_answer_is_not_asked_again(monkeypatch, message, kind):
-    psycopg = pytest.importorskip("psycopg")
+    import psycopg
 
     def refuse(*_, **__):
         raise psycopg.OperationalError(message)
