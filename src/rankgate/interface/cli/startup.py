@@ -38,7 +38,7 @@ from rankgate.core.errors import NO_MEMORY
 _LARGEST = (1 << 63) - 1  # what 64 bits hold
 
 
-class _Fits64Bits(click.ParamType[int]):
+class _Fits64Bits(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
     """A type of whole numbers that fit a signed integer of 64 bits."""
 
     def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> int:  # noqa: ANN401 - as of click
@@ -139,7 +139,7 @@ class _NotDescribedError(Exception):
     """A value that only the loaded command can check."""
 
 
-class _NotDescribedType(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
+class _NotDescribedType(click.ParamType):  # type: ignore[type-arg]
     """A parameter type that only the command itself defines."""
 
     def __init__(self, name: str) -> None:
