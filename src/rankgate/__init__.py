@@ -105,7 +105,7 @@ _HOMES = {
 }
 """Public names by their modules; `tests/typing/make.py` writes them for type checkers."""
 
-_load, __dir__, __all__ = lazy_names(__name__, _HOMES)
+_load, __dir__, __all__ = lazy_names(__name__, _HOMES, values={"collection": "Collection", "test": "Test"})
 
 UPPER_NAMES.update(
     completed_names="rankgate.interface.cli.completed_names:NAMES",

@@ -89,7 +89,7 @@ def test_every_verb_that_reports_steps_is_here():
         name
         for name in rankgate.__all__
         if inspect.isfunction(verb := getattr(rankgate, name))
-        and re.search(r"(?<!def )\bstep\(", inspect.getsource(sys.modules[verb.__module__]))
+        and re.search(r"(?<!def )\bstep\(", inspect.getsource(sys.modules[inspect.unwrap(verb).__module__]))
     }
     assert verbs - {"progress"} <= {name.partition(",")[0] for name in CASES} | ELSEWHERE
 

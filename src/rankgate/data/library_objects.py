@@ -439,7 +439,7 @@ def _row_cells(row: Any, names: Sequence[str]) -> list[Any]:
 
 
 def _make_table(rows: Iterator[Any], label: str, names: Sequence[str] = ()) -> pl.DataFrame:
-    """Convert rows to a frame; columns of lists or dictionaries are dropped.
+    """Convert rows to a frame; columns of dictionaries, or of lists of other lists, are dropped.
 
     Raises:
         InputError: there are no rows, rows of several kinds, or tuples that are not pairs or
@@ -456,9 +456,7 @@ def _make_table(rows: Iterator[Any], label: str, names: Sequence[str] = ()) -> p
         columns = _collect_columns(all_rows, label)
     else:
         columns = _tuple_columns(all_rows, names or _tuple_names(first, label), label)
-    return pl.DataFrame(
-        [_make_series(name, cells) for name, cells in columns.items() if _has_single_values(cells)]
-    )
+    return pl.DataFrame([_make_series(name, cells) for name, cells in columns.items() if _holds_cells(cells)])
 
 
 def _tuple_names(row: Sequence[object], label: str) -> Sequence[str]:
@@ -504,9 +502,11 @@ def _collect_columns(rows: Iterator[Any], label: str) -> dict[str, list[Any]]:
     return columns
 
 
-def _has_single_values(cells: Sequence[object]) -> bool:
-    """True for a column whose values are single values, not lists or dictionaries."""
-    return isinstance(next((cell for cell in cells if cell is not None), None), _CELL_TYPES)
+def _holds_cells(cells: Sequence[object]) -> bool:
+    """True for a column of single values, or of lists of these, not of dictionaries."""
+    first_cell = next((cell for cell in cells if cell is not None), None)
+    has_items = isinstance(first_cell, _LIST_TYPES) and first_cell
+    return isinstance(first_cell[0] if has_items else first_cell, _CELL_TYPES)
 
 
 def _make_series(name: str, cells: list[Any]) -> pl.Series:

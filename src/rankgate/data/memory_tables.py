@@ -27,6 +27,7 @@ from rankgate.data.foreign_frames import (
 )
 from rankgate.data.library_objects import read_rankings, unknown_object_error
 from rankgate.data.memory.ids import Ids
+from rankgate.data.memory.lists_in_rows import expand_rows
 from rankgate.data.memory.matrices import (
     Padded,
     is_source,
@@ -348,12 +349,12 @@ def _judgment_rows(table: Any, label: str) -> pl.DataFrame:
 def _to_lazy(table: object, number: str, label: str) -> pl.LazyFrame:
     refuse_series(table, label)
     if isinstance(table, pl.LazyFrame):
-        return unnest_lists(table)
+        return expand_rows(unnest_lists(table), number, label)
     if is_frame(table):  # Polars, pandas, pyarrow, DuckDB, ibis and others
         frame = polars_frame(table, label)
         if frame.is_empty():  # columns without values have no type
             raise no_rows_error(number, label)
-        return unnest_lists(frame.lazy())
+        return expand_rows(unnest_lists(frame.lazy()), number, label)
     if isinstance(table, list | tuple) and not table:
         raise no_rows_error(number, label)
     raise unknown_object_error(table, label)

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 
 _MAX_ENTRIES = 8  # entries of a kind
-_KINDS = (*("Commands", "Options", "Charts", "Metrics", "Conventions", "Formats", "Engines", "Manual"),)
+_KINDS = (
+    *("Commands", "Options", "KPIs", "Charts", "Metrics", "Conventions", "Formats", "Engines", "Manual"),
+)
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,8 @@ class Entry:
         return max(self._rank(word) for word in words)
 
     def _rank(self, word: str) -> int:
-        name = self.name.lower().removeprefix("rankgate ")
+        name = self.name.lower().removeprefix("rankgate ").replace("_", " ")
+        word = word.replace("_", " ")
         if word in {name, *name.replace("-", " ").split()}:
             return 0
         texts = (name, self.line.lower(), self.text.lower())
@@ -58,7 +61,7 @@ class Entry:
 @click.argument("words", nargs=-1, metavar="[WORD...]")
 @click.pass_context
 def help_command(ctx: click.Context, words: tuple[str, ...]) -> None:
-    """Find commands, options, metrics, conventions, formats and pages of the manual by WORD.
+    """Find commands, options, KPIs, metrics, conventions, formats and pages of the manual by WORD.
 
     Without a word: every command with a line.
 
@@ -154,13 +157,16 @@ def _commands_of_group(
 
 
 def _declared_entries() -> Iterator[Entry]:
-    """Charts, metrics, conventions, formats and engines."""
+    """KPIs, charts, metrics, conventions, formats and engines."""
     from rankgate.data.files.formats import formats
     from rankgate.engines.engine_checks import engines
     from rankgate.measurement.evaluation.convention_details import conventions
     from rankgate.measurement.evaluation.metric_details import metrics
+    from rankgate.online.indicators.kpi_catalogue import KPIS
     from rankgate.workspace.reports.chart_kinds import CHART_KINDS, RESULT_CHART_KINDS
 
+    for kpi in KPIS.values():
+        yield Entry("KPIs", f"online kpi -k {kpi.name}", kpi.title, kpi.formula)
     for chart in (*CHART_KINDS, *RESULT_CHART_KINDS):
         yield Entry("Charts", f"plot {chart.name}", chart.title)
     for metric in metrics().metrics:

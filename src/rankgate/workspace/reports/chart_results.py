@@ -314,6 +314,7 @@ def plot(
     convention: str | Convention = "trec",
     *,
     query: str | None = None,
+    cutoffs: Sequence[int] = DEFAULT_CUTOFFS,
     depth: Cutoff | None = None,
     labels: Mapping[float, str] | None = None,
 ) -> Picture:
@@ -324,10 +325,10 @@ def plot(
         collection: judgments, or a `Collection`, as ``evaluate`` takes them; of agreement, ratings;
             or the JSON file of a result, which is drawn as it is.
         runs: a run, a list of runs, or ``{name: run}``, in the order that the kind has for them.
-        metrics: names; without them what the kind takes. For the kind cutoffs, those without @
-            are taken at 1, 3, 5, 10, 20, 50 and 100.
+        metrics: names; without them what the kind takes.
         convention: the convention of the metrics.
         query: for the kind explain, the id of the query.
+        cutoffs: for the kind cutoffs, the cutoffs of metrics without @.
         depth: the depth of the lists, for kinds that show lists.
         labels: the names of grades.
 
@@ -343,6 +344,7 @@ def plot(
         (metrics,) if isinstance(metrics, str) else tuple(metrics),
         convention,
         query=query,
+        cutoffs=tuple(cutoffs),
         depth=depth,
         labels=labels or {},
     )
