@@ -502,7 +502,7 @@ def _collect_columns(rows: Iterator[Any], label: str) -> dict[str, list[Any]]:
     return columns
 
 
-def _holds_cells(cells: Sequence[object]) -> bool:
+def _holds_cells(cells: Sequence[Any]) -> bool:
     """True for a column of single values, or of lists of these, not of dictionaries."""
     first_cell = next((cell for cell in cells if cell is not None), None)
     has_items = isinstance(first_cell, _LIST_TYPES) and first_cell
