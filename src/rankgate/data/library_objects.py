@@ -505,8 +505,9 @@ def _collect_columns(rows: Iterator[Any], label: str) -> dict[str, list[Any]]:
 def _holds_cells(cells: Sequence[Any]) -> bool:
     """True for a column of single values, or of lists of these, not of dictionaries."""
     first_cell = next((cell for cell in cells if cell is not None), None)
-    has_items = isinstance(first_cell, _LIST_TYPES) and first_cell
-    return isinstance(first_cell[0] if has_items else first_cell, _CELL_TYPES)
+    if isinstance(first_cell, _LIST_TYPES) and first_cell:
+        first_cell = first_cell[0]
+    return isinstance(first_cell, _CELL_TYPES)
 
 
 def _make_series(name: str, cells: list[Any]) -> pl.Series:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -43,11 +43,13 @@ class RatedPart:
         scale: the scale of the metrics; None is the ratings' own.
         made_by: rule, parameters and transformer, as recorded in the judgments.
         evaluation: the values.
+        counts: pairs and ties, as those of `ResolvedJudgments`; empty in results of earlier versions.
     """
 
     scale: str | None
     made_by: Mapping[str, Any]
     evaluation: Scores
+    counts: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def changes(self) -> list[dict[str, Any]]:
@@ -68,6 +70,7 @@ class RatedPart:
         return {
             "made_by": dict(self.made_by),
             "scale": self.scale,
+            "counts": dict(self.counts),
             "change": self.changes,
             **self.evaluation.to_dict(per_query=per_query),
         }
@@ -75,7 +78,7 @@ class RatedPart:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Create the part from the values of ``to_dict``."""
-        return cls(values["scale"], values["made_by"], Scores.from_dict(values))
+        return cls(values["scale"], values["made_by"], Scores.from_dict(values), values.get("counts", {}))
 
 
 @dataclass(frozen=True)
@@ -236,7 +239,7 @@ def from_ratings(
         result = resolve_ratings(all_ratings, tool_rule.rule, transformer=transformer, scale=graded_on)
         resolved_collection = replace(collection, judgments=result.judgments(all_ratings.place.label))
         scores = evaluate(resolved_collection, runs, labels, rules, bounds=bounds)
-        parts.append(RatedPart(tool_rule.scale, result.made_by, scores))
+        parts.append(RatedPart(tool_rule.scale, result.made_by, scores, result.counts))
     return RatedEvaluation(tuple(parts))
 
 

@@ -6,7 +6,7 @@ and the values of each part.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rankgate.core.present import csv_form, write_results
@@ -149,7 +149,11 @@ def rated_document(result: RatedEvaluation, *, per_query: bool = False) -> Docum
     """The evaluation of each part, under a heading with the rule of its judgments."""
     documents = [rated_part.evaluation.document(per_query=per_query) for rated_part in result.parts]
     sections = tuple(
-        Section(f"part-{number}", _rule_sentence(rated_part), (*_changes(rated_part), *section.blocks))
+        Section(
+            f"part-{number}",
+            _rule_sentence(rated_part),
+            (*_changes(rated_part), *section.blocks, Points(tuple(_comparability(rated_part)))),
+        )
         for number, (rated_part, part_document) in enumerate(zip(result.parts, documents, strict=True), 1)
         for section in part_document.sections
     )
@@ -169,6 +173,25 @@ def _changes(rated_part: RatedPart) -> list[str]:
         f"{make_printable(run)} against {make_printable(first)}: {', '.join(change_texts)}"
         for run, change_texts in values.items()
     ]
+
+
+def _comparability(rated_part: RatedPart) -> Iterator[str]:
+    """What SearchTweak's documentation asks for before values are compared: keywords, grades, ties."""
+    runs = rated_part.evaluation.runs
+    if len(runs) > 1:
+        missing = [
+            f"{make_printable(run.run)} lacks {run.counts.missing}" for run in runs if run.counts.missing
+        ]
+        queries = count_noun(runs[0].counts.queries, "judged query", "judged queries")
+        yield f"{queries}; {', '.join(missing)}" if missing else f"the same {queries} in all runs"
+        cutoff = max(runs[0].counts.judged_at, default=0)
+        shares = [run.counts.judged_at[cutoff] for run in runs if cutoff]
+        if shares and min(shares) < 1:
+            texts = ", ".join(f"{share:.1%}" for share in shares)
+            yield f"{texts} of the first {cutoff} have a grade: a small change can come from the others"
+    if rated_part.counts and rated_part.made_by["rule"] == "majority":
+        pairs, ties = rated_part.counts["pairs"], rated_part.counts["ties"]
+        yield f"{count_noun(pairs, 'pair')}, {count_noun(ties, 'tie')} without a grade ({ties / pairs:.1%})"
 
 
 def _rule_sentence(rated_part: RatedPart) -> str:

@@ -27,6 +27,8 @@ from rankgate.data.formats.format_writing import (
     write_json,
 )
 from rankgate.data.formats.products.product_sheets import product_format
+from rankgate.data.run import Run
+from rankgate.data.table_rows import RowLocation
 from rankgate.data.text import delimited_records
 from rankgate.data.text.json_text import (
     describe_type,
@@ -76,7 +78,32 @@ def read_searchtweak(source: InputFile) -> FileContents:
     documents = pl.DataFrame(dict(zip(_DOCUMENT_SCHEMA, columns, strict=True)), schema=_DOCUMENT_SCHEMA)
     if qrels is None:
         raise InputError("no judgments found.", source=source.label, code="no-judgments")
-    return FileContents(qrels=qrels, documents=documents if rows else None, notes=notes)
+    run = _run_of_positions(documents, source)
+    return FileContents(
+        qrels=qrels, runs=(run,) if run else (), documents=documents if rows else None, notes=notes
+    )
+
+
+def _run_of_positions(documents: pl.DataFrame, source: InputFile) -> Run | None:
+    """The graded lists; None without positions, or if two documents share one.
+
+    A position that is not in the answer holds an ungraded document, which keeps its rank.
+    """
+    position = pl.col("position").cast(pl.Int64)
+    graded = documents.select("query_id", "doc_id", position).drop_nulls("position")
+    if (
+        graded.is_empty()
+        or graded["position"].min() < 1
+        or graded.select("query_id", "position").is_duplicated().any()
+    ):
+        return None
+    ranks = graded.group_by("query_id", maintain_order=True).agg(pl.col("position").max())
+    ranks = ranks.with_columns(pl.int_ranges(1, pl.col("position") + 1).alias("position")).explode("position")
+    ungraded = pl.format("(ungraded at {})", "position")
+    rows = ranks.join(graded, ["query_id", "position"], "left", maintain_order="left").select(
+        "query_id", pl.col("doc_id").fill_null(ungraded), score=-pl.col("position").cast(pl.Float64)
+    )
+    return Run(source.stem, lambda: iter([rows]), place=RowLocation(source.label))
 
 
 def _read_fields(judgment: Json, json_path: str, label: str) -> tuple[str, Json, Json, str | None]:
@@ -119,8 +146,10 @@ def write_searchtweak(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]
     write_json(out, rows, levels=1)
     has_documents = has_pairs(contents)
     kept_parts = ("qrels", "documents") if has_documents else ("qrels",)
+    if has_documents and positions:
+        kept_parts = (*kept_parts, "runs")
     return (
-        *find_losses(contents, _SEARCHTWEAK_NAME, *kept_parts, "unjudged"),
+        *find_losses(contents, _SEARCHTWEAK_NAME, *kept_parts, "unjudged", runs=1),
         *query_losses,
         *column_losses("documents", table if has_documents else None, (*_PAIR, "position")),
         *Loss.of("queries without judgments", _queries_without_documents(contents)),
@@ -149,11 +178,13 @@ SEARCHTWEAK_FORMAT = Format(
     sniff=sniff_searchtweak,
     read=read_searchtweak,
     write=write_searchtweak,
+    holds=("qrels", "runs", "documents"),
     loses="raters, scales, queries without judgments, digits after the second decimal",
     detail=(
         "The answer of SearchTweak's API for a finished evaluation: a list of objects with grade, keyword, "
         "position and doc. The grades are its aggregate of the raters, whole or with two decimals; a null "
-        "grade is unrated. The position is kept as a field of the document for the keyword."
+        "grade is unrated. The positions are the list of the keyword, as a run; a position without a grade "
+        "counts as an ungraded document."
     ),
 )
 
