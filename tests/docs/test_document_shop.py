@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 import rankgate
 from rankgate.interface.cli import rankgate as program
+from support.wording import raises
 
 QUERY = "wireless bluetooth headphones"
 RANKING = {QUERY: ["Sony WH-1000XM5 Wireless", "JBL Tune Bluetooth Earbuds", "Headphone Stand"]}
@@ -61,4 +62,27 @@ def test_a_tie_of_three_has_no_best(audited, tmp_path):
     assert row["why"] == "no best: Hybrid (RRF), + Cross-Encoder, + LLM Reranker are equal"
     assert audited.pairs["best"].to_list()[:2] == ["+ LLM Reranker"] * 2
     result = CliRunner().invoke(program, ["audit", str(tmp_path / "table.md"), "--queries", "500"])
-    assert result.exit_code == 0
+    assert result.exit_code == 3  # most numbers are unknown
+    assert "PASS" not in result.output
+
+
+def test_the_notice_names_the_other_formula():
+    labels = dict(zip([*RANKING[QUERY], "another"], "ESCE", strict=True))
+    collection = rankgate.Collection({QUERY: labels}, grades=dict(zip("ESCI", (3, 2, 1, 0), strict=True)))
+    scores = rankgate.evaluate(collection, RANKING, ["nDCG@3", "RR"])
+    (notice,) = scores.notices
+    assert notice.code == "gains-of-labels"
+    assert "(--convention esci) nDCG@3 is 0.7272 instead of 0.8081" in notice.text
+    for other in (
+        rankgate.evaluate(collection, RANKING, ["nDCG@3"], "esci"),
+        rankgate.evaluate(collection, RANKING, ['nDCG(gain="exp")@3', "RR"]),
+        rankgate.evaluate({QUERY: dict.fromkeys(RANKING[QUERY], 2)}, RANKING, ["nDCG@3"]),
+    ):
+        assert other.notices == ()
+
+
+@pytest.mark.parametrize("labels", ["ESC", WORDS])
+def test_labels_without_grades_are_answered_with_a_guess(labels):
+    judged = dict(zip(RANKING[QUERY], labels, strict=False))
+    with raises("not-a-number"):
+        rankgate.evaluate({QUERY: judged}, RANKING, ["nDCG@3"])

@@ -486,6 +486,8 @@ def _tie_text(systems: pl.Series) -> str:
 def _verdict(cells: pl.DataFrame, pairs: pl.DataFrame) -> str:
     if (cells["status"] == IMPOSSIBLE).any():
         return IMPOSSIBLE
+    if (cells["status"] == UNKNOWN).sum() > (cells["status"] == POSSIBLE).sum():
+        return UNKNOWN
     decided_pairs = pairs.filter(pl.col("status") != UNKNOWN)
     if decided_pairs.height and (decided_pairs["status"] == UNRESOLVABLE).all():
         return UNRESOLVABLE

@@ -36,6 +36,7 @@ from rankgate.core.present.number_formats import UNDEFINED, count_noun, format_d
 from rankgate.decisions.reproduction.published_table import (
     CONSISTENT,
     IMPOSSIBLE,
+    POSSIBLE,
     UNKNOWN,
     UNREAD,
     UNRESOLVABLE,
@@ -214,9 +215,9 @@ def matrix(result: RankSimilarities, measure: str = "RBO") -> Picture:
 _STATUS = {IMPOSSIBLE: "fail", CONSISTENT: "pass"}
 _LEAD = {
     IMPOSSIBLE: "Some numbers cannot be means over so many queries.",
-    UNRESOLVABLE: "Every number is possible; no metric separates the best system from the second.",
-    CONSISTENT: "Every number is possible.",
-    UNKNOWN: "Nothing could be checked.",
+    UNRESOLVABLE: "No metric separates the best system from the second.",
+    CONSISTENT: "",
+    UNKNOWN: "Most could not be checked: that decides nothing.",
 }
 
 
@@ -225,12 +226,15 @@ def audit_document(result: TableAudit) -> Document:
     impossible = result.cells.filter(status=IMPOSSIBLE)
     unread = result.cells.filter(status=UNREAD)
     unknown_cells = result.cells.filter(status=UNKNOWN)
-    lead = _LEAD[result.verdict]
-    if result.verdict == CONSISTENT and unknown_cells.height:
-        lead = (
-            f"{result.cells.height - unknown_cells.height} of {count_noun(result.cells.height, 'number')} "
-            f"could be checked, and are possible; {unknown_cells.height} could not, for the reasons below."
-        )
+    possible = result.cells.filter(status=POSSIBLE).height
+    checked = (
+        f"{possible} of {count_noun(result.cells.height, 'number')} could be checked"
+        f"{', and are possible' if possible else ''}; {unknown_cells.height} could not, for the reasons "
+        "below."
+        if unknown_cells.height
+        else "Every number is possible."
+    )
+    lead = [sentence for sentence in (impossible.is_empty() and checked, _LEAD[result.verdict]) if sentence]
     reasons = unknown_cells.group_by("why", maintain_order=True).agg(pl.col("column").unique().sort())
     return made(
         f"{make_printable(result.table)}: {result.verdict}",
@@ -243,14 +247,14 @@ def audit_document(result: TableAudit) -> Document:
                 for row in reasons.iter_rows(named=True)
             )
         ),
-        f"{count_noun(result.cells.height, 'cell')}: {result.cells.filter(status='possible').height} "
+        f"{count_noun(result.cells.height, 'cell')}: {possible} "
         f"possible, {impossible.height} impossible, {unknown_cells.height} unknown, {unread.height} not "
         f"read. A printed number can be any mean that rounds to it; one that was cut off, or that is over "
         "several runs of a system, can look impossible. Needed is the smallest difference that is "
         "significant at "
         f"{1 - result.level:.2g} if per-query differences have a standard deviation of {result.sd:g}; usual "
         f"ones are larger.",
-        lead=(lead,),
+        lead=(" ".join(lead),),
         status=_STATUS.get(result.verdict, "inconclusive"),
         rows=PlainRows(tuple(result.cells.columns), list(result.cells.iter_rows())),
     )

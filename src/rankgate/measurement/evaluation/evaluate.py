@@ -185,6 +185,12 @@ def evaluate(
 
             source_by_ids = RunSource(run_by_ids(run, seen_training), judgments)
             scores = with_bounds(source_by_ids, plain, rules, scores)
+        if collection.grades:
+            from rankgate.measurement.evaluation.labelled_gains import with_other_gain  # few have labels
+
+            scores = with_other_gain(
+                judgments, run_by_ids(run, seen_training), ranking_metrics, rules, scores
+            )
         scored.append(scores)
     if lists and list_metrics:
         scored = lists.with_lists(plan, judgments, readable, scored)

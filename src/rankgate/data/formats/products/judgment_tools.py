@@ -91,11 +91,8 @@ def _run_of_positions(documents: pl.DataFrame, source: InputFile) -> Run | None:
     """
     position = pl.col("position").cast(pl.Int64)
     graded = documents.select("query_id", "doc_id", position).drop_nulls("position")
-    if (
-        graded.is_empty()
-        or graded["position"].min() < 1
-        or graded.select("query_id", "position").is_duplicated().any()
-    ):
+    is_shared = graded.select("query_id", "position").is_duplicated().any()
+    if graded.is_empty() or is_shared or graded.filter(pl.col("position") < 1).height:
         return None
     ranks = graded.group_by("query_id", maintain_order=True).agg(pl.col("position").max())
     ranks = ranks.with_columns(pl.int_ranges(1, pl.col("position") + 1).alias("position")).explode("position")
