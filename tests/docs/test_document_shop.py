@@ -86,3 +86,13 @@ def test_labels_without_grades_are_answered_with_a_guess(labels):
     judged = dict(zip(RANKING[QUERY], labels, strict=False))
     with raises("not-a-number"):
         rankgate.evaluate({QUERY: judged}, RANKING, ["nDCG@3"])
+
+
+def test_retrieval_sets_the_ceiling():
+    """The first example of the page, and its order turned round."""
+    labels = dict(zip([*RANKING[QUERY], "another"], "ESCE", strict=True))
+    collection = rankgate.Collection({QUERY: labels}, grades=dict(zip("ESCI", (3, 2, 1, 0), strict=True)))
+    runs = {"retrieved": {QUERY: RANKING[QUERY][::-1]}, "reranked": RANKING}
+    text = " ".join(str(rankgate.stages(collection, runs, ["nDCG@3"], "esci")).split())
+    assert "The bottleneck now is retrieval" in text
+    assert "reranked reranks 3.0 0.7272 0.7272 100.0%" in text
