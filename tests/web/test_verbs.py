@@ -89,7 +89,8 @@ def _frame(columns):
                 "sample": "random",
             },
             {
-                "judgments": QRELS,
+                "judgments": LABELS,
+                "grades": {"Exact": 2, "Partial": 1},
                 "tags": _frame({"query_id": QUERIES, "part": list(TAGS.values())}),
                 "sample": "random",
             },

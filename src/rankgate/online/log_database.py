@@ -130,13 +130,16 @@ def _translated_errors() -> Iterator[None]:
 
     try:
         yield
-    except (
-        duckdb.IOException,
-        duckdb.InvalidInputException,
-        duckdb.ConversionException,
-        duckdb.HTTPException,
-        duckdb.SerializationException,
-    ) as error:
+    except duckdb.Error as error:
+        about_files = (
+            duckdb.IOException,
+            duckdb.InvalidInputException,
+            duckdb.ConversionException,
+            duckdb.HTTPException,
+            duckdb.SerializationException,
+        )
+        if not isinstance(error, about_files) and type(error) is not duckdb.Error:  # damage has no class
+            raise
         message = str(error).splitlines()[0].rstrip(".")
         outside = isinstance(error, duckdb.IOException) and not _DAMAGED.search(message)
         remedy, code = _UNREADABLE_FILE if outside else _DAMAGED_FILE

@@ -14,7 +14,17 @@ import types
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    NamedTuple,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -152,6 +162,27 @@ def _decode(hint: Any, value: Any) -> Any:
     if hint is float and value is not None:
         return float(value)
     return value
+
+
+def fits(value: Any, hint: Any) -> bool:
+    """True if a value of JSON has a type: a TypedDict, a list, a dictionary, None, text, a number.
+
+    >>> fits({"a": [1, 2]}, dict[str, list[int]]), fits({"a": [1, "2"]}, dict[str, list[int]])
+    (True, False)
+    """
+    members = get_args(hint)
+    if is_typeddict(hint):
+        hints = get_type_hints(hint)
+        is_whole = isinstance(value, dict) and value.keys() >= hint.__required_keys__
+        return is_whole and all(fits(value[name], hints[name]) for name in hints.keys() & value.keys())
+    if get_origin(hint) in (Union, types.UnionType):
+        return any(fits(value, member) for member in members)
+    if get_origin(hint) is list:
+        return isinstance(value, list) and all(fits(item, members[0]) for item in value)
+    if get_origin(hint) is dict:
+        return isinstance(value, dict) and all(fits(item, members[1]) for item in value.values())
+    is_flag = isinstance(value, bool)
+    return hint is Any or (isinstance(value, hint) and is_flag == (hint is bool))
 
 
 def frame(rows: Sequence[Mapping[str, Any]], schema: Schema) -> pl.DataFrame:

@@ -17,6 +17,7 @@ import polars as pl
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.columns import Column, Columns
+from rankgate.data.formats.tables.parquet_arrow import damage_named
 from rankgate.online.events.ingest import MANIFEST
 from rankgate.online.indicators.search_tables import events, load_ibis
 
@@ -328,7 +329,11 @@ def _rows_by_rank(counts: pl.DataFrame) -> pl.DataFrame:
 
 
 def read_counts(source: object) -> pl.DataFrame | None:
-    """The click counts in a frame, a Parquet file or a folder of files; None for other columns."""
+    """The click counts in a frame, a Parquet file or a folder of files; None for other columns.
+
+    Raises:
+        InputError: the file is damaged.
+    """
     if isinstance(source, pl.DataFrame | pl.LazyFrame):
         frame = source.lazy()
     elif isinstance(source, str | Path):
@@ -342,4 +347,5 @@ def read_counts(source: object) -> pl.DataFrame | None:
         frame = pl.DataFrame(source).lazy()
     else:
         return None
-    return frame.collect() if set(COLUMNS) <= set(frame.collect_schema().names()) else None
+    with damage_named(str(source) if isinstance(source, str | Path) else "a frame"):
+        return frame.collect() if set(COLUMNS) <= set(frame.collect_schema().names()) else None

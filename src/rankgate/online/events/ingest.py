@@ -17,6 +17,7 @@ import polars as pl
 from rankgate.core.declare import Range
 from rankgate.core.declare.flag_words import FLAG_WORDS
 from rankgate.core.errors import InputError, UsageError, check_schema_version
+from rankgate.core.present.codec import fits
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.guessed_column_names import mapping_lines
 from rankgate.online.events.event_log import COUNTS, FILES, PROBLEM_COLUMNS, RANKS, EventLog
@@ -33,12 +34,13 @@ from rankgate.online.events.log_files import (
     read_mapping,
     refuse_unclear_flags,
 )
+from rankgate.online.events.manifest import Manifest
 from rankgate.online.log_database import Database, open_database, quote_text
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import JsonObject
     from rankgate.data.input_types import Source
-    from rankgate.online.events.manifest import IngestedFile, Manifest, PartSummary, RankBase, RecordProblem
+    from rankgate.online.events.manifest import IngestedFile, PartSummary, RankBase, RecordProblem
 
 
 _SUGGESTIONS = (
@@ -168,14 +170,17 @@ def read_manifest(path: Path) -> Manifest:
     """The manifest of a folder of events.
 
     Raises:
-        InputError: not JSON, or of another schema version.
+        InputError: not JSON, of another schema version, or without what it must have.
     """
     try:
         manifest: Manifest = json.loads(path.read_bytes())
         check_schema_version(manifest, SCHEMA_VERSION, str(path))
-    except (ValueError, AttributeError):
+        is_whole = fits(manifest, Manifest) and manifest.keys() >= Manifest.__annotations__.keys()
+    except (ValueError, AttributeError, RecursionError):
+        is_whole = False
+    if not is_whole:
         problem = "a damaged record of ingested files; ingest the logs again into another folder."
-        raise InputError(problem, source=str(path), code="damaged-file") from None
+        raise InputError(problem, source=str(path), code="damaged-file")
     return manifest
 
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NotRequired, TypedDict
-
-if TYPE_CHECKING:
-    from rankgate.core.value_types import JsonObject
+from typing import Any, NotRequired, TypedDict
 
 
 class RankBase(TypedDict):
@@ -49,7 +46,7 @@ class Manifest(TypedDict, total=False):
     """The source files and settings; empty if events were not read from a folder."""
 
     schema_version: int
-    privacy: JsonObject
+    privacy: dict[str, Any]
     mapping: str
     time_zone: str
     files: dict[str, IngestedFile]

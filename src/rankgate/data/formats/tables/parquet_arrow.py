@@ -40,9 +40,6 @@ MAX_UNPACKED_BYTES = 384 << 20
 MAX_VALUES = 100_000_000
 """Rows times columns that are read whole at most; a small file can declare any number."""
 
-# Polars panics on some damaged files, and a panic is not an Exception
-_DAMAGE_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
-
 
 def sniff(first_bytes: bytes, name: str) -> str | None:
     """The file begins with ARROW1."""
@@ -210,11 +207,9 @@ def scan_file(source: InputFile, *, checked: bool = False) -> pl.LazyFrame:
     if parquet and not checked:
         with plain_path.open("rb") if plain_path else io.BytesIO(contents) as stream:
             check_parquet_sizes(stream, stream.seek(0, io.SEEK_END), source.label)
-    try:
+    with damage_named(source.label):
         frame = scan(plain_path or contents)
         frame.collect_schema()
-    except _DAMAGE_ERRORS:
-        raise _damaged_error(source) from None
     return unnest_lists(frame)
 
 
@@ -247,18 +242,25 @@ def collect_frame(frame: pl.LazyFrame, source: InputFile) -> pl.DataFrame:
     Raises:
         InputError: the file is damaged, or a column has invalid values.
     """
-    try:
+    with damage_named(source.label):
         return frame.collect(engine="streaming")
-    except _DAMAGE_ERRORS as error:
-        if isinstance(error, pl.exceptions.InvalidOperationError):
-            problem = f"a column has invalid values: {str(error).splitlines()[0]}."
-            raise InputError(problem, source=source.label, code="wrong-type") from None
-        raise _damaged_error(source) from None
 
 
-def _damaged_error(source: InputFile) -> InputError:
-    problem = "a damaged Parquet or Arrow file; write it again."
-    return InputError(problem, source=source.label, code="damaged-file")
+@contextmanager
+def damage_named(label: str) -> Iterator[None]:
+    """Turn errors of Polars about the content of a file into ours.
+
+    Raises:
+        InputError: the file is damaged, or a column has invalid values.
+    """
+    try:
+        yield
+    except pl.exceptions.InvalidOperationError as error:
+        problem = f"a column has invalid values: {str(error).splitlines()[0]}."
+        raise InputError(problem, source=label, code="wrong-type") from None
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):  # a panic is not an Exception
+        problem = "a damaged Parquet or Arrow file; write it again."
+        raise InputError(problem, source=label, code="damaged-file") from None
 
 
 FORMAT = Format(
