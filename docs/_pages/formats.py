@@ -48,6 +48,15 @@ folder, a folder that Spark has not finished, folders of partitions (`day=1/`), 
 log of the valid files (Delta, Hudi), which only Spark reads. `--columns` names columns of single
 files.
 
+## Checksums
+
+A file that a disk or a copy damaged is an error where the damage can be known. Parquet and Arrow files that rankgate
+writes, also the parts of a folder of events, have a CRC-32 between their data and their footer, which every
+reader passes over and rankgate checks; gzip, and zstd and LZ4 as rankgate writes them, have their own.
+What other tools wrote in Parquet, Arrow, zstd or LZ4 often has none: a flipped bit in a number can then
+give another value without an error, as it can in plain text. Keep the SHA-256 that `rankgate describe` shows
+where that matters.
+
 ## From Python
 
 Whatever takes judgments or a run takes a path, a frame (Polars, pandas, Arrow, anything with

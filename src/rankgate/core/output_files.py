@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
+from rankgate.core.checksums import add_checksum
 from rankgate.core.errors import MissingExtraError, UsageError
 from rankgate.core.frozen import dataclass
 
@@ -96,6 +97,9 @@ def replace_file(
             _compressed(raw_stream, target.suffix.lower()) as stream,
         ):
             yield stream
+        if target.suffix.lower() in _CHECKED:
+            with _write_errors(path):
+                add_checksum(partial)
         with _write_errors(path), _folder_locked(final.parent):
             _check_version(final, before)
             if mode is None and final.exists():
@@ -124,6 +128,10 @@ def new_folder(path: str | Path) -> Iterator[Path]:
         if new_folders:
             shutil.rmtree(new_folders[-1], ignore_errors=True)
         raise
+
+
+_CHECKED = {".parquet", ".pq", ".arrow", ".feather", ".ipc"}
+"""Suffixes of files that get a checksum; blobs, whose names are their hashes, have none."""
 
 
 def _open_new_file(path: Path, mode: int | None) -> int:
@@ -222,7 +230,7 @@ def _compressed(raw_stream: IO[bytes], suffix: str) -> Iterator[BinaryIO]:
         except ImportError:
             message = "zstd files need the package zstandard: pip install zstandard."
             raise MissingExtraError(message) from None
-        with zstandard.ZstdCompressor().stream_writer(raw_stream, closefd=False) as stream:
+        with zstandard.ZstdCompressor(write_checksum=True).stream_writer(raw_stream, closefd=False) as stream:
             yield cast("BinaryIO", stream)
     else:
         yield cast("BinaryIO", raw_stream)

@@ -335,7 +335,7 @@ def write_ranx_lz4(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     table, losses = table_of(contents)
     packed_table = encode(table)
     for _ in range(_LAYERS):
-        packed_table = frame.compress(packed_table, compression_level=_LEVEL)
+        packed_table = frame.compress(packed_table, compression_level=_LEVEL, content_checksum=True)
     out.write(packed_table)
     return losses
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from rankgate.core.checksums import check_file
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.columns import Column, Columns
@@ -342,6 +343,8 @@ def read_counts(source: object) -> pl.DataFrame | None:
             return None
         if not path.is_dir() and (path.suffix not in (".parquet", ".pq") or not path.is_file()):
             return None
+        for file in path.glob("*.parquet") if path.is_dir() else [path]:
+            check_file(file)
         frame = pl.scan_parquet(path / "*.parquet" if path.is_dir() else path)
     elif hasattr(source, "__arrow_c_stream__"):
         frame = pl.DataFrame(source).lazy()

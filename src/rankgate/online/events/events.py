@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, cast
 
+from rankgate.core.checksums import check_file
 from rankgate.core.declare import Count
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import ByContent, dataclass
@@ -221,10 +222,13 @@ def _read_table(log: object) -> pl.DataFrame | None:
 
 def _view_of_folder(base: Database, folder: Path) -> Manifest:
     manifest = read_manifest(folder / MANIFEST)
-    parts = [quote_text(str(folder / file["part"])) for file in manifest["files"].values()]
+    parts = [folder / file["part"] for file in manifest["files"].values()]
     if not parts:
         raise InputError("no events.", source=str(folder), code="no-events")
-    _view_of_source(base, f"read_parquet([{', '.join(parts)}])", str(folder))
+    for part_path in parts:
+        check_file(part_path)
+    path_list = ", ".join(quote_text(str(part_path)) for part_path in parts)
+    _view_of_source(base, f"read_parquet([{path_list}])", str(folder))
     return manifest
 
 

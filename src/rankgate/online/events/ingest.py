@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import polars as pl
 
+from rankgate.core.checksums import add_checksum
 from rankgate.core.declare import Range
 from rankgate.core.declare.flag_words import FLAG_WORDS
 from rankgate.core.errors import InputError, UsageError, check_schema_version
@@ -175,7 +176,7 @@ def read_manifest(path: Path) -> Manifest:
     try:
         manifest: Manifest = json.loads(path.read_bytes())
         check_schema_version(manifest, SCHEMA_VERSION, str(path))
-        is_whole = fits(manifest, Manifest) and manifest.keys() >= Manifest.__annotations__.keys()
+        is_whole = fits(manifest, Manifest) and manifest.keys() >= {"mapping", "privacy", "files"}
     except (ValueError, AttributeError, RecursionError):
         is_whole = False
     if not is_whole:
@@ -344,7 +345,8 @@ def _part_path(folder: Path, sha256: str) -> Path:
 
 
 def _summarise_part(base: Database, log_file: LogFile, part_path: Path) -> PartSummary:
-    """The names, kinds and times of the events in a new part."""
+    """The names, kinds and times of the events in a new part, which gets its checksum."""
+    add_checksum(part_path)
     source = f"read_parquet({quote_text(str(part_path))})"
     kind_counts = base.rows(f"SELECT kind, count(*) AS events FROM {source} GROUP BY 1")
     period = base.rows(

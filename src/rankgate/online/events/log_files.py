@@ -17,6 +17,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rankgate.core.checksums import check_file
 from rankgate.core.declare.flag_words import FLAG_WORDS, normalize_flag
 from rankgate.core.declare.toml_file import TomlFile
 from rankgate.core.errors import InputError
@@ -338,6 +339,7 @@ def is_event_table(base: Database, file: LogFile) -> bool:
     """True if a file is a Parquet table of events."""
     if file.format != "parquet" and file.path.suffix not in (".parquet", ".pq"):
         return False
+    check_file(file.path)
     path_sql = quote_text(str(file.path))
     names = base.rows(f"DESCRIBE SELECT * FROM read_parquet({path_sql})")["column_name"]
     return {"kind", "at", "query_event_id"} <= set(names)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import polars as pl
 
+from rankgate.core.checksums import check_checksum
 from rankgate.core.errors import InputError
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.column_names import match_columns
@@ -204,9 +205,11 @@ def scan_file(source: InputFile, *, checked: bool = False) -> pl.LazyFrame:
     scan = pl.scan_parquet if parquet else pl.scan_ipc
     plain_path = None if source.content is not None or _is_compressed(source) else source.path
     contents = b"" if plain_path else source.everything(MAX_UNPACKED_BYTES)
-    if parquet and not checked:
+    if not checked:
         with plain_path.open("rb") if plain_path else io.BytesIO(contents) as stream:
-            check_parquet_sizes(stream, stream.seek(0, io.SEEK_END), source.label)
+            check_checksum(stream, source.label)
+            if parquet:
+                check_parquet_sizes(stream, stream.seek(0, io.SEEK_END), source.label)
     with damage_named(source.label):
         frame = scan(plain_path or contents)
         frame.collect_schema()
