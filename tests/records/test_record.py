@@ -180,9 +180,15 @@ def test_what_is_no_result_is_refused(tmp_path, folder, monkeypatch):
     for name in ("RANKGATE_HISTORY", "RANKGATE_STORE", "RANKGATE_PROJECT"):
         monkeypatch.delenv(name, raising=False)
     wrong = tmp_path / "a.json"
-    wrong.write_text('{"kind": "evaluation"}')
-    with raises("invalid-json", source=str(wrong)):
-        rankgate.record(wrong, folder)
+    for text, code in (
+        ("[]", "invalid-json"),
+        ('{"kind": "evaluation"}', "unknown-version"),
+        ('{"kind": "evaluation", "schema_version": 1}', "damaged-result"),
+        ('{"kind": "story"}', "unknown-kind"),
+    ):
+        wrong.write_text(text)
+        with raises(code, source=str(wrong)):
+            rankgate.record(wrong, folder)
     with raises("cannot-read"):
         rankgate.record(tmp_path / "nowhere.json", folder)
     with raises("missing-input"):

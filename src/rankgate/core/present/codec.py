@@ -165,7 +165,7 @@ def _decode(hint: Any, value: Any) -> Any:
 
 
 def fits(value: Any, hint: Any) -> bool:
-    """True if a value of JSON has a type: a TypedDict, a list, a dictionary, None, text, a number.
+    """True if a value of JSON has a type: a TypedDict, fields of a dataclass, a list, text, a number.
 
     >>> fits({"a": [1, 2]}, dict[str, list[int]]), fits({"a": [1, "2"]}, dict[str, list[int]])
     (True, False)
@@ -175,6 +175,10 @@ def fits(value: Any, hint: Any) -> bool:
         hints = get_type_hints(hint)
         is_whole = isinstance(value, dict) and value.keys() >= hint.__required_keys__
         return is_whole and all(fits(value[name], hints[name]) for name in hints.keys() & value.keys())
+    if isinstance(hint, type) and is_dataclass(hint):
+        hints = _hints(hint)
+        is_known = isinstance(value, dict) and value.keys() <= hints.keys()
+        return is_known and all(fits(value[name], hints[name]) for name in value)
     if get_origin(hint) in (Union, types.UnionType):
         return any(fits(value, member) for member in members)
     if get_origin(hint) is list:
@@ -182,7 +186,8 @@ def fits(value: Any, hint: Any) -> bool:
     if get_origin(hint) is dict:
         return isinstance(value, dict) and all(fits(item, members[1]) for item in value.values())
     is_flag = isinstance(value, bool)
-    return hint is Any or (isinstance(value, hint) and is_flag == (hint is bool))
+    kinds = (int, float) if hint is float else hint
+    return hint is Any or (isinstance(value, kinds) and is_flag == (hint is bool))
 
 
 def frame(rows: Sequence[Mapping[str, Any]], schema: Schema) -> pl.DataFrame:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import polars as pl
 import sqlalchemy as sa
 
+from rankgate.core.checksums import check_checksum
 from rankgate.core.errors import InputError, MissingExtraError, UsageError, require
 from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import replace_file
@@ -55,8 +56,9 @@ def from_parquet(content: bytes, source: str, columns: list[str] | None = None) 
         InputError: the bytes are not Parquet.
     """
     try:
+        check_checksum(io.BytesIO(content), source)
         return pl.read_parquet(io.BytesIO(content), columns=columns)
-    except pl.exceptions.PolarsError:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         problem = "the rows in the store are not Parquet; restore them from a backup."
         raise InputError(problem, source=source, code="damaged-blob") from None
 

@@ -16,6 +16,7 @@ import sqlalchemy as sa
 
 from rankgate.core.errors import InputError, check_schema_version
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.codec import fits
 from rankgate.store.blobs.blob_folders import Blobs, from_parquet, read_json_blob, save_blob, to_parquet
 from rankgate.store.rows import CHUNK_ROWS, get_by_number, new_id, now, unknown_error, value_of
 from rankgate.store.tables.record_tables import record_values, records
@@ -172,12 +173,11 @@ class NewRecord:
                 dated=bool(values["dated"]),
             )
             is_complete = record.evaluated_at.tzinfo is not None and bool(_text(record.result["kind"]))
+            is_complete = is_complete and fits(values["values"], list[Value])
+            is_complete = is_complete and fits(record.labels, dict[str, str])
         except (AttributeError, KeyError, TypeError, ValueError):
             raise _invalid_error(source) from None
-        numbers = (number for figure in record.values for number in (figure.value, figure.low, figure.high))
-        if not is_complete or not all(
-            number is None or isinstance(number, int | float) for number in numbers
-        ):
+        if not is_complete:
             raise _invalid_error(source)
         return record
 

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import polars as pl
 
 from rankgate.core.console.declared_options import parse_pairs
-from rankgate.core.errors import InputError, RankgateError, UsageError, check_schema_version
+from rankgate.core.errors import InputError, RankgateError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result, result_class
+from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import SYSTEM
 from rankgate.core.present.lazy_names import load_name
@@ -224,27 +224,23 @@ def _read_result(content: Result | JsonObject | str | Path) -> Result:
     Raises:
         InputError: the source is not a result.
     """
+    from rankgate.workspace.reports.report_results import read_result  # imports every kind of result
+
     if isinstance(content, Result):
         return content
-    source = "result"
-    if not isinstance(content, Mapping):
-        source = str(content)
-        try:
-            content = json.loads(Path(content).read_bytes())
-        except OSError as error:
-            problem = f"cannot be read: {error.strerror}."
-            raise InputError(problem, source=source, code="cannot-read") from None
-        except ValueError:
-            content = {}
+    if isinstance(content, Mapping):
+        return read_result(content, "result")
     try:
-        kind = str(content["kind"])  # type: ignore[index]
-        cls = result_class(kind)
-        check_schema_version(content, cls.schema_version, source)  # type: ignore[arg-type]
-        result: Result = cls.from_dict(content)  # type: ignore[arg-type]
-    except (KeyError, TypeError, ValueError, UsageError):
+        values = json.loads(Path(content).read_bytes())
+    except OSError as error:
+        problem = f"cannot be read: {error.strerror}."
+        raise InputError(problem, source=str(content), code="cannot-read") from None
+    except (ValueError, RecursionError):
+        values = None
+    if not isinstance(values, dict):
         problem = "this is not a result; write one with --format json."
-        raise InputError(problem, source=source, code="invalid-json") from None
-    return result
+        raise InputError(problem, source=str(content), code="invalid-json")
+    return read_result(values, str(content))
 
 
 def _split_by_day(result: Result) -> Sequence[Result]:

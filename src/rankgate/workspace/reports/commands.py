@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import shlex
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +48,12 @@ from rankgate.workspace.reports.report import (
     read_document_texts,
     read_query_texts,
 )
-from rankgate.workspace.reports.report_results import are_result_paths, gather_results, read_results
+from rankgate.workspace.reports.report_results import (
+    are_result_paths,
+    damage_named,
+    gather_results,
+    read_results,
+)
 
 if TYPE_CHECKING:
     from rankgate.core.console.option_types import Command
@@ -163,11 +169,13 @@ def plot_command(
         result = compute_result(find_chart_kind(name).needs, request)
     for notice in result.notices:
         click.echo(f"! {notice.text}", err=True)
-    if output:
-        picture = find_chart_kind(name).draw(result)
-        write_output(picture.written(find_form(output, FORMS), theme or "", scale), output)
-    else:
-        write_output(style_output(find_chart_kind(name).text(result, output_width()), "text"))
+    is_saved = isinstance(source, str) and are_result_paths((source,))
+    with damage_named(str(source)) if is_saved else nullcontext():
+        if output:
+            picture = find_chart_kind(name).draw(result)
+            write_output(picture.written(find_form(output, FORMS), theme or "", scale), output)
+        else:
+            write_output(style_output(find_chart_kind(name).text(result, output_width()), "text"))
 
 
 REPORT_FORMS = ("html", "markdown", "latex", "csv", "pdf")
@@ -272,7 +280,8 @@ def report_command(
     left_out: list[str] = []
     remarks: tuple[str, ...] = ()
     title = ""
-    if are_result_paths(sources):
+    are_saved = are_result_paths(sources)
+    if are_saved:
         _refuse_options(ctx)
         parts, left_out = read_results(sources)
         if len(parts) > 1 and len(sources) == 1:
@@ -287,9 +296,12 @@ def report_command(
         for comparison in report_part.result.comparisons
     ]
     options = ReportOptions(worst, read_query_texts(queries), read_document_texts(documents, lists), add=add)
-    report = compose(parts, options, title=title, command=command_line, left_out=left_out, remarks=remarks)
     html = functools.partial(document_page, links=link_query_texts(options))
-    _write_report(report, html, form, browser, output)
+    with damage_named(*sources) if are_saved else nullcontext():
+        report = compose(
+            parts, options, title=title, command=command_line, left_out=left_out, remarks=remarks
+        )
+        _write_report(report, html, form, browser, output)
 
 
 def _gather_parts(

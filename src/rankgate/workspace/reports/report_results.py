@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankgate.core.errors import InputError, UsageError, check_schema_version
+from rankgate.core.errors import InputError, RankgateError, UsageError, check_schema_version
 from rankgate.core.present.base_result import result_class
 from rankgate.core.progress import progress, step
 from rankgate.data.collection import Collection
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
 
 _RESULT_START = re.compile(rb'\s*\{\s*"schema_version"\s*:')
 _HEAD_BYTES = 200
-_DAMAGE_ERRORS = (KeyError, TypeError, ValueError, AttributeError, LookupError)
 
 
 def are_result_paths(paths: Sequence[str]) -> bool:
@@ -135,14 +135,27 @@ def read_result(values: Mapping[str, Any], label: str) -> Result:
         raise InputError(problem, source=label, code="unknown-kind") from None
     # a result without a version is refused too
     check_schema_version({"schema_version": None, **values}, cls.schema_version, label)
-    try:
+    with damage_named(label):
         result = cls.from_dict(values)
         result.document()
-    except _DAMAGE_ERRORS as error:
+    return result
+
+
+@contextmanager
+def damage_named(*labels: str) -> Iterator[None]:
+    """Turn errors about the values of saved results into ours.
+
+    Raises:
+        InputError: a value is missing, or has another type than it must have.
+    """
+    try:
+        yield
+    except (KeyError, TypeError, AttributeError, LookupError, ValueError) as error:
+        if isinstance(error, RankgateError):
+            raise
         cause = f"{type(error).__name__}: {error}".splitlines()[0]
         problem = f"a damaged result ({cause}); write it again."
-        raise InputError(problem, source=label, code="damaged-result") from None
-    return result
+        raise InputError(problem, source=", ".join(labels), code="damaged-result") from None
 
 
 MAX_CANDIDATES = 3

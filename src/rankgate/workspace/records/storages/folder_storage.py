@@ -15,17 +15,18 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypedDict
 
-from rankgate.core.errors import InputError, UsageError, check_schema_version
+from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import new_folder, save_file
+from rankgate.core.present.codec import fits
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Run
 from rankgate.data.table_rows import RowLocation as Origin
 from rankgate.store.blobs.blob_folders import from_parquet, to_parquet
 from rankgate.store.records.record_notes import Annotation
-from rankgate.store.records.records import SCHEMA_VERSION
+from rankgate.store.records.records import NewRecord
 from rankgate.store.records.series import RECORD_FIELDS, Point
 from rankgate.store.tables.record_tables import ANNOTATIONS
 
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.core.value_types import JsonObject
-    from rankgate.store.records.records import NewRecord
 
 
 _HASH_LENGTH = 12
@@ -220,12 +220,24 @@ def _to_json(values: JsonObject) -> bytes:
 def _read_json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         content = None
-    required_keys = {"at", "kind"} if path.parent.name == _NOTES else {"evaluated_at", "values"}
-    if not isinstance(content, dict) or not required_keys <= content.keys():
-        problem = "this is not a record of rankgate; remove it from the folder."
-        raise InputError(problem, source=str(path), code="invalid-record")
-    if path.parent.name != _NOTES:
-        check_schema_version(content, SCHEMA_VERSION, str(path))
-    return content
+    values: dict[str, Any] = content if isinstance(content, dict) else {}
+    try:
+        if path.parent.name != _NOTES:
+            NewRecord.from_dict(values, None, str(path))
+            return values
+        if fits(values, _Note) and datetime.fromisoformat(values["at"]):
+            return values
+    except (ValueError, InputError) as error:
+        if getattr(error, "code", "") == "unknown-version":
+            raise
+    problem = "this is not a record of rankgate, or it is damaged; remove it from the folder."
+    raise InputError(problem, source=str(path), code="invalid-record")
+
+
+class _Note(TypedDict):
+    at: str
+    kind: str
+    text: str
+    revision: str
