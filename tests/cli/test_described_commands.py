@@ -57,22 +57,36 @@ def test_help_and_usage_errors_load_no_numeric_library():
     assert process.stdout.endswith("\nset()\n")
 
 
-def whole_numbers(command):
-    """The parameters of a command and of its subcommands that are whole numbers."""
+def of_type(command, kind):
+    """The parameters of a command and of its subcommands that have a type."""
     subcommands = getattr(command, "commands", {}).values()
-    own = [parameter for parameter in command.params if isinstance(parameter.type, click.types.IntParamType)]
-    return [*own, *(parameter for subcommand in subcommands for parameter in whole_numbers(subcommand))]
+    own = [parameter for parameter in command.params if isinstance(parameter.type, kind)]
+    return [*own, *(parameter for subcommand in subcommands for parameter in of_type(subcommand, kind))]
 
 
 @pytest.mark.parametrize("digits", [20, 400])
 def test_numbers_that_64_bits_do_not_hold_are_refused_by_every_option(digits):
     described = [command for command in map(described_command, COMMANDS) if command]
-    parameters = [parameter for command in described for parameter in whole_numbers(command)]
+    parameters = [
+        parameter for command in described for parameter in of_type(command, click.types.IntParamType)
+    ]
     assert len(parameters) > 20
     for parameter in parameters:
         for sign in ("", "-"):
             with pytest.raises(click.BadParameter):
                 parameter.type.convert(sign + "1" * digits, parameter, None)
+
+
+def test_numbers_are_finite_in_every_option():
+    described = [command for command in map(described_command, COMMANDS) if command]
+    parameters = [
+        parameter for command in described for parameter in of_type(command, click.types.FloatParamType)
+    ]
+    assert len(parameters) > 20
+    for parameter in parameters:
+        for text in ("nan", "inf", "-inf", "1e999"):
+            with pytest.raises(click.BadParameter):
+                parameter.type.convert(text, parameter, None)
 
 
 def test_cutoffs_have_a_limit(run, small):

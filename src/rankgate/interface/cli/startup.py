@@ -20,6 +20,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import resources
+from math import isfinite
 from mmap import mmap
 from typing import Any, NoReturn
 
@@ -56,12 +57,30 @@ class _WholeNumberRange(_Fits64Bits, click.IntRange):
     pass
 
 
+class _Finite(click.ParamType):  # type: ignore[type-arg]
+    """A type of numbers without infinity and NaN."""
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> float:  # noqa: ANN401 - as of click
+        number: float = super().convert(value, param, context)
+        if not isfinite(number):
+            self.fail(f"{value!r} is not a finite number.", param, context)
+        return number
+
+
+class _FiniteNumber(_Finite, click.types.FloatParamType):
+    pass
+
+
+class _FiniteRange(_Finite, click.FloatRange):
+    pass
+
+
 _TYPES: Mapping[str, Callable[..., click.ParamType[Any]]] = {
     "AliasedChoice": AliasedChoice,
     "BoolParamType": lambda: click.BOOL,
     "Choice": click.Choice,
-    "FloatParamType": lambda: click.FLOAT,
-    "FloatRange": click.FloatRange,
+    "FloatParamType": _FiniteNumber,
+    "FloatRange": _FiniteRange,
     "IntParamType": _WholeNumber,
     "IntRange": _WholeNumberRange,
     "Path": click.Path,

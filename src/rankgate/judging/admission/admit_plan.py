@@ -218,7 +218,7 @@ def admit_plan(
     judge: JudgeGradesLike,
     people: QrelsLike | None = None,
     *,
-    width: PositiveNumber = 0.05,
+    width: Annotated[float, Range(0, 1, exclusive=True)] = 0.05,
     figure: AgreementFigure = "equal",
     price: PositiveNumber | None = None,
     minutes: PositiveNumber | None = None,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import polars as pl
 
-from rankgate.core.declare import Count, Range
+from rankgate.core.declare import Range
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.number_formats import count_noun
@@ -52,7 +52,7 @@ def plan(
     test: ExperimentTest | None = None,
     shares: Sequence[float] = (0.01, 0.05, 0.25, 0.5),
     effect: Annotated[float, Range(0.0, 10.0, exclusive=True)] = 0.02,
-    horizon: Count = 90,
+    horizon: Annotated[int, Range(1, 3_650)] = 90,
     interleave: tuple[QrelsLike, RunLike, RunLike] | None = None,
 ) -> ExperimentPlan:
     """Plan an A/B test from a log: for each KPI, the days until a difference can be detected.

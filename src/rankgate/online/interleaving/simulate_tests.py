@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import polars as pl
 
-from rankgate.core.declare import Count, Range
+from rankgate.core.declare import Range
 from rankgate.core.errors import InputError, UsageError
 from rankgate.data.read import read_qrels, read_run
 from rankgate.measurement.scoring.scoring_facts import refuse_strange_documents
@@ -42,7 +42,7 @@ def sensitivity(
     *,
     methods: Sequence[str] = (),
     user: str = "navigational",
-    searches: Count = 20_000,
+    searches: Annotated[int, Range(4, 10_000_000)] = 20_000,
     ranks: Annotated[int, Range(1, 10)] = 10,
     seed: Annotated[int, Range(0)] = 0,
 ) -> Sensitivity:
@@ -53,7 +53,7 @@ def sensitivity(
         runs: two runs.
         methods: interleaving methods; by default all.
         user: who clicks: perfect, navigational or informational.
-        searches: the number of searches simulated for each test.
+        searches: the number of searches simulated for each test; an A/B test has half of them in an arm.
         ranks: the number of ranks of a list that are shown.
         seed: the seed of the simulation.
 
