@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypedDict
+from typing import TYPE_CHECKING, Any, Self
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
@@ -227,17 +227,11 @@ def _read_json(path: Path) -> dict[str, Any]:
         if path.parent.name != _NOTES:
             NewRecord.from_dict(values, None, str(path))
             return values
-        if fits(values, _Note) and datetime.fromisoformat(values["at"]):
+        is_note = fits(values, dict[str, str]) and values.keys() >= {"at", "kind", "text", "revision"}
+        if is_note and datetime.fromisoformat(values["at"]):
             return values
     except (ValueError, InputError) as error:
         if getattr(error, "code", "") == "unknown-version":
             raise
     problem = "this is not a record of rankgate, or it is damaged; remove it from the folder."
     raise InputError(problem, source=str(path), code="invalid-record")
-
-
-class _Note(TypedDict):
-    at: str
-    kind: str
-    text: str
-    revision: str
