@@ -140,9 +140,10 @@ validity: .venv/.run   ## do verdicts hold? simulations whose code has changed; 
 validity-%: .venv/.run
 	$(BIN)/python validity/run.py $*
 
-fuzz: .venv/.dev       ## 100,000 damaged files through every reader; some minutes
+fuzz: .venv/.dev       ## 100,000 damaged files through every reader, 10,000 changed inputs through every command; half an hour
 	-PIP_CONSTRAINT= $(BIN)/python -m pip install -q atheris
 	$(BIN)/python fuzz/run.py
+	$(BIN)/python fuzz/commands.py
 
 fuzz-api: .venv/.dev   ## the REST API against its description, 200 requests an operation; some minutes
 	RANKGATE_API_EXAMPLES=200 $(BIN)/python -m pytest -q $(CORES) tests/web/test_openapi.py

@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import polars as pl
 
@@ -177,7 +178,8 @@ def read_manifest(path: Path) -> Manifest:
         manifest: Manifest = json.loads(path.read_bytes())
         check_schema_version(manifest, SCHEMA_VERSION, str(path))
         is_whole = fits(manifest, Manifest) and manifest.keys() >= {"mapping", "privacy", "files"}
-    except (ValueError, AttributeError, RecursionError):
+        ZoneInfo(manifest.get("time_zone", "UTC") if is_whole else "UTC")
+    except (ValueError, AttributeError, RecursionError, OSError, ZoneInfoNotFoundError):
         is_whole = False
     if not is_whole:
         problem = "a damaged record of ingested files; ingest the logs again into another folder."

@@ -75,7 +75,7 @@ class Assignment:
                 int(values.get("seed", 0)),
                 str(values.get("query", "")),
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             problem = f"not an assignment of interleaving ({type(error).__name__}: {error})."
             raise InputError(problem, source=source, line=line, code="invalid-assignment") from None
         if problem := assignment.fault:

@@ -15,6 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from rankgate.core.errors import InputError, RankgateError, UsageError, check_schema_version
 from rankgate.core.present.base_result import result_class
 from rankgate.core.progress import progress, step
@@ -150,7 +152,7 @@ def damage_named(*labels: str) -> Iterator[None]:
     """
     try:
         yield
-    except (KeyError, TypeError, AttributeError, LookupError, ValueError) as error:
+    except (KeyError, TypeError, AttributeError, LookupError, ValueError, pl.exceptions.PolarsError) as error:
         if isinstance(error, RankgateError):
             raise
         cause = f"{type(error).__name__}: {error}".splitlines()[0]
