@@ -69,4 +69,5 @@ def test_files_and_logs(run, tmp_path):
     (tmp_path / "good.csv").write_text("query_id,doc_id,grade\nq,a,1\n")
     assert_refused(run("eval", tmp_path / "qrels.csv", tmp_path / "run.csv"), "no-judgments")
     assert_refused(run("eval", tmp_path / "good.csv", tmp_path / "run.csv"), "no-rankings")
-    assert_refused(run("online", "doctor", tmp_path / "log.csv"), "no-events")
+    for command in ("doctor", "kpi", "judgments", "intents", "weeks"):
+        assert_refused(run("online", command, tmp_path / "log.csv"), "no-events")

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
-from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
@@ -28,11 +27,10 @@ from rankgate.core.present.document_model import (
 from rankgate.core.present.document_model import make_document as made
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.value_types import JsonObject
-from rankgate.data.column_map import source_label
 from rankgate.measurement.stats.sequential_experiments import sequential_sample_ratio
 from rankgate.online.events.events import Events, EventsLike
 from rankgate.online.events.ingest import format_actions, mapping_advice, suggested_kind, unmapped_actions
-from rankgate.online.events.log_checks import CHECKS, COUNT_EVENTS, VIEWS, Check
+from rankgate.online.events.log_checks import CHECKS, VIEWS, Check
 from rankgate.online.log_database import Database
 
 if TYPE_CHECKING:
@@ -309,10 +307,7 @@ def doctor(events: EventsLike, *, split: Mapping[str, float] | None = None) -> D
         InputError: a log that cannot be read.
         MissingExtraError: DuckDB is not installed.
     """
-    source = Events.of(events)
-    with source.open() as log:
-        if not log.base.first_value(COUNT_EVENTS) and not _find_unreadable_lines(log.manifest):
-            raise InputError("no events found.", source=source_label(source.log), code="no-events")
+    with Events.of(events).open() as log:
         return diagnose_events(log.base, log.manifest, split)
 
 

@@ -15,6 +15,7 @@ from rankgate.core.declare import Count
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import ByContent, dataclass
 from rankgate.core.present.number_formats import count_noun
+from rankgate.data.column_map import source_label
 from rankgate.data.input_types import refuse_on_spark
 from rankgate.data.library_objects import is_read_once, read_table
 from rankgate.online.events.event_log import EventLog
@@ -182,7 +183,7 @@ def _create_view(base: Database, events: Events) -> Manifest:
     refuse_on_spark(events.log)
     log = Path(events.log.folder) if isinstance(events.log, EventLog) else events.log
     if isinstance(log, str | Path) and (Path(log) / MANIFEST).is_file():
-        return _view_of_folder(base, Path(log))
+        return _view_of_folder(base, Path(log), str(log))
     if isinstance(log, str | Path):
         files = list_log_files(log, Path(base.folder))
         if all(is_event_table(base, file) for file in files):
@@ -196,12 +197,12 @@ def _create_view(base: Database, events: Events) -> Manifest:
         log_files = [LogFile(path, "the log", "parquet")]
         folder = Path(base.folder) / "events"
         ingest_files(base, log_files, folder, events.log_mapping, None, Privacy())
-        return _view_of_folder(base, folder)
+        return _view_of_folder(base, folder, source_label(log))
     if table is None:
         folder = Path(base.folder) / "events"
         files = list_log_files(cast("Source | Sequence[Source]", log), Path(base.folder))
         ingest_files(base, files, folder, events.log_mapping, None, Privacy())
-        return _view_of_folder(base, folder)
+        return _view_of_folder(base, folder, source_label(log))
     base.connection.register("given_frame", table.to_arrow())
     base.run("CREATE TEMP TABLE given_events AS SELECT * FROM given_frame")
     _view_of_source(base, "given_events", "events")
@@ -220,15 +221,15 @@ def _read_table(log: object) -> pl.DataFrame | None:
     return pl.DataFrame(table)
 
 
-def _view_of_folder(base: Database, folder: Path) -> Manifest:
+def _view_of_folder(base: Database, folder: Path, name: str) -> Manifest:
     manifest = read_manifest(folder / MANIFEST)
     parts = [folder / file["part"] for file in manifest["files"].values()]
     if not parts:
-        raise InputError("no events.", source=str(folder), code="no-events")
+        raise InputError("no events found.", source=name, code="no-events")
     for part_path in parts:
         check_file(part_path)
     path_list = ", ".join(quote_text(str(part_path)) for part_path in parts)
-    _view_of_source(base, f"read_parquet([{path_list}])", str(folder))
+    _view_of_source(base, f"read_parquet([{path_list}])", name)
     return manifest
 
 
@@ -238,7 +239,11 @@ def _columns(base: Database, source: str) -> Mapping[str, str]:
 
 
 def _view_of_source(base: Database, source: str, name: str) -> None:
-    """Make the view ``events``, with null for columns that the table does not have."""
+    """Make the view ``events``, with null for columns that the table does not have.
+
+    Raises:
+        InputError: there is no event, or no column of kinds.
+    """
     table = _columns(base, source)
     if "kind" not in table:
         problem = f"not events: there is no column kind; the columns are {', '.join(table)}."
@@ -249,6 +254,8 @@ def _view_of_source(base: Database, source: str, name: str) -> None:
         for column, kind in COLUMNS.items()
     )
     base.run(f"CREATE OR REPLACE TEMP VIEW events AS SELECT {columns} FROM {source}")
+    if not base.first_value("SELECT count(*) FROM events"):
+        raise InputError("no events found.", source=name, code="no-events")
 
 
 def _exclude(base: Database, *, bots: bool, duplicates: bool) -> tuple[str, ...]:
