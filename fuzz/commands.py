@@ -37,6 +37,8 @@ MEMORY = 6 << 30
 PER_PROCESS = 300
 """Inputs of a process, whose folder is then made anew, as commands write into it."""
 STATED = {0, 1, 2, 3, 130}
+DROP_INS = ("trec_eval", "gdeval", "ndeval", "cwl_eval")
+"""Commands with the exit codes of the tools that they stand for."""
 NUMBERS = (
     "0",
     "-1",
@@ -71,7 +73,7 @@ def main() -> int:
     if options.world:
         return _work(options.world, options.seed, range(options.first, options.inputs), options.only)
     tally: Counter[str] = Counter()
-    examples: dict[str, str] = {}
+    faults: set[str] = set()
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         world = Path(folder) / "world"
@@ -82,15 +84,17 @@ def main() -> int:
             lines = list(_process(world, options.seed, number, stop, options.only))
             for ending in lines:
                 tally[ending["key"]] += 1
-                if not ending["key"].startswith("exit "):
-                    examples.setdefault(
-                        ending["key"], f"{ending['number']}: {ending['line']} ({ending['change']})"
+                if not ending["key"].startswith("exit ") and ending["key"] not in faults:
+                    faults.add(ending["key"])
+                    print(
+                        f"{ending['key']}\n    {ending['number']}: {ending['line']} ({ending['change']})",
+                        flush=True,
                     )
             number = lines[-1]["number"] + 1 if lines and len(lines) < stop - number else stop
     for key, count in tally.most_common():
-        print(f"{count:>7} {key}" + (f"\n        {examples[key]}" if key in examples else ""))
+        print(f"{count:>7} {key}")
     print(f"{tally.total()} inputs, seed {options.seed}, in {time.monotonic() - began:.0f} s")
-    return int(bool(examples))
+    return int(bool(faults))
 
 
 def _process(world: Path, seed: int, first: int, stop: int, only: str) -> Iterator[dict]:
@@ -201,7 +205,8 @@ def _ending(arguments: list[str]) -> str:
     message = last[-1][:120] if last else ""
     if "Traceback" in text or "Warning:" in text:
         return f"printed: {message}"
-    return f"exit {code}" if code in STATED else f"code {code}: {message}"
+    is_stated = code in STATED or (arguments[0] in DROP_INS and code != 70)
+    return f"exit {code}" if is_stated else f"code {code}: {message}"
 
 
 def _too_long(*_: object) -> None:
