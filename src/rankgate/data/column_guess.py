@@ -358,7 +358,7 @@ def guess_file_columns(
         table = format_.table(input_file)
         names = table.collect_schema().names()
         guess = guess_columns(table, input_kind)
-    except (InputError, pl.exceptions.PolarsError):
+    except (InputError, pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         return None  # the reader's own error is more precise
     refuse_click_log(names, input_file.label)
     if guess is None or (error.code == "not-a-number" and not guess.grades):

@@ -210,7 +210,7 @@ def _document_rows(table: pl.DataFrame, source: str) -> pl.DataFrame | None:
         pl.col("doc_id").is_not_null() & ~((value > 0) & (value <= 1))
     )
     if len(wrong_rows):
-        row_number, query, document, inclusion = wrong_rows.row(0)
+        row_number, query, document, inclusion = wrong_rows.row(0)[:4]
         problem = (
             f"document {document!r} of query {query!r}: {inclusion_column} is {inclusion}, not a probability "
             "above 0 and at most 1."

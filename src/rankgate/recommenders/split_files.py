@@ -5,6 +5,7 @@ A log of any size can be split into files: it is sorted on disk and split by ran
 
 from __future__ import annotations
 
+import glob
 import json
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -343,7 +344,11 @@ class _GrowingFold:
         """Read the tables of the stored files."""
         return FoldTables(
             **{
-                kind: {name: pl.scan_ipc(files) for name, files in files_by_name.items() if files}
+                kind: {
+                    name: pl.scan_ipc([glob.escape(str(file)) for file in files])
+                    for name, files in files_by_name.items()
+                    if files
+                }
                 for kind, files_by_name in self._files.items()
             }
         )

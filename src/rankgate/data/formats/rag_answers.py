@@ -192,7 +192,7 @@ def _read_support(
         if level is None:
             continue
         first_word = str(level).lower().split()[:1]
-        grade = level if level in {0, 1, 2} else _SUPPORT_GRADES.get(first_word[0] if first_word else "")
+        grade = level if level in (0, 1, 2) else _SUPPORT_GRADES.get(first_word[0] if first_word else "")
         if grade is None:
             problem = f"support {level!r} is not one of 2, 1, 0, full, partial, no, FS, PS, NS."
             raise InputError(problem, source=source.label, line=line, code="wrong-type")

@@ -5,6 +5,7 @@ A sorted log is read in ranges of whole users. Metrics on lists use the compact 
 
 from __future__ import annotations
 
+import glob
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -78,7 +79,7 @@ class SortedLog:
     def __iter__(self) -> Iterator[Interactions]:
         """Yield the ranges in order."""
         for path in self.files:
-            yield self._log(fill_columns(pl.read_ipc(path)))
+            yield self._log(fill_columns(pl.scan_ipc(glob.escape(str(path))).collect()))
 
     def narrow(self, *, items: bool) -> Interactions:
         """The complete log as whole numbers: users and times, with `items` also items.
@@ -87,7 +88,7 @@ class SortedLog:
         """
         user_count, tables = 0, []
         for path in self.files:
-            scan = pl.scan_ipc(path)
+            scan = pl.scan_ipc(glob.escape(str(path)))
             has_times = "at" in scan.collect_schema()
             columns = [(pl.col("query_id").rle_id() + user_count).alias("query_id")]
             if has_times:
@@ -175,7 +176,7 @@ class _SortedPiece:
         first_file = 0 if low is None else max(bisect_left(self.first, low) - 1, 0)
         end = len(self.files) if high is None else bisect_left(self.first, high)
         for number in range(first_file, end):
-            table = pl.read_ipc(self.files[number])
+            table = pl.scan_ipc(glob.escape(str(self.files[number]))).collect()
             users = table["query_id"]
             start = 0 if low is None else int(users.search_sorted(low))
             stop = len(table) if high is None else int(users.search_sorted(high))

@@ -7,6 +7,7 @@ or a warehouse, and the models are fitted to the counts on one machine.
 
 from __future__ import annotations
 
+import glob
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -343,9 +344,10 @@ def read_counts(source: object) -> pl.DataFrame | None:
             return None
         if not path.is_dir() and (path.suffix not in (".parquet", ".pq") or not path.is_file()):
             return None
-        for file in path.glob("*.parquet") if path.is_dir() else [path]:
+        files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+        for file in files:
             check_file(file)
-        frame = pl.scan_parquet(path / "*.parquet" if path.is_dir() else path)
+        frame = pl.scan_parquet([glob.escape(str(file)) for file in files])
     elif hasattr(source, "__arrow_c_stream__"):
         frame = pl.DataFrame(source).lazy()
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -211,7 +212,7 @@ def scan_file(source: InputFile, *, checked: bool = False) -> pl.LazyFrame:
             if parquet:
                 check_parquet_sizes(stream, stream.seek(0, io.SEEK_END), source.label)
     with damage_named(source.label):
-        frame = scan(plain_path or contents)
+        frame = scan(glob.escape(str(plain_path)) if plain_path else contents)  # names may have brackets
         frame.collect_schema()
     return unnest_lists(frame)
 
