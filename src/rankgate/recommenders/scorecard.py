@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import polars as pl
 
-from rankgate.core.declare import Count
+from rankgate.core.declare import Draws
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
@@ -158,7 +158,7 @@ def scorecard(
     *,
     slices: Sequence[str] = (),
     level: float = 0.95,
-    resamples: Count = 1000,
+    resamples: Draws = 1000,
     seed: int = 0,
 ) -> Scorecard:
     """Put systems on one card: accuracy, coverage, novelty, diversity, fairness.

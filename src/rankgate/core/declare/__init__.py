@@ -8,6 +8,7 @@ plug-ins, and `Toml` reads a file, with errors that name the line.
 from rankgate.core.declare.parameter import (
     Count,
     Cutoff,
+    Draws,
     OnlyWith,
     Parameter,
     Range,
@@ -32,6 +33,7 @@ __all__ = [
     "Count",
     "Cutoff",
     "Declared",
+    "Draws",
     "OnlyWith",
     "Parameter",
     "PluginObjects",

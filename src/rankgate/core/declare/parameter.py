@@ -136,6 +136,8 @@ Cutoff = Annotated[int, Range(1)]
 """The number of ranks that count."""
 Count = Annotated[int, Range(1)]
 """A number of objects."""
+Draws = Annotated[int, Range(1, 1_000_000)]
+"""A number of resamples, which memory and time must hold."""
 Share = Annotated[float, Range(0, 1)]
 """A share from 0 to 1."""
 

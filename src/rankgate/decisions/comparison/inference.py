@@ -66,10 +66,10 @@ class Test:
     interval: Interval = "t"
     level: Share = 0.95
     correction: Correction = "holm"
-    resamples: Annotated[int, Range(1)] = 100_000
+    resamples: Annotated[int, Range(1, 10_000_000)] = 100_000
     seed: Annotated[int, Range(0)] = 0
     band: Annotated[float, Range(0)] = 0.0
-    wanted: Annotated[float, Range(0, exclusive=True)] | None = None
+    wanted: Annotated[float, Range(0, 1e9, exclusive=True)] | None = None
     power: Share = 0.8
     zeros: Zeros = "wilcox"
     signed_ranks: SignedRanks = "corrected"

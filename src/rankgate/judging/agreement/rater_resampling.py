@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rankgate.core.declare import Count
+from rankgate.core.declare import Draws
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, run_notices
@@ -289,7 +289,7 @@ def resample_raters(
     how: str | Convention = "trec",
     *,
     rule: str = "majority",
-    draws: Count = DRAWS,
+    draws: Draws = DRAWS,
     seed: int = 0,
     from_: str | None = None,
 ) -> RaterResampling:

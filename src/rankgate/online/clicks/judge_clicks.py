@@ -123,7 +123,7 @@ def judgments(
     no_click: Literal["drop", "all_examined"] | None = None,
     held_out: Annotated[float, Range(0, 0.9)] = 0.2,
     human: QrelsLike | None = None,
-    resamples: Annotated[int, Range(0)] = 20,
+    resamples: Annotated[int, Range(0, 1_000_000)] = 20,
     seed: Annotated[int, Range(0)] = 0,
 ) -> ClickJudgments:
     """Learn from clicks what documents are worth, and make judgments of it.

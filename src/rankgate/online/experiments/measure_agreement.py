@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import polars as pl
 
-from rankgate.core.declare import Count, Range
+from rankgate.core.declare import Count, Draws, Range
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.online.clicks.packed_searches import PackedSearches
@@ -62,7 +62,7 @@ def agreement(
     min_searches: Count = 10,
     chance: Annotated[float, Range(0.5, 0.999)] = 0.8,
     level: Annotated[float, Range(0.5, 0.9999)] = 0.95,
-    resamples: Count = 500,
+    resamples: Draws = 500,
     seed: Annotated[int, Range(0)] = 0,
 ) -> OnlineAgreement:
     """Measure whether offline metrics predict what users do.

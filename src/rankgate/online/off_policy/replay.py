@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import polars as pl
 
-from rankgate.core.declare import Count, Range
+from rankgate.core.declare import Draws, Range
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.read import read_run
@@ -60,7 +60,7 @@ def replay(
     model: str = "auto",
     examination: Sequence[float] = (),
     min_support: Annotated[float, Range(0, 1)] = 0.8,
-    resamples: Count = 200,
+    resamples: Draws = 200,
     level: Annotated[float, Range(0.5, 0.9999)] = 0.95,
     seed: Annotated[int, Range(0)] = 0,
 ) -> CounterfactualReplay:
