@@ -171,6 +171,6 @@ def test_a_damaged_file_is_no_fault_of_ours(name, world, tmp_path, monkeypatch, 
             first.write_bytes(damaged(content))
             result = run(*arguments)
             reasons = [reason for key, reason in ACCEPTED.items() if line.startswith(f"rankgate {key} ")]
-            accepted = any(damage in reason for reason in reasons) and result.code == 0
+            accepted = any(damage in reason for reason in reasons) and result.code in {0, 3}
             names_file = first.name in result.out + result.err
             assert accepted or (result.code == 2 and names_file), (line, damage, result)
