@@ -35,7 +35,7 @@ SECONDS = 60
 MEMORY = 6 << 30
 """Bytes that a process may fill."""
 PER_PROCESS = 300
-"""Inputs of a process, whose folder is then made anew, as commands write into it."""
+"""Inputs of one process. Each process works in a new copy of the folder, because commands write into it."""
 STATED = {0, 1, 2, 3, 130}
 DROP_INS = ("trec_eval", "gdeval", "ndeval", "cwl_eval")
 """Commands with the exit codes of the tools that they stand for."""
@@ -122,15 +122,15 @@ def _work(world: Path, seed: int, numbers: range, only: str) -> int:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     lines = [
         line
-        for path, found in examples().items()
-        if path.split()[0] not in NEVER
-        for line in found
+        for command, command_lines in examples().items()
+        if command.split()[0] not in NEVER
+        for line in command_lines
         if only in line
     ]
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder) / "world"
-        shutil.copytree(world, place)
-        os.chdir(place)
+        copied_world = Path(folder) / "world"
+        shutil.copytree(world, copied_world)
+        os.chdir(copied_world)
         for number in numbers:
             chance = random.Random(f"{seed} {number}")
             line = chance.choice(lines)
@@ -171,9 +171,9 @@ def _changed(chance: random.Random, arguments: list[str]) -> Iterator[str]:
         return
     path = chance.choice(files)
     content = path.read_bytes()
-    other = chance.choice(files).read_bytes()
+    spliced = chance.choice(files).read_bytes()
     try:
-        path.write_bytes(mutated(chance, content, other))
+        path.write_bytes(mutated(chance, content, spliced))
         yield f"{path} damaged"
     finally:
         path.write_bytes(content)

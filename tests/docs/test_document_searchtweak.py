@@ -67,8 +67,10 @@ def test_a_keyword_without_a_grade_leaves_the_mean(export):
     assert means(path, "MP@10", "MAP@10", "MRR@10") == {"MP@10": 0.5, "MAP@10": 1.0, "MRR@10": 1.0}
 
 
-def test_positions_that_are_shared_make_no_list(tmp_path):
-    rows = [{"grade": 1, "keyword": "q", "position": 1, "doc": doc} for doc in "ab"]
+@pytest.mark.parametrize("positions", [(1, 1), (1, 10**30), (1, 10**9), (0, 1)])
+def test_positions_that_are_no_ranks_make_no_list(tmp_path, positions):
+    pairs = zip(positions, "ab", strict=True)
+    rows = [{"grade": 1, "keyword": "q", "position": position, "doc": doc} for position, doc in pairs]
     (tmp_path / "two.json").write_text(json.dumps(rows))
     with raises("no-rankings"):
         rankgate.evaluate(tmp_path / "two.json", tmp_path / "two.json", ["P@10"], "searchtweak")

@@ -78,7 +78,9 @@ class ColumnGuess:
             renamed_columns = {
                 column: table_column for column, table_column in columns.items() if column != table_column
             }
-            options = [f"columns={json.dumps(_format_columns(renamed_columns), ensure_ascii=False)}"]
+            options = []
+            if renamed_columns:
+                options.append(f"columns={json.dumps(_format_columns(renamed_columns), ensure_ascii=False)}")
             if self.grades:
                 pairs = (
                     f"{json.dumps(label, ensure_ascii=False)}: {_format_grade(grade)}"

@@ -25,7 +25,6 @@ from rankgate.data.foreign_frames import (
     shape_table,
     unnest_lists,
 )
-from rankgate.data.guessed_column_names import guess_grades
 from rankgate.data.library_objects import read_rankings, unknown_object_error
 from rankgate.data.memory.ids import Ids
 from rankgate.data.memory.lists_in_rows import expand_rows
@@ -200,7 +199,6 @@ def _dense_array(table: object, name: str) -> NDArray[np.float64]:
 
 
 _ROWS_PER_SLICE = 1 << 20
-_MAX_LABELS = 12  # more different texts are no labels
 
 
 def qrels_of_table(table: Any, name: str = "qrels", label: str | None = None) -> Qrels:
@@ -420,26 +418,10 @@ def _id_column(name: str, ids: list[Any], label: str) -> pl.Series:
         raise
 
 
-def _labels_error(error: InputError, rows: Sequence[Mapping[Any, Any]]) -> InputError:
-    """The error for labels in place of grades, with a guess of their grades to copy; or the error itself."""
-    labels = {grade for row in rows for grade in row.values()}
-    if len(labels) > _MAX_LABELS or not all(isinstance(name, str) for name in labels):
-        return error
-    grades = {name: grade for name, grade in guess_grades(sorted(labels)).items() if grade is not None}
-    if len(grades) < len(labels):
-        return error
-    problem = f"grades are labels, {', '.join(grades)}; if this guess is right, give:"
-    line = f"rankgate.Collection(judgments, grades={grades!r})"
-    return InputError(problem, source=error.source, code=error.code, suggestions=(line,))
-
-
 def _rows_of_dicts(table: Mapping[str, Mapping[str, float]], number: str, label: str) -> pl.DataFrame:
     rows = list(table.values())
     _refuse_flat(table, number, label)
-    try:
-        lengths, numbers = lengths_and_values(rows, number, label)
-    except InputError as error:
-        raise _labels_error(error, rows) if number == "grade" else error from None
+    lengths, numbers = lengths_and_values(rows, number, label)
     queries = _id_column("query_id", list(table), label)
     documents = _id_column("doc_id", list(chain.from_iterable(rows)), label)
     owner = queries.gather(np.repeat(np.arange(len(rows)), lengths))

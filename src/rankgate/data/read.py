@@ -227,11 +227,23 @@ def _from_memory(read: Callable[[Any, str], Content], table: object, name: str, 
     try:
         return read(rankings, name)
     except InputError as error:
-        if not is_frame(rankings):
-            raise
         from rankgate.data.column_guess import guessed_frame_error
 
-        raise guessed_frame_error(error, lazy_frame(rankings, name), input_kind) from None
+        if is_frame(rankings):
+            raise guessed_frame_error(error, lazy_frame(rankings, name), input_kind) from None
+        if error.code == "not-a-number" and input_kind == "qrels" and isinstance(rankings, Mapping):
+            raise guessed_frame_error(error, _frame_of_labels(rankings), input_kind) from None
+        raise
+
+
+def _frame_of_labels(rankings: Mapping[str, Mapping[str, object]]) -> pl.LazyFrame:
+    """The rows of ``{query: {document: label}}``."""
+    rows = [
+        (query, document, None if label is None else str(label))
+        for query, documents in rankings.items()
+        for document, label in documents.items()
+    ]
+    return pl.LazyFrame(rows, schema=dict.fromkeys(("query_id", "doc_id", "grade"), pl.String), orient="row")
 
 
 def _is_empty_snapshot(input_file: InputFile) -> bool:

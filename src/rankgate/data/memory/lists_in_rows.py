@@ -1,8 +1,8 @@
 """Tables that hold a whole list: in the cells of a query's row, or as the one list of a query.
 
 A script that evaluates by hand keeps a row for each query, with a list of documents, their grades
-in another list, and the ranking in a third; or one table that is a ranking, without a query. Lists
-are told apart by their names and by what they hold; where that leaves a choice, it is an error.
+in another list, and the ranking in a third; or one table that is a ranking, without a query. The name
+and the content of a list say what it holds. If two lists could hold the same, that is an error.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _single_name(names: Sequence[str], meaning: str, label: str) -> str:
     """The only name.
 
     Raises:
-        InputError: there is none, or several.
+        InputError: no name, or several names.
     """
     if len(names) != 1:
         lists = f"the lists {' and '.join(names)} could each be" if names else "no list could be"

@@ -39,39 +39,31 @@ from rankgate.core.errors import NO_MEMORY
 _LARGEST = (1 << 63) - 1  # what 64 bits hold
 
 
-class _Fits64Bits(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
-    """A type of whole numbers that fit a signed integer of 64 bits."""
+class _Limited(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
+    """A type of numbers that fit 64 bits: whole ones as a signed integer, others finite."""
 
-    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> int:  # noqa: ANN401 - as of click
-        number: int = super().convert(value, param, context)
-        if abs(number) > _LARGEST:
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> Any:  # noqa: ANN401 - as of click
+        number: int | float = super().convert(value, param, context)
+        if isinstance(number, float) and not isfinite(number):
+            self.fail(f"{value!r} is not a finite number.", param, context)
+        if isinstance(number, int) and abs(number) > _LARGEST:
             self.fail(f"a number of {len(str(number))} digits; the largest is {_LARGEST}.", param, context)
         return number
 
 
-class _WholeNumber(_Fits64Bits, click.types.IntParamType):
+class _WholeNumber(_Limited, click.types.IntParamType):
     pass
 
 
-class _WholeNumberRange(_Fits64Bits, click.IntRange):
+class _WholeNumberRange(_Limited, click.IntRange):
     pass
 
 
-class _Finite(click.ParamType):  # type: ignore[type-arg]
-    """A type of numbers without infinity and NaN."""
-
-    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> float:  # noqa: ANN401 - as of click
-        number: float = super().convert(value, param, context)
-        if not isfinite(number):
-            self.fail(f"{value!r} is not a finite number.", param, context)
-        return number
-
-
-class _FiniteNumber(_Finite, click.types.FloatParamType):
+class _FiniteNumber(_Limited, click.types.FloatParamType):
     pass
 
 
-class _FiniteRange(_Finite, click.FloatRange):
+class _FiniteRange(_Limited, click.FloatRange):
     pass
 
 

@@ -22,6 +22,7 @@ from rankgate.online.events.event_log import EventLog
 from rankgate.online.events.event_sql import Privacy
 from rankgate.online.events.event_table import COLUMNS, parse_goals
 from rankgate.online.events.ingest import MANIFEST, ingest_files, read_manifest
+from rankgate.online.events.log_checks import COUNT_EVENTS
 from rankgate.online.events.log_files import (
     UBI,
     LogFile,
@@ -183,6 +184,8 @@ def _create_view(base: Database, events: Events) -> Manifest:
     refuse_on_spark(events.log)
     log = Path(events.log.folder) if isinstance(events.log, EventLog) else events.log
     if isinstance(log, str | Path) and (Path(log) / MANIFEST).is_file():
+        for part_path in Path(log).glob("*.parquet"):
+            check_file(part_path)
         return _view_of_folder(base, Path(log), str(log))
     if isinstance(log, str | Path):
         files = list_log_files(log, Path(base.folder))
@@ -223,13 +226,10 @@ def _read_table(log: object) -> pl.DataFrame | None:
 
 def _view_of_folder(base: Database, folder: Path, name: str) -> Manifest:
     manifest = read_manifest(folder / MANIFEST)
-    parts = [folder / file["part"] for file in manifest["files"].values()]
+    parts = [quote_text(str(folder / file["part"])) for file in manifest["files"].values()]
     if not parts:
         raise InputError("no events found.", source=name, code="no-events")
-    for part_path in parts:
-        check_file(part_path)
-    path_list = ", ".join(quote_text(str(part_path)) for part_path in parts)
-    _view_of_source(base, f"read_parquet([{path_list}])", name)
+    _view_of_source(base, f"read_parquet([{', '.join(parts)}])", name)
     return manifest
 
 
@@ -242,7 +242,7 @@ def _view_of_source(base: Database, source: str, name: str) -> None:
     """Make the view ``events``, with null for columns that the table does not have.
 
     Raises:
-        InputError: there is no event, or no column of kinds.
+        InputError: the log has no event, or its table has no column ``kind``.
     """
     table = _columns(base, source)
     if "kind" not in table:
@@ -254,7 +254,7 @@ def _view_of_source(base: Database, source: str, name: str) -> None:
         for column, kind in COLUMNS.items()
     )
     base.run(f"CREATE OR REPLACE TEMP VIEW events AS SELECT {columns} FROM {source}")
-    if not base.first_value("SELECT count(*) FROM events"):
+    if not base.first_value(COUNT_EVENTS):
         raise InputError("no events found.", source=name, code="no-events")
 
 
@@ -262,7 +262,7 @@ def _exclude(base: Database, *, bots: bool, duplicates: bool) -> tuple[str, ...]
     """Leave rows out of ``events``; return a description with the number of rows."""
     excluded = []
     if duplicates:
-        count_before = base.first_value("SELECT count(*) FROM events")
+        count_before = base.first_value(COUNT_EVENTS)
         base.run(
             'CREATE TEMP TABLE once AS SELECT * FROM events QUALIFY "at" IS NULL OR kind NOT IN '
             "('impression', 'click', 'add_to_cart', 'purchase', 'refund') OR row_number() OVER ("
@@ -270,7 +270,7 @@ def _exclude(base: Database, *, bots: bool, duplicates: bool) -> tuple[str, ...]
             "source_file, source_line) = 1"
         )
         base.run("CREATE OR REPLACE TEMP VIEW events AS SELECT * FROM once")
-        count_after = base.first_value("SELECT count(*) FROM events")
+        count_after = base.first_value(COUNT_EVENTS)
         excluded.append(f"{count_noun(count_before - count_after, 'event')} that were in the log before")
     if bots:
         base.run(

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
 _SEARCHTWEAK_NAME = "searchtweak"
 _PAIR = ("query_id", "doc_id")
+_MAX_POSITION = 10_000  # no list that people grade is longer
 _DOCUMENT_SCHEMA = {"query_id": pl.String, "doc_id": pl.String, "position": pl.String}
 
 
@@ -85,15 +86,16 @@ def read_searchtweak(source: InputFile) -> FileContents:
 
 
 def _run_of_positions(documents: pl.DataFrame, source: InputFile) -> Run | None:
-    """The graded lists; None without positions, or if two documents share one.
+    """The graded lists; None without positions, or if two documents share one or one is no rank.
 
     A position that is not in the answer holds an ungraded document, which keeps its rank.
     """
-    position = pl.col("position").cast(pl.Int64)
+    position = pl.col("position").cast(pl.Float64)  # a whole number of any size
     graded = documents.select("query_id", "doc_id", position).drop_nulls("position")
     is_shared = graded.select("query_id", "position").is_duplicated().any()
-    if graded.is_empty() or is_shared or graded.filter(pl.col("position") < 1).height:
+    if graded.is_empty() or is_shared or not graded["position"].is_between(1, _MAX_POSITION).all():
         return None
+    graded = graded.with_columns(pl.col("position").cast(pl.Int64))
     ranks = graded.group_by("query_id", maintain_order=True).agg(pl.col("position").max())
     ranks = ranks.with_columns(pl.int_ranges(1, pl.col("position") + 1).alias("position")).explode("position")
     ungraded = pl.format("(ungraded at {})", "position")

@@ -64,10 +64,10 @@ def read(source: InputFile) -> FileContents:
         problem = f"the columns {', '.join(names[:10])} match no known table."
         raise InputError(problem, source=source.label, code="unknown-format")
     if table.part == "runs":
-        return FileContents(runs=(read_run(source),))
+        return FileContents(runs=(_run_of_scan(scan, source),))
     location = RowLocation(source.label)
     if table.part == "qrels":
-        qrels, notes = schemas.make_qrels(_read_judgments(source), source.stem, location)
+        qrels, notes = schemas.make_qrels(_read_judgments(scan, source), source.stem, location)
         return FileContents(qrels=qrels, notes=notes)
     columns = [
         pl.col(file_column).cast(pl.Float64 if column in table.numbers else pl.String).alias(column)
@@ -87,14 +87,18 @@ def find_table(scan: pl.LazyFrame) -> TableSchema | None:
 
 def read_qrels(source: InputFile) -> Qrels:
     """Judgments from columns for query, document and grade; a null grade is not a judgment."""
-    if interaction_formats.is_log(scan_file(source).collect_schema().names()):
+    scan = scan_file(source)
+    if interaction_formats.is_log(scan.collect_schema().names()):
         return interaction_formats.read_judgments(source, "parquet")
-    return schemas.make_qrels(_read_judgments(source), source.stem, RowLocation(source.label))[0]
+    return schemas.make_qrels(_read_judgments(scan, source), source.stem, RowLocation(source.label))[0]
 
 
 def read_run(source: InputFile) -> Run:
     """A run from columns for query, document and score, or rank; rows are read when needed."""
-    scan = scan_file(source)
+    return _run_of_scan(scan_file(source), source)
+
+
+def _run_of_scan(scan: pl.LazyFrame, source: InputFile) -> Run:
     location = RowLocation(source.label)
 
     def checked(rows: pl.LazyFrame) -> Iterator[pl.DataFrame]:
@@ -106,7 +110,7 @@ def read_run(source: InputFile) -> Run:
 
     tables = shape_by_document_column(scan, "score", source.label)
     readings = {document_column: partial(checked, rows) for document_column, rows in tables.items()}
-    return Run.of_columns(source.stem, readings, queries=_read_queries(source), place=location)
+    return Run.of_columns(source.stem, readings, queries=_read_queries(scan, source), place=location)
 
 
 def rows(source: InputFile) -> FileRows | None:
@@ -158,8 +162,7 @@ def _batches(contents: FileContents, part_name: str) -> pl.LazyFrame:
     return register_io_source(source, schema=schemas.schema_of(contents, part_name))
 
 
-def _read_queries(source: InputFile) -> pl.DataFrame | None:
-    scan = scan_file(source)
+def _read_queries(scan: pl.LazyFrame, source: InputFile) -> pl.DataFrame | None:
     columns_kept = schemas.find_run_columns(scan.collect_schema().names())
     if not columns_kept:
         return None
@@ -173,10 +176,8 @@ def _read_queries(source: InputFile) -> pl.DataFrame | None:
     )
 
 
-def _read_judgments(source: InputFile) -> pl.DataFrame:
-    return collect_frame(
-        _refuse_too_large(shape_table(scan_file(source), "grade", source.label), source), source
-    )
+def _read_judgments(scan: pl.LazyFrame, source: InputFile) -> pl.DataFrame:
+    return collect_frame(_refuse_too_large(shape_table(scan, "grade", source.label), source), source)
 
 
 def _refuse_too_large(frame: pl.LazyFrame, source: InputFile) -> pl.LazyFrame:
