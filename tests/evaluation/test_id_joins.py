@@ -183,3 +183,64 @@ def test_tags_whose_queries_do_not_fit():
     assert scores.slices.select("value", "n").rows() == [("one", 3), ("two", 24)]
     accepted = rankgate.Collection(QRELS, tags=tags, ids="as-they-are")
     assert rankgate.evaluate(accepted, FITTING, ["RR"], slices=["length"]).slices["n"].to_list() == [3]
+
+
+TABLES = {  # field of the collection, what has the ids, the table by query and document
+    "training users": ("training", "query", ["query_id", "doc_id"]),
+    "training items": ("training", "doc", ["query_id", "doc_id"]),
+    "users": ("users", "query", ["query_id", "age"]),
+    "items": ("items", "doc", ["doc_id", "kind"]),
+}
+SHELF = [f"Item {n}" for n in range(12)]
+LISTS = {query: dict.fromkeys(SHELF[n % 4 : n % 4 + 6], 1.0) for n, query in enumerate(WORDS)}
+
+
+def side_table(columns, changed, count=len(WORDS)):
+    """Rows of users and items whose ids of one kind are written in another way."""
+    spell = {
+        "query": lambda text: text.replace(" ", "_") if changed == "query" else text,
+        "doc": lambda text: text.upper() if changed == "doc" else text,
+    }
+    rows = [(spell["query"](query), spell["doc"](SHELF[n % 12])) for n, query in enumerate(WORDS[:count])]
+    table = pl.DataFrame(rows, ["query_id", "doc_id"], orient="row")
+    if columns != ["query_id", "doc_id"]:
+        table = table.select(columns[0]).unique(maintain_order=True).with_columns(pl.lit("x").alias(columns[1]))
+    return table.rename({"query_id": "user_id", "doc_id": "item_id"}, strict=False)
+
+
+@pytest.mark.parametrize("case", TABLES)
+def test_tables_of_users_and_items_are_refused_and_take_the_line(case):
+    field, kind, columns = TABLES[case]
+
+    def figures(changed, ids=None):
+        table = side_table(columns, changed)
+        tables = {field: rankgate.Items(table) if field == "items" else table}
+        collection = rankgate.Collection(LISTS, ids=ids, **tables)
+        return rankgate.scorecard(collection, LISTS, ["Coverage@3", "nDCG@3"], resamples=1)
+
+    with raises("ids-do-not-fit"):
+        figures(kind)
+    fixed = figures(kind, "underscore" if kind == "query" else "doc=case").to_dict()
+    expected = figures(None, "underscore" if kind == "query" else "doc=case").to_dict()
+    assert fixed["systems"] == expected["systems"]
+    assert figures(kind, "as-they-are").to_dict()["warnings"]
+
+
+def test_training_without_the_judged_users_is_no_question():
+    table = side_table(["query_id", "doc_id"], None, 12).with_columns(("past " + pl.col("user_id")).alias("user_id"))
+    other = table.with_columns(pl.int_range(pl.len()).cast(pl.String).alias("user_id"))
+    card = rankgate.scorecard(rankgate.Collection(LISTS, training=other), LISTS, ["nDCG@3"], resamples=1)
+    assert card.to_dict()["systems"]
+
+
+def test_a_sample_whose_queries_do_not_fit():
+    sample = pl.DataFrame({"query_id": list(BAD), "weight": [1.0 + n for n in range(len(BAD))]})
+    for verb in (
+        lambda collection: rankgate.evaluate(collection, FITTING, ["RR"]),
+        lambda collection: rankgate.compare(collection, FITTING, FITTING, ["RR"]),
+    ):
+        with raises("ids-do-not-fit"):
+            verb(rankgate.Collection(QRELS, sample=sample))
+        assert verb(rankgate.Collection(QRELS, sample=sample, ids="underscore"))
+    with raises("sample-lacks-query"):
+        rankgate.evaluate(rankgate.Collection(QRELS, sample=sample.head(2)), FITTING, ["RR"])

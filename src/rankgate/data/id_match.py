@@ -196,7 +196,7 @@ class IdMatch:
         """The line to copy for near fits, without a point at the end."""
         if not self.near:
             return "check whether both belong together and use the same ids"
-        prefix = "" if kind == "query" else "doc="
+        prefix = "" if kind in ("query", "user") else "doc="
         return f"make them fit with {_line(','.join(prefix + name for name in self.spelling))}"
 
     def error(self, kind: str, left_table: str, right_table: str, source: str) -> InputError:
@@ -321,15 +321,49 @@ class IdRules:
             for name, names in (("query_id", self.query), ("doc_id", self.doc))
             if names and name in table.columns
         )
-        if self.query and respelled["query_id"].n_unique() < table["query_id"].n_unique():
-            names = ",".join(self.query)
-            pairs = pl.DataFrame({"id": table["query_id"].unique(maintain_order=True)})
-            pairs = pairs.with_columns(respell(pairs["id"], self.query).alias("key"))
-            merged = pairs.filter(pl.col("key").is_duplicated())
-            first, second = merged.filter(pl.col("key") == merged["key"][0])["id"].head(2)
-            problem = f"--ids {names} makes one query of {first!r} and {second!r}; leave it out."
-            raise InputError(problem, source="ids", code="duplicate-id")
+        if self.query:
+            self.respelled("query", table["query_id"].unique(maintain_order=True))
         return respelled
+
+    def respelled(self, kind: Literal["query", "doc"], ids: pl.Series) -> pl.Series:
+        """Ids with the spellings of their kind, each id once.
+
+        Raises:
+            InputError: two ids are one then.
+        """
+        names = self.query if kind == "query" else self.doc
+        pairs = pl.DataFrame({"id": ids, "key": respell(ids, names)})
+        merged = pairs.filter(pl.col("key").is_duplicated()) if names else pairs.clear()
+        if len(merged):
+            first, second = merged.filter(pl.col("key") == merged["key"][0])["id"].head(2)
+            thing = "query" if kind == "query" else "document"
+            problem = f"--ids {','.join(names)} makes one {thing} of {first!r} and {second!r}; leave it out."
+            raise InputError(problem, source="ids", code="duplicate-id")
+        return pairs["key"].alias(ids.name)
+
+    def refuse_near_fits(
+        self, kind: str, ids: pl.Series, table_ids: pl.Series, tables: tuple[str, str], source: str
+    ) -> None:
+        """Refuse a further table whose ids mostly meet in another spelling only.
+
+        It may have other ids than judgments and lists, so that only near fits tell that ids do not fit.
+
+        Args:
+            kind: what the ids are of: query, user, item.
+            ids: the ids of judgments and lists.
+            table_ids: the ids of the table.
+            tables: what has the ids, as in "the judgments", and the table.
+            source: the label of the table.
+
+        Raises:
+            InputError: under half of the smaller side meets, and near fits join half of the rest.
+        """
+        shared = int(ids.is_in(table_ids.implode()).sum())
+        if self.accept or 2 * shared >= min(len(ids), len(table_ids)):
+            return
+        match = IdMatch.from_ids(ids, table_ids)
+        if match.nearly_fits and match.verdict == "not":
+            raise match.error(kind, *tables, source)
 
     def qrels(self, qrels: Any) -> Any:
         """Judgments with the spellings, which accept the ids that the rules accept.

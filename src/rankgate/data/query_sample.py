@@ -12,6 +12,7 @@ import polars as pl
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.foreign_frames import polars_frame
+from rankgate.data.id_match import DO_NOT_FIT, IdMatch, IdRules
 from rankgate.data.query_tags import read_tag_table, read_tags_file
 from rankgate.data.streams.source import open_source
 
@@ -64,7 +65,7 @@ class Sample:
     documents: pl.DataFrame | None = None
 
     @classmethod
-    def read(cls, source: Sample | TableLike) -> Sample:
+    def read(cls, source: Sample | TableLike, ids: str | None = None) -> Sample:
         """Read the word random, a table, or its file: CSV, TSV or JSONL, such as a pool's.
 
         A table has ``query_id`` and some of these columns: ``query_inclusion`` (or inclusion,
@@ -76,6 +77,10 @@ class Sample:
         document in ``inclusion`` (or probability); a query without drawn documents has one row
         without a document.
 
+        Args:
+            source: the word, the table or its file.
+            ids: the spellings of its ids, as in ``Collection.ids``.
+
         Raises:
             InputError: a table cannot be read, or does not describe the sampling of queries;
                 probabilities are outside (0, 1], or weights or shares are below 0.
@@ -85,6 +90,8 @@ class Sample:
         if isinstance(source, str) and source == RANDOM:
             return cls(RANDOM)
         label, table = _read_table(source)
+        if ids and "query_id" in table.columns:
+            table = IdRules.read(ids).table(table.cast({"query_id": pl.String}))
         documents = _document_rows(table, label)
         if documents is not None:
             if documents["doc_id"].null_count() == 0 and (documents["inclusion"] == 1).all():
@@ -149,6 +156,10 @@ class Sample:
         requested = pl.DataFrame({"query_id": query_ids}, schema={"query_id": pl.String})
         sampled_rows = requested.join(self.table, on="query_id", how="left", maintain_order="left")
         if sampled_rows["weight"].null_count():
+            match = IdMatch.from_ids(requested["query_id"], self.table["query_id"])
+            if match.nearly_fits:
+                problem = f"{match.sentence('query', 'the judgments', 'the sample')}; {match.remedy('query')}."
+                raise InputError(problem, source=self.source, code=DO_NOT_FIT)
             query = sampled_rows.filter(pl.col("weight").is_null())["query_id"][0]
             problem = f"query {query!r} is judged and is not in the sample; add its row."
             raise InputError(problem, source=self.source, code="sample-lacks-query")

@@ -58,7 +58,7 @@ def design_inputs(collection: Collection) -> tuple[Sample | None, ModelJudgments
     Raises:
         InputError, UsageError: as `Sample.of` and `ModelJudgments.of`; a model without a sample.
     """
-    queries = None if collection.sample is None else Sample.read(collection.sample)
+    queries = None if collection.sample is None else Sample.read(collection.sample, collection.ids)
     judge = ModelJudgments.from_collection(collection)
     check_predicted_sample(judge, queries)
     return queries, judge

@@ -15,6 +15,7 @@ from rankgate.core.declare import Range
 from rankgate.core.errors import UsageError
 from rankgate.core.progress import progress, step
 from rankgate.data.collection import Collection
+from rankgate.data.id_match import IdRules
 from rankgate.data.query_tags import IDS
 from rankgate.data.read import is_ranking
 from rankgate.data.score_parts import EVERYTHING, Need
@@ -380,7 +381,7 @@ def _tag_activity(systems: Sequence[ScoredRun], rules: Policy, collection: Colle
     """Systems with tags of activity, if a rule needs them and training data exists."""
     if ACTIVITY not in rules.slices or collection.training is None:
         return list(systems)
-    train = TrainingData(collection.training).items_of_users
+    train = TrainingData(collection.training, IdRules.read(collection.ids)).items_of_users
     return [system if ACTIVITY in system.tags else _tag_users(system, train) for system in systems]
 
 

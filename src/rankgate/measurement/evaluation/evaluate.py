@@ -196,7 +196,7 @@ def evaluate(
         scored = lists.with_lists(plan, judgments, readable, scored)
     labels = tuple(label for label, _ in all_metrics)
     lower = tuple(label for label, metric in all_metrics if not metric.higher_is_better)
-    design = None if collection.sample is None else _sample(collection.sample)
+    design = _read_sample(collection)
     means = slice_means(scored, collection.tags, slices, design, collection.ids)
     result = Scores(
         collection.name or judgments.name,
@@ -215,10 +215,12 @@ def evaluate(
     return replace(result, runs=runs_of_all, weighted=table)
 
 
-def _sample(sample: Sample | TableLike) -> Sample:
+def _read_sample(collection: Collection) -> Sample | None:
+    if collection.sample is None:
+        return None
     from rankgate.data.query_sample import Sample  # few evaluations have one
 
-    return Sample.read(sample)
+    return Sample.read(collection.sample, collection.ids)
 
 
 def with_subtopics(judgments: JudgmentIndex, collection: Collection | None = None) -> JudgmentIndex:

@@ -17,6 +17,7 @@ import polars as pl
 from rankgate.core.errors import DuplicateError, InputError
 from rankgate.data import Run, read_run
 from rankgate.data.foreign_frames import frames_by_system
+from rankgate.data.id_match import IdRules
 from rankgate.data.library_objects import read_rankings as rankings_of_object
 from rankgate.data.logs.large_logs import UserItems, pack_pairs, read_user_items
 from rankgate.data.memory.matrices import MatrixInput, Padded, is_source, make_source, nonzero_pairs
@@ -41,9 +42,11 @@ class TrainingData:
 
     Attributes:
         given: a path, a frame, or a matrix in which every non-zero cell is an interaction.
+        ids: the spellings of ids that make them fit.
     """
 
     given: Any
+    ids: IdRules = IdRules()
 
     @cached_property
     def source(self) -> MatrixInput | None:
@@ -58,7 +61,9 @@ class TrainingData:
             InputError: the log cannot be read.
         """
         if self.source is None:
-            return read_user_items(self.given)
+            log = read_user_items(self.given)
+            users, items = self.ids.respelled("query", log.users), self.ids.respelled("doc", log.items)
+            return replace(log, users=users, items=items)
         owner, item = nonzero_pairs(self.source)
         users, items = self.source.users.names, self.source.items.names
         return UserItems.from_keys(users, items, pack_pairs(owner, item))

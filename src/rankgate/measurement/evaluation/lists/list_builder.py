@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -18,6 +18,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data import read_run
 from rankgate.data.foreign_frames import rename_columns
+from rankgate.data.id_match import IdRules
 from rankgate.data.memory.ids import GrowingArray, unique_codes
 from rankgate.data.memory.matrices import Dense, MatrixInput, Padded
 from rankgate.measurement.evaluation.lists.list_inputs import (
@@ -196,7 +197,8 @@ class ListBuilder:
         training = self.collection.training
         if training is None:
             return None
-        return TrainingData(rename_columns(training, self.collection.frame_columns))
+        rules = IdRules.read(self.collection.ids)
+        return TrainingData(rename_columns(training, self.collection.frame_columns), rules)
 
     @property
     def leaving(self) -> TrainingData | None:
@@ -214,8 +216,23 @@ class ListBuilder:
 
     def joint_catalogue(self, judged: JudgmentIndex, tops: Sequence[TopLists]) -> Catalogue:
         """Items and users; the catalogue has all given, judged and shown items."""
-        base = self.base(judged_items(judged), *(top.all_items for top in tops))
-        return self.of_batch(base, judged, all_users(judged, tops))
+        names, users = [judged_items(judged), *(top.all_items for top in tops)], all_users(judged, tops)
+        self.refuse_near_fits("item", pl.concat([ids.alias("doc_id") for ids in names]).unique())
+        self.refuse_near_fits("user", users)
+        return self.of_batch(self.base(*names), judged, users)
+
+    def refuse_near_fits(self, kind: Literal["item", "user"], ids: pl.Series) -> None:
+        """Refuse training and tables of items and users with the ids in another spelling.
+
+        Raises:
+            InputError: see `IdRules.refuse_near_fits`.
+        """
+        rules, train = IdRules.read(self.collection.ids), self.train
+        table = self.tables.items if kind == "item" else self.tables.users
+        side_ids = {"training": train and getattr(train.items_of_users, f"{kind}s"), f"the {kind}s": table and table.ids}
+        for name, table_ids in side_ids.items():
+            if table_ids is not None:
+                rules.refuse_near_fits(kind, ids, table_ids, ("judgments and lists", name), name)
 
     def base(self, *names: pl.Series) -> Catalogue:
         """Items without users; the catalogue has all given items, and some additional items."""

@@ -16,6 +16,7 @@ import polars as pl
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.number_formats import count_noun
+from rankgate.data.id_match import IdRules
 from rankgate.data.logs.item_tables import read_candidates, read_described_table
 from rankgate.measurement.metrics.lists.list_input import count_shared
 from rankgate.measurement.scoring.item_catalogue import group_codes, label_shares, number_columns
@@ -112,10 +113,13 @@ class Tables:
         if collection.drop_seen and collection.training is None:
             raise UsageError("seen items are those of training; give it with training.", code="missing-input")
         pairs, mark = (None, "") if collection.candidates is None else read_candidates(collection.candidates)
+        rules = IdRules.read(collection.ids)
+        items = None if collection.items.table is None else read_described_table(collection.items.table)
+        users = None if collection.users is None else read_described_table(collection.users, "users")
         return cls(
-            None if collection.items.table is None else read_described_table(collection.items.table),
-            None if collection.users is None else read_described_table(collection.users, "users"),
-            pairs,
+            None if items is None else replace(items, ids=rules.respelled("doc", items.ids)),
+            None if users is None else replace(users, ids=rules.respelled("query", users.ids)),
+            None if pairs is None else rules.table(pairs),
             mark,
         )
 
