@@ -250,6 +250,14 @@ def _cautions(source: BlockSource, facts: Facts, jobs: Sequence[Job]) -> Iterato
     yield from source.cautions.items()
     if facts.retrieved.any() and not facts.judged_documents:
         yield NO_SHARED_DOCUMENT, _no_shared_document(source)
+    without_judgments = source.judgments.query_ids.filter(pl.Series(np.diff(source.judgments.offsets) == 0))
+    if len(without_judgments):
+        text = (
+            f"the judgments name queries that nobody rated, such as {without_judgments.min()!r}: the means "
+            "count them as the convention does, which is mostly 0; trec_eval's files cannot name such "
+            "queries, so that its means lack them; rate their documents, or remove them"
+        )
+        yield "queries-unrated", text
     lowest = source.judgments.lowest_positive
     names = [job.label for job in jobs if _counts_from(job, above=lowest)]
     if names and lowest < 1:
