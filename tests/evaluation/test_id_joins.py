@@ -195,7 +195,7 @@ SHELF = [f"Item {n}" for n in range(12)]
 LISTS = {query: dict.fromkeys(SHELF[n % 4 : n % 4 + 6], 1.0) for n, query in enumerate(WORDS)}
 
 
-def side_table(columns, changed, count=len(WORDS)):
+def side_table(columns, changed, count=None):
     """Rows of users and items whose ids of one kind are written in another way."""
     spell = {
         "query": lambda text: text.replace(" ", "_") if changed == "query" else text,
@@ -204,7 +204,9 @@ def side_table(columns, changed, count=len(WORDS)):
     rows = [(spell["query"](query), spell["doc"](SHELF[n % 12])) for n, query in enumerate(WORDS[:count])]
     table = pl.DataFrame(rows, ["query_id", "doc_id"], orient="row")
     if columns != ["query_id", "doc_id"]:
-        table = table.select(columns[0]).unique(maintain_order=True).with_columns(pl.lit("x").alias(columns[1]))
+        table = (
+            table.select(columns[0]).unique(maintain_order=True).with_columns(pl.lit("x").alias(columns[1]))
+        )
     return table.rename({"query_id": "user_id", "doc_id": "item_id"}, strict=False)
 
 
@@ -227,7 +229,9 @@ def test_tables_of_users_and_items_are_refused_and_take_the_line(case):
 
 
 def test_training_without_the_judged_users_is_no_question():
-    table = side_table(["query_id", "doc_id"], None, 12).with_columns(("past " + pl.col("user_id")).alias("user_id"))
+    table = side_table(["query_id", "doc_id"], None, 12).with_columns(
+        ("past " + pl.col("user_id")).alias("user_id")
+    )
     other = table.with_columns(pl.int_range(pl.len()).cast(pl.String).alias("user_id"))
     card = rankgate.scorecard(rankgate.Collection(LISTS, training=other), LISTS, ["nDCG@3"], resamples=1)
     assert card.to_dict()["systems"]

@@ -21,7 +21,9 @@ def program(team):
     team.project("faults", pairs=0)
     with team.store.write() as connection:
         manager = users.get_by_name(connection, "manager").id
-        return Visitor(team.address, sign_in.issue_token(connection, manager, "faults", ["read", "manage"])[1])
+        return Visitor(
+            team.address, sign_in.issue_token(connection, manager, "faults", ["read", "manage"])[1]
+        )
 
 
 def run_file(name, ranked):

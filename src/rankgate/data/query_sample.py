@@ -158,7 +158,9 @@ class Sample:
         if sampled_rows["weight"].null_count():
             match = IdMatch.from_ids(requested["query_id"], self.table["query_id"])
             if match.nearly_fits:
-                problem = f"{match.sentence('query', 'the judgments', 'the sample')}; {match.remedy('query')}."
+                problem = (
+                    f"{match.sentence('query', 'the judgments', 'the sample')}; {match.remedy('query')}."
+                )
                 raise InputError(problem, source=self.source, code=DO_NOT_FIT)
             query = sampled_rows.filter(pl.col("weight").is_null())["query_id"][0]
             problem = f"query {query!r} is judged and is not in the sample; add its row."

@@ -7,7 +7,7 @@ or by numbers if a run is a matrix.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -46,7 +46,7 @@ class TrainingData:
     """
 
     given: Any
-    ids: IdRules = IdRules()
+    ids: IdRules = field(default_factory=IdRules)
 
     @cached_property
     def source(self) -> MatrixInput | None:

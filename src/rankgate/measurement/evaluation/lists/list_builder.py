@@ -227,12 +227,14 @@ class ListBuilder:
         Raises:
             InputError: see `IdRules.refuse_near_fits`.
         """
-        rules, train = IdRules.read(self.collection.ids), self.train
         table = self.tables.items if kind == "item" else self.tables.users
-        side_ids = {"training": train and getattr(train.items_of_users, f"{kind}s"), f"the {kind}s": table and table.ids}
+        side_ids = {} if table is None else {f"the {kind}s": table.ids}
+        if self.train is not None:
+            log = self.train.items_of_users
+            side_ids["training"] = log.items if kind == "item" else log.users
+        rules = IdRules.read(self.collection.ids)
         for name, table_ids in side_ids.items():
-            if table_ids is not None:
-                rules.refuse_near_fits(kind, ids, table_ids, ("judgments and lists", name), name)
+            rules.refuse_near_fits(kind, ids, table_ids, ("judgments and lists", name), name)
 
     def base(self, *names: pl.Series) -> Catalogue:
         """Items without users; the catalogue has all given items, and some additional items."""
