@@ -248,3 +248,19 @@ def test_a_sample_whose_queries_do_not_fit():
         assert verb(rankgate.Collection(QRELS, sample=sample, ids="underscore"))
     with raises("sample-lacks-query"):
         rankgate.evaluate(rankgate.Collection(QRELS, sample=sample.head(2)), FITTING, ["RR"])
+
+
+def test_sequences_whose_queries_do_not_fit():
+    def sessions(ids):
+        numbers = range(len(ids))
+        return pl.DataFrame(
+            {"query_id": ids, "session": [f"s{n // 3}" for n in numbers], "turn": [n % 3 for n in numbers]}
+        )
+
+    def value(ids, rules=None):
+        collection = rankgate.Collection(QRELS, sequences=sessions(ids), ids=rules)
+        return rankgate.evaluate(collection, FITTING, ["sessionDCG@2"]).means.row(0)[1]
+
+    with raises("ids-do-not-fit"):
+        value(list(BAD))
+    assert value(list(BAD), "underscore") == value(list(QRELS))

@@ -341,6 +341,26 @@ class IdRules:
             raise InputError(problem, source="ids", code="duplicate-id")
         return pairs["key"].alias(ids.name)
 
+    def fitting(
+        self, table: pl.DataFrame, ids: pl.Series, tables: tuple[str, str], source: str
+    ) -> pl.DataFrame:
+        """A table about queries with the spellings, whose queries fit.
+
+        Args:
+            table: has ``query_id``.
+            ids: the queries that it is about.
+            tables: what has these, as in "the judgments", and the table.
+            source: the label of the table.
+
+        Raises:
+            InputError: the ids do not fit, and are not accepted; two queries have one id.
+        """
+        respelled = self.table(table.cast({"query_id": pl.String}))
+        match = IdMatch.from_ids(ids, respelled["query_id"])
+        if match.verdict == "not" and not self.accept:
+            raise match.error("query", *tables, source)
+        return respelled
+
     def refuse_near_fits(
         self, kind: str, ids: pl.Series, table_ids: pl.Series, tables: tuple[str, str], source: str
     ) -> None:

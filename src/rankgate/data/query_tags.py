@@ -18,7 +18,7 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.foreign_frames import polars_frame
 from rankgate.data.formats.run_companions import read
-from rankgate.data.id_match import IdMatch, IdRules
+from rankgate.data.id_match import IdRules
 from rankgate.data.streams.source import open_source
 from rankgate.data.table_rows import in_row_order
 from rankgate.data.text.text_values import BOM
@@ -85,18 +85,16 @@ def matching_tags(
             `read_tags_file`.
         UsageError: see `read_tags`.
     """
-    rules = IdRules.read(id_rules)
-    table = rules.table(read_tags(tags, query_ids, tag_names).cast({"query_id": pl.String}))
+    source, tables = source_name(tags, "tags"), ("the judgments", "the tags")
+    raw_table = read_tags(tags, query_ids, tag_names)
+    table = IdRules.read(id_rules).fitting(raw_table, query_ids, tables, source)
     ids = table["query_id"]
-    match = IdMatch.from_ids(query_ids, ids)
-    if match.verdict == "not" and not rules.accept:
-        raise match.error("query", "the judgments", "the tags", source_name(tags, "tags"))
     if len(ids) and len(query_ids) and not ids.is_in(query_ids.implode()).any():
         problem = (
             f"none of its {count_noun(ids.n_unique(), 'query')} ({ids[0]}, …) is among the "
             f"{count_noun(query_ids.n_unique(), 'judged one')} ({query_ids[0]}, …); give the tags of these."
         )
-        raise InputError(problem, source=source_name(tags, "tags"), code="ids-do-not-match")
+        raise InputError(problem, source=source, code="ids-do-not-match")
     return table
 
 

@@ -18,7 +18,7 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.logs.item_tables import read_described_table
 from rankgate.data.qrels import Qrels
-from rankgate.data.query_tags import read_tags
+from rankgate.data.query_tags import read_tags, source_name
 from rankgate.measurement.evaluation.metric_selection import SEQUENCE
 from rankgate.measurement.metrics.sequences.sequence import NOTHING, Sequences
 from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from rankgate.core.value_types import Schema
     from rankgate.data.collection import Collection
+    from rankgate.data.id_match import IdRules
     from rankgate.data.input_types import TagsLike
     from rankgate.data.run import Duplicates, Run
 
@@ -70,7 +71,7 @@ class Tasks:
         """
         unjudged_queries = pl.Series("query_id", list(judged.unjudged), dtype=pl.String)
         queries = pl.concat([judged.table["query_id"], unjudged_queries]).unique().sort()
-        table = _task_rows(task_table, run, queries)
+        table = _task_rows(task_table, run, queries, judged.ids)
         is_judged = table["query_id"].is_in(queries.implode())
         by_task = pl.when(is_judged).then("query_id").otherwise(SEQUENCE).alias("judged_as")
         keyed = table.select("query_id", SEQUENCE, by_task)
@@ -106,14 +107,14 @@ class Tasks:
         return JudgmentIndex.from_judgments(self.judgments)
 
 
-def _task_rows(task_table: TagsLike | None, run: Run, judged: pl.Series) -> pl.DataFrame:
+def _task_rows(task_table: TagsLike | None, run: Run, judged: pl.Series, rules: IdRules) -> pl.DataFrame:
     """The rows of `Tasks.table`, before judgments are known."""
     if task_table is not None:
         run_queries = run.query_ids
         ids = pl.concat([judged, run_queries]).unique().sort().alias("query_id")
-        return _rename_columns(
-            read_tags(task_table, ids), str(task_table) if isinstance(task_table, str) else "sequences"
-        )
+        label = source_name(task_table, "sequences")
+        tables = "judgments and run", "the sequences"
+        return _rename_columns(rules.fitting(read_tags(task_table, ids), ids, tables, label), label)
     if run.queries is not None and SEQUENCE in run.queries.columns:
         return _rename_columns(run.queries, run.place.label)
     run_queries = run.query_ids
