@@ -216,7 +216,12 @@ def test_slices_and_their_interaction(systems):
     assert result.slices["n"].to_list() == [20, 20]
     parts = result.slices["delta"].to_numpy()
     assert parts.mean() == pytest.approx(result.metrics["delta"][0])
-    assert result.interactions.row(0)[:2] == ("kind", "P@1")
+    assert result.interactions.drop("p_value").row(0) == ("kind", "P@1", 2, "")
+    few = tags.with_columns(kind=pl.Series(["head"] * 20 + ["tail"] * 17 + ["rare"] * 3))
+    with_few = rankgate.compare(Collection(qrels, tags=few), old, new, ["P@1"], slices=["kind"])
+    assert with_few.only.interactions.drop("p_value").row(0) == ("kind", "P@1", 2, "rare")
+    rows = [line.split() for line in str(with_few).splitlines()]
+    assert [row[0] for row in rows if row[1:2] == ["P@1"] and "few" in row] == ["rare"]
     with raises("unknown-tag", UsageError):
         rankgate.compare(Collection(qrels, tags=tags), old, new, ["P@1"], slices=["other"])
 

@@ -164,7 +164,7 @@ def test_the_command_shows_it_in_every_form(tmp_path, run):
         )
     files = [str(tmp_path / name) for name in ("qrels.txt", "old.run", "new.run")]
     for form in ("text", "markdown", "html"):
-        assert "would it decide the same again" in run("gate", *files, "--format", form).out
+        assert "stability: " in run("gate", *files, "--format", form).out
     rate = json.loads(run("gate", *files, "--format", "json").out)["flip_rate"]
     assert (rate["draws"], rate["seed"]) == (400, 0)
     assert "decide the same" not in run("gate", *files, "--redraws", "0").out

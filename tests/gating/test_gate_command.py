@@ -11,6 +11,11 @@ import pytest
 
 from support.command import assert_refused
 
+CLAIMS = {
+    "PASS": "{} may replace old",
+    "FAIL": "{} may not replace old",
+    "INCONCLUSIVE": "not settled whether {} may replace old",
+}
 POLICY = """\
 [[rules]]
 id = "no-worse"
@@ -67,7 +72,7 @@ def place(here):
 def test_the_exit_code_is_the_verdict(run, name, code, word):
     result = run("gate", "qrels.txt", "old.run", f"{name}.run")
     assert result.code == code
-    assert result.out.startswith(f"{word}: {name} against old\n")
+    assert result.out.startswith(f"{word}: {CLAIMS[word].format(name)}\n")
     assert all(len(line) <= 80 for line in result.out.splitlines())
 
 
@@ -80,7 +85,7 @@ def test_every_form_says_the_same_word(run, place):
     assert (result["verdict"], result["exit_code"]) == ("fail", 1)
     assert [rule["id"] for rule in result["rules"]] == ["no-worse", "few-drops"]
     assert result["rules"][0]["delta"] == pytest.approx(1 / 5 - 1 / 2)
-    assert text["markdown"].startswith("## ✘ FAIL: worse against old\n")
+    assert text["markdown"].startswith("## ✘ FAIL: worse may not replace old\n")
     assert text["github"].startswith("::error ")
     suite = ET.fromstring(text["junit"]).find("testsuite")  # noqa: S314 - our own words
     assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
@@ -89,7 +94,7 @@ def test_every_form_says_the_same_word(run, place):
     assert "worse by more than the margin" in failed["no-worse"].get("message")
     page = _Words()
     page.feed(text["html"])
-    assert "fail: worse against old" in page.words
+    assert "fail: worse may not replace old" in page.words
     assert "://" not in text["html"]
     # the rule that decided leads the page; its bounds and the interval say what they are
     assert "no-worse: RR -0.3000 (bounds " in page.words
@@ -100,7 +105,7 @@ def test_every_form_says_the_same_word(run, place):
 @pytest.mark.usefixtures("place")
 def test_losses_are_counted_and_no_list_of_queries_ends_in_four_dots(run):
     result = run("gate", "qrels.txt", "old.run", "worse.run")
-    assert "worst queries (10 of 40 that lost)" in result.out
+    assert "largest losses by RR (3 of 40 queries that lost)" in result.out
     strict = POLICY.replace("max_drop = 0.6", "max_drop = 0.1")
     (Path.cwd() / "rankgate.toml").write_text(strict)
     lines = run("gate", "qrels.txt", "old.run", "worse.run", "--format", "github").out.splitlines()

@@ -63,9 +63,9 @@ def test_pytest_finds_it_by_itself(project, monkeypatch):
 @pytest.mark.parametrize(
     ("run", "outcome", "word"),
     [
-        ("same", {"passed": 1}, "PASS: same against old"),
-        ("worse", {"failed": 1}, "FAIL: worse against old"),
-        ("unclear", {"failed": 1}, "INCONCLUSIVE: unclear against old"),
+        ("same", {"passed": 1}, "PASS: same may replace old"),
+        ("worse", {"failed": 1}, "FAIL: worse may not replace old"),
+        ("unclear", {"failed": 1}, "INCONCLUSIVE: not settled whether unclear may replace old"),
     ],
 )
 def test_a_test_ends_as_the_verdict_says(project, run, outcome, word):
@@ -167,8 +167,8 @@ def test_verdicts_of_workers_are_summarised(project):
     pytest_run.assert_outcomes(passed=1, failed=1)
     text = pytest_run.stdout.str()
     summary = text[text.index("ranking gates") : text.index("short test summary")]
-    assert "PASS: same against old (" in summary
-    assert "FAIL: worse against old (" in summary
+    assert "PASS: same may replace old (" in summary
+    assert "FAIL: worse may not replace old (" in summary
 
 
 @pytest.mark.parametrize("ci", ["true", ""])
@@ -192,7 +192,7 @@ def test_an_error_is_printed_once(project, monkeypatch, ci):
             rankgate_gate("qrels.txt", "old.run", "worse.run")
     """,
     )
-    assert pytest_run.stdout.str().count("worst queries (") == 1
+    assert pytest_run.stdout.str().count("largest losses by RR (") == 1
 
 
 def test_a_folder_with_the_name_of_the_baseline_and_one_run_twice(project):

@@ -30,7 +30,7 @@ def ended(rule, gains, head=""):
     new = {q: reversed_scores if won <= i < won + lost else first for i, q in enumerate(names)}
     text = f"[gate]\nholes = 'ignore'\n{head}\n[[rules]]\n{rule}\nmetric = 'P@1'\n"
     result = gate(QRELS, old, new, parse_policy(text, "p"))
-    return result.rules[0].outcome, result.notes
+    return result.rules[0].outcome, (*result.methods, *result.notes)
 
 
 @pytest.mark.parametrize(

@@ -182,7 +182,13 @@ LISTS = Columns(
 SLICES = Columns("One row per value of a tag and metric, as in metrics.", TAG, TAG_VALUE, METRICS)
 
 INTERACTIONS = Columns(
-    "One row per tag and metric: a test whether the values of the tag differ in delta.", TAG, METRIC, P_VALUE
+    "One row per tag and metric: a test whether the values of the tag differ in delta, by permuting the tag "
+    "among queries.",
+    TAG,
+    METRIC,
+    P_VALUE,
+    Column("values", pl.Int64, "the values of the tag that took part, each of 10 queries or more"),
+    Column("too_small", pl.String, "the values that did not take part, separated by commas"),
 )
 
 JUDGED = Columns(

@@ -29,7 +29,7 @@ from rankgate.decisions.comparison.comparison_checks import (
     randomized_p_values,
     refuse_nonrandom_sample,
 )
-from rankgate.decisions.comparison.comparison_columns import METRICS, PLANS
+from rankgate.decisions.comparison.comparison_columns import INTERACTIONS, METRICS, PLANS
 from rankgate.decisions.comparison.comparison_power import detectable_differences, join_deltas, queries_needed
 from rankgate.decisions.comparison.equivalence import equivalence_of_pairs, relative_differences
 from rankgate.decisions.comparison.inference import MAX_INTERVAL_RESAMPLES, Test
@@ -96,11 +96,10 @@ def figures_by_slice(
                 table.select(pl.lit(tag).alias("tag"), pl.lit(name or "(none)").alias("value"), "*")
             )
         if design is None:
-            rows += _interactions(tag, values.in_units(clusters), slice_of_query, groups)
+            rows += _interactions(tag, values.in_units(clusters), slice_of_query, groups, test)
     schema = {"tag": pl.String, "value": pl.String, **METRICS}
-    interaction_schema = {"tag": pl.String, "metric": pl.String, "p_value": pl.Float64}
     empty = pl.DataFrame(schema=schema)
-    return pl.concat([empty, *value_tables]), pl.DataFrame(rows, schema=interaction_schema)
+    return pl.concat([empty, *value_tables]), pl.DataFrame(rows, schema=INTERACTIONS)
 
 
 def _select_queries(values: PairedValues, rows: NDArray[np.bool_]) -> PairedValues:
@@ -126,18 +125,28 @@ def _slice_figures(
 
 
 def _interactions(
-    tag: str, values: PairedValues, slice_of_query: NDArray[Any], groups: list[str]
+    tag: str, values: PairedValues, slice_of_query: NDArray[Any], groups: list[str], test: Test
 ) -> list[dict[str, Json]]:
-    """Test if differences depend on the value of a tag, by one-way analysis of variance."""
-    from rankgate.measurement.stats.multiple_comparisons import one_way
+    """Test if differences depend on the value of a tag, by permuting the values among queries."""
+    from rankgate.measurement.stats.multiple_comparisons import MIN_GROUP, groups_differ
 
     rows: list[dict[str, Json]] = []
+    group = np.array([groups.index(slice_value) for slice_value in slice_of_query], np.int64)
     for j, metric in enumerate(values.metrics):
         delta = values.candidate[:, j] - values.baseline[:, j]
-        deltas_by_slice = [
-            delta[(slice_of_query == slice_value) & ~np.isnan(delta)] for slice_value in groups
-        ]
-        rows.append({"tag": tag, "metric": metric, "p_value": one_way(deltas_by_slice)})
+        is_defined = ~np.isnan(delta)
+        counts = np.bincount(group[is_defined], minlength=len(groups))
+        p_value = groups_differ(delta[is_defined], group[is_defined], samples=test.resamples, seed=test.seed)
+        small = [name or "(none)" for name, n in zip(groups, counts, strict=True) if n < MIN_GROUP]
+        rows.append(
+            {
+                "tag": tag,
+                "metric": metric,
+                "p_value": p_value,
+                "values": len(groups) - len(small),
+                "too_small": ", ".join(small),
+            }
+        )
     return rows
 
 

@@ -178,6 +178,11 @@ def listed(form: str) -> None:
     metavar="FORM=FILE",
     help="Also write another format to a file, as in junit=gate.xml; may be given several times.",
 )
+@click.option(
+    "--details",
+    is_flag=True,
+    help="Show methods, hashes, the reasons of all rules and more losses, in text and Markdown.",
+)
 @comparing.system_names("baseline", "candidate")
 @of_collection("baseline", "candidate", further=("noise",), saved=("baseline",), stored=True)
 @comparing.reported_scores
@@ -192,6 +197,7 @@ def gate_command(
     output: str | None,
     also: tuple[str, ...],
     checked: bool,
+    details: bool,
     snapshots: int,
     stored: StoredProject | None,
     noise: tuple[Any, ...],
@@ -235,14 +241,15 @@ def gate_command(
         result = gate(collection, baseline, candidate, **options_of_gate)
     record_if_requested(result)
     for name, path in names_and_paths:  # before any verdict is printed: a full disk is an error
-        write_output(render(result, name), path)
-    write_output(style_output(render(result, form, output_width(output)), form, output), output)
+        write_output(render(result, name, details=details), path)
+    text = render(result, form, output_width(output), details=details)
+    write_output(style_output(text, form, output), output)
     if stored is not None and options_of_gate["log"]:
         stored.add_result(result, summary={"verdict": result.verdict})
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if form == "github" and summary:
         with open(summary, "a", encoding="utf-8") as page:  # noqa: PTH123 - the file has earlier summaries
-            page.write(render(result, "markdown"))
+            page.write(render(result, "markdown", details=details))
     ctx.exit(result.status)
 
 

@@ -25,6 +25,7 @@ from rankgate.decisions.gating.flip_checks import (
     compute_flip_rate,
     weighed_terms,
 )
+from rankgate.decisions.gating.outcome_sentences import limit_percent
 from rankgate.decisions.gating.policy_settings import ANSWERED, MIN_ANSWERED
 from rankgate.decisions.gating.rule import Admission, Evidence, Inputs, Outcome, Terms
 from rankgate.decisions.gating.rules import RULES
@@ -169,6 +170,8 @@ def decide(
         (comparison.baseline.name, comparison.candidate.name),
         again=compute_flip_rate(results, evidence, redraws) if redraws else None,
         subset=(answered, judged) if answered < MIN_ANSWERED * judged else (),
+        methods=tuple(_error_rate_notes(policy, evidence)),
+        level=1 - alpha,
     )
 
 
@@ -253,7 +256,7 @@ def _alpha_share(policy: Policy, look_number: LookNumber | None) -> float:
 
 
 def _notes(policy: Policy, evidence: Evidence, look_number: LookNumber | None) -> list[str]:
-    notes = [*_error_rate_notes(policy, evidence), *_skew_notes(policy, evidence)]
+    notes = _skew_notes(policy, evidence)
     if (design := evidence.inputs.design) is not None:
         notes.append(f"{design.population}; the effect of unjudged documents is not computed")
         notes += _effective_notes(policy, evidence)
@@ -314,10 +317,10 @@ def _error_rate_notes(policy: Policy, evidence: Evidence) -> list[str]:
             "values are distributed; rare large losses that are not among them make false passes more "
             'frequent, except with interval = "guaranteed"'
         )
-    level = f"{100 * (1 - share):.3g}%"
+    level = limit_percent(1 - share)
     bounds = f"one-sided {level} confidence bounds"
     if tests > 1:
-        level_of_fail = f"{100 * (1 - share / tests):.3g}%"
+        level_of_fail = limit_percent(1 - share / tests)
         bounds = f"one-sided confidence bounds, {level} for a pass and {level_of_fail} for a fail"
     return [errors, f"bounds: {bounds}"]
 

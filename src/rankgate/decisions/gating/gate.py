@@ -37,6 +37,7 @@ from rankgate.decisions.gating.gate_against_saved import (
 )
 from rankgate.decisions.gating.policy import find_policy, load_default_policy, metric_policy, read
 from rankgate.decisions.gating.policy_settings import ANSWERED
+from rankgate.decisions.gating.query_texts import with_query_texts
 from rankgate.decisions.gating.rule import Inputs, StateCounts
 from rankgate.decisions.gating.rules import RULES
 from rankgate.decisions.gating.saved import saved_baselines
@@ -193,7 +194,11 @@ def gate(
         unanswered=_find_unanswered(base, scored_candidate),
     )
     result = with_list_totals(result, wholes, systems.lists.warnings)
-    verdict = decide(result, rules, inputs, looks=look_number, today=today, redraws=0 if sampled else redraws)
+    verdict = with_query_texts(
+        decide(result, rules, inputs, looks=look_number, today=today, redraws=0 if sampled else redraws),
+        base,
+        collection.judgments,
+    )
     return _log_look(verdict, saved, scored_candidate, log=log) if saved else verdict
 
 

@@ -313,8 +313,8 @@ def _next_step(result: BoundCheck, margin: float, *, loss: bool, whole: bool) ->
     steps, units = [], "users" if whole else "queries"
     if result.mde is not None and loss and margin and result.mde > margin:
         steps.append(
-            f"the margin {short_number(margin)} is smaller than these {units} can detect "
-            f"({measured_number(result.mde)})"
+            f"the margin {short_number(margin)} is smaller than the difference of "
+            f"{measured_number(result.mde)} that these {units} detect (one-sided, at the policy's power)"
         )
     elif result.mde is not None and not loss:
         steps.append(f"these {units} can show a gain of about {measured_number(margin + result.mde)} or more")

@@ -115,7 +115,7 @@ class Verdict(Result):
         convention: name, axes and hash.
         policy: its file, or another source.
         looks: the number of looks at this pinned set of queries, this one included.
-        notes: notes on the verdict as a whole: error control, looks, warnings.
+        notes: notes on the verdict as a whole: looks, warnings.
         exit: the policy's word for inconclusive: inconclusive, pass or fail.
         names: the names of baseline and candidate.
         lost: the queries that lost, where there is no comparison: read from JSON.
@@ -124,6 +124,9 @@ class Verdict(Result):
         counted: queries by system and state, where there is no comparison.
         compared: the means by the metrics of rules, where there is no comparison.
         subset: the answered and all judged queries, if fewer than nine tenths are answered.
+        methods: the error rates and the kind of the bounds.
+        level: the level of the bound that a pass needs; None where none was computed.
+        texts: the texts of queries, where they are known.
     """
 
     kind: ClassVar[str] = "verdict"
@@ -146,6 +149,9 @@ class Verdict(Result):
     counted: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
     compared: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
     subset: tuple[int, ...] = ()
+    methods: tuple[str, ...] = ()
+    level: float | None = None
+    texts: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def noted(self, note: str) -> Verdict:
         """The same with one note more."""
@@ -159,8 +165,18 @@ class Verdict(Result):
     @property
     def headline(self) -> str:
         """The verdict in a line."""
-        line = f"{self.verdict.upper()}: {self.names[1]} against {self.names[0]}"
+        line = f"{self.verdict.upper()}: {self.claim}"
         return f"{line}, {self.coverage}" if self.subset else line
+
+    @property
+    def claim(self) -> str:
+        """What the verdict says of the candidate."""
+        baseline, candidate = self.names
+        return {
+            "pass": f"{candidate} may replace {baseline}",
+            "fail": f"{candidate} may not replace {baseline}",
+            "inconclusive": f"not settled whether {candidate} may replace {baseline}",
+        }[self.verdict]
 
     @property
     def coverage(self) -> str:
@@ -189,7 +205,8 @@ class Verdict(Result):
         lost_queries = self.comparison.queries.filter(pl.col("gain") < 0)
         ruled_metrics = {result.rule.get("metric") for result in self.rules} - {None}
         is_other_metric = ~pl.col("metric").is_in(list(ruled_metrics))
-        return lost_queries.sort(is_other_metric, "gain", "metric", "query_id").select(names).to_dicts()
+        rows = lost_queries.sort(is_other_metric, "gain", "metric", "query_id").select(names).to_dicts()
+        return [{**row, "text": self.texts.get(row["query_id"])} for row in rows]
 
     @property
     def states(self) -> list[dict[str, Any]]:
@@ -224,6 +241,8 @@ class Verdict(Result):
             "queries": self.queries,
             "states": self.states,
             "notes": list(self.notes),
+            "methods": list(self.methods),
+            "level": self.level,
             "looks": self.looks,
             "flip_rate": self.again.to_dict() if self.again else None,
             **({"subset": list(self.subset)} if self.subset else {}),
@@ -242,6 +261,8 @@ class Verdict(Result):
             policy=values["policy"],
             looks=values["looks"],
             notes=tuple(values["notes"]),
+            methods=tuple(values.get("methods", ())),
+            level=values.get("level"),
             exit=exit_word if values["verdict"] == "inconclusive" else "inconclusive",
             names=(values["baseline"], values["candidate"]),
             lost=tuple(values["queries"]),

@@ -1,13 +1,13 @@
 """Documents of verdicts, and verdicts for CI.
 
-A document has the verdict, then the rules with their reasons, then the worst queries. Verdicts for
-CI are JUnit XML, and GitHub's workflow commands.
+A document has the verdict, its evidence, the rules, and the largest losses; all reasons, methods and
+hashes where details are wanted. Verdicts for CI are JUnit XML, and GitHub's workflow commands.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape, quoteattr
 
 from rankgate.core.present.base_result import ReportOptions
@@ -20,31 +20,43 @@ from rankgate.core.present.document_model import (
     Points,
     Section,
     Table,
+    Warnings,
     make_printable,
     nonempty_blocks,
 )
 from rankgate.core.present.document_model import make_document as made
 from rankgate.core.present.number_formats import format_decimal, format_signed
 from rankgate.core.present.pages.page import document_page
-from rankgate.core.present.text_tables import WIDTH
+from rankgate.core.present.text_tables import WIDTH, shorten_middle
 from rankgate.core.present.write_results import render_result
 from rankgate.data.run_scores import GIVEN_VALUES
 from rankgate.decisions.comparison.documents import comparison_report
 from rankgate.decisions.comparison.documents.comparison_grids import row_sentence
 from rankgate.decisions.gating.bounds import MIN_QUERIES
+from rankgate.decisions.gating.outcome_sentences import limit_percent
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rankgate.decisions.gating.rule import Outcome
     from rankgate.decisions.gating.verdict import RuleResult, Verdict
 
 
 VERDICT_FORMS = ("text", "json", "markdown", "junit", "github", "html")
 """The forms of a verdict, by the name that ``--format`` takes."""
 
-_WORST, _LEAD = 10, 3
+_WORST, _SHORT, _LEAD = 10, 3, 3
 
 
-def render(result: Verdict, form: str, width: int = WIDTH) -> str:
-    """The verdict in one of `FORMS`; a page is a report with its comparison."""
+def render(result: Verdict, form: str, width: int = WIDTH, *, details: bool = False) -> str:
+    """The verdict in one of `FORMS`; a page is a report with its comparison.
+
+    Args:
+        result: the verdict.
+        form: one of `FORMS`.
+        width: columns of text.
+        details: true for methods, hashes, the reasons of all rules and more losses in text and Markdown.
+    """
     if form == "junit":
         return junit(result)
     if form == "github":
@@ -52,29 +64,55 @@ def render(result: Verdict, form: str, width: int = WIDTH) -> str:
     return (
         document_page(page_document(result, ReportOptions()))
         if form == "html"
-        else render_result(result, form, width)
+        else render_result(result, form, width, **({"details": True} if details else {}))
     )
 
 
-def verdict_document(result: Verdict) -> Document:
-    """The rules with their outcomes, the queries that lost most, notes, inputs."""
-    baseline, candidate = result.names
-    heading = f"worst queries ({_shown_queries_text(result)})"
+def verdict_document(result: Verdict, *, details: bool = False) -> Document:
+    """The means, the rules, the queries that lost most, and notes.
+
+    Args:
+        result: the verdict.
+        details: true for methods, hashes, the reasons of all rules and more losses.
+    """
+    shown = _WORST if details else _SHORT
     rules, means, worst = (
-        Entries(tuple(map(rule_entry, result.rules))),
+        Entries(tuple(rule_entry(rule, short=not details) for rule in result.rules), "rules"),
         Table("", mean_grid(result)),
-        Table(heading, lost_query_grid(result)),
+        Table(_losses_heading(result, shown), lost_query_grid(result, shown)),
     )
     # what a few queries show comes before the reason why they cannot decide
     is_few = result.verdict == "inconclusive" and any(row["n"] < MIN_QUERIES for row in result.means)
+    last = (
+        (flip_rate_note(result), Points(result.methods), input_line(result))
+        if details
+        else (stability_line(result), Points(_next_steps(result)))
+    )
     return made(
-        f"{candidate} against {baseline}",
-        *((means, worst, rules) if is_few else (rules, means, flip_rate_note(result), worst)),
+        result.claim,
+        *((means, worst, rules) if is_few else (means, rules, worst)),
         Table("states of queries", state_grid(result)),
-        Points(result.notes),
-        input_line(result),
+        Warnings(result.notes if details else _short_notes(result)),
+        *last,
         lead=_lead(result),
         status=result.verdict,
+    )
+
+
+def _short_notes(result: Verdict) -> tuple[str, ...]:
+    """The notes, without those about a metric that no rule names."""
+    names = result.comparison.names if result.comparison else ()
+    beginnings = tuple(f"{name}: " for name in names if name not in {row["metric"] for row in result.means})
+    return tuple(note for note in result.notes if not note.startswith(beginnings))
+
+
+def _next_steps(result: Verdict) -> tuple[str, ...]:
+    """The policy, and the commands that show more."""
+    looks = [f"look at one: rankgate compare … --query {row['query_id']}" for row in result.queries[:1]]
+    return (
+        f"policy: {make_printable(result.policy)}",
+        *(looks if result.comparison and result.comparison.depth else ()),
+        "methods, hashes and more losses: add --details",
     )
 
 
@@ -83,7 +121,7 @@ def page_document(result: Verdict, options: ReportOptions) -> Document:
     baseline, candidate = result.names
     comparison = result.comparison
     comparison_warnings = comparison.warnings if comparison else ()
-    notes = Points(tuple(note for note in result.notes if note not in comparison_warnings))
+    notes = Points((*result.methods, *(note for note in result.notes if note not in comparison_warnings)))
     blocks = (
         Table("", rule_grid(result)),
         flip_rate_note(result),
@@ -98,14 +136,12 @@ def page_document(result: Verdict, options: ReportOptions) -> Document:
         own_options = replace(options, two_sided=True)
         comparison_sections = comparison_report.sections(comparison, options.place, own_options)
     elif result.queries:
-        heading = f"{_shown_queries_text(result)}"
-        comparison_sections = [Section("worst", "Worst queries", (Table(heading, lost_query_grid(result)),))]
+        losses = Table(_losses_heading(result, _WORST), lost_query_grid(result, _WORST))
+        comparison_sections = [Section("worst", "Largest losses", (losses,))]
     rules_section = Section(
         "verdict", f"Rules: {candidate} against {baseline}", nonempty_blocks(blocks), "Rules"
     )
-    return Document(
-        f"{candidate} against {baseline}", result.verdict, lead, (rules_section, *comparison_sections)
-    )
+    return Document(result.claim, result.verdict, lead, (rules_section, *comparison_sections))
 
 
 def _decisive_reasons(result: Verdict) -> tuple[str, ...]:
@@ -143,25 +179,50 @@ def verdict_sentence(result: Verdict) -> str:
         return row_sentence(row)
     loss = f"{outcome.margin:g}"
     ending = {
-        "pass": f", and a loss of more than {loss}, which the policy allows, can be excluded",
-        "fail": f", a loss of more than the {loss} that the policy allows",
-        "inconclusive": f"; a loss of more than {loss}, which the policy allows, cannot be excluded",
+        "pass": f"; a loss larger than the allowed {loss} is ruled out",
+        "fail": f": the loss is larger than the allowed {loss}",
+        "inconclusive": f"; a loss larger than the allowed {loss} is not ruled out",
     }[outcome.status]
+    if outcome.status == "inconclusive" and _is_worse(row, outcome):
+        ending = f"; it is worse, and whether by more than the allowed {loss} is not settled"
     return row_sentence(row, ending)
 
 
+def _is_worse(row: Mapping[str, Any], outcome: Outcome) -> bool:
+    """True if the interval of a difference is on the side of losses."""
+    lower_is_better = row["gain"] * row["delta"] < 0
+    end = outcome.low if lower_is_better else outcome.high
+    return end is not None and (end > 0 if lower_is_better else end < 0)
+
+
 def mean_grid(result: Verdict) -> Grid:
-    """The means of both systems by the metrics of the rules."""
-    rows = tuple(
-        (
-            row["metric"],
-            format_decimal(row["baseline"]),
-            format_decimal(row["candidate"]),
-            format_signed(row["delta"]),
+    """The means of both systems by the metrics of the rules, and the bound that a pass needs."""
+    bounds = {
+        rule_result.rule.get("metric"): rule_result.outcome
+        for rule_result in result.rules
+        if rule_result.rule.kind == "noninferiority" and rule_result.rule.slice is None
+    }
+    rows = []
+    for row in result.means:
+        outcome = bounds.get(row["metric"])
+        end = None if outcome is None else outcome.high if row["gain"] * row["delta"] < 0 else outcome.low
+        rows.append(
+            (
+                row["metric"],
+                format_decimal(row["baseline"]),
+                format_decimal(row["candidate"]),
+                format_signed(row["delta"]),
+                "" if end is None else format_signed(end),
+            )
         )
-        for row in result.means
-    )
-    return Grid(("metric", *map(make_printable, result.names), "delta"), rows)
+    for row in result.comparison.metrics.iter_rows(named=True) if result.comparison and rows else ():
+        if row["metric"] not in {name for name, *_ in rows} and row["delta"] is not None:
+            numbers = (format_decimal(row["baseline"]), format_decimal(row["candidate"]))
+            rows.append((row["metric"], *numbers, format_signed(row["delta"]), "not gated"))
+    level = "" if result.level is None else f" {limit_percent(result.level)}"
+    head = ("metric", *map(make_printable, result.names), "delta", f"one-sided{level}\nbound")
+    grid = Grid(head, tuple(rows))
+    return grid if any(row[-1] not in {"", "not gated"} for row in rows) else grid.columns(0, 4)
 
 
 def rule_grid(result: Verdict) -> Grid:
@@ -179,20 +240,27 @@ def rule_grid(result: Verdict) -> Grid:
     return Grid(("status", "rule", "tier", "why", "next"), rows, frozenset(range(5)))
 
 
-def lost_query_grid(result: Verdict) -> Grid:
-    """The queries that lost most; metrics of rules come first."""
-    rows = tuple(
-        (
-            row["query_id"],
-            row["metric"],
-            format_decimal(row["baseline"]),
-            format_decimal(row["candidate"]),
-            format_signed(row["delta"]),
-        )
-        for row in result.queries[:_WORST]
-    )
+_TEXT_WIDTH = 40  # characters of a query's text in a table
+
+
+def lost_query_grid(result: Verdict, count: int) -> Grid:
+    """The first queries that lost most, with their texts if these are known; metrics of rules come first."""
+    shown = result.queries[:count]
     baseline, candidate = map(make_printable, result.names)
-    return Grid(("query", "metric", baseline, candidate, "delta"), rows, frozenset({0, 1}), keys=2)
+    columns = {
+        "query": [row["query_id"] for row in shown],
+        "text": [shorten_middle(make_printable(row.get("text") or ""), _TEXT_WIDTH) for row in shown],
+        "metric": [row["metric"] for row in shown],
+        baseline: [format_decimal(row["baseline"]) for row in shown],
+        candidate: [format_decimal(row["candidate"]) for row in shown],
+        "delta": [format_signed(row["delta"]) for row in shown],
+    }
+    if not any(columns["text"]):
+        del columns["text"]
+    if len(set(columns["metric"])) == 1:
+        del columns["metric"]  # the heading names it
+    words = tuple(position for position, name in enumerate(columns) if name in {"query", "text", "metric"})
+    return replace(Grid.of(columns, words), keys=len(words))
 
 
 def state_grid(result: Verdict) -> Grid:
@@ -219,18 +287,29 @@ def flip_rate_note(result: Verdict) -> str:
     more = f" ({', '.join(other_shares)})" if other_shares else ""
     more += f"; rules that change: {', '.join(changed_rules)}" if changed_rules else ""
     return (
-        f"would it decide the same again? {flip_rate.share:.0%} of {flip_rate.draws} resampled sets of these "
-        f"queries give another verdict{more}. It shows how much the verdict depends on the sample of "
+        f"stability: {flip_rate.share:.0%} of {flip_rate.draws} resampled sets of these queries give another "
+        f"verdict{more}. It shows how much the verdict depends on the sample of "
         "queries, not the probability that the verdict is wrong; judgments and the systems' lists stay as "
         "they are."
     )
 
 
-def _shown_queries_text(result: Verdict) -> str:
-    """The number of shown queries, of all that lost by a metric."""
-    lost_count = len({row["query_id"] for row in result.queries})
-    shown_count = len({row["query_id"] for row in result.queries[:_WORST]})
-    return f"{shown_count} of {lost_count:,} that lost"
+def stability_line(result: Verdict) -> str:
+    """The share of resampled sets of queries that give the same verdict."""
+    if result.again is None:
+        return ""
+    same = 1 - result.again.share
+    return f"stability: {same:.0%} of {result.again.draws} resamples of these queries give this verdict."
+
+
+def _losses_heading(result: Verdict, count: int) -> str:
+    """The number of shown queries, of all that lost; by the metric, where it is the same in all rows."""
+    metrics = {row["metric"] for row in result.queries[:count]}
+    rows = [row for row in result.queries if row["metric"] in metrics]
+    lost_count = len({row["query_id"] for row in rows})
+    shown_count = len({row["query_id"] for row in rows[:count]})
+    by_metric = f" by {metrics.pop()}" if len(metrics) == 1 else ""
+    return f"largest losses{by_metric} ({shown_count} of {lost_count:,} queries that lost)"
 
 
 def input_line(result: Verdict) -> str:
@@ -248,10 +327,16 @@ def input_line(result: Verdict) -> str:
     return ", ".join(parts)
 
 
-def rule_entry(result: RuleResult) -> Entry:
-    """The status of a rule, its reason, and the next step."""
+def rule_entry(result: RuleResult, *, short: bool = False) -> Entry:
+    """The status of a rule, its reason, and the next step; in short a rule that passes is one line."""
     rule, outcome = result.rule, result.outcome
     tier = "" if rule.tier == "block" else f" ({rule.tier})"
+    if short and outcome.status == "pass":
+        claim = outcome.reason
+        if rule.kind == "noninferiority" and outcome.delta and outcome.low is not None:
+            slice_label = f" for {rule.slice}" if rule.slice else ""
+            claim = f"{rule['metric']} loses at most {outcome.margin:g}{slice_label}"
+        return Entry(f"{SIGNS['pass']} pass", (f"{rule.id}{tier}: {claim}",))
     next_lines = (f"next: {outcome.next}",) if outcome.next else ()
     label = f"{SIGNS[outcome.status]} {outcome.status}"
     return Entry(label, (f"{rule.id}{tier}", outcome.reason, *next_lines))
@@ -305,10 +390,7 @@ def workflow(verdict: Verdict) -> str:
 
     A rule that does not block never gives an error.
     """
-    baseline, candidate = verdict.names
-    lines = [
-        _command(_COMMANDS[verdict.verdict], "rankgate", f"{verdict.verdict}: {candidate} against {baseline}")
-    ]
+    lines = [_command(_COMMANDS[verdict.verdict], "rankgate", f"{verdict.verdict}: {verdict.claim}")]
     for result in verdict.rules:
         rule, outcome = result.rule, result.outcome
         kind = _COMMANDS[outcome.status]

@@ -46,6 +46,7 @@ from rankgate.decisions.comparison.documents.comparison_grids import (
 )
 from rankgate.decisions.comparison.equivalence import EQUIVALENCE, RELATIVE
 from rankgate.decisions.comparison.inference import describe_method, describe_signed_ranks
+from rankgate.measurement.stats.mean_intervals import FEW
 
 if TYPE_CHECKING:
     from rankgate.core.present.document_model import Block
@@ -152,7 +153,7 @@ def grids(result: Comparison, worst: int = WORST, *, two_sided: bool = False) ->
         ("", _judged_grid(result)),
     ]
     tables += [
-        (f"{tag}: figures of each value", _slice_grid(result, tag))
+        (_slice_heading(result, tag), _slice_grid(result, tag))
         for tag in result.slices["tag"].unique(maintain_order=True).to_list()
     ]
     for metric in result.names:
@@ -296,7 +297,7 @@ def notes(result: Comparison, *, several: bool = False) -> str:
         f"delta is {name} minus {make_printable(result.baseline.name)}, mean over queries; "
         f"{methods}{describe_signed_ranks(result.zeros, result.signed_ranks)}, "
         f"{format_correction(result.correction)}. {of_sample.note(result)}"
-        f"Detectable is the smallest true difference that these queries show with a power of "
+        f"Detectable is the smallest true difference that these queries show two-sided with a power of "
         f"{result.power:.0%}{correction_note}: not significant is not the same as not worse."
     )
 
@@ -347,6 +348,12 @@ def _worst_grid(result: Comparison, metric: str, worst: int) -> Grid:
     return whole if result.depth else whole.columns(0, 4)  # without lists
 
 
+def _slice_heading(result: Comparison, tag: str) -> str:
+    sizes = result.slices.filter(tag=tag)["n"]
+    few = f"; few: under {FEW} queries, whose intervals cover less often than stated"
+    return f"{tag}: figures of each value{few if (sizes < FEW).any() else ''}"
+
+
 def _slice_grid(result: Comparison, tag: str) -> Grid:
     rows = [
         (
@@ -356,14 +363,19 @@ def _slice_grid(result: Comparison, tag: str) -> Grid:
             format_decimal(row["baseline"]),
             format_decimal(row["candidate"]),
             format_signed(row["delta"]),
-            format_interval(row["low"], row["high"]),
+            f"{format_interval(row['low'], row['high'])}{' few' if row['n'] < FEW else ''}",
             format_p_value(row["p_value"]),
         )
         for row in result.slices.iter_rows(named=True)
         if row["tag"] == tag
     ]
+    value_count = result.slices.filter(tag=tag)["value"].n_unique()
     rows += [
-        ("(differ?)", row["metric"], "", "", "", "", "", format_p_value(row["p_value"]))
+        (
+            *("(differ?)", row["metric"], "", "", "", ""),
+            f"{row['values']} of {value_count} values",
+            format_p_value(row["p_value"]),
+        )
         for row in result.interactions.iter_rows(named=True)
         if row["tag"] == tag
     ]

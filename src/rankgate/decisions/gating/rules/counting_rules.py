@@ -40,9 +40,9 @@ def decide_judged(rule: Rule, evidence: Evidence) -> Outcome:
     unjudged = tops.filter(pl.col("system").is_in(below) & pl.col("grade").is_null())
     holes = unjudged.select("query_id", "doc_id").n_unique()
     if not low_texts:
-        return Outcome(
-            "pass", f"judged@{k}{slice_label} is at least {floor:g}: {', '.join(share_texts.values())}"
-        )
+        shares = f"judged@{k}{slice_label} is at least {floor:g}: {', '.join(share_texts.values())}"
+        whole = f"the first {count_noun(k, 'document')}{slice_label} are all judged in both"
+        return Outcome("pass", whole if min(judged_shares.values()) == 1 else shares)
     reason = (
         f"judged@{k}{slice_label} is below {floor:g}: {', '.join(low_texts)}; the metrics do not see the "
         "unjudged documents"
@@ -197,15 +197,12 @@ def decide_unseen(rule: Rule, evidence: Evidence) -> Outcome:
     if not changed:
         return Outcome("pass", f"no list changed in its first {count_noun(result.depth, 'document')}")
     share, ceiling = len(unseen) / len(changed), rule["at_most"]
-    reason = (
-        f"{count_noun(len(changed), 'list changed in its', 'lists changed in their')} first "
-        f"{count_noun(result.depth, 'document')}; "
-    )
+    lists_text = count_noun(len(changed), "changed list")
     if not unseen:
-        return Outcome("pass", f"{reason}for each of them a metric moved", n=len(changed))
-    reason += (
-        f"no metric of this gate moved for {len(unseen)} of them ({percent(share, ceiling)}), at most "
-        f"{limit_percent(ceiling)} may be so"
+        return Outcome("pass", f"a metric moved for all of {lists_text}", n=len(changed))
+    reason = (
+        f"{len(unseen)} of {lists_text} moved no metric of this gate ({percent(share, ceiling)}; at most "
+        f"{limit_percent(ceiling)})"
     )
     if share <= ceiling:
         return Outcome("pass", reason, n=len(changed))
