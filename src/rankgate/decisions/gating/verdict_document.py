@@ -75,15 +75,15 @@ def verdict_document(result: Verdict, *, details: bool = False) -> Document:
         result: the verdict.
         details: true for methods, hashes, the reasons of all rules and more losses.
     """
-    shown = _WORST if details else _SHORT
+    loss_count = _WORST if details else _SHORT
     rules, means, worst = (
         Entries(tuple(rule_entry(rule, short=not details) for rule in result.rules), "rules"),
         Table("", mean_grid(result)),
-        Table(_losses_heading(result, shown), lost_query_grid(result, shown)),
+        Table(_losses_heading(result, loss_count), lost_query_grid(result, loss_count)),
     )
     # what a few queries show comes before the reason why they cannot decide
     is_few = result.verdict == "inconclusive" and any(row["n"] < MIN_QUERIES for row in result.means)
-    last = (
+    closing_blocks = (
         (flip_rate_note(result), Points(result.methods), input_line(result))
         if details
         else (stability_line(result), Points(_next_steps(result)))
@@ -93,7 +93,7 @@ def verdict_document(result: Verdict, *, details: bool = False) -> Document:
         *((means, worst, rules) if is_few else (means, rules, worst)),
         Table("states of queries", state_grid(result)),
         Warnings(result.notes if details else _short_notes(result)),
-        *last,
+        *closing_blocks,
         lead=_lead(result),
         status=result.verdict,
     )
@@ -108,10 +108,10 @@ def _short_notes(result: Verdict) -> tuple[str, ...]:
 
 def _next_steps(result: Verdict) -> tuple[str, ...]:
     """The policy, and the commands that show more."""
-    looks = [f"look at one: rankgate compare … --query {row['query_id']}" for row in result.queries[:1]]
+    commands = [f"look at one: rankgate compare … --query {row['query_id']}" for row in result.queries[:1]]
     return (
         f"policy: {make_printable(result.policy)}",
-        *(looks if result.comparison and result.comparison.depth else ()),
+        *(commands if result.comparison and result.comparison.depth else ()),
         "methods, hashes and more losses: add --details",
     )
 
@@ -220,8 +220,8 @@ def mean_grid(result: Verdict) -> Grid:
             numbers = (format_decimal(row["baseline"]), format_decimal(row["candidate"]))
             rows.append((row["metric"], *numbers, format_signed(row["delta"]), "not gated"))
     level = "" if result.level is None else f" {limit_percent(result.level)}"
-    head = ("metric", *map(make_printable, result.names), "delta", f"one-sided{level}\nbound")
-    grid = Grid(head, tuple(rows))
+    header = ("metric", *map(make_printable, result.names), "delta", f"one-sided{level}\nbound")
+    grid = Grid(header, tuple(rows))
     return grid if any(row[-1] not in {"", "not gated"} for row in rows) else grid.columns(0, 4)
 
 
@@ -245,22 +245,24 @@ _TEXT_WIDTH = 40  # characters of a query's text in a table
 
 def lost_query_grid(result: Verdict, count: int) -> Grid:
     """The first queries that lost most, with their texts if these are known; metrics of rules come first."""
-    shown = result.queries[:count]
+    losses = result.queries[:count]
     baseline, candidate = map(make_printable, result.names)
     columns = {
-        "query": [row["query_id"] for row in shown],
-        "text": [shorten_middle(make_printable(row.get("text") or ""), _TEXT_WIDTH) for row in shown],
-        "metric": [row["metric"] for row in shown],
-        baseline: [format_decimal(row["baseline"]) for row in shown],
-        candidate: [format_decimal(row["candidate"]) for row in shown],
-        "delta": [format_signed(row["delta"]) for row in shown],
+        "query": [row["query_id"] for row in losses],
+        "text": [shorten_middle(make_printable(row.get("text") or ""), _TEXT_WIDTH) for row in losses],
+        "metric": [row["metric"] for row in losses],
+        baseline: [format_decimal(row["baseline"]) for row in losses],
+        candidate: [format_decimal(row["candidate"]) for row in losses],
+        "delta": [format_signed(row["delta"]) for row in losses],
     }
     if not any(columns["text"]):
         del columns["text"]
     if len(set(columns["metric"])) == 1:
         del columns["metric"]  # the heading names it
-    words = tuple(position for position, name in enumerate(columns) if name in {"query", "text", "metric"})
-    return replace(Grid.of(columns, words), keys=len(words))
+    text_columns = tuple(
+        position for position, name in enumerate(columns) if name in {"query", "text", "metric"}
+    )
+    return replace(Grid.of(columns, text_columns), keys=len(text_columns))
 
 
 def state_grid(result: Verdict) -> Grid:
@@ -298,8 +300,8 @@ def stability_line(result: Verdict) -> str:
     """The share of resampled sets of queries that give the same verdict."""
     if result.again is None:
         return ""
-    same = 1 - result.again.share
-    return f"stability: {same:.0%} of {result.again.draws} resamples of these queries give this verdict."
+    share = 1 - result.again.share
+    return f"stability: {share:.0%} of {result.again.draws} resamples of these queries give this verdict."
 
 
 def _losses_heading(result: Verdict, count: int) -> str:

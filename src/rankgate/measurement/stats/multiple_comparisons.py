@@ -128,8 +128,8 @@ def groups_differ(values: Floats, group: NDArray[np.int64], *, samples: int = 10
     rng = np.random.default_rng(seed)
     exceeded, rows = 0, max(1, _BLOCK // len(values))
     for begin in range(0, count, rows):
-        drawn = rng.permuted(np.tile(centred, (min(rows, count - begin), 1)), axis=1)
-        exceeded += int((_between_groups(drawn, members) >= bound).sum())
+        permuted = rng.permuted(np.tile(centred, (min(rows, count - begin), 1)), axis=1)
+        exceeded += int((_between_groups(permuted, members) >= bound).sum())
     return (exceeded + 1) / (count + 1)
 
 
@@ -139,8 +139,8 @@ def _between_groups(values: Floats, members: Floats) -> Floats:
     means = values @ members / n
     squares = np.maximum((values**2) @ members - n * means**2, 0.0)
     pooled = squares.sum(axis=1, keepdims=True) / (len(members) - len(n))
-    least = np.finfo(float).eps * (values[0] ** 2).sum()  # where no group has any spread
-    weight = n**2 / np.maximum(pooled + squares, least)
+    floor = np.finfo(float).eps * (values[0] ** 2).sum()  # where no group has any spread
+    weight = n**2 / np.maximum(pooled + squares, floor)
     centre = (weight * means).sum(axis=1, keepdims=True) / weight.sum(axis=1, keepdims=True)
     result: Floats = (weight * (means - centre) ** 2).sum(axis=1)
     return result

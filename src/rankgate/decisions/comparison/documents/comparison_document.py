@@ -350,8 +350,8 @@ def _worst_grid(result: Comparison, metric: str, worst: int) -> Grid:
 
 def _slice_heading(result: Comparison, tag: str) -> str:
     sizes = result.slices.filter(tag=tag)["n"]
-    few = f"; few: under {FEW} queries, whose intervals cover less often than stated"
-    return f"{tag}: figures of each value{few if (sizes < FEW).any() else ''}"
+    remark = f"; few: under {FEW} queries, whose intervals cover less often than stated"
+    return f"{tag}: figures of each value{remark if (sizes < FEW).any() else ''}"
 
 
 def _slice_grid(result: Comparison, tag: str) -> Grid:

@@ -41,8 +41,8 @@ def decide_judged(rule: Rule, evidence: Evidence) -> Outcome:
     holes = unjudged.select("query_id", "doc_id").n_unique()
     if not low_texts:
         shares = f"judged@{k}{slice_label} is at least {floor:g}: {', '.join(share_texts.values())}"
-        whole = f"the first {count_noun(k, 'document')}{slice_label} are all judged in both"
-        return Outcome("pass", whole if min(judged_shares.values()) == 1 else shares)
+        complete = f"the first {count_noun(k, 'document')}{slice_label} are all judged in both"
+        return Outcome("pass", complete if min(judged_shares.values()) == 1 else shares)
     reason = (
         f"judged@{k}{slice_label} is below {floor:g}: {', '.join(low_texts)}; the metrics do not see the "
         "unjudged documents"
