@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -116,7 +117,30 @@ def test_the_component_of_gitlab_runs_the_gate_with_options_that_it_has():
     help_text = help_of(["gate"])
     for option in re.findall(r"--\w+", script):
         assert option in help_text, option
-    assert jobs["rankgate-gate"]["allow_failure"] == {"exit_codes": 3}
+    assert inputs["spec"]["inputs"]["inconclusive"]["default"] == "block"
+    assert jobs["rankgate-gate"]["allow_failure"] == {"exit_codes": 42}
+
+
+@pytest.mark.bash
+@pytest.mark.parametrize(
+    ("status", "inconclusive", "code"),
+    [(0, "block", 0), (1, "warn", 1), (2, "warn", 2), (3, "block", 3), (3, "warn", 42)],
+)
+def test_an_inconclusive_verdict_blocks_unless_the_component_is_told_to_warn(
+    tmp_path, status, inconclusive, code
+):
+    """The lines of the component with a stand-in of the command that ends with a code."""
+    _, jobs = yaml.safe_load_all((ROOT / "templates" / "gate.yml").read_text())
+    command = tmp_path / "rankgate"
+    command.write_text(f"#!/bin/sh\nexit {status}\n")
+    command.chmod(0o755)
+    lines = "\n".join(jobs["rankgate-gate"]["script"])
+    lines = re.sub(
+        r"\$\[\[ inputs\.(\w+) \]\]", lambda match: inconclusive if match[1] == "inconclusive" else "", lines
+    )
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    ended = subprocess.run(["bash", "-e", "-c", lines], env={**os.environ, "PATH": path}, check=False)
+    assert ended.returncode == code
 
 
 def test_entries_of_the_changelog_are_named_after_a_kind():

@@ -55,7 +55,7 @@ def job(folder, ci):
     else:
         (included,) = yaml.safe_load((folder / ".gitlab-ci.yml").read_text())["include"]
         job = yaml.safe_load((folder / included["local"]).read_text())["ranking"]
-        assert job["allow_failure"] == {"exit_codes": 3}
+        assert "allow_failure" not in job
         lines = job["script"]
     assert [line for line in lines if line.startswith("pip install")] == [lines[0]]
     return lines[1:]

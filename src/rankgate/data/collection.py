@@ -50,8 +50,14 @@ TASK_FIELDS = ("sequences", "items.document")
 SAMPLE_FIELDS = ("sample", "predicted")
 """Fields that make means those of the population of queries that was sampled."""
 
-Selection = Literal["unknown", "random", "pooled"]
+Selection = Literal["unknown", "random", "pooled", "complete", "sparse"]
 """The ways to choose documents for judging: unknown, by chance, or from lists of systems."""
+
+SETTLED: Mapping[Selection, str] = {
+    "complete": "judgments are complete: unjudged documents are irrelevant",
+    "sparse": "judgments are sparse: the decision is about the judged documents alone",
+}
+"""The selections under which unjudged documents leave nothing open, and what they mean."""
 
 SELECTIONS: tuple[Selection, ...] = get_args(Selection)
 
@@ -216,7 +222,9 @@ class Collection(_FieldValue):
             intervals.
         selection: The selection of the judged documents: "random", so that unjudged ones are like
             them; "pooled" from the lists of other systems, so that unjudged ones are worse;
-            "unknown" (the default) assumes each in half of the draws.
+            "complete": all were looked at, so that unjudged ones are irrelevant; "sparse": a known
+            answer or two for each query, so that decisions are about these alone; "unknown" (the
+            default) assumes random and pooled in half of the draws each.
         predicted: A model's judgments of all queries, which people's judgments of a sample of the
             queries correct.
         training: The training log of the systems, or a matrix in which 0 is nothing.

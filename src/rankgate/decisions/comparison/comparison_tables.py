@@ -287,9 +287,9 @@ def uneven_warnings(judged_shares: pl.DataFrame, depth: int) -> list[str]:
         return []
     less_judged_system = "baseline" if baseline_share < candidate_share else "candidate"
     sentence = (
-        f"judged@{depth} is {baseline_share:.2f} of the baseline and {candidate_share:.2f} of the candidate: "
-        f"documents without a judgment count as irrelevant, so the {less_judged_system} may look worse than "
-        "it is."
+        f"judged@{depth} is {baseline_share:.2f} for the baseline and {candidate_share:.2f} for the "
+        f"candidate: documents without a judgment count as irrelevant, so the {less_judged_system} may look "
+        "worse than it is."
     )
     return [sentence]
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from rankgate.core.errors import InputError, UsageError, check_schema_version
 from rankgate.core.present.base_result import result_class
 from rankgate.core.present.number_formats import count_noun
+from rankgate.data.collection import SETTLED
 from rankgate.data.text.json_text import parse_json
 from rankgate.decisions.comparison.documents.comparison_grids import CONDITION
 from rankgate.decisions.comparison.list_metrics import ResampledValue
@@ -151,7 +152,9 @@ def decide(
         for result in results
         if result.outcome.caution and result.outcome.status == "pass"
     ]
-    notes = (*_notes(policy, evidence, looks), *cautions, *comparison.warnings)
+    is_settled = evidence.inputs.selection in SETTLED
+    warnings = [text for text in comparison.warnings if not (is_settled and text.startswith("judged@"))]
+    notes = (*_notes(policy, evidence, looks), *cautions, *warnings)
     return Verdict(
         combine_outcomes(results),
         results,
@@ -257,6 +260,8 @@ def _alpha_share(policy: Policy, look_number: LookNumber | None) -> float:
 
 def _notes(policy: Policy, evidence: Evidence, look_number: LookNumber | None) -> list[str]:
     notes = _skew_notes(policy, evidence)
+    if evidence.inputs.selection in SETTLED:
+        notes.append(SETTLED[evidence.inputs.selection])
     if (design := evidence.inputs.design) is not None:
         notes.append(f"{design.population}; the effect of unjudged documents is not computed")
         notes += _effective_notes(policy, evidence)

@@ -12,8 +12,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from rankgate.core.present.number_formats import count_noun
+from rankgate.data.collection import SETTLED
 from rankgate.decisions.comparison.design import traffic_sampling_advice
 from rankgate.decisions.gating.bounds import MIN_QUERIES
 from rankgate.decisions.gating.outcome_sentences import signed_number
@@ -25,7 +27,6 @@ from rankgate.measurement.stats.query_power import queries_for_power
 from rankgate.measurement.stats.weighted_means import unseen_weight
 
 if TYPE_CHECKING:
-    import polars as pl
     from numpy.typing import NDArray
 
     from rankgate.core.arrays import Floats
@@ -97,12 +98,12 @@ def draw_values(
 ) -> dict[str, DrawnValues]:
     """Values under drawn grades, for the metrics of a rule."""
     metrics = {rule["metric"] for rule in rules.rules if RULES[rule.kind].statuses is not None}
-    if rules["holes"] == "ignore" or not metrics:
+    selection = _SELECTIONS.get(rules["holes"], scorer.collection.selection or "unknown")
+    if rules["holes"] == "ignore" or selection in SETTLED or not metrics:
         return {}
     metric_scorer = replace(
         scorer, metrics=tuple(metric for metric in scorer.metrics if metric[0] in metrics)
     )
-    selection = _SELECTIONS.get(rules["holes"], scorer.collection.selection or "unknown")
     return drawn_values(metric_scorer, base, candidate, seed=rules["seed"], selection=selection)
 
 
@@ -134,6 +135,8 @@ def check_flip(rule: Rule, evidence: Evidence, result: Outcome) -> Outcome:
     )
     if flip <= evidence.terms.flip:
         return result
+    if result.status == "fail" and kind.limits == "loss" and (loss := lost_documents(rule, evidence)):
+        return replace(result, reason=f"{result.reason}; {loss}")
     extreme = _values(table, rows, (drawn_grades.extremes[0], drawn_grades.extremes[1]), 1.0)
     quantity, extreme_values = ("difference", extreme.gain) if kind.limits else ("value", extreme.candidate)
     low, high = float(extreme_values.min(axis=1).mean()), float(extreme_values.max(axis=1).mean())
@@ -144,8 +147,42 @@ def check_flip(rule: Rule, evidence: Evidence, result: Outcome) -> Outcome:
         reason=f"{result.reason}, but judging the unjudged documents would change that with a probability of "
         f"{flip:.0%} (the {quantity} could be from {signed_number(low)} to {signed_number(high)})",
         next=f"judge the {count_noun(count, 'unjudged document')}, those that matter first (rankgate holes "
-        f"--judge-next {count})",
+        f"--judge-next {count}); or state what unjudged means: --selection complete if all documents were "
+        "looked at, sparse if each query has a known answer or two",
     )
+
+
+MIN_KEPT = 0.1
+"""A candidate that keeps fewer of the relevant documents that the baseline shows has lost them
+(docs/validity.md: real systems keep more)."""
+
+
+def lost_documents(rule: Rule, evidence: Evidence) -> str:
+    """A clause where the candidate lacks nearly all relevant documents that the baseline shows; else empty.
+
+    These documents are judged whatever the candidate shows, so that its unjudged documents cannot
+    explain their loss. The share that it keeps is below `MIN_KEPT` by the upper 95 % bound of
+    Clopper and Pearson.
+    """
+    lists = evidence.lists(rule.slice)
+    is_candidate = pl.col("system") == "candidate"
+    relevant = lists.filter(~is_candidate & (pl.col("grade") >= 1)).select("query_id", "doc_id")
+    kept = relevant.join(lists.filter(is_candidate), on=["query_id", "doc_id"], how="semi")
+    if not is_lost(len(kept), len(relevant)):
+        return ""
+    return (
+        f"of {len(relevant):,} relevant documents that the baseline shows in its first "
+        f"{evidence.comparison.depth}, the candidate shows {len(kept):,}"
+    )
+
+
+def is_lost(kept: int, relevant: int) -> bool:
+    """True if the share that is kept is below `MIN_KEPT` by its upper 95 % bound."""
+    if kept >= MIN_KEPT * relevant:
+        return False
+    from rankgate.measurement.stats.special_functions import betaincinv  # few lists lose so much
+
+    return float(betaincinv(kept + 1.0, relevant - kept, 0.95)) < MIN_KEPT
 
 
 def group_values(values: HypotheticalValues, units: QueryClusters, evidence: Evidence) -> HypotheticalValues:

@@ -187,6 +187,7 @@ def gate(
         drift=compute_drift(base, scored_candidate) if saved else None,
         admissions=read_admissions(rules),
         wholes=wholes,
+        selection=collection.selection or "unknown",
         unjudged_lists=_unjudged_lists(rules, scorer, run),
         slices=_count_slices(rules, base, scored_candidate),
         design=systems.designs[0] if sampled else None,

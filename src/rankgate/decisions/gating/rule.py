@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.core.declare import Parameter
+    from rankgate.data.collection import Selection
     from rankgate.data.score_parts import MissingPart, Part
     from rankgate.decisions.comparison.comparison import Comparison
     from rankgate.decisions.comparison.design import Contrast, Design
@@ -291,6 +292,7 @@ class Inputs:
         drift: the changes since the baseline was saved; None for a baseline that was not saved.
         admissions: the admissions of judges, by file.
         wholes: the values of metrics of all lists together, by metric and slice.
+        selection: the selection of the judged documents.
         unjudged_lists: the candidate's lists for unjudged queries that rules name:
             ``query_id``, ``doc_id``, ``rank``, or None.
         slices: the states and latencies of each slice's queries, if a rule counts them.
@@ -307,6 +309,7 @@ class Inputs:
     drift: Drift | None = None
     admissions: Mapping[str, Admission] = field(default_factory=dict)
     wholes: Mapping[tuple[str, str | None], ListTotal] = field(default_factory=dict)
+    selection: Selection = "unknown"
     unjudged_lists: pl.DataFrame | None = None
     slices: Mapping[str, StateCounts] = field(default_factory=dict)
     supply: Supply = EVERYTHING

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.frozen import dataclass
+from rankgate.data.collection import SETTLED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -185,7 +186,8 @@ class HoleModel:
         Args:
             draws: the number of sets.
             seed: the seed of the random draws.
-            selection: the departure; "unknown" assumes each in half of the draws.
+            selection: the departure; "unknown" assumes each in half of the draws; grades are 0 for
+                "complete" and "sparse".
 
         Returns:
             (N, S) grades, and (S,) true for draws with the departure of "pooled".
@@ -194,7 +196,7 @@ class HoleModel:
         is_pooled = (
             np.arange(draws) % 2 == 1 if selection == "unknown" else np.full(draws, selection == "pooled")
         )
-        if self.model is None or not len(self.table):
+        if self.model is None or not len(self.table) or selection in SETTLED:
             return np.zeros((len(self.table), draws)), is_pooled
         mean, sd = np.where(
             is_pooled, *(np.array(DEPARTURES[selection])[:, None] for selection in ("pooled", "random"))

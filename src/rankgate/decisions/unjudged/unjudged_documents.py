@@ -41,6 +41,7 @@ from rankgate.core.present.number_formats import (
     format_interval,
     format_signed,
 )
+from rankgate.data.collection import SETTLED
 from rankgate.decisions.unjudged.holes import JUDGE_NEXT
 from rankgate.decisions.unjudged.total_error import HOLES, METRICS
 
@@ -147,6 +148,7 @@ _SELECTION = {
     "systems, so that unjudged ones are worse.",
     "random": "Judged documents are taken as chosen at random.",
     "pooled": "Judged documents are taken as pooled from other systems, so that unjudged ones are worse.",
+    **{name: f"{text[0].upper()}{text[1:]}." for name, text in SETTLED.items()},
 }
 
 

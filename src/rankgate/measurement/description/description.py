@@ -67,6 +67,27 @@ class Judgments:
     scale: tuple[float, float] | None
     sha256: str
 
+    @property
+    def selection_advice(self) -> str:
+        """What unjudged documents could mean, with its evidence; empty where nothing points to it."""
+        if self.per_query is None or self.queries < _MIN_QUERIES:
+            return ""
+        if self.documents > 1 and self.judgments == self.queries * self.documents:
+            return "complete: each document is judged for each query"
+        if self.grades[0][0] <= 0:
+            return ""
+        count = f"{self.per_query.median:g}"
+        if self.per_query.median <= _FEW_ANSWERS:
+            return f"sparse: no grade is 0 or less, and a query has {count} judged in the median"
+        return (
+            f"no grade is 0 or less, with {count} judged a query in the median: complete if people looked at "
+            "all documents, sparse if these are known answers only"
+        )
+
+
+_MIN_QUERIES = 5
+_FEW_ANSWERS = 2
+
 
 @dataclass(frozen=True)
 class RunSummary:

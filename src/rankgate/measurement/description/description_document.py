@@ -96,9 +96,11 @@ def _judgments(result: Judgments) -> list[tuple[str, str]]:
         f"{result.judgments:,} of {count_noun(result.documents, 'document')} for "
         f"{count_noun(result.queries, 'query')}"
     )
+    advice = result.selection_advice
     return [
         ("judgments", f"{content}{unjudged}{_spread(result.per_query)}"),
         ("grades", f"{', '.join([*grade_counts, *more]) or 'none'}{without}{scale}"),
+        *([("--selection", advice)] if advice else []),
         ("content", result.sha256),
     ]
 

@@ -12,6 +12,7 @@ import polars as pl
 
 from rankgate.core.declare import Parameter, Range
 from rankgate.core.present.number_formats import count_noun
+from rankgate.data.collection import SETTLED
 from rankgate.decisions.gating.bounds import ROUNDING
 from rankgate.decisions.gating.outcome_sentences import limit_percent, needed_decimals, percent
 from rankgate.decisions.gating.rule import Outcome, RuleKind
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 def decide_judged(rule: Rule, evidence: Evidence) -> Outcome:
     """Compare the mean share of judged documents of both systems with the floor."""
+    if evidence.inputs.selection in SETTLED:
+        return Outcome("pass", SETTLED[evidence.inputs.selection])
     k = rule["k"] or evidence.comparison.depth
     tops = evidence.lists(rule.slice).filter(pl.col("rank") <= k)
     slice_label = f" for {rule.slice}" if rule.slice else ""

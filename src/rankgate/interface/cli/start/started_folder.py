@@ -130,8 +130,8 @@ GitHub reads workflows at the root of a repository only. If this folder is not t
 """
 _ON_GITLAB = """
 `.gitlab/ranking.yml` runs the last command for every merge request. Its report and its page are
-artifacts, and an inconclusive verdict is a warning. Add a line before it that makes
-`runs/candidate.run` with your own system.
+artifacts. An inconclusive verdict blocks too; its file shows how to make it a warning. Add a line
+before it that makes `runs/candidate.run` with your own system.
 
 GitLab reads `.gitlab-ci.yml` at the root of a repository only. If this folder is not the root, move
 `.gitlab-ci.yml` and `.gitlab` there, and begin `script` with `cd FOLDER`.
