@@ -210,7 +210,8 @@ def _many_system_figures(result: Comparisons) -> _Figures:
 CONDITION = (
     "Effective: as many queries of equal weight are worth the same. Intervals hold with at least "
     f"{LEAST_EFFECTIVE:.0f} of them, weights have a design effect of at most {MOST_SPREAD:g} within strata, "
-    "and no query that was not drawn carries much of the weight."
+    "and no queries that the sample hardly holds carry much of the weight: otherwise up to 29% of the passes "
+    "are false."
 )
 """The conditions of the intervals of weighted queries."""
 
