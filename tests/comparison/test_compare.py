@@ -285,7 +285,7 @@ def test_a_real_pair(shared):
     row = result.metrics.row(0, named=True)
     assert row["n"] == 30
     assert (row["baseline"], row["candidate"]) == pytest.approx((0.5875, 0.5966), abs=5e-5)
-    assert any("judged@10 is 0.71 of the baseline" in warning for warning in result.warnings)
+    assert any("judged@10 is 0.71 for the baseline" in warning for warning in result.warnings)
     assert "<table>" in result._repr_html_()
 
 

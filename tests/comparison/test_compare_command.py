@@ -215,8 +215,8 @@ def test_latex_of_many_systems_marks_what_is_better_and_has_signs_that_latex_pri
     out = run("compare", *paths, "-m", "RR", "--format", "latex").out
     rows = [line for line in out.splitlines() if line.startswith("\\textsuperscript")]
     assert rows == [
-        "\\textsuperscript{b} new & 0.9375\\textsuperscript{a} \\\\",
-        "\\textsuperscript{c} other & 0.9375\\textsuperscript{a} \\\\",
+        "\\textsuperscript{b} new & \\textbf{0.9375\\textsuperscript{a}} \\\\",
+        "\\textsuperscript{c} other & \\textbf{0.9375\\textsuperscript{a}} \\\\",
         "\\textsuperscript{a} old & 0.5208 \\\\",
     ]
     assert "".join(line for line in out.splitlines() if not line.startswith("%")).isascii()

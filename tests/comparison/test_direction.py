@@ -88,12 +88,12 @@ def test_the_best_candidate_stands_first_in_a_forest():
 
 
 def test_a_leaderboard_marks_the_better_system(better):
-    grid, _ = leaderboard(better)
+    grid = leaderboard(better)[0].grid
     assert grid.rows[1][1].endswith("ᵃ")
     assert not grid.rows[0][1].endswith("ᵇ")
     comparison = rankgate.compare(QRELS, BAD, {"good": GOOD, "bad again": BAD}, [METRIC])
     assert comparison.many.means["system"][0] == "good"
-    marked = leaderboard(comparison)[0].rows
+    marked = leaderboard(comparison)[0].grid.rows
     assert marked[1][1].endswith("ᵃᶜ")
     assert not any(mark in row[1] for row in (marked[0], marked[2]) for mark in "ᵃᵇᶜ")
     gains = dict(comparison.many.pairs.select("first", "gain").iter_rows())
@@ -131,7 +131,7 @@ def test_candidates_with_a_sample_of_queries_are_marked_against_the_baseline():
     """Tests of all pairs do not weigh queries, so the marks are those of each candidate's test."""
     collection = Collection(QRELS, sample="random")
     comparison = rankgate.compare(collection, BAD, {"good": GOOD, "bad": BAD}, [METRIC])
-    rows = leaderboard(comparison)[0].rows
+    rows = leaderboard(comparison)[0].grid.rows
     assert comparison.many is None
     assert [row[1].strip("-.0123456789") for row in rows] == ["", "ᵃ", ""]
     assert comparison.document().title.startswith("2 systems against")

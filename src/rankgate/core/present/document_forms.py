@@ -181,7 +181,7 @@ def render_latex(document: Document) -> str:
             if isinstance(block, Table) and block.grid.rows and not block.find:
                 heading = ": ".join(title for title in (subsection.title, block.heading) if title)
                 grid = block.plain[0] if block.plain else block.grid
-                parts.append(f"{remark(heading)}\n{markup_tables.latex_table(grid)}".lstrip())
+                parts.append(f"{remark(heading)}\n{markup_tables.latex_table(grid, block.bold)}".lstrip())
             elif isinstance(block, str):
                 parts.append(remark(block))
             elif isinstance(block, Points | Warnings):

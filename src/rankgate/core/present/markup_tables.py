@@ -7,11 +7,13 @@ then LaTeX tables for the package booktabs.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from html import escape
 from unicodedata import lookup
 
 from rankgate.core.present.document_model import Grid, make_printable
 from rankgate.core.present.number_formats import DIGITS, LETTERS
+from rankgate.core.present.text_tables import table_width
 
 _SIGN = re.compile(
     r"[\\|*_<`~]"
@@ -117,8 +119,12 @@ _SIGNS = {
 }
 
 
-def latex_table(grid: Grid) -> str:
+def latex_table(grid: Grid, bold: frozenset[tuple[int, int]] = frozenset()) -> str:
     r"""A LaTeX tabular; the paper supplies the caption and the float.
+
+    Args:
+        grid: the table.
+        bold: the rows and columns of cells that are bold.
 
     >>> print(latex_table(Grid(("run", "AP"), (("bm_25", "0.5"),))))
     \begin{tabular}{lr}
@@ -131,9 +137,18 @@ def latex_table(grid: Grid) -> str:
     """
     grid = grid.flat
     columns = "".join("l" if i in grid.left else "r" for i in range(len(grid.head)))
-    header, *rows = (_latex_row(row) for row in (grid.head, *grid.rows))
+    header = _latex_row(map(escape_latex, grid.head))
+    rows = [
+        _latex_row(
+            rf"\textbf{{{escape_latex(cell)}}}" if (i, j) in bold else escape_latex(cell)
+            for j, cell in enumerate(row)
+        )
+        for i, row in enumerate(grid.rows)
+    ]
+    is_wide = table_width(grid) > _PAGE_WIDTH
     return "\n".join(
         [
+            *([r"\resizebox{\textwidth}{!}{% needs the package graphicx"] if is_wide else []),
             rf"\begin{{tabular}}{{{columns}}}",
             r"\toprule",
             header,
@@ -141,12 +156,16 @@ def latex_table(grid: Grid) -> str:
             *rows,
             r"\bottomrule",
             r"\end{tabular}",
+            *(["}"] if is_wide else []),
         ]
     )
 
 
-def _latex_row(row: tuple[str, ...]) -> str:
-    cells = " & ".join(map(escape_latex, row))
+_PAGE_WIDTH = 90  # characters of a line of a page
+
+
+def _latex_row(escaped_cells: Iterable[str]) -> str:
+    cells = " & ".join(escaped_cells)
     # otherwise the end of the row above reads [ and *, and a build server runs ::error:: in its log
     guard = "{}" if cells.startswith(("[", "*", ":")) else ""
     return rf"{guard}{cells} \\"

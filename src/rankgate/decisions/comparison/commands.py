@@ -195,6 +195,13 @@ def _read_scores(collection: Collection, tables: tuple[str, ...], directions: tu
     is_flag=True,
     help="For several candidates, also show each against the baseline, and every pair of systems.",
 )
+@click.option(
+    "--tables",
+    type=click.Choice(("one", "all")),
+    default="one",
+    show_default=True,
+    help="The tables of --format latex: the one of systems and metrics, or all.",
+)
 @click.option("--lists", is_flag=True, help="With --format json: add both ranked lists of every query.")
 @with_record_option
 @shared_options.form(*FORMS)
@@ -210,6 +217,7 @@ def compare_command(
     query_id: str | None,
     worst: int,
     pairs: bool,
+    tables: str,
     lists: bool,
     form: str,
     output: str | None,
@@ -245,4 +253,6 @@ def compare_command(
     elif form == "json":
         print_result(result, form, output, lists=lists)
     else:
-        print_result(result, form, output, worst=worst, pairs=pairs)
+        print_result(
+            result, form, output, worst=worst, pairs=pairs, one_table=form == "latex" and tables == "one"
+        )

@@ -59,20 +59,26 @@ WORST = 5
 """The default number of worst queries of each metric."""
 
 
-def comparison_document(result: Comparisons, *, worst: int = WORST, pairs: bool = False) -> Document:
+def comparison_document(
+    result: Comparisons, *, worst: int = WORST, pairs: bool = False, one_table: bool = False
+) -> Document:
     """Render the comparison with a candidate; for several candidates, one table.
 
     Args:
         result: the comparisons.
         worst: the number of worst queries for each metric.
         pairs: the pairs of systems: each candidate with the baseline, or every pair.
+        one_table: true for the table of systems and metrics alone, as a paper has it.
     """
+    if one_table:
+        table, marks = leaderboard(result, best_first=True)
+        warnings = Warnings(tuple(dict.fromkeys(_warnings(result))))
+        return made(marks, table, warnings, lead=(overall_sentence(result),), rows=_rows(result))
     if len(result.comparisons) == 1:
         only = result.only
         return made(title(only), *_blocks(only, worst), lead=(sentence(only),), rows=_rows(result))
     first_comparison = result.comparisons[0]
-    grid, marks = leaderboard(result, best_first=True)
-    blocks: list[Block] = [Table("", grid), marks]
+    blocks: list[Block] = [*leaderboard(result, best_first=True)]
     if pairs:
         for comparison in result.comparisons:
             blocks += [title(comparison), sentence(comparison), *_blocks(comparison, worst)]

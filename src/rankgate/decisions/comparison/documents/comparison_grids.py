@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.core.present.document_model import Grid, make_printable
+from rankgate.core.present.document_model import Grid, Table, make_printable
 from rankgate.core.present.number_formats import (
     count_noun,
     format_correction,
@@ -119,11 +119,11 @@ def overall_sentence(result: Comparisons) -> str:
     return f"{best} has the best mean {name} ({figures}); {counts}."
 
 
-def leaderboard(result: Comparisons, *, best_first: bool = False) -> tuple[Grid, str]:
-    """A table with a row for each system, and an explanation of the marks.
+def leaderboard(result: Comparisons, *, best_first: bool = False) -> tuple[Table, str]:
+    """A table with a row for each system, the best values bold, and an explanation of the marks.
 
-    For two systems, and with a sample of queries, the marks are from the comparison's own test with
-    the baseline; else from paired Tukey's HSD over all pairs.
+    Marks between a system and the baseline are from the comparison's own test and correction; those
+    between other systems, which are compared without a sample only, from paired Tukey's HSD.
 
     Args:
         result: the comparisons.
@@ -135,7 +135,7 @@ def leaderboard(result: Comparisons, *, best_first: bool = False) -> tuple[Grid,
         *(comparison.candidate.name for comparison in result.comparisons),
     ]
     level = first_comparison.level
-    means, better, test = _many_system_figures(result) if result.many else _baseline_figures(result)
+    means, better, test = _marked_figures(result)
     marks = [system_mark(i) for i in range(len(systems))]
     numbered_systems = list(enumerate(systems))
     if best_first:
@@ -153,8 +153,14 @@ def leaderboard(result: Comparisons, *, best_first: bool = False) -> tuple[Grid,
         )
         for i, name in numbered_systems
     )
-    caption = f"A mark next to a value names a system that is worse (p < {1 - level:.2g}, {test})."
-    return Grid(("system", *first_comparison.names), rows), caption
+    caption = f"A mark next to a value names a system that is worse (p < {1 - level:.2g}; {test})."
+    grid = Grid(("system", *first_comparison.names), rows)
+    bold = set()
+    for column, metric in enumerate(first_comparison.names, 1):
+        sign = 1 if metric in first_comparison.lower else -1
+        values = [_sort_key(means.get((metric, i)), sign) for i, _ in numbered_systems]
+        bold |= {(row, column) for row, value in enumerate(values) if value == min(values) < float("inf")}
+    return Table("", grid, bold=frozenset(bold)), caption
 
 
 def _sort_key(mean: float | None, sign: int) -> float:
@@ -164,7 +170,8 @@ def _sort_key(mean: float | None, sign: int) -> float:
 _Figures = tuple[dict[tuple[str, int], float], dict[tuple[str, int], list[int]], str]
 
 
-def _baseline_figures(result: Comparisons) -> _Figures:
+def _marked_figures(result: Comparisons) -> _Figures:
+    """Means by metric and system, the systems that each is significantly better than, and the tests."""
     first_comparison = result.comparisons[0]
     means: dict[tuple[str, int], float] = {}
     better: dict[tuple[str, int], list[int]] = {}
@@ -176,25 +183,25 @@ def _baseline_figures(result: Comparisons) -> _Figures:
             if p is not None and p < 1 - comparison.level and delta:
                 better_system, worse_system = (i, 0) if row["gain"] > 0 else (0, i)
                 better.setdefault((metric, better_system), []).append(worse_system)
-    test = f"paired {first_comparison.test} test, corrected by {first_comparison.correction}"
-    return means, better, test
+    test = f"{first_comparison.test} test, paired, {format_correction(first_comparison.correction)}"
+    if result.many is None:
+        return means, better, test
+    for metric, system, worse in _better_pairs(result.many).iter_rows():
+        better.setdefault((metric, system), []).extend(worse)
+    base = make_printable(first_comparison.baseline.name)
+    return means, better, f"against {base} by the {test}; between the others by Tukey's HSD over all pairs"
 
 
-def _many_system_figures(result: Comparisons) -> _Figures:
-    many_systems = result.many
-    assert many_systems is not None
+def _better_pairs(many_systems: ManySystems) -> pl.DataFrame:
+    """``metric``, ``better``, ``worse``: systems that differ by Tukey's HSD, without the baseline's pairs."""
     index_of_system = {name: i for i, name in enumerate(many_systems.systems)}
-    means = {
-        (row["metric"], index_of_system[row["system"]]): row["mean"]
-        for row in many_systems.means.iter_rows(named=True)
-    }
     is_significant = (pl.col("p_tukey") < 1 - many_systems.level) & (pl.col("delta") != 0)
     first, second = (
         pl.col(name).replace_strict(index_of_system, return_dtype=pl.Int64) for name in ("first", "second")
     )
     is_first_better = pl.col("gain") > 0
-    worse_systems = (
-        many_systems.pairs.filter(is_significant)
+    return (
+        many_systems.pairs.filter(is_significant & (first != 0) & (second != 0))
         .select(
             "metric",
             better=pl.when(is_first_better).then(first).otherwise(second),
@@ -203,8 +210,6 @@ def _many_system_figures(result: Comparisons) -> _Figures:
         .group_by("metric", "better")
         .agg("worse")
     )
-    better = {(metric, system): worse for metric, system, worse in worse_systems.iter_rows()}
-    return means, better, "Tukey's HSD, paired, corrected for all pairs of a metric"
 
 
 CONDITION = (

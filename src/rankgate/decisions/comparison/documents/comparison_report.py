@@ -319,8 +319,7 @@ def comparison_report_document(result: Comparisons, options: ReportOptions) -> D
 
 
 def _single_sections(result: Comparisons, options: ReportOptions) -> list[Section]:
-    grid, caption = leaderboard(result)
-    systems = Section("systems", "All systems", (Table("", grid), caption, notes(result.only)))
+    systems = Section("systems", "All systems", (*leaderboard(result), notes(result.only)))
     return [*sections(result.only, f"{options.place}-0", options), systems]
 
 
@@ -328,12 +327,12 @@ def _many_sections(result: Comparisons, options: ReportOptions) -> list[Section]
     """The table of all systems, differences and their chart, then each system's folded section."""
     first_comparison, baseline_name = result.only, result.only.baseline.name
     metric = first_comparison.names[0]
-    grid, caption = leaderboard(result, best_first=True)
+    table, caption = leaderboard(result, best_first=True)
     sorted_comparisons = sorted(
         enumerate(result.comparisons), key=lambda index_and_comparison: _gain_key(index_and_comparison[1])
     )
     blocks: list[Block] = [
-        Table(f"best {metric} first", grid),
+        replace(table, heading=f"best {metric} first"),
         caption,
         _differences(
             result, [(f"change-{options.place}-{i}", comparison) for i, comparison in sorted_comparisons]
