@@ -57,12 +57,12 @@ def test_latex_has_one_table_with_bold_values():
     assert text.count(r"\begin{tabular}") == 1 < render_result(result, "latex").count(r"\begin{tabular}")
     (row,) = (line for line in text.splitlines() if " best &" in line)
     assert row.count(r"\textbf{1.0000") == 2 == text.count(r"\textbf")
-    assert "resizebox" not in text
+    assert "scriptsize" not in text
 
 
 def test_a_wide_table_is_scaled_to_the_page():
     metrics = [f"P@{k}" for k in range(1, 25)]
     result = rankgate.compare(QRELS, {"old": RUNS["old"]}, OTHERS, metrics)
     text = render_result(result, "latex", one_table=True)
-    assert text.count(r"\resizebox{\textwidth}{!}{") == 1
-    assert "\\end{tabular}\n}\n" in text
+    assert text.count("\\begingroup\\scriptsize\\setlength{\\tabcolsep}{3pt}\n\\begin{tabular}") == 1
+    assert text.count("\\end{tabular}\n\\endgroup\n") == 1

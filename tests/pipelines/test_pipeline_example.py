@@ -48,7 +48,7 @@ def test_words_only_from_documents_to_a_verdict(small, capsys, tmp_path, monkeyp
         "latency in milliseconds",
         "the ceiling: nDCG@10",
         "The best of 2 settings",
-        "hybrid against bm25",
+        "replace bm25",
         "cacm: not in any folder",
     ):
         assert phrase in printed

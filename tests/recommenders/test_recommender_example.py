@@ -27,7 +27,7 @@ def test_from_its_log_to_a_verdict(example, capsys, tmp_path):
     assert result.startswith("log split by global, 20%")
     for phrase in ("R@20", "Miscalibration@10", "By activity", "Gaps: these users less all others"):
         assert phrase in result
-    verdict = result[result.index("PASS: neighbours against popular") :]
+    verdict = result[result.index("PASS: neighbours may replace popular") :]
     for rule in ("finds-more", "shows-more", "no-more-uneven", "small-presses"):
         assert f"✔ pass {rule}" in " ".join(verdict.split())
     assert {path.name for path in (tmp_path / "runs").iterdir()} == {
@@ -102,7 +102,7 @@ def test_amazon_beauty(example, capsys, shared, tmp_path):
     assert example.main([str(path), "--way", "leave-last"]) == 0
     result = capsys.readouterr().out
     assert "1,398 users of test" in result
-    assert "PASS: neighbours against popular" in result
+    assert "PASS: neighbours may replace popular" in result
 
 
 @pytest.mark.slow

@@ -93,7 +93,7 @@ def test_it_tells_verdict_metrics_worst_queries_and_how_to_make_it_again(run, da
     result = run("report", *data, "-m", "RR@10", "--gate", "--worst", "3")
     page = read(result.out)
     text = " ".join("".join(page.words).split())
-    assert "inconclusive new against old" in text
+    assert "inconclusive: not settled whether new may replace old" in text
     assert "3 of 4 queries that lost RR@10, the largest change first" in text
     assert "What the metrics do not see" in text
     assert "What unjudged documents could change" in text
@@ -122,10 +122,10 @@ def test_documents_and_queries_have_their_words_and_they_stay_words(run, data, t
 def test_a_recorded_verdict_has_the_texts_of_its_queries(run, data, tmp_path):
     """Its table of queries has only ids; on a page the texts are shown below them."""
     texts = "".join(json.dumps({"_id": f"q{i}", "text": f"words <{i}>"}) + "\n" for i in range(12))
-    (tmp_path / "queries.jsonl").write_text(texts)
+    (tmp_path / "words.jsonl").write_text(texts)
     (tmp_path / "verdict.json").write_text(run("gate", *data[:3], "--format", "json").out)
     plain, explained = (
-        run("report", "verdict.json", *options).out for options in ((), ("--queries", "queries.jsonl"))
+        run("report", "verdict.json", *options).out for options in ((), ("--queries", "words.jsonl"))
     )
     section = explained.split('id="worst"')[1].split("</section>")[0]
     queries = re.findall(r'<th scope="row">(?:<a [^>]*>)?(q\d+)', section)
@@ -188,7 +188,7 @@ def test_standard_input_is_read_once(run, data, tmp_path, place):
 def test_a_verdict_is_of_the_first_candidate_alone(run, data):
     page = read(run("report", *data, "other.run", "-m", "RR@10", "--gate").out)
     text = " ".join("".join(page.words).split())
-    assert "inconclusive new against old" in text
+    assert "inconclusive: not settled whether new may replace old" in text
     assert "Compared too, without a verdict: other." in text
     page = read(run("report", *data, "other.run", "-m", "RR@10").out)
     assert "2 systems against old" in "".join(page.words)

@@ -148,7 +148,7 @@ def latex_table(grid: Grid, bold: frozenset[tuple[int, int]] = frozenset()) -> s
     is_wide = table_width(grid) > _PAGE_WIDTH
     return "\n".join(
         [
-            *([r"\resizebox{\textwidth}{!}{% needs the package graphicx"] if is_wide else []),
+            *([r"\begingroup\scriptsize\setlength{\tabcolsep}{3pt}"] if is_wide else []),
             rf"\begin{{tabular}}{{{columns}}}",
             r"\toprule",
             header,
@@ -156,7 +156,7 @@ def latex_table(grid: Grid, bold: frozenset[tuple[int, int]] = frozenset()) -> s
             *rows,
             r"\bottomrule",
             r"\end{tabular}",
-            *(["}"] if is_wide else []),
+            *([r"\endgroup"] if is_wide else []),
         ]
     )
 

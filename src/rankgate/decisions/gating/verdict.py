@@ -122,7 +122,7 @@ class Verdict(Result):
         again: shares of resampled queries with another verdict; None where it was not requested
             for, or no rule looks at values of queries.
         counted: queries by system and state, where there is no comparison.
-        compared: the means by the metrics of rules, where there is no comparison.
+        compared: the means by metric, where there is no comparison.
         subset: the answered and all judged queries, if fewer than nine tenths are answered.
         methods: the error rates and the kind of the bounds.
         level: the level of the bound that a pass needs; None where none was computed.
@@ -216,14 +216,20 @@ class Verdict(Result):
         return self.comparison.states.to_dicts()
 
     @property
-    def means(self) -> list[dict[str, Any]]:
-        """Means, counts and differences by the metrics of rules, in their order."""
+    def all_means(self) -> list[dict[str, Any]]:
+        """Means, counts and differences by metric: those of rules in their order, then the others."""
         if self.comparison is None:
             return [dict(row) for row in self.compared]
         rows = {row["metric"]: row for row in self.comparison.metrics.to_dicts()}
-        ruled_metrics = dict.fromkeys(result.rule.get("metric") for result in self.rules)
-        metric_rows = (rows[metric] for metric in ruled_metrics if metric in rows)
+        metrics = dict.fromkeys((*(result.rule.get("metric") for result in self.rules), *rows))
+        metric_rows = (rows[metric] for metric in metrics if metric in rows)
         return [{name: row[name] for name in _MEANS} for row in metric_rows if row["delta"] is not None]
+
+    @property
+    def means(self) -> list[dict[str, Any]]:
+        """Means, counts and differences by the metrics of rules, in their order."""
+        ruled_metrics = {result.rule.get("metric") for result in self.rules}
+        return [row for row in self.all_means if row["metric"] in ruled_metrics]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -237,7 +243,7 @@ class Verdict(Result):
             "hashes": dict(self.hashes),
             "policy": self.policy,
             "rules": [result.to_dict() for result in self.rules],
-            "means": self.means,
+            "means": self.all_means,
             "queries": self.queries,
             "states": self.states,
             "notes": list(self.notes),

@@ -101,8 +101,9 @@ def verdict_document(result: Verdict, *, details: bool = False) -> Document:
 
 def _short_notes(result: Verdict) -> tuple[str, ...]:
     """The notes, without those about a metric that no rule names."""
-    names = result.comparison.names if result.comparison else ()
-    beginnings = tuple(f"{name}: " for name in names if name not in {row["metric"] for row in result.means})
+    ruled_metrics = {row["metric"] for row in result.means}
+    other_metrics = (row["metric"] for row in result.all_means if row["metric"] not in ruled_metrics)
+    beginnings = tuple(f"{metric}: " for metric in other_metrics)
     return tuple(note for note in result.notes if not note.startswith(beginnings))
 
 
@@ -111,7 +112,7 @@ def _next_steps(result: Verdict) -> tuple[str, ...]:
     commands = [f"look at one: rankgate compare … --query {row['query_id']}" for row in result.queries[:1]]
     return (
         f"policy: {make_printable(result.policy)}",
-        *(commands if result.comparison and result.comparison.depth else ()),
+        *(commands if result.convention.get("name") != GIVEN_VALUES else ()),
         "methods, hashes and more losses: add --details",
     )
 
@@ -202,23 +203,21 @@ def mean_grid(result: Verdict) -> Grid:
         for rule_result in result.rules
         if rule_result.rule.kind == "noninferiority" and rule_result.rule.slice is None
     }
+    ruled_metrics = {row["metric"] for row in result.means}
     rows = []
-    for row in result.means:
+    for row in result.all_means:
         outcome = bounds.get(row["metric"])
         end = None if outcome is None else outcome.high if row["gain"] * row["delta"] < 0 else outcome.low
+        bound = "" if end is None else format_signed(end)
         rows.append(
             (
                 row["metric"],
                 format_decimal(row["baseline"]),
                 format_decimal(row["candidate"]),
                 format_signed(row["delta"]),
-                "" if end is None else format_signed(end),
+                bound if row["metric"] in ruled_metrics else "not gated",
             )
         )
-    for row in result.comparison.metrics.iter_rows(named=True) if result.comparison and rows else ():
-        if row["metric"] not in {name for name, *_ in rows} and row["delta"] is not None:
-            numbers = (format_decimal(row["baseline"]), format_decimal(row["candidate"]))
-            rows.append((row["metric"], *numbers, format_signed(row["delta"]), "not gated"))
     level = "" if result.level is None else f" {limit_percent(result.level)}"
     header = ("metric", *map(make_printable, result.names), "delta", f"one-sided{level}\nbound")
     grid = Grid(header, tuple(rows))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
@@ -27,6 +28,7 @@ class Point:
         kind, name, revision, branch, labels, qrels_sha256, queries_sha256, convention,
             convention_hash, verdict, per_query: the convention, verdict and values of its record.
         metric, system, slice, value, low, high, n, higher_is_better: as in `Value`.
+        run_sha256: the hash of the system's run; empty where it was not recorded.
     """
 
     record: int
@@ -51,6 +53,46 @@ class Point:
     high: float | None
     n: int
     higher_is_better: bool
+    run_sha256: str = ""
+
+
+_STEPS = {"evaluation": 0, "comparison": 1, "verdict": 2}
+
+
+def merge_evaluations(points: Iterable[Point]) -> list[Point]:
+    """Points without those of a comparison or verdict about the run of the evaluation before them.
+
+    An evaluation, then a comparison, then a verdict of one run, with one set of judgments and one
+    convention, are one evaluation of the system; it keeps the verdict. So is the same evaluation
+    under the same name once more. Evaluations of another day count, though their run is the same.
+
+    Args:
+        points: in the order of evaluation.
+    """
+    result: list[Point] = []
+    last_position: dict[tuple[str, str, str], int] = {}
+    last_kind: dict[tuple[str, str, str], str] = {}
+    for point in points:
+        key = point.metric, point.system, point.slice
+        position = last_position.get(key)
+        if position is not None and _is_same_evaluation(result[position], last_kind[key], point):
+            result[position] = replace(result[position], verdict=point.verdict or result[position].verdict)
+        else:
+            last_position[key] = len(result)
+            result.append(point)
+        last_kind[key] = point.kind
+    return result
+
+
+def _is_same_evaluation(before: Point, last_kind: str, point: Point) -> bool:
+    if not before.run_sha256 or any(
+        getattr(before, name) != getattr(point, name)
+        for name in ("run_sha256", "qrels_sha256", "convention_hash")
+    ):
+        return False
+    if point.kind == last_kind:
+        return before.name == point.name != ""
+    return _STEPS.get(point.kind, 0) > _STEPS.get(last_kind, len(_STEPS))
 
 
 @dataclass(frozen=True)
@@ -101,7 +143,7 @@ def list_points(
     until: datetime | None = None,
     record: int | None = None,
 ) -> list[Point]:
-    """The figures of a project, ordered by evaluation time, then by recording.
+    """The figures of a project, ordered by evaluation time, then by recording; see `merge_evaluations`.
 
     Args:
         connection: a connection to a store.
@@ -116,7 +158,7 @@ def list_points(
     """
     figures = [column for column in record_values.c if column.name != "record"]
     statement = sa.select(
-        record_values.c.record, *(records.c[name] for name in _OF_RECORD), *figures
+        record_values.c.record, records.c.inputs, *(records.c[name] for name in _OF_RECORD), *figures
     ).select_from(_JOINED)
     statement = statement.where(records.c.project == project)
     for column, wanted_value in (
@@ -133,7 +175,13 @@ def list_points(
     if until is not None:
         statement = statement.where(records.c.evaluated_at < until)
     order = (records.c.evaluated_at, records.c.id, record_values.c.system, record_values.c.slice)
-    return [value_of(Point, row) for row in connection.execute(statement.order_by(*order))]
+    return merge_evaluations(map(_make_point, connection.execute(statement.order_by(*order))))
+
+
+def _make_point(row: sa.Row[Any]) -> Point:
+    fields = dict(row._mapping)  # noqa: SLF001 - its public name
+    runs = (fields.pop("inputs") or {}).get("runs", {})
+    return Point(**fields, run_sha256=runs.get(fields["system"], ""))
 
 
 def list_series(connection: Connection, project: int) -> list[SeriesName]:

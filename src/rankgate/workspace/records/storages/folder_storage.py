@@ -27,7 +27,7 @@ from rankgate.data.table_rows import RowLocation as Origin
 from rankgate.store.blobs.blob_folders import from_parquet, to_parquet
 from rankgate.store.records.record_notes import Annotation
 from rankgate.store.records.records import NewRecord
-from rankgate.store.records.series import RECORD_FIELDS, Point
+from rankgate.store.records.series import RECORD_FIELDS, Point, merge_evaluations
 from rankgate.store.tables.record_tables import ANNOTATIONS
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class FolderStorage:
         self, metric: str | None, system: str | None, slice_name: str, since: datetime | None
     ) -> list[Point]:
         """The figures of a metric in the order of evaluation."""
-        return list(self._points(metric, system, slice_name, since))
+        return merge_evaluations(self._points(metric, system, slice_name, since))
 
     def _points(
         self, metric: str | None, system: str | None, slice_name: str, since: datetime | None
@@ -140,6 +140,7 @@ class FolderStorage:
                         record=number,
                         evaluated_at=evaluated_at,
                         per_query=table.name if table.exists() else None,
+                        run_sha256=record["inputs"].get("runs", {}).get(value["system"], ""),
                     )
 
     def annotations(

@@ -167,13 +167,15 @@ def explanation_address(request: WebRequest, query: str, metric: str, record: Re
 
 
 def list_systems(request: WebRequest, record: Record) -> tuple[str, ...]:
-    """The systems of a record; for a comparison, the baseline first."""
+    """The systems of a record by their recorded names; for a comparison, the baseline first.
+
+    A record of a stored run calls the run by its system, and its result by the name of the run.
+    """
     result = read_result(request, record)
     if isinstance(result, Verdict):
-        return result.names
+        return result.names[0], record.system
     if isinstance(result, Comparisons):
-        comparison = result.comparisons[-1]
-        return comparison.baseline.name, comparison.candidate.name
+        return result.comparisons[-1].baseline.name, record.system
     return tuple(record.inputs.get("runs", {}))
 
 
