@@ -77,7 +77,7 @@ COMMAND_ONLY = {
     "eval": {"per_query", "scale", "record"},  # what is printed; grades of raters
     "explain": {"all_parameters"},  # what is printed
     "compare": {
-        *("query_id", "worst", "pairs", "lists", "record"),  # what is printed and recorded
+        *("query_id", "worst", "pairs", "tables", "lists", "record"),  # what is printed and recorded
         *("scores", "directions"),  # read_scores
     },
     "holes": {"count"},  # a method of the result

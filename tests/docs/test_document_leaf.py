@@ -110,12 +110,7 @@ def test_few_queries_show_the_table_then_the_reason():
     verdict = rankgate.gate(judgments, SYSTEMS, METRICS)
     assert verdict.verdict == "inconclusive"
     text = str(verdict)
-    steps = [
-        "nDCG@4  0.8780  0.9738",
-        "invoice  1.0000  0.9871",
-        "fewer than 10",
-        "at least 6 queries",
-    ]
+    steps = ["nDCG@4  0.8780  0.9738", "invoice  1.0000  0.9871", "fewer than 10", "at least 6 queries"]
     positions = [text.index(step) for step in [*steps, "must_have", "RR moved for none of 4 queries"]]
     assert positions == sorted(positions)
 

@@ -173,3 +173,45 @@ def test_postgresql_has_the_same_history(new_database, tmp_path):
             for source in (places[0], {"from_": tmp_path / "h"})
         ]
         assert parts[0].equals(parts[1])
+
+
+def record_step(kind, run, day, hour, to, before=None):
+    """One step of a night with a run of a dated name: an evaluation, a comparison or a verdict."""
+    name = f"app-{day:02}"
+    base = {} if before is None else {before[0]: before[1]}
+    result = {
+        "evaluation": lambda: rankgate.evaluate(QRELS, {name: run}, ["RR"]),
+        "comparison": lambda: rankgate.compare(QRELS, base, {name: run}, ["RR"]),
+        "verdict": lambda: rankgate.gate(QRELS, base, {name: run}, ["RR"]),
+    }[kind]()
+    return rankgate.record(
+        result,
+        at=f"2026-03-{day:02}T{hour:02}:00",
+        qrels=QRELS,
+        runs={**base, name: run},
+        system="app",
+        provenance=rankgate.Provenance(f"r{day}"),
+        **to,
+    )
+
+
+def test_steps_of_one_night_are_one_evaluation_and_nights_are_many(place):
+    target, read = place
+    before = None
+    for day, run in enumerate((GOOD, GOOD, GOOD, BAD, BAD, BAD), 1):
+        record_step("evaluation", run, day, 1, target)
+        if before is not None:
+            record_step("comparison", run, day, 2, target, before)
+            record_step("verdict", run, day, 3, target, before)
+        before = (f"app-{day:02}", run)
+    result = rankgate.history("RR", system="app", **read)
+    assert result.series["value"].to_list() == [1.0] * 3 + [27.5 / 40] * 3
+    assert result.series["verdict"].to_list()[1:] == ["pass", "pass", "fail", "pass", "pass"]
+    assert [at[11:13] for at in result.series["at"].to_list()] == ["01"] * 6
+
+
+def test_verdicts_alone_are_evaluations_too(place):
+    target, read = place
+    for day in range(1, 4):
+        record_step("verdict", GOOD, day, 3, target, ("base", GOOD))
+    assert len(rankgate.history("RR", system="app", **read).series) == 3

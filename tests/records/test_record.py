@@ -96,14 +96,11 @@ def test_a_store_holds_the_same(store, tmp_path):
         rankgate.record(evaluation(), store=url, project="other")
 
 
-def test_a_verdict_and_a_comparison_have_both_systems(folder):
+def test_a_verdict_and_a_comparison_are_points_of_the_candidate(folder):
     compared = rankgate.compare(QRELS, OLD, NEW, ["RR"])
     rankgate.record(compared, folder, at="2026-03-01")
     points_by_system = {point.system: point for point in points(folder)}
-    assert {name: point.value for name, point in points_by_system.items()} == {
-        "baseline": 0.5,
-        "candidate": 0.625,
-    }
+    assert {name: point.value for name, point in points_by_system.items()} == {"candidate": 0.625}
     assert {point.qrels_sha256 for point in points_by_system.values()} == {rankgate.read_qrels(QRELS).sha256}
     verdict = rankgate.gate(QRELS, OLD, NEW)
     rankgate.record(verdict, folder, at="2026-03-02", system="app")
@@ -224,7 +221,7 @@ def files(tmp_path, monkeypatch):
     ("words", "systems"),
     [
         ("eval qrels.txt new.run -m RR", {"new"}),
-        ("compare qrels.txt old.run new.run -m RR", {"old", "new"}),
+        ("compare qrels.txt old.run new.run -m RR", {"new"}),
         ("scorecard qrels.txt old.run new.run -m RR --resamples 2", {"old", "new"}),
         ("gate qrels.txt old.run new.run --no-log", set()),
     ],

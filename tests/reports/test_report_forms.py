@@ -91,7 +91,9 @@ def test_no_cell_of_csv_is_a_formula(run, data):
 
 def test_markdown_says_what_the_page_says(run, data):
     result = run("report", *data[:3], "-m", "RR", "--gate", "--format", "markdown").out
-    assert re.match(r"# (✔ PASS|✘ FAIL|\? INCONCLUSIVE): [a-z ]*=1\+1 may (not )?replace base\\_line\n", result)
+    assert re.match(
+        r"# (✔ PASS|✘ FAIL|\? INCONCLUSIVE): [a-z ]*=1\+1 may (not )?replace base\\_line\n", result
+    )
     for heading in ("Rules: ", "What the metrics do not see", "Inputs and how to reproduce"):
         assert f"\n## {heading}" in result
     tables = re.findall(r"(?:^\|.*\n)+", result, re.MULTILINE)

@@ -183,7 +183,7 @@ def _without_nan(value: float) -> float | None:
 
 
 def comparison_figures(result: Comparisons) -> Figures:
-    """Means of the baseline and every candidate, slices, and values per query."""
+    """Means and slices of every candidate, and values per query of all systems."""
     return _figures_of_comparisons(result.comparisons)
 
 
@@ -211,12 +211,12 @@ def verdict_figures(result: Verdict) -> Figures:
 
 def _figures_of_comparisons(comparisons: Sequence[Comparison]) -> Figures:
     first = comparisons[0]
-    tables = [_values_of_system(first, "baseline")]
-    tables += [_values_of_system(comparison, "candidate") for comparison in comparisons]
-    per_query = pl.concat(tables, how="diagonal")
-    values = compute_means(per_query, first.lower)
+    candidates = [_values_of_system(comparison, "candidate") for comparison in comparisons]
+    per_query = pl.concat([_values_of_system(first, "baseline"), *candidates], how="diagonal")
+    # a baseline was evaluated when it was new: it begins no series here
+    values = compute_means(pl.concat(candidates, how="diagonal"), first.lower)
     for comparison in comparisons:
-        values += _slice_values(comparison, baseline=comparison is first)
+        values += _slice_values(comparison)
     runs = {
         system.name: system.sha256
         for system in (first.baseline, *(comparison.candidate for comparison in comparisons))
@@ -250,19 +250,17 @@ def _values_of_system(comparison: Comparison, role: str) -> pl.DataFrame:
     return values.sort("query_id").select(pl.lit(name).alias("system"), pl.all())
 
 
-def _slice_values(comparison: Comparison, *, baseline: bool) -> list[Value]:
-    names = ["candidate", *(["baseline"] if baseline else [])]
+def _slice_values(comparison: Comparison) -> list[Value]:
     return [
         Value(
             row["metric"],
-            getattr(comparison, role).name,
-            row[role],
+            comparison.candidate.name,
+            row["candidate"],
             n=row["n"],
             slice=f"{row['tag']}={row['value']}",
             higher_is_better=row["metric"] not in comparison.lower,
         )
         for row in comparison.slices.iter_rows(named=True)
-        for role in names
     ]
 
 
