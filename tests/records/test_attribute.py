@@ -195,7 +195,7 @@ def test_records_that_share_nothing_are_refused(tmp_path):
         rankgate.attribute("2026-03-01", "2026-03-02", tmp_path)
     with raises("unknown-record"):
         rankgate.attribute("2026-03-01", "2027", tmp_path)
-    two = rankgate.evaluate(judged, {"first": run, "second": run}, ["nDCG@10"])
+    two = rankgate.evaluate(judged, {"baseline": run, "candidate": run}, ["nDCG@10"])
     for day in (3, 4):
         rankgate.record(two, tmp_path, at=f"2026-03-0{day}")
     with raises("missing-input"):
