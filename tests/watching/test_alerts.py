@@ -88,6 +88,24 @@ def test_a_fall_is_measured_against_comparable_evaluations(history, better):
     assert changes(history)[0][2:] == ("inconclusive", "")
 
 
+@pytest.mark.parametrize("better", [True, False])
+def test_a_lasting_fall_stays_open_until_the_value_is_back(history, better):
+    """Without the kept reference the fall is the median itself on its third night."""
+    sign = 1 if better else -1
+    history.rules('[[rules]]\nid = "fall"\nkind = "relative"\nmetric = "nDCG@10"\nmargin = 0.1\nwindow = 3\n')
+    history.add(sign * 0.8, sign * 0.8, sign * 0.8, better=better)
+    assert changes(history)[0][2] == "pass"
+    found = []
+    for _ in range(8):
+        history.add(sign * 0.5, better=better)
+        found.append(changes(history)[0][2:])
+    assert found == [("fail", "fired"), *[("fail", "again")] * 7]
+    history.add(sign * 0.75, better=better)
+    assert changes(history)[0][2:] == ("pass", "resolved")
+    history.add(sign * 0.5, better=better)  # a new alert has a reference of its own: 0.5, 0.5, 0.75
+    assert changes(history)[0][2:] == ("pass", "")
+
+
 def test_shares_verdicts_and_days(history):
     history.rules(
         '[[rules]]\nid = "share"\nkind = "relative"\nmetric = "nDCG@10"\ndrop = 0.1\n'

@@ -26,6 +26,7 @@ from rankgate.workspace.records.alerts.alert_kinds import ALERTS, WatchedSeries
 from rankgate.workspace.records.alerts.alert_rules import ALERTS_CODE, AlertRules, read_rules
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import JsonObject
     from rankgate.decisions.gating.rule import Outcome, Rule
     from rankgate.store.database import Connection
     from rankgate.store.people.audit import Actor
@@ -125,17 +126,24 @@ class _SeriesOutcome:
         system: the system of the series.
         record: the last record of the series; None if there are no points.
         outcome: the outcome of the rule.
+        kept: the evidence that an alert keeps from its opening on.
     """
 
     rule: Rule
     system: str
     record: int | None
     outcome: Outcome
+    kept: JsonObject
 
     @property
     def key(self) -> str:
-        """The key of the alert; equal keys mean the same alert."""
-        return "|".join((self.rule.id, self.rule["metric"], self.system, self.rule.slice or ""))
+        """The key of the alert."""
+        return _alert_key(self.rule, self.system)
+
+
+def _alert_key(rule: Rule, system: str) -> str:
+    """The key of an alert; equal keys mean the same alert."""
+    return "|".join((rule.id, rule["metric"], system, rule.slice or ""))
 
 
 @dataclass(frozen=True)
@@ -162,9 +170,13 @@ class _SeriesReader:
         return [self._seen_series(rule, *group) for group in points_by_system or [(rule["system"] or "", [])]]
 
     def _seen_series(self, rule: Rule, system: str, points: list[Point]) -> _SeriesOutcome:
-        series_view = WatchedSeries(points, self.moment, self._per_query)
-        outcome = ALERTS[rule.kind].decide(rule, series_view)
-        return _SeriesOutcome(rule, system, points[-1].record if points else None, outcome)
+        alert = alerts.find_unresolved(self.connection, self.project, _alert_key(rule, system))
+        series_view = WatchedSeries(points, self.moment, self._per_query, alert.evidence if alert else {})
+        kind = ALERTS[rule.kind]
+        record = points[-1].record if points else None
+        return _SeriesOutcome(
+            rule, system, record, kind.decide(rule, series_view), kind.keep(rule, series_view)
+        )
 
     def _per_query(self, point: Point) -> pl.DataFrame | None:
         record = records.get(self.connection, point.record)
@@ -213,6 +225,7 @@ class _AlertWriter:
             "reason": outcome.reason,
             "value": outcome.delta,
             "bound": outcome.margin,
+            "kept": series_outcome.kept,
             "rule": {
                 name: value for name, value in rule.values.items() if value is not None and name != "channels"
             },

@@ -13,9 +13,10 @@ or an entry point of a package. These kinds require that:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
 from datetime import datetime, timedelta
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rankgate.core.declare import Declared, Parameter, Range, Registry, find_declared
 from rankgate.core.frozen import dataclass
@@ -39,11 +40,13 @@ class WatchedSeries:
         points: the points of one metric, system and slice, the oldest first.
         moment: the moment of the check.
         per_query: a function that returns the values per query of a point's record, or None.
+        opened: the evidence of the open alert, if there is one.
     """
 
     points: Sequence[Point]
     moment: datetime
     per_query: Callable[[Point], pl.DataFrame | None]
+    opened: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -56,12 +59,14 @@ class AlertKind(Declared):
         takes: the parameters of this kind, in addition to those of every rule.
         decide: a function from a rule and a series to the outcome; an alert is open while the rule
             fails, and closed when the rule passes.
+        keep: a function to the evidence that an alert keeps from its opening on.
         one_of: parameters of which exactly one must be set.
         any_of: parameters of which one or more must be set.
     """
 
     takes: tuple[Parameter, ...]
     decide: Callable[[Rule, WatchedSeries], Outcome]
+    keep: Callable[[Rule, WatchedSeries], JsonObject] = lambda _, __: {}
     one_of: tuple[str, ...] = ()
     any_of: tuple[str, ...] = ()
 
@@ -188,28 +193,52 @@ def decide_relative(rule: Rule, series: WatchedSeries) -> Outcome:
     """Compare the last point with the median of earlier comparable points.
 
     The loss is reference - value, or value - reference where lower is better. Points before the
-    last change of judgments, queries or convention are not comparable.
+    last change of judgments, queries or convention are not comparable. See `keep_reference`.
     """
     points = [point for point in series.points if point.value is not None]
     if not points:
         return Outcome("inconclusive", "there is no value yet")
-    last_point = points[-1]
-    earlier_values = [
-        point.value or 0.0 for point in points[:-1] if _inputs_key(point) == _inputs_key(last_point)
-    ]
-    earlier_values = earlier_values[-int(rule["window"]) :]
-    if len(earlier_values) < rule["least"]:
-        return Outcome(
-            "inconclusive", f"{count_noun(len(earlier_values), 'comparable evaluation')} before the last one"
-        )
-    reference, value = median(earlier_values), last_point.value or 0.0
-    loss = reference - value if last_point.higher_is_better else value - reference
-    bound = rule["margin"] if rule["margin"] is not None else rule["drop"] * abs(reference)
-    reason = (
-        f"{format_figure(value)}, the median of {len(earlier_values)} before is {format_figure(reference)}"
+    reference = keep_reference(rule, series)
+    if not reference:
+        count = len(_find_earlier_values(rule, points))
+        return Outcome("inconclusive", f"{count_noun(count, 'comparable evaluation')} before the last one")
+    before, value = float(reference["reference"]), points[-1].value or 0.0
+    loss = before - value if points[-1].higher_is_better else value - before
+    bound = rule["margin"] if rule["margin"] is not None else rule["drop"] * abs(before)
+    source = (
+        "it was"
+        if reference == series.opened.get("kept")
+        else f"the median of {reference['count']} before is"
     )
+    reason = f"{format_figure(value)}, {source} {format_figure(before)}"
     status = "fail" if loss > bound else "pass"
-    return Outcome(status, reason, delta=-loss, margin=bound, n=len(earlier_values))  # type: ignore[arg-type]
+    return Outcome(status, reason, delta=-loss, margin=bound, n=reference["count"])  # type: ignore[arg-type]
+
+
+def keep_reference(rule: Rule, series: WatchedSeries) -> Mapping[str, Any]:
+    """The median of earlier comparable points, their number and inputs; empty if they are too few.
+
+    An open alert keeps the reference that it was opened with, as long as the inputs are the same: a
+    lasting fall would be the reference itself after a few evaluations.
+    """
+    points = [point for point in series.points if point.value is not None]
+    if not points:
+        return {}
+    inputs = list(_inputs_key(points[-1]))
+    kept: Mapping[str, Any] = series.opened.get("kept") or {}
+    if kept.get("inputs") == inputs:
+        return kept
+    earlier_values = _find_earlier_values(rule, points)
+    if len(earlier_values) < rule["least"]:
+        return {}
+    return {"reference": median(earlier_values), "count": len(earlier_values), "inputs": inputs}
+
+
+def _find_earlier_values(rule: Rule, points: Sequence[Point]) -> list[float]:
+    """The values before the last point that are comparable with it, in the window of the rule."""
+    last_key = _inputs_key(points[-1])
+    earlier_values = [point.value or 0.0 for point in points[:-1] if _inputs_key(point) == last_key]
+    return earlier_values[-int(rule["window"]) :]
 
 
 def _inputs_key(point: Point) -> tuple[str, str, str]:
@@ -238,6 +267,7 @@ RELATIVE = AlertKind(
         ),
     ),
     decide_relative,
+    keep_reference,
     title="a figure does not get worse than the median of the evaluations before it",
     one_of=("drop", "margin"),
 )
