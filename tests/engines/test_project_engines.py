@@ -259,3 +259,25 @@ def test_engines_are_saved_changed_and_deleted_by_name(project):
                 project_engines.save_engine(connection, project.number, ProjectEngine(name, "http", {}))
         projects.change_settings(connection, project.number, {"metric": "P@5"})
         assert len(project_engines.list_engines(connection, project.number)) == 1
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Host",
+        "host ",
+        "HOST",
+        "Content-Length",
+        "Transfer-Encoding",
+        "Connection",
+        "Proxy-Authorization",
+        "proxy-x",
+    ],
+)
+def test_headers_of_the_connection_are_refused(name):
+    """Behind a proxy of several hosts a Host header would lead past --engine-host."""
+    settings = {**HTTP, "headers": {name: "${SHOP_KEY}"}}
+    with raises("header-not-allowed", UsageError):
+        read("http", settings, hosts={"localhost"}, secrets={"SHOP_KEY"})
+    other = {**HTTP, "headers": {"X-Tenant": "shop"}}
+    assert read("http", other, hosts={"localhost"}).engine.engine_kind == "http"

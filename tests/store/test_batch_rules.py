@@ -7,6 +7,8 @@ from datetime import timedelta
 import polars as pl
 import pytest
 
+from rankgate.data.qrels import BINARY
+from rankgate.store.material import projects
 from rankgate.store.rating import batch_rules, batches, next_task, ratings, tasks
 from rankgate.store.rating.batch_rules import BatchRules, rules_of, set_rules
 from rankgate.store.rating.batches import Gold
@@ -174,3 +176,16 @@ def test_working_time_is_by_week_with_idle_time_cut(shop):
     ]
     assert rows[0]["hours"] == pytest.approx((36 + IDLE_SECONDS) / 3600)
     assert rows[2]["unknown"] == 1
+
+
+def test_a_first_batch_gives_a_project_without_a_scale_the_graded_one(shop):
+    with shop.store.write() as connection:
+        bare = projects.add(connection, "bare").id
+        assert projects.grades(connection, bare) == ()
+        batches.add_batch(connection, bare, "pairs", kind="documents")
+        assert projects.grades(connection, bare) == ()
+        batches.add_batch(connection, bare, "first")
+        assert [grade.grade for grade in projects.grades(connection, bare)] == [0, 1, 2, 3]
+        projects.set_scale(connection, bare, BINARY)
+        batches.add_batch(connection, bare, "second")
+        assert [grade.grade for grade in projects.grades(connection, bare)] == [0, 1]

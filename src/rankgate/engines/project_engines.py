@@ -100,6 +100,7 @@ def read_project_engine(
     engine = _resolve_paths(engine, home, is_restricted=access is not None)
     if access is not None:
         _refuse_addresses(engine, access)
+        _refuse_headers(engine)
     return Configuration(definition.name, engine, Pace())
 
 
@@ -160,6 +161,34 @@ def _resolve_paths(engine: Engine, home: Path | None, *, is_restricted: bool) ->
             raise UsageError(problem, code="outside-folder")
         paths[setting.name] = str(path)
     return replace(engine, **paths)
+
+
+_CONNECTION_HEADERS = frozenset(
+    (
+        "connection",
+        "content-length",
+        "expect",
+        "host",
+        "keep-alive",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    )
+)
+"""Headers that say where a request goes and where it ends: behind a shared proxy they reach other hosts."""
+
+
+def _refuse_headers(engine: Engine) -> None:
+    """Refuse headers that are those of the connection."""
+    headers = getattr(engine, "headers", {})
+    for name in headers if isinstance(headers, Mapping) else ():
+        word = str(name).strip().lower()
+        if word in _CONNECTION_HEADERS or word.startswith("proxy-"):
+            raise UsageError(
+                f"headers: {name} is a header of the connection, which the server sets; leave it out.",
+                code="header-not-allowed",
+            )
 
 
 def _refuse_addresses(engine: Engine, access: EngineAccess) -> None:

@@ -12,9 +12,10 @@ import sqlalchemy as sa
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.store.material import queries_documents
+from rankgate.data.qrels import GRADED
+from rankgate.store.material import projects, queries_documents
 from rankgate.store.rows import CHUNK_ROWS, insert, new_id, now, taken_error, unknown_error, value_of
-from rankgate.store.tables.rating_tables import KINDS, STRATEGIES, batches, documents, queries, tasks
+from rankgate.store.tables.rating_tables import KINDS, STRATEGIES, batches, documents, queries, ratings, tasks
 
 if TYPE_CHECKING:
     import polars as pl
@@ -101,6 +102,8 @@ def add_batch(
 ) -> Batch:
     """Add a batch without tasks; the arguments are the fields of `Batch`.
 
+    Raters need grades to choose from: a project without a scale and ratings gets the graded one.
+
     Raises:
         UsageError: the name is taken; the kind or strategy does not exist.
     """
@@ -111,6 +114,10 @@ def add_batch(
     is_same_name = sa.and_(batches.c.project == project, batches.c.name == name)
     if not name or connection.scalar(sa.select(batches.c.id).where(is_same_name)) is not None:
         raise taken_error("batch", name)
+    if kind == "rating" and not projects.grades(connection, project):
+        has_ratings = sa.select(ratings.c.id).where(ratings.c.project == project).limit(1)
+        if connection.scalar(has_ratings) is None:
+            projects.set_scale(connection, project, GRADED)
     number = new_id(
         connection,
         batches,
