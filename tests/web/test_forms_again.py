@@ -59,7 +59,7 @@ def test_what_is_wrong_stands_beside_the_field(team, name, field):
     visitor = team.visitor("root")
     answer = visitor.send("/projects", "/account", name=name, title="A shop", scale="0..3")
     html = answer.data.decode()
-    assert answer.status in {400, 409}
+    assert answer.status in {400, 409, 413}
     assert f'id="project-add-{field}-problem"' in html
     assert f'aria-describedby="project-add-{field}-problem' in html
     assert html.count('aria-invalid="true"') == 1
@@ -122,3 +122,24 @@ def test_a_list_of_words_stays_a_list(team, path, sent, field, words):
     for word in words:
         assert f">{word}</option>" in select[0]
     assert "<option selected>gone</option>" in select[0]
+
+
+def paste(visitor, text, *, multipart):
+    fields = {"text": text, "csrf": visitor.csrf("/account")}
+    return visitor.ask("POST", "/projects/shop/queries", fields=fields, encode_multipart=multipart)
+
+
+@pytest.mark.parametrize("multipart", [True, False])
+def test_a_long_paste_is_taken_or_refused_with_its_limit(team, multipart):
+    visitor = team.visitor("manager")
+    long_text = "\n".join(f"query number {number}" for number in range(60_000))  # more than 1 MiB
+    answer = paste(visitor, long_text, multipart=multipart)
+    html = answer.data.decode()
+    assert answer.status == 413
+    assert f"{len(long_text):,} characters, and at most 1,000,000 are taken; send a file, or parts" in html
+    assert "query number 59999</textarea>" in html
+    short = paste(visitor, long_text[:900_000], multipart=multipart)
+    assert short.status == 303, short.data[:2_000]
+    huge = paste(visitor, "x" * 21_000_000, multipart=multipart)
+    assert huge.status == 413
+    assert b"20,000,000 bytes. Send a long text as a file" in huge.data

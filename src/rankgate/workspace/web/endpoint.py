@@ -63,7 +63,7 @@ SESSION, FORM = "rankgate_session", "rankgate_form"
 _SMALL_BYTES = 16_384
 """The largest size in bytes of a request that is read before its sender is known."""
 
-_FORM_STATUSES = {400, 401, 404, 409}
+_FORM_STATUSES = {400, 401, 404, 409, 413}
 """HTTP status codes after which a form is shown again with the typed values."""
 
 _TYPING_CODES = {"wrong-code", "wrong-password"}
@@ -438,6 +438,9 @@ def _client_address(request: Request) -> str:
     return request.client.host if request.client else ""
 
 
+_MAX_FIELDS, _MAX_TEXT_BYTES = 1_000, 20_000_000
+
+
 async def _read_body(request: Request, size_limit: int) -> dict[str, Any]:
     """Read the fields and files of a request."""
     if int(request.headers.get("content-length") or 0) > size_limit:
@@ -454,17 +457,23 @@ async def _read_body(request: Request, size_limit: int) -> dict[str, Any]:
     kind = request.headers.get("content-type", "").partition(";")[0].strip()
     if kind == "application/json":
         return _parse_json(b"".join([piece async for piece in limited()]))
+    text_limit = min(size_limit, _MAX_TEXT_BYTES)
     if kind == "multipart/form-data":
-        parser = MultiPartParser(request.headers, limited(), max_files=20, max_fields=100)
-        try:
-            form = await parser.parse()
-        except (MultiPartException, KeyError):
-            raise RequestRefused(400, "invalid-syntax", "The form cannot be read.") from None
-        try:
-            return {name: await _read_form_value(form_value) for name, form_value in form.items()}
-        finally:
-            await form.close()
-    return dict(await FormParser(request.headers, limited()).parse())
+        parser: MultiPartParser | FormParser = MultiPartParser(
+            request.headers, limited(), max_files=20, max_fields=_MAX_FIELDS, max_part_size=text_limit
+        )
+    else:
+        parser = FormParser(request.headers, limited(), max_fields=_MAX_FIELDS, max_part_size=text_limit)
+    try:
+        form = await parser.parse()
+    except (MultiPartException, KeyError) as error:
+        if "maximum size" in str(error):
+            raise _too_large(text_limit) from None
+        raise RequestRefused(400, "invalid-syntax", "The form cannot be read.") from None
+    try:
+        return {name: await _read_form_value(form_value) for name, form_value in form.items()}
+    finally:
+        await form.close()
 
 
 async def _read_form_value(form_value: UploadFile | str) -> Upload | str:
@@ -486,4 +495,5 @@ def _parse_json(content: bytes) -> dict[str, Any]:
 
 
 def _too_large(size_limit: int) -> RequestRefused:
-    return RequestRefused(413, "too-large", f"The request is larger than {size_limit:,} bytes.")
+    problem = f"The request is larger than {size_limit:,} bytes. Send a long text as a file, or in parts."
+    return RequestRefused(413, "too-large", problem)

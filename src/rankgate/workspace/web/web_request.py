@@ -324,6 +324,16 @@ def invalid_value(name: str, problem: str) -> RequestRefused:
     return RequestRefused(400, "invalid-value", f"{name}: {problem}.", field=name)
 
 
+def _check_text(field: Field, text: str) -> None:
+    """Refuse a text that is too long, or has a character that no store takes."""
+    name = field.label or field.name
+    if len(text) > field.most:
+        problem = f"{len(text):,} characters, and at most {field.most:,} are taken; send a file, or parts"
+        raise RequestRefused(413, "too-large", f"{name}: {problem}.", field=name)
+    if "\0" in text:
+        raise invalid_value(name, "has characters that are not allowed")
+
+
 def _check_value(field: Field, value: object) -> Any:
     name = field.label or field.name
     if field.kind in _READERS:
@@ -341,8 +351,7 @@ def _check_value(field: Field, value: object) -> Any:
         return _read_number(field, value)
     if not isinstance(value, str):
         raise invalid_value(name, "is not a text")
-    if "\0" in value or len(value) > field.most:
-        raise invalid_value(name, f"has more than {field.most} characters, or some that are not allowed")
+    _check_text(field, value)
     if field.kind == "choice" and value not in {choice for choice, _ in field.choices}:
         raise invalid_value(name, "choose one of " + ", ".join(choice for choice, _ in field.choices))
     return _read_moment(name, value) if field.kind == "moment" else value.replace("\r\n", "\n")
