@@ -53,7 +53,7 @@ def test_two_processes_write_the_same_bytes(files, plot, start):
     process = start(*arguments, "one.svg", cwd=files)
     out, notices = process.communicate()
     assert (out, process.returncode) == (b"", 0)
-    assert notices.startswith(b"! judged@10 is 1.00 of the baseline and 0.89 of the candidate")
+    assert notices.startswith(b"! judged@10 is 1.00 for the baseline and 0.89 for the candidate")
     plot(*arguments[1:], "two.svg")
     assert (files / "one.svg").read_bytes() == (files / "two.svg").read_bytes()
 

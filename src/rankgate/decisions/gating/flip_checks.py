@@ -167,22 +167,22 @@ def lost_documents(rule: Rule, evidence: Evidence) -> str:
     lists = evidence.lists(rule.slice)
     is_candidate = pl.col("system") == "candidate"
     relevant = lists.filter(~is_candidate & (pl.col("grade") >= 1)).select("query_id", "doc_id")
-    kept = relevant.join(lists.filter(is_candidate), on=["query_id", "doc_id"], how="semi")
-    if not is_lost(len(kept), len(relevant)):
+    shared_documents = relevant.join(lists.filter(is_candidate), on=["query_id", "doc_id"], how="semi")
+    if not is_lost(len(shared_documents), len(relevant)):
         return ""
     return (
         f"of {len(relevant):,} relevant documents that the baseline shows in its first "
-        f"{evidence.comparison.depth}, the candidate shows {len(kept):,}"
+        f"{evidence.comparison.depth}, the candidate shows {len(shared_documents):,}"
     )
 
 
-def is_lost(kept: int, relevant: int) -> bool:
+def is_lost(kept_count: int, relevant_count: int) -> bool:
     """True if the share that is kept is below `MIN_KEPT` by its upper 95 % bound."""
-    if kept >= MIN_KEPT * relevant:
+    if kept_count >= MIN_KEPT * relevant_count:
         return False
     from rankgate.measurement.stats.special_functions import betaincinv  # few lists lose so much
 
-    return float(betaincinv(kept + 1.0, relevant - kept, 0.95)) < MIN_KEPT
+    return float(betaincinv(kept_count + 1.0, relevant_count - kept_count, 0.95)) < MIN_KEPT
 
 
 def group_values(values: HypotheticalValues, units: QueryClusters, evidence: Evidence) -> HypotheticalValues:

@@ -84,14 +84,14 @@ def merge_evaluations(points: Iterable[Point]) -> list[Point]:
     return result
 
 
-def _is_same_evaluation(before: Point, last_kind: str, point: Point) -> bool:
-    if not before.run_sha256 or any(
-        getattr(before, name) != getattr(point, name)
+def _is_same_evaluation(earlier_point: Point, last_kind: str, point: Point) -> bool:
+    if not earlier_point.run_sha256 or any(
+        getattr(earlier_point, name) != getattr(point, name)
         for name in ("run_sha256", "qrels_sha256", "convention_hash")
     ):
         return False
     if point.kind == last_kind:
-        return before.name == point.name != ""
+        return earlier_point.name == point.name != ""
     return _STEPS.get(point.kind, 0) > _STEPS.get(last_kind, len(_STEPS))
 
 

@@ -328,8 +328,10 @@ def _check_text(field: Field, text: str) -> None:
     """Refuse a text that is too long, or has a character that no store takes."""
     name = field.label or field.name
     if len(text) > field.most:
-        problem = f"{len(text):,} characters, and at most {field.most:,} are taken; send a file, or parts"
-        raise RequestRefused(413, "too-large", f"{name}: {problem}.", field=name)
+        problem = f"{len(text):,} characters, and at most {field.most:,} are taken"
+        if field.kind != "long":
+            raise invalid_value(name, problem)
+        raise RequestRefused(413, "too-large", f"{name}: {problem}; send a file, or parts.", field=name)
     if "\0" in text:
         raise invalid_value(name, "has characters that are not allowed")
 

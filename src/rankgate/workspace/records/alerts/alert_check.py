@@ -126,14 +126,14 @@ class _SeriesOutcome:
         system: the system of the series.
         record: the last record of the series; None if there are no points.
         outcome: the outcome of the rule.
-        kept: the evidence that an alert keeps from its opening on.
+        lasting_evidence: the evidence that an alert keeps from its opening on.
     """
 
     rule: Rule
     system: str
     record: int | None
     outcome: Outcome
-    kept: JsonObject
+    lasting_evidence: JsonObject
 
     @property
     def key(self) -> str:
@@ -225,7 +225,7 @@ class _AlertWriter:
             "reason": outcome.reason,
             "value": outcome.delta,
             "bound": outcome.margin,
-            "kept": series_outcome.kept,
+            "lasting": series_outcome.lasting_evidence,
             "rule": {
                 name: value for name, value in rule.values.items() if value is not None and name != "channels"
             },

@@ -40,13 +40,13 @@ class WatchedSeries:
         points: the points of one metric, system and slice, the oldest first.
         moment: the moment of the check.
         per_query: a function that returns the values per query of a point's record, or None.
-        opened: the evidence of the open alert, if there is one.
+        alert_evidence: the evidence of the open alert, if there is one.
     """
 
     points: Sequence[Point]
     moment: datetime
     per_query: Callable[[Point], pl.DataFrame | None]
-    opened: Mapping[str, Any] = field(default_factory=dict)
+    alert_evidence: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -202,15 +202,15 @@ def decide_relative(rule: Rule, series: WatchedSeries) -> Outcome:
     if not reference:
         count = len(_find_earlier_values(rule, points))
         return Outcome("inconclusive", f"{count_noun(count, 'comparable evaluation')} before the last one")
-    before, value = float(reference["reference"]), points[-1].value or 0.0
-    loss = before - value if points[-1].higher_is_better else value - before
-    bound = rule["margin"] if rule["margin"] is not None else rule["drop"] * abs(before)
+    reference_value, value = float(reference["reference"]), points[-1].value or 0.0
+    loss = reference_value - value if points[-1].higher_is_better else value - reference_value
+    bound = rule["margin"] if rule["margin"] is not None else rule["drop"] * abs(reference_value)
     source = (
         "it was"
-        if reference == series.opened.get("kept")
+        if reference == series.alert_evidence.get("lasting")
         else f"the median of {reference['count']} before is"
     )
-    reason = f"{format_figure(value)}, {source} {format_figure(before)}"
+    reason = f"{format_figure(value)}, {source} {format_figure(reference_value)}"
     status = "fail" if loss > bound else "pass"
     return Outcome(status, reason, delta=-loss, margin=bound, n=reference["count"])  # type: ignore[arg-type]
 
@@ -225,9 +225,9 @@ def keep_reference(rule: Rule, series: WatchedSeries) -> Mapping[str, Any]:
     if not points:
         return {}
     inputs = list(_inputs_key(points[-1]))
-    kept: Mapping[str, Any] = series.opened.get("kept") or {}
-    if kept.get("inputs") == inputs:
-        return kept
+    lasting_reference: Mapping[str, Any] = series.alert_evidence.get("lasting") or {}
+    if lasting_reference.get("inputs") == inputs:
+        return lasting_reference
     earlier_values = _find_earlier_values(rule, points)
     if len(earlier_values) < rule["least"]:
         return {}
