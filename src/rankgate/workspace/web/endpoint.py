@@ -10,10 +10,10 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import quote, urlencode
+from urllib.parse import parse_qsl, quote, urlencode
 
 from anyio import to_thread
-from starlette.formparsers import FormParser, MultiPartException, MultiPartParser
+from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.responses import Response
 
 from rankgate.core.errors import RankgateError
@@ -458,12 +458,11 @@ async def _read_body(request: Request, size_limit: int) -> dict[str, Any]:
     if kind == "application/json":
         return _parse_json(b"".join([piece async for piece in limited()]))
     text_limit = min(size_limit, _MAX_TEXT_BYTES)
-    if kind == "multipart/form-data":
-        parser: MultiPartParser | FormParser = MultiPartParser(
-            request.headers, limited(), max_files=20, max_fields=_MAX_FIELDS, max_part_size=text_limit
-        )
-    else:
-        parser = FormParser(request.headers, limited(), max_fields=_MAX_FIELDS, max_part_size=text_limit)
+    if kind != "multipart/form-data":
+        return _parse_form(b"".join([piece async for piece in limited()]), text_limit)
+    parser = MultiPartParser(
+        request.headers, limited(), max_files=20, max_fields=_MAX_FIELDS, max_part_size=text_limit
+    )
     try:
         form = await parser.parse()
     except (MultiPartException, KeyError) as error:
@@ -474,6 +473,17 @@ async def _read_body(request: Request, size_limit: int) -> dict[str, Any]:
         return {name: await _read_form_value(form_value) for name, form_value in form.items()}
     finally:
         await form.close()
+
+
+def _parse_form(content: bytes, size_limit: int) -> dict[str, Any]:
+    """The fields of an urlencoded form; of a repeated one the last."""
+    if len(content) > size_limit:
+        raise _too_large(size_limit)
+    try:
+        text = content.decode("utf-8", "replace")
+        return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=_MAX_FIELDS, separator="&"))
+    except ValueError:
+        raise RequestRefused(400, "invalid-syntax", "The form cannot be read.") from None
 
 
 async def _read_form_value(form_value: UploadFile | str) -> Upload | str:
