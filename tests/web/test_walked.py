@@ -60,6 +60,15 @@ def test_both_lists_are_shown_whatever_the_later_record_is(team, nights, kind):
     assert explained.json()["explanation"]["value"] < 1
 
 
+def test_a_corpus_without_labels_is_not_called_the_same(team, nights):
+    visitor = team.visitor("viewer")
+    pair = f"before={nights[28, 'evaluation']}&after={nights[29, 'evaluation']}"
+    html = visitor.get(f"{WALKED}/changes?{pair}").data.decode()
+    assert "Whether the corpus changed is not known: no label corpus tells." in html
+    assert "The corpus is the same" not in html
+    assert "The judge is the same" in html  # the judgments are
+
+
 def test_a_night_is_one_evaluation(team, nights):  # noqa: ARG001 - after them
     data = team.visitor("viewer").get(f"{WALKED}/trends.json?metric=nDCG@10&system=docs").json()
     with team.store.read() as connection:

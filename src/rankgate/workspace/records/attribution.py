@@ -221,9 +221,23 @@ def _attribute_rows(
                 for cause in CAUSES
             ], (f"the parts are not known: {error}",)
     return [
-        _make_row(cause, "yes" if cause in parts else "no", parts.get(cause, 0.0), evidence.get(cause, ""))
+        _make_row(
+            cause,
+            "yes" if cause in parts else "no",
+            parts.get(cause, 0.0),
+            evidence.get(cause, "") or _unlabelled(cause, before, after),
+        )
         for cause in CAUSES
     ], ()
+
+
+def _unlabelled(cause: str, before: Point, after: Point) -> str:
+    """Why it is not known whether a cause that only labels tell has changed; empty where it is known."""
+    is_labelled = cause in before.labels and cause in after.labels
+    is_one_judge = cause == "judge" and before.qrels_sha256 == after.qrels_sha256 != ""
+    if cause not in {"corpus", "judge"} or is_labelled or is_one_judge:
+        return ""
+    return f"no label {cause} tells"
 
 
 _TOLERANCE = 1e-9

@@ -287,7 +287,11 @@ def _cause_sentence(cause: str, changed: str, share: float | None, evidence: str
     name = _CAUSES[cause].capitalize()
     verb = "is" if cause in {"system", "corpus", "judge", "convention"} else "are"
     if changed == "no":
-        return f"{name} {verb} the same."
+        return (
+            f"Whether {_CAUSES[cause]} changed is not known: {evidence}."
+            if evidence
+            else f"{name} {verb} the same."
+        )
     reason = f" ({evidence})" if evidence else ""
     if share is None:
         return f"{name} may have changed{reason}; the part is not known."
