@@ -231,10 +231,10 @@ def _attribute_rows(
     ], ()
 
 
-def _unlabelled(cause: str, before: Point, after: Point) -> str:
+def _unlabelled(cause: str, old_point: Point, new_point: Point) -> str:
     """Why it is not known whether a cause that only labels tell has changed; empty where it is known."""
-    is_labelled = cause in before.labels and cause in after.labels
-    is_one_judge = cause == "judge" and before.qrels_sha256 == after.qrels_sha256 != ""
+    is_labelled = cause in old_point.labels and cause in new_point.labels
+    is_one_judge = cause == "judge" and old_point.qrels_sha256 == new_point.qrels_sha256 != ""
     if cause not in {"corpus", "judge"} or is_labelled or is_one_judge:
         return ""
     return f"no label {cause} tells"
