@@ -293,3 +293,9 @@ def test_a_candidate_with_more_queries_is_the_same_candidate(run, place):
         "candidate 2, look 4",
     ]
     assert "alpha is 0.03 instead of 0.05" in result[0][1]
+
+
+@pytest.mark.usefixtures("place")
+def test_details_leave_the_json_as_it_is(run):
+    words = ("gate", "qrels.txt", "old.run", "same.run", "--format", "json")
+    assert run(*words, "--details").out == run(*words).out

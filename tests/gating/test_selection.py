@@ -65,6 +65,6 @@ def test_an_open_verdict_names_the_selection():
 )
 def test_describe_proposes_a_selection_with_its_evidence(judgments, advice):
     described = rankgate.describe(rankgate.Collection(judgments))
-    found = described.files[0].judgments.selection_advice
-    assert found.startswith(advice)
-    assert bool(advice) == bool(found) == ("--selection" in str(described))
+    proposed = described.files[0].judgments.selection_advice
+    assert proposed.startswith(advice)
+    assert bool(advice) == bool(proposed) == ("--selection" in str(described))

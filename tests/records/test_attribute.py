@@ -221,8 +221,8 @@ def test_labels_tell_whether_the_corpus_is_the_same(tmp_path, labels, evidence):
     turned = {query: {doc: -score for doc, score in documents.items()} for query, documents in run.items()}
     for day, ranking in ((1, run), (2, turned)):
         result = rankgate.evaluate(judged, {"app": ranking}, ["RR"])
-        kept = {"qrels": judged, "runs": {"app": ranking}, "labels": labels}
-        rankgate.record(result, tmp_path, at=f"2026-03-0{day}", **kept)
+        inputs = {"qrels": judged, "runs": {"app": ranking}, "labels": labels}
+        rankgate.record(result, tmp_path, at=f"2026-03-0{day}", **inputs)
     table = rankgate.attribute("2026-03-01", "2026-03-02", tmp_path).parts
     (row,) = table.filter(cause="corpus").to_dicts()
     assert (row["changed"], row["part"], row["evidence"]) == ("no", 0.0, evidence)

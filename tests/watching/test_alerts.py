@@ -95,11 +95,11 @@ def test_a_lasting_fall_stays_open_until_the_value_is_back(history, better):
     history.rules('[[rules]]\nid = "fall"\nkind = "relative"\nmetric = "nDCG@10"\nmargin = 0.1\nwindow = 3\n')
     history.add(sign * 0.8, sign * 0.8, sign * 0.8, better=better)
     assert changes(history)[0][2] == "pass"
-    found = []
+    nights = []
     for _ in range(8):
         history.add(sign * 0.5, better=better)
-        found.append(changes(history)[0][2:])
-    assert found == [("fail", "fired"), *[("fail", "again")] * 7]
+        nights.append(changes(history)[0][2:])
+    assert nights == [("fail", "fired"), *[("fail", "again")] * 7]
     history.add(sign * 0.75, better=better)
     assert changes(history)[0][2:] == ("pass", "resolved")
     history.add(sign * 0.5, better=better)  # a new alert has a reference of its own: 0.5, 0.5, 0.75

@@ -142,7 +142,7 @@ class Table:
         spans: for each row low end, middle and high end of an interval, to be drawn.
         links: for each row the anchor of what it is about; may be empty.
         clear: for each row whether its interval is of a significant difference.
-        bold: the cells, by row and column, that LaTeX and Markdown print bold.
+        bold: the cells, by row and column, that LaTeX prints bold.
         prose: True if the last column holds paragraphs, which text wraps.
         plain: the same for text and LaTeX, where rows may depend on those above them: the widest
             first; text takes the first that fits.

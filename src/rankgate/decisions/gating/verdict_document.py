@@ -64,7 +64,7 @@ def render(result: Verdict, form: str, width: int = WIDTH, *, details: bool = Fa
     return (
         document_page(page_document(result, ReportOptions()))
         if form == "html"
-        else render_result(result, form, width, **({"details": True} if details else {}))
+        else render_result(result, form, width, **({"details": True} if details and form != "json" else {}))
     )
 
 
@@ -168,14 +168,7 @@ def verdict_sentence(result: Verdict) -> str:
     row = result.means[0]
     if result.subset and row["wins"] == row["losses"] == 0:
         row = {**row, "n": result.subset[0]}  # queries without answers are not unchanged
-    limits = (
-        result_of_rule.outcome
-        for result_of_rule in result.rules
-        if result_of_rule.rule.kind == "noninferiority"
-        and result_of_rule.rule.slice is None
-        and result_of_rule.rule["metric"] == row["metric"]
-    )
-    outcome = next(limits, None)
+    outcome = _loss_outcome(result, row["metric"])
     if outcome is None or outcome.margin is None:
         return row_sentence(row)
     loss = f"{outcome.margin:g}"
@@ -189,25 +182,35 @@ def verdict_sentence(result: Verdict) -> str:
     return row_sentence(row, ending)
 
 
+def _loss_outcome(result: Verdict, metric: str) -> Outcome | None:
+    """The outcome of the rule on the loss of a metric over all queries, if there is one."""
+    outcomes = (
+        rule_result.outcome
+        for rule_result in result.rules
+        if rule_result.rule.kind == "noninferiority"
+        and rule_result.rule.slice is None
+        and rule_result.rule["metric"] == metric
+    )
+    return next(outcomes, None)
+
+
+def _is_lower_better(row: Mapping[str, Any]) -> bool:
+    return bool(row["gain"] * row["delta"] < 0)
+
+
 def _is_worse(row: Mapping[str, Any], outcome: Outcome) -> bool:
     """True if the interval of a difference is on the side of losses."""
-    lower_is_better = row["gain"] * row["delta"] < 0
-    end = outcome.low if lower_is_better else outcome.high
-    return end is not None and (end > 0 if lower_is_better else end < 0)
+    end = outcome.low if _is_lower_better(row) else outcome.high
+    return end is not None and (end > 0 if _is_lower_better(row) else end < 0)
 
 
 def mean_grid(result: Verdict) -> Grid:
     """The means of both systems by the metrics of the rules, and the bound that a pass needs."""
-    bounds = {
-        rule_result.rule.get("metric"): rule_result.outcome
-        for rule_result in result.rules
-        if rule_result.rule.kind == "noninferiority" and rule_result.rule.slice is None
-    }
     ruled_metrics = {row["metric"] for row in result.means}
     rows = []
     for row in result.all_means:
-        outcome = bounds.get(row["metric"])
-        end = None if outcome is None else outcome.high if row["gain"] * row["delta"] < 0 else outcome.low
+        outcome = _loss_outcome(result, row["metric"])
+        end = None if outcome is None else outcome.high if _is_lower_better(row) else outcome.low
         bound = "" if end is None else format_signed(end)
         rows.append(
             (

@@ -247,7 +247,7 @@ def set_scale(connection: Connection, project: int, scale: Scale | Iterable[Grad
             code="scale-without-grades",
         )
     current_grades = [grade.grade for grade in grades(connection, project)]
-    if current_grades != numbers and _has_grades(connection, project):
+    if current_grades != numbers and has_any_grade(connection, project):
         raise UsageError(
             "there are ratings, so the grades of the scale stay; convert them into another project with "
             "rankgate resolve --transform.",
@@ -259,7 +259,8 @@ def set_scale(connection: Connection, project: int, scale: Scale | Iterable[Grad
     connection.execute(sa.insert(scale_grades), rows)
 
 
-def _has_grades(connection: Connection, project: int) -> bool:
+def has_any_grade(connection: Connection, project: int) -> bool:
+    """True if a project has grades, those of trainings included."""
     has_grade = sa.and_(ratings.c.project == project, ratings.c.grade.is_not(None))
     return connection.execute(sa.select(ratings.c.id).where(has_grade).limit(1)).first() is not None
 

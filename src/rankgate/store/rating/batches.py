@@ -15,7 +15,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.data.qrels import GRADED
 from rankgate.store.material import projects, queries_documents
 from rankgate.store.rows import CHUNK_ROWS, insert, new_id, now, taken_error, unknown_error, value_of
-from rankgate.store.tables.rating_tables import KINDS, STRATEGIES, batches, documents, queries, ratings, tasks
+from rankgate.store.tables.rating_tables import KINDS, STRATEGIES, batches, documents, queries, tasks
 
 if TYPE_CHECKING:
     import polars as pl
@@ -114,10 +114,9 @@ def add_batch(
     is_same_name = sa.and_(batches.c.project == project, batches.c.name == name)
     if not name or connection.scalar(sa.select(batches.c.id).where(is_same_name)) is not None:
         raise taken_error("batch", name)
-    if kind == "rating" and not projects.grades(connection, project):
-        has_ratings = sa.select(ratings.c.id).where(ratings.c.project == project).limit(1)
-        if connection.scalar(has_ratings) is None:
-            projects.set_scale(connection, project, GRADED)
+    has_scale = bool(projects.grades(connection, project)) or projects.has_any_grade(connection, project)
+    if kind == "rating" and not has_scale:
+        projects.set_scale(connection, project, GRADED)
     number = new_id(
         connection,
         batches,

@@ -70,17 +70,16 @@ def merge_evaluations(points: Iterable[Point]) -> list[Point]:
         points: in the order of evaluation.
     """
     result: list[Point] = []
-    last_position: dict[tuple[str, str, str], int] = {}
-    last_kind: dict[tuple[str, str, str], str] = {}
+    latest: dict[tuple[str, str, str], tuple[int, str]] = {}  # the position in the result, and the last kind
     for point in points:
         key = point.metric, point.system, point.slice
-        position = last_position.get(key)
-        if position is not None and _is_same_evaluation(result[position], last_kind[key], point):
+        position, last_kind = latest.get(key, (-1, ""))
+        if last_kind and _is_same_evaluation(result[position], last_kind, point):
             result[position] = replace(result[position], verdict=point.verdict or result[position].verdict)
         else:
-            last_position[key] = len(result)
+            position = len(result)
             result.append(point)
-        last_kind[key] = point.kind
+        latest[key] = position, point.kind
     return result
 
 

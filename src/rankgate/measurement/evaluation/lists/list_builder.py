@@ -217,11 +217,11 @@ class ListBuilder:
     def joint_catalogue(self, judged: JudgmentIndex, tops: Sequence[TopLists]) -> Catalogue:
         """Items and users; the catalogue has all given, judged and shown items."""
         names, users = [judged_items(judged), *(top.all_items for top in tops)], all_users(judged, tops)
-        self.refuse_near_fits("item", pl.concat([ids.alias("doc_id") for ids in names]).unique())
-        self.refuse_near_fits("user", users)
+        self.refuse_near_fits("item", names)
+        self.refuse_near_fits("user", [users])
         return self.of_batch(self.base(*names), judged, users)
 
-    def refuse_near_fits(self, kind: Literal["item", "user"], ids: pl.Series) -> None:
+    def refuse_near_fits(self, kind: Literal["item", "user"], names: Sequence[pl.Series]) -> None:
         """Refuse training and tables of items and users with the ids in another spelling.
 
         Raises:
@@ -232,7 +232,10 @@ class ListBuilder:
         if self.train is not None:
             log = self.train.items_of_users
             side_ids["training"] = log.items if kind == "item" else log.users
+        if not side_ids:
+            return
         rules = IdRules.read(self.collection.ids)
+        ids = pl.concat([series.alias("id") for series in names]).unique()
         for name, table_ids in side_ids.items():
             rules.refuse_near_fits(kind, ids, table_ids, ("judgments and lists", name), name)
 
