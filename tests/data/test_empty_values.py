@@ -211,12 +211,24 @@ def test_the_documentation_has_the_table_of_meanings():
     ]
 
 
-@pytest.mark.parametrize("convention", ["trec", "quepid"])
-def test_a_query_that_nobody_rated_counts_and_is_named(tmp_path, convention):
-    """The oracle has 0 for trec too; trec_eval's own files have no such query."""
+@pytest.mark.parametrize(("convention", "mean"), [("trec", 1.0), ("quepid", 0.5)])
+def test_a_query_that_nobody_rated_is_named_and_counts_as_the_convention_says(tmp_path, convention, mean):
     path = tmp_path / "u.csv"
     path.write_text("query,docid,rating\nlaptop,d1,3\nunrated,,\n")
     run = {"laptop": ["d1"], "unrated": ["d7"]}
     scores = rankgate.evaluate(str(path), run, ["RR"], convention=convention)
-    assert scores.means["RR"].item() == 0.5
+    assert scores.means["RR"].item() == mean
+    assert scores.runs[0].counts.unrated == 1
     assert [notice.code for notice in scores.notices] == ["queries-unrated"]
+
+
+def test_a_query_that_nobody_rated_counts_where_all_are_so_or_the_user_says_so():
+    """With nothing else rated the oracle has 0 for trec (conformance-0419 and five more)."""
+    run = {"a": ["d1"], "b": ["d7"]}
+    assert rankgate.evaluate({"a": {}}, run, ["RR"]).means["RR"].item() == 0
+    rated = {"a": {"d1": 1}, "b": {}}
+    counted = rankgate.evaluate(
+        rated, run, ["RR"], convention=rankgate.convention("trec", {"unrated": "counted"})
+    )
+    assert counted.means["RR"].item() == 0.5
+    assert counted.convention["name"] == "trec+"

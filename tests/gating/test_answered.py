@@ -61,3 +61,10 @@ def test_queries_that_ran_and_returned_nothing_are_answered(tmp_path):
     policy = parse_policy(f"[gate]\nholes = 'ignore'\n{RULE}", "policy")
     result = gate(Collection(QRELS), *paths, policy)
     assert (result.verdict, result.subset, result.rules[0].outcome.n) == ("pass", (), 40)
+
+
+@pytest.mark.parametrize(("convention", "word"), [("trec", "pass"), ("beir", "inconclusive")])
+def test_queries_that_nobody_rated_are_not_judged_where_the_convention_leaves_them_out(convention, word):
+    policy = parse_policy(f"[gate]\nholes = 'ignore'\nconvention = '{convention}'\n{RULE}", "policy")
+    qrels = QRELS | {f"u{i}": {} for i in range(10)}
+    assert gate(qrels, answers(40), answers(40), policy).verdict == word

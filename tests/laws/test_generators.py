@@ -70,7 +70,7 @@ CALLS = {
     "holes": {"collection": QRELS, "baseline": OLD, "candidate": NEW, "draws": 20},
     "pool": {"runs": [OLD, NEW], "collection": QRELS},
     "rank_similarity": {"first": OLD, "second": NEW, "collection": QRELS, "metrics": ["nDCG@5"]},
-    "rating_accuracy": {"qrels": QRELS, "run": NEW},
+    "rating_accuracy": {"collection": QRELS, "run": NEW},
     "reconcile": {"collection": QRELS, "run": NEW, "metric": "nDCG@10", "value": 0.9},
     "record": {
         "results": rankgate.evaluate(QRELS, {"new": NEW}, ["RR"]),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import rankgate
 from rankgate.core.errors import InputError, UsageError
 from rankgate.measurement.metrics.rating_errors import (
     RATING_METRICS,
@@ -115,3 +116,21 @@ def test_bad_input_is_refused(given: dict, predicted: dict, metric: str, code: s
 def test_an_unknown_metric_is_refused() -> None:
     with raises("unknown-metric", UsageError):
         rating_accuracy({"u": {"a": 1}}, {"u": {"a": 1.0}}, ["MSE"])
+
+
+RATED = {f"{i}": {"a": 4.0, "b": 2.0} for i in range(20)}
+
+
+def test_predictions_for_other_spellings_of_the_users_are_an_error_that_names_the_cure():
+    predicted = {f"user_{i}": {"a": 3.0, "b": 2.0} for i in range(17)} | {"17": {"a": 3.0}, "18": {"b": 1.0}}
+    with pytest.raises(InputError, match="--ids prefix:user_") as caught:
+        rankgate.rating_accuracy(RATED, predicted)
+    assert caught.value.code == "ids-do-not-fit"
+    respelled = rankgate.Collection(RATED, ids="prefix:user_")
+    assert rankgate.rating_accuracy(respelled, predicted).pairs == 36
+    assert rankgate.rating_accuracy(rankgate.Collection(RATED, ids="as-they-are"), predicted).pairs == 2
+
+
+def test_predictions_may_be_for_more_users_and_items():
+    predicted = {f"{i}": {"a": 3.0, "b": 2.0, "c": 1.0} for i in range(10)}
+    assert rankgate.rating_accuracy(RATED, predicted | {"x": {"a": 1.0}, "y": {"a": 1.0}}).pairs == 20

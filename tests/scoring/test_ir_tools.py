@@ -23,6 +23,13 @@ ANSWERED = pl.DataFrame(
 _3 = log2(3)
 
 CHOICES = [
+    # a query that nobody rated: pytrec_eval-terrier 0.5.11 returns no value for it, and files of TREC,
+    # which trec_eval, gdeval and trectools read, cannot name it; ir_measures 0.4.3 counts 0 for it
+    *(
+        (tool, "RR", {"1": {"b": 1}, "2": {}}, {"1": ["b"], "2": ["b"]}, 1)
+        for tool in ("trec", "trec9", "pytrec_eval", "gdeval", "trectools", "esci-code")
+    ),
+    ("ir_measures", "RR", {"1": {"b": 1}, "2": {}}, {"1": ["b"], "2": ["b"]}, 1 / 2),
     # which scores are equal, and what comes first then
     ("ir_measures", "RR", ONE, NEAR, 1 / 2),
     ("ir_measures", "RR@10", B_RELEVANT, NEAR_B, 1),

@@ -140,7 +140,7 @@ _REASON_TEXTS = {number: reason or None for number, reason in enumerate(REASONS)
 
 
 _OPTIONAL_COUNTS = frozenset(
-    {"against_scores", "zeros_relevant", "served_unjudged", "catalogue", "states", "cautions"}
+    {"against_scores", "zeros_relevant", "unrated", "served_unjudged", "catalogue", "states", "cautions"}
 )
 """Counts that only some runs, conventions and metrics have."""
 
@@ -160,6 +160,7 @@ class Counts:
         against_scores: queries ranked by the order of rows in the file, as the convention
             defines, where scores would rank them otherwise.
         zeros_relevant: judgments of grade 0 that the convention's defaults count as relevant.
+        unrated: queries of the judgments of which no document is rated.
         served_unjudged: users without judgments; their lists count in metrics of lists.
         catalogue: for metrics of lists: the number of ``items``, whether the user ``stated`` them,
             and the number known only from training, judgments or lists (``outside``).
@@ -176,6 +177,7 @@ class Counts:
     judged_at: Mapping[int, float] = field(default_factory=dict)
     against_scores: int = 0
     zeros_relevant: int = 0
+    unrated: int = 0
     served_unjudged: int = 0
     catalogue: Mapping[str, Any] | None = None
     states: Mapping[str, int] = field(default_factory=dict)

@@ -15,7 +15,7 @@ import click
 from rankgate.core.console import shared_options
 from rankgate.core.console.declared_options import value_options, verb_options
 from rankgate.core.console.option_types import RATING_METRIC, DefiningCommand, SectionedCommand
-from rankgate.core.console.shared_options import backend_options, check_paths
+from rankgate.core.console.shared_options import backend_options
 from rankgate.core.console.terminal_output import TerminalProgress, print_result, with_record_option
 from rankgate.core.present.write_results import FORMS
 from rankgate.data.logs.interactions import UNITS
@@ -114,10 +114,9 @@ def scorecard_command(
     print_result(card, form, output)
 
 
-@click.command("rating-accuracy")
+@click.command("rating-accuracy", cls=SectionedCommand)
 @shared_options.qrels
 @shared_options.run
-@shared_options.from_formats("judgments qrels", "runs run")
 @click.option(
     "-m",
     "--metric",
@@ -130,8 +129,9 @@ def scorecard_command(
 )
 @shared_options.form(*FORMS)
 @shared_options.output
+@of_collection("run")
 def rating_accuracy_command(
-    qrels: str, run: str, metrics: Sequence[str], form: str, output: str | None
+    collection: Collection, run: str, metrics: Sequence[str], form: str, output: str | None
 ) -> None:
     """Compare the ratings that RUN predicts (its scores) with those that users gave (QRELS).
 
@@ -143,5 +143,4 @@ def rating_accuracy_command(
     rankgate rating-accuracy test.qrels.csv predicted.csv
     rankgate rating-accuracy clicks.csv probabilities.csv -m LogLoss -m CalibrationError
     """
-    check_paths((qrels, run), output)
-    print_result(rating_accuracy(qrels, run, metrics), form, output)
+    print_result(rating_accuracy(collection, run, metrics), form, output)

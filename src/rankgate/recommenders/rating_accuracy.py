@@ -15,10 +15,12 @@ from rankgate.core.present.document_model import Document, Grid, PlainRows, Tabl
 from rankgate.core.present.document_model import make_document as made
 from rankgate.core.present.number_formats import count_noun, format_column
 from rankgate.core.present.result_frames import make_frame
-from rankgate.data import read_qrels, read_run
+from rankgate.data.collection import Collection
+from rankgate.data.id_match import IdMatch
 from rankgate.measurement.metrics.rating_errors import RATING_METRICS, RatingMetric
 
 if TYPE_CHECKING:
+    from rankgate.data import Qrels, Run
     from rankgate.data.input_types import QrelsLike, RunLike
 
 
@@ -72,7 +74,9 @@ class RatingAccuracy(Result):
         return make_frame(rows, {"metric": pl.String, "value": pl.Float64})
 
 
-def rating_accuracy(qrels: QrelsLike, run: RunLike, metrics: Sequence[str] = DEFAULT) -> RatingAccuracy:
+def rating_accuracy(
+    collection: Collection | QrelsLike, run: RunLike, metrics: Sequence[str] = DEFAULT
+) -> RatingAccuracy:
     """Compare predicted ratings with those that users gave, pair by pair.
 
     RMSE, MAE, R2, ExplainedVariance, LogLoss and CalibrationError are of all pairs at once; NDPM,
@@ -80,12 +84,13 @@ def rating_accuracy(qrels: QrelsLike, run: RunLike, metrics: Sequence[str] = DEF
     that have a value. LogLoss and CalibrationError need ratings of 0 and 1, and probabilities.
 
     Args:
-        qrels: the ratings: a path, a frame, ``{user: {item: rating}}``, a matrix.
+        collection: the ratings: a path, a frame, ``{user: {item: rating}}``, a matrix, a collection.
         run: the predictions, as scores of a run in any form.
         metrics: names of `rankgate.measurement.metrics.rating_errors.RATING_METRICS`.
 
     Raises:
-        InputError: data that cannot be read; no rated pair is predicted; ratings that are not 0
+        InputError: data that cannot be read; ids of users or items that do not fit; no rated pair
+            is predicted; ratings that are not 0
             or 1, or predictions that are not probabilities, where a metric needs them.
         UsageError: an unknown metric.
 
@@ -94,7 +99,9 @@ def rating_accuracy(qrels: QrelsLike, run: RunLike, metrics: Sequence[str] = DEF
     (0.3536, 0.0)
     """
     rating_metrics = [_rating_metric(name) for name in metrics]
-    ratings, predictions = read_qrels(qrels), read_run(run)
+    source = Collection.of(collection)
+    ratings, predictions = source.qrels(), source.run(run)
+    _refuse_unfit_ids(ratings, predictions)
     rated_pairs = ratings.table.select(*_PAIR, "grade")
     joined = rated_pairs.join(predictions.table, on=_PAIR, how="inner", maintain_order="left")
     if joined.is_empty():
@@ -111,6 +118,19 @@ def rating_accuracy(qrels: QrelsLike, run: RunLike, metrics: Sequence[str] = DEF
         users=joined["query_id"].n_unique(),
         unpredicted=len(rated_pairs) - len(joined),
     )
+
+
+def _refuse_unfit_ids(ratings: Qrels, predictions: Run) -> None:
+    """Check that ratings and predictions have the same users, and items that do not only nearly fit."""
+    label, tables = predictions.place.label, ("the ratings", "the predictions")
+    for kind, column in (("user", "query_id"), ("item", "doc_id")):
+        ids = (
+            pl.Series(table[column].unique(maintain_order=True))
+            for table in (ratings.table, predictions.table)
+        )
+        match = IdMatch.from_ids(*ids)
+        if match.verdict == "not" and not ratings.ids.accept and (kind == "user" or match.nearly_fits):
+            raise match.error(kind, *tables, label)
 
 
 def _rating_metric(name: str) -> RatingMetric:

@@ -336,8 +336,11 @@ def _refuse_unrelated(systems: list[ScoredRun]) -> list[ScoredRun]:
 
 def _count_judged(scorer: Scorer, system: ScoredRun) -> int:
     """The number of judged queries, or of tasks, whether or not a run has them."""
-    is_by_query = system.queries["query_id"].is_in(scorer.index.query_ids.implode()).all()
-    return len(scorer.index.query_ids) if is_by_query else system.queries.height
+    index = scorer.index
+    if not system.queries["query_id"].is_in(index.query_ids.implode()).all():
+        return system.queries.height
+    is_left_out = scorer.how.unrated == "left_out" and index.is_rated.any()
+    return int(index.is_rated.sum()) if is_left_out else len(index.query_ids)
 
 
 def _find_unanswered(*systems: ScoredRun) -> tuple[str, ...]:

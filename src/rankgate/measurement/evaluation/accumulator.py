@@ -57,7 +57,15 @@ if TYPE_CHECKING:
     from rankgate.measurement.scoring.item_catalogue import Catalogue
 
 
-SUMMED_COUNTS = ("queries", "missing", "zero_result", "without_relevant", "unknown_queries", "ties_broken")
+SUMMED_COUNTS = (
+    "queries",
+    "missing",
+    "zero_result",
+    "without_relevant",
+    "unknown_queries",
+    "ties_broken",
+    "unrated",
+)
 """The counts of `Counts` that add up over users."""
 
 

@@ -148,6 +148,8 @@ def counts(result: Scores) -> Grid:
     columns = {"run": [run.run for run in result.runs]}
     for name, header in COUNTS.items():
         columns[header] = [str(getattr(run.counts, name)) for run in result.runs]
+    if any(run.counts.unrated for run in result.runs):
+        columns["nobody\nrated"] = [str(run.counts.unrated) for run in result.runs]
     for k in result.runs[0].counts.judged_at:
         columns[f"judged@{k}"] = [format_decimal(run.counts.judged_at[k]) for run in result.runs]
     return Grid.of(columns)

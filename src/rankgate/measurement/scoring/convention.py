@@ -34,6 +34,7 @@ Precision = Literal["float64", "float32"]
 OwnId = Literal["kept", "dropped"]
 Missing = Literal["zero", "leave_out", "error"]
 Unknown = Literal["ignore", "zero", "error"]
+Unrated = Literal["counted", "left_out"]
 Empty = Literal["without_relevant", "nothing_retrieved", "nothing_judged"]
 
 
@@ -90,6 +91,9 @@ class Convention:
         missing: a judged query that the run lacks counts as an empty ranking, not at all, or is
             an error.
         unknown: a query of the run without judgments is ignored, counts 0, or is an error.
+        unrated: a query of the judgments of which no document is rated is ``counted`` as the
+            next choices say, or ``left_out`` unless all are so, as a tool does whose files cannot
+            name such a query.
         no_relevant: a query without a relevant document is scored as the next choices say, or
             is an error.
         without_relevant: the value where a metric is undefined for lack of relevant documents;
@@ -131,6 +135,7 @@ class Convention:
     duplicates: Duplicates = "error"
     missing: Missing = "zero"
     unknown: Unknown = "ignore"
+    unrated: Unrated = "counted"
     no_relevant: Literal["scored", "error"] = "scored"
     without_relevant: float | None = 0.0
     nothing_retrieved: float | None = 0.0
@@ -158,7 +163,7 @@ class Convention:
         axes = {
             name: value
             for name, value in self.axes.items()
-            if name not in _LATER_DEFAULTS or value != _LATER_DEFAULTS[name]
+            if name not in _UNHASHED and (name not in _LATER_DEFAULTS or value != _LATER_DEFAULTS[name])
         }
         text = json.dumps(axes, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -287,6 +292,9 @@ def _match_tool_name(name: str, names: Iterable[str]) -> str | None:
 _LATER_DEFAULTS = {"own_id": "kept"}
 """Axes that came after conventions had been stored by their hash, with what they do by default."""
 
+_UNHASHED = frozenset({"unrated"})
+"""Axes that choose queries and change no value: results name their queries, and stored hashes stay."""
+
 DESCRIPTIVE_FIELDS = frozenset({"name", "title", "source", "versions", "defects", "spellings"})
 """The fields of a convention that say something about it and choose nothing."""
 
@@ -298,7 +306,7 @@ KINDS = (
 """The kinds of empty in ``forced``, in the order in which they are tried."""
 
 _CONTAINERS = frozenset({"parameters", "special"})  # containers of other choices
-_RUN_WIDE = frozenset({"unknown"})  # one choice for the whole run
+_RUN_WIDE = frozenset({"unknown", "unrated"})  # one choice for the whole run
 _RANGES = {"digits": Range(0), "depth": Range(1)}
 
 

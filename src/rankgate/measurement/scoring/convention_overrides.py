@@ -57,7 +57,7 @@ def override_convention(start: Convention, settings: Overrides | Iterable[str] =
     convention = start
     for key, value in pairs:
         convention = _apply_override(convention, key, value)
-    if convention.hash == start.hash:
+    if (convention.hash, convention.unrated) == (start.hash, start.unrated):
         return start
     return replace(convention, name=start.name if start.name.endswith("+") else f"{start.name}+")
 

@@ -120,7 +120,7 @@ class Facts:
         judged_shares = {k: share[is_counted] for k, share in self.shares.items()}
         return {k: share[~np.isnan(share)] for k, share in judged_shares.items()}
 
-    def counts(self, is_counted: Flags, zeros: int, cautions: Mapping[str, str]) -> Counts:
+    def counts(self, is_counted: Flags, zeros: int, unrated: int, cautions: Mapping[str, str]) -> Counts:
         """The counts behind the means, and what the reader should know of the inputs."""
         judged_shares = self.known_shares(is_counted)
         return Counts(
@@ -132,6 +132,7 @@ class Facts:
             ties_broken=self.ties,
             against_scores=self.against_scores,
             zeros_relevant=zeros,
+            unrated=unrated,
             cautions=cautions,
             judged_at={
                 k: float(share.mean()) if len(share) else np.nan for k, share in judged_shares.items()
@@ -240,22 +241,28 @@ def partly_fit(matches: Mapping[str, IdMatch]) -> dict[str, str]:
 
 
 def input_cautions(
-    source: BlockSource, facts: Facts, jobs: Sequence[Job], matches: Mapping[str, IdMatch]
+    source: BlockSource,
+    facts: Facts,
+    jobs: Sequence[Job],
+    matches: Mapping[str, IdMatch],
+    convention: Convention,
 ) -> dict[str, str]:
     """The cautions about the judgments and the run, by code."""
-    return partly_fit(matches) | dict(_cautions(source, facts, jobs))
+    return partly_fit(matches) | dict(_cautions(source, facts, jobs, convention))
 
 
-def _cautions(source: BlockSource, facts: Facts, jobs: Sequence[Job]) -> Iterator[tuple[str, str]]:
+def _cautions(
+    source: BlockSource, facts: Facts, jobs: Sequence[Job], convention: Convention
+) -> Iterator[tuple[str, str]]:
     yield from source.cautions.items()
     if facts.retrieved.any() and not facts.judged_documents:
         yield NO_SHARED_DOCUMENT, _no_shared_document(source)
-    without_judgments = source.judgments.query_ids.filter(pl.Series(np.diff(source.judgments.offsets) == 0))
-    if len(without_judgments):
+    is_unrated = ~source.judgments.is_rated
+    if jobs and is_unrated.any():
         text = (
-            f"the judgments name queries that nobody rated, such as {without_judgments.min()!r}: the means "
-            "count them as the convention does, which is mostly 0; trec_eval's files cannot name such "
-            "queries, so that its means lack them; rate their documents, or remove them"
+            "the judgments name queries that nobody rated, such as "
+            f"{source.judgments.query_ids.filter(pl.Series(is_unrated)).min()!r}: "
+            f"{_UNRATED_TEXTS[convention.unrated]}; rate their documents, or remove the queries"
         )
         yield "queries-unrated", text
     lowest = source.judgments.lowest_positive
@@ -266,6 +273,14 @@ def _cautions(source: BlockSource, facts: Facts, jobs: Sequence[Job]) -> Iterato
             f"in {', '.join(names)}; set rel, such as rel={lowest:g}, if these do too"
         )
         yield "grades-below-relevant", text
+
+
+_UNRATED_TEXTS = {
+    "counted": "the means count them as the convention does, which is mostly 0 (unrated=left_out leaves "
+    "them out)",
+    "left_out": "the means leave them out where others are rated, as files of TREC cannot name such queries "
+    "(unrated=counted counts them)",
+}
 
 
 def _counts_from(job: Job, *, above: float) -> bool:

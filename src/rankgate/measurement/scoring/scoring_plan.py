@@ -316,6 +316,9 @@ class Measurement:
         if strict or facts.present.any():
             facts.refuse(source, convention)
         is_counted = facts.present if convention.missing == "leave_out" else np.ones_like(facts.present)
+        unrated = int((~index.is_rated).sum()) if self.plan.jobs[i] else 0  # lists have parts of their own
+        if unrated and convention.unrated == "left_out" and (exact or index.is_rated.any()):
+            is_counted = is_counted & index.is_rated
         values, reason_codes, means = {}, {}, {}
         made_of: dict[str, tuple[ExactMean, int]] = {}
         for job in self.plan.jobs[i]:
@@ -335,8 +338,8 @@ class Measurement:
                 hits = 0 if hit is None else int(np.count_nonzero(hit))
                 made_of[job.label] = ExactMean.from_values(*sum_terms(*mean_inputs, weight)), hits
         zeros = zeros_relevant(self.plan.jobs[i], index)
-        cautions = input_cautions(source, facts, self.plan.jobs[i], matches)
-        counts = facts.counts(is_counted, zeros, cautions)
+        cautions = input_cautions(source, facts, self.plan.jobs[i], matches, convention)
+        counts = facts.counts(is_counted, zeros, unrated, cautions)
         judged_shares = facts.known_shares(is_counted) if exact else {}
         lists = self.lists.parts if exact and self.lists is not None else None
         judged_at = {k: ExactMean.from_values(share) for k, share in judged_shares.items()}

@@ -99,8 +99,8 @@ def _find_unjudged_queries(qrels: RawQrels) -> Iterator[Found]:
     unjudged_queries = [query for query in all_queries if query not in judged_queries]
     if unjudged_queries:
         yield Found(
-            f"{count_noun(len(unjudged_queries), 'query')} without any judgment; means count them as the "
-            "convention does, which is mostly 0",
+            f"{count_noun(len(unjudged_queries), 'query')} without any judgment; means of trec leave them "
+            "out, those of most other conventions count them 0",
             len(unjudged_queries),
             "judge some documents of each, or remove the queries",
             first_few(unjudged_queries, 3),

@@ -392,6 +392,11 @@ class JudgmentIndex:
         )
 
     @cached_property
+    def is_rated(self) -> NDArray[np.bool_]:
+        """``(T,)``, False for queries without any rated document."""
+        return np.diff(self.offsets) > 0
+
+    @cached_property
     def lowest_positive(self) -> float:
         """The lowest grade above 0; infinity if there is none."""
         return float(self.grades.min(where=self.grades > 0, initial=np.inf))

@@ -18,6 +18,7 @@ TREC = Convention(
     "trec",
     "trec_eval 10, averaged over all judged queries (its -c)",
     versions="10.0-rc3",
+    unrated="left_out",
     parameters={"nDCG": {"levels": "truncated"}, "RBP": {"gain": "scaled"}},
     special={name: {"nothing_retrieved": _NAN} for name in ("IPrec", "IPrec11")},
 )
@@ -27,6 +28,7 @@ TREC9 = Convention(
     versions="9.0.8",
     precision="float32",
     missing="leave_out",
+    unrated="left_out",
     parameters={
         "nDCG": {"levels": "truncated"},
         "RBP": {"gain": "scaled"},
@@ -239,6 +241,7 @@ TRECTOOLS = Convention(
     missing="leave_out",
     unknown="zero",
     depth=1000,
+    unrated="left_out",
     parameters={
         "*": {"rel": _ABOVE_ZERO},
         "Bpref": {"negative": "relevant", "unopposed": "lost"},
