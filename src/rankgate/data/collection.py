@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from rankgate.data.qrels import Qrels
     from rankgate.data.query_sample import Sample
     from rankgate.data.run import Run
+    from rankgate.data.seal import Seal
 
 UNKNOWN = "unknown"
 """The word for a model if it is unknown which judgments of people the model saw."""
@@ -179,11 +180,12 @@ class Predicted(_FieldValue):
         judgments: A model's judgments of all queries; people's judgments of a sample of the
             queries correct the bias of the model.
         saw: People's judgments that the model saw, as examples or in training: a table, none, or
-            unknown; their queries are left out, as they do not correct the model.
+            unknown; their queries are left out, as they do not correct the model. Or sealed: a
+            project of a store shows that the model judged before people did.
     """
 
     judgments: QrelsLike
-    saw: QrelsLike = UNKNOWN
+    saw: QrelsLike | Seal = UNKNOWN
 
     def __post_init__(self) -> None:
         _refuse_spark(predicted=self.judgments, saw=self.saw)

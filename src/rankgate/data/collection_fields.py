@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rankgate.core.declare.toml_file import TomlFile
     from rankgate.core.value_types import JsonObject
 
-RESERVED_TEXTS: Mapping[str, tuple[str, ...]] = {"sample": ("random",), "saw": ("none", "unknown")}
+RESERVED_TEXTS: Mapping[str, tuple[str, ...]] = {"sample": ("random",), "saw": ("none", "unknown", "sealed")}
 """By field, accepted texts that do not name a table."""
 
 TABLE_KINDS = ("judgments", "run", "table")

@@ -247,7 +247,7 @@ _METAVARS: Mapping[str, str] = {
     "grades": "LABEL=GRADE,...",
     "sample": "random|FILE",
     "predicted": "QRELS",
-    "predicted_saw": "QRELS|none|unknown",
+    "predicted_saw": "QRELS|none|unknown|sealed",
     "reference": "RUN",
     **{name: "COLUMN" for name, kind in field_kinds(Items).items() if kind in {"text", "names"}},
     **dict.fromkeys(("earlier", "repeats"), "[NAME=]RUN"),

@@ -12,6 +12,7 @@ from rankgate.data.collection import Collection
 from rankgate.data.formats import registry
 from rankgate.data.qrels import Qrels
 from rankgate.data.query_tags import IDS
+from rankgate.data.seal import SEALED, Seal
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,6 +41,9 @@ class ProjectTables(Protocol):
     def run(self, name: str) -> Run:
         """A run by name."""
 
+    def rated_order(self, judgments: str) -> pl.DataFrame:
+        """The pairs that people rated, and if one rated it before these judgments were stored."""
+
     def rows(self, table: str) -> pl.DataFrame | None:
         """The rows of a table of `TABLES`; None if the table is empty."""
 
@@ -66,13 +70,30 @@ def project_collection(
         files: True if a text that is not a name in the project may be a file.
 
     Raises:
-        UsageError: a name that the project does not have.
+        UsageError: a name that the project does not have; a sealed model whose judgments the
+            project does not have, or whose order to people's it does not show.
     """
     collection = stated if isinstance(stated, Collection) else Collection(stated)
-    collection = collection.located(project_table(project, files=files))
+    collection = _sealed(project, collection.located(project_table(project, files=files)))
     if collection.tags is None and isinstance(collection.judgments, Qrels):
         return replace(collection, tags=_tags(project, collection.judgments))
     return collection
+
+
+def _sealed(project: ProjectTables, collection: Collection) -> Collection:
+    """A collection whose sealed model has the order of events in the project as its evidence."""
+    predicted = collection.predicted
+    if predicted is None or not isinstance(predicted.saw, str) or predicted.saw != SEALED:
+        return collection
+    if not isinstance(predicted.judgments, Qrels) or not isinstance(collection.judgments, Qrels):
+        raise UsageError(
+            f"the judgments of a sealed model, and people's, are judgments of the project {project.name}, "
+            "which keeps their order; name them.",
+            code="not-sealed",
+        )
+    order = project.rated_order(predicted.judgments.name)
+    seal = Seal.from_order(project.name, order, collection.judgments)
+    return replace(collection, predicted=replace(predicted, saw=seal))
 
 
 def project_table(project: ProjectTables, *, files: bool = False) -> Callable[[str, str], Table | str]:

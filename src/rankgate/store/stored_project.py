@@ -121,6 +121,15 @@ class StoredProject(Closing):
                 )
             return stored_runs.read_judgments(connection, self.store.blobs, self.number, name)
 
+    def rated_order(self, judgments: str) -> pl.DataFrame:
+        """The pairs that people rated, and if one rated it before these judgments were stored.
+
+        Raises:
+            UsageError: no such judgments.
+        """
+        with self.store.read() as connection:
+            return ratings.read_order(connection, self.number, judgments)
+
     def rows(self, table: str) -> pl.DataFrame | None:
         """The queries or the documents as a table of texts; None without any."""
         read = queries_documents.queries_table if table == "queries" else queries_documents.documents_table

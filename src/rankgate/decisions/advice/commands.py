@@ -292,5 +292,6 @@ def settle_command(
     if save_sample:
         write_output(result.sample.write_csv(), save_sample)
     if save_batch:
-        write_output(result.batch.write_csv(), save_batch)
+        pool = result.batch.rename({"gain": "gain_per_price"})  # readers take a column "gain" for grades
+        write_output(pool.write_csv(), save_batch)
     print_result(result, form, output)

@@ -16,6 +16,7 @@ from rankgate.core.errors import InputError, UsageError, check_schema_version
 from rankgate.core.present.base_result import result_class
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.collection import SETTLED
+from rankgate.data.seal import SEALED
 from rankgate.data.text.json_text import parse_json
 from rankgate.decisions.comparison.documents.comparison_grids import CONDITION
 from rankgate.decisions.comparison.list_metrics import ResampledValue
@@ -31,6 +32,7 @@ from rankgate.decisions.gating.policy_settings import ANSWERED, MIN_ANSWERED
 from rankgate.decisions.gating.rule import Admission, Evidence, Inputs, Outcome, Terms
 from rankgate.decisions.gating.rules import RULES
 from rankgate.decisions.gating.verdict import RuleResult, Verdict
+from rankgate.measurement.evaluation.model_judgments import MISLED_BY_STATEMENT
 from rankgate.measurement.stats.mean_intervals import SKEWED, skewness
 
 if TYPE_CHECKING:
@@ -147,6 +149,9 @@ def decide(
         results = tuple(
             replace(result, outcome=_with_few_answers(result.outcome, answered, judged)) for result in results
         )
+    saw = None if evidence.inputs.design is None else evidence.inputs.design.saw
+    if saw is not None and saw.label != SEALED:
+        results = tuple(replace(result, outcome=_on_a_statement(result.outcome)) for result in results)
     cautions = [
         f"{result.rule.id}: {result.outcome.caution}"
         for result in results
@@ -193,6 +198,22 @@ def _with_few_answers(outcome: Outcome, answered: int, judged: int) -> Outcome:
     reason = f"only {answered:,} of {judged:,} judged queries are answered; {outcome.reason}"
     remedy = "run the other queries, or set min_answered in the policy for a deliberate subset"
     return replace(outcome, status="inconclusive", reason=reason, next=remedy)
+
+
+def _on_a_statement(outcome: Outcome) -> Outcome:
+    """The outcome of a rule on an interval that rests on a statement about the model: it does not pass."""
+    if outcome.status != "pass" or outcome.low is None:
+        return outcome
+    reason = (
+        f"{outcome.reason}, if the model saw none of people's judgments, of which there is only a statement: "
+        f"by models that saw some, up to {MISLED_BY_STATEMENT:.0%} of samples of equal systems have an "
+        "interval without 0"
+    )
+    remedy = (
+        "keep the model's judgments in a project of a store, then let people rate there: --project NAME "
+        "--predicted-saw sealed"
+    )
+    return replace(outcome, status="inconclusive", reason=reason, next=remedy, code="model-not-sealed")
 
 
 def _decide_rule(rule: Rule, evidence: Evidence) -> Outcome:

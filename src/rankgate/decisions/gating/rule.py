@@ -151,7 +151,8 @@ class Outcome:
         caution: the losses that a pass cannot exclude; may be empty.
         queries: those that the rule is about, worst first.
         code: the code of the reason, for programs, if weights prevent an inference:
-            few-effective-queries or heavy-weights.
+            few-effective-queries or heavy-weights; model-not-sealed if only a statement says what a
+            model saw.
     """
 
     status: Status

@@ -22,6 +22,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data import read_qrels
 from rankgate.data.column_map import map_columns
+from rankgate.data.seal import SEALED, Seal
 from rankgate.data.table_rows import in_row_order
 from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
 from rankgate.measurement.stats.weighted_means import chance_of_sample, estimate_population
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
 
 
 NONE, UNKNOWN = "none", "unknown"
+
+MISLED_BY_STATEMENT = 0.85
+"""The largest share of samples of two equal systems whose interval excluded 0, as their model saw people's
+judgments and the statement said otherwise: "A model that saw people's judgments" in docs/validity.md."""
 
 _PAIR = ("query_id", "doc_id")
 _FEWEST_JUDGMENTS = 30  # judgments; agreement on fewer is not informative
@@ -53,8 +58,8 @@ class ModelSaw:
     """People's judgments that were shown to a model before it judged.
 
     Attributes:
-        label: none, unknown, or the name of the judgments that it saw.
-        query_ids: the queries in these judgments.
+        label: none, unknown, sealed, or the name of the judgments that it saw.
+        query_ids: the queries in these judgments; of a sealed model, those that people rated before.
         left_out: the number of the model's queries that were left out because of these judgments.
         agreement: Cohen's kappa of the model's grades with people's; None if it is undefined.
         difference: the difference between the model's grades on judged queries and on other
@@ -68,14 +73,23 @@ class ModelSaw:
     difference: str = ""
 
     @classmethod
-    def read(cls, saw: QrelsLike | ModelSaw, columns: ColumnsLike | None = None) -> ModelSaw:
-        """Read the word none or unknown, or judgments.
+    def read(cls, saw: QrelsLike | Seal | ModelSaw, columns: ColumnsLike | None = None) -> ModelSaw:
+        """Read the word none or unknown, judgments, or the evidence of a project.
 
         Raises:
             InputError: the judgments cannot be read.
+            UsageError: the word sealed without a project, which has the evidence.
         """
         if isinstance(saw, ModelSaw):
             return saw
+        if isinstance(saw, Seal):
+            return cls(SEALED, saw.judged_before)
+        if isinstance(saw, str) and saw == SEALED:
+            raise UsageError(
+                "sealed needs a project of a store, which shows that the model judged before people did: add "
+                "--project NAME --store URL, and name the judgments of the project.",
+                code="not-sealed",
+            )
         if isinstance(saw, str) and saw in {NONE, UNKNOWN}:
             return cls(saw)
         judgments = read_qrels(map_columns(saw, columns, "qrels"))
@@ -95,6 +109,12 @@ class ModelSaw:
                 "the interval holds only if the model saw none of people's judgments of these queries, as "
                 "examples or in training; state it with --predicted-saw none, or give the judgments that it "
                 "saw (--predicted-saw FILE)"
+            )
+        if self.label == SEALED:
+            left_out = f"; {count_noun(self.left_out, 'query')} that people rated before: left out"
+            return (
+                "people's judgments were sealed: the project has them after the model's"
+                f"{left_out if self.left_out else ''}"
             )
         return (
             f"the {count_noun(self.left_out, 'query')} with judgments that the model saw ({self.label}) "

@@ -92,6 +92,10 @@ class RemoteProject(Closing):
             RowLocation(name),
         )
 
+    def rated_order(self, judgments: str) -> pl.DataFrame:
+        """The pairs that people rated, and if one rated it before these judgments were stored."""
+        return self._table("order", judgments)
+
     def rows(self, table: str) -> pl.DataFrame | None:
         """The queries or the documents as a table of texts; None if there are none."""
         rows = self._table(table)

@@ -20,6 +20,7 @@ from rankgate.store.material import projects
 from rankgate.store.rating.next_task import LEASE
 from rankgate.store.rating.task_state import LockedTask, lock_task, require_answered, settle
 from rankgate.store.rows import CHUNK_ROWS, columns_of, insert_of, now, read_table, unknown_error, value_of
+from rankgate.store.tables.model_tables import judgments
 from rankgate.store.tables.rating_tables import assignments, documents, queries, raters, ratings, tasks
 
 if TYPE_CHECKING:
@@ -375,6 +376,51 @@ def read_ratings(
         *columns,
     )
     return Ratings(table, name, projects.scale(connection, project), RowLocation(name))
+
+
+def read_order(connection: Connection, project: int, name: str) -> pl.DataFrame:
+    """The pairs that people rated, and if one rated it before some judgments were stored.
+
+    The number of a rating is the order of events. An imported rating counts at its own time, and
+    without one as made before.
+
+    Args:
+        connection: a connection to a store.
+        project: the number of the project.
+        name: the name of the judgments.
+
+    Returns:
+        ``query_id``, ``doc_id`` and ``before``.
+
+    Raises:
+        UsageError: no judgments have this name.
+    """
+    stored = connection.execute(
+        sa.select(judgments.c.last_rating, judgments.c.created_at).where(
+            judgments.c.project == project, judgments.c.name == name
+        )
+    ).one_or_none()
+    if stored is None:
+        raise unknown_error("judgments", name)
+    is_undated = sa.and_(ratings.c.task.is_(None), ratings.c.at.is_(None))
+    is_before = sa.or_(ratings.c.id <= stored.last_rating, ratings.c.at < stored.created_at, is_undated)
+    statement = (
+        sa.select(
+            queries.c.query_id,
+            documents.c.doc_id,
+            sa.func.max(sa.case((is_before, 1), else_=0)).label("before"),
+        )
+        .select_from(
+            ratings.join(raters, raters.c.id == ratings.c.rater)
+            .join(queries, queries.c.id == ratings.c.query)
+            .join(documents, documents.c.id == ratings.c.document)
+        )
+        .where(ratings.c.project == project, raters.c.kind == "person")
+        .group_by(queries.c.query_id, documents.c.doc_id)
+        .order_by(queries.c.query_id, documents.c.doc_id)
+    )
+    schema = {"query_id": pl.String, "doc_id": pl.String, "before": pl.Int64}
+    return read_table(connection, statement, schema).with_columns(pl.col("before") == 1)
 
 
 def _read_names(

@@ -222,7 +222,7 @@ def _scale_view(scale: Scale) -> dict[str, PageValue]:
 
 
 def table_file(request: WebRequest) -> FileReply:
-    """The rows of a run, judgments, query states of a run, ratings, queries or documents."""
+    """The rows of a run, judgments, query states of a run, ratings and their order, queries or documents."""
     kind, name = request.path["kind"], request.values["name"] or ""
     project, blobs = request.project.id, request.store.blobs
     with request.store.read() as connection:
@@ -230,6 +230,8 @@ def table_file(request: WebRequest) -> FileReply:
             content = to_parquet(_read_ratings(connection, request, name))
         elif kind == "judgments":
             content = to_parquet(stored_runs.read_judgments(connection, blobs, project, name).table)
+        elif kind == "order":
+            content = to_parquet(ratings.read_order(connection, project, name))
         elif kind in {"run", "states"}:
             stored_run = stored_runs.find_run(connection, project, name)
             blob = None if stored_run is None else stored_run.blob if kind == "run" else stored_run.states
