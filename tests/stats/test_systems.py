@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.linalg import helmert
 
 from rankgate.measurement.stats import multiple_comparisons
 from rankgate.measurement.stats.multiple_comparisons import anova, randomised_tukey, tukey
@@ -39,6 +40,29 @@ def test_anova_is_statsmodels(adhoc7):
     result = anova(matrix)
     assert result.f == pytest.approx(table["F Value"].iloc[0])
     assert result.p_value == pytest.approx(table["Pr > F"].iloc[0])
+
+
+def test_sphericity_is_that_of_orthonormal_contrasts():
+    rng = np.random.default_rng(4)
+    matrix = rng.normal(size=(40, 5)) * [1, 1, 1, 3, 5] + rng.normal(size=(40, 1))
+    contrasts = helmert(5)
+    spread = contrasts @ np.cov(matrix.T) @ contrasts.T
+    result = anova(matrix)
+    assert result.sphericity == pytest.approx(np.trace(spread) ** 2 / (4 * np.trace(spread @ spread)))
+    assert result.p_corrected == pytest.approx(
+        stats.f.sf(result.f, result.sphericity * 4, result.sphericity * 4 * 39)
+    )
+    assert anova(matrix[:, :2]).sphericity == pytest.approx(1)
+
+
+def test_unequal_variances_reject_too_often_without_the_correction():
+    rng = np.random.default_rng(5)
+    results = [anova(rng.normal(size=(30, 6)) * [1, 1, 1, 1, 1, 8]) for _ in range(600)]
+    plain, corrected = (
+        np.mean([getattr(result, name) < 0.05 for result in results]) for name in ("p_value", "p_corrected")
+    )
+    assert plain > 0.09
+    assert corrected < 0.08
 
 
 def test_tukey_is_paired_and_not_that_of_scipy(adhoc7):

@@ -289,6 +289,7 @@ def section(cells: Sequence[Any]) -> str:
     sound = [c for c in cells if c.sound]
     missed = [c for c in cells if not c.holds]
     names = "; ".join(sorted({c.model for c in missed})) or "none"
+    misled = percent(max(c.excluded for c in cells if not c.sound))
     return (
         "## A model that saw people's judgments\n\nA model that was shown people's judgments, as examples or "
         "in training, repeats them and is corrected by nothing where it did not see them. Two equal systems; "
@@ -299,11 +300,11 @@ def section(cells: Sequence[Any]) -> str:
         "others; and a kappa of .9 or more with people is refused unless the data that the model saw are "
         "stated. Given is the share of samples that get an interval: sound models get "
         f"{percent(min(c.answered for c in sound))} or more. Power is that of a better candidate, before and "
-        f"after. What does not hold: {names}. **The checks do not find a model that saw labels and gives other "
-        "grades with the distribution of people's**: with a false statement, or a model that remembers a part, "
-        f"up to {percent(max(c.excluded for c in cells if not c.sound))} of the samples of two equal systems "
+        f"after. What does not hold: {names}. **The checks do not find a model that saw labels and gives "
+        "other grades with the distribution of people's**: with a false statement, or a model that remembers "
+        f"a part, up to {misled} of the samples of two equal systems "
         "have an interval without 0. So the gate gives no verdict better than inconclusive on a statement; "
-        "people's judgments that are sealed (`--predicted-saw sealed`: the store shows that the model judged "
-        "first) are the models of the last rows.\n\n"
+        "people's judgments that are sealed (`--predicted-saw sealed`: the store shows that the model "
+        "judged first) are the models of the last rows.\n\n"
         + table(("model", "people", "excluded before", "excluded", "covered", "given", "power"), rows)
     )

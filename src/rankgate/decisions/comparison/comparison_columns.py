@@ -255,6 +255,8 @@ ANOVA = Columns(
     METRIC,
     Column("f", pl.Float64, "the F statistic of systems", ".2f"),
     P_VALUE,
+    Column("sphericity", pl.Float64, "Greenhouse and Geisser's ε; 1 where p_value and p_tukey hold", ".2f"),
+    Column("p_corrected", pl.Float64, "the p-value corrected by ε, which holds for any ε"),
     Column("ms_system", pl.Float64, "the mean square of systems"),
     Column("ms_query", pl.Float64, "the mean square of queries"),
     Column("ms_residual", pl.Float64, "the mean square of the residual"),

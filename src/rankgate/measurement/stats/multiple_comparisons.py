@@ -184,7 +184,11 @@ class TwoWay:
         ms_system, ms_query, ms_residual: mean squares.
         df_system, df_query, df_residual: degrees of freedom.
         f: ms_system / ms_residual; NaN if the residual is 0.
-        p_value: the p-value of H₀: all systems have the same mean.
+        p_value: the p-value of H₀: all systems have the same mean; it holds if the differences of all
+            pairs of systems have one variance (sphericity).
+        sphericity: Greenhouse and Geisser's ε, from 1/(S − 1) to 1, which is sphericity; NaN if the
+            residual is 0.
+        p_corrected: the p-value with both degrees of freedom times ε, which holds without sphericity.
     """
 
     ms_system: float
@@ -195,6 +199,8 @@ class TwoWay:
     df_residual: int
     f: float
     p_value: float
+    sphericity: float
+    p_corrected: float
 
 
 @dataclass(frozen=True)
@@ -216,7 +222,11 @@ class Pairwise:
 
 
 def anova(matrix: Floats) -> TwoWay:
-    """Two-way ANOVA; with two systems F is the square of the paired t (Carterette, TOIS 2012)."""
+    """Two-way ANOVA; with two systems F is the square of the paired t (Carterette, TOIS 2012).
+
+    ε = (tr C)² / ((S − 1) tr C²), C the covariances of the residuals of systems (Greenhouse and
+    Geisser, Psychometrika 24, 1959)
+    """
     from rankgate.measurement.stats.special_functions import fdtrc
 
     n, systems = matrix.shape
@@ -230,7 +240,12 @@ def anova(matrix: Floats) -> TwoWay:
     is_defined = df[2] > 0 and ms_residual > tiny
     f = float(ms_system / ms_residual) if is_defined else float("nan")
     p = float(fdtrc(df[0], df[2], f)) if is_defined else float("nan")
-    return TwoWay(float(ms_system), float(ms_query), float(ms_residual), *df, f, p)
+    sphericity, p_corrected = float("nan"), float("nan")
+    if is_defined:
+        covariance = residual.T @ residual
+        sphericity = float(np.trace(covariance) ** 2 / (df[0] * (covariance**2).sum()))
+        p_corrected = float(fdtrc(sphericity * df[0], sphericity * df[2], f))
+    return TwoWay(float(ms_system), float(ms_query), float(ms_residual), *df, f, p, sphericity, p_corrected)
 
 
 def tukey(matrix: Floats, level: float = 0.95) -> Pairwise:

@@ -37,6 +37,8 @@ from rankgate.core.present.number_formats import (
 from rankgate.data.run_scores import GIVEN_VALUES
 from rankgate.decisions.comparison.documents import comparison_grids as of_sample
 from rankgate.decisions.comparison.documents.comparison_grids import (
+    EQUIVALENCE_CONDITIONS,
+    MANY_CONDITIONS,
     format_interval_heading,
     format_p_heading,
     leaderboard,
@@ -86,6 +88,7 @@ def comparison_document(
         blocks += [Warnings(tuple(dict.fromkeys(_warnings(result)))), notes(first_comparison, several=True)]
     if result.many:
         blocks += [Table(heading, grid) for heading, grid in many_grids(result.many, pairs=pairs)]
+        blocks.append(MANY_CONDITIONS)
     if not pairs:
         blocks.append("Every pair of systems, and the worst queries of each: add --pairs.")
     count = len(result.comparisons)
@@ -305,6 +308,7 @@ def notes(result: Comparison, *, several: bool = False) -> str:
         f"{format_correction(result.correction)}. {of_sample.note(result)}"
         f"Detectable is the smallest true difference that these queries show two-sided with a power of "
         f"{result.power:.0%}{correction_note}: not significant is not the same as not worse."
+        f"{f' {EQUIVALENCE_CONDITIONS}' if len(result.equivalence) else ''}"
     )
 
 

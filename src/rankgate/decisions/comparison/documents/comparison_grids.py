@@ -336,6 +336,20 @@ def note(result: Comparison) -> str:
     )
 
 
+MANY_CONDITIONS = (
+    "ANOVA's p and Tukey's HSD hold if the differences of all pairs of systems have one variance "
+    "(sphericity, ε = 1); the p for any ε is Greenhouse and Geisser's. The randomised test, Friedman's and "
+    "Nemenyi's need no variance: they test that systems are exchangeable within a query, and those of ranks "
+    "say nothing of means. Queries are independent in all of them."
+)
+"""The conditions of the tests of three systems or more."""
+
+EQUIVALENCE_CONDITIONS = (
+    "TOST and the probabilities hold as t intervals do: for independent queries, without losses that few "
+    "queries have and these lack; the probabilities are a posterior without prior knowledge of the mean."
+)
+"""The conditions of tests of equivalence."""
+
 _PAIR = ("metric", "first", "second", "delta")
 
 
@@ -386,7 +400,13 @@ def many_grids(result: ManySystems, *, pairs: bool = True) -> list[tuple[str, Gr
         for row in (result.means.iter_rows(named=True) if pairs else ())
     ]
     anova = [
-        (row["metric"], format_number(row["f"], 2), format_p_value(row["p_value"]))
+        (
+            row["metric"],
+            format_number(row["f"], 2),
+            format_p_value(row["p_value"]),
+            format_number(row.get("sphericity"), 2),
+            format_p_value(row.get("p_corrected")),
+        )
         for row in result.anova.iter_rows(named=True)
     ]
     by_ranks = [
@@ -416,7 +436,10 @@ def many_grids(result: ManySystems, *, pairs: bool = True) -> list[tuple[str, Gr
             "all systems, best first",
             Grid(("metric", "system", "mean", "queries", "mean\nrank"), tuple(means), frozenset({0, 1})),
         ),
-        ("do systems differ at all? (two-way ANOVA)", Grid(("metric", "F", "p"), tuple(anova))),
+        (
+            "do systems differ at all? (two-way ANOVA)",
+            Grid(("metric", "F", "p", "ε", "p (any ε)"), tuple(anova)),
+        ),
         (
             "do their ranks within queries? (Friedman; Iman and Davenport's F)",
             Grid(("metric", "χ²", "p", "F", "p (F)", "ranks differ\nfrom (Nemenyi)"), tuple(by_ranks)),

@@ -42,6 +42,7 @@ from rankgate.data.run_scores import GIVEN_VALUES
 from rankgate.decisions.comparison.documents import comparison_document
 from rankgate.decisions.comparison.documents.comparison_document import notes
 from rankgate.decisions.comparison.documents.comparison_grids import (
+    MANY_CONDITIONS,
     format_interval_heading,
     format_p_heading,
     is_significant_row,
@@ -423,7 +424,8 @@ def _statistics(result: Comparisons, options: ReportOptions) -> list[Section]:
         )
         for i, (heading, grid) in enumerate(many_grids(result.many)[1:])
     )
-    return [Section("statistics", "Statistics of all systems", folded_tables, "Statistics")]
+    blocks: tuple[Block, ...] = (*folded_tables, MANY_CONDITIONS)
+    return [Section("statistics", "Statistics of all systems", blocks, "Statistics")]
 
 
 _MIN_SEARCHED_ROWS = 20  # a table with more rows gets a search field
