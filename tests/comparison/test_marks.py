@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 
 import pytest
 
@@ -64,5 +65,20 @@ def test_a_wide_table_is_scaled_to_the_page():
     metrics = [f"P@{k}" for k in range(1, 25)]
     result = rankgate.compare(QRELS, {"old": RUNS["old"]}, OTHERS, metrics)
     text = render_result(result, "latex", one_table=True)
-    assert text.count("\\begingroup\\scriptsize\\setlength{\\tabcolsep}{3pt}\n\\begin{tabular}") == 1
-    assert text.count("\\end{tabular}\n\\endgroup\n") == 1
+    assert (
+        text.count("\\setbox0\\hbox\\bgroup\\begin{tabular}") == text.count("\\resizebox{\\linewidth}") == 1
+    )
+
+
+@pytest.mark.tex
+@pytest.mark.parametrize("columns", ["onecolumn", "twocolumn"])
+def test_a_wide_table_fits_the_line(tmp_path, columns):
+    metrics = [f"P@{k}" for k in range(1, 13)]
+    result = rankgate.compare(QRELS, {"old": RUNS["old"]}, OTHERS, metrics)
+    preamble = rf"\documentclass[{columns}]{{article}}\usepackage{{booktabs,graphicx}}\begin{{document}}"
+    table = render_result(result, "latex", one_table=True)
+    (tmp_path / "t.tex").write_text(f"{preamble}\n{table}\n\\end{{document}}\n")
+    words = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
+    process = subprocess.run(words, cwd=tmp_path, capture_output=True, check=False)
+    assert process.returncode == 0
+    assert b"Overfull" not in process.stdout

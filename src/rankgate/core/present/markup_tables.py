@@ -146,22 +146,32 @@ def latex_table(grid: Grid, bold: frozenset[tuple[int, int]] = frozenset()) -> s
         for i, row in enumerate(grid.rows)
     ]
     is_wide = table_width(grid) > _PAGE_WIDTH
+    box, end = (r"\setbox0\hbox\bgroup", r"\egroup") if is_wide else ("", "")
     return "\n".join(
         [
-            *([r"\begingroup\scriptsize\setlength{\tabcolsep}{3pt}"] if is_wide else []),
-            rf"\begin{{tabular}}{{{columns}}}",
+            *(_WIDE_START if is_wide else ()),
+            rf"{box}\begin{{tabular}}{{{columns}}}",
             r"\toprule",
             header,
             r"\midrule",
             *rows,
             r"\bottomrule",
-            r"\end{tabular}",
-            *([r"\endgroup"] if is_wide else []),
+            rf"\end{{tabular}}{end}",
+            *(_WIDE_END if is_wide else ()),
         ]
     )
 
 
-_PAGE_WIDTH = 90  # characters of a line of a page
+_PAGE_WIDTH = 60  # characters of a line of an article
+
+_WIDE_START = (r"\begingroup", r"\ifdefined\resizebox\else\scriptsize\setlength{\tabcolsep}{3pt}\fi")
+_WIDE_END = (
+    r"\noindent\ifdefined\resizebox",
+    r"\ifdim\wd0>\linewidth\resizebox{\linewidth}{!}{\box0}\else\box0\fi",
+    r"\else\box0\fi",
+    r"\endgroup",
+)
+"""A wide table is a box: with graphicx it becomes as narrow as the line, without it has smaller type."""
 
 
 def _latex_row(escaped_cells: Iterable[str]) -> str:
