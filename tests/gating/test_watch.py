@@ -151,7 +151,9 @@ def test_rules_that_warn_do_not_decide():
                 )
             )
         ),
-        "started twice": lambda rows: rows.filter((pl.col("at").dt.day() < 3) | (pl.col("at").dt.day() > 6)),
+        "started twice": lambda rows: rows.filter(
+            (pl.col("variant") == "old") | (pl.col("at").dt.day() < 3) | (pl.col("at").dt.day() > 6)
+        ),
         "logging": lambda rows: rows.filter(
             (pl.col("variant") == "old") | (pl.col("kind") != "click") | (pl.col("at").dt.day() < 5)
         ),

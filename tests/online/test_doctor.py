@@ -216,3 +216,14 @@ def test_the_command_prints_findings(tmp_path):
         check=True,
     )
     assert [finding["code"] for finding in json.loads(process.stdout)["findings"]] == ["negative-revenue"]
+
+
+def test_searches_for_the_same_words_within_two_seconds_are_named(tmp_path):
+    times = [("shoe", 1), ("shoe", 2.8), ("shoe", 10), ("boot", 11), ("boot", 40)]
+    rows = [
+        {**search(number, second), "session_id": "v", "user_query": words}
+        for number, (words, second) in enumerate(times)
+    ]
+    log = written(tmp_path / "log.ndjson", rows)
+    (finding,) = (entry for entry in online.doctor(log).findings if entry.code == "repeated-searches")
+    assert (finding.count, finding.total) == (1, 5)

@@ -360,3 +360,36 @@ def test_few_clicks_and_none():
     assert none.clicked == 0
     assert none.pairs["preference"].to_list() == [None]
     assert "few-decisive-units" in [notice.code for notice in none.notices]
+
+
+@pytest.mark.parametrize("lengths", [(3, 10), (10, 3), (2, 5)])
+def test_rounds_of_short_lists_give_systems_equal_shares_of_slots(lengths):
+    """A round counts or not before anybody draws, so that the order of draws cannot decide it."""
+    lists = {
+        name: [f"d{step * k}" for k in range(length)]
+        for name, length, step in zip("AB", lengths, (1, 2), strict=True)
+    }
+    shown = [
+        online.interleave(lists, f"r{number}", method="probabilistic_rounds", seed=number)
+        for number in range(3000)
+    ]
+    result = online.preference([(assignment, [1]) for assignment in shown])
+    assert result.p_teams > 0.001
+    assert all(assignment.teams[:2] != (None, None) for assignment in shown)
+
+
+def test_assignments_may_be_the_objects_of_a_log():
+    shown = [
+        online.interleave({"A": ["a", "b"], "B": ["b", "a"]}, f"r{number}", seed=number)
+        for number in range(20)
+    ]
+    logged = [
+        {**assignment.to_dict(), "clicks": [1], "session": f"s{number // 2}"}
+        for number, assignment in enumerate(shown)
+    ]
+    expected = online.preference([(assignment, [1]) for assignment in shown])
+    assert online.preference(logged).to_dict()["pairs"] == expected.to_dict()["pairs"]
+    assert online.preference(logged, unit="session").units == 10
+    with pytest.raises(InputError) as caught:
+        online.preference([{"a": 1}])
+    assert caught.value.code == "invalid-assignment"

@@ -299,9 +299,24 @@ def test_actions_without_a_kind_are_named_with_their_share_and_the_lines_to_add(
     assert finding in diagnosis.findings
     lines = 'click = ["view"]\nother = ["login"]\n'
     log, mapping = shop(tmp_path, f"[kinds]\n{lines}")
-    codes = {entry.code for entry in online.kpi(online.Events(log, mapping=mapping)).findings}
-    assert "clicks-without-search" in codes
-    assert "unmapped-actions" not in codes
+    result = online.kpi(online.Events(log, mapping=mapping))
+    codes = {entry.code for entry in result.findings}
+    assert not codes & {"clicks-without-search", "unmapped-actions"}  # a log of clicks alone
+    assert result["search_ctr"] is None
+
+
+def test_a_log_of_clicks_alone_has_their_ranks(tmp_path):
+    log = tmp_path / "clicks.csv"
+    log.write_text(
+        "created_at,query,click,rank\n2026-06-10 00:00:00,co2,/a,3\n2026-06-10 00:01:00,co2,/b,1\n"
+    )
+    mapping = tmp_path / "clicks.toml"
+    mapping.write_text(
+        '[log]\nkind = "click"\n[columns]\nat = "created_at"\nquery = "query"\n'
+        'doc_id = "click"\nrank = "rank"\n'
+    )
+    result = online.kpi(online.Events(log, mapping=mapping), ("mean_click_rank",))
+    assert result["mean_click_rank"] == 2.0
 
 
 def test_a_log_with_nothing_usable_is_an_error(tmp_path, run):

@@ -54,6 +54,11 @@ MODEL_COLUMNS = Columns(
     "One row per click model.",
     Column("model", pl.String, "the click model"),
     Column("log_likelihood", pl.Float64, "the log-likelihood of a search that was held out"),
+    Column(
+        "error",
+        pl.Float64,
+        "the standard error of its distance from the best log-likelihood; models within two are tied",
+    ),
     Column("perplexity", pl.Float64, "the perplexity of searches that were held out; 1 is perfect"),
     Column("seconds", pl.Float64, "the time that fitting took", unit="s"),
 )
@@ -183,6 +188,15 @@ class ClickJudgments(Result):
                     "there are too few clicks to distinguish documents",
                 )
             )
+        if not self.status and not separates_ranks(self.model):
+            notices.append(
+                Notice(
+                    "ranks-not-separated",
+                    f"{self.model} does not separate what a document attracts from where it was shown: "
+                    "its values are partly those of the ranks, and its intervals have no level; show "
+                    "documents at several ranks (exchange neighbours at random), or choose another model",
+                )
+            )
         for reason in dict.fromkeys(self.refused.values()):
             names = [name for name, refusal in self.refused.items() if refusal == reason]
             notices.append(Notice("refused-model", f"no judgments by {', '.join(names)}: {reason}"))
@@ -198,6 +212,11 @@ class ClickJudgments(Result):
                 )
             )
         return tuple(notices)
+
+
+def separates_ranks(model: str) -> bool:
+    """True if a click model separates what documents attract from their ranks."""
+    return model in MODELS and MODELS[model].separates
 
 
 _RANKS = (1, 2, 3, 5, 10)
@@ -247,11 +266,18 @@ def _models(result: ClickJudgments) -> Grid:
             (
                 row["model"],
                 f"{row['log_likelihood']:.4f}",
+                "–" if row.get("error") is None else f"{row['error']:.4f}",
                 f"{row['perplexity']:.4f}",
                 *("–" if perplexity is None else f"{perplexity:.3f}" for perplexity in cells),
             )
         )
-    header = ("model", "log-likelihood\na search", "perplexity", *(f"at\n{rank}" for rank in ranks))
+    header = (
+        "model",
+        "log-likelihood\na search",
+        "± from\nthe best",
+        "perplexity",
+        *(f"at\n{rank}" for rank in ranks),
+    )
     return Grid(header, tuple(rows))
 
 
@@ -314,9 +340,10 @@ def _describe_rule(result: ClickJudgments) -> str:
     bands = ""
     if result.curves["low"].is_not_null().any():
         bands = " Those of shared parameters are by a bootstrap over sessions."
+    level = "95 % (Jeffreys)" if separates_ranks(result.model) else "those of shares, without a level,"
     return (
-        f"Grades are by {measure}{cuts_text}. Values are of {result.model}: {title}. Intervals are 95 % "
-        f"(Jeffreys) on the impressions that were looked at.{bands}"
+        f"Grades are by {measure}{cuts_text}. Values are of {result.model}: {title}. Intervals are {level} "
+        f"on the impressions that were looked at.{bands}"
     )
 
 

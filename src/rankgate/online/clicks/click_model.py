@@ -141,6 +141,7 @@ class ClickModel(Declared):
         marginal: the probability of each click, given nothing but the list.
         formula: the formula.
         of_documents: True if it distinguishes documents, so that judgments can be made of it.
+        separates: True if it separates what a document attracts from where it was shown.
         prior: clicks and non-clicks that it adds to each pair by default.
     """
 
@@ -149,6 +150,7 @@ class ClickModel(Declared):
     marginal: Predict = field(kw_only=True)
     formula: str = field(kw_only=True)
     of_documents: bool = field(default=True, kw_only=True)
+    separates: bool = field(default=True, kw_only=True)
     prior: float = field(default=0.0, kw_only=True)
 
 
@@ -162,11 +164,13 @@ class Fitness:
         perplexity: 2 to the power of the mean surprise in bits of a click or non-click, given the
             list; 1 is perfect, 2 is a coin toss.
         by_rank: the perplexity at each rank; NaN for ranks without shown documents.
+        by_search: (N,) the logarithm of the probability of the clicks of a search of each row.
     """
 
     log_likelihood: float
     perplexity: float
     by_rank: Floats
+    by_search: Floats
 
 
 def fitness(model: ClickModel, estimates: Estimates, searches: PackedSearches) -> Fitness:
@@ -176,11 +180,12 @@ def fitness(model: ClickModel, estimates: Estimates, searches: PackedSearches) -
     chance = clip_probability(model.conditional(estimates, searches))
     likelihood = np.where(searches.clicked, chance, 1 - chance)
     logs = float((np.log(likelihood) * weights).sum()) / searches.searches
+    by_search = (np.log(likelihood) * searches.shown).sum(axis=1)
     marginal = clip_probability(model.marginal(estimates, searches))
     bits = np.log2(np.where(searches.clicked, marginal, 1 - marginal)) * weights
     with np.errstate(invalid="ignore"):
         by_rank = 2 ** -(bits.sum(axis=0) / weights.sum(axis=0))
-    return Fitness(logs, float(2 ** -(bits.sum() / weights.sum())), by_rank)
+    return Fitness(logs, float(2 ** -(bits.sum() / weights.sum())), by_rank, by_search)
 
 
 def perplexity_over_ranks(
@@ -326,6 +331,7 @@ MODELS = (
         conditional=pair_attractiveness,
         marginal=pair_attractiveness,
         of_documents=False,
+        separates=False,
     ),
     ClickModel(
         "rctr",
@@ -335,6 +341,7 @@ MODELS = (
         conditional=_click_rate_of_ranks,
         marginal=_click_rate_of_ranks,
         of_documents=False,
+        separates=False,
     ),
     ClickModel(
         "dctr",
@@ -344,6 +351,7 @@ MODELS = (
         fit=_fit_document,
         conditional=pair_attractiveness,
         marginal=pair_attractiveness,
+        separates=False,
     ),
     ClickModel(
         "coec",
@@ -354,5 +362,6 @@ MODELS = (
         conditional=_coec_click_probability,
         marginal=_coec_click_probability,
         prior=COEC_PRIOR,
+        separates=False,
     ),
 )

@@ -132,7 +132,8 @@ def judgments(
         events: the log: a folder of events, a table of them, files of logs, ``Events``, packed
             searches, or click counts (of ``rankgate.spark.click_counts``) as a frame or Parquet
             files. Clicks of a table on Spark are counted there.
-        model: the click model, such as sdbn; auto takes the one that predicts held-out clicks best.
+        model: the click model, such as sdbn; auto takes the one that predicts held-out clicks best,
+            among those within two standard errors of it one that separates ranks from documents.
         models: the click models that are compared; with auto all by default.
         ranks: the number of ranks of each list that count.
         grading: the rule that makes grades of values; relative to the highest of the query by
@@ -165,6 +166,8 @@ def judgments(
     candidates = _candidates(compared) if model == "auto" else [model]
     best, estimates, refused_models = _first_identified_model(candidates, searches, halves, settings)
     refused = {name: reason for name, reason in unidentified_models.items() if name != best} | refused_models
+    if reason := _nothing_to_learn(searches):
+        refused[best] = reason
     value = coec_opensearch(searches) if best == OPENSEARCH else estimates.relevance
     table = _pair_table(searches, estimates, value, best)
     judged = add_grades(table.head(0) if best in refused else table, grading)
@@ -200,16 +203,36 @@ def _model_names(model: str, models: Sequence[str]) -> list[str]:
     return list(dict.fromkeys([*([model] if model != OPENSEARCH else []), *compared_models]))
 
 
+_TIED = 2.0  # standard errors
+
+
 def _candidates(compared: pl.DataFrame) -> list[str]:
     """The compared models that distinguish documents, the best first.
+
+    Models that are tied with the best and separate ranks from documents come before the others.
 
     Raises:
         UsageError: no candidate is left.
     """
-    names = [str(name) for name in compared["model"] if MODELS[name].of_documents]
+    likelihoods = compared["log_likelihood"].to_numpy()
+    distances = likelihoods.max(initial=-np.inf) - likelihoods
+    tied = distances <= _TIED * compared["error"].fill_null(0.0).to_numpy()
+    models = [(MODELS[name], is_tied) for name, is_tied in zip(compared["model"], tied, strict=True)]
+    preferred = sorted(models, key=lambda pair: not (pair[1] and pair[0].separates))
+    names = [model.name for model, _ in preferred if model.of_documents]
     if not names:
         raise UsageError("no compared model distinguishes documents; add dctr.", code="no-model")
     return names
+
+
+def _nothing_to_learn(searches: PackedSearches) -> str:
+    """The reason why no model can learn from the searches; empty if one can."""
+    if not searches.clicked.any():
+        return "the log has no click on a shown document"
+    impressions = searches.by_pair(searches.weights)
+    if len(impressions) and impressions.max() <= 1:
+        return "no document was shown twice for a query, so that clicks say nothing of documents"
+    return ""
 
 
 def _first_identified_model(
@@ -283,7 +306,9 @@ def _compare_models(
         The models; perplexities by rank; by model the reason why the searches do not identify it.
     """
     train, test = halves or (searches, searches)
-    rows, by_rank, refusals = [], [], {}
+    rows: list[dict[str, Any]] = []
+    by_rank, refusals = [], {}
+    by_search = []
     for name in names:
         start_time = time.perf_counter()
         estimates = MODELS[name].fit(train, settings)
@@ -291,6 +316,7 @@ def _compare_models(
         if estimates.refusal:
             refusals[name] = estimates.refusal
         model_fitness = fitness(MODELS[name], estimates, test)
+        by_search.append(model_fitness.by_search)
         rows.append(
             {
                 "model": name,
@@ -304,12 +330,24 @@ def _compare_models(
             for rank, perplexity in enumerate(model_fitness.by_rank, 1)
             if np.isfinite(perplexity)
         ]
+    best_row = int(np.argmax([row["log_likelihood"] for row in rows])) if rows else 0
+    for row, logs in zip(rows, by_search, strict=True):
+        row["error"] = _error_of_mean(by_search[best_row] - logs, test.weight)
     table = pl.DataFrame(rows, schema=MODEL_COLUMNS)
     return (
         table.sort("log_likelihood", descending=True),
         pl.DataFrame(by_rank, schema=RANK_COLUMNS),
         refusals,
     )
+
+
+def _error_of_mean(values: NDArray[np.float64], weight: NDArray[np.float64]) -> float | None:
+    """The standard error of a mean over searches; None for fewer than two."""
+    total = float(weight.sum())
+    if total < 2:
+        return None
+    mean = float(weight @ values) / total
+    return float(np.sqrt(weight @ (values - mean) ** 2 / (total - 1) / total))
 
 
 def _pair_table(

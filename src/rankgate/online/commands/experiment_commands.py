@@ -38,6 +38,7 @@ def design_options(*fields: str) -> Decorator:
         "unit UNIT",
         "control ARM",
         "split",
+        "phases DAY=ARM:SHARE,... --phase",
         "day COLUMN",
         "start DAY",
         "end DAY",

@@ -70,12 +70,13 @@ _LATE_SEARCHES = (
     "(query_event_id) WHERE s.kind = 'search' AND s.\"at\" > clicked_at AND "
     'k."at" <= clicked_at'
 )
+_REPEATED_WITHIN = 2  # seconds: nobody reads a result and clicks on it again within them
 _REPEATED_CLICKS = (
     f"SELECT {_LOCATION} || ' (' || CAST(round(1000 * seconds) AS BIGINT) || ' ms)' AS example FROM (SELECT "
     'source_file, source_line, epoch("at" - lag("at") OVER (PARTITION BY query_event_id, session, "user", '
     'doc_id, rank ORDER BY "at", source_line)) AS seconds FROM events WHERE kind = '
     "'click' AND \"at\" IS NOT NULL AND doc_id IS NOT NULL AND coalesce(query_event_id, session) IS NOT "
-    "NULL) WHERE seconds > 0 AND seconds <= 1"
+    f"NULL) WHERE seconds > 0 AND seconds < {_REPEATED_WITHIN}"
 )
 _WITH_SEARCH = "SELECT c.*, s.at AS searched_at FROM events c JOIN known_searches s USING (query_event_id)"
 
@@ -143,8 +144,9 @@ CHECKS = Registry(
         Check(
             "clicks-without-search",
             title="clicks without a search in the log",
-            faults=f"SELECT {_LOCATION} AS example FROM events WHERE kind = 'click' AND (query_event_id IS "
-            "NULL OR query_event_id NOT IN (SELECT query_event_id FROM known_searches))",
+            faults=f"SELECT {_LOCATION} AS example FROM events WHERE kind = 'click' AND EXISTS (SELECT 1 "
+            "FROM known_searches) AND (query_event_id IS NULL OR query_event_id NOT IN (SELECT "
+            "query_event_id FROM known_searches))",
             total=_COUNT_CLICKS,
             spoils=("clicks", "ranks"),
             blocks_from=0.05,
@@ -256,13 +258,28 @@ CHECKS = Registry(
         _duplicates_check("refund", "revenue", name="refunds"),
         Check(
             "repeated-clicks",
-            title="clicks within a second after a click on the same document of the same list: double "
-            "clicks, or a page that logs a click twice",
+            title=f"clicks within {_REPEATED_WITHIN} seconds after a click on the same document of the same "
+            "list: double clicks, or a page that logs a click twice",
             faults=_REPEATED_CLICKS,
             total=_COUNT_CLICKS,
             spoils=("clicks",),
             blocks_from=0.05,
             fix="log one click of a double click, and bind the page's handler once",
+        ),
+        Check(
+            "repeated-searches",
+            title=f"searches for the same words within {_REPEATED_WITHIN} seconds in a session: a page that "
+            "searches, or logs a search, twice",
+            faults=f"SELECT {_LOCATION} AS example FROM (SELECT source_file, source_line, query, "
+            "lag(query) OVER w AS query_before, query_event_id, lag(query_event_id) OVER w AS id_before, "
+            'epoch("at" - lag("at") OVER w) AS seconds FROM events WHERE kind = \'search\' AND session IS '
+            'NOT NULL AND "at" IS NOT NULL AND query IS NOT NULL WINDOW w AS (PARTITION BY session ORDER '
+            'BY "at", source_line)) WHERE query = query_before AND query_event_id <> id_before AND seconds '
+            f"< {_REPEATED_WITHIN}",
+            total="SELECT count(*) FROM events WHERE kind = 'search' AND session IS NOT NULL",
+            spoils=("searches", "sessions"),
+            blocks_from=0.05,
+            fix="log one search of a page that loads twice, or give both records one query id",
         ),
         Check(
             "reused-session",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -15,7 +16,9 @@ import polars as pl
 from rankgate.core.errors import UsageError
 from rankgate.core.present.number_formats import count_noun
 from rankgate.measurement.stats.sequential_experiments import (
+    ANY_LOOK,
     SampleRatio,
+    log_e_value,
     sample_ratio,
     sequential_sample_ratio,
 )
@@ -28,6 +31,7 @@ from rankgate.online.experiments.analyse_experiment import (
     metrics_table,
     segments_table,
 )
+from rankgate.online.experiments.common_days import compare_on_common_days
 from rankgate.online.experiments.estimate_effects import ComparisonMethod
 from rankgate.online.experiments.experiment_design import Design, ExperimentTest, read_units_from_table
 from rankgate.online.experiments.experiment_result import (
@@ -51,6 +55,9 @@ from rankgate.online.experiments.units import (
 if TYPE_CHECKING:
     from rankgate.online.events.events import EventsLike
     from rankgate.online.experiments.experiment_design import DesignLike, UnitsLike
+    from rankgate.online.experiments.experiment_result import Severity
+
+    Phases = Mapping[date, Mapping[str, float]]
     from rankgate.online.experiments.units import Units
 
 _MIN_UNITS = 100
@@ -60,10 +67,32 @@ _MIN_LOG_CHANGE = float(np.log(2))
 _EXPECTED, _SURE = 30, 5.0
 
 
-def sample_ratio_of_units(units: Units, planned: Mapping[str, float]) -> SampleRatio:
-    """The test of units per arm against planned shares; at any look where units have days."""
+def sample_ratio_of_units(
+    units: Units, planned: Mapping[str, float], phases: Phases | None = None
+) -> SampleRatio:
+    """The test of units per arm against planned shares; at any look where units have days.
+
+    The e-values of phases are multiplied, as units of different days are independent.
+    """
+    if phases:
+        evidence = sum(
+            float(log_e_value([counts.get(name, 0) for name in shares], list(shares.values())))
+            for counts, shares in _phase_counts(units, planned, phases)
+        )
+        return SampleRatio(math.exp(min(evidence, 700.0)), min(1.0, math.exp(-evidence)), ANY_LOOK)
     test = sequential_sample_ratio if units.days else sample_ratio
     return test([units.counts.get(name, 0) for name in planned], list(planned.values()))
+
+
+def _phase_counts(
+    units: Units, planned: Mapping[str, float], phases: Phases
+) -> Iterable[tuple[dict[str, int], Mapping[str, float]]]:
+    """The units of each phase by arm, and the planned shares; before the first phase those planned."""
+    begins = [date.min, *phases, date.max]
+    for (begin, end), shares in zip(pairwise(begins), [planned, *phases.values()], strict=True):
+        counts = units.on_arms((pl.col("day") >= begin) & (pl.col("day") < end)).counts
+        if counts:
+            yield counts, shares
 
 
 def check_experiment(
@@ -121,7 +150,8 @@ def _find_crossed_units(units: Units, tolerated: float) -> Iterable[ExperimentFi
     if not units.crossed:
         return
     share = units.crossed / (units.crossed + len(units.arms))
-    text = f"{count_noun(units.crossed, 'unit')} ({share:.2%}) were in several arms, and are left out"
+    text = f"{count_noun(units.crossed, 'unit')} ({share:.2%}) were in several arms, such as "
+    text += f"{', '.join(units.crossed_units)}, and are left out"
     blocks = share > tolerated
     if blocks:
         text += "; assign each unit once, or tolerate a share of them"
@@ -131,8 +161,8 @@ def _find_crossed_units(units: Units, tolerated: float) -> Iterable[ExperimentFi
 def _find_gaps(units: Units) -> Iterable[ExperimentFinding]:
     """Find gaps: days on which no unit, or no unit of one arm, had an event.
 
-    Days on which no arm has events are a restart from two days on that closed days do not explain,
-    or from a week on.
+    Days on which no arm has events are a gap from two days on that closed days do not explain, or
+    from a week on. It biases no arm unless units have another arm after it.
     """
     if units.logged is None or units.logged.is_empty():
         return
@@ -146,14 +176,16 @@ def _find_gaps(units: Units) -> Iterable[ExperimentFinding]:
         missing_days = _days_between(before, after)
         open_days = [day for day in missing_days if day.weekday() not in closed]
         if len(open_days) >= _GAP_DAYS or len(missing_days) >= _LONG_GAP_DAYS:
-            yield ExperimentFinding("started-twice", "block", _gap_message("no arm", before, after))
+            severity: Severity = "block" if units.crossed else "warn"
+            yield ExperimentFinding(
+                "started-twice", severity, _gap_message("no arm", before, after, severity)
+            )
     for name, arm_days in sorted(by_arm.items()):
         for before, after in pairwise(arm_days):
             missing_days = [day for day in days if before < day < after]
             if len(missing_days) >= _GAP_DAYS:
-                yield ExperimentFinding(
-                    "started-twice", "block", _gap_message(f"the arm {name}", before, after), name
-                )
+                text = _gap_message(f"the arm {name}", before, after, "block")
+                yield ExperimentFinding("started-twice", "block", text, name)
 
 
 def _days_between(before: date, after: date) -> list[date]:
@@ -170,12 +202,11 @@ def _closed_weekdays(days: list[date]) -> set[int]:
     return {_SATURDAY, _SUNDAY} | regular
 
 
-def _gap_message(arm_name: str, before: date, after: date) -> str:
-    subject = f"{arm_name} has" if arm_name != "no arm" else "no arm has"
-    return (
-        f"{subject} {'any ' if arm_name == 'no arm' else 'no '}events between {before} and {after}: the "
-        f"experiment seems to have been started twice; give its first day with --start"
-    )
+def _gap_message(arm_name: str, before: date, after: date, severity: Severity) -> str:
+    events = f"{arm_name} has {'any ' if arm_name == 'no arm' else 'no '}events between {before} and {after}"
+    if severity == "warn":
+        return f"{events}: a holiday or an outage of all arms biases none of them"
+    return f"{events}: the experiment seems to have been started twice; give its first day with --start"
 
 
 def _find_logging_changes(units: Units) -> Iterable[ExperimentFinding]:
@@ -292,6 +323,7 @@ def ab(
         units, reasons, zone = _units_of_events(events, measures, design)
         despite = events.despite
     planned, control = planned_arms(units, design)
+    phases = design.shares_by_day
     comparison = ArmComparison(
         control,
         tuple(name for name in planned if name != control),
@@ -318,10 +350,11 @@ def ab(
         "seed": test.seed,
         "source": units.source,
         **({"time_zone": zone} if zone else {}),
+        **({"phases": dict(design.phases or {})} if phases else {}),
     }
     unit = design.unit or ("row" if design.variant else "user")
     return analyse_experiment(
-        units, planned, comparison, unit, settings, crossed=design.crossed, despite=despite
+        units, planned, comparison, unit, settings, crossed=design.crossed, despite=despite, phases=phases
     )
 
 
@@ -367,6 +400,17 @@ def planned_arms(units: Units, design: Design) -> tuple[dict[str, float], str]:
     return {name: share / total for name, share in planned.items()}, control or next(iter(planned))
 
 
+def _mean_shares(units: Units, planned: Mapping[str, float], phases: Phases) -> dict[str, float]:
+    """The planned share of each arm, over the units of all phases."""
+    expected = dict.fromkeys(planned, 0.0)
+    for counts, shares in _phase_counts(units, planned, phases):
+        total = sum(counts.values()) / sum(shares.values())
+        for name, share in shares.items():
+            expected[name] = expected.get(name, 0.0) + share * total
+    total = sum(expected.values())
+    return {name: count / total for name, count in expected.items()} if total else dict(planned)
+
+
 def analyse_experiment(
     units: Units,
     planned: Mapping[str, float],
@@ -376,6 +420,7 @@ def analyse_experiment(
     *,
     crossed: float = 0.0,
     despite: bool = False,
+    phases: Phases | None = None,
 ) -> Experiment:
     """Check an experiment, then compute its figures; no figures if a check blocks.
 
@@ -387,9 +432,13 @@ def analyse_experiment(
         settings: the settings of the result.
         crossed: the tolerated share of units in several arms.
         despite: also compute figures if a check blocks.
+        phases: planned shares by their first day, if they are not the same on all days.
     """
-    ratio = sample_ratio_of_units(units, planned)
-    findings: list[ExperimentFinding] = list(check_experiment(units, planned, ratio, crossed))
+    units, day_findings = compare_on_common_days(units, planned, phased=bool(phases))
+    ratio = sample_ratio_of_units(units, planned, phases)
+    if phases:
+        planned = _mean_shares(units, planned, phases)
+    findings = [*check_experiment(units, planned, ratio, crossed), *day_findings]
     blocked = any(finding.severity == "block" for finding in findings) and not despite
     usable = not blocked and all(units.counts.get(name, 0) for name in planned)
     if usable:

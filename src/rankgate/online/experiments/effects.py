@@ -12,11 +12,20 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from rankgate.core.frozen import dataclass
-from rankgate.measurement.stats.experiment_arms import Arms, Ends, TwoMeans, TwoShares, skewness_of_difference
+from rankgate.measurement.stats.experiment_arms import (
+    MOST_SKEWED,
+    Arms,
+    Ends,
+    TwoMeans,
+    TwoShares,
+    skewness_of_difference,
+)
 from rankgate.measurement.stats.sequential_experiments import half_width, p_value
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from rankgate.core.arrays import Floats
 
 
 Relative = Literal["fieller", "log", "delta"]
@@ -83,6 +92,7 @@ def make_effect(
     method: str,
     relative_by: Relative = "fieller",
     explained: float | None = None,
+    log_limit: float | None = None,
 ) -> Effect:
     """The effect of a test, with intervals whose z is within ± z_limit.
 
@@ -94,12 +104,14 @@ def make_effect(
         method: the name of the test.
         relative_by: the method of the relative interval.
         explained: the share of the variance that a covariate explains.
+        log_limit: the quantile of the interval on the logarithm of the ratio, if it is another.
     """
     control, treatment = arms.control, arms.treatment
     delta, se = treatment - control, float(np.sqrt(max(arms.variance, 0.0)))
     low, high = arms.differences(z_limit)
     relative = delta / abs(control) if control else np.nan
-    ends = _relative_ends(arms, z_limit, relative_by)
+    limit = z_limit if log_limit is None or relative_by != "log" else log_limit
+    ends = _relative_ends(arms, limit, relative_by)
     return Effect(
         control, treatment, delta, se, low, high, relative, *ends, p, n, method, arms, relative_by, explained
     )
@@ -329,7 +341,11 @@ def compare_means(
     raw_variance = var_control + var_treatment
     explained = None if slope is None else 1 - sum(residuals) / raw_variance if raw_variance > 0 else 0.0
     t_limit = float(stdtrit(freedom, (1 + level) / 2))
-    return make_effect(arms, t_limit, p, sum(units), method, relative, explained)
+    log_limit = None
+    if first > 0 and second > 0:  # Welch's degrees of freedom of the logarithms, as tea-tasting has them
+        log_variances = (residuals[0] / first**2, residuals[1] / second**2)
+        log_limit = float(stdtrit(_welch_freedom(log_variances, units), (1 + level) / 2))
+    return make_effect(arms, t_limit, p, sum(units), method, relative, explained, log_limit)
 
 
 def _variances(arm: Moments) -> tuple[float, float, float]:
@@ -376,3 +392,100 @@ def covariate_slope(units: Moments) -> tuple[float, float]:
     value, earlier = units.gradients
     variance = units.covariance(earlier, earlier)
     return (units.covariance(value, earlier) / variance if variance > 0 else 0.0), units.earlier
+
+
+def effect_by_day(
+    arms: Sequence[pl.DataFrame], level: float = 0.95, relative: Relative = "fieller"
+) -> Effect:
+    """Compare two arms within days: means and ratios after stratification, with a covariate or not.
+
+    With W_s the share of all units in period s, n_s the units of an arm in it, and w = W_s / n_s,
+    an arm's value is R = Σ w x / Σ w y, and its variance
+
+        Σ_s W_s² v_s / n_s,  v_s the variance in the period of (x − R y) / Σ w y − θ (b − E p) / Σ w p
+
+    with b and p before the experiment, E their ratio, and θ the slope of the first on the second
+    within periods (post-stratification: Miratrix, Sekhon and Yu, JRSS B 75, 2013).
+
+    Args:
+        arms: the units of the control and the treatment: the columns of `UNIT_COLUMNS` that they
+            have, ``period`` and ``weight``.
+        level: the confidence level of intervals.
+        relative: the method of the relative interval.
+    """
+    from rankgate.measurement.stats.special_functions import stdtr, stdtrit
+
+    units = (len(arms[0]), len(arms[1]))
+    if min(units) < 2:
+        return independent_effect(np.nan, np.nan, (np.nan, np.nan), units, level, "t", relative)
+    weights = [arm["weight"].to_numpy() / len(arm) for arm in arms]
+    values = [_linearised(arm, weight, "value", "per") for arm, weight in zip(arms, weights, strict=True)]
+    control, treatment = (ratio for ratio, _ in values)
+    residuals = [_within_periods(arm, shares) for arm, (_, shares) in zip(arms, values, strict=True)]
+    has_covariate = "before" in arms[0].columns
+    raw_variance = sum(
+        _variance_of_arm(arm, values_left)[0] for arm, values_left in zip(arms, residuals, strict=True)
+    )
+    if has_covariate:
+        earlier = [
+            _linearised(arm, weight, "before", "before_per")
+            for arm, weight in zip(arms, weights, strict=True)
+        ]
+        slopes = [_within_periods(arm, shares) for arm, (_, shares) in zip(arms, earlier, strict=True)]
+        squares = sum(float(slope @ slope) for slope in slopes)
+        theta = (
+            sum(float(r @ s) for r, s in zip(residuals, slopes, strict=True)) / squares if squares else 0.0
+        )
+        (earlier_control, _), (earlier_treatment, _) = earlier
+        center = (earlier_control + earlier_treatment) / 2
+        control -= theta * (earlier_control - center)
+        treatment -= theta * (earlier_treatment - center)
+        residuals = [r - theta * s for r, s in zip(residuals, slopes, strict=True)]
+    (control_variance, control_parts), (treatment_variance, treatment_parts) = (
+        _variance_of_arm(arm, values_left) for arm, values_left in zip(arms, residuals, strict=True)
+    )
+    variance = control_variance + treatment_variance
+    explained = 1 - variance / raw_variance if has_covariate and raw_variance > 0 else None
+    pooled = np.concatenate(residuals)
+    third = float(np.mean(pooled**3)) * (float((weights[1] ** 3).sum()) - float((weights[0] ** 3).sum()))
+    skewness = third / variance**1.5 if variance > 0 else 0.0
+    skewness = max(-MOST_SKEWED, min(MOST_SKEWED, skewness))
+    corrected = abs(skewness) >= MIN_SKEWNESS
+    test = TwoMeans(control, treatment, control_variance, treatment_variance, skewness if corrected else 0.0)
+    parts = control_parts + treatment_parts
+    freedom = variance**2 / parts if parts > 0 else float(sum(units) - 2)
+    p = float(2 * stdtr(freedom, -abs(test.statistic())))
+    method = "delta" if "per" in arms[0].columns else "t"
+    method += ", cuped" * has_covariate + ", skewness" * corrected + ", by day"
+    t_limit = float(stdtrit(freedom, (1 + level) / 2))
+    return make_effect(test, t_limit, p, sum(units), method, relative, explained)
+
+
+def _linearised(
+    arm: pl.DataFrame, weight: Floats, value_column: str, per_column: str
+) -> tuple[float, Floats]:
+    """The weighted ratio of two columns, and the share of each unit in it, but for its weight."""
+    numerator = arm[value_column].to_numpy().astype(float)
+    if per_column not in arm.columns:
+        return float(weight @ numerator / weight.sum()), numerator
+    denominator = arm[per_column].to_numpy().astype(float)
+    total = float(weight @ denominator)
+    ratio = float(weight @ numerator) / total if total else np.nan
+    return ratio, (numerator - ratio * denominator) / total if total else np.full(len(arm), np.nan)
+
+
+def _within_periods(arm: pl.DataFrame, values: Floats) -> Floats:
+    """Values minus the mean of their period."""
+    periods = arm["period"].to_numpy()
+    sizes = np.maximum(np.bincount(periods), 1)
+    return np.asarray(values - (np.bincount(periods, values) / sizes)[periods], np.float64)
+
+
+def _variance_of_arm(arm: pl.DataFrame, residuals: Floats) -> tuple[float, float]:
+    """Σ W_s² v_s / n_s over periods, and the sum of their squares divided by n_s − 1."""
+    periods, weight = arm["period"].to_numpy(), arm["weight"].to_numpy() / len(arm)
+    sizes = np.bincount(periods)
+    squares = np.bincount(periods, weight**2 * residuals**2)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        parts = np.where(sizes > 1, squares * sizes / (sizes - 1.0), 0.0)
+        return float(parts.sum()), float(np.where(sizes > 1, parts**2 / (sizes - 1.0), 0.0).sum())

@@ -13,6 +13,7 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.measurement.stats.experiment_arms import QuantileEstimate, quantile
+from rankgate.online.experiments.common_days import periods_of_days
 from rankgate.online.experiments.effects import (
     Effect,
     Relative,
@@ -20,6 +21,7 @@ from rankgate.online.experiments.effects import (
     compare_means,
     compute_moments,
     covariate_slope,
+    effect_by_day,
     independent_effect,
     pooled_central_moments,
 )
@@ -50,7 +52,7 @@ def bootstrap_effect(
 
     Args:
         arms: the rows of the control and the treatment: ``unit``, ``value`` and, for ratios,
-            ``per``.
+            ``per``; ``weight`` where arms are compared by day.
         measure: the measure to compare.
         resamples: the number of resamples.
         level: the confidence level of intervals.
@@ -60,13 +62,14 @@ def bootstrap_effect(
     random = np.random.default_rng(seed)
     errors, values, counts = [], [], []
     for rows in arms:
-        _, unit = np.unique(rows["unit"].to_numpy(), return_inverse=True)
+        _, first_row, unit = np.unique(rows["unit"].to_numpy(), return_index=True, return_inverse=True)
+        base = rows["weight"].to_numpy()[first_row] if "weight" in rows.columns else np.ones(len(first_row))
         counts.append(int(unit.max()) + 1 if len(unit) else 0)
         value = rows["value"].to_numpy()
         denominator = rows["per"].to_numpy() if "per" in rows.columns else np.ones(len(value))
         statistic = _Statistic(value, denominator, unit, measure.quantile)
-        values.append(float(statistic(np.ones((1, counts[-1])))[0]) if counts[-1] else np.nan)
-        errors.append(float(_draw_statistics(statistic, counts[-1], resamples, random).std(ddof=1)))
+        values.append(float(statistic(base[None])[0]) if counts[-1] else np.nan)
+        errors.append(float(_draw_statistics(statistic, base, resamples, random).std(ddof=1)))
     control, treatment = errors
     return independent_effect(
         values[0], values[1], (control, treatment), (counts[0], counts[1]), level, "bootstrap", relative
@@ -103,15 +106,16 @@ class _Statistic:
 
 
 def _draw_statistics(
-    statistic: _Statistic, units: int, resamples: int, random: np.random.Generator
+    statistic: _Statistic, base: Floats, resamples: int, random: np.random.Generator
 ) -> Floats:
+    units = len(base)
     if not units:
         return np.full(resamples, np.nan)
     size = max(1, min(resamples, _MAX_WEIGHTS // units))
     parts = []
     for start in range(0, resamples, size):
         count = min(size, resamples - start)
-        parts.append(statistic(random.poisson(1.0, (count, units)).astype(float)))
+        parts.append(statistic(random.poisson(1.0, (count, units)) * base))
     return np.concatenate(parts)
 
 
@@ -150,9 +154,14 @@ def estimate_effect(
         method: the method.
     """
     rows = _without_unit_denominator(units.unit_rows(measure, method.cap))
+    if units.by_day:
+        rows = _weighted_by_day(rows, control, treatment)
     arms = [rows.filter(pl.col("variant") == name) for name in (control, treatment)]
-    if method.resamples:
-        effect = bootstrap_effect(arms, measure, method.resamples, method.level, method.seed, method.relative)
+    resamples = method.resamples or (
+        _RESAMPLES_BY_DAY if units.by_day and measure.quantile is not None else 0
+    )
+    if resamples:
+        effect = bootstrap_effect(arms, measure, resamples, method.level, method.seed, method.relative)
     elif measure.quantile is not None:
         control_estimate, treatment_estimate = (_estimate_quantile(arm, measure.quantile) for arm in arms)
         effect = independent_effect(
@@ -164,6 +173,8 @@ def estimate_effect(
             "order-statistics",
             method.relative,
         )
+    elif units.by_day:
+        effect = effect_by_day(arms, method.level, method.relative)
     else:
         sums = (compute_moments(arms[0]), compute_moments(arms[1]))
         slope, center = covariate_slope(compute_moments(rows)) if "before" in rows.columns else (None, 0.0)
@@ -178,6 +189,28 @@ def estimate_effect(
     if method.tuned_to is None or not np.isfinite(effect.se):
         return effect
     return always_valid_effect(effect, method.level, method.tuned_to)
+
+
+_RESAMPLES_BY_DAY = 1000  # of quantiles, which have no other error under weights
+
+
+def _weighted_by_day(rows: pl.DataFrame, control: str, treatment: str) -> pl.DataFrame:
+    """The rows of two arms with ``period`` and ``weight``, so that both arms have the same days.
+
+    A unit's weight is the share of all units in its period, divided by that of its arm's units.
+    """
+    pair = rows.filter(pl.col("variant").is_in([control, treatment]), pl.col("first_day").is_not_null())
+    units = pair.unique("unit", maintain_order=True)
+    if units.is_empty():
+        return pair.with_columns(period=pl.lit(0), weight=pl.lit(1.0))
+    periods = periods_of_days(units["first_day"], (units["variant"] == treatment).to_numpy())
+    weighted = units.select("unit", "variant", period=periods).with_columns(
+        weight=pl.len().over("period")
+        / pl.len().over("period", "variant")
+        * pl.len().over("variant")
+        / pl.len()
+    )
+    return pair.join(weighted.drop("variant"), "unit", maintain_order="left")
 
 
 def _without_unit_denominator(rows: pl.DataFrame) -> pl.DataFrame:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, cast
 
 import polars as pl
 
@@ -25,7 +25,7 @@ from rankgate.data.table_rows import in_row_order
 from rankgate.data.text.text_values import BOM
 from rankgate.measurement.stats.multiple_comparisons import Correction
 from rankgate.online.experiments.effects import Relative
-from rankgate.online.experiments.units import UNIT_COLUMNS, Measure, Units, assign_arms
+from rankgate.online.experiments.units import UNIT_COLUMNS, Measure, Units, assign_arms, first_few
 
 if TYPE_CHECKING:
     from rankgate.data.input_types import Frame, Source
@@ -50,6 +50,8 @@ class Design(ByContent):
             table the column of units, without it each row is one.
         control: The arm that others are compared with; by default the first by name.
         split: The planned share of each arm, as in old=0.9; equal shares by default.
+        phases: Planned shares from a day on, as in 2026-03-08=old:0.5,new:0.5, where they are
+            raised in steps; arms are then compared within days.
         day: The column of days of a table.
         start: The first day of the experiment, as in 2026-03-01; by default the first with an arm.
         end: The last day of the experiment.
@@ -70,6 +72,7 @@ class Design(ByContent):
     unit: str = ""
     control: str = ""
     split: Mapping[str, float] | None = None
+    phases: Mapping[str, str] | None = None
     day: str = ""
     start: str = ""
     end: str = ""
@@ -90,6 +93,7 @@ class Design(ByContent):
         if self.first_day and self.last_day and self.first_day > self.last_day:
             problem = f"the experiment ends on {self.end}, before it starts on {self.start}."
             raise UsageError(problem, code="invalid-day")
+        _ = self.shares_by_day
         if self.split and any(not share > 0 for share in self.split.values()):
             raise UsageError("planned shares are above 0.", code="invalid-share")
         if self.split and self.control and self.control not in self.split:
@@ -120,6 +124,26 @@ class Design(ByContent):
         return cls(**toml.read_values(toml.values.get("design", {}), declared, "design"))
 
     @property
+    def shares_by_day(self) -> dict[date, dict[str, float]]:
+        """The planned shares of phases by their first day, in order.
+
+        Raises:
+            UsageError: a day or shares that cannot be read.
+        """
+        phases = {}
+        for day, text in sorted((self.phases or {}).items()):
+            pairs = [pair.rpartition(":") for pair in text.split(",")]
+            try:
+                shares = {name.strip(): float(share) for name, _, share in pairs}
+            except ValueError:
+                shares = {}
+            if not all(name and share > 0 for name, share in shares.items()) or len(shares) < 2:
+                problem = f"the shares {text!r} of the phase {day} are not as in old:0.9,new:0.1."
+                raise UsageError(problem, code="invalid-share")
+            phases[cast("date", _parse_day(day, "phase"))] = shares
+        return phases
+
+    @property
     def unit_of_events(self) -> str:
         """The unit that was assigned to arms, in a log.
 
@@ -143,7 +167,12 @@ class Design(ByContent):
         return _parse_day(self.end, "end")
 
 
-_KINDS_IN_FILES: Mapping[str, Any] = {"split": "table", "covariates": "table", "segments": "texts"}
+_KINDS_IN_FILES: Mapping[str, Any] = {
+    "split": "table",
+    "covariates": "table",
+    "phases": "table",
+    "segments": "texts",
+}
 
 
 def _parse_day(text: str, name: str) -> date | None:
@@ -275,7 +304,7 @@ def read_units_from_table(data: UnitsLike, measures: Sequence[Measure], design: 
         if day
         else None
     )
-    return Units(arms, rows, before, crossed, logged, tuple(segments), label)
+    return Units(arms, rows, before, len(crossed), logged, tuple(segments), label, first_few(crossed))
 
 
 def _covariate_columns(covariate: str) -> list[str]:

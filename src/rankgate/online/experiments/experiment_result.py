@@ -34,6 +34,9 @@ from rankgate.core.present.number_formats import (
 )
 from rankgate.core.value_types import JsonObject
 
+Severity = Literal["block", "warn"]
+"""What a finding means: no figures, or figures with a warning."""
+
 
 @dataclass(frozen=True)
 class ExperimentFinding:
@@ -47,7 +50,7 @@ class ExperimentFinding:
     """
 
     code: str
-    severity: Literal["block", "warn"]
+    severity: Severity
     text: str
     subject: str = ""
 
@@ -212,7 +215,6 @@ def experiment_document(result: Experiment) -> Document:
     period = f", {result.period[0]} to {result.period[1]}" if result.period[0] else ""
     if (zone := result.settings.get("time_zone", "UTC")) != "UTC":
         period += f", days of {zone}"
-    blocked = bool(result.blocking)
     charts = []
     if not result.metrics.is_empty():
         charts = [Chart("rankgate.online.charts.experiment_charts:intervals", result)]
@@ -224,7 +226,7 @@ def experiment_document(result: Experiment) -> Document:
         Warnings(tuple(finding.text for finding in result.findings)),
         _ratio(result),
         Table("arms", _arms(result)),
-        _NO_FIGURES_NOTE if blocked else "",
+        _NO_FIGURES_NOTE if result.blocking and result.metrics.is_empty() else "",
         Table("metrics", _metrics(result)),
         *charts,
         _describe_method(result) if not result.metrics.is_empty() else "",
@@ -234,14 +236,53 @@ def experiment_document(result: Experiment) -> Document:
         _describe_segment_tests(result),
         Table("control against itself", _self_comparison(result)),
         Table("days", _days(result), folded=True),
+        lead=_verdict_sentences(result),
         rows=PlainRows(columns, list(result.metrics.iter_rows())),
     )
 
 
+_OUTCOMES = {
+    "better": "better in {}",
+    "worse": "worse in {}",
+    "differs": "different in {}",
+    "undecided": "not shown to differ in {}",
+    "pass": "within the margin of {}",
+    "fail": "outside the margin of {}",
+    "inconclusive": "not decided in {}",
+}
+"""By status of a metric, what an arm is."""
+
+
+def _verdict_sentences(result: Experiment) -> tuple[str, ...]:
+    """A sentence for each arm: the metrics in which it is better, worse, or not shown to differ."""
+    if result.metrics.is_empty():
+        return ("No verdict: a fault of the experiment forbids figures.",) if result.blocking else ()
+    sentences = []
+    for (arm,), rows in result.metrics.group_by("variant", maintain_order=True):
+        parts = []
+        for status, text in _OUTCOMES.items():
+            names = [
+                f"{row['metric']} ({format_relative(row['relative'])})"
+                for row in rows.filter(pl.col("status") == status).iter_rows(named=True)
+            ]
+            parts += [text.format(", ".join(names))] if names else []
+        sentences.append(
+            f"{make_printable(str(arm))} is {'; '.join(parts)}, against {make_printable(result.control)}."
+        )
+    return tuple(sentences)
+
+
+def format_relative(value: float | None) -> str:
+    """A relative difference in per cent; a dash if there is none."""
+    return "–" if value is None else f"{value:+.1%}"
+
+
 def _ratio(result: Experiment) -> str:
     p = result.srm["p_value"]
-    mismatch = any(finding.code == "sample-ratio" for finding in result.findings)
-    status_text = "not as planned" if mismatch else "as planned"
+    codes = {finding.code for finding in result.findings}
+    status_text = "not as planned" if "sample-ratio" in codes else "as planned"
+    if "shares-changed" in codes:
+        status_text += ", and not the same on all days"
     return f"Sample ratio: {status_text} (p = {p:.2g}, {result.srm['method']})."
 
 

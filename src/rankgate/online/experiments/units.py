@@ -104,6 +104,8 @@ class Units:
             kind that were logged for an arm on a day.
         segments: names of the segments.
         source: the source of the rows.
+        crossed_units: the first of the units that were in several arms.
+        by_day: True if the shares of arms changed, so that units are compared by their first day.
     """
 
     arms: pl.DataFrame
@@ -113,6 +115,8 @@ class Units:
     logged: pl.DataFrame | None = None
     segments: tuple[str, ...] = ()
     source: str = ""
+    crossed_units: tuple[str, ...] = ()
+    by_day: bool = False
 
     @property
     def counts(self) -> dict[str, int]:
@@ -157,7 +161,9 @@ class Units:
                 rows = rows.with_columns(pl.col("value").clip(upper_bound=limit))
             if measure.name in self.before:
                 rows = _add_covariates(rows, self.before[measure.name])
-        return self.arms.select("unit", "variant").join(rows, "unit", maintain_order="left_right")
+        first_days = [pl.col("day").alias("first_day")] if self.by_day else []
+        units = self.arms.select("unit", "variant", *first_days)
+        return units.join(rows, "unit", maintain_order="left_right")
 
 
 def _add_covariates(rows: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
@@ -169,8 +175,8 @@ def _add_covariates(rows: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
     return rows.join(renamed, "unit", how="left").with_columns(names)
 
 
-def assign_arms(frame: pl.DataFrame, segments: Sequence[str] = ()) -> tuple[pl.DataFrame, int]:
-    """The arms of units from rows of ``unit``, ``variant``, ``day``; the number in several arms.
+def assign_arms(frame: pl.DataFrame, segments: Sequence[str] = ()) -> tuple[pl.DataFrame, pl.Series]:
+    """The arms of units from rows of ``unit``, ``variant``, ``day``; the units in several arms.
 
     Segments are those of a unit's first row.
     """
@@ -182,7 +188,12 @@ def assign_arms(frame: pl.DataFrame, segments: Sequence[str] = ()) -> tuple[pl.D
         *(pl.col(name).first() for name in segments),
     )
     single = grouped.filter(pl.col("several") == 1).drop("several")
-    return single, len(grouped) - len(single)
+    return single, grouped.filter(pl.col("several") > 1)["unit"]
+
+
+def first_few(units: pl.Series) -> tuple[str, ...]:
+    """The first three units, as texts."""
+    return tuple(units.head(3).cast(pl.String))
 
 
 UNIT_COLUMNS: Mapping[str, str] = {"user": "user", "session": "session", "query": "query_event_id"}
@@ -262,7 +273,7 @@ def read_units_from_events(
             )
     logged = _logged_counts(log_tables, arms, unit, start, end) if variants else None
     label = "the log"
-    return Units(arms, rows, before, crossed, logged, tuple(segments), label)
+    return Units(arms, rows, before, len(crossed), logged, tuple(segments), label, first_few(crossed))
 
 
 def _period_filter(start: date | None, end: date | None) -> pl.Expr:
@@ -282,7 +293,7 @@ def _read_arms(
     segments: Sequence[str],
     *,
     variants: bool,
-) -> tuple[pl.DataFrame, int]:
+) -> tuple[pl.DataFrame, pl.Series]:
     rows = log_tables.rows
     variant = rows.variant if variants else search_tables.load_ibis().literal("all")
     more = {name: rows.attributes.cast("json")[name].str for name in segments}

@@ -251,7 +251,8 @@ def with_bands(table: ir.Table) -> ir.Table:
 def clicks(rows: ir.Table, search_table: ir.Table) -> ir.Table:
     """One row for each click of a known search, with the seconds to the next search or click.
 
-    Without a session a click has a dwell time only if the log has it.
+    In a log without any search and impression all clicks count, with columns of their own. Without a
+    session a click has a dwell time only if the log has it.
     """
     lib = load_ibis()
     steps = rows.filter(rows.kind.isin(["click", "search"]))
@@ -264,7 +265,11 @@ def clicks(rows: ir.Table, search_table: ir.Table) -> ir.Table:
         dwell=lib.cases((steps.session.notnull(), pause), else_=lib.null("float64")),
     )
     timed = with_dwell.filter(with_dwell.kind == "click").select(
-        "query_event_id", "doc_id", "rank", "dwell", "in_session"
+        *("query_event_id", "doc_id", "rank", "dwell", "in_session"),
+        own_day=with_dwell.at.cast("timestamp").date(),
+        own_variant=with_dwell.variant,
+        own_session=with_dwell.session,
+        own_user=with_dwell.user,
     )
     logged_dwells = (
         rows.filter(rows.kind == "dwell")
@@ -272,20 +277,29 @@ def clicks(rows: ir.Table, search_table: ir.Table) -> ir.Table:
         .aggregate(logged=rows.value.max())
     )
     joined = timed.left_join(logged_dwells, ["query_event_id", "doc_id"])
-    best = joined.mutate(dwell=lib.coalesce(joined.logged, joined.dwell)).select(
-        "query_event_id", "doc_id", "rank", "dwell", "in_session"
+    best = joined.mutate(dwell=lib.coalesce(joined.logged, joined.dwell)).select(*timed.columns)
+    search_columns = search_table.select(
+        *("query_event_id", "day", "variant", "application", "session", "user"), known=lib.literal(value=True)
     )
-    search_columns = search_table.select("query_event_id", "day", "variant", "application", "session", "user")
+    with_search = best.left_join(search_columns, "query_event_id").drop("query_event_id_right")
+    has_no_searches = search_table.count().as_scalar() == 0
+    own_columns = ("day", "variant", "session", "user")
     return (
-        best.inner_join(search_columns, "query_event_id")
+        with_search.filter(with_search.known.notnull() | has_no_searches)
         .mutate(
             satisfied=lib.cases(
-                (best.dwell.notnull(), best.dwell >= SATISFIED_SECONDS),
-                (best.in_session, True),
+                (with_search.dwell.notnull(), with_search.dwell >= SATISFIED_SECONDS),
+                (with_search.in_session, True),
                 else_=lib.null("boolean"),
-            )
+            ),
+            **{
+                name: lib.cases(
+                    (with_search.known.notnull(), with_search[name]), else_=with_search[f"own_{name}"]
+                )
+                for name in own_columns
+            },
         )
-        .drop("in_session")
+        .drop("in_session", "known", *(f"own_{name}" for name in own_columns))
     )
 
 

@@ -33,8 +33,9 @@ Unit = Literal["request", "session", "user", "query"]
 Shown = tuple[Assignment, Sequence[int]]
 """An assignment with the clicked slots, from 1."""
 
-AssignmentsLike: TypeAlias = "str | Path | Iterable[Assignment] | Iterable[Shown]"
-"""A file of logged assignments, assignments, or pairs of one and its clicked slots from 1."""
+AssignmentsLike: TypeAlias = "str | Path | Iterable[Assignment | Shown | Mapping[str, Any]]"
+"""A file of logged assignments; or assignments, pairs of one and its clicked slots from 1, or objects
+as the file has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,10 @@ def _read_assignments(
     if isinstance(assignments, str | Path):
         yield from _read_lines(assignments)
         return
-    for logged in assignments:
+    for number, logged in enumerate(assignments, 1):
+        if isinstance(logged, Mapping):
+            yield _read_object(logged, "assignments", number)
+            continue
         assignment, clicks = (logged, ()) if isinstance(logged, Assignment) else logged
         yield assignment, clicks, lambda _: "", None
 
@@ -129,9 +133,15 @@ def _read_lines(path: str | Path) -> Iterator[tuple[Assignment, Sequence[int], A
             if not isinstance(values, dict):
                 problem = "not a JSON object; each line is one assignment."
                 raise InputError(problem, source=input_file.label, line=line, code="invalid-json")
-            clicks = values.get("clicks") or ()
-            assignment = Assignment.from_dict(values, input_file.label, line)
-            yield assignment, clicks, lambda unit, values=values: str(values.get(unit) or ""), line
+            yield _read_object(values, input_file.label, line)
+
+
+def _read_object(
+    values: Mapping[str, Any], label: str, line: int
+) -> tuple[Assignment, Sequence[int], Any, int]:
+    """The assignment of an object of JSON, its clicks, the function that finds the unit, and the line."""
+    assignment = Assignment.from_dict(values, label, line)
+    return assignment, values.get("clicks") or (), lambda unit: str(values.get(unit) or ""), line
 
 
 def add_clicks_of_events(

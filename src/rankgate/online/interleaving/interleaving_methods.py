@@ -300,7 +300,8 @@ def rank_weights(length: int) -> tuple[float, ...]:
 def draw_probabilistic(lists: Lists, length: int, random: Random, *, rounds: bool = False) -> Drawn:
     """For each slot draw a system, then one of its remaining documents.
 
-    If a list is exhausted, documents that other systems add count for no system.
+    If a list is exhausted, documents that other systems add count for no system. With rounds, so do
+    those of a round in which a list could end before its turn: who drew first would decide if it counts.
 
     Args:
         lists: documents by system.
@@ -313,10 +314,13 @@ def draw_probabilistic(lists: Lists, length: int, random: Random, *, rounds: boo
     docs: list[str] = []
     teams: list[int | None] = []
     turns: list[int] = []
+    is_fair = True
     while len(docs) < length:
         systems_left = [system for system, remaining in enumerate(weights) if any(remaining)]
         if not systems_left:
             break
+        if rounds and len(docs) % len(lists) == 0:  # whoever draws first, no list ends in the round
+            is_fair = is_fair and all(sum(map(bool, remaining)) >= len(lists) for remaining in weights)
         turns = [system for system in turns if system in systems_left] or list(systems_left)
         system = turns[int(random.random() * len(turns))]
         if rounds:
@@ -325,13 +329,10 @@ def draw_probabilistic(lists: Lists, length: int, random: Random, *, rounds: boo
             turns = []
         doc = lists[system][_draw_position(weights[system], random)]
         docs.append(doc)
-        teams.append(system if len(systems_left) == len(lists) else None)
+        teams.append(system if is_fair and len(systems_left) == len(lists) else None)
         for position_of, system_weights in zip(positions, weights, strict=True):
             if doc in position_of:
                 system_weights[position_of[doc]] = 0.0
-    if rounds and None in teams:  # the complete round in which a list ended
-        first_slot = teams.index(None) // len(lists) * len(lists)
-        teams[first_slot:] = [None] * (len(docs) - first_slot)
     return docs, teams
 
 
