@@ -387,3 +387,15 @@ def test_an_experiment_of_a_policy_is_a_design_and_a_test():
     assert experiment.design == design
     assert experiment.test == online.ExperimentTest(sequential=True, tuned_to=1000)
     assert experiment.arms == ("old", "new")
+
+
+def test_a_treatment_that_begins_late_is_compared_on_the_days_of_both():
+    """Clicks fall from day 5 on; the new arm begins on day 4, and changes nothing."""
+    rows = log(6000, 10, 0.0, seed=3)
+    day = pl.col("at").dt.day()
+    falls = (pl.col("kind") != "click") | (day < 5) | (pl.col("user").hash(1) % 2 == 0)
+    late = rows.filter(falls & ((pl.col("variant") == "old") | (day >= 4)))
+    result = watched(HEAD + CTR, late)
+    outcome = result.rules[0].outcome
+    assert outcome.low < 0 < outcome.high
+    assert "uncommon-days" in {finding.code for finding in result.experiment.findings}

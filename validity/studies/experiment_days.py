@@ -41,6 +41,7 @@ class Pattern:
         old_until: the last day with events of the old arm.
         effect: of the new arm on the rate, relative.
         closed: days without events.
+        logged_from: the first day with events of the new arm, whose users were there before.
     """
 
     share: Callable[[int], float] = lambda day: 0.5  # noqa: ARG005 - constant
@@ -48,6 +49,7 @@ class Pattern:
     old_until: int = DAYS
     effect: float = 0.0
     closed: tuple[int, ...] = ()
+    logged_from: int = 0
 
 
 def _falls(day: int) -> float:
@@ -62,6 +64,7 @@ PATTERNS: dict[str, Pattern] = {
     "the same days": Pattern(rate=_falls),
     "the new arm begins on day 4": Pattern(lambda day: 0.5 * (day >= 3), _falls),
     "the new arm begins on day 7": Pattern(lambda day: 0.5 * (day >= 6), _falls),
+    "the new arm is logged from day 7 on": Pattern(rate=_falls, logged_from=6),
     "the old arm ends on day 10": Pattern(rate=_falls, old_until=9),
     "begins on a Thursday, weekends are weaker": Pattern(lambda day: 0.5 * (day >= 3), _weekend),
     "10 %, from day 8 on 50 %": Pattern(lambda day: 0.1 if day < 7 else 0.5, _falls),
@@ -125,7 +128,7 @@ def units(pattern: Pattern, random: np.random.Generator) -> Units:
     rows: list[pl.DataFrame] = []
     for day in range(DAYS):
         comes = (first == day) | ((first < day) & (random.random(USERS) < 0.3))
-        comes &= new | (day <= pattern.old_until)
+        comes &= np.where(new, day >= pattern.logged_from, day <= pattern.old_until)
         if day in pattern.closed:
             continue
         user = np.flatnonzero(comes)

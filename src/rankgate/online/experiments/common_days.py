@@ -7,7 +7,7 @@ So arms are compared on the whole days that all of them have, and within days wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.present.number_formats import count_noun
+from rankgate.measurement.stats.sequential_experiments import sequential_sample_ratio
 from rankgate.online.experiments.experiment_result import ExperimentFinding
 
 if TYPE_CHECKING:
@@ -41,8 +42,9 @@ def compare_on_common_days(
 
     Days on which an arm is absent are left out, and the day on which an arm begins after the others
     or ends before them, as it may not be whole. Units whose first event is on such a day are left
-    out, and so are values after the last day. Where shares of arms changed between days, the units
-    are compared by day.
+    out, and so are values after the last day. If the others are not in the planned shares, and the
+    units with values on the remaining days are, it is these that are compared: units had their arm
+    before it was logged. Where shares of arms changed between days, units are compared by day.
 
     Args:
         units: the units with their arms.
@@ -58,17 +60,16 @@ def compare_on_common_days(
     last_days = _last_days(active, names)
     left_out = {*begun["day"].filter(is_absent), *_first_days(begun, names), *last_days}
     if left_out:
-        compared = units.on_arms(~pl.col("day").is_in(list(left_out)))
-        if last_days:
-            compared = compared.until(min(last_days) - timedelta(days=1))
+        until: date = min(last_days) - timedelta(days=1) if last_days else max(active["day"])
+        compared = _began_within(units, left_out, until)
+        if not phased and not _as_planned(compared, planned):
+            active_units = _active_within(units, left_out, until)
+            compared = active_units if _as_planned(active_units, planned) else compared
         if not all(compared.counts.get(name, 0) for name in names):
             text = (
                 "no whole day has units of all arms, and users change with the days: start the arms together"
             )
             return units, (ExperimentFinding("no-common-days", "block", text),)
-        compared_units = compared.arms.select("unit")
-        rows = {name: table.join(compared_units, "unit", how="semi") for name, table in compared.rows.items()}
-        compared = replace(compared, rows=rows)
         findings.append(_left_out_finding(units, compared, sorted(left_out)))
         units = compared
     begun = _days_by_arm(units.arms.drop_nulls("day"), names)
@@ -79,6 +80,34 @@ def compare_on_common_days(
         findings.append(_changed_finding(begun, names))
         units = replace(units, by_day=True)
     return units, tuple(findings)
+
+
+def _began_within(units: Units, left_out: Collection[date], until: date) -> Units:
+    """The units whose first day is not left out, and their values until a day."""
+    compared = units.on_arms(~pl.col("day").is_in(list(left_out))).until(until)
+    ids = compared.arms.select("unit")
+    rows = {name: table.join(ids, "unit", how="semi") for name, table in compared.rows.items()}
+    return replace(compared, rows=rows)
+
+
+def _active_within(units: Units, left_out: Collection[date], until: date) -> Units:
+    """The units with values on the remaining days, which begin with the first of these.
+
+    It is the comparison of units that had their arm before it was logged.
+    """
+    rows = {
+        name: table.filter(~pl.col("day").is_in(list(left_out)), pl.col("day") <= until)
+        for name, table in units.rows.items()
+    }
+    first_days = pl.concat([table.select("unit", "day") for table in rows.values()]).group_by("unit").min()
+    arms = units.arms.drop("day").join(first_days, "unit", maintain_order="left")
+    return replace(units, arms=arms.select(units.arms.columns), rows=rows)
+
+
+def _as_planned(units: Units, planned: Mapping[str, float]) -> bool:
+    """True if the shares of units are not unlike those planned."""
+    ratio = sequential_sample_ratio([units.counts.get(name, 0) for name in planned], list(planned.values()))
+    return ratio.p_value >= ratio.levels[0]
 
 
 def _days_by_arm(arms: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
@@ -123,7 +152,7 @@ def _last_days(active: pl.DataFrame, names: Sequence[str]) -> list[date]:
 def _left_out_finding(units: Units, remaining: Units, days: Sequence[date]) -> ExperimentFinding:
     lost = len(units.arms) - len(remaining.arms)
     text = (
-        f"the arms do not have the same days: {count_noun(lost, 'unit')} that began on {_span(days)} are "
+        f"the arms do not have the same days: {_span(days)} and {count_noun(lost, 'unit')} of these days are "
         f"left out, and the arms are compared from {remaining.days[0]} to {remaining.days[-1]}, as users "
         "change with the days"
     )

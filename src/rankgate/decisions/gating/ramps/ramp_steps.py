@@ -22,6 +22,7 @@ from rankgate.decisions.gating.policy_settings import STAGES
 from rankgate.decisions.gating.rules import RULES
 from rankgate.decisions.gating.verdict import RuleResult
 from rankgate.online.experiments.analyse_experiment import ArmComparison
+from rankgate.online.experiments.common_days import compare_on_common_days
 from rankgate.online.experiments.compare_arms import analyse_experiment
 from rankgate.online.experiments.estimate_effects import ComparisonMethod
 from rankgate.online.experiments.units import read_units_from_events
@@ -272,7 +273,7 @@ def decide_step(
     invalid = "; ".join(notice.text for notice in result.blocking)
     blocking = [rule for rule in rules if rule.tier == "block"]
     evidence = KpiEvidence(
-        compared_units,
+        compare_on_common_days(compared_units, planned_shares)[0],
         control,
         treatment,
         alpha,
