@@ -60,10 +60,10 @@ def compare_on_common_days(
     last_days = _last_days(active, names)
     left_out = {*begun["day"].filter(is_absent), *_first_days(begun, names), *last_days}
     if left_out:
-        until: date = min(last_days) - timedelta(days=1) if last_days else max(active["day"])
-        compared = _began_within(units, left_out, until)
+        last_day: date = min(last_days) - timedelta(days=1) if last_days else max(active["day"])
+        compared = _began_within(units, left_out, last_day)
         if not phased and not _as_planned(compared, planned):
-            active_units = _active_within(units, left_out, until)
+            active_units = _active_within(units, left_out, last_day)
             compared = active_units if _as_planned(active_units, planned) else compared
         if not all(compared.counts.get(name, 0) for name in names):
             text = (
@@ -82,21 +82,21 @@ def compare_on_common_days(
     return units, tuple(findings)
 
 
-def _began_within(units: Units, left_out: Collection[date], until: date) -> Units:
+def _began_within(units: Units, left_out: Collection[date], last_day: date) -> Units:
     """The units whose first day is not left out, and their values until a day."""
-    compared = units.on_arms(~pl.col("day").is_in(list(left_out))).until(until)
+    compared = units.on_arms(~pl.col("day").is_in(list(left_out))).until(last_day)
     ids = compared.arms.select("unit")
     rows = {name: table.join(ids, "unit", how="semi") for name, table in compared.rows.items()}
     return replace(compared, rows=rows)
 
 
-def _active_within(units: Units, left_out: Collection[date], until: date) -> Units:
+def _active_within(units: Units, left_out: Collection[date], last_day: date) -> Units:
     """The units with values on the remaining days, which begin with the first of these.
 
     It is the comparison of units that had their arm before it was logged.
     """
     rows = {
-        name: table.filter(~pl.col("day").is_in(list(left_out)), pl.col("day") <= until)
+        name: table.filter(~pl.col("day").is_in(list(left_out)), pl.col("day") <= last_day)
         for name, table in units.rows.items()
     }
     first_days = pl.concat([table.select("unit", "day") for table in rows.values()]).group_by("unit").min()
