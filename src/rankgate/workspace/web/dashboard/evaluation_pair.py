@@ -286,13 +286,11 @@ def _describe_causes(attribution: Attribution) -> Causes:
 def _cause_sentence(cause: str, changed: str, share: float | None, evidence: str) -> str:
     name = _CAUSES[cause].capitalize()
     verb = "is" if cause in {"system", "corpus", "judge", "convention"} else "are"
-    if changed == "no":
-        return (
-            f"Whether {_CAUSES[cause]} changed is not known: {evidence}."
-            if evidence
-            else f"{name} {verb} the same."
-        )
     reason = f" ({evidence})" if evidence else ""
+    if changed == "no":
+        return f"{name} looks the same{reason}." if evidence else f"{name} {verb} the same."
+    if changed == "unknown" and share == 0:
+        return f"Whether {_CAUSES[cause]} changed is not known: {evidence}."
     if share is None:
         return f"{name} may have changed{reason}; the part is not known."
     return f"{name} changed{reason}: {share:+.4f}."
