@@ -1,11 +1,16 @@
 """Pages on a store that nights filled: evaluations, comparisons and verdicts of runs with dated names."""
 
+import re
+
 import pytest
 
 import rankgate
 from rankgate.store.blobs import stored_runs
 from rankgate.store.material import projects
-from rankgate.store.people import users
+from rankgate.store.people import sign_in, users
+from rankgate.workspace.records.schedule.scheduler import Scheduler
+from support.serving import PASSWORD, Visitor, served
+from support.waiting import until
 
 QUERIES = [f"q{n:02}" for n in range(30)]
 QRELS = {query: {"a": 2, "b": 1, "c": 0} for query in QUERIES}
@@ -75,3 +80,102 @@ def test_a_night_is_one_evaluation(team, nights):  # noqa: ARG001 - after them
         assert len(stored_runs.list_runs(connection, projects.get_by_name(connection, "walked").id)) == 2
     assert data["systems"] == ["docs"]
     assert [point["value"] < 1 for point in data["history"]["series"]] == [False, True]
+
+
+RULES = '[[rules]]\nid = "fall"\nkind = "relative"\nmetric = "nDCG@10"\ndrop = 0.05\n'
+
+
+class Walk:
+    """A manager who uploads the run of every night, and presses the buttons of the steps."""
+
+    def __init__(self, address):
+        self.visitor = Visitor(address)
+        assert self.visitor.sign_in("manager").status == 303
+
+    def upload(self, name, lines, **fields):
+        page = f"{WALKED}/material"
+        answer = self.visitor.send(page, page, file=(name, "\n".join(lines).encode()), **fields)
+        assert answer.status == 303, answer.data
+
+    def night(self, day, run):
+        """Upload the run of a night; its name."""
+        rows = [f"{query} Q0 {doc} 1 {score} x" for query, docs in run.items() for doc, score in docs.items()]
+        self.upload(f"docs-202612{day:02}.run", rows)
+        return f"docs-202612{day:02}"
+
+    def press(self, step, **fields):
+        """Start a step with the system that its form proposes; its record."""
+        page = self.visitor.get(f"{WALKED}/steps").data.decode()
+        [form] = re.findall(rf'<form [^>]*action="{WALKED}/steps/{step}".*?</form>', page, re.DOTALL)
+        [system] = re.findall(r'name="system"[^>]*? value="([^"]*)"', form)
+        values = {"judgments": "qrels", "system": system, "seen": self.last(step)} | fields
+        answer = self.visitor.post(f"{WALKED}/steps/{step}", **values)
+        assert answer.status == 200, answer.data
+        until(lambda: not self.run(step)["under_way"])
+        assert self.run(step)["error"] == "", self.run(step)
+        return self.run(step)["record"]
+
+    def run(self, step):
+        steps = self.visitor.get(f"{WALKED}/steps.json").json()["steps"]
+        return next(row["run"] for row in steps if row["name"] == step)
+
+    def last(self, step):
+        run = self.run(step)
+        return run and run["id"]
+
+    def alerts(self):
+        """The numbers and states of all alerts; jobs check the rules, and so does this."""
+        assert self.visitor.post(f"{WALKED}/alerts/check").status == 200
+        alerts = self.visitor.get(f"{WALKED}/alerts.json").json()["alerts"]
+        return [(alert["id"], alert["state"]) for alert in alerts]
+
+
+@pytest.fixture
+def walk(new_file, tmp_path):
+    hashed = sign_in.password_hash(PASSWORD)
+    with new_file(tmp_path / "judging.db") as store:
+        with store.write() as connection:
+            project = projects.add(connection, "walked").id
+            users.grant(connection, project, users.add(connection, "manager", hashed).id, "manager")
+        scheduler = Scheduler(store, tmp_path, seconds=0.2)
+        with served(store, per_minute=1_000_000, jobs=tmp_path, schedule=True) as address:
+            scheduler.start()
+            try:
+                yield Walk(address)
+            finally:
+                scheduler.stop()
+
+
+def test_nights_of_uploaded_runs_are_one_history(walk):
+    judged = [f"{query} 0 {doc} {grade}" for query, grades in QRELS.items() for doc, grade in grades.items()]
+    walk.upload("qrels.txt", judged)
+    assert walk.visitor.post(f"{WALKED}/alerts/rules", rules=RULES).status == 200
+    good = [walk.night(day, GOOD | {f"q{day:02}": {"b": 2.0, "a": 1.0}}) for day in (1, 2, 3)]
+    for name in good:
+        walk.press("evaluation", run=name)
+        assert walk.alerts() == []
+    bad = walk.night(4, BAD)
+    walk.press("evaluation", run=bad)
+    [(alert, state)] = walk.alerts()
+    assert state == "open"
+    walk.press("comparison", baseline=good[-1], candidate=bad)
+    assert walk.press("gate", baseline=good[-1], candidate=bad, system="") is not None  # as it was recorded
+    walk.press("evaluation", run=bad)
+    for day, query in ((5, "q25"), (6, "q26")):
+        walk.press("evaluation", run=walk.night(day, BAD | {query: {"b": 2.0, "a": 1.0}}))
+        assert walk.alerts() == [(alert, "open")]
+    walk.press("evaluation", run=walk.night(7, GOOD))
+    assert walk.alerts() == [(alert, "resolved")]
+
+    trend = walk.visitor.get(f"{WALKED}/trends.json?metric=nDCG@10").json()
+    assert trend["systems"] == ["docs"]
+    verdicts = [point["verdict"] for point in trend["history"]["series"]]
+    assert verdicts == [None, None, None, "fail", None, None, None, None]  # the fourth was evaluated again
+
+    cause = walk.visitor.get(f"{WALKED}/alerts/{alert}.json").json()["cause"]
+    assert cause["before"]["value"] > cause["after"]["value"] + 0.05
+    assert walk.visitor.get(cause["changes"]).status == 200
+    pair = f"before={cause['before']['record']}&after={cause['after']['record']}"
+    lists = walk.visitor.get(f"{WALKED}/changes/query.json?query=q05&{pair}&metric=nDCG@10").json()["lists"]
+    assert [row["doc_id"] for row in lists["before"]] == ["a", "b", "c"]
+    assert [row["doc_id"] for row in lists["after"]] == ["c", "b", "a"]
