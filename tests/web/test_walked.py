@@ -9,6 +9,7 @@ from rankgate.store.blobs import stored_runs
 from rankgate.store.material import projects
 from rankgate.store.people import sign_in, users
 from rankgate.workspace.records.schedule.scheduler import Scheduler
+from rankgate.workspace.web.dashboard.gate_outcomes import GateOutcome, shown_status
 from support.serving import PASSWORD, Visitor, served
 from support.waiting import until
 
@@ -179,3 +180,85 @@ def test_nights_of_uploaded_runs_are_one_history(walk):
     lists = walk.visitor.get(f"{WALKED}/changes/query.json?query=q05&{pair}&metric=nDCG@10").json()["lists"]
     assert [row["doc_id"] for row in lists["before"]] == ["a", "b", "c"]
     assert [row["doc_id"] for row in lists["after"]] == ["c", "b", "a"]
+
+
+def _record_nights(team, project, runs):
+    """Record an evaluation of each run of the system docs; their numbers."""
+    numbers = []
+    for day, run in enumerate(runs, 1):
+        name = f"docs-{day}"
+        recorded = rankgate.record(
+            rankgate.evaluate(QRELS, {name: run}, ["nDCG@10", "P@5"]),
+            store=team.store.name,
+            project=project,
+            system="docs",
+            at=f"2026-11-{day:02}",
+            qrels=QRELS,
+            runs={name: run},
+            provenance=rankgate.Provenance("r", "main"),
+        )
+        numbers.append(recorded.records["record"][0])
+    return numbers
+
+
+def _project(team, name):
+    with team.store.write() as connection:
+        project = projects.add(connection, name).id
+        users.grant(connection, project, users.get_by_name(connection, "viewer").id, "viewer")
+    return f"/projects/{name}"
+
+
+UNSEEN = {query: {f"x{n}": 9.0 - n for n in range(8)} | {"a": 5.5, "b": 0.4} for query in QUERIES}
+"""Lists that begin with documents that nobody judged."""
+
+
+@pytest.mark.parametrize("gated", [False, True])
+def test_unjudged_documents_make_pages_as_undecided_as_the_gate(team, gated):
+    at = _project(team, "gated" if gated else "undecided")
+    numbers = _record_nights(team, at.rpartition("/")[2], [GOOD, GOOD, UNSEEN])
+    verdict = rankgate.gate(QRELS, {"docs-2": GOOD}, {"docs-3": UNSEEN}, ["nDCG@10"])
+    assert verdict.verdict == "inconclusive"
+    if gated:
+        runs = {"docs-2": GOOD, "docs-3": UNSEEN}
+        place = {"store": team.store.name, "project": at.rpartition("/")[2], "at": "2026-11-03T01:00"}
+        rankgate.record(verdict, **place, system="docs", qrels=QRELS, runs=runs)
+    visitor = team.visitor("viewer")
+    pair = f"before={numbers[1]}&after={numbers[2]}&metric=nDCG@10"
+    page = visitor.get(f"{at}/changes.json?{pair}").json()
+    first = page["metrics"][0]
+    assert (first["better"], first["status"]) == (False, "inconclusive")
+    assert first["reason"] == verdict.rules[0].outcome.reason
+    assert {query["status"] for query in page["queries"]} == {"inconclusive"}
+    addresses = (f"{at}/changes?{pair}", f"{at}/changes/query?{pair}&query=q03", at, f"{at}/trends")
+    for address in addresses:
+        html = visitor.get(address).data.decode()
+        assert "inconclusive" in html, address
+        assert "> worse<" not in html, address  # the sentence of the rule has the word
+
+
+def test_a_fall_among_judged_documents_is_called_worse(team):
+    at = _project(team, "decided")
+    numbers = _record_nights(team, "decided", [GOOD, GOOD, BAD])
+    visitor = team.visitor("viewer")
+    pair = f"before={numbers[1]}&after={numbers[2]}&metric=nDCG@10"
+    page = visitor.get(f"{at}/changes.json?{pair}").json()
+    assert page["metrics"][0]["status"] == "fail"
+    assert {query["status"] for query in page["queries"]} == {"fail"}
+    for address in (f"{at}/changes?{pair}", f"{at}/changes/query?{pair}&query=q03", at, f"{at}/trends"):
+        assert "worse" in visitor.get(address).data.decode(), address
+
+
+@pytest.mark.parametrize(
+    ("better", "gate", "status"),
+    [
+        (False, None, "fail"),
+        (True, None, "pass"),
+        (None, None, ""),
+        (False, "pass", ""),  # a loss that the gate allows
+        (True, "pass", "pass"),
+        (False, "inconclusive", "inconclusive"),
+        (None, "fail", "fail"),
+    ],
+)
+def test_a_change_has_the_colour_of_the_gate(better, gate, status):
+    assert shown_status(gate and GateOutcome(gate, "why"), better=better) == status
