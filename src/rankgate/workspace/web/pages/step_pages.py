@@ -399,6 +399,11 @@ def _start(request: WebRequest, step: str, kind: str, values: JsonObject) -> Act
         )
         if started_run.new:
             request.record(connection, "step.start", step)
+    if not started_run.new and not started_run.run.under_way and request.values["seen"] is None:
+        raise invalid_value(
+            "seen",
+            f"is missing: the step has run since the page was opened; its last run is {started_run.run.id}",
+        )
     data = {"run": started_run.run.id, "started": started_run.new}
     return ActionReply(request.project_path(f"steps#{step}"), data)
 
