@@ -36,6 +36,10 @@ _LIST_DEPTH = 10
 """The depth of the lists for metrics without a cutoff."""
 
 
+_MAX_QUERIES = 5_000
+"""A page decides the rule for so many queries at most: grades are drawn for their unjudged documents."""
+
+
 @dataclass(frozen=True)
 class GateOutcome:
     """The outcome of a rule of the gate for one metric.
@@ -129,7 +133,8 @@ def _decide(
         ),
         None,
     )
-    if judgments is None or not {earlier.run_sha256, later.run_sha256} <= runs_by_digest.keys():
+    runs = [runs_by_digest.get(digest) for digest in (earlier.run_sha256, later.run_sha256)]
+    if judgments is None or any(run is None or run.queries > _MAX_QUERIES for run in runs):
         return {}
     try:
         qrels = stored_runs.read_judgments(connection, blobs, project, judgments.name)
