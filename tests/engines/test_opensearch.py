@@ -29,7 +29,7 @@ class _Cluster(_Handler):
         if self.path == "/":
             value = {"version": {"number": "2.19.1", "distribution": "opensearch"}}
         elif self.path.endswith("_count"):
-            value = {"count": 77}
+            value = {"count": 77, "_shards": {"total": 5, "successful": self.server.shards}}
         elif "_search" in self.path and status == 200 and value != self.server.partial:
             value = HITS
         super()._send(status, value, headers, length)
@@ -39,6 +39,7 @@ class _Cluster(_Handler):
 def cluster():
     with Server() as server:
         server.RequestHandlerClass = _Cluster
+        server.shards = 5
         server.partial = {"hits": {"hits": []}, "_shards": {"failed": 1}}
         thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
@@ -76,6 +77,9 @@ def test_fields_are_searched(cluster, tmp_path):
     assert result.run.table.rows() == [("q", "a", 2.5), ("q", "b", 1.5)]
     assert result.queries["total_hits"].to_list() == [12]
     assert (result.facts.version, result.facts.documents) == ("opensearch 2.19.1", 77)
+    assert result.run.corpus.keys() == {"documents", "state", "texts"}
+    cluster.shards = 4
+    assert snapshot(tmp_path / "os.toml", {"q": "red"}).facts.state != result.facts.state
     assert (tmp_path / "x.run.docs.jsonl").read_text() == '{"doc_id": "a", "title": "A"}\n'
 
 

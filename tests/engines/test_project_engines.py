@@ -43,7 +43,9 @@ def secrets(monkeypatch):
 
 
 def read(kind, settings, **access):
-    allowed = EngineAccess(**{name: frozenset(value) for name, value in access.items()})
+    allowed = EngineAccess(
+        **{name: value if name == "folder" else frozenset(value) for name, value in access.items()}
+    )
     return read_project_engine(ProjectEngine("one", kind, settings), "shop", allowed)
 
 
@@ -214,10 +216,27 @@ def test_a_snapshot_keeps_its_run_and_new_documents(project, folder):
         stored_run = stored_runs.find_run(connection, project.number, "monday")
         documents = queries_documents.documents_table(connection, project.number)
     assert (stored_run.queries, stored_run.made_by["engine"]) == (len(QUERIES), "fts")
+    assert stored_run.made_by["corpus"].keys() == {"documents", "texts"}
     titles = dict(documents.select("doc_id", "title").iter_rows())
     assert titles.pop("p1") == "as raters saw it"
     assert titles.items() <= PRODUCTS.items()
     assert titles
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [
+        ("sqlite", FTS | {"database": "none.db"}),
+        ("tantivy", {"index": "none", "id": "id", "search": ["title"]}),
+        ("opensearch", OPENSEARCH | {"ca": "none.pem"}),
+    ],
+)
+def test_errors_do_not_show_the_folder_of_the_server(folder, kind, settings):
+    engine = read(kind, settings, hosts={"search.example.org"}, folder=folder).engine
+    with raises("cannot-read", UsageError) as caught:
+        engine.connect()
+    assert "none" in caught.value.problem
+    assert str(folder) not in caught.value.problem
 
 
 def test_a_snapshot_of_an_engine_that_fails_keeps_nothing(project, folder):

@@ -1,6 +1,9 @@
 """Injected changes are attributed to their cause; an unknown cause is reported as unknown."""
 
+import json
 import random
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -214,17 +217,73 @@ def test_the_command(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("labels", "evidence"), [({"corpus": "a"}, ""), ({}, "no label corpus tells"), ({"corpus": ""}, "")]
+    ("labels", "changed"), [({"corpus": "a"}, "no"), ({}, "unknown"), ({"corpus": ""}, "no")]
 )
-def test_labels_tell_whether_the_corpus_is_the_same(tmp_path, labels, evidence):
+def test_labels_tell_whether_the_corpus_is_the_same(tmp_path, labels, changed):
     _, judged, run = world(0)
     turned = {query: {doc: -score for doc, score in documents.items()} for query, documents in run.items()}
     for day, ranking in ((1, run), (2, turned)):
         result = rankgate.evaluate(judged, {"app": ranking}, ["RR"])
         inputs = {"qrels": judged, "runs": {"app": ranking}, "labels": labels}
         rankgate.record(result, tmp_path, at=f"2026-03-0{day}", **inputs)
-    table = rankgate.attribute("2026-03-01", "2026-03-02", tmp_path).parts
-    (row,) = table.filter(cause="corpus").to_dicts()
-    assert (row["changed"], row["part"], row["evidence"]) == ("no", 0.0, evidence)
-    (judge,) = table.filter(cause="judge").to_dicts()
+    attribution = rankgate.attribute("2026-03-01", "2026-03-02", tmp_path)
+    (row,) = attribution.parts.filter(cause="corpus").to_dicts()
+    assert (row["changed"], row["part"], attribution.answer) == (changed, 0.0, "system")
+    (judge,) = attribution.parts.filter(cause="judge").to_dicts()
     assert judge["evidence"] == ""  # the judgments are the same
+
+
+def _shop(folder, texts, fields='[engine.fields]\ntext = "body"'):
+    """The file of an engine over a table of texts."""
+    (folder / "shop.db").unlink(missing_ok=True)
+    with closing(sqlite3.connect(folder / "shop.db")) as shop, shop:
+        shop.execute("CREATE VIRTUAL TABLE docs USING fts5(id UNINDEXED, body)")
+        shop.executemany("INSERT INTO docs VALUES (?, ?)", texts.items())
+    lines = ["[engine]", 'kind = "sqlite"', 'database = "shop.db"', 'table = "docs"', 'id = "id"', fields]
+    (folder / "shop.toml").write_text("\n".join(lines))
+    return folder / "shop.toml"
+
+
+TEXTS = {f"d{i}": f"shoe number{i} {'red ' * (i % 5)}" for i in range(20)}
+
+
+@pytest.mark.parametrize("revisions", [("r", "r"), ("", "")])
+@pytest.mark.parametrize(
+    ("later", "words"),
+    [
+        (TEXTS, ()),
+        (TEXTS | {"new": "red red red red red red"}, ("20", "21")),
+        (TEXTS | {"d4": "red red red red"}, ("1", "16")),
+    ],
+)
+def test_snapshots_tell_whether_the_corpus_is_the_same(tmp_path, later, words, revisions):
+    judged = {"q": {"d4": 2, "d9": 1, "d3": 1}}
+    for day, texts in ((1, TEXTS), (2, later)):
+        output = tmp_path / f"{day}.run"
+        rankgate.snapshot(_shop(tmp_path, texts), {"q": "red OR shoe" if day == 1 else "red"}, output)
+        rankgate.record(
+            rankgate.evaluate(judged, {"app": output}, ["AP"]),
+            tmp_path / "h",
+            at=f"2026-03-0{day}",
+            qrels=judged,
+            runs={"app": output},
+            provenance=rankgate.Provenance(revisions[day - 1]),
+        )
+    attribution = rankgate.attribute("2026-03-01", "2026-03-02", tmp_path / "h")
+    (row,) = attribution.parts.filter(cause="corpus").to_dicts()
+    if later is TEXTS:
+        assert row["changed"] == "no"
+        assert "20 documents" in row["evidence"]
+        return
+    assert set(words) <= set(row["evidence"].replace(",", "").split())
+    expected = (
+        ("yes", "corpus") if revisions[0] else ("unknown", "unknown")
+    )  # the system may have changed too
+    assert (row["changed"], attribution.answer) == expected
+
+
+def test_an_index_without_texts_is_compared_by_its_documents(tmp_path):
+    result = rankgate.snapshot(_shop(tmp_path, TEXTS, ""), {"q": "shoe"}, tmp_path / "x.run")
+    assert (result.texts, result.run.corpus) == ({}, {"documents": 20})
+    assert json.loads((tmp_path / "x.run.snapshot.json").read_text())["texts"] == {}
+    assert rankgate.Collection({"q": {}}).run(tmp_path / "x.run", "x").corpus == {"documents": 20}

@@ -7,14 +7,19 @@ from threading import Barrier
 
 import pytest
 import sqlalchemy as sa
+from cryptography.fernet import Fernet
+from pyotp import TOTP
 
+from rankgate.core.errors import UsageError
 from rankgate.judging.store import store_people
 from rankgate.judging.store.store_checks import upgrade_store
 from rankgate.store import backup
 from rankgate.store import store as versions
 from rankgate.store.people import one_time_secrets, second_factors, sign_in, users
+from rankgate.store.people.stored_secrets import KEY_VARIABLE
 from rankgate.store.rows import now
 from rankgate.store.store import Store
+from rankgate.store.store_integrity import check
 from rankgate.store.tables.people_tables import one_time_secrets as secrets_table
 from rankgate.store.tables.people_tables import recovery_codes, sessions
 from rankgate.store.tables.people_tables import second_factors as factors_table
@@ -254,9 +259,62 @@ def test_a_session_goes_on_when_an_older_store_is_upgraded(url, tmp_path, monkey
         columns = [column for column in sessions.columns if column.name in values]
         table = sa.table("sessions", *(sa.column(column.name, column.type) for column in columns))
         connection.execute(sa.insert(table).values(**values))
-    assert upgrade_store(url)[1] == ("0008", "0009")
+    assert upgrade_store(url)[1] == ("0008", "0009", "0010")
     with Store.open(url) as store, store.write() as connection:
         session = sign_in.by_session(connection, secret, None).owner
         assert (session.user, session.address, session.browser) == (1, "", "")
         assert not second_factors.has_second_factor(connection, 1)
         second_factors.begin(connection, 1)
+
+
+KEYS = [Fernet.generate_key().decode() for _ in range(2)]
+
+
+def stored_secret(store):
+    with store.read() as connection:
+        return connection.scalar(sa.select(factors_table.c.secret))
+
+
+def test_a_secret_is_encrypted_where_there_is_a_key(store, ann, monkeypatch):
+    monkeypatch.setenv(KEY_VARIABLE, KEYS[0])
+    with store.write() as connection:
+        secret = second_factors.begin(connection, ann.id)
+    assert secret not in stored_secret(store)
+    code = TOTP(secret).at(1_000_000)
+    with store.write() as connection:
+        assert second_factors.confirm(connection, ann.id, code, at(1_000_000)) is not None
+    assert use(store, ann, TOTP(secret).at(2_000_000), at(2_000_000)) == "app"
+
+
+def test_secrets_from_before_a_key_are_encrypted_and_keys_are_changed(store, ann, factor, monkeypatch):
+    monkeypatch.delenv(KEY_VARIABLE, raising=False)
+    assert factor
+
+    def reseal(*keys):
+        monkeypatch.setenv(KEY_VARIABLE, ", ".join(keys))
+        with store.write() as connection:
+            return second_factors.reseal_secrets(connection)
+
+    assert (reseal(), stored_secret(store)) == (1, RFC_SECRET)  # no key
+    assert (reseal(KEYS[0]), RFC_SECRET in stored_secret(store)) == (0, False)
+    reseal(KEYS[1], KEYS[0])
+    reseal(KEYS[1])
+    assert use(store, ann, "279037", at(2000000000)) == "app"
+
+
+@pytest.mark.parametrize(
+    ("keys", "code"),
+    [("", "missing-secrets-key"), (KEYS[1], "wrong-secrets-key"), ("secret", "invalid-secrets-key")],
+    ids=["no key", "another key", "no valid key"],
+)
+def test_a_secret_without_its_key_is_named(store, ann, factor, monkeypatch, keys, code):
+    assert factor
+    monkeypatch.setenv(KEY_VARIABLE, KEYS[0])
+    with store.write() as connection:
+        second_factors.reseal_secrets(connection)
+    monkeypatch.setenv(KEY_VARIABLE, keys)
+    with store.write() as connection, raises(code, UsageError):
+        second_factors.use_code(connection, ann.id, "279037", at(2000000000))
+    with store.write() as connection, raises(code, UsageError):
+        second_factors.reseal_secrets(connection)
+    assert {finding.code for finding in check(store)} == {"unreadable-secret"}

@@ -7,12 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
+import sqlalchemy as sa
 import urllib3
 from argon2 import PasswordHasher
 
 from rankgate.store.people import sign_in, users
 from rankgate.store.rating import ratings
 from rankgate.store.rows import now
+from rankgate.store.tables.people_tables import sign_ins
 from rankgate.store.tables.rating_tables import tasks
 from rankgate.workspace.records.alerts import alert_channels
 from rankgate.workspace.records.alerts.alert_channels import Networks
@@ -55,8 +57,30 @@ def test_attempts_are_counted_one_after_the_other(new_store):
         attempt_numbers = [number for number in pool.map(attempt, range(24)) if number is not None]
     assert len(attempt_numbers) == len(set(attempt_numbers)) == 6
     with new_store.write() as connection:
-        sign_in.mark_success(connection, attempt_numbers[0])
+        sign_in.end_attempt(connection, attempt_numbers[0], good=True)
     assert attempt(0) is not None
+
+
+def test_a_sign_in_that_a_kill_cut_off_is_not_a_wrong_password(new_store):
+    def attempt():
+        with new_store.write() as connection:
+            return sign_in.begin_attempt(connection, "ann", "192.0.2.9", tries=3, from_one=20, since=FIFTEEN)
+
+    def later():
+        with new_store.write() as connection:
+            connection.execute(sa.update(sign_ins).values(at=now() - timedelta(minutes=2)))
+
+    cut_off = [attempt() for _ in range(3)]
+    assert all(cut_off)
+    assert attempt() is None  # they may still be checked: attempts at the same time count
+    later()
+    wrong = [attempt() for _ in range(3)]
+    assert all(wrong)
+    for number in wrong:
+        with new_store.write() as connection:
+            sign_in.end_attempt(connection, number, good=False)
+    later()
+    assert attempt() is None  # what was wrong counts on
 
 
 def test_a_password_that_is_right_gets_a_new_hash(team):

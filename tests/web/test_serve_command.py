@@ -11,11 +11,15 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+import sqlalchemy as sa
 import urllib3
+from cryptography.fernet import Fernet
 
 from rankgate.core.errors import UsageError
-from rankgate.store.people import audit, users
+from rankgate.store.people import audit, second_factors, users
+from rankgate.store.people.stored_secrets import KEY_VARIABLE
 from rankgate.store.store import Store
+from rankgate.store.tables.people_tables import second_factors as factors_table
 from rankgate.workspace.web.server import check_proxies, first_link, is_local, make_config, open_listener
 from support.serving import PASSWORD, Visitor, started
 from support.waiting import PATIENCE, free_port, until
@@ -203,6 +207,22 @@ def test_a_proxy_without_a_name_is_warned_of(tmp_path, names):
         text = process.stderr.read()
     warning = "warning: without --name all host names are accepted; give the name that people use\n"
     assert text.count("warning: ") == text.count(warning) == (0 if names else 1)
+
+
+@pytest.mark.parametrize("key", ["", Fernet.generate_key().decode()], ids=["no key", "a key"])
+def test_second_factors_without_encryption_are_warned_of(tmp_path, monkeypatch, key):
+    file = tmp_path / "judging.db"
+    monkeypatch.delenv(KEY_VARIABLE, raising=False)
+    with Store.create(str(file)) as store, store.write() as connection:
+        secret = second_factors.begin(connection, users.add(connection, "root", admin=True).id)
+    monkeypatch.setenv(KEY_VARIABLE, key)
+    with started(file, first=False) as (process, address, _link):
+        assert Visitor(address).get("/health.json").json()["state"] == "ok"
+        process.stderr.seek(0)
+        text = process.stderr.read()
+    assert (KEY_VARIABLE in text) == (not key)
+    with Store.open(str(file)) as store, store.read() as connection:
+        assert (connection.scalar(sa.select(factors_table.c.secret)) == secret) == (not key)
 
 
 def test_an_unused_link_ends_with_the_next_start(tmp_path):

@@ -236,7 +236,9 @@ def test_two_managers_start_a_step_once_and_lose_no_change_of_an_engine(shop):
     assert [answer["started"] for answer in answers] == [True, False]
     assert answers[0]["run"] == answers[1]["run"]
     until(lambda: not steps_of(first)["snapshot"]["run"]["under_way"])
-    assert second.post(f"{SHOP}/steps/snapshot", engine="fts").json()["started"] is False
+    without_number = second.post(f"{SHOP}/steps/snapshot", engine="fts")
+    assert error_of(without_number) == (400, "invalid-value")  # and not that it is done
+    assert str(answers[0]["run"]) in without_number.data.decode()
     [run] = first.get(f"{SHOP}/contents.json").json()["runs"]
     again = first.post(f"{SHOP}/steps/snapshot", engine="fts", seen=answers[0]["run"]).json()
     assert again["started"] is True

@@ -153,6 +153,7 @@ EXTRAS = {
     "apscheduler": "serve",
     "argon2": "serve",
     "authlib": "serve",
+    "cryptography": "serve",
     "fsspec": "serve",
     "jinja2": "serve",
     "joserfc": "serve",

@@ -306,10 +306,10 @@ def _with_companions(run: Run, input_file: InputFile) -> Run:
     path = input_file.path
     if path is None or not any(Path(f"{path}{suffix}").is_file() for suffix in _COMPANIONS):
         return run
-    from rankgate.data.formats.run_companions import read_cautions, refuse_unfinished_file, with_meta
+    from rankgate.data.formats.run_companions import refuse_unfinished_file, with_meta, with_snapshot
 
     refuse_unfinished_file(path)
-    return replace(with_meta(run, input_file), cautions={**run.cautions, **read_cautions(path)})
+    return with_snapshot(with_meta(run, input_file), path)
 
 
 def is_ranking(table: Mapping[Any, Any]) -> bool:

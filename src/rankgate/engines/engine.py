@@ -45,6 +45,7 @@ class Facts:
         settings: a hash of the index's settings and fields.
         changes: a count that grows with every change of the index.
         refreshed: the number of refreshes of the index, where they are counted apart from changes.
+        state: the state of the index; ``complete`` if all of it answers.
     """
 
     version: str = ""
@@ -52,6 +53,7 @@ class Facts:
     settings: str = ""
     changes: str = ""
     refreshed: str = ""
+    state: str = ""
 
 
 class Connection(ABC):

@@ -69,6 +69,7 @@ def fact_rows(kind: str, facts: Facts) -> list[tuple[str, str]]:
         ("settings", facts.settings or "–"),
         ("changes", facts.changes or "–"),
         ("refreshed", facts.refreshed or "–"),
+        ("state", make_printable(facts.state) or "–"),
     ]
 
 

@@ -14,6 +14,7 @@ from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.store.database import database_error
 from rankgate.store.material.queries_documents import content_hash
+from rankgate.store.people import second_factors
 from rankgate.store.rating.ratings import WITHDRAWN
 from rankgate.store.tables.model_tables import blobs, judgments, results, runs
 from rankgate.store.tables.people_tables import projects, users
@@ -59,9 +60,16 @@ def check(store: Store) -> tuple[Finding, ...]:
             *_database_findings(connection),
             *_blob_findings(store, connection),
             *_answer_findings(connection),
+            *_secret_findings(connection),
         ]
         findings += _document_findings(connection)
     return tuple(findings)
+
+
+def _secret_findings(connection: Connection) -> Iterator[Finding]:
+    """Second factors that the keys of the environment do not open: nobody can sign in with them."""
+    for user, problem in second_factors.find_unreadable(connection):
+        yield Finding("unreadable-secret", f"second factor of user {user}", problem)
 
 
 _REFERENCES = (

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -159,10 +160,29 @@ def refuse_unfinished_file(path: str | os.PathLike[str]) -> None:
         )
 
 
-def read_cautions(path: str | os.PathLike[str]) -> dict[str, str]:
-    """Cautions by code: gaps in the answers of a snapshot, and changes while it ran."""
-    cautions = _read_result(path).get(CAUTIONS_KEY)
-    return {code: str(text) for code, text in cautions.items()} if isinstance(cautions, dict) else {}
+def with_snapshot(run: Run, path: str | os.PathLike[str]) -> Run:
+    """The run with what its snapshot noted: gaps in the answers, and facts about the corpus.
+
+    The run is unchanged if there is no snapshot next to its file.
+    """
+    snapshot = _read_result(path)
+    cautions, facts, texts = (
+        value if isinstance(value := snapshot.get(key), dict) else {}
+        for key in (CAUTIONS_KEY, "facts", "texts")
+    )
+    cautions = {**run.cautions, **{code: str(text) for code, text in cautions.items()}}
+    return replace(run, cautions=cautions, corpus=corpus_facts(facts, texts))
+
+
+def corpus_facts(facts: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
+    """The facts about a corpus for `Run.corpus`: the known ones only.
+
+    Args:
+        facts: ``documents`` and ``state`` of the index, and other facts of an engine.
+        texts: hashes of texts of documents.
+    """
+    corpus = {"documents": facts.get("documents"), "state": facts.get("state"), "texts": dict(texts)}
+    return {name: value for name, value in corpus.items() if value not in (None, "", {})}
 
 
 def _is_written(journal: Path) -> bool:

@@ -333,16 +333,21 @@ def load_default_policy() -> Policy:
     return replace(result, source="the default policy, because no rankgate.toml exists")
 
 
-def metric_policy(metrics: Sequence[str | Metric]) -> Policy:
+def metric_policy(metrics: Sequence[str | Metric], convention: str | None = None) -> Policy:
     """The default policy for other metrics: the first blocks, the others warn.
 
     Lists are compared to the cutoff of the first metric, by default 10.
+
+    Args:
+        metrics: names or metrics.
+        convention: the name of their convention; by default that of a policy.
 
     Raises:
         UsageError: a metric is unknown.
     """
     (first_label, first_metric), *warning_metrics = find_metrics(metrics)
     text = f"[gate]\ndepth = {first_metric.depth() or 10}\n"
+    text += f"convention = {json.dumps(convention)}\n" if convention else ""
     text += _NO_WORSE.format("no-worse", json.dumps(first_label))
     for label, _ in warning_metrics:
         rule = _NO_WORSE.format(label.replace('"', "'"), json.dumps(label))

@@ -287,7 +287,8 @@ class Sqlite(Engine):
             if self.sql is not None:
                 self._refuse_unbound(database, self.sql)
         except sqlite3.Error as error:
-            raise UsageError(f"{self.database}: {error}.", code="cannot-read") from None
+            name = Path(self.database).name  # the folder is the server's, for engines of projects
+            raise UsageError(f"{name}: {error}.", code="cannot-read") from None
         return _Database(self, database)
 
     def _refuse_unbound(self, database: sqlite3.Connection, sql: str) -> None:

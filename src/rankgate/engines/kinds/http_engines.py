@@ -51,6 +51,10 @@ class Http(Engine):
         page_size: Documents of one request, where the API gives fewer than depth; {{offset}},
             {{page}} and {{page_size}} say which.
         first_page: The number of the first page.
+        about: The path on the same server of an answer about the index, such as
+            /collections/shop.
+        documents: The path of the number of documents in that answer, such as num_documents.
+        state: The path of the state of the index in that answer.
         ca: A file of certificates to trust instead of the system's.
     """
 
@@ -69,6 +73,9 @@ class Http(Engine):
     error: str | None = None
     page_size: Annotated[int, Range(1)] | None = None
     first_page: Annotated[int, Range(0)] = 0
+    about: str | None = None
+    documents: str | None = None
+    state: str | None = None
     ca: str | None = field(default=None, metadata={"path": True})
 
     def check(self) -> None:
@@ -89,6 +96,10 @@ class Http(Engine):
             raise UsageError("page_size needs {{offset}} or {{page}} in the request.", code="invalid-engine")
         if self.body is not None and self.method == "GET":
             raise UsageError('a body needs method = "POST".', code="invalid-engine")
+        if bool(self.about) != bool(self.documents or self.state):
+            raise UsageError("about needs documents or state, and these need about.", code="invalid-engine")
+        if self.about and not self.about.startswith("/"):
+            raise UsageError(f"about {self.about!r} is a path such as /stats.", code="invalid-engine")
 
     def addresses(self) -> tuple[str, ...]:
         """The server of the URL."""
@@ -126,9 +137,13 @@ class Http(Engine):
 
     def transport(self) -> Transport:
         """A pool of connections."""
+        return self.transport_to(self._url[0])
+
+    def transport_to(self, url: str) -> Transport:
+        """A pool of connections to a URL on the engine's server, with the engine's headers."""
         secrets = Secrets()
         return Transport(
-            secrets.resolved(self._url[0]),
+            secrets.resolved(url),
             {"Accept": "application/json", **resolve_table(self.headers, secrets)},
             timeout=self.timeout,
             authority=self.ca,
@@ -165,6 +180,21 @@ class _Api(Connection):
             if len(page_rows) < size:
                 break
         return with_partial(make_answer(rows, total, engine.depth), partial)
+
+    def facts(self) -> Facts:
+        engine = self._engine
+        if engine.about is None:
+            return Facts()
+        server = "/".join(engine.url.split("/", 3)[:3])
+        answer = request_json(engine.transport_to(server), "GET", engine.about, {})
+        documents, state = (
+            value_at_path(answer, parse_path(path)) if path and not isinstance(answer, Failure) else MISSING
+            for path in (engine.documents, engine.state)
+        )
+        return Facts(
+            documents=documents if isinstance(documents, int) else None,
+            state="" if state in (MISSING, None) else str(state),
+        )
 
     def _page(self, values: JsonObject, partial: list[str]) -> Json | Failure:
         engine = self._engine
@@ -301,7 +331,11 @@ class _Cluster(Connection):
     def facts(self) -> Facts:
         version = self._get("/", "version", "number")
         name = self._get("/", "version", "distribution") or "elasticsearch"
-        documents = self._get(f"{self._path}/_count", "count")
+        count = request_json(self._transport, "GET", f"{self._path}/_count", {})
+        documents, shards = (
+            MISSING if isinstance(count, Failure) else value_at_path(count, (name,))
+            for name in ("count", "_shards")
+        )
         settings = request_json(self._transport, "GET", self._path, {})
         settings_hash = "" if isinstance(settings, Failure) else _hash(settings)
         stats = request_json(self._transport, "GET", f"{self._path}/_stats/refresh", {"level": "shards"})
@@ -315,6 +349,7 @@ class _Cluster(Connection):
             settings_hash,
             "" if writes is None else f"sequence {writes}",
             "" if refreshes is MISSING else f"refresh {refreshes}",
+            _shard_state(shards),
         )
 
     def unknown_fields(self) -> list[str]:
@@ -364,6 +399,14 @@ def _write_count(indices: Json | Missing) -> int | None:
                 return None
             total, has_shards = total + max(known_numbers) + 1, True
     return total if has_shards else None
+
+
+def _shard_state(shards: Json | Missing) -> str:
+    """The state of an index: complete, or the number of its shards that answer."""
+    if not isinstance(shards, dict) or not isinstance(shards.get("total"), int):
+        return ""
+    total, successful = shards["total"], shards.get("successful")
+    return "complete" if successful == total else f"{successful} of {total} shards"
 
 
 def _hash(settings: Json) -> str:

@@ -272,7 +272,9 @@ class Tantivy(Engine):
         try:
             return _Index(self, tantivy.Index.open(self.index))
         except ValueError as error:
-            raise UsageError(f"{self.index}: {error}.", code="cannot-read") from None
+            name = Path(self.index).name  # the folder is the server's, for engines of projects
+            problem = str(error).replace(self.index, name)
+            raise UsageError(f"{name}: {problem}.", code="cannot-read") from None
 
 
 class _Index(Connection):

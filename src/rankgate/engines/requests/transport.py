@@ -13,6 +13,7 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlencode, urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -266,7 +267,7 @@ def _refuse_no_certificates(path: str) -> None:
     except (OSError, ssl.SSLError) as error:
         reason = "it holds no certificates" if isinstance(error, ssl.SSLError) else error.strerror
         raise UsageError(
-            f"{path}: {reason}; ca names a file of certificates in PEM form.", code="cannot-read"
+            f"{Path(path).name}: {reason}; ca names a file of certificates in PEM form.", code="cannot-read"
         ) from None
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import heapq
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
+from hashlib import sha256
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -77,7 +79,9 @@ class Outcomes:
         path: the file.
         states: the states of the queries that were answered, or failed.
         down: queries that failed while the engine was down, which are sent again.
-        seen: documents whose display fields are kept.
+        seen: documents whose display fields are kept, with a hash of each field for this process.
+        varying: display fields that differ between two answers with the same document, such as
+            snippets of the text around the words of the query.
         facts: the facts that the engine gave, each time that the snapshot began or
             ended.
     """
@@ -87,7 +91,8 @@ class Outcomes:
         self._pending: list[dict[str, Any]] = []
         self._lock, self._writing = Lock(), Lock()
         self.states: dict[str, str] = {}
-        self.seen: set[str] = set()
+        self.seen: dict[str, dict[str, int]] = {}
+        self.varying: set[str] = set()
         self.facts: list[Facts] = []
         self.down: set[str] = set()
         rows = journal.rows
@@ -103,7 +108,7 @@ class Outcomes:
                 continue
             self.states[row["query_id"]] = row["state"]
             self.down.discard(row["query_id"])
-            self.seen.update(row.get("shown", ()))
+            self._note_shown(row.get("shown", {}))
         if rows and WRITTEN_KEY not in rows[-1]:  # killed; the engine may have been down then
             self.down.update(_failed_at_the_end(rows))
         journal.rows.clear()  # the rows of a long snapshot do not fit into memory
@@ -142,7 +147,7 @@ class Outcomes:
         """
         with self._lock:
             new_fields = {k: v for k, v in outcome.shown.items() if k not in self.seen}
-            self.seen.update(new_fields)
+            self._note_shown(outcome.shown)
             self.states[outcome.query_id] = outcome.state
             values = {**vars(outcome), "shown": new_fields}
             row = {name: value for name, value in values.items() if value not in _EMPTY_VALUES}
@@ -153,6 +158,14 @@ class Outcomes:
             if rows:
                 self._journal.extend(rows)
                 self._journal.rows.clear()
+
+    def _note_shown(self, shown: Mapping[str, JsonObject]) -> None:
+        """Note the display fields of documents, and which of them depend on the query."""
+        for doc_id, values in shown.items():
+            hashes = {name: hash(json.dumps(value, default=str)) for name, value in values.items()}
+            first_hashes = self.seen.setdefault(doc_id, hashes)
+            if first_hashes != hashes:
+                self.varying.update(name for name, _ in first_hashes.items() ^ hashes.items())
 
     def note(self, facts: Facts) -> None:
         """Write the facts of the engine to disk."""
@@ -195,6 +208,33 @@ class Outcomes:
             next(file)
             for line in file:
                 yield from json.loads(line).get("shown", {}).items()
+
+    def text_hashes(self) -> dict[str, str]:
+        """Hashes of the stored texts of returned documents, by the hash of a document's id.
+
+        Of many documents, those with the smallest hashes of ids are kept, which are the same ones in
+        every snapshot. Fields that depend on the query are left out.
+        """
+        if not any(values.keys() - self.varying for values in self.seen.values()):
+            return {}
+        sampled_hashes = set(heapq.nsmallest(_MAX_TEXTS, map(_short_hash, self.seen)))
+        return {
+            id_hash: _short_hash(
+                json.dumps(
+                    {name: value for name, value in values.items() if name not in self.varying},
+                    sort_keys=True,
+                )
+            )
+            for doc_id, values in self.display_fields()
+            if (id_hash := _short_hash(doc_id)) in sampled_hashes
+        }
+
+
+_MAX_TEXTS = 1000  # documents with a hash of their texts
+
+
+def _short_hash(text: str) -> str:
+    return sha256(text.encode(errors="surrogatepass")).hexdigest()[:12]
 
 
 def _failed_at_the_end(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -106,6 +106,8 @@ class Snapshot(Result):
         lists: counts about the lists.
         queries: the columns of `SNAPSHOT_QUERIES`.
         changed: facts about the engine or its index that changed during the snapshot.
+        texts: hashes of the stored texts of returned documents, by the hash of a document's id, of at
+            most 1,000 documents; empty if the engine returns no texts.
         output: the file of the run, or None.
         lost: parts that the format of the run's file could not hold.
         run: the run; None in a result that was read from JSON.
@@ -130,6 +132,7 @@ class Snapshot(Result):
     lists: Lists
     queries: pl.DataFrame
     changed: tuple[str, ...] = ()
+    texts: Mapping[str, str] = field(default_factory=dict)
     output: str | None = None
     lost: tuple[str, ...] = ()
     run: Run | None = field(default=None, compare=False, repr=False)

@@ -19,7 +19,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.progress import step
 from rankgate.data.files.conversion import choose_format
-from rankgate.data.formats.run_companions import PARTIAL
+from rankgate.data.formats.run_companions import PARTIAL, corpus_facts
 from rankgate.engines.configuration import Configuration, Pace, read_engine
 from rankgate.engines.engine import Connection, Engine, Facts, Query
 from rankgate.engines.kinds.local_engines import FunctionConnection, Python
@@ -124,6 +124,7 @@ class EngineSnapshot:
         self.note_facts()
         known_facts = [facts for facts in outcomes.facts if facts != Facts()] or outcomes.facts
         run, table, lists = gather_run(outcomes, self.queries, self.chosen)
+        texts = outcomes.text_hashes()
         result = Snapshot(
             engine=self.chosen.name,
             engine_kind=self.chosen.engine.engine_kind,
@@ -138,8 +139,9 @@ class EngineSnapshot:
             lists=lists,
             queries=table,
             changed=_fact_changes(known_facts),
+            texts=texts,
             output=str(self.target.path),
-            run=run,
+            run=replace(run, corpus=corpus_facts(vars(known_facts[0]), texts)),
         )
         result = self.target.write(result, outcomes)
         is_done = result.finished and not result.states["failed"]

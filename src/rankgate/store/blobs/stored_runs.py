@@ -52,7 +52,7 @@ class StoredRun:
         rows, queries: the number of rows, and the number of queries.
         blob, states: the hash of the rankings, and the hash of the state of each query.
         ordered: as in `Run`.
-        made_by: the engine and parameters of a snapshot.
+        made_by: the engine and parameters of a snapshot, and `Run.corpus`.
         created_at: the time when the run was added.
         created_by: the user who created it.
     """
@@ -118,7 +118,7 @@ def add_run(
         created_at=now(),
         created_by=created_by,
         states=None if states is None else save_blob(connection, blobs, to_parquet(states)),
-        made_by=dict(made_by or {}),
+        made_by={**(made_by or {}), **({"corpus": dict(run.corpus)} if run.corpus else {})},
     )
     stored = find_run(connection, project, run_name)
     assert stored is not None
@@ -171,6 +171,7 @@ def rankings(stored: StoredRun, blobs: Blobs) -> Run:
         queries=states,
         place=RowLocation(stored.name),
         ordered=stored.ordered,
+        corpus=corpus if isinstance(corpus := stored.made_by.get("corpus"), Mapping) else {},
     )
 
 

@@ -2,7 +2,8 @@
 
 A code is accepted once, during its own 30 seconds and the 30 seconds before and after. The step of
 the last code is stored, and codes of this step or earlier steps are refused. Recovery codes are
-stored as hashes; the secret of an app must be stored as it is, to compute its codes.
+stored as hashes; the secret of an app is needed to compute its codes, and is encrypted where the
+environment has a key (`stored_secrets`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import sqlalchemy as sa
 
 from rankgate.core.errors import UsageError, require
 from rankgate.store.people.sign_in import secret_hash
+from rankgate.store.people.stored_secrets import has_key, open_secret, seal_secret
 from rankgate.store.rows import insert, now
 from rankgate.store.tables.people_tables import recovery_codes, second_factors
 
@@ -69,7 +71,7 @@ def begin(connection: Connection, user: int) -> str:
         problem = "there is a second factor already; remove it first."
         raise UsageError(problem, code="second-factor-exists")
     secret = random_base32()
-    values = {"secret": secret, "last_step": 0, "created_at": now(), "confirmed_at": None}
+    values = {"secret": seal_secret(secret), "last_step": 0, "created_at": now(), "confirmed_at": None}
     statement = insert(connection, second_factors).values(user=user, **values)
     connection.execute(statement.on_conflict_do_update(index_elements=["user"], set_=values))
     return secret
@@ -120,10 +122,10 @@ def use_code(
 def _use_app_code(connection: Connection, user: int, code: str, moment: datetime | None = None) -> bool:
     """Use a code of the app; True if it is right and was not used before."""
     is_own = second_factors.c.user == user
-    secret = connection.scalar(sa.select(second_factors.c.secret).where(is_own))
-    if secret is None:
+    stored_secret = connection.scalar(sa.select(second_factors.c.secret).where(is_own))
+    if stored_secret is None:
         return False
-    totp, code_moment = _totp(secret), moment or now()
+    totp, code_moment = _totp(open_secret(stored_secret)), moment or now()
     codes = [(offset, totp.at(code_moment, counter_offset=offset)) for offset in _OFFSETS]
     code_bytes = _normalize(code).encode()
     offsets = [offset for offset, expected in codes if hmac.compare_digest(expected.encode(), code_bytes)]
@@ -163,6 +165,39 @@ def remove(connection: Connection, user: User) -> None:
         raise UsageError(f"{user.name} has no second factor.", code="no-second-factor")
     for table in (recovery_codes, second_factors):
         connection.execute(sa.delete(table).where(table.c.user == user.id))
+
+
+def reseal_secrets(connection: Connection) -> int:
+    """Encrypt all secrets with the first key; return the number of secrets that stay as they are.
+
+    Secrets from a time without a key are encrypted, and those of an earlier key again. Without a key
+    nothing changes.
+
+    Args:
+        connection: a connection to a store, for writing.
+
+    Raises:
+        UsageError: a key is missing or not valid.
+    """
+    rows = connection.execute(sa.select(second_factors.c.user, second_factors.c.secret)).all()
+    if not has_key():
+        return sum(open_secret(row.secret) == row.secret for row in rows)
+    for row in rows:
+        is_own = second_factors.c.user == row.user
+        sealed_secret = seal_secret(open_secret(row.secret))
+        connection.execute(sa.update(second_factors).where(is_own).values(secret=sealed_secret))
+    return 0
+
+
+def find_unreadable(connection: Connection) -> list[tuple[int, str]]:
+    """The users whose second factor cannot be read with the keys of the environment, and why."""
+    unreadable = []
+    for user, stored_secret in connection.execute(sa.select(second_factors.c.user, second_factors.c.secret)):
+        try:
+            open_secret(stored_secret)
+        except UsageError as error:
+            unreadable.append((user, error.problem))
+    return unreadable
 
 
 def _normalize(code: str) -> str:

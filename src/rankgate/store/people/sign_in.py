@@ -92,6 +92,9 @@ def secret_hash(secret: str) -> str:
 _ATTEMPTS = 0x72616E6B67_02
 """The PostgreSQL lock that makes attempts count one after the other."""
 
+_CHECK_TIME = timedelta(minutes=1)
+"""The longest time that the check of a password takes."""
+
 LIFETIME = timedelta(hours=12)
 """The duration of a session after its last use."""
 
@@ -183,7 +186,11 @@ def use_once(connection: Connection, word: str) -> bool:
 def begin_attempt(
     connection: Connection, name: str, address: str, *, tries: int, from_one: int, since: timedelta
 ) -> int | None:
-    """Record a sign-in attempt before the password is checked; it counts as failed until then.
+    """Record a sign-in attempt before the password is checked; see `end_attempt`.
+
+    An attempt counts as failed until its check ends, so that attempts at the same time count. A check
+    that never ended, as the server was killed, has told its sender nothing: it counts for
+    `_CHECK_TIME` only.
 
     Attempts for one name are counted by address, so that other people cannot lock out its owner.
     Attempts of more than a day ago are deleted.
@@ -205,7 +212,10 @@ def begin_attempt(
     moment, login = now(), name.strip().lower()
     connection.execute(sa.delete(sign_ins).where(sign_ins.c.at < moment - timedelta(days=1)))
     address_failures = sa.and_(
-        sign_ins.c.address == address, sign_ins.c.good.is_(False), sign_ins.c.at > moment - since
+        sign_ins.c.address == address,
+        sign_ins.c.good.is_(False),
+        sign_ins.c.at > moment - since,
+        sa.or_(sign_ins.c.checked, sign_ins.c.at > moment - _CHECK_TIME),
     )
     is_same_login = sa.and_(sign_ins.c.name == login, sign_ins.c.address == address)
     last = sa.select(sa.func.max(sign_ins.c.id)).where(is_same_login, sign_ins.c.good).scalar_subquery()
@@ -213,12 +223,19 @@ def begin_attempt(
     for failures, limit in ((name_failures, tries), (address_failures, from_one)):
         if (connection.scalar(sa.select(sa.func.count()).where(failures)) or 0) >= limit:
             return None
-    return new_id(connection, sign_ins, name=login, address=address, at=moment, good=False)
+    return new_id(connection, sign_ins, name=login, address=address, at=moment, good=False, checked=False)
 
 
-def mark_success(connection: Connection, attempt: int) -> None:
-    """Record that the password of an attempt was correct."""
-    connection.execute(sa.update(sign_ins).where(sign_ins.c.id == attempt).values(good=True))
+def end_attempt(connection: Connection, attempt: int, *, good: bool) -> None:
+    """Record the result of an attempt, before the sender gets an answer.
+
+    Args:
+        connection: a connection to a store, for writing; its changes are stored before the answer.
+        attempt: the number from `begin_attempt`.
+        good: True if the password or code was right.
+    """
+    values = {"good": good, "checked": True}
+    connection.execute(sa.update(sign_ins).where(sign_ins.c.id == attempt).values(**values))
 
 
 SCOPES = ("read", "record", "rate", "manage", "admin")

@@ -146,10 +146,11 @@ sign_ins = sa.Table(
     text("address", ""),
     column_types.moment("at"),
     column_types.boolean("good"),
+    column_types.boolean("checked", default=True),
     sa.Index(None, "name", "at"),
     sa.Index(None, "address", "at"),
 )
-"""Sign-in attempts, recorded to slow down password guessing."""
+"""Sign-in attempts, recorded to slow down password guessing; ``checked`` once the answer is known."""
 
 audit_log = sa.Table(
     "audit_log",

@@ -24,8 +24,10 @@ from rankgate.data.id_match import ACCEPT
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRIC
 from rankgate.workspace.records.rescoring import (
+    JUDGE,
     RUN_CAUSES,
     EvaluationInputs,
+    compare_corpora,
     find_evidence,
     mix_inputs,
     read_inputs,
@@ -41,7 +43,9 @@ if TYPE_CHECKING:
 PARTS_SCHEMA = Columns(
     "One row per cause; known parts add up to the difference minus the unknown part.",
     Column("cause", pl.String, "system, ids, corpus, judge, judgments, queries or convention"),
-    Column("changed", pl.String, "whether it changed: yes, no or unknown"),
+    Column(
+        "changed", pl.String, "whether it changed: yes, no or unknown; unknown with 0 where nothing tells"
+    ),
     Column("part", pl.Float64, "its part of the difference; null where it is not known", "signed"),
     Column("evidence", pl.String, "how this is known, in words"),
 )
@@ -83,7 +87,7 @@ class Attribution(Result):
     def answer(self) -> str:
         """The cause of more than half of what moved; several, none, or unknown."""
         effects = {row["cause"]: abs(row["part"] or 0.0) for row in self.parts.iter_rows(named=True)}
-        if "unknown" in self.parts["changed"].to_list():
+        if self.parts.filter(pl.col("changed") == "unknown")["part"].null_count():
             return "unknown"
         total = sum(effects.values())
         if not total:
@@ -118,7 +122,10 @@ def attribute(
     the parts add up to the difference. Grades of common pairs are the judge's where the labels
     ``judge`` differ, else the judgments'. Where runs share no documents, the ids changed; where
     the labels ``corpus`` differ and the revision does not, the corpus did; where both differ, one
-    run shows the sum of both only. What is not kept or cannot be determined is unknown.
+    run shows the sum of both only. Without these labels, what snapshots noted about their index is
+    compared: the number of its documents, its state, and hashes of the texts of documents that both
+    returned; where nothing was noted, a change of the corpus is not known. What is not kept or
+    cannot be determined is unknown.
 
     Args:
         old: a record: its number, the first letters of its hash, or its date.
@@ -202,42 +209,45 @@ def _attribute_rows(
     evidence = {name: text for name, text in evidence_by_cause.items() if text}
     if not evidence:
         difference = (after.value or 0.0) - (before.value or 0.0)
-        is_unknown = abs(difference) > _TOLERANCE
-        reason = "all inputs have the same hashes" if is_unknown else ""
-        return [
-            _make_row(cause, "unknown" if is_unknown else "no", None if is_unknown else 0.0, reason)
-            for cause in CAUSES
-        ], ()
-    if len(evidence) == 1:  # the only change, so the whole difference
-        parts: Mapping[str, float] = {next(iter(evidence)): (after.value or 0.0) - (before.value or 0.0)}
+        if abs(difference) > _TOLERANCE:
+            reason = "all inputs have the same hashes"
+            return [_make_row(cause, "unknown", None, reason) for cause in CAUSES], ()
+        parts: Mapping[str, float] = {}
+    elif len(evidence) == 1:  # the only change, so the whole difference
+        parts = {next(iter(evidence)): (after.value or 0.0) - (before.value or 0.0)}
     else:
         try:
             parts = _shapley_effects(inputs, tuple(evidence), before.metric)
         except RankgateError as error:
             return [
-                _make_row(
-                    cause, *(("unknown", None, evidence[cause]) if cause in evidence else ("no", 0.0, ""))
-                )
+                _make_row(cause, "unknown", None, evidence[cause])
+                if cause in evidence
+                else _effectless_row(cause, inputs)
                 for cause in CAUSES
             ], (f"the parts are not known: {error}",)
     return [
-        _make_row(
-            cause,
-            "yes" if cause in parts else "no",
-            parts.get(cause, 0.0),
-            evidence.get(cause, "") or _unlabelled(cause, before, after),
-        )
+        _make_row(cause, "yes", parts[cause], evidence[cause])
+        if cause in parts
+        else _effectless_row(cause, inputs)
         for cause in CAUSES
     ], ()
 
 
-def _unlabelled(cause: str, old_point: Point, new_point: Point) -> str:
-    """Why it is not known whether a cause that only labels tell has changed; empty where it is known."""
-    is_labelled = cause in old_point.labels and cause in new_point.labels
-    is_one_judge = cause == "judge" and old_point.qrels_sha256 == new_point.qrels_sha256 != ""
-    if cause not in {"corpus", "judge"} or is_labelled or is_one_judge:
-        return ""
-    return f"no label {cause} tells"
+def _effectless_row(cause: str, inputs: tuple[EvaluationInputs, EvaluationInputs]) -> dict[str, Json]:
+    """The row of a cause without a part: unchanged, not known, or a corpus without an effect."""
+    old_point, new_point = (evaluation_inputs.point for evaluation_inputs in inputs)
+    if cause == "corpus":
+        corpus = compare_corpora(*inputs)
+        changed = {True: "yes", False: "no", None: "unknown"}[corpus.changed]
+        return _make_row(cause, changed, 0.0, corpus.evidence)
+    is_one_judge = old_point.qrels_sha256 == new_point.qrels_sha256 != ""
+    if (
+        cause == "judge"
+        and not is_one_judge
+        and not (JUDGE in old_point.labels and JUDGE in new_point.labels)
+    ):
+        return _make_row(cause, "unknown", 0.0, "no label judge tells")
+    return _make_row(cause, "no", 0.0, "")
 
 
 _TOLERANCE = 1e-9

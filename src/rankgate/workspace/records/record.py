@@ -273,11 +273,14 @@ def _make_record(
     figures = figures_of(result)
     runs = {**figures.runs, **{name: run.sha256 for name, run in runs_by_system.items()}}
     figures = replace(figures, runs=runs)
+    corpora = {run.sha256: dict(run.corpus) for run in runs_by_system.values() if run.corpus}
     if system:
         figures = _rename_system(figures, system)
     moment = evaluated_at or figures.at
     lists = {"lists": True} if result.kind == "comparison" else {}
     input_fields: dict[str, Any] = {"runs": dict(figures.runs), "qrels": figures.qrels}
+    if corpora:
+        input_fields["corpora"] = corpora
     if figures.convention:
         input_fields["convention"] = dict(figures.convention)
     return NewRecord(

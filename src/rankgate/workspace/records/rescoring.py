@@ -131,21 +131,25 @@ class EvaluationInputs:
     Attributes:
         point: the point of the evaluation.
         run_sha256: the SHA-256 of the run; empty if unknown.
+        corpus: the facts about the corpus that the run's snapshot noted, as in `Run.corpus`.
         run, qrels: the files of the run and the judgments.
     """
 
     point: Point
     run_sha256: str
+    corpus: Mapping[str, Any]
     run: Run | None
     qrels: Qrels | None
 
 
 def read_inputs(storage: RecordStorage, point: Point) -> EvaluationInputs:
     """The inputs of the record of a point."""
-    digest = str(storage.details(point)["inputs"].get("runs", {}).get(point.system, ""))
+    recorded_inputs = storage.details(point)["inputs"]
+    digest = str(recorded_inputs.get("runs", {}).get(point.system, ""))
     return EvaluationInputs(
         point,
         digest,
+        recorded_inputs.get("corpora", {}).get(digest, {}),
         storage.run(digest) if digest else None,
         storage.qrels(point.qrels_sha256) if point.qrels_sha256 else None,
     )
@@ -169,20 +173,20 @@ def _run_evidence(old: EvaluationInputs, new: EvaluationInputs) -> Mapping[str, 
     shared_text = f"the runs share {shared_share:.0%} of their documents"
     if shared_share < _MIN_SHARED:
         return {"ids": shared_text}
-    old_corpus, new_corpus = old.point.labels.get(CORPUS), new.point.labels.get(CORPUS)
+    corpus = compare_corpora(old, new)
     revisions = old.point.revision, new.point.revision
     if (
         is_lost
         and shared_share < _DOUBTFUL_SHARED
-        and old_corpus == new_corpus
+        and not corpus.changed
         and revisions[0] == revisions[1] != ""
     ):
         return {"ids": f"{shared_text}, same revision, most of the value is lost"}
     evidence = {}
-    if old_corpus != new_corpus:
-        evidence["corpus"] = f"{old_corpus or ''} and {new_corpus or ''}"
-    if old_corpus == new_corpus or revisions[0] != revisions[1]:
-        same_revision = revisions[0] == revisions[1] != ""
+    same_revision = revisions[0] == revisions[1] != ""
+    if corpus.changed:
+        evidence["corpus"] = corpus.evidence
+    if not corpus.changed or revisions[0] != revisions[1] or not (corpus.labelled or same_revision):
         run_labels = [
             (not same_revision and inputs.point.revision[:10]) or inputs.run_sha256[:10] or "a run"
             for inputs in (old, new)
@@ -195,6 +199,59 @@ def _run_evidence(old: EvaluationInputs, new: EvaluationInputs) -> Mapping[str, 
     elif is_lost and shared_share < _DOUBTFUL_SHARED:
         evidence["ids"] = f"{shared_text}, and most of the value is lost"
     return evidence
+
+
+@dataclass(frozen=True)
+class CorpusComparison:
+    """What is known about the corpora of two recorded evaluations.
+
+    Attributes:
+        changed: True or False; None if it is not known.
+        evidence: what was compared, in words.
+        labelled: True if labels ``corpus`` say so.
+    """
+
+    changed: bool | None
+    evidence: str
+    labelled: bool = False
+
+
+def compare_corpora(old: EvaluationInputs, new: EvaluationInputs) -> CorpusComparison:
+    """Compare the labels ``corpus``, and without these the facts that snapshots noted.
+
+    Texts are compared for the documents that both snapshots have hashes of.
+    """
+    labels = old.point.labels.get(CORPUS), new.point.labels.get(CORPUS)
+    if labels[0] != labels[1]:
+        return CorpusComparison(
+            changed=True, evidence=f"{labels[0] or ''} and {labels[1] or ''}", labelled=True
+        )
+    if labels[0] is not None:
+        return CorpusComparison(changed=False, evidence=labels[0], labelled=True)
+    same, different = [], []
+    for name, unit in (("documents", "documents"), ("state", "state")):
+        before, after = old.corpus.get(name), new.corpus.get(name)
+        if before is None or after is None:
+            continue
+        texts = [
+            f"{value:,} {unit}" if isinstance(value, int) else f"{unit} {value}" for value in (before, after)
+        ]
+        if before == after:
+            same.append(texts[0])
+        else:
+            different.append(f"{texts[0]}, later {texts[1]}")
+    old_texts, new_texts = old.corpus.get("texts", {}), new.corpus.get("texts", {})
+    common_ids = old_texts.keys() & new_texts.keys()
+    if common_ids:
+        edited_count = sum(old_texts[id_hash] != new_texts[id_hash] for id_hash in common_ids)
+        count_text = count_noun(len(common_ids), "common document")
+        if edited_count:
+            different.append(f"other texts in {edited_count:,} of {count_text}")
+        else:
+            same.append(f"the same texts in {count_text}")
+    if not same and not different:
+        return CorpusComparison(changed=None, evidence="no label corpus and no snapshot tells")
+    return CorpusComparison(bool(different), "; ".join(different or same))
 
 
 def _shared_share(old: EvaluationInputs, new: EvaluationInputs) -> float:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from rankgate.core.errors import UsageError, require
+from rankgate.core.present.number_formats import count_noun
 
 
 @click.command("serve")
@@ -150,7 +151,9 @@ def serve_command(
         "sqlalchemy",
         "alembic",
         "argon2",
+        "cryptography",
     )
+    from rankgate.store.people.stored_secrets import KEY_VARIABLE
     from rankgate.workspace.web.oidc.oidc_users import read_oidc_settings
     from rankgate.workspace.web.server import (
         check_proxies,
@@ -159,6 +162,7 @@ def serve_command(
         make_config,
         open_listener,
         open_or_create_store,
+        protect_secrets,
         serve,
     )
 
@@ -204,6 +208,12 @@ def serve_command(
                 )
         elif link := first_link(open_store):
             click.echo(f"Become its admin, once, within a day: {address}{link}", err=True)
+        if count := protect_secrets(open_store):
+            click.echo(
+                f"warning: {count_noun(count, 'second factor is', 'second factors are')} stored without "
+                f"encryption; set {KEY_VARIABLE} to encrypt them",
+                err=True,
+            )
         serve(
             config,
             listener,

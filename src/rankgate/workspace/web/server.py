@@ -22,7 +22,7 @@ from rankgate.core.errors import UsageError, require
 from rankgate.data.streams.source import read_limit
 from rankgate.engines.project_engines import EngineAccess
 from rankgate.judging.models.model_queue import read_endpoints
-from rankgate.store.people import invitations, users
+from rankgate.store.people import invitations, second_factors, users
 from rankgate.store.store import Store
 from rankgate.workspace.web.security import SharedRequestBuckets
 from rankgate.workspace.web.server_config import (
@@ -64,6 +64,16 @@ def has_admin(store: Store) -> bool:
     """True if the store has an admin."""
     with store.read() as connection:
         return any(user.admin for user in users.list_users(connection))
+
+
+def protect_secrets(store: Store) -> int:
+    """Encrypt stored secrets with the key of the environment; return the number without encryption.
+
+    Raises:
+        UsageError: a key is missing or not valid.
+    """
+    with store.write() as connection:
+        return second_factors.reseal_secrets(connection)
 
 
 def _invite_first_admin(connection: Connection) -> str | None:

@@ -69,7 +69,19 @@ def _run(name: str, label: str, *, required: bool = True) -> Field:
 
 
 _ENGINE = Field("engine", "Engine", required=True, most=63, options=web_request.list_engine_names)
-_PAIR_FIELDS = (_judgments(required=True), _run("baseline", "Baseline"), _run("candidate", "Candidate"))
+_SYSTEM = Field(
+    "system",
+    "System",
+    most=200,
+    help="Whose run it is, for the history: all runs of one system are one series. A run of an engine of the "
+    "project has the name of the engine.",
+)
+_PAIR_FIELDS = (
+    _judgments(required=True),
+    _run("baseline", "Baseline"),
+    _run("candidate", "Candidate"),
+    _SYSTEM,
+)
 
 ENGINE_ROUTES = (
     Route(
@@ -203,7 +215,7 @@ START_ROUTES = (
         MANAGING_ROLES,
         step_pages.start_evaluation,
         "Evaluate",
-        (_judgments(required=True), _run("run", "Run"), _METRICS, _STATE_FIELD),
+        (_judgments(required=True), _run("run", "Run"), _SYSTEM, _METRICS, _STATE_FIELD),
         scope="manage",
     ),
     Route(

@@ -29,6 +29,7 @@ from rankgate.workspace.web.dashboard.missing_documents import (
     judged_shares,
     list_rater_names,
     missing_pairs,
+    query_status,
 )
 from rankgate.workspace.web.dashboard.recorded_results import (
     pair_address,
@@ -59,6 +60,7 @@ _PAGE_SIZE = 50
 _MAX_CHOICES = 100
 """The number of latest evaluations that can be chosen on the page."""
 
+_STATUS_FIELDS = ("better", "judged_before", "judged_after")
 _COLUMNS = ("query_id", "text", "before", "after", "change", "judged_before", "judged_after")
 
 
@@ -78,6 +80,7 @@ def change_page(request: WebRequest) -> PageReply:
         missing = _missing_state(connection, request, pair, fallen, documents)
         evaluations = _list_evaluations(connection, request, pair)
         comments = comment_pages.list_comments(connection, request, "comparison", pair.subject)
+        metrics = metric_changes(connection, request, pair)
     shares = judged_shares(documents)
     queries = [
         {
@@ -92,12 +95,16 @@ def change_page(request: WebRequest) -> PageReply:
         }
         for row in page_rows
     ]
+    queries = [
+        query | {"status": query_status(**{name: query[name] for name in _STATUS_FIELDS})}
+        for query in queries
+    ]
     data = {
         "project": request.project.name,
         "before": _side_view(request, pair.earlier, pair.metric_points[0]),
         "after": _side_view(request, pair.later, pair.metric_points[1]),
         "metric": pair.metric,
-        "metrics": [vars(change) for change in metric_changes(request, pair)],
+        "metrics": [vars(change) for change in metrics],
         "causes": asdict(find_causes(request, pair)),
         "queries": queries,
         "fallen": len(fallen),
@@ -173,14 +180,15 @@ def query_change_page(request: WebRequest) -> PageReply:
         "missing": missing,
         "comments": comments,
     }
-    higher = pair.metric_points[1].higher_is_better
+    is_better = ((values["change"] or 0.0) > 0) == pair.metric_points[1].higher_is_better
+    shares = [side.get(query_id) for side in judged_shares(first_rows)]
     neighbours = {
         name: _query_page_address(request, pair, neighbour)
         for name, neighbour in _neighbours(fallen, query_id).items()
     }
     extra = {
         "heading": text or f"Query {query_id}",
-        "better": ((values["change"] or 0.0) > 0) == higher,
+        "status": query_status(better=is_better, judged_before=shares[0], judged_after=shares[1]),
         "lacking": missing_text,
         "explanations": explained,
         "live_address": _live_address(request, text) if engines else "",

@@ -7,6 +7,7 @@ it is the last evaluation before the level changed and the evaluation that fired
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from rankgate.workspace.records.attribution import attribute_points
 from rankgate.workspace.records.figures import mean_with_interval
 from rankgate.workspace.records.history import find_differences
 from rankgate.workspace.records.storages.store_storage import StoreStorage
+from rankgate.workspace.web.dashboard.gate_outcomes import find_outcomes, shown_status
 from rankgate.workspace.web.dashboard.main_metric import join_sides, read_side_values
 from rankgate.workspace.web.dashboard.recorded_results import find_record
 from rankgate.workspace.web.dashboard.trend_pages import find_level, read_history
@@ -76,6 +78,8 @@ class MetricChange:
         low, high: the interval of the mean difference; None without values per query.
         n: the number of these queries.
         better: True for a gain, False for a loss; None if the interval contains 0 or is missing.
+        status: the status in whose colour the change is shown; empty without a colour.
+        reason: the sentence of the gate's rule; empty if its outcome is not known.
     """
 
     metric: str
@@ -86,6 +90,8 @@ class MetricChange:
     high: float | None
     n: int
     better: bool | None
+    status: str = ""
+    reason: str = ""
 
 
 def read_pair(connection: Connection, request: WebRequest) -> EvaluationPair:
@@ -178,9 +184,20 @@ def _fall_begin(request: WebRequest, points: list[Point], kind: str) -> datetime
     return moments[-1] if moments else points[-1].evaluated_at
 
 
-def metric_changes(request: WebRequest, pair: EvaluationPair) -> list[MetricChange]:
+def metric_changes(connection: Connection, request: WebRequest, pair: EvaluationPair) -> list[MetricChange]:
     """The change of each metric of both evaluations, the requested metric first."""
-    return [_metric_change(request, *points) for points in pair.points.values()]
+    changes = [_metric_change(request, *points) for points in pair.points.values()]
+    clear_metrics = [change.metric for change in changes if change.better is not None]
+    outcomes = find_outcomes(connection, request, pair.metric_points, clear_metrics)
+    return [
+        replace(
+            change,
+            status=shown_status(outcome, better=change.better),
+            reason=outcome.reason if outcome else "",
+        )
+        for change in changes
+        for outcome in [outcomes.get(change.metric)]
+    ]
 
 
 def _metric_change(request: WebRequest, earlier: Point, later: Point) -> MetricChange:
@@ -286,13 +303,11 @@ def _describe_causes(attribution: Attribution) -> Causes:
 def _cause_sentence(cause: str, changed: str, share: float | None, evidence: str) -> str:
     name = _CAUSES[cause].capitalize()
     verb = "is" if cause in {"system", "corpus", "judge", "convention"} else "are"
-    if changed == "no":
-        return (
-            f"Whether {_CAUSES[cause]} changed is not known: {evidence}."
-            if evidence
-            else f"{name} {verb} the same."
-        )
     reason = f" ({evidence})" if evidence else ""
+    if changed == "no":
+        return f"{name} looks the same{reason}." if evidence else f"{name} {verb} the same."
+    if changed == "unknown" and share == 0:
+        return f"Whether {_CAUSES[cause]} changed is not known: {evidence}."
     if share is None:
         return f"{name} may have changed{reason}; the part is not known."
     return f"{name} changed{reason}: {share:+.4f}."

@@ -22,6 +22,7 @@ from rankgate.store.records import alerts, records, series
 from rankgate.store.records import record_notes as noted
 from rankgate.workspace.records.history import find_differences, point_row, split_comparable
 from rankgate.workspace.web.dashboard import trend_chart
+from rankgate.workspace.web.dashboard.gate_outcomes import find_outcomes
 from rankgate.workspace.web.dashboard.query_lists import PAIR_SIZE, list_systems
 from rankgate.workspace.web.dashboard.recorded_results import (
     pair_address,
@@ -31,7 +32,7 @@ from rankgate.workspace.web.dashboard.recorded_results import (
     record_address,
 )
 from rankgate.workspace.web.dashboard.trend_chart import TimelineMark
-from rankgate.workspace.web.dashboard.trend_pages import find_level
+from rankgate.workspace.web.dashboard.trend_pages import find_earlier, find_level
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -220,6 +221,7 @@ class QueryMoves:
         queries: the queries, the largest loss first.
         addresses: the page of each query.
         comparison: the page that compares the two evaluations; empty for two systems of one record.
+        status: the status of the gate's rule for the metric; empty if it is not known.
     """
 
     metric: str
@@ -231,6 +233,7 @@ class QueryMoves:
     queries: tuple[MovedQuery, ...]
     addresses: Mapping[str, str]
     comparison: str = ""
+    status: str = ""
 
     @property
     def data(self) -> dict[str, PageValue]:
@@ -261,24 +264,20 @@ def _evaluated_moves(
 
     If the level of the series changed, the earlier evaluation precedes this change.
     """
-    if not points:
+    baseline = find_earlier(points)
+    if baseline is None:
         return None
-    last = points[-1]
-    level = find_level(points)
-    end = level.since if level is not None and level.clear else last.evaluated_at
-    earlier_points = [
-        point for point in points[:-1] if point.evaluated_at < end and not find_differences(point, last)
-    ]
-    if not earlier_points:
-        return None
-    baseline = earlier_points[-1]
+    last, level = points[-1], find_level(points)
+    outcome = None
+    if level is not None and level.clear:
+        outcome = find_outcomes(connection, request, (baseline, last), [last.metric]).get(last.metric)
     sides = [read_side_values(request, point, point.system, last.metric) for point in (baseline, last)]
     names = (f"{baseline.evaluated_at:%Y-%m-%d}", f"{last.evaluated_at:%Y-%m-%d}")
     if names[0] == names[1]:
         names = (f"{baseline.evaluated_at:%H:%M}", f"{last.evaluated_at:%H:%M}")
     moves = _make_moves(connection, request, last, last.metric, sides, names, higher=last.higher_is_better)
     comparison = pair_address(request, baseline.sha256, last.sha256, metric=last.metric, system=last.system)
-    return moves and replace(moves, comparison=comparison)
+    return moves and replace(moves, comparison=comparison, status=outcome.status if outcome else "")
 
 
 def _decided_moves(
@@ -297,7 +296,13 @@ def _decided_moves(
     figures = records.read_values(connection, record.id)
     higher = next((figure.higher_is_better for figure in figures if figure.metric == metric), True)
     sides = [read_side_values(request, record, name, metric) for name in names]
-    return _make_moves(connection, request, record, metric, sides, (names[0], names[1]), higher=higher)
+    moves = _make_moves(connection, request, record, metric, sides, (names[0], names[1]), higher=higher)
+    statuses = [
+        row.outcome.status
+        for row in decision.rules
+        if row.rule.get("metric") == metric and not row.rule.slice
+    ]
+    return moves and replace(moves, status=next(iter(statuses), ""))
 
 
 def read_side_values(

@@ -66,6 +66,22 @@ def judged_shares(tables: Sequence[pl.DataFrame]) -> list[dict[str, float]]:
     return [dict(table.group_by("query_id").agg(pl.col("judged").mean()).iter_rows()) for table in tables]
 
 
+ENOUGH_JUDGED = 0.8
+"""The share of judged documents that needs no attention; the gate's rule has the same default."""
+
+
+def query_status(*, better: bool, judged_before: float | None, judged_after: float | None) -> str:
+    """The status of a query's change; inconclusive if unjudged documents could explain it.
+
+    Unjudged documents count as not relevant, so that those of the later list could explain a loss,
+    and those of the earlier list a gain.
+    """
+    share = judged_before if better else judged_after
+    if share is not None and share < ENOUGH_JUDGED:
+        return "inconclusive"
+    return "pass" if better else "fail"
+
+
 def missing_pairs(
     connection: Connection, request: WebRequest, tables: Sequence[pl.DataFrame]
 ) -> pl.DataFrame:

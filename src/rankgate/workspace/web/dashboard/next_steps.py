@@ -14,6 +14,7 @@ from rankgate.core.present.number_formats import count_noun
 from rankgate.store.blobs import stored_runs
 from rankgate.store.material import queries_documents
 from rankgate.store.records import scheduled_jobs
+from rankgate.workspace.web.dashboard.missing_documents import ENOUGH_JUDGED
 from rankgate.workspace.web.dashboard.query_lists import PAIR_SIZE
 from rankgate.workspace.web.web_request import MANAGING_ROLES, RATING_ROLES, VIEWING_ROLES
 
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from rankgate.workspace.web.dashboard.main_metric import Decision, QueryMoves
     from rankgate.workspace.web.web_request import WebRequest
 
-
-_ENOUGH_JUDGED = 0.8
-"""The share of judged documents that needs no attention; the gate's rule has the same default."""
 
 _MAX_ALERTS = 3
 """The largest number of alerts listed one by one."""
@@ -73,7 +71,7 @@ def list_attention(
         steps.append(Step("disputes", text, "Look at the disagreements", path))
     if judged:
         depth, share = min(judged.items(), key=lambda depth_and_share: abs(int(depth_and_share[0]) - 10))
-        if share < _ENOUGH_JUDGED:
+        if share < ENOUGH_JUDGED:
             text = (
                 f"{1 - share:.0%} of the first {count_noun(int(depth), 'document')} of the last run are "
                 "unjudged."

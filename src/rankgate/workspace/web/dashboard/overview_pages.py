@@ -28,7 +28,7 @@ from rankgate.workspace.web.dashboard.main_metric import (
 )
 from rankgate.workspace.web.dashboard.next_steps import choose_next_step, find_first_step, list_attention
 from rankgate.workspace.web.dashboard.recorded_results import read_result, record_view
-from rankgate.workspace.web.dashboard.trend_pages import TrendLine
+from rankgate.workspace.web.dashboard.trend_pages import TrendLine, with_outcomes
 from rankgate.workspace.web.pages import project_pages
 
 if TYPE_CHECKING:
@@ -148,7 +148,13 @@ def _read_quality(connection: Connection, request: WebRequest) -> _Quality:
     lines = {
         name: _make_line(name, series_points, open_alerts) for name, series_points in points_by_series.items()
     }
-    main = _make_line(main_series, points, open_alerts) if main_series else None
+    judged_lines = with_outcomes(
+        connection, request, [(line, points_by_series[name]) for name, line in lines.items()]
+    )
+    lines = dict(zip(lines, judged_lines, strict=True))
+    main = None
+    if main_series:
+        [main] = with_outcomes(connection, request, [(_make_line(main_series, points, open_alerts), points)])
     moves = find_moves(connection, request, points, decision)
     events = noted.list_annotations(connection, project)[-_MAX_LATEST:]
     data = {
@@ -247,8 +253,8 @@ def _make_line(
 
 
 def _line_order(line: TrendLine) -> tuple[bool, int]:
-    """The sort key of lines: open alerts first, then losses, gains, and the rest."""
-    return not line.alert, ("fail", "pass", "").index(line.verdict)
+    """The sort key of lines: open alerts first, then losses, undecided changes, gains, and the rest."""
+    return not line.alert, ("fail", "inconclusive", "pass", "").index(line.verdict)
 
 
 _SHARES = "Metrics from 0 to 1"
@@ -274,7 +280,10 @@ def _group_lines(
     groups = []
     for kind, kind_names in names_by_kind.items():
         scale = min(values_by_kind[kind]), max(values_by_kind[kind])
-        scaled_lines = (_make_line(name, points_by_series[name], open_alerts, scale) for name in kind_names)
+        scaled_lines = (
+            replace(_make_line(name, points_by_series[name], open_alerts, scale), outcome=lines[name].outcome)
+            for name in kind_names
+        )
         groups.append(_LineGroup(kind, *scale, tuple(scaled_lines)))
     return tuple(groups)
 

@@ -26,6 +26,7 @@ from rankgate.workspace.records.record_documents import break_entry, change_entr
 from rankgate.workspace.records.rescoring import split_break
 from rankgate.workspace.records.storages.store_storage import StoreStorage
 from rankgate.workspace.web.dashboard import trend_chart
+from rankgate.workspace.web.dashboard.gate_outcomes import GateOutcome, find_outcomes, shown_status
 from rankgate.workspace.web.dashboard.recorded_results import pair_address, read_query_values
 from rankgate.workspace.web.replies import FileReply, PageReply, not_found
 
@@ -106,6 +107,21 @@ def find_level(points: Sequence[Point]) -> Level | None:
     return Level(median(level_values), len(level_values), clear=False, since=last.evaluated_at)
 
 
+def find_earlier(points: Sequence[Point]) -> Point | None:
+    """The evaluation with which the last one is compared query by query; None if there is none.
+
+    It is the last comparable one; if the level of the series changed, the last one before that.
+    """
+    if not points:
+        return None
+    last, level = points[-1], find_level(points)
+    end = level.since if level is not None and level.clear else last.evaluated_at
+    earlier_points = [
+        point for point in points[:-1] if point.evaluated_at < end and not find_differences(point, last)
+    ]
+    return earlier_points[-1] if earlier_points else None
+
+
 WIDE, HIGH = 160, 36
 """The size of the drawing in its own units."""
 
@@ -128,6 +144,7 @@ class TrendLine:
         level: the level that the last value is compared with, instead of the value before it.
         alert: True if the series has an open alert.
         n: the number of queries of the last value; 0 if unknown.
+        outcome: the outcome of the gate for the change; None if it is not known.
     """
 
     name: str
@@ -142,6 +159,7 @@ class TrendLine:
     level: Level | None = None
     alert: bool = False
     n: int = 0
+    outcome: GateOutcome | None = None
 
     @property
     def change(self) -> float | None:
@@ -151,10 +169,13 @@ class TrendLine:
 
     @property
     def verdict(self) -> str:
-        """``pass`` or ``fail`` for a gain or a loss beyond the interval, otherwise empty."""
+        """``pass`` or ``fail`` for a gain or a loss beyond the interval, otherwise empty.
+
+        It is ``inconclusive`` if the gate is, and empty for a loss that the gate allows.
+        """
         if self.level is None or not self.level.clear or not self.change:
             return ""
-        return "pass" if (self.change > 0) == self.better else "fail"
+        return shown_status(self.outcome, better=(self.change > 0) == self.better)
 
     @classmethod
     def of_series(
@@ -237,6 +258,36 @@ class TrendLine:
         return cls(name, path, position(*points[-1]), points[-1][1], before, description)
 
 
+def with_outcomes(
+    connection: Connection, request: WebRequest, lines: Sequence[tuple[TrendLine, Sequence[Point]]]
+) -> list[TrendLine]:
+    """The lines with the outcomes of the gate for their clear changes.
+
+    Args:
+        connection: a connection to the store.
+        request: the request of the page.
+        lines: each line with the points of its series, the oldest first.
+    """
+    pairs: dict[tuple[int, int], tuple[Point, Point]] = {}
+    metrics_of_pair: dict[tuple[int, int], list[str]] = {}
+    pair_of_line: list[tuple[int, int] | None] = []
+    for line, points in lines:
+        valued_points = [point for point in points if point.value is not None]
+        earlier = find_earlier(valued_points) if line.verdict else None
+        key = None if earlier is None else (earlier.record, valued_points[-1].record)
+        pair_of_line.append(key)
+        if earlier is not None and key is not None:
+            pairs.setdefault(key, (earlier, valued_points[-1]))
+            metrics_of_pair.setdefault(key, []).append(line.metric)
+    outcomes = {
+        key: find_outcomes(connection, request, points, metrics_of_pair[key]) for key, points in pairs.items()
+    }
+    return [
+        line if key is None else replace(line, outcome=outcomes[key].get(line.metric))
+        for (line, _), key in zip(lines, pair_of_line, strict=True)
+    ]
+
+
 def _segment_path(positions: Sequence[tuple[float, float]]) -> str:
     """The path of a segment; a single point is a short stroke, so that it is visible."""
     path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in positions)
@@ -255,7 +306,7 @@ def trends_page(request: WebRequest) -> PageReply:
 def _all_series_page(request: WebRequest) -> PageReply:
     """The page of all series, with last values and small lines."""
     with request.store.read() as connection:
-        rows, lines = request.cached("series", lambda: _series_rows(connection, request.project.id))
+        rows, lines = request.cached("series", lambda: _series_rows(connection, request))
         events = noted.list_annotations(connection, request.project.id)
     data = {"project": request.project.name, "series": rows, "annotations": _annotation_rows(events)}
     column_names = ("metric", "system", "slice", "points", "first_at", "last_at", "value", "n", "change")
@@ -263,29 +314,35 @@ def _all_series_page(request: WebRequest) -> PageReply:
     return PageReply("trends.html", data, {"lines": lines, "now": now()}, rows=sheet)
 
 
-def _series_rows(connection: Connection, project: int) -> tuple[list[dict[str, PageValue]], list[TrendLine]]:
+def _series_rows(
+    connection: Connection, request: WebRequest
+) -> tuple[list[dict[str, PageValue]], list[TrendLine]]:
     """The figures and the line of each series."""
+    project = request.project.id
     latest = records.list_records(connection, project, most=_MAX_RECORDS)
     since = latest[-1].evaluated_at if latest else None
     points_by_series: dict[tuple[str, str, str], list[Point]] = {}
     for point in series.list_points(connection, project, slice=None, since=since) if latest else []:
         points_by_series.setdefault((point.metric, point.system, point.slice), []).append(point)
-    lines, rows = [], []
-    for name in series.list_series(connection, project):
+    names = series.list_series(connection, project)
+    lines_and_points = []
+    for name in names:
         series_points = points_by_series.get((name.metric, name.system, name.slice), [])
         line = TrendLine.of_series(name.metric, series_points)
-        lines.append(line)
-        rows.append(
-            vars(name)
-            | {
-                "value": line.value,
-                "n": line.n,
-                "change": line.change,
-                "against": line.level and line.level.value,
-                "clear": bool(line.verdict),
-                "higher_is_better": line.better,
-            }
-        )
+        lines_and_points.append((line, [] if name.slice else series_points))  # rules are on all queries
+    lines = with_outcomes(connection, request, lines_and_points)
+    rows = [
+        vars(name)
+        | {
+            "value": line.value,
+            "n": line.n,
+            "change": line.change,
+            "against": line.level and line.level.value,
+            "clear": bool(line.verdict),
+            "higher_is_better": line.better,
+        }
+        for name, line in zip(names, lines, strict=True)
+    ]
     return rows, lines
 
 

@@ -67,12 +67,11 @@ def _use_code(request: WebRequest, user: User) -> str:
     with request.store.write() as connection:
         attempt = begin_attempt(connection, user.name, f"second factor {user.id}")
         kind = second_factors.use_code(connection, user.id, request.values["code"])
+        sign_in.end_attempt(connection, attempt, good=kind is not None)
         if kind is None:
             details = {"second_factor": "wrong code"}
             actor = audit.Actor("nobody")
             audit.record(connection, actor, "sign-in.failed", user.name, details=details)
-        else:
-            sign_in.mark_success(connection, attempt)
     if kind is None:
         problem = "This code is wrong, or was used already; wait for the next one of the app."
         raise RequestRefused(403, "wrong-code", problem, field="code")

@@ -6,6 +6,7 @@ running job.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +57,7 @@ class ProjectState:
         judgments: the resolved judgments, the oldest first.
         evaluations, comparisons, verdicts: the number of records of each kind, up to three.
         scheduled: the scheduled jobs.
+        system: the proposed name of the last run's system; empty without runs.
         has_texts: True if a document has fields to show.
     """
 
@@ -72,6 +74,7 @@ class ProjectState:
     comparisons: int
     verdicts: int
     scheduled: int
+    system: str
     has_texts: bool
 
     @classmethod
@@ -84,11 +87,12 @@ class ProjectState:
             for kind in ("evaluation", "comparison", "verdict")
         }
         jobs = scheduled_jobs.list_jobs(connection, project)
+        runs = sorted(stored_runs.list_runs(connection, project), key=lambda run: run.id)
         roles = [role for _, role in users.members(connection, project)]
         return cls(
             queries_documents.count_queries(connection, project),
             project_engines.list_engines(connection, project),
-            sorted(stored_runs.list_runs(connection, project), key=lambda run: run.id),
+            runs,
             sum(role == "rater" for role in roles),
             len(batches.list_batches(connection, project)),
             progress.open,
@@ -99,6 +103,7 @@ class ProjectState:
             records_by_kind["comparison"],
             records_by_kind["verdict"],
             sum(job.enabled for job in jobs),
+            _propose_system(connection, request, runs[-1]) if runs else "",
             bool(queries_documents.field_names(connection, project)),
         )
 
@@ -313,7 +318,12 @@ def _result_steps(request: WebRequest, state: ProjectState) -> list[StepView]:
     run_names = [run.name for run in state.runs]
     latest = run_names[-1] if run_names else ""
     judgments = state.judgments[-1].name if state.judgments else ""
-    two_runs = {"judgments": judgments, "baseline": run_names[0] if run_names else "", "candidate": latest}
+    two_runs = {
+        "judgments": judgments,
+        "baseline": run_names[0] if run_names else "",
+        "candidate": latest,
+        "system": state.system,
+    }
     has_pair = bool(judgments) and len(run_names) >= _TWO
     return [
         StepView(
@@ -325,7 +335,8 @@ def _result_steps(request: WebRequest, state: ProjectState) -> list[StepView]:
             path=request.project_path("records") if state.evaluations else "",
             label="Records",
             route="step-evaluation",
-            form_values={"judgments": judgments, "run": latest},
+            form_values={"judgments": judgments, "run": latest, "system": state.system},
+            open_settings=("system",),
         ),
         StepView(
             "comparison",
@@ -388,6 +399,11 @@ def _start(request: WebRequest, step: str, kind: str, values: JsonObject) -> Act
         )
         if started_run.new:
             request.record(connection, "step.start", step)
+    if not started_run.new and not started_run.run.under_way and request.values["seen"] is None:
+        raise invalid_value(
+            "seen",
+            f"is missing: the step has run since the page was opened; its last run is {started_run.run.id}",
+        )
     data = {"run": started_run.run.id, "started": started_run.new}
     return ActionReply(request.project_path(f"steps#{step}"), data)
 
@@ -411,11 +427,43 @@ def _metrics(request: WebRequest) -> dict[str, list[str] | None]:
 
 
 def _system_of(request: WebRequest, run: str) -> str:
-    """The name of a run's system in the history: the name of its engine, if any."""
+    """The name of a run's system in the history.
+
+    It is the engine of the run; else the system of the request; else the system under which the run
+    was recorded, or the name of the run.
+    """
     with request.store.read() as connection:
         stored_run = stored_runs.find_run(connection, request.project.id, run)
-    engine = None if stored_run is None else stored_run.made_by.get("engine")
-    return str(engine or run)
+        if stored_run is None:
+            return run
+        engine = stored_run.made_by.get("engine")
+        return str(
+            engine or request.values["system"] or _recorded_system(connection, request, stored_run) or run
+        )
+
+
+def _recorded_system(connection: Connection, request: WebRequest, run: StoredRun) -> str:
+    """The system under which a run was last recorded; empty if it was not."""
+    latest = records.list_records(connection, request.project.id)
+    systems = (
+        record.system for record in latest if record.inputs.get("runs", {}).get(record.system) == run.sha256
+    )
+    return next(systems, "")
+
+
+def _propose_system(connection: Connection, request: WebRequest, run: StoredRun) -> str:
+    """The system of a run that the forms propose: for a new uploaded run that of the last record."""
+    latest = records.list_records(connection, request.project.id, most=1)
+    return str(
+        run.made_by.get("engine")
+        or _recorded_system(connection, request, run)
+        or (latest[0].system if latest else _DATE_SUFFIX.sub("", run.name))
+        or run.name
+    )
+
+
+_DATE_SUFFIX = re.compile(r"[-_.@ ]?\d{4}-?\d\d-?\d\d([-_T ]?\d\d[\d:]*)?$")
+"""The date at the end of a run's name."""
 
 
 def start_snapshot(request: WebRequest) -> ActionReply:
