@@ -254,7 +254,7 @@ def test_a_session_goes_on_when_an_older_store_is_upgraded(url, tmp_path, monkey
         columns = [column for column in sessions.columns if column.name in values]
         table = sa.table("sessions", *(sa.column(column.name, column.type) for column in columns))
         connection.execute(sa.insert(table).values(**values))
-    assert upgrade_store(url)[1] == ("0008", "0009")
+    assert upgrade_store(url)[1] == ("0008", "0009", "0010")
     with Store.open(url) as store, store.write() as connection:
         session = sign_in.by_session(connection, secret, None).owner
         assert (session.user, session.address, session.browser) == (1, "", "")

@@ -7,21 +7,18 @@ archived, or deleted after a page that lists the deleted data.
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from rankgate.core.errors import InputError
-from rankgate.core.frozen import dataclass
 from rankgate.data.qrels import parse_scale
 from rankgate.store import archive
 from rankgate.store.blobs import stored_runs
 from rankgate.store.material import projects, queries_documents
 from rankgate.store.models import model_jobs_table
 from rankgate.store.people import audit, invitations, users
-from rankgate.store.rating import batches, rating_answers, tasks
+from rankgate.store.rating import batches, tasks
 from rankgate.store.rating.batch_rules import rules_of
+from rankgate.store.rating.working_time import list_rater_work
 from rankgate.store.rows import now
 from rankgate.workspace.web.pages.document_card import (
     card_of,
@@ -102,7 +99,7 @@ def project_overview(request: WebRequest) -> PageReply:
             for batch in batches.list_batches(connection, project.id)
             if rules_of(batch.settings).again_of is None
         ]
-        rater_rows = request.cached("raters", lambda: _rater_rows(connection, project.id))
+        rater_works = request.cached("raters", lambda: list_rater_work(connection, project.id))
         data: dict[str, PageValue] = {
             "project": project.name,
             "heading": project.title,
@@ -113,11 +110,11 @@ def project_overview(request: WebRequest) -> PageReply:
                 {"name": run.name, "rows": run.rows, "queries": run.queries}
                 for run in stored_runs.list_runs(connection, project.id)
             ],
-            "raters": rater_rows,
+            "raters": [vars(work) | {"time": format_duration(work.seconds)} for work in rater_works],
         }
     open_slots = sum(progress.open * _SLOTS[batch.strategy] for batch, progress in listed_batches)
-    paces = [row.pace for row in rater_rows if row.pace is not None]
-    data["hours"] = sum(row.seconds for row in rater_rows) / 3600
+    paces = [work.pace for work in rater_works if work.pace is not None]
+    data["hours"] = sum(work.seconds for work in rater_works) / 3600
     # the estimated hours for open tasks at the present pace
     data["hours_left"] = open_slots * sum(paces) / len(paces) / 3600 if paces else None
     return PageReply("overview.html", data)
@@ -130,36 +127,6 @@ def _batch_view(batch: batches.Batch, progress: tasks.Progress) -> dict[str, Pag
         | vars(progress)
         | {"total": progress.total, "stopped": rules_of(batch.settings).stopped}
     )
-
-
-@dataclass(frozen=True)
-class _RaterWork:
-    """The work of a rater: numbers of ratings and preferences, seconds, and median pace."""
-
-    rater: str
-    kind: str
-    ratings: int
-    without_grade: int
-    seconds: float
-    pace: float | None
-    last: datetime
-    time: str
-
-
-def _rater_rows(connection: Connection, project: int) -> list[_RaterWork]:
-    efforts = (
-        rating_answers.efforts(connection, project)
-        .group_by("rater", "kind", maintain_order=True)
-        .agg(
-            pl.len().alias("ratings"),
-            pl.col("graded").not_().sum().alias("without_grade"),
-            pl.col("seconds").sum().alias("seconds"),
-            pl.col("seconds").median().alias("pace"),
-            pl.col("at").max().alias("last"),
-        )
-        .sort("rater")
-    )
-    return [_RaterWork(**row, time=format_duration(row["seconds"])) for row in efforts.iter_rows(named=True)]
 
 
 _SLOTS = {"1": 1, "2": 2, "3": 3, "agree": 2}
