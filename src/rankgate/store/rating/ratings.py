@@ -382,13 +382,12 @@ def read_ratings(
 
 def _with_ids(connection: Connection, table: pl.DataFrame) -> pl.DataFrame:
     """A table with ``query_id`` and ``doc_id`` instead of the numbers ``query`` and ``document``."""
-    query_ids = _read_names(connection, table["query"], queries.c.id, queries.c.query_id)
-    doc_ids = _read_names(connection, table["document"], documents.c.id, documents.c.doc_id)
-    return table.select(
-        pl.col("query").replace_strict(query_ids["number"], query_ids["name"]).alias("query_id"),
-        pl.col("document").replace_strict(doc_ids["number"], doc_ids["name"]).alias("doc_id"),
-        pl.exclude("query", "document"),
-    )
+    others = [name for name in table.columns if name not in {"query", "document"}]
+    for number, column in (("query", queries.c.query_id), ("document", documents.c.doc_id)):
+        names = _read_names(connection, table[number], column.table.c.id, column)
+        names = names.rename({"number": number, "name": column.name})
+        table = table.join(names, on=number, how="left", maintain_order="left").drop(number)
+    return table.select("query_id", "doc_id", *others)
 
 
 def _read_names(
