@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -33,6 +34,7 @@ MANY_RATINGS = 50_000
 """The number of ratings from which pages of all ratings are computed by another process."""
 
 _LEASE = timedelta(minutes=1)
+_NICENESS = 10
 _SHARE = 10
 """A result of older data is computed again after this many times its cost."""
 
@@ -96,10 +98,18 @@ def _start(store: Store, project: int, name: str, state: str, compute: Compute) 
         if running is not None and running.is_alive():
             return
         process = get_context("spawn").Process(
-            target=compute_result, args=(store, project, name, state, compute), daemon=True
+            target=_compute_in_process, args=(store, project, name, state, compute), daemon=True
         )
         process.start()
         _processes[address] = process
+
+
+def _compute_in_process(store: Store, project: int, name: str, state: str, compute: Compute) -> None:
+    """Compute a result in a new process, with a lower priority than that of requests."""
+    if hasattr(os, "nice"):
+        os.nice(_NICENESS)
+    with store:
+        compute_result(store, project, name, state, compute)
 
 
 def compute_result(store: Store, project: int, name: str, state: str, compute: Compute) -> None:

@@ -68,14 +68,13 @@ def coverage_page(request: WebRequest) -> PageReply:
     project = request.project.id
     with request.store.read() as connection:
         project_runs, next_start = page_of_runs(request, stored_runs.list_runs(connection, project))
-        key = (
-            "coverage",
-            project,
-            ratings.ratings_state(connection, project),
-            tuple((stored_run.name, stored_run.blob) for stored_run in project_runs),
-        )
+        state = ratings.ratings_state(connection, project)
+        has_many = state[0] >= MANY_RATINGS  # their coverage may be some seconds old
+        run_key = tuple((stored_run.name, stored_run.blob) for stored_run in project_runs)
         rows = request.cache.get(
-            key, lambda: _coverage_rows(request, project_runs, read_graded_pairs(connection, request))
+            ("coverage", project, None if has_many else state, run_key),
+            lambda: _coverage_rows(request, project_runs, read_graded_pairs(connection, request)),
+            changes=has_many,
         )
         gold_answers = tasks.gold_answers(connection, project)
     data = {
@@ -95,7 +94,7 @@ def read_graded_pairs(connection: Connection, request: WebRequest) -> pl.DataFra
     return request.cache.get(key, lambda: ratings.graded_pairs(connection, project))
 
 
-_MAX_ROWS = 500_000
+_MAX_ROWS = 100_000
 """The number of rows of runs that are ranked together."""
 
 

@@ -16,10 +16,11 @@ from rankgate.store.blobs import stored_runs
 from rankgate.store.material import projects, queries_documents
 from rankgate.store.models import model_jobs_table
 from rankgate.store.people import audit, invitations, users
-from rankgate.store.rating import batches, tasks
+from rankgate.store.rating import batches, ratings, tasks
 from rankgate.store.rating.batch_rules import rules_of
 from rankgate.store.rating.working_time import list_rater_work
 from rankgate.store.rows import now
+from rankgate.workspace.web.background_results import MANY_RATINGS
 from rankgate.workspace.web.pages.document_card import (
     card_of,
     card_settings,
@@ -92,7 +93,7 @@ def project_overview(request: WebRequest) -> PageReply:
     """The page with the progress of the project: tasks, batches, people and hours."""
     project = request.project
     with request.store.read() as connection:
-        progress_by_batch = tasks.progress_by_batch(connection, project.id)
+        progress_by_batch = _read_progress(connection, request)
         progress = tasks.sum_progress(progress_by_batch.values())
         listed_batches = [
             (batch, progress_by_batch.get(batch.id, tasks.NO_PROGRESS))
@@ -118,6 +119,14 @@ def project_overview(request: WebRequest) -> PageReply:
     # the estimated hours for open tasks at the present pace
     data["hours_left"] = open_slots * sum(paces) / len(paces) / 3600 if paces else None
     return PageReply("overview.html", data)
+
+
+def _read_progress(connection: Connection, request: WebRequest) -> dict[int, tasks.Progress]:
+    """The progress of each batch; with many ratings it may be some seconds old."""
+    project = request.project.id
+    if ratings.ratings_state(connection, project)[0] < MANY_RATINGS:
+        return tasks.progress_by_batch(connection, project)
+    return request.cached("progress", lambda: tasks.progress_by_batch(connection, project))
 
 
 def _batch_view(batch: batches.Batch, progress: tasks.Progress) -> dict[str, PageValue]:
