@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Compute = Callable[[Store], Mapping[str, Any]]
 
-MANY_RATINGS = 50_000
+MANY_RATINGS = 5_000
 """The number of ratings from which pages of all ratings are computed by another process."""
 
 _LEASE = timedelta(minutes=1)

@@ -324,15 +324,16 @@ def agreement_page(request: WebRequest) -> PageReply:
         raise not_found("batch")
     compute = partial(compute_agreement, project=project.id, name=project.name, batch=batch)
     data: dict[str, PageValue] = {"agreement": None, "confusion": [], "drift": [], "at": now()}
-    extra: dict[str, PageValue] = {"counted": 0}
+    extra: dict[str, PageValue] = {}
+    computing = 0  # the number of ratings whose figures another process computes
     with suppress(InputError):
         if state[0] >= MANY_RATINGS:
             page_name = "agreement" if batch is None else f"agreement {batch}"
             kept = read_background_result(request.store, project.id, page_name, state, compute)
             if kept.value is None:
-                extra["counted"] = state[0]
+                computing = state[0]
             else:
-                data, extra = kept.value["data"] | {"at": kept.made_at}, extra | kept.value["extra"]
+                data, extra = kept.value["data"] | {"at": kept.made_at}, kept.value["extra"]
         else:
             result = (
                 request.cached("agreement", lambda: compute(request.store))
@@ -341,8 +342,14 @@ def agreement_page(request: WebRequest) -> PageReply:
                     ("agreement", project.id, batch, state), lambda: compute(request.store)
                 )
             )
-            data, extra = result["data"], extra | result["extra"]
-    data = {"project": project.name, "batch": batch, "batches": rating_batches, **data}
+            data, extra = result["data"], result["extra"]
+    data = {
+        "project": project.name,
+        "batch": batch,
+        "batches": rating_batches,
+        **data,
+        "computing": computing,
+    }
     data["with_self"] = [vars(rater_self) for rater_self in with_self]
     return PageReply("agreement.html", data, extra)
 

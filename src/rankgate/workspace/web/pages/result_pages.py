@@ -32,6 +32,7 @@ from rankgate.workspace.web.replies import ActionReply, PageReply, Reply, not_fo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
+    from datetime import datetime
 
     from sqlalchemy import Connection
 
@@ -345,10 +346,26 @@ def _score_runs(
     return data, "" if result is None else page_content(result.document())
 
 
-def _make_reply(request: WebRequest, data: dict[str, PageValue], html: str, **more: PageValue) -> PageReply:
+def _make_reply(
+    request: WebRequest,
+    data: dict[str, PageValue],
+    html: str,
+    *,
+    computing: int = 0,
+    made_at: datetime | None = None,
+) -> PageReply:
+    """The page of an evaluation.
+
+    Args:
+        request: the request of the page.
+        data: the values of the runs.
+        html: the document.
+        computing: the number of ratings whose values another process computes; otherwise 0.
+        made_at: the time of the values, if they may be older than the ratings.
+    """
     fields = {name: value for name, value in request.values.items() if value and name != "after"}
-    extra = {"document": html, "fields": fields, "counted": 0, "at": None, **more}
-    return PageReply("evaluation.html", data, extra)
+    extra = {"document": html, "fields": fields}
+    return PageReply("evaluation.html", data | {"computing": computing, "at": made_at}, extra)
 
 
 def ratings_evaluation_page(request: WebRequest) -> PageReply:
@@ -373,9 +390,9 @@ def ratings_evaluation_page(request: WebRequest) -> PageReply:
     kept = read_background_result(request.store, project.id, page_name, (data_key, run_key), compute)
     if kept.value is None:
         data: dict[str, PageValue] = {"evaluation": None, "not_scored": [], "after": next_start}
-        return _make_reply(request, data, "", counted=state[0])
+        return _make_reply(request, data, "", computing=state[0])
     return _make_reply(
-        request, kept.value["data"] | {"after": next_start}, kept.value["document"], at=kept.made_at
+        request, kept.value["data"] | {"after": next_start}, kept.value["document"], made_at=kept.made_at
     )
 
 
