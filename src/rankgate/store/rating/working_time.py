@@ -109,7 +109,7 @@ class RaterWork:
         ratings: the number of ratings and preferences.
         without_grade: the number of answers without a grade or a choice.
         seconds: the sum of their times.
-        pace: the median time of the latest 1,000 ratings and preferences.
+        pace: the median time of the latest 200 ratings and of the latest 200 preferences.
         last: the latest time of an answer.
     """
 
@@ -122,7 +122,7 @@ class RaterWork:
     last: datetime | None
 
 
-_PACE_ANSWERS = 1_000
+_PACE_ANSWERS = 200
 
 
 def list_rater_work(connection: Connection, project: int) -> list[RaterWork]:
