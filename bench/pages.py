@@ -1,9 +1,10 @@
 """How pages of a large store cost: 1,000 evaluations with their runs, and a million ratings.
 
-Each page is opened twice by one reader, right after the server has started, and again later.
-Printed are seconds of the server's processor (other programs may be busy) and of the clock, and the
-server's most resident memory. Then 20 readers open pages at random, each every five seconds, and a
-rater with many ratings rates documents of a new batch one after the other. SQLite.
+Each page is opened twice by one reader, right after the server has started, and again later; in
+between, the reader waits for figures that another process computes. Printed are seconds of the
+server's processor (other programs may be busy) and of the clock, and the server's most resident
+memory. Then 20 readers open pages at random, each every five seconds, while a rater with many
+ratings rates a document a second. At last the rater rates one document after the other. SQLite.
 
     python bench/pages.py                            makes the store, two minutes, and measures
     python bench/pages.py --folder /tmp/store        keeps the store there, and uses it again
@@ -55,6 +56,7 @@ BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 ROWS = 50_000
 READERS, READING_SECONDS, THINKING_SECONDS = 20, 60, 5
 NEW_RATINGS, WARM_UP = 500, 50
+COMPUTING = b"are being computed"
 PAGES = (
     ("overview", ""),
     ("trends", "/trends"),
@@ -198,27 +200,38 @@ def measure(folder: Path, cookie: str) -> None:
         reader.http.connection_pool_kw["timeout"] = 600
         reader.cookies["rankgate_session"] = cookie
         reader.get("/projects")
-        print("| page | first CPU s | s | later CPU s | s | MB of answer | MB of memory |")
-        print("| --- | --: | --: | --: | --: | --: | --: |")
+        print("| page | first CPU s | s | figures s | later CPU s | s | MB of answer | MB of memory |")
+        print("| --- | --: | --: | --: | --: | --: | --: | --: |")
         for name, path in PAGES:
             cells = []
-            for _ in range(2):
+            for visit in range(2):
                 cpu_before, begin = cpu(process.pid), time.perf_counter()
                 answer = reader.get(f"/projects/shop{path}")
                 seconds = time.perf_counter() - begin
                 cells += [f"{cpu(process.pid) - cpu_before:.2f}", f"{seconds:.2f}"]
+                if not visit:
+                    while COMPUTING in reader.get(f"/projects/shop{path}").data:
+                        time.sleep(0.2)
+                    cells.append(f"{time.perf_counter() - begin:.1f}")
             status = "" if answer.status == 200 else f" ({answer.status})"
             size = f"{len(answer.data) / 1e6:.2f}"
             cells = [f"{name}{status}", *cells, size, f"{_peak(process.pid) / 1e3:.0f}"]
             print(f"| {' | '.join(cells)} |", flush=True)
+        rating = threading.Thread(target=_rate, args=(folder, address, READING_SECONDS, 1.0))
+        rating.start()
         _measure_readers(address, cookie)
-        _measure_rating(folder, address, process.pid)
+        rating.join()
+        _rate(folder, address, WARM_UP)
+        cpu_before = cpu(process.pid)
+        _rate(folder, address, NEW_RATINGS)
+        milliseconds = 1e3 * (cpu(process.pid) - cpu_before) / NEW_RATINGS
+        print(f"CPU ms of a rating: {milliseconds:.2f}")
         print(f"MB of memory in the end: {_peak(process.pid) / 1e3:.0f}")
 
 
 def _measure_readers(address: str, cookie: str) -> None:
     """Let readers open pages at random, and print their times."""
-    times: list[float] = []
+    times_of_page: dict[str, list[float]] = {name: [] for name, _ in PAGES}
 
     def read(number: int) -> None:
         pick, end = random.Random(number), time.perf_counter() + READING_SECONDS  # noqa: S311
@@ -226,8 +239,9 @@ def _measure_readers(address: str, cookie: str) -> None:
         reader.cookies["rankgate_session"] = cookie
         time.sleep(pick.uniform(0, THINKING_SECONDS))
         while (begin := time.perf_counter()) < end:
-            assert reader.get(f"/projects/shop{pick.choice(PAGES)[1]}").status == 200
-            times.append(time.perf_counter() - begin)
+            name, path = pick.choice(PAGES)
+            assert reader.get(f"/projects/shop{path}").status == 200
+            times_of_page[name].append(time.perf_counter() - begin)
             time.sleep(pick.uniform(0.5, 1.5) * THINKING_SECONDS)
 
     readers = [threading.Thread(target=read, args=[number]) for number in range(READERS)]
@@ -235,35 +249,35 @@ def _measure_readers(address: str, cookie: str) -> None:
         reader.start()
     for reader in readers:
         reader.join()
-    cuts = quantiles(times, n=100)
-    print(
-        f"{READERS} readers, {len(times)} pages: p50 {cuts[49]:.3f} s, p95 {cuts[94]:.3f} s, most "
-        f"{max(times):.3f} s"
-    )
+    times_of_page["all"] = [seconds for times in times_of_page.values() for seconds in times]
+    for name, times in times_of_page.items():
+        cuts = quantiles(times, n=100, method="inclusive")
+        print(
+            f"{READERS} readers, {name}: {len(times)} visits, p50 {cuts[49]:.3f} s, p95 {cuts[94]:.3f} s, "
+            f"most {max(times):.3f} s"
+        )
 
 
-def _measure_rating(folder: Path, address: str, process: int) -> None:
-    """Rate documents of a new batch, and print the processor time of a rating."""
+def _rate(folder: Path, address: str, ratings: int, pause: float = 0.0) -> None:
+    """Rate documents of a new batch, by the rater with the first ratings."""
     with Store.open(f"sqlite:///{folder}/pages.db") as store, store.write() as connection:
         project = projects.get_by_name(connection, "shop").id
         batch = batches.add_batch(connection, project, f"batch {time.time()}", strategy="1")
-        pairs = pl.DataFrame({"query_id": "q0", "doc_id": pl.arange(NEW_RATINGS, eager=True)})
+        pairs = pl.DataFrame({"query_id": "q0", "doc_id": pl.arange(ratings, eager=True)})
         batches.add_pairs(connection, batch, pairs.with_columns(pl.format("new{}", "doc_id")))
         user = next((user for user in users.list_users(connection) if user.name == "rater0"), None)
         user = user or users.add(connection, "rater0")  # gets all ratings of this rater
         users.grant(connection, project, user.id, "rater")
         session, secret = sign_in.begin_session(connection, user.id)
 
-    async def rate() -> float:
+    async def rate() -> None:
         rater = Rater(address, (secret, session.csrf))
         task = await rater.connect()
-        for number in range(NEW_RATINGS):
-            if number == WARM_UP:
-                cpu_before = cpu(process)
+        for _ in range(ratings):
             task = rater.task_of(await rater.rate(task))
-        return (cpu(process) - cpu_before) / (NEW_RATINGS - WARM_UP)
+            await asyncio.sleep(pause)
 
-    print(f"CPU ms of a rating: {1e3 * asyncio.run(rate()):.2f}")
+    asyncio.run(rate())
 
 
 def _peak(process: int) -> int:

@@ -10,6 +10,7 @@ from rankgate.store.blobs import stored_runs
 from rankgate.store.material import queries_documents
 from rankgate.store.people import users
 from rankgate.store.rating import batches, next_task, preferences, rating_answers, ratings, tasks
+from rankgate.store.rating.working_time import list_rater_work
 from support.stored_answers import list_ratings
 from support.wording import raises
 
@@ -45,11 +46,9 @@ def test_the_last_answers_are_of_ratings_and_preferences(compared):
         ]
         assert len(rating_answers.latest_answers(connection, shop.project, rater, 1)) == 1
         assert rating_answers.latest_answers(connection, shop.project, shop.raters[1], 5) == []
-        effort_table = rating_answers.efforts(connection, shop.project)
-        assert [(graded, seconds) for _, _, graded, seconds, _ in effort_table.rows()] == [
-            (True, 3),
-            (True, 5),
-        ]
+        (work,) = list_rater_work(connection, shop.project)
+        assert (work.rater, work.ratings, work.without_grade) == ("ann", 2, 0)
+        assert (work.seconds, work.pace) == (8, 4)
 
 
 def test_a_preference_is_taken_back(compared):
@@ -72,7 +71,8 @@ def test_a_preference_is_taken_back(compared):
             ("old", "new", "first", "first"),
         ]
         assert tasks.progress(connection, shop.project, batch.id).done == 1
-        assert len(rating_answers.efforts(connection, shop.project)) == 3  # p1 took time too
+        works = list_rater_work(connection, shop.project)
+        assert [(work.rater, work.ratings) for work in works] == [("ann", 2), ("bob", 1)]  # p1 took time too
 
 
 def test_a_count_with_the_answers_since_is_the_whole_count(compared):

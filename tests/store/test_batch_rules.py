@@ -12,7 +12,8 @@ from rankgate.store.material import projects
 from rankgate.store.rating import batch_rules, batches, next_task, ratings, tasks
 from rankgate.store.rating.batch_rules import BatchRules, rules_of, set_rules
 from rankgate.store.rating.batches import Gold
-from rankgate.store.rating.working_time import IDLE_SECONDS, work_by_week
+from rankgate.store.rating.kept_counts import IDLE_SECONDS
+from rankgate.store.rating.working_time import work_by_week
 from rankgate.store.rows import now
 
 from .conftest import Shop

@@ -13,6 +13,7 @@ from rankgate.data.formats import registry
 from rankgate.interface.demo.demo_build import build
 from rankgate.interface.demo.demo_story import record_history
 from rankgate.store.people import sign_in, users
+from rankgate.store.rating import kept_counts
 from rankgate.store.store import Store
 from rankgate.store.tables import METADATA
 from rankgate.workspace.web.routes import ROUTES
@@ -138,6 +139,8 @@ def copied(place, tmp_path):
         for (name,) in connection.execute(names).fetchall():
             connection.execute(f"DROP TRIGGER {name}")
         yield connection
+    with Store.open(str(target)) as store, store.write() as changed:
+        kept_counts.rebuild(changed)
 
 
 def opened(path, *starts, most=1, files=True):

@@ -17,11 +17,27 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.store.material import projects as material
 from rankgate.store.models.model_jobs_table import UNDER_WAY
+from rankgate.store.rating import kept_counts
 from rankgate.store.rows import now, unknown_error
 from rankgate.store.tables import METADATA
-from rankgate.store.tables.model_tables import job_tasks, judgments, model_jobs, open_requests, runs
+from rankgate.store.tables.model_tables import (
+    job_tasks,
+    judgments,
+    model_jobs,
+    open_requests,
+    page_results,
+    runs,
+)
 from rankgate.store.tables.people_tables import audit_log, projects
-from rankgate.store.tables.rating_tables import assignments, batches, cursors, queries, tasks
+from rankgate.store.tables.rating_tables import (
+    answer_counts,
+    assignments,
+    batches,
+    cursors,
+    pair_counts,
+    queries,
+    tasks,
+)
 from rankgate.store.tables.record_tables import record_values
 
 if TYPE_CHECKING:
@@ -31,8 +47,17 @@ if TYPE_CHECKING:
 Rows = Mapping[sa.Table, sa.ColumnElement[bool]]
 """Tables with conditions for rows; a table comes after the tables that its rows depend on."""
 
-_DETAILS = {assignments, cursors, job_tasks, open_requests, record_values}
-"""Tables whose rows are parts of tasks, jobs and records, and are not counted separately."""
+_DETAILS = {
+    answer_counts,
+    assignments,
+    cursors,
+    job_tasks,
+    open_requests,
+    page_results,
+    pair_counts,
+    record_values,
+}
+"""Tables whose rows are parts of other rows or follow from them, and are not counted separately."""
 
 
 def dependent_rows(table: sa.Table, condition: sa.ColumnElement[bool]) -> Rows:
@@ -183,7 +208,9 @@ def delete(connection: Connection, archivable: Archivable) -> dict[str, int]:
     Raises:
         UsageError: a model is rating tasks that would be deleted.
     """
-    return _delete(connection, *_row_condition(archivable))
+    table, condition = _row_condition(archivable)
+    project = connection.scalar(sa.select(table.c.project).where(condition))
+    return _delete(connection, project, table, condition)
 
 
 def _row_condition(archivable: Archivable) -> tuple[sa.Table, sa.ColumnElement[bool]]:
@@ -191,12 +218,16 @@ def _row_condition(archivable: Archivable) -> tuple[sa.Table, sa.ColumnElement[b
     return table, table.c.id == archivable.id
 
 
-def _delete(connection: Connection, table: sa.Table, condition: sa.ColumnElement[bool]) -> dict[str, int]:
+def _delete(
+    connection: Connection, project: int | None, table: sa.Table, condition: sa.ColumnElement[bool]
+) -> dict[str, int]:
     rows = dependent_rows(table, condition)
     with without_triggers(connection, [table, *rows]):
         _refuse_busy(connection, rows)
         counts = count_rows(connection, rows)
         delete_rows(connection, {table: condition, **rows})
+    if project is not None and not {"ratings", "preferences"}.isdisjoint(counts):
+        kept_counts.rebuild(connection, project)
     return counts
 
 
@@ -265,7 +296,7 @@ def delete_archived_queries(connection: Connection, project: int) -> dict[str, i
     Raises:
         UsageError: a model is rating tasks of these queries.
     """
-    return _delete(connection, queries, _archived_queries(project))
+    return _delete(connection, project, queries, _archived_queries(project))
 
 
 def project_dependents(connection: Connection, project: int) -> dict[str, int]:

@@ -38,8 +38,16 @@ if TYPE_CHECKING:
     from rankgate.core.value_types import Json, JsonObject
 
 
-EXCLUDED_TABLES = ("alembic_version", "one_time_secrets", "sessions", "sign_ins")
-"""Tables that backups leave out, so that a stolen backup cannot be used to sign in."""
+EXCLUDED_TABLES = frozenset(
+    (
+        *("alembic_version", "one_time_secrets", "sessions", "sign_ins"),
+        *("answer_counts", "page_results", "pair_counts"),
+    )
+)
+"""Tables that backups leave out.
+
+A stolen backup cannot be used to sign in, and triggers count restored answers again.
+"""
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,7 @@ MOMENT = pl.Datetime("us", "UTC")
 """The type of timestamps in tables."""
 
 
-def read_table(connection: Connection, statement: sa.Select[Any], schema: Schema) -> pl.DataFrame:
+def read_table(connection: Connection, statement: sa.Executable, schema: Schema) -> pl.DataFrame:
     """The result of a statement as a table, read column by column.
 
     Args:
@@ -97,7 +97,7 @@ def read_table(connection: Connection, statement: sa.Select[Any], schema: Schema
         statement: its columns are those of the table, in order.
         schema: the names and types; timestamps are `MOMENT`.
     """
-    # use the driver's rows, as SQLAlchemy's rows are slower; SQLite returns timestamps as text and
+    # use the driver's rows, as SQLAlchemy's rows are slower; SQLite returns dates as text and
     # booleans as numbers
     is_sqlite = connection.dialect.name == "sqlite"
     types = {
@@ -113,14 +113,16 @@ def read_table(connection: Connection, statement: sa.Select[Any], schema: Schema
         )
     table = pl.concat(pieces, rechunk=True)
     moments = [pl.col(name) for name, dtype in schema.items() if dtype == MOMENT]
+    dates = []
     if is_sqlite:
         moments = [moment.str.to_datetime(_MOMENT_FORMAT, time_unit="us") for moment in moments]
-    return table.with_columns(moment.dt.replace_time_zone("UTC") for moment in moments).cast(
+        dates = [pl.col(name).str.to_date() for name, dtype in schema.items() if dtype == pl.Date]
+    return table.with_columns(*dates, *(moment.dt.replace_time_zone("UTC") for moment in moments)).cast(
         pl.Schema(schema)
     )
 
 
-_SQLITE_TYPES: Mapping[Any, Any] = {MOMENT: pl.String, pl.Boolean: pl.Int8}
+_SQLITE_TYPES: Mapping[Any, Any] = {MOMENT: pl.String, pl.Date: pl.String, pl.Boolean: pl.Int8}
 _POSTGRESQL_TYPES: Mapping[Any, Any] = {MOMENT: pl.Datetime("us")}
 """The column types returned by the drivers, if they differ."""
 

@@ -1,6 +1,6 @@
 """Check a store, and count the rows of its large tables.
 
-The check covers the database, the blobs, and whether tasks agree with the ratings.
+The check covers the database, the blobs, and whether tasks and kept counts agree with the ratings.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ import sqlalchemy as sa
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.store.database import database_error
 from rankgate.store.material.queries_documents import content_hash
 from rankgate.store.people import second_factors
+from rankgate.store.rating import kept_counts
 from rankgate.store.rating.ratings import WITHDRAWN
 from rankgate.store.tables.model_tables import blobs, judgments, results, runs
 from rankgate.store.tables.people_tables import projects, users
@@ -52,6 +54,8 @@ class Finding:
 def check(store: Store) -> tuple[Finding, ...]:
     """Find the problems of a store; the list may be empty.
 
+    Kept counts of answers that are wrong are also rebuilt.
+
     Raises:
         UsageError: the database cannot be reached.
     """
@@ -63,6 +67,12 @@ def check(store: Store) -> tuple[Finding, ...]:
             *_secret_findings(connection),
         ]
         findings += _document_findings(connection)
+        differences = kept_counts.count_differences(connection)
+    if differences:
+        with store.write() as connection:
+            kept_counts.rebuild(connection)
+        problem = "kept counts differed from the answers; all answers were counted again."
+        findings.append(Finding("stale-counts", count_noun(differences, "count"), problem))
     return tuple(findings)
 
 

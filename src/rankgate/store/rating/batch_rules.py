@@ -16,9 +16,15 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.number_formats import count_noun
 from rankgate.store.rating import batches as batches_of
 from rankgate.store.rating import tasks as tasks_of
-from rankgate.store.rating.working_time import ACTIVE_SECONDS
 from rankgate.store.rows import insert, now
-from rankgate.store.tables.rating_tables import QUERY_SHOWN, assignments, batches, raters, ratings, tasks
+from rankgate.store.tables.rating_tables import (
+    QUERY_SHOWN,
+    answer_counts,
+    assignments,
+    batches,
+    raters,
+    tasks,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -205,7 +211,7 @@ def _stop_reason(
     if rules.stop_at is not None and moment >= rules.stop_at:
         return f"the date {rules.stop_at:%Y-%m-%d %H:%M} UTC is reached"
     if rules.stop_ratings is not None or rules.stop_hours is not None:
-        count, seconds = _work(connection, batch)
+        count, seconds = _work(connection, project, batch)
         if rules.stop_ratings is not None and count >= rules.stop_ratings:
             return f"{count_noun(count, 'rating is', 'ratings are')} given"
         if rules.stop_hours is not None and seconds >= rules.stop_hours * 3600:
@@ -217,13 +223,15 @@ def _stop_reason(
     return ""
 
 
-def _work(connection: Connection, batch: int) -> tuple[int, float]:
-    """The number of answers in a batch, and the seconds of all its ratings."""
+def _work(connection: Connection, project: int, batch: int) -> tuple[int, float]:
+    """The number of answered tasks of a batch, and the seconds of its answers without idle time."""
     of_batch = sa.select(tasks.c.id).where(tasks.c.batch == batch)
     answered = sa.select(sa.func.count()).where(
         assignments.c.task.in_(of_batch), assignments.c.state == "answered"
     )
-    worked = sa.select(sa.func.coalesce(sa.func.sum(ACTIVE_SECONDS), 0.0)).where(ratings.c.task.in_(of_batch))
+    worked = sa.select(sa.func.sum(answer_counts.c.active_seconds)).where(
+        answer_counts.c.project == project, answer_counts.c.batch == batch
+    )
     return connection.scalar(answered) or 0, float(connection.scalar(worked) or 0.0)
 
 

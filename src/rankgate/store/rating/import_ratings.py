@@ -20,7 +20,7 @@ from rankgate.store.material import projects, queries_documents
 from rankgate.store.people import users
 from rankgate.store.rating import tasks
 from rankgate.store.rating.ratings import FINAL, WITHDRAWN
-from rankgate.store.rating.task_state import settle
+from rankgate.store.rating.task_state import lock_tasks, settle
 from rankgate.store.rows import MOMENT, insert, insert_table, now, read_table
 from rankgate.store.tables.rating_tables import assignments, ratings
 
@@ -120,8 +120,10 @@ def add_ratings(
             pl.lit(source).alias("source"),
         )
     )
+    task_numbers = rating_rows["task"].drop_nulls().unique(maintain_order=True).to_list()
+    lock_tasks(connection, task_numbers)
     insert_table(connection, ratings, rating_rows)
-    fill(connection, rating_rows["task"].drop_nulls().unique(maintain_order=True).to_list())
+    fill(connection, task_numbers)
     return _count(connection, project) - earlier_count
 
 

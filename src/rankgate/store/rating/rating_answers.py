@@ -11,14 +11,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-import polars as pl
 import sqlalchemy as sa
 
 from rankgate.core.frozen import dataclass
 from rankgate.store.rating import next_task, ratings
 from rankgate.store.rating import tasks as tasks_of
-from rankgate.store.rating.ratings import WITHDRAWN, with_raters
-from rankgate.store.rows import MOMENT, read_table
+from rankgate.store.rating.ratings import WITHDRAWN
+from rankgate.store.rating.task_state import lock_tasks
 from rankgate.store.tables.rating_tables import (
     assignments,
     batches,
@@ -213,47 +212,6 @@ _ALL_CHANGES, _BATCH_CHANGES = (
 )
 
 
-def efforts(connection: Connection, project: int) -> pl.DataFrame:
-    """Every answer of a project without withdrawals, final decisions and trainings.
-
-    Returns:
-        ``rater``, their ``kind``, ``graded`` (true for a grade or a choice), ``seconds``, ``at``.
-    """
-    rating_columns, preference_columns = ratings_table.c, preferences.c
-    rating_statement = (
-        sa.select(
-            rating_columns.rater, rating_columns.grade.is_not(None), rating_columns.seconds, rating_columns.at
-        )
-        .where(
-            rating_columns.project == project,
-            rating_columns.final.is_(False),
-            rating_columns.training.is_(False),
-            _is_kept(rating_columns.reason),
-        )
-        .order_by(rating_columns.id)  # the order of an index of raters is slow to read
-    )
-    preference_statement = sa.select(
-        preference_columns.rater,
-        preference_columns.choice != "none",
-        preference_columns.seconds,
-        preference_columns.at,
-    ).where(preference_columns.project == project, _is_kept(preference_columns.reason))
-    statements = (rating_statement, preference_statement)
-    answers = pl.concat(
-        [read_table(connection, statement, _EFFORT_SCHEMA) for statement in statements], rechunk=True
-    )
-    return with_raters(connection, answers)
-
-
-_EFFORT_SCHEMA = pl.Schema(
-    {"rater": pl.Int64(), "graded": pl.Boolean(), "seconds": pl.Float64(), "at": MOMENT}
-)
-
-
-def _is_kept(reason: sa.Column[Any]) -> sa.ColumnElement[bool]:
-    return sa.or_(reason.is_(None), reason != WITHDRAWN)
-
-
 @dataclass(frozen=True)
 class TaskFilter:
     """A filter of tasks by batch, state, query (id or text), and a rater who answered."""
@@ -377,6 +335,7 @@ def withdraw_answers(
         *_conditions(project, rater_filter), tasks.c.document.is_not(None), tasks.c.other_document.is_(None)
     )
     numbers = list(connection.scalars(statement.order_by(tasks.c.id).limit(most)))
+    lock_tasks(connection, numbers)
     for number in numbers:
         ratings.withdraw(connection, number, rater, rating_id=f"reset-{uuid4()}")
         next_task.release(connection, number, rater)

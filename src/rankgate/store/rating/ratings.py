@@ -21,7 +21,16 @@ from rankgate.store.rating.next_task import LEASE
 from rankgate.store.rating.task_state import LockedTask, lock_task, require_answered, settle
 from rankgate.store.rows import CHUNK_ROWS, columns_of, insert_of, now, read_table, unknown_error, value_of
 from rankgate.store.tables.model_tables import judgments
-from rankgate.store.tables.rating_tables import assignments, documents, queries, raters, ratings, tasks
+from rankgate.store.tables.rating_tables import (
+    answer_counts,
+    assignments,
+    documents,
+    pair_counts,
+    queries,
+    raters,
+    ratings,
+    tasks,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -367,14 +376,8 @@ def read_ratings(
         table = table.filter(pl.col("kind") == kind)
     if table.is_empty():
         raise InputError("there are no ratings.", source=name, code="no-judgments")
-    query_ids = _read_names(connection, table["query"], queries.c.id, queries.c.query_id)
-    doc_ids = _read_names(connection, table["document"], documents.c.id, documents.c.doc_id)
-    table = table.select(
-        pl.col("query").replace_strict(query_ids["number"], query_ids["name"]).alias("query_id"),
-        pl.col("document").replace_strict(doc_ids["number"], doc_ids["name"]).alias("doc_id"),
-        pl.when("final").then(pl.lit(FINAL)).otherwise("rater").alias("rater"),
-        *columns,
-    )
+    rater = pl.when("final").then(pl.lit(FINAL)).otherwise("rater").alias("rater")
+    table = _with_ids(connection, table.select("query", "document", rater, *columns))
     return Ratings(table, name, projects.scale(connection, project), RowLocation(name))
 
 
@@ -423,6 +426,16 @@ def read_order(connection: Connection, project: int, name: str) -> pl.DataFrame:
     return read_table(connection, statement, schema).with_columns(pl.col("before") == 1)
 
 
+def _with_ids(connection: Connection, table: pl.DataFrame) -> pl.DataFrame:
+    """A table with ``query_id`` and ``doc_id`` instead of the numbers ``query`` and ``document``."""
+    others = [name for name in table.columns if name not in {"query", "document"}]
+    for number, column in (("query", queries.c.query_id), ("document", documents.c.doc_id)):
+        names = _read_names(connection, table[number], column.table.c.id, column)
+        names = names.rename({"number": number, "name": column.name})
+        table = table.join(names, on=number, how="left", maintain_order="left").drop(number)
+    return table.select("query_id", "doc_id", *others)
+
+
 def _read_names(
     connection: Connection, numbers: pl.Series, number: sa.Column[Any], name: sa.Column[Any]
 ) -> pl.DataFrame:
@@ -452,33 +465,28 @@ def with_raters(connection: Connection, answers: pl.DataFrame) -> pl.DataFrame:
 
 def graded_pairs(connection: Connection, project: int) -> pl.DataFrame:
     """The graded pairs of a project: ``query_id`` and ``doc_id``."""
-    graded_pairs_table = (
-        sa.select(ratings.c.query, ratings.c.document)
-        .where(ratings.c.project == project, ratings.c.grade.is_not(None), ratings.c.training.is_(False))
-        .distinct()
-        .subquery()
-    )
-    statement = (
-        sa.select(queries.c.query_id, documents.c.doc_id)
-        .join(graded_pairs_table, graded_pairs_table.c.query == queries.c.id)
-        .join(documents, documents.c.id == graded_pairs_table.c.document)
-    )
-    return read_table(connection, statement, {"query_id": pl.String, "doc_id": pl.String})
+    numbers = ("query", "document")
+    statement = sa.select(*(pair_counts.c[name] for name in numbers)).where(_is_graded_pair(project))
+    return _with_ids(connection, read_table(connection, statement, dict.fromkeys(numbers, pl.Int64)))
+
+
+def _is_graded_pair(project: int) -> sa.ColumnElement[bool]:
+    project_queries = sa.select(queries.c.id).where(queries.c.project == project)
+    return sa.and_(pair_counts.c.grades > 0, pair_counts.c.query.in_(project_queries))
 
 
 def ratings_state(connection: Connection, project: int) -> tuple[int, int]:
     """The count and the last number of a project's ratings, which change with every new rating."""
-    numbers = sa.select(sa.func.count(), sa.func.coalesce(sa.func.max(ratings.c.id), 0))
-    count, last_number = connection.execute(numbers.where(ratings.c.project == project)).one()
-    return int(count), int(last_number)
+    counted = sa.select(sa.func.sum(answer_counts.c.ratings)).where(
+        answer_counts.c.project == project, answer_counts.c.kind != "preference"
+    )
+    last = sa.select(sa.func.max(ratings.c.id)).where(ratings.c.project == project)
+    return int(connection.scalar(counted) or 0), int(connection.scalar(last) or 0)
 
 
 def has_grades(connection: Connection, project: int) -> bool:
     """True if a project has grades outside of trainings."""
-    has_grade = sa.exists().where(
-        ratings.c.project == project, ratings.c.training.is_(False), ratings.c.grade.is_not(None)
-    )
-    return bool(connection.scalar(sa.select(has_grade)))
+    return bool(connection.scalar(sa.select(sa.exists().where(_is_graded_pair(project)))))
 
 
 def new_rating_id() -> str:

@@ -7,7 +7,7 @@ task follows from its answers and the strategy of the batch.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -100,6 +100,24 @@ def lock_task(connection: Connection, task: int) -> LockedTask:
     if row is None:
         raise unknown_error("task", task)
     return value_of(LockedTask, row)
+
+
+_CHUNK_TASKS = 500
+
+
+def lock_tasks(connection: Connection, numbers: Iterable[int]) -> None:
+    """Lock tasks before their ratings are added, in the order of their numbers.
+
+    A rating locks its task and then its kept counts; a transaction with many ratings must not wait
+    for a task while it has locked counts.
+    """
+    if connection.dialect.name == "sqlite":  # only one transaction writes at a time
+        return
+    ordered_numbers = sorted(numbers)
+    for begin in range(0, len(ordered_numbers), _CHUNK_TASKS):
+        chunk = ordered_numbers[begin : begin + _CHUNK_TASKS]
+        statement = sa.select(tasks.c.id).where(tasks.c.id.in_(chunk)).order_by(tasks.c.id)
+        connection.execute(statement.with_for_update(key_share=True)).all()
 
 
 def refuse_unassigned(connection: Connection, task: LockedTask, rater: int) -> None:

@@ -1,50 +1,44 @@
-"""The working time of raters: the seconds of each answer, without idle time."""
+"""The working time of raters by week, without idle time, and their pace."""
 
 from __future__ import annotations
 
+from datetime import datetime
+from statistics import median
 from typing import TYPE_CHECKING
 
 import polars as pl
 import sqlalchemy as sa
 
+from rankgate.core.frozen import dataclass
 from rankgate.store.rating.ratings import WITHDRAWN, with_raters
 from rankgate.store.rows import MOMENT, read_table
-from rankgate.store.tables.rating_tables import batches, preferences, ratings, tasks
+from rankgate.store.tables.rating_tables import answer_counts, batches, preferences, raters, ratings, tasks
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-IDLE_SECONDS = 300.0
-"""The largest number of seconds of an answer that count as work."""
 
-ACTIVE_SECONDS = sa.case(
-    (ratings.c.seconds > IDLE_SECONDS, IDLE_SECONDS), else_=sa.func.coalesce(ratings.c.seconds, 0.0)
-)
-"""The seconds of a rating that count as work."""
+def work_state(connection: Connection, project: int) -> tuple[int, ...]:
+    """The count and the last numbers of a project's answers, which change when the work changes."""
+    counted = sa.select(sa.func.sum(answer_counts.c.ratings)).where(answer_counts.c.project == project)
+    last_numbers = (
+        sa.select(sa.func.max(table.c.id)).where(table.c.project == project)
+        for table in (ratings, preferences)
+    )
+    return tuple(int(connection.scalar(statement) or 0) for statement in (counted, *last_numbers))
+
 
 _SCHEMA = pl.Schema(
     {
         "rater": pl.Int64(),
-        "task": pl.Int64(),
-        "seconds": pl.Float64(),
-        "graded": pl.Boolean(),
-        "grade": pl.Float64(),
-        "at": MOMENT,
+        "week": pl.Date(),
+        "answers": pl.Int64(),
+        "without_grade": pl.Int64(),
+        "hours": pl.Float64(),
+        "idle": pl.Int64(),
+        "unknown": pl.Int64(),
     }
 )
-
-
-def work_state(connection: Connection, project: int) -> tuple[int, ...]:
-    """Counts and last numbers of a project's answers, which change when the work changes."""
-    return tuple(
-        number
-        for table in (ratings, preferences)
-        for number in connection.execute(
-            sa.select(sa.func.count(), sa.func.coalesce(sa.func.max(table.c.id), 0)).where(
-                table.c.project == project
-            )
-        ).one()
-    )
 
 
 def work_by_week(connection: Connection, project: int) -> pl.DataFrame:
@@ -58,57 +52,124 @@ def work_by_week(connection: Connection, project: int) -> pl.DataFrame:
         time cut), ``idle`` (answers that were cut), ``unknown`` (answers without a time),
         ``known`` (answers to questions with known grades) and ``right`` (how many of these match).
     """
-    rating_statement = (
+    columns = answer_counts.c
+    statement = (
         sa.select(
-            ratings.c.rater,
-            ratings.c.task,
-            ratings.c.seconds,
-            ratings.c.grade.is_not(None),
-            ratings.c.grade,
-            sa.func.coalesce(ratings.c.at, ratings.c.recorded_at),
+            columns.rater,
+            columns.week,
+            sa.cast(sa.func.sum(columns.answers), sa.BigInteger),
+            sa.cast(sa.func.sum(columns.without_grade), sa.BigInteger),
+            sa.func.sum(columns.active_seconds) / 3600,
+            sa.cast(sa.func.sum(columns.idle), sa.BigInteger),
+            sa.cast(sa.func.sum(columns.unknown), sa.BigInteger),
         )
-        .where(
-            ratings.c.project == project,
-            ratings.c.task.is_not(None),
-            ratings.c.final.is_(False),
-            sa.func.coalesce(ratings.c.reason, "") != WITHDRAWN,
-        )
-        .order_by(ratings.c.id)  # the order of an index of raters is slow to read
+        .where(columns.project == project, columns.batch != 0, columns.answers > 0)
+        .group_by(columns.rater, columns.week)
     )
-    preference_statement = sa.select(
-        preferences.c.rater,
-        preferences.c.task,
-        preferences.c.seconds,
-        preferences.c.choice != "none",
-        sa.cast(sa.null(), sa.Double),
-        sa.func.coalesce(preferences.c.at, preferences.c.recorded_at),
-    ).where(
-        preferences.c.project == project,
-        preferences.c.task.is_not(None),
-        sa.func.coalesce(preferences.c.reason, "") != WITHDRAWN,
-    )
-    gold_statement = (
-        sa.select(tasks.c.id, tasks.c.gold)
-        .join(batches, batches.c.id == tasks.c.batch)
-        .where(batches.c.project == project, tasks.c.gold.is_not(None))
-    )
-    gold = read_table(connection, gold_statement, {"task": pl.Int64, "gold": pl.Float64})
-    answers = pl.concat(
-        [read_table(connection, statement, _SCHEMA) for statement in (rating_statement, preference_statement)]
-    )
-    answers = with_raters(connection, answers).filter(pl.col("kind") == "person")
-    answers = answers.join(gold, on="task", how="left", maintain_order="left")
+    work = with_raters(connection, read_table(connection, statement, _SCHEMA))
     return (
-        answers.with_columns(week=pl.col("at").dt.truncate("1w").dt.date())
-        .group_by("week", "rater")
-        .agg(
-            pl.len().alias("answers"),
-            pl.col("graded").not_().sum().alias("without_grade"),
-            (pl.col("seconds").clip(upper_bound=IDLE_SECONDS).sum() / 3600).alias("hours"),
-            (pl.col("seconds") > IDLE_SECONDS).sum().alias("idle"),
-            pl.col("seconds").is_null().sum().alias("unknown"),
-            pl.col("gold").is_not_null().sum().alias("known"),
-            (pl.col("gold") == pl.col("grade")).sum().alias("right"),
-        )
+        work.filter(pl.col("kind") == "person")
+        .join(_known_answers(connection, project), on=["rater", "week"], how="left")
+        .select("week", "rater", *list(_SCHEMA)[2:], pl.col("known", "right").fill_null(0))
         .sort(["week", "rater"], descending=[True, False])
     )
+
+
+def _known_answers(connection: Connection, project: int) -> pl.DataFrame:
+    """The number of answers to questions with known grades by rater and week, and how many match."""
+    statements = (
+        sa.select(raters.c.name, sa.func.coalesce(table.c.at, table.c.recorded_at), grade == tasks.c.gold)
+        .join(batches, batches.c.id == tasks.c.batch)
+        .join(table, table.c.task == tasks.c.id)
+        .join(raters, raters.c.id == table.c.rater)
+        .where(
+            batches.c.project == project,
+            tasks.c.gold.is_not(None),
+            sa.func.coalesce(table.c.reason, "") != WITHDRAWN,
+            *conditions,
+        )
+        for table, grade, conditions in (
+            (ratings, ratings.c.grade, [ratings.c.final.is_(False)]),
+            (preferences, sa.cast(sa.null(), sa.Double), []),
+        )
+    )
+    schema = pl.Schema({"rater": pl.String(), "at": MOMENT, "is_right": pl.Boolean()})
+    answers = pl.concat(read_table(connection, statement, schema) for statement in statements)
+    return answers.group_by("rater", pl.col("at").dt.truncate("1w").dt.date().alias("week")).agg(
+        pl.len().cast(pl.Int64).alias("known"), pl.col("is_right").sum().cast(pl.Int64).alias("right")
+    )
+
+
+@dataclass(frozen=True)
+class RaterWork:
+    """The answers of a rater without trainings: their number, seconds, pace, and last time.
+
+    Attributes:
+        rater, kind: the name and kind of the rater.
+        ratings: the number of ratings and preferences.
+        without_grade: the number of answers without a grade or a choice.
+        seconds: the sum of their times.
+        pace: the median time of the latest 200 ratings and of the latest 200 preferences.
+        last: the latest time of an answer.
+    """
+
+    rater: str
+    kind: str
+    ratings: int
+    without_grade: int
+    seconds: float
+    pace: float | None
+    last: datetime | None
+
+
+_PACE_ANSWERS = 200
+
+
+def list_rater_work(connection: Connection, project: int) -> list[RaterWork]:
+    """The work of each rater of a project with answers, by name."""
+    columns = answer_counts.c
+    statement = (
+        sa.select(
+            raters.c.id,
+            raters.c.name,
+            raters.c.kind,
+            sa.func.sum(columns.answers),
+            sa.func.sum(columns.without_grade),
+            sa.func.sum(columns.seconds),
+            sa.func.max(columns.last_at),
+        )
+        .join(raters, raters.c.id == columns.rater)
+        .where(columns.project == project, columns.kind != "training", columns.answers > 0)
+        .group_by(raters.c.id, raters.c.name, raters.c.kind)
+    )
+    works = [
+        RaterWork(
+            name, kind, int(count), int(without_grade), seconds, _pace(connection, project, rater), last
+        )
+        for rater, name, kind, count, without_grade, seconds, last in connection.execute(statement).all()
+    ]
+    return sorted(works, key=lambda work: work.rater)
+
+
+def _pace(connection: Connection, project: int, rater: int) -> float | None:
+    """The median seconds of a rater's latest answers."""
+    seconds = [
+        answer_seconds
+        for table, conditions in (
+            (ratings, [ratings.c.final.is_(False), ratings.c.training.is_(False)]),
+            (preferences, []),
+        )
+        for answer_seconds in connection.scalars(
+            sa.select(table.c.seconds)
+            .where(
+                table.c.project == project,
+                table.c.rater == rater,
+                sa.func.coalesce(table.c.reason, "") != WITHDRAWN,
+                *conditions,
+            )
+            .order_by(table.c.id.desc())
+            .limit(_PACE_ANSWERS)
+        )
+        if answer_seconds is not None
+    ]
+    return median(seconds) if seconds else None

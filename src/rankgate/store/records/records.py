@@ -310,10 +310,20 @@ def add(
         blob=save_blob(connection, blobs, content),
         per_query=None if table is None else save_blob(connection, blobs, to_parquet(table)),
     )
-    rows = [{"record": number, **vars(figure)} for figure in record.values]
+    rows = [
+        {"record": number, **vars(figure), "run_sha256": _run_hash(record.inputs, figure.system)}
+        for figure in record.values
+    ]
     for begin in range(0, len(rows), CHUNK_ROWS):
         connection.execute(sa.insert(record_values), rows[begin : begin + CHUNK_ROWS])
     return AddedRecord(get(connection, number), new=True)
+
+
+def _run_hash(inputs: Mapping[str, Any], system: str) -> str:
+    """The hash of a system's run among the inputs of a record; empty where it was not recorded."""
+    runs = inputs.get("runs")
+    run_hash = runs.get(system) if isinstance(runs, Mapping) else None
+    return run_hash if isinstance(run_hash, str) else ""
 
 
 def get(connection: Connection, record: int) -> Record:

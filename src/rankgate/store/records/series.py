@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
@@ -157,7 +157,7 @@ def list_points(
     """
     figures = [column for column in record_values.c if column.name != "record"]
     statement = sa.select(
-        record_values.c.record, records.c.inputs, *(records.c[name] for name in _OF_RECORD), *figures
+        record_values.c.record, *(records.c[name] for name in _OF_RECORD), *figures
     ).select_from(_JOINED)
     statement = statement.where(records.c.project == project)
     for column, wanted_value in (
@@ -174,13 +174,7 @@ def list_points(
     if until is not None:
         statement = statement.where(records.c.evaluated_at < until)
     order = (records.c.evaluated_at, records.c.id, record_values.c.system, record_values.c.slice)
-    return merge_evaluations(map(_make_point, connection.execute(statement.order_by(*order))))
-
-
-def _make_point(row: sa.Row[Any]) -> Point:
-    fields = dict(row._mapping)  # noqa: SLF001 - its public name
-    runs = (fields.pop("inputs") or {}).get("runs", {})
-    return Point(**fields, run_sha256=runs.get(fields["system"], ""))
+    return merge_evaluations(value_of(Point, row) for row in connection.execute(statement.order_by(*order)))
 
 
 def list_series(connection: Connection, project: int) -> list[SeriesName]:

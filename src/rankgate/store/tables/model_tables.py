@@ -196,3 +196,16 @@ results = sa.Table(
     sa.Index(None, "project", "kind", "id"),
 )
 """Evaluations, verdicts and other results; the JSON is a blob, and lists show the summary."""
+
+page_results = sa.Table(
+    "page_results",
+    METADATA,
+    reference("project", "projects.id", key=True),
+    sa.Column("name", sa.Text, primary_key=True),
+    text("state"),
+    column_types.moment("made_at"),
+    text("result"),
+)
+"""Results of pages that take seconds, as JSON, so that a new server does not compute them again.
+
+``state`` identifies the data of the store from which the result was made."""

@@ -133,10 +133,48 @@ preferences = sa.Table(
     text("choice"),
     column_types.one_of("choice", "choice", "left", "right", "equal", "none"),
     sa.Index(None, "project", "id"),
+    sa.Index(None, "project", "rater", "id"),
     column_types.index_of_some("preferences", "task"),
     sa.Index(None, "query"),
 )
 """Preferences: the better of two documents or lists; ``none`` without a decision."""
+
+pair_counts = sa.Table(
+    "pair_counts",
+    METADATA,
+    reference("query", "queries.id", key=True),
+    reference("document", "documents.id", key=True),
+    column_types.number("ratings"),
+    column_types.number("grades"),
+    sa.Index(None, "document"),
+    sqlite_with_rowid=False,
+)
+"""The numbers of ratings of a pair, and of those with a grade, without trainings; triggers keep
+them."""
+
+answer_counts = sa.Table(
+    "answer_counts",
+    METADATA,
+    reference("project", "projects.id", key=True),
+    reference("rater", "raters.id", key=True),
+    sa.Column("batch", NUMBER, primary_key=True),
+    sa.Column("week", sa.Date, primary_key=True),
+    sa.Column("kind", sa.Text, primary_key=True),
+    column_types.number("ratings"),
+    column_types.number("answers"),
+    column_types.number("without_grade"),
+    sa.Column("seconds", sa.Double, nullable=False, server_default="0"),
+    sa.Column("active_seconds", sa.Double, nullable=False, server_default="0"),
+    column_types.number("idle"),
+    column_types.number("unknown"),
+    column_types.moment("last_at", null=True),
+    sqlite_with_rowid=False,
+)
+"""Sums of the answers of a rater in a batch and a week; triggers keep them.
+
+``batch`` is 0 for answers without a task, ``week`` a Monday, ``kind`` ``rating``, ``training`` or
+``preference``. ``ratings`` counts all rows; the other columns leave out withdrawals and final
+decisions. ``active_seconds`` cuts idle time, ``last_at`` is the latest time of an answer."""
 
 
 STRATEGIES = ("1", "2", "3", "agree")

@@ -59,9 +59,11 @@ record_values = sa.Table(
     sa.Column("high", sa.Double),
     column_types.number("n"),
     column_types.boolean("higher_is_better", default=True),
+    text("run_sha256", ""),
     sa.Index(None, "metric", "system", "record"),
 )
-"""The figures of records, such as the mean of a metric; ``slice`` is empty for all queries."""
+"""The figures of records, such as the mean of a metric; ``slice`` is empty for all queries, and
+``run_sha256``, the hash of the system's run, where it was not recorded."""
 
 annotation_facts = sa.Table(
     "annotations",

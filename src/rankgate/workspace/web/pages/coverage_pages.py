@@ -8,7 +8,9 @@ agreement of raters has figures with intervals, alarms, confusion and drift.
 from __future__ import annotations
 
 from collections import defaultdict
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -26,6 +28,7 @@ from rankgate.store.blobs import stored_runs as runs
 from rankgate.store.material import queries_documents
 from rankgate.store.rating import batch_rules, batches, ratings, tasks
 from rankgate.store.rows import now
+from rankgate.workspace.web.background_results import MANY_RATINGS, read_background_result
 from rankgate.workspace.web.pages.document_view import read_titles
 from rankgate.workspace.web.replies import ActionReply, PageReply, not_found
 from rankgate.workspace.web.web_request import page_window
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     from rankgate.data.run import Run
     from rankgate.store.blobs.stored_results import StoredResult
     from rankgate.store.blobs.stored_runs import StoredRun
+    from rankgate.store.store import Store
     from rankgate.workspace.web.rendering import PageValue
     from rankgate.workspace.web.web_request import WebRequest
 
@@ -64,14 +68,13 @@ def coverage_page(request: WebRequest) -> PageReply:
     project = request.project.id
     with request.store.read() as connection:
         project_runs, next_start = page_of_runs(request, stored_runs.list_runs(connection, project))
-        key = (
-            "coverage",
-            project,
-            ratings.ratings_state(connection, project),
-            tuple((stored_run.name, stored_run.blob) for stored_run in project_runs),
-        )
+        state = ratings.ratings_state(connection, project)
+        has_many = state[0] >= MANY_RATINGS  # their coverage may be some seconds old
+        run_key = tuple((stored_run.name, stored_run.blob) for stored_run in project_runs)
         rows = request.cache.get(
-            key, lambda: _coverage_rows(request, project_runs, read_graded_pairs(connection, request))
+            ("coverage", project, None if has_many else state, run_key),
+            lambda: _coverage_rows(request, project_runs, read_graded_pairs(connection, request)),
+            changes=has_many,
         )
         gold_answers = tasks.gold_answers(connection, project)
     data = {
@@ -91,7 +94,7 @@ def read_graded_pairs(connection: Connection, request: WebRequest) -> pl.DataFra
     return request.cache.get(key, lambda: ratings.graded_pairs(connection, project))
 
 
-_MAX_ROWS = 500_000
+_MAX_ROWS = 100_000
 """The number of rows of runs that are ranked together."""
 
 
@@ -308,38 +311,66 @@ def add_next_batch(request: WebRequest) -> ActionReply:
 
 def agreement_page(request: WebRequest) -> PageReply:
     """The page of the agreement of raters: the document of ``rankgate agree``."""
-    batch = request.values["batch"]
+    batch, project = request.values["batch"], request.project
     with request.store.read() as connection:
         rating_batches = [
             {"id": rating_batch.id, "name": rating_batch.name}
-            for rating_batch in batches.list_batches(connection, request.project.id)
+            for rating_batch in batches.list_batches(connection, project.id)
             if rating_batch.kind == "rating"
         ]
-        state = ratings.ratings_state(connection, request.project.id)
-        with_self = batch_rules.self_agreement(connection, request.project.id)
+        state = ratings.ratings_state(connection, project.id)
+        with_self = batch_rules.self_agreement(connection, project.id)
     if batch is not None and batch not in {rating_batch["id"] for rating_batch in rating_batches}:
         raise not_found("batch")
-    empty: dict[str, PageValue] = {"agreement": None, "confusion": [], "drift": [], "at": now()}
-    try:
-        if batch is None:
-            data, extra = request.cached("agreement", lambda: _compute_agreement(request, None))
+    compute = partial(compute_agreement, project=project.id, name=project.name, batch=batch)
+    data: dict[str, PageValue] = {"agreement": None, "confusion": [], "drift": [], "at": now()}
+    extra: dict[str, PageValue] = {}
+    computing = 0  # the number of ratings whose figures another process computes
+    with suppress(InputError):
+        if state[0] >= MANY_RATINGS:
+            page_name = "agreement" if batch is None else f"agreement {batch}"
+            kept = read_background_result(request.store, project.id, page_name, state, compute)
+            if kept.value is None:
+                computing = state[0]
+            else:
+                data, extra = kept.value["data"] | {"at": kept.made_at}, kept.value["extra"]
         else:
-            data, extra = request.cache.get(
-                ("agreement", request.project.id, batch, state), lambda: _compute_agreement(request, batch)
+            result = (
+                request.cached("agreement", lambda: compute(request.store))
+                if batch is None
+                else request.cache.get(
+                    ("agreement", project.id, batch, state), lambda: compute(request.store)
+                )
             )
-    except InputError:
-        data, extra = empty, {}
-    data = {"project": request.project.name, "batch": batch, "batches": rating_batches, **data}
+            data, extra = result["data"], result["extra"]
+    data = {
+        "project": project.name,
+        "batch": batch,
+        "batches": rating_batches,
+        **data,
+        "computing": computing,
+    }
     data["with_self"] = [vars(rater_self) for rater_self in with_self]
     return PageReply("agreement.html", data, extra)
 
 
-def _compute_agreement(request: WebRequest, batch: int | None) -> tuple[dict[str, PageValue], dict[str, str]]:
-    opinions = read_people_ratings(request, batch)
+def compute_agreement(store: Store, project: int, name: str, batch: int | None) -> dict[str, dict[str, Any]]:
+    """The data of the page of agreement, and its document and sentence.
+
+    Args:
+        store: the store.
+        project: the number of the project.
+        name: the name of the project.
+        batch: the number of one batch; all by default.
+
+    Raises:
+        InputError: there are no ratings.
+    """
+    opinions = read_people_ratings(store, project, name, batch)
     agreement = agree(opinions)
-    with request.store.read() as connection:
+    with store.read() as connection:
         query_ids = opinions.table["query_id"].unique().to_list()
-        texts = queries_documents.read_query_texts(connection, request.project.id, query_ids)
+        texts = queries_documents.read_query_texts(connection, project, query_ids)
     links = Links(query_text=lambda query_id: texts.get(query_id, ""))
     data: dict[str, PageValue] = {
         "agreement": agreement.to_dict(),
@@ -347,22 +378,19 @@ def _compute_agreement(request: WebRequest, batch: int | None) -> tuple[dict[str
         "drift": drift(opinions).to_dicts(),
         "at": now(),
     }
-    return data, {"document": page_content(agreement.document(), links), "sentence": sentence(agreement)}
+    extra = {"document": page_content(agreement.document(), links), "sentence": sentence(agreement)}
+    return {"data": data, "extra": extra}
 
 
-def read_people_ratings(request: WebRequest, batch: int | None = None) -> Ratings:
+def read_people_ratings(store: Store, project: int, name: str, batch: int | None = None) -> Ratings:
     """The ratings without final decisions, which are not the opinion of a rater.
 
     Raises:
         InputError: there are no ratings.
     """
-    with request.store.read() as connection:
+    with store.read() as connection:
         all_ratings = ratings.read_ratings(
-            connection,
-            request.project.id,
-            batch=batch,
-            columns=("grade", "reason", "at", "seconds"),
-            name=request.project.name,
+            connection, project, batch=batch, columns=("grade", "reason", "at", "seconds"), name=name
         )
     rater_rows = all_ratings.table.filter(pl.col("rater") != ratings.FINAL)
     if rater_rows.is_empty():

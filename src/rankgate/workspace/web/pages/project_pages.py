@@ -7,22 +7,20 @@ archived, or deleted after a page that lists the deleted data.
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from rankgate.core.errors import InputError
-from rankgate.core.frozen import dataclass
 from rankgate.data.qrels import parse_scale
 from rankgate.store import archive
 from rankgate.store.blobs import stored_runs
 from rankgate.store.material import projects, queries_documents
 from rankgate.store.models import model_jobs_table
 from rankgate.store.people import audit, invitations, users
-from rankgate.store.rating import batches, rating_answers, tasks
+from rankgate.store.rating import batches, ratings, tasks
 from rankgate.store.rating.batch_rules import rules_of
+from rankgate.store.rating.working_time import list_rater_work
 from rankgate.store.rows import now
+from rankgate.workspace.web.background_results import MANY_RATINGS
 from rankgate.workspace.web.pages.document_card import (
     card_of,
     card_settings,
@@ -95,14 +93,14 @@ def project_overview(request: WebRequest) -> PageReply:
     """The page with the progress of the project: tasks, batches, people and hours."""
     project = request.project
     with request.store.read() as connection:
-        progress_by_batch = tasks.progress_by_batch(connection, project.id)
+        progress_by_batch = _read_progress(connection, request)
         progress = tasks.sum_progress(progress_by_batch.values())
         listed_batches = [
             (batch, progress_by_batch.get(batch.id, tasks.NO_PROGRESS))
             for batch in batches.list_batches(connection, project.id)
             if rules_of(batch.settings).again_of is None
         ]
-        rater_rows = request.cached("raters", lambda: _rater_rows(connection, project.id))
+        rater_works = request.cached("raters", lambda: list_rater_work(connection, project.id))
         data: dict[str, PageValue] = {
             "project": project.name,
             "heading": project.title,
@@ -113,14 +111,22 @@ def project_overview(request: WebRequest) -> PageReply:
                 {"name": run.name, "rows": run.rows, "queries": run.queries}
                 for run in stored_runs.list_runs(connection, project.id)
             ],
-            "raters": rater_rows,
+            "raters": [vars(work) | {"time": format_duration(work.seconds)} for work in rater_works],
         }
     open_slots = sum(progress.open * _SLOTS[batch.strategy] for batch, progress in listed_batches)
-    paces = [row.pace for row in rater_rows if row.pace is not None]
-    data["hours"] = sum(row.seconds for row in rater_rows) / 3600
+    paces = [work.pace for work in rater_works if work.pace is not None]
+    data["hours"] = sum(work.seconds for work in rater_works) / 3600
     # the estimated hours for open tasks at the present pace
     data["hours_left"] = open_slots * sum(paces) / len(paces) / 3600 if paces else None
     return PageReply("overview.html", data)
+
+
+def _read_progress(connection: Connection, request: WebRequest) -> dict[int, tasks.Progress]:
+    """The progress of each batch; with many ratings it may be some seconds old."""
+    project = request.project.id
+    if ratings.ratings_state(connection, project)[0] < MANY_RATINGS:
+        return tasks.progress_by_batch(connection, project)
+    return request.cached("progress", lambda: tasks.progress_by_batch(connection, project))
 
 
 def _batch_view(batch: batches.Batch, progress: tasks.Progress) -> dict[str, PageValue]:
@@ -130,36 +136,6 @@ def _batch_view(batch: batches.Batch, progress: tasks.Progress) -> dict[str, Pag
         | vars(progress)
         | {"total": progress.total, "stopped": rules_of(batch.settings).stopped}
     )
-
-
-@dataclass(frozen=True)
-class _RaterWork:
-    """The work of a rater: numbers of ratings and preferences, seconds, and median pace."""
-
-    rater: str
-    kind: str
-    ratings: int
-    without_grade: int
-    seconds: float
-    pace: float | None
-    last: datetime
-    time: str
-
-
-def _rater_rows(connection: Connection, project: int) -> list[_RaterWork]:
-    efforts = (
-        rating_answers.efforts(connection, project)
-        .group_by("rater", "kind", maintain_order=True)
-        .agg(
-            pl.len().alias("ratings"),
-            pl.col("graded").not_().sum().alias("without_grade"),
-            pl.col("seconds").sum().alias("seconds"),
-            pl.col("seconds").median().alias("pace"),
-            pl.col("at").max().alias("last"),
-        )
-        .sort("rater")
-    )
-    return [_RaterWork(**row, time=format_duration(row["seconds"])) for row in efforts.iter_rows(named=True)]
 
 
 _SLOTS = {"1": 1, "2": 2, "3": 3, "agree": 2}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -20,6 +21,7 @@ from rankgate.store.models.model_admissions import admitted_raters, read_countin
 from rankgate.store.people import users
 from rankgate.store.rating import ratings, tasks
 from rankgate.store.rows import unknown_error
+from rankgate.workspace.web.background_results import MANY_RATINGS, read_background_result
 from rankgate.workspace.web.pages.coverage_pages import page_of_runs
 from rankgate.workspace.web.pages.document_card import image_sources
 from rankgate.workspace.web.pages.file_pages import list_formats, parse_grade_mapping
@@ -29,7 +31,8 @@ from rankgate.workspace.web.rendering import OpenObject
 from rankgate.workspace.web.replies import ActionReply, PageReply, Reply, not_found
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable
+    from collections.abc import Callable, Hashable, Iterable, Sequence
+    from datetime import datetime
 
     from sqlalchemy import Connection
 
@@ -38,6 +41,8 @@ if TYPE_CHECKING:
     from rankgate.data.run import Run
     from rankgate.judging.resolution.resolution import ResolvedJudgments
     from rankgate.measurement.scoring import Convention
+    from rankgate.store.blobs.stored_runs import StoredRun
+    from rankgate.store.store import Store
     from rankgate.workspace.web.rendering import PageValue
     from rankgate.workspace.web.web_request import WebRequest
 
@@ -293,39 +298,74 @@ def _evaluation_reply(
         key: the cache key of all inputs except the runs.
         judge: a function that returns the judged queries and a scoring function.
     """
+    project_runs, next_start, run_key = _runs_of_page(request)
+    data, html = request.cache.get(
+        ("evaluation", request.project.id, *key, run_key),
+        lambda: _score_runs(request.store, project_runs, *judge()),
+    )
+    return _make_reply(request, data | {"after": next_start}, html)
+
+
+def _runs_of_page(request: WebRequest) -> tuple[Sequence[StoredRun], int | None, tuple[Hashable, ...]]:
+    """The runs of a page, the start of the next page, and the names and blobs of the runs.
+
+    Raises:
+        InputError: there are no runs.
+    """
     with request.store.read() as connection:
         all_runs = stored_runs.list_runs(connection, request.project.id)
+    if not all_runs:
+        raise InputError("there is no run in the project; add one.", code="missing-input")
     project_runs, next_start = page_of_runs(request, all_runs)
-    run_key = tuple((run.name, run.blob) for run in project_runs)
+    return project_runs, next_start, tuple((run.name, run.blob) for run in project_runs)
 
-    def make_page() -> tuple[dict[str, PageValue], str]:
-        judged, score = judge()
-        if not all_runs:
-            raise InputError("there is no run in the project; add one.", code="missing-input")
-        ids = judged.select("query_id").unique()
-        unscored_names = [
-            run.name
-            for run in project_runs
-            if stored_runs.read_columns(run, request.store.blobs, ["query_id"])
-            .join(ids, on="query_id", how="semi")
-            .is_empty()
-        ]
-        comparable = [
-            stored_runs.rankings(run, request.store.blobs)
-            for run in project_runs
-            if run.name not in unscored_names
-        ]
-        result = score(comparable) if comparable else None
-        data: dict[str, PageValue] = {
-            "evaluation": None if result is None else result.to_dict(),
-            "not_scored": unscored_names,
-        }
-        return data, "" if result is None else page_content(result.document())
 
-    data, html = request.cache.get(("evaluation", request.project.id, *key, run_key), make_page)
+def _score_runs(
+    store: Store,
+    project_runs: Sequence[StoredRun],
+    judged: pl.DataFrame,
+    score: Callable[[list[Run]], Result],
+) -> tuple[dict[str, PageValue], str]:
+    """The values of runs that have judged queries and the names of other runs, and the document."""
+    ids = judged.select("query_id").unique()
+    unscored_names = [
+        run.name
+        for run in project_runs
+        if stored_runs.read_columns(run, store.blobs, ["query_id"])
+        .join(ids, on="query_id", how="semi")
+        .is_empty()
+    ]
+    comparable = [
+        stored_runs.rankings(run, store.blobs) for run in project_runs if run.name not in unscored_names
+    ]
+    result = score(comparable) if comparable else None
+    data: dict[str, PageValue] = {
+        "evaluation": None if result is None else result.to_dict(),
+        "not_scored": unscored_names,
+    }
+    return data, "" if result is None else page_content(result.document())
+
+
+def _make_reply(
+    request: WebRequest,
+    data: dict[str, PageValue],
+    html: str,
+    *,
+    computing: int = 0,
+    made_at: datetime | None = None,
+) -> PageReply:
+    """The page of an evaluation.
+
+    Args:
+        request: the request of the page.
+        data: the values of the runs.
+        html: the document.
+        computing: the number of ratings whose values another process computes; otherwise 0.
+        made_at: the time of the values, if they may be older than the ratings.
+    """
     fields = {name: value for name, value in request.values.items() if value and name != "after"}
     extra = {"document": html, "fields": fields}
-    return PageReply("evaluation.html", data | {"after": next_start}, extra)
+    return PageReply("evaluation.html", data | {"computing": computing, "at": made_at}, extra)
 
 
 def ratings_evaluation_page(request: WebRequest) -> PageReply:
@@ -334,25 +374,59 @@ def ratings_evaluation_page(request: WebRequest) -> PageReply:
     metrics = (fields["metrics"] or DEFAULT_TOOL_METRICS).split()
     convention_name = fields["convention"] or "searchtweak"
     with request.store.read() as connection:
-        key = (
-            ratings.ratings_state(connection, project.id),
-            admitted_raters(connection, project.id),
-            projects.scale(connection, project.id),
-        )
+        state = ratings.ratings_state(connection, project.id)
+        scale = projects.scale(connection, project.id)
+        data_key = (state, tuple(sorted(admitted_raters(connection, project.id))), scale)
+    project_runs, next_start, run_key = _runs_of_page(request)
+    settings = (tuple(metrics), convention_name, fields["scale"])
+    compute = partial(
+        evaluate_ratings, project=project.id, name=project.name, runs=project_runs, settings=settings
+    )
+    if state[0] < MANY_RATINGS:
+        key = ("evaluation", project.id, data_key, settings, run_key)
+        result = request.cache.get(key, lambda: compute(request.store))
+        return _make_reply(request, result["data"] | {"after": next_start}, result["document"])
+    page_name = f"evaluation {settings} {fields['after'] or 0}"
+    kept = read_background_result(request.store, project.id, page_name, (data_key, run_key), compute)
+    if kept.value is None:
+        data: dict[str, PageValue] = {"evaluation": None, "not_scored": [], "after": next_start}
+        return _make_reply(request, data, "", computing=state[0])
+    return _make_reply(
+        request, kept.value["data"] | {"after": next_start}, kept.value["document"], made_at=kept.made_at
+    )
 
-    def judge() -> tuple[pl.DataFrame, Callable[[list[Run]], Result]]:
-        with request.store.read() as connection:
-            counted_ratings = read_counting_ratings(
-                connection, project.id, name=project.name, columns=("grade", "reason", "at", "guideline")
-            )
-        opinions = replace(
-            counted_ratings, table=counted_ratings.table.filter(pl.col("rater") != ratings.FINAL)
-        )
-        return opinions.table, lambda run_list: from_ratings(
-            opinions, run_list, metrics, convention_name, scale=fields["scale"]
-        )
 
-    return _evaluation_reply(request, (*key, tuple(metrics), convention_name, fields["scale"]), judge)
+def evaluate_ratings(
+    store: Store,
+    project: int,
+    name: str,
+    runs: Sequence[StoredRun],
+    settings: tuple[tuple[str, ...], str, str | None],
+) -> dict[str, Any]:
+    """The data of the page of runs by single ratings, and its document.
+
+    Args:
+        store: the store.
+        project: the number of the project.
+        name: the name of the project.
+        runs: the runs of the page.
+        settings: the metrics, the convention, and the scale of the raters.
+
+    Raises:
+        InputError: there are no ratings that count.
+        UsageError: as in `from_ratings`.
+    """
+    metrics, convention_name, scale = settings
+    columns = ("grade", "reason", "at", "guideline")
+    with store.read() as connection:
+        counted_ratings = read_counting_ratings(connection, project, name=name, columns=columns)
+    opinions = replace(counted_ratings, table=counted_ratings.table.filter(pl.col("rater") != ratings.FINAL))
+
+    def score(run_list: list[Run]) -> Result:
+        return from_ratings(opinions, run_list, metrics, convention_name, scale=scale)
+
+    data, html = _score_runs(store, runs, opinions.table, score)
+    return {"data": data, "document": html}
 
 
 def evaluation_page(request: WebRequest) -> PageReply:
