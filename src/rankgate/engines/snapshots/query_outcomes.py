@@ -159,9 +159,9 @@ class Outcomes:
                 self._journal.extend(rows)
                 self._journal.rows.clear()
 
-    def _note_shown(self, shown: Mapping[str, JsonObject]) -> None:
+    def _note_shown(self, new_fields: Mapping[str, JsonObject]) -> None:
         """Note the display fields of documents, and which of them depend on the query."""
-        for doc_id, values in shown.items():
+        for doc_id, values in new_fields.items():
             hashes = {name: hash(json.dumps(value, default=str)) for name, value in values.items()}
             first_hashes = self.seen.setdefault(doc_id, hashes)
             if first_hashes != hashes:

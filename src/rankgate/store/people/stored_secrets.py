@@ -63,9 +63,9 @@ def _read_keys() -> MultiFernet:
     require("keys of secrets need cryptography", "cryptography")
     from cryptography.fernet import Fernet, MultiFernet
 
-    words = [word.strip() for word in os.environ[KEY_VARIABLE].split(",")]
+    key_texts = [text.strip() for text in os.environ[KEY_VARIABLE].split(",")]
     try:
-        return MultiFernet([Fernet(word) for word in words if word])
+        return MultiFernet([Fernet(text) for text in key_texts if text])
     except ValueError:
         problem = (
             f"{KEY_VARIABLE} is not a key; make one with python -c 'from cryptography.fernet import Fernet; "

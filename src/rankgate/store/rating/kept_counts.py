@@ -137,16 +137,16 @@ def count_differences(connection: Connection) -> int:
         (pair_counts, _ADD_PAIRS, ("ratings",)),
     ):
         schema = {column.name: _TYPES[type(column.type)] for column in table.c}
-        counted = pl.concat(
+        answer_rows = pl.concat(
             read_table(
                 connection, sa.text(_selects(connection.dialect.name, name, name, "TRUE")[addition]), schema
             )
             for name in tables
         )
         keys = [column.name for column in table.primary_key]
-        kept = read_table(connection, sa.select(table), schema)
-        joined = kept.with_columns(kept=True).join(
-            counted.with_columns(counted=True), on=keys, how="full", coalesce=True, suffix="_counted"
+        stored_rows = read_table(connection, sa.select(table), schema)
+        joined = stored_rows.with_columns(kept=True).join(
+            answer_rows.with_columns(counted=True), on=keys, how="full", coalesce=True, suffix="_counted"
         )
         is_different = pl.col("kept").is_null() | pl.col("counted").is_null()
         for name, dtype in schema.items():

@@ -428,12 +428,12 @@ def read_order(connection: Connection, project: int, name: str) -> pl.DataFrame:
 
 def _with_ids(connection: Connection, table: pl.DataFrame) -> pl.DataFrame:
     """A table with ``query_id`` and ``doc_id`` instead of the numbers ``query`` and ``document``."""
-    others = [name for name in table.columns if name not in {"query", "document"}]
+    other_columns = [name for name in table.columns if name not in {"query", "document"}]
     for number, column in (("query", queries.c.query_id), ("document", documents.c.doc_id)):
         names = _read_names(connection, table[number], column.table.c.id, column)
         names = names.rename({"number": number, "name": column.name})
         table = table.join(names, on=number, how="left", maintain_order="left").drop(number)
-    return table.select("query_id", "doc_id", *others)
+    return table.select("query_id", "doc_id", *other_columns)
 
 
 def _read_names(
@@ -477,11 +477,11 @@ def _is_graded_pair(project: int) -> sa.ColumnElement[bool]:
 
 def ratings_state(connection: Connection, project: int) -> tuple[int, int]:
     """The count and the last number of a project's ratings, which change with every new rating."""
-    counted = sa.select(sa.func.sum(answer_counts.c.ratings)).where(
+    rating_count = sa.select(sa.func.sum(answer_counts.c.ratings)).where(
         answer_counts.c.project == project, answer_counts.c.kind != "preference"
     )
     last = sa.select(sa.func.max(ratings.c.id)).where(ratings.c.project == project)
-    return int(connection.scalar(counted) or 0), int(connection.scalar(last) or 0)
+    return int(connection.scalar(rating_count) or 0), int(connection.scalar(last) or 0)
 
 
 def has_grades(connection: Connection, project: int) -> bool:

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 def work_state(connection: Connection, project: int) -> tuple[int, ...]:
     """The count and the last numbers of a project's answers, which change when the work changes."""
-    counted = sa.select(sa.func.sum(answer_counts.c.ratings)).where(answer_counts.c.project == project)
+    rating_count = sa.select(sa.func.sum(answer_counts.c.ratings)).where(answer_counts.c.project == project)
     last_numbers = (
         sa.select(sa.func.max(table.c.id)).where(table.c.project == project)
         for table in (ratings, preferences)
     )
-    return tuple(int(connection.scalar(statement) or 0) for statement in (counted, *last_numbers))
+    return tuple(int(connection.scalar(statement) or 0) for statement in (rating_count, *last_numbers))
 
 
 _SCHEMA = pl.Schema(

@@ -228,7 +228,7 @@ def compare_corpora(old: EvaluationInputs, new: EvaluationInputs) -> CorpusCompa
         )
     if labels[0] is not None:
         return CorpusComparison(changed=False, evidence=labels[0], labelled=True)
-    same, different = [], []
+    equal_texts, different_texts = [], []
     for name, unit in (("documents", "documents"), ("state", "state")):
         before, after = old.corpus.get(name), new.corpus.get(name)
         if before is None or after is None:
@@ -237,21 +237,21 @@ def compare_corpora(old: EvaluationInputs, new: EvaluationInputs) -> CorpusCompa
             f"{value:,} {unit}" if isinstance(value, int) else f"{unit} {value}" for value in (before, after)
         ]
         if before == after:
-            same.append(texts[0])
+            equal_texts.append(texts[0])
         else:
-            different.append(f"{texts[0]}, later {texts[1]}")
+            different_texts.append(f"{texts[0]}, later {texts[1]}")
     old_texts, new_texts = old.corpus.get("texts", {}), new.corpus.get("texts", {})
     common_ids = old_texts.keys() & new_texts.keys()
     if common_ids:
         edited_count = sum(old_texts[id_hash] != new_texts[id_hash] for id_hash in common_ids)
         count_text = count_noun(len(common_ids), "common document")
         if edited_count:
-            different.append(f"other texts in {edited_count:,} of {count_text}")
+            different_texts.append(f"other texts in {edited_count:,} of {count_text}")
         else:
-            same.append(f"the same texts in {count_text}")
-    if not same and not different:
+            equal_texts.append(f"the same texts in {count_text}")
+    if not equal_texts and not different_texts:
         return CorpusComparison(changed=None, evidence="no label corpus and no snapshot tells")
-    return CorpusComparison(bool(different), "; ".join(different or same))
+    return CorpusComparison(bool(different_texts), "; ".join(different_texts or equal_texts))
 
 
 def _shared_share(old: EvaluationInputs, new: EvaluationInputs) -> float:

@@ -75,19 +75,19 @@ def read_background_result(
     """
     text = repr(state)
     with store.read() as connection:
-        kept = find_result(connection, project, name)
-    if kept is None or (kept.state != text and _is_due(kept)):
+        stored_result = find_result(connection, project, name)
+    if stored_result is None or (stored_result.state != text and _is_due(stored_result)):
         _start(store, project, name, text, compute)
-    if kept is None:
+    if stored_result is None:
         return BackgroundResult()
-    if (error := kept.result.get("error")) is not None:
+    if (error := stored_result.result.get("error")) is not None:
         raise (InputError if error["input"] else UsageError)(error["problem"], code=error["code"])
-    return BackgroundResult(kept.result["value"], kept.made_at)
+    return BackgroundResult(stored_result.result["value"], stored_result.made_at)
 
 
-def _is_due(kept: PageResult) -> bool:
-    age = (rows.now() - kept.made_at).total_seconds()
-    return not 0 <= age < _SHARE * kept.result["seconds"]
+def _is_due(stored_result: PageResult) -> bool:
+    age = (rows.now() - stored_result.made_at).total_seconds()
+    return not 0 <= age < _SHARE * stored_result.result["seconds"]
 
 
 def _start(store: Store, project: int, name: str, state: str, compute: Compute) -> None:

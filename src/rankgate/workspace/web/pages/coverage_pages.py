@@ -329,11 +329,14 @@ def agreement_page(request: WebRequest) -> PageReply:
     with suppress(InputError):
         if state[0] >= MANY_RATINGS:
             page_name = "agreement" if batch is None else f"agreement {batch}"
-            kept = read_background_result(request.store, project.id, page_name, state, compute)
-            if kept.value is None:
+            page_result = read_background_result(request.store, project.id, page_name, state, compute)
+            if page_result.value is None:
                 computing = state[0]
             else:
-                data, extra = kept.value["data"] | {"at": kept.made_at}, kept.value["extra"]
+                data, extra = (
+                    page_result.value["data"] | {"at": page_result.made_at},
+                    page_result.value["extra"],
+                )
         else:
             result = (
                 request.cached("agreement", lambda: compute(request.store))

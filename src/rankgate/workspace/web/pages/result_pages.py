@@ -387,12 +387,15 @@ def ratings_evaluation_page(request: WebRequest) -> PageReply:
         result = request.cache.get(key, lambda: compute(request.store))
         return _make_reply(request, result["data"] | {"after": next_start}, result["document"])
     page_name = f"evaluation {settings} {fields['after'] or 0}"
-    kept = read_background_result(request.store, project.id, page_name, (data_key, run_key), compute)
-    if kept.value is None:
+    page_result = read_background_result(request.store, project.id, page_name, (data_key, run_key), compute)
+    if page_result.value is None:
         data: dict[str, PageValue] = {"evaluation": None, "not_scored": [], "after": next_start}
         return _make_reply(request, data, "", computing=state[0])
     return _make_reply(
-        request, kept.value["data"] | {"after": next_start}, kept.value["document"], made_at=kept.made_at
+        request,
+        page_result.value["data"] | {"after": next_start},
+        page_result.value["document"],
+        made_at=page_result.made_at,
     )
 
 
