@@ -31,6 +31,8 @@ from rankgate.decisions.sweeps.point_measurer import (
 )
 from rankgate.decisions.sweeps.sweep import Choice, MeanInterval, Sweep, SweepPoint, choose
 from rankgate.decisions.sweeps.sweep_plan import read_plan
+from rankgate.engines.requests.secrets import plain_text_secrets
+from rankgate.engines.snapshots.snapshot import plain_secret_notices
 
 if TYPE_CHECKING:
     from rankgate.core.arrays import Floats
@@ -262,7 +264,13 @@ def _result(plan: Plan, measured: Sequence[MeasuredPoint], timing: Timing, folde
         repeats=settings.repeats,
         folder=str(folder),
         not_timed=timing.problem,
-        input_notices=(*_input_notices(measured), *_cluster_notices(table, metric)),
+        input_notices=(
+            *_input_notices(measured),
+            *_cluster_notices(table, metric),
+            *plain_secret_notices(
+                [*dict(plain_text_secrets(plan.setup.engine, *plan.setup.steps, *plan.setup.undo))]
+            ),
+        ),
     )
 
 
