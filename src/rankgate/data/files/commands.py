@@ -61,6 +61,7 @@ def formats_command(name: str | None, form: str) -> None:
     type=click.Choice(list(CONVERT_PARTS)),
     help="Convert only this part; needed for tables that could be judgments or a run.",
 )
+@verb_options(convert, "depth N", "tolerance")
 @shared_options.table_columns
 @shared_options.form(*FORMS)
 @shared_options.output
@@ -74,6 +75,7 @@ def convert_command(
     grades: dict[str, float],
     form: str,
     output: str | None,
+    **neighbours: Any,
 ) -> None:
     """Convert IN to another format and write it to OUT; report the loss.
 
@@ -85,6 +87,7 @@ def convert_command(
     rankgate convert judgments.csv judgments.qrels
     rankgate convert bm25.run bm25.parquet
     rankgate convert case.json - --to csv --as qrels
+    rankgate convert exact.run neighbours.qrels --as qrels --depth 10 --tolerance 0.001
     """
     check_paths((source,), target)
     if target == "-" and form != "text" and output in (None, "-"):
@@ -93,7 +96,9 @@ def convert_command(
             code="output-is-input",
         )
     stream = sys.stdout.buffer if target == "-" else target
-    result = convert(source, stream, from_=from_, to=to, as_=as_, columns=columns, grades=grades)
+    result = convert(
+        source, stream, from_=from_, to=to, as_=as_, columns=columns, grades=grades, **neighbours
+    )
     report = render_result(result, form, output_width(output))
     if form == "text" and output is None:
         print_to_stderr(report)

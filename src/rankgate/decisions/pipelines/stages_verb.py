@@ -14,7 +14,7 @@ from rankgate.core.declare import Cutoff
 from rankgate.core.errors import UsageError
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.progress import progress, step
-from rankgate.data.collection import SAMPLE_FIELDS, TASK_FIELDS, Collection
+from rankgate.data.collection import SAMPLE_FIELDS, SETTLED, TASK_FIELDS, Collection
 from rankgate.data.table_rows import in_row_order
 from rankgate.decisions.comparison import comparison_tables as parts
 from rankgate.decisions.comparison.inference import Method, Test
@@ -201,7 +201,7 @@ def _pipeline(
     warnings = (
         *failed,
         *_hidden_loss_warnings(scorer, aim),
-        *uneven_warnings(mixed, k, before),
+        *(() if scorer.collection.selection in SETTLED else uneven_warnings(mixed, k, before)),
         *inputs,
         *cautions,
     )
