@@ -28,7 +28,6 @@ from rankgate.core.console.terminal_output import (
 )
 from rankgate.core.errors import UsageError
 from rankgate.core.present.write_results import FORMS, render_result
-from rankgate.data.files.conversion import PARTS as CONVERT_PARTS
 from rankgate.data.files.conversion import convert
 from rankgate.data.files.formats import format_details, formats
 from rankgate.data.files.reanchor import reanchor
@@ -55,13 +54,7 @@ def formats_command(name: str | None, form: str) -> None:
 @click.argument("target", type=click.Path(writable=True, readable=False), metavar="OUT")
 @click.option("--from", "from_", metavar="FORMAT", type=FORMAT, help="The format of IN; detected without it.")
 @verb_options(convert, "to FORMAT")
-@click.option(
-    "--as",
-    "as_",
-    type=click.Choice(list(CONVERT_PARTS)),
-    help="Convert only this part; needed for tables that could be judgments or a run.",
-)
-@verb_options(convert, "depth N", "tolerance")
+@verb_options(convert, "as_ --as", "depth N", "tolerance")
 @shared_options.table_columns
 @shared_options.form(*FORMS)
 @shared_options.output
@@ -70,12 +63,11 @@ def convert_command(
     target: str,
     from_: str | None,
     to: str | None,
-    as_: str | None,
     columns: str | None,
     grades: dict[str, float],
     form: str,
     output: str | None,
-    **neighbours: Any,
+    **settings: Any,
 ) -> None:
     """Convert IN to another format and write it to OUT; report the loss.
 
@@ -96,9 +88,7 @@ def convert_command(
             code="output-is-input",
         )
     stream = sys.stdout.buffer if target == "-" else target
-    result = convert(
-        source, stream, from_=from_, to=to, as_=as_, columns=columns, grades=grades, **neighbours
-    )
+    result = convert(source, stream, from_=from_, to=to, columns=columns, grades=grades, **settings)
     report = render_result(result, form, output_width(output))
     if form == "text" and output is None:
         print_to_stderr(report)

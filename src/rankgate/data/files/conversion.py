@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, ClassVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, ClassVar, Literal, cast
 
 import polars as pl
 
@@ -167,6 +167,8 @@ class Conversion(Result):
         return pl.DataFrame(rows, _LOSSES, orient="row")
 
 
+PartName = Literal["qrels", "run", "ratings", "queries", "documents", "values"]
+
 PARTS = {
     "qrels": "qrels",
     "run": "runs",
@@ -186,7 +188,7 @@ def convert(
     columns: ColumnsLike | None = None,
     grades: Mapping[str, float] | None = None,
     to: str | None = None,
-    as_: str | None = None,
+    as_: PartName | None = None,
     depth: Annotated[int, Range(1)] | None = None,
     tolerance: Annotated[float, Range(0)] | None = None,
 ) -> Conversion:
@@ -208,7 +210,7 @@ def convert(
             grade=ann+bob or grade=rater_*.
         grades: the grade of each label, where judgments hold labels, as in Exact=3,Partial=1.
         to: the format of the target; by default from its suffix.
-        as_: the one part to carry: a key of ``PARTS``.
+        as_: convert only this part; needed for tables that could be judgments or a run.
         depth: with ``--as qrels`` and a run: its first documents of each query become relevant.
         tolerance: with ``--depth``: documents whose score is lower than that of the last one by at
             most this are relevant too.
