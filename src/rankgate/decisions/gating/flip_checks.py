@@ -147,9 +147,8 @@ def check_flip(rule: Rule, evidence: Evidence, result: Outcome) -> Outcome:
         reason=f"{result.reason}, but judging the unjudged documents would change that with a probability of "
         f"{flip:.0%} (the {quantity} could be from {signed_number(low)} to {signed_number(high)})",
         next=f"judge the {count_noun(count, 'unjudged document')}, those that matter first (rankgate holes "
-        f"--judge-next {count}); or state what unjudged means with --selection, or with selection under "
-        "[collection] of the policy: complete if all documents were looked at, sparse if each query has a "
-        "known answer or two",
+        f"--judge-next {count}); or state what unjudged means: --selection complete if all documents were "
+        "looked at, sparse if each query has a known answer or two (in the policy: selection under [collection])",
     )
 
 
