@@ -73,8 +73,8 @@ def _pipeline_arguments(function: Command) -> Command:
     "--approximates",
     multiple=True,
     metavar="STAGE",
-    help="A stage that is an approximate search of the stage before it, by quantised vectors or a graph; may "
-    "be given several times.",
+    help="Stages that are an approximate search of the one before, by quantised vectors or a graph; may be "
+    "given several times.",
 )
 @shared_options.parameters(
     "A setting of a pipeline's stage, as in hybrid.k=30 or rerank.depth=50; may be given several times."

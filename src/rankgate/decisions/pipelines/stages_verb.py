@@ -90,8 +90,8 @@ def stages(
         target: the metric of the ceiling; by default the first nDCG with a cutoff.
         depth: the number of documents that each stage passes to the next.
         labels: the names of grades, as ``{3: "Exact"}``.
-        approximates: the names of stages that are an approximate search of the stage before them, by
-            quantised vectors or a graph; a pipeline's file has the key ``approximates`` instead.
+        approximates: stages that are an approximate search of the one before, by quantised vectors
+            or a graph.
         test: the test of the steps: a `Test`, or its method. Its correction, over all steps and
             metrics, is holm, bonferroni, bh or none; its interval is not simultaneous.
 
