@@ -39,7 +39,7 @@ def followed(run, folder, kind, *options):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["trec", "online"])
+@pytest.mark.parametrize("kind", ["trec", "online", "hybrid"])
 def test_commands_of_the_readme_end_with_a_pass(run, tmp_path, monkeypatch, kind):
     monkeypatch.chdir(tmp_path)
     followed(run, tmp_path, kind)

@@ -97,6 +97,9 @@ LEFT_OUT = {
         "the server was started for its folder, today, and writes no log": {
             *("gate.log", "gate.folder", "gate.today")
         },
+        "judgments of an exact search begin a measurement of engines, which assistants do not ask": {
+            *("convert.depth", "convert.tolerance")
+        },
     },
     "requests": {
         "the server keeps no log, and has no folder": {"gate.log", "gate.folder", "gate.today"},

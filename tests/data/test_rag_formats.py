@@ -142,10 +142,24 @@ def test_support_of_sentences(tmp_path):
     }
 
 
+def test_a_question_that_is_asked_again_without_ids_is_another_sample(tmp_path):
+    again = RAGAS[0] | {"retrieved_contexts": ["Rome."]}
+    path = file(tmp_path, [RAGAS[0], again, RAGAS[1], again])
+    contents = contents_of(path)
+    ids = ["where?", "where? (sample 2)", "who?", "where? (sample 3)"]
+    assert contents.queries.select("query_id", "text").rows() == [
+        *zip(ids, ["where?", "where?", "who?", "where?"], strict=True)
+    ]
+    (note,) = contents.notes
+    assert (note.count, note.examples) == (2, ("where?",))
+    scores = rankgate.evaluate(path, path, ["P@1"]).runs[0]
+    assert scores.per_query("P@1") == dict(zip(ids, [1, 0, 0, 0], strict=True))
+
+
 @pytest.mark.parametrize(
     ("name", "rows", "code", "line"),
     [
-        ("ragas", [RAGAS[0], RAGAS[0]], "duplicate-query", 2),
+        ("ragas", [RAGAS[0] | {"query_id": "q"}] * 2, "duplicate-query", 2),
         ("ragas", [RAGAS[0] | {"retrieved_contexts": "x"}], "wrong-type", 1),
         ("ragas", [WITH_IDS | {"retrieved_contexts": ["x"]}], "wrong-shape", 1),
         ("ragas", [RAGAS[0] | {"user_input": None}], "invalid-id", 1),

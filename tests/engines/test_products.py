@@ -60,7 +60,7 @@ EMPTY = {
     "vespa": {"root": VESPA_ROOT | {"fields": {"totalCount": 0}}},
     "qdrant": QDRANT | {"result": {"points": []}},
 }
-ANSWERS = {"solr": SOLR, "vespa": VESPA, "qdrant": QDRANT}
+ANSWERS = {"solr": SOLR, "vespa": VESPA, "qdrant": QDRANT, "qdrant-vectors": QDRANT}
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ def test_the_example_file_reads_the_documented_answer(product, name):
     file, _ = product(name, ANSWERS[name])
     result = snapshot(file, {"q": "red shoe"})
     assert result.run.table.rows() == [("q", i, s) for i, s, _ in HITS]
-    assert result.queries["total_hits"].to_list() == [None if name == "qdrant" else 2]
+    assert result.queries["total_hits"].to_list() == [None if "qdrant" in name else 2]
     assert [document["title"] for document in check_engine(file).documents] == [t for *_, t in HITS]
 
 
@@ -140,6 +140,10 @@ def test_requests_are_as_documented(product):
         "hits": 20,
         "ranking.profile": "bm25",
     }
+    file, server = product("qdrant-vectors", QDRANT)
+    snapshot(file, {"q": "x"}, parameters={"exact": True})
+    assert server.seen[-1][2]["params"] == {"exact": True, "hnsw_ef": 128, "quantization": {"ignore": False}}
+    assert server.seen[-1][2]["using"] == "dense"
     file, server = product("qdrant", QDRANT)
     snapshot(file, {"q": "x"})
     path, headers, body = asked(server)[-1]

@@ -4,8 +4,10 @@ import base64
 import html
 import json
 import logging
+import re
 import sys
 import tempfile
+from html.entities import html5
 from pathlib import Path
 from urllib.parse import quote, quote_plus
 
@@ -22,7 +24,7 @@ from rankgate.decisions.sweeps.setup_steps import carry_out
 from rankgate.engines.configuration import ENGINES, Configuration, Pace, read_engine
 from rankgate.engines.engine import Connection, Facts
 from rankgate.engines.engine_checks import check_engine
-from rankgate.engines.requests.secrets import Secrets
+from rankgate.engines.requests.secrets import Secrets, plain_text_secrets
 from rankgate.engines.snapshots.snapshot_verb import snapshot
 from rankgate.store.material import projects
 from support.wording import raises
@@ -32,6 +34,9 @@ SECRETS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]),
 )
 """Any text that a header or a password may be, but for line ends; never a word of our messages."""
 
+
+ENTITIES = {character: name for name, character in html5.items() if name.endswith(";")}
+"""An HTML entity of each character that has a name."""
 
 PRINTABLE = st.characters(min_codepoint=32, max_codepoint=126)
 
@@ -57,7 +62,16 @@ def forms(value):
         repr(value)[1:-1],
         ascii(value)[1:-1],
         html.escape(value),
+        "".join(f"&#{ord(character)};" for character in value),
+        "".join(f"&#x{ord(character):X};" for character in value),
+        html.escape("".join(f"&#x{ord(character):x};" for character in value)),
+        "".join(f"&{ENTITIES[character]}" if character in ENTITIES else character for character in value),
+        "".join(f"%{octet:02X}" for octet in value.encode()),
+        "".join(f"\\x{octet:02x}" for octet in value.encode()),
         value.encode().hex(),
+        value.encode().hex(":").upper(),
+        value.encode().hex(" "),
+        ", ".join(f"0x{octet:02x}" for octet in value.encode()),
     ]
     return list(dict.fromkeys([*texts, *in_base64(value), quote(in_base64(value)[0], safe="")]))
 
@@ -209,6 +223,80 @@ def test_a_server_quotes_what_it_was_sent(tmp_path, server, kept, value, data):
             assert hidden not in text, source
 
 
+PLAIN = "Sup3r-secret"
+BASIC = base64.b64encode(f"reader:{PLAIN}".encode()).decode()
+LOGINS = [
+    ("opensearch", f'user = "reader"\npassword = "{PLAIN}"\n', "password"),
+    ("opensearch", f'api_key = "{PLAIN}"\n', "api_key"),
+    ("opensearch", f'bearer = "{PLAIN}"\n', "bearer"),
+    ("http", f'headers = {{Authorization = "Bearer {PLAIN}"}}\n', "headers: Authorization"),
+    ("http", f'headers = {{Authorization = "Basic {BASIC}"}}\n', "headers: Authorization"),
+    ("http", f'headers = {{X-Api-Key = "{PLAIN}"}}\n', "headers: X-Api-Key"),
+    ("http", f'headers = {{x-auth-token = "{PLAIN}"}}\n', "headers: x-auth-token"),
+    (
+        "http",
+        f'headers = {{X-Key = "{{{{login}}}}"}}\n[engine.parameters]\nlogin = "{PLAIN}"\n',
+        "parameters: login",
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "login", "name"), LOGINS)
+def test_a_secret_as_plain_text_is_hidden_and_named(tmp_path, kept, kind, login, name):
+    common = {
+        "http": 'hits = "h"\nid = "id"\nparams = {q = "{{query}}", tokenizer = "porter"}\n',
+        "opensearch": 'index = "shop"\nsearch = ["title"]\n',
+    }
+    file = tmp_path / "shop.toml"
+    file.write_text(f'[engine]\nkind = "{kind}"\nurl = "http://localhost:1"\n{common[kind]}{login}')
+    engine = read_engine(file).engine
+
+    class Quotes(type(engine)):
+        def connect(self):
+            return Replies(f"{PLAIN} in {BASIC}, porter")
+
+    engine = Quotes(**vars(engine))
+    texts = kept(engine)
+    for source, text in texts.items():
+        assert not any(form in text for form in forms(PLAIN)), source
+    for result in (check_engine(engine), snapshot(engine, {"good": "red"})):
+        assert "secret-in-settings" in {notice.code for notice in result.notices}
+    assert name in texts["check as json"]
+    assert name in texts["new.jsonl.snapshot.json"]
+    assert "porter" in texts["new.jsonl.docs.jsonl"]
+    hashes = {read_engine(file).sha256}
+    file.write_text(file.read_text().replace(PLAIN, "an0ther-secret"))
+    hashes.add(read_engine(file).sha256)
+    assert len(hashes) == 1
+
+
+@pytest.mark.parametrize(
+    ("dsn", "names"),
+    [
+        ("host=db user=a password=known-9", {"known-9"}),
+        ("host=db password = 'two words'", {"two words"}),
+        ("postgresql://a:known-9@db/shop", {"known-9"}),
+        ("postgresql://db/shop?user=a&password=known-9", {"known-9"}),
+        ("host=db password=${PGPASSWORD}", set()),
+        ("postgresql://db/shop", set()),
+    ],
+)
+def test_the_password_of_a_connection_string(dsn, names):
+    engine = ENGINES.find("postgresql").declaration(dsn=dsn, sql="SELECT %(query)s")
+    assert {value for _, value in plain_text_secrets(engine)} == names
+
+
+def test_a_setting_with_a_variable_is_no_secret_as_plain_text(tmp_path, server):
+    file = tmp_path / "shop.toml"
+    file.write_text(
+        f'[engine]\nkind = "http"\nurl = "{server.url}/search"\nhits = "found.docs"\nid = "id"\n'
+        'params = {q = "{{query}}"}\nheaders = {Authorization = "Bearer ${SHOP_KEY}", Accept = "a"}\n'
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SHOP_KEY", PLAIN)
+        assert snapshot(file, {"a": "red"}).plain_secrets == ()
+
+
 @given(SECRETS, st.data())
 def test_a_step_of_a_sweep_quotes_no_secret(value, data):
     quoted = data.draw(st.sampled_from(forms(value)))
@@ -244,3 +332,14 @@ def test_a_variable_in_params_and_body_is_its_value(server, tmp_path, monkeypatc
     monkeypatch.delenv("SHOP_KEY")
     with raises("missing-secret"):
         snapshot(file, {"a": "red"})
+
+
+def test_every_form_that_the_page_promises_is_hidden():
+    page = (Path(__file__).parents[2] / "docs" / "engines.md").read_text()
+    table = page.partition("| form | of a value `Key+9` |")[2].partition("\n\n")[0]
+    examples = re.findall(r"`([^`]+)`", table)
+    assert len(examples) == 14
+    secrets = Secrets()
+    secrets.add("Key+9")
+    for example in examples:
+        assert "[secret]" in secrets.scrubbed(f"x {example} y"), example

@@ -210,6 +210,28 @@ def test_the_ceiling_of_a_reranker_is_of_the_documents_that_it_may_order(shop, d
     )
 
 
+def test_an_engine_may_approximate_another(shop):
+    (shop / "pipeline.toml").write_text(
+        '[[stage]]\nname = "graph"\nengine = "forwards.toml"\ndepth = 3\napproximates = "exact"\n'
+        '[[stage]]\nname = "exact"\nengine = "forwards.toml"\ndepth = 8\n'
+    )
+    result = followed(metrics=["nDCG@3"])
+    assert (result.stages, result.kinds) == (("exact", "graph"), ("retrieves", "approximates"))
+    assert result.losses.select("stage", "why").rows()[:2] == [
+        ("exact", "retrieval"),
+        ("graph", "approximation"),
+    ]
+    ceilings = dict(result.ceilings.select("stage", "ceiling").rows())
+    assert result.losses["lost"][1] == pytest.approx(ceilings["exact"] - ceilings["graph"]) != 0
+    waits = dict(result.latency.select("stage", "waits").rows())
+    assert waits == {"exact": 0, "graph": 0}
+    (shop / "pipeline.toml").write_text(
+        (shop / "pipeline.toml").read_text().replace('"exact"\n[', '"exct"\n[')
+    )
+    with raises("unknown-stage", line=5):
+        followed()
+
+
 SECOND = """
 [[stage]]
 name = "again"
@@ -220,7 +242,7 @@ depth = 4
 
 
 @pytest.mark.parametrize(("one", "two"), [(1, 6), (2, 5), (6, 2), (3, 3)])
-def test_what_a_later_reranker_may_still_order_is_not_lost(shop, one, two):
+def test_rerankers_in_a_row_share_the_loss_of_what_none_of_them_reads(shop, one, two):
     (shop / "pipeline.toml").write_text(PIPELINE + SECOND)
     depths = {"rerank.depth": one, "again.depth": two}
     result = followed(parameters=depths, metrics=["nDCG@3"])
@@ -232,7 +254,8 @@ def test_what_a_later_reranker_may_still_order_is_not_lost(shop, one, two):
 
     last = sum(ndcg(runs["again"][query], grades) for query, grades in QRELS.items()) / 3
     reach = best("hybrid", max(one, two)), best("rerank", two)
-    expected = [1 - best("hybrid", 8), best("hybrid", 8) - reach[0], 0, reach[0] - reach[1], 0]
+    shared = (best("hybrid", 8) - reach[0]) / 2
+    expected = [1 - best("hybrid", 8), shared, 0, shared + reach[0] - reach[1], 0]
     rows = result.losses.select("stage", "why").rows()
     assert rows == [
         ("hybrid", "retrieval"),

@@ -117,6 +117,46 @@ def test_the_ceiling_of_every_metric_that_may_be_a_target(data, target):
     assert result.ceilings["ceiling"][0] == pytest.approx(np.mean(list(best_values.values())))
 
 
+def approximate_runs():
+    """Neighbours of three queries, and the lists of exact, quantised and graph search."""
+    qrels = {f"q{i}": dict.fromkeys("abcd", 1) for i in range(3)}
+    exact = dict.fromkeys(qrels, ranked("abcd"))
+    quantised = exact | {"q0": ranked("abcx"), "q1": ranked("abxy")}
+    graph = quantised | {"q0": ranked("abdx"), "q1": ranked("axyz"), "q2": ranked("abcx")}
+    return qrels, {"exact": exact, "quantised": quantised, "graph": graph}
+
+
+def test_the_losses_of_approximations_are_apart_from_retrieval():
+    qrels, runs = approximate_runs()
+    result = rankgate.stages(qrels, runs, ["R@4"], target="R@4", depth=4, approximates=["quantised", "graph"])
+    assert result.kinds == ("retrieves", "approximates", "approximates")
+    assert result.losses.select("stage", "why").rows() == [
+        ("exact", "retrieval"),
+        ("quantised", "approximation"),
+        ("graph", "approximation"),
+        ("graph", "order"),
+    ]
+    assert result.losses["lost"].to_list() == pytest.approx([0, 0.25, (0.25 + 0.25) / 3, 0])
+    assert result.steps.select("stage", "against").rows() == [("quantised", "exact"), ("graph", "quantised")]
+    assert (result.bottleneck.stage, result.bottleneck.why) == ("quantised", "approximation")
+    assert "approximation" in result.sentence
+    without_names = rankgate.stages(qrels, runs, ["R@4"], target="R@4", depth=4)
+    assert {*without_names.losses["why"]} == {"retrieval", "order"}
+    reranked = {query: dict.fromkeys("a", 1.0) | docs for query, docs in runs["graph"].items()}
+    longer = rankgate.stages(
+        qrels, {**runs, "rerank": reranked}, ["R@4"], target="R@4", depth=4, approximates=["graph"]
+    )
+    assert longer.losses.select("stage", "why").rows() == [
+        ("quantised", "retrieval"),
+        ("graph", "approximation"),
+        ("rerank", "cut"),
+        ("rerank", "order"),
+    ]
+    for name in ("exact", "grpah"):
+        with raises("unknown-stage"):
+            rankgate.stages(qrels, runs, ["R@4"], target="R@4", approximates=name)
+
+
 def systems(count, rows=30):
     """Judgments of ten documents, and systems that order them with less and less noise."""
     rng = np.random.default_rng(5)

@@ -54,14 +54,12 @@ def _sweep_recall(tmp_path):
     (tmp_path / "near.toml").write_text(f"{near}[snapshot]\nconcurrency = 1\n")
     queries = {f"q{i}": str(i) for i in range(50)}
     exact = rankgate.snapshot(tmp_path / "exact.toml", queries).run
-    relevant = {}
-    for query, document, _ in exact.table.rows():
-        relevant.setdefault(query, set()).add(document)
+    rankgate.convert(exact, tmp_path / "neighbours.qrels", as_="qrels", depth=10)
     plan = {
         "sweep": {
             "engine": str(tmp_path / "near.toml"),
             "queries": queries,
-            "qrels": relevant,
+            "qrels": str(tmp_path / "neighbours.qrels"),
             "metrics": ["R@10"],
         },
         "dials": {"expansion": [10, 16, 64, 256]},

@@ -60,7 +60,10 @@ def test_a_grid_has_every_combination_once():
         ("empty-grid", 2, "[dials]\ntitle = []\n"),
         ("invalid-sweep", 2, "[dials]\ntitle = 3\n"),
         ("invalid-sweep", 2, "[dials]\ntitle = [1, 2, 1.0]\n"),
-        ("invalid-sweep", 2, "[dials]\ntitle = [[1, 2]]\n"),
+        ("invalid-sweep", 2, "[dials]\ntitle = [{a = 1}]\n"),
+        ("invalid-sweep", 2, "[dials]\ntitle = [[[1], 2]]\n"),
+        ("unknown-dial", 2, "[dials]\ntitle = {values = [1, 2], when = {body = [1]}}\nbody = [1, 2]\n"),
+        ("unused-dial", 3, "[dials]\ntitle = [1, 2]\nbody = {values = [2], when = {title = 7}}\n"),
         ("invalid-sweep", 2, "[dials]\ntitle = {low = 1, high = 2}\n"),
         ("invalid-sweep", 2, "[dials]\ntitle = {low = 2, high = 1, steps = 3}\n"),
         ("invalid-sweep", 2, "[dials]\ntitle = {low = 0, high = 1, steps = 3, log = true}\n"),
@@ -126,6 +129,29 @@ def test_a_fusion_and_a_command_need_what_they_are_made_of(plan, shop):
         read_plan(plan(command.replace('"rank"', '"rank", "{{run}}"'), ""))
     with raises("invalid-sweep", line=1):
         read_plan(plan(command.replace("qrels =", 'engine = "engine.toml"\nqrels ='), ""))
+
+
+@pytest.mark.parametrize(
+    ("code", "line", "text"),
+    [
+        ("unused-option", 7, "weights = [1, 1]\n[dials]\nnorm = ['sum']\n[baseline]\nnorm = 'min-max'\n"),
+        ("unused-dial", 8, "weights = [1, '{{b}}']\n[dials]\nb = [1, 2]\n[baseline]\nb = 1\n"),
+        ("unknown-dial", 7, "[dials]\nmethod = ['combsum', 'mean-of-all']\n"),
+        ("unknown-dial", 8, "norm = 'sum'\n[dials]\nnorm = ['none', 'half']\n"),
+        ("missing-input", 6, "[dials]\nmethod = ['combsum', 'bayesfuse']\n"),
+        ("invalid-parameter", 6, "[dials]\nmethod = ['combsum', 'linear']\nweights = [[0, 0]]\n"),
+        ("invalid-parameter", 6, "[dials]\nmethod = ['combsum', 'linear']\nweights = [[1, 1, 1]]\n"),
+        ("unknown-parameter", 7, "parameters = {kk = 3}\n[dials]\nmethod = ['combsum', 'rrf']\n"),
+    ],
+)
+def test_points_that_cannot_succeed_are_refused_before_any_run(plan, shop, code, line, text):
+    for name in "ab":
+        (shop / f"{name}.run").write_text(f"q1 Q0 d1 1 1.0 {name}\n")
+    head = '[sweep]\nqrels = "qrels.txt"\n[fuse]\nmethod = "combsum"\nruns = ["a.run", "b.run"]\n'
+    file = plan(head + text, "")
+    with raises(code, source=str(file), line=line):
+        rankgate.sweep(file)
+    assert not (shop / "sweep.points").exists()
 
 
 def test_the_certificates_of_a_step_are_next_to_the_file(plan, shop, monkeypatch):

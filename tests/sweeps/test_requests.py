@@ -73,6 +73,26 @@ def test_requests_are_sent_and_undone_point_by_point(file, server, shop):
         assert SECRET.encode() not in path.read_bytes()
 
 
+def test_a_token_as_plain_text_is_sent_and_undone_but_not_kept(plan, server, shop):
+    rows = "[dials]\ntitle = [1, 2]\n"
+    for table, method in (("setup", "PUT"), ("undo", "DELETE")):
+        rows += f'[[{table}]]\nrequest = "{method} {server.url}/boost/{{{{title}}}}"\n'
+        rows += f'headers = {{Authorization = "Bearer {SECRET}"}}\n'
+    file = plan(rows)
+    result = rankgate.sweep(file)
+    assert result.finished
+    assert {token for *_, token in server.seen} == {f"Bearer {SECRET}"}
+    assert "secret-in-settings" in {notice.code for notice in result.notices}
+    folder = shop / "sweep.points"
+    journal = (folder / "undo.jsonl").read_text().splitlines()
+    (folder / "undo.jsonl").write_text("".join(f"{line}\n" for line in journal[:-1]))  # as if it was killed
+    server.seen.clear()
+    rankgate.sweep(file)
+    assert server.seen == [("DELETE", "/boost/2", None, f"Bearer {SECRET}")]
+    for path in folder.iterdir():
+        assert SECRET.encode() not in path.read_bytes()
+
+
 def test_a_request_that_fails_is_named_without_the_secret(file, server, shop):
     server.answers["PUT", "/boost/2?now=1"] = 500
     result = rankgate.sweep(file)

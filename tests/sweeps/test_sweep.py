@@ -314,7 +314,113 @@ b = 1
         "k = {low = 1, high = 100, steps = 4, log = true, integer = true}", 'method = ["rrf", "borda", "isr"]'
     )
     result = rankgate.sweep(plan(methods, ""))
-    assert {point.state for point in result.points if point.parameters["method"] == "isr"} == {"failed"}
+    assert result.finished
+    values = [tuple(point.parameters.values()) for point in result.points]
+    assert values == [
+        ("rrf", 1),
+        *(("rrf", b) for b in (0.5, 2)),
+        *(("borda", b) for b in (0.5, 1, 2)),
+        ("isr", None),
+    ]
+    assert "isr" in str(result)
+    assert result.to_polars()["b"].to_list()[-1] is None
+    assert Sweep.from_dict(result.to_dict()).to_dict() == result.to_dict()
+    result.plot("sweep-heat")
+    result.plot("sweep-dials")
+
+
+@pytest.fixture
+def two_runs(shop):
+    """The runs ``a.run`` and ``b.run`` of two settings of the shop's engine."""
+    for name, weight in (("a", 0.1), ("b", 10)):
+        rankgate.snapshot(
+            shop / "engine.toml", shop / "queries.tsv", shop / f"{name}.run", parameters={"title": weight}
+        )
+
+
+FUSION = """[sweep]
+qrels = "qrels.txt"
+[fuse]
+runs = ["a.run", "b.run"]
+"""
+METHODS = """method = "linear"
+norm = "min-max"
+weights = [1, 1]
+parameters = {k = "{{k}}"}
+[dials]
+method = ["linear", "wmnz", "combsum", "rrf", "isr"]
+norm = ["min-max", "z-score", "sum"]
+weights = [[1, 0.5], [1, 1], [0.5, 1]]
+k = [10, 60]
+"""
+
+
+def test_dials_of_a_fusion_apply_by_method(shop, plan, two_runs, run):  # noqa: ARG001 - two_runs writes files
+    file = plan(FUSION + METHODS, "")
+    printed = run("sweep", file, "--format", "json")
+    assert printed.code == 0
+    result = Sweep.from_dict(json.loads(printed.out))
+    values = [tuple(point.parameters.values()) for point in result.points]
+    counts = {
+        method: sum(row[0] == method for row in values)
+        for method in ("linear", "wmnz", "combsum", "rrf", "isr")
+    }
+    assert counts == {"linear": 9, "wmnz": 9, "combsum": 3, "rrf": 6, "isr": 1}
+    assert len({point.hash for point in result.points}) == len(result.points) == 28
+    assert ("isr", None, None, None) in values
+    assert {point.state for point in result.points} == {"ok"}
+    for point in result.points:
+        method, norm, weights, k = point.parameters.values()
+        parameters = {} if k is None else {"k": k}
+        fused = rankgate.fuse(
+            [shop / "a.run", shop / "b.run"], method, parameters, weights=weights, norm=norm
+        )
+        mean = rankgate.evaluate(shop / "qrels.txt", fused.run, ["nDCG@10"]).runs[0].means["nDCG@10"]
+        assert point.metrics["nDCG@10"].mean == pytest.approx(mean)
+
+
+def test_a_dial_applies_with_values_of_another():
+    seen = []
+
+    def search(text, depth, norm="l2", mean="arithmetic"):  # noqa: ARG001
+        seen.append((norm, mean))
+        return ["d1", "d2"]
+
+    tables = {
+        "sweep": {
+            "engine": search,
+            "queries": {"q1": "a", "q2": "b"},
+            "qrels": {"q1": {"d1": 1}, "q2": {"d2": 1}},
+            "metrics": ["RR"],
+        },
+        "dials": {
+            "norm": ["l2", "z"],
+            "mean": {"values": ["arithmetic", "harmonic"], "when": {"norm": ["l2"]}},
+        },
+    }
+    result = rankgate.sweep(tables)
+    assert [tuple(point.parameters.values()) for point in result.points] == [
+        ("l2", "arithmetic"),
+        ("l2", "harmonic"),
+        ("z", None),
+    ]
+    assert {*seen} == {("l2", "arithmetic"), ("l2", "harmonic"), ("z", "arithmetic")}
+    assert result.finished
+
+
+def test_optuna_measures_settings_that_do_not_apply_once(plan, two_runs):  # noqa: ARG001 - two_runs writes files
+    head = FUSION.replace("[fuse]", 'search = "optuna"\ntrials = 12\n[fuse]')
+    text = """weights = [1, "{{b}}"]
+[dials]
+method = ["isr", "rrf"]
+b = {low = 0.1, high = 2}
+[baseline]
+method = "rrf"
+b = 1
+"""
+    result = rankgate.sweep(plan(head + text, ""))
+    assert result.finished
+    assert sum(point.parameters["method"] == "isr" for point in result.points) == 1
 
 
 def test_a_command_is_swept(shop, plan):

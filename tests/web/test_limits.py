@@ -57,7 +57,7 @@ def test_attempts_are_counted_one_after_the_other(new_store):
         attempt_numbers = [number for number in pool.map(attempt, range(24)) if number is not None]
     assert len(attempt_numbers) == len(set(attempt_numbers)) == 6
     with new_store.write() as connection:
-        sign_in.end_attempt(connection, attempt_numbers[0], good=True)
+        sign_in.end_attempt(connection, attempt_numbers[0], is_right=True)
     assert attempt(0) is not None
 
 
@@ -78,7 +78,7 @@ def test_a_sign_in_that_a_kill_cut_off_is_not_a_wrong_password(new_store):
     assert all(wrong)
     for number in wrong:
         with new_store.write() as connection:
-            sign_in.end_attempt(connection, number, good=False)
+            sign_in.end_attempt(connection, number, is_right=False)
     later()
     assert attempt() is None  # what was wrong counts on
 

@@ -19,6 +19,7 @@ from rankgate.core.declare.parameter import parse_docstring_section, parse_liter
 from rankgate.core.declare.toml_file import TomlFile
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.engines.requests.secrets import Secrets
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import Json, JsonObject
@@ -145,6 +146,7 @@ class Configuration:
     def engine_sha256(self) -> str:
         """A hash of all settings; secrets are in it by the names of their variables only."""
         values = {setting.name: _portable_value(self.engine, setting) for setting in fields(self.engine)}
+        values = Secrets.in_plain_text(self.engine).scrubbed(values)
         hashed_text = json.dumps({"kind": self.engine.engine_kind, **values}, sort_keys=True, default=repr)
         return hashlib.sha256(hashed_text.encode()).hexdigest()
 

@@ -18,9 +18,10 @@ from rankgate.core.present.base_result import Notice, Result
 from rankgate.data.answers.engine_answers import Answer
 from rankgate.engines.configuration import ENGINES, EngineKind, Pace
 from rankgate.engines.engine import Facts, Query
+from rankgate.engines.requests.secrets import plain_text_secrets
 from rankgate.engines.snapshots.query_sender import outcome_of_answer
 from rankgate.engines.snapshots.run_files import count_list
-from rankgate.engines.snapshots.snapshot import Lists, incomplete_notices
+from rankgate.engines.snapshots.snapshot import Lists, incomplete_notices, plain_secret_notices
 from rankgate.engines.snapshots.snapshot_verb import configuration_of
 
 if TYPE_CHECKING:
@@ -161,6 +162,7 @@ class EngineCheck(Result):
     unknown: tuple[str, ...] = ()
     lists: Lists = Lists()
     depth: int = 0
+    plain_secrets: tuple[str, ...] = ()
 
     @property
     def failed(self) -> bool:
@@ -184,6 +186,7 @@ class EngineCheck(Result):
             Notice("unknown-field", f"the index has no field {name}, which the request names", name)
             for name in self.unknown
         ]
+        notices += plain_secret_notices(self.plain_secrets)
         return (*notices, *incomplete_notices(self.lists, self.depth))
 
     def _table(self) -> pl.DataFrame:
@@ -215,8 +218,11 @@ def check_engine(
     finally:
         connection.close()
     common_values = (configuration.name, configuration.engine.engine_kind, query, facts, seconds)
+    plain_secrets = tuple(name for name, _ in plain_text_secrets(configuration.engine))
     if not isinstance(reply, Answer):
-        return EngineCheck(*common_values, problem=reply.problem, unknown=unknown_fields)
+        return EngineCheck(
+            *common_values, problem=reply.problem, unknown=unknown_fields, plain_secrets=plain_secrets
+        )
     fields_of_documents = list(reply.fields) or [{}] * len(reply.doc_ids)
     display_fields = configuration.engine.fields if reply.doc_ids else {}
     return EngineCheck(
@@ -240,4 +246,5 @@ def check_engine(
             outcome_of_answer(Query("check", query), reply), Lists(), configuration.engine.depth
         ),
         depth=configuration.engine.depth,
+        plain_secrets=plain_secrets,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Self
@@ -20,14 +20,11 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.engines.configuration import ENGINES, Configuration, Pace
 from rankgate.engines.engine import Engine
-from rankgate.engines.requests.secrets import VARIABLE
+from rankgate.engines.requests.secrets import plain_text_secrets
 from rankgate.store.material.project_engines import ProjectEngine
 
 ACCESS_VARIABLE = "RANKGATE_ENGINE_ACCESS"
 """The environment variable by which a server tells its jobs what engines may reach."""
-
-_SECRET_WORDS = ("auth", "cookie", "key", "pass", "secret", "token")
-"""Parts of the names of headers whose values are secrets."""
 
 
 @dataclass(frozen=True)
@@ -118,28 +115,12 @@ def _refuse_secrets(definition: ProjectEngine, engine: Engine, access: EngineAcc
                 f"{allowed_names}.",
                 code="secret-not-allowed",
             )
-    for name, value in _secret_values(engine):
-        if not VARIABLE.search(value):
-            raise UsageError(
-                f"{name} holds a secret as it is, and would be kept in the store; write the name of an "
-                f"environment variable as ${{NAME}}. Allowed: {allowed_names}.",
-                code="secret-in-settings",
-            )
-
-
-def _secret_values(engine: Engine) -> Iterator[tuple[str, str]]:
-    """The settings that are secrets, with their names."""
-    for setting in fields(engine):
-        value = getattr(engine, setting.name)
-        if value and setting.metadata.get("secret"):
-            yield setting.name, str(value)
-    headers = getattr(engine, "headers", {})
-    for name, value in headers.items() if isinstance(headers, Mapping) else ():
-        if any(word in name.lower() for word in _SECRET_WORDS):
-            yield f"headers: {name}", str(value)
-    dsn = getattr(engine, "dsn", "")
-    if "password" in dsn or "://" in dsn:
-        yield "dsn", dsn
+    for name, _ in plain_text_secrets(engine):
+        raise UsageError(
+            f"{name} holds a secret as it is, and would be kept in the store; write the name of an "
+            f"environment variable as ${{NAME}}. Allowed: {allowed_names}.",
+            code="secret-in-settings",
+        )
 
 
 def _resolve_paths(engine: Engine, home: Path | None, *, is_restricted: bool) -> Engine:

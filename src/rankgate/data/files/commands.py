@@ -28,7 +28,6 @@ from rankgate.core.console.terminal_output import (
 )
 from rankgate.core.errors import UsageError
 from rankgate.core.present.write_results import FORMS, render_result
-from rankgate.data.files.conversion import PARTS as CONVERT_PARTS
 from rankgate.data.files.conversion import convert
 from rankgate.data.files.formats import format_details, formats
 from rankgate.data.files.reanchor import reanchor
@@ -55,12 +54,7 @@ def formats_command(name: str | None, form: str) -> None:
 @click.argument("target", type=click.Path(writable=True, readable=False), metavar="OUT")
 @click.option("--from", "from_", metavar="FORMAT", type=FORMAT, help="The format of IN; detected without it.")
 @verb_options(convert, "to FORMAT")
-@click.option(
-    "--as",
-    "as_",
-    type=click.Choice(list(CONVERT_PARTS)),
-    help="Convert only this part; needed for tables that could be judgments or a run.",
-)
+@verb_options(convert, "as_ --as", "depth N", "tolerance")
 @shared_options.table_columns
 @shared_options.form(*FORMS)
 @shared_options.output
@@ -69,11 +63,11 @@ def convert_command(
     target: str,
     from_: str | None,
     to: str | None,
-    as_: str | None,
     columns: str | None,
     grades: dict[str, float],
     form: str,
     output: str | None,
+    **settings: Any,
 ) -> None:
     """Convert IN to another format and write it to OUT; report the loss.
 
@@ -85,6 +79,7 @@ def convert_command(
     rankgate convert judgments.csv judgments.qrels
     rankgate convert bm25.run bm25.parquet
     rankgate convert case.json - --to csv --as qrels
+    rankgate convert exact.run neighbours.qrels --as qrels --depth 10 --tolerance 0.001
     """
     check_paths((source,), target)
     if target == "-" and form != "text" and output in (None, "-"):
@@ -93,7 +88,7 @@ def convert_command(
             code="output-is-input",
         )
     stream = sys.stdout.buffer if target == "-" else target
-    result = convert(source, stream, from_=from_, to=to, as_=as_, columns=columns, grades=grades)
+    result = convert(source, stream, from_=from_, to=to, columns=columns, grades=grades, **settings)
     report = render_result(result, form, output_width(output))
     if form == "text" and output is None:
         print_to_stderr(report)

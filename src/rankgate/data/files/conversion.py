@@ -12,10 +12,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, ClassVar, Literal, cast
 
 import polars as pl
 
+from rankgate.core.declare import Range
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import replace_file, suffix_of
@@ -166,6 +167,8 @@ class Conversion(Result):
         return pl.DataFrame(rows, _LOSSES, orient="row")
 
 
+PartName = Literal["qrels", "run", "ratings", "queries", "documents", "values"]
+
 PARTS = {
     "qrels": "qrels",
     "run": "runs",
@@ -185,12 +188,17 @@ def convert(
     columns: ColumnsLike | None = None,
     grades: Mapping[str, float] | None = None,
     to: str | None = None,
-    as_: str | None = None,
+    as_: PartName | None = None,
+    depth: Annotated[int, Range(1)] | None = None,
+    tolerance: Annotated[float, Range(0)] | None = None,
 ) -> Conversion:
     r"""Write what a file holds in another format; report what could not be kept.
 
     A run is read and written batch by batch where both formats allow. The target is replaced in
     one step when all of it is written; its name's last suffix may be ``.gz`` or ``.zst``.
+
+    With ``depth`` the source is the run of an exact search, and its first documents become the
+    judgments by which the recall of an approximate search is measured (`nearest_neighbours`).
 
     Args:
         source: a path (``-`` is standard input, ``NAME:PATH`` names the format), `FileContents`,
@@ -202,11 +210,15 @@ def convert(
             grade=ann+bob or grade=rater_*.
         grades: the grade of each label, where judgments hold labels, as in Exact=3,Partial=1.
         to: the format of the target; by default from its suffix.
-        as_: the one part to carry: a key of ``PARTS``.
+        as_: convert only this part; needed for tables that could be judgments or a run.
+        depth: with ``--as qrels`` and a run: its first documents of each query become relevant.
+        tolerance: with ``--depth``: documents whose score is lower than that of the last one by at
+            most this are relevant too.
 
     Raises:
         InputError: the source cannot be read, or holds no such part.
-        UsageError: no such format, or it writes no such part; a target that cannot be written.
+        UsageError: no such format, or it writes no such part; a target that cannot be written; a
+            depth without ``as_="qrels"``, a tolerance without a depth.
 
     >>> import io
     >>> out = io.BytesIO()
@@ -217,8 +229,14 @@ def convert(
     source = map_columns(source, columns, grades=grades)
     if as_ is not None and as_ not in PARTS:
         raise UsageError(f"no part '{as_}'; choose {', '.join(PARTS)}.", code="unknown-choice")
+    if (depth is not None and as_ != "qrels") or (tolerance is not None and depth is None):
+        problem = "a depth makes judgments of a run: it needs --as qrels; a tolerance needs --depth."
+        raise UsageError(problem, code="unused-option")
     writer = choose_format(None if hasattr(target, "write") else target, to)
-    label, reader, reason, contents, lost = _read_source(source, from_, as_)
+    label, reader, reason, contents, lost = _read_source(source, from_, as_ if depth is None else "run")
+    if depth is not None:
+        qrels, neighbour_notes = nearest_neighbours(contents.ranking(label), depth, tolerance)
+        contents = FileContents(qrels=qrels, notes=(*contents.notes, *neighbour_notes))
     _refuse_unsupported_parts(contents, writer, label)
     contents, flat = _flatten_subtopics(contents, writer)
     lost += flat
@@ -236,6 +254,45 @@ def convert(
         notes=(*contents.notes, *notes),
         losses=lost,
     )
+
+
+def nearest_neighbours(
+    exact: Run, depth: int, tolerance: float | None = None
+) -> tuple[Qrels, tuple[Note, ...]]:
+    """Judgments that hold the first documents of an exact search, and notes about them.
+
+    Documents are in the order of their scores, equal scores by id, descending. The value of
+    RelP@k, |found at ranks ≤ k| / min(k, R), of an approximate search is then its recall:
+
+    - without a tolerance, the share of the k nearest neighbours that it finds;
+    - with a tolerance e, documents of the exact run with a score of at least s_k − e count, with
+      s_k its k-th score. With distances d = −s this is the recall of ann-benchmarks,
+      |{returned: d ≤ d_k + e}| / k. A list that ends with such a document may lack others of them,
+      so the exact run must be deeper than k.
+
+    Args:
+        exact: the run of the exact search; higher scores are nearer.
+        depth: k.
+        tolerance: e; None for exactly k documents.
+
+    Source: Aumüller, Bernhardsson and Faithfull, Information Systems 87, 2020,
+    doi:10.1016/j.is.2019.02.006.
+    """
+    rank = pl.int_range(pl.len()).over("query_id") + 1
+    table = exact.table.select("query_id", "doc_id", "score").with_row_index("row")
+    table = table.sort("score", "doc_id", descending=True).with_columns(rank=rank)
+    last_score = pl.col("score").filter(pl.col("rank") <= depth).min().over("query_id")
+    is_near = pl.col("rank") <= depth if tolerance is None else pl.col("score") >= last_score - tolerance
+    near = table.with_columns(is_near=is_near)
+    lists = near.group_by("query_id", maintain_order=True).agg(pl.len().alias("n"), pl.col("is_near").all())
+    short = lists.filter(pl.col("n") < depth)["query_id"]
+    notes = [Note(f"queries with fewer than {depth} documents", len(short), tuple(short.head(3)))]
+    if tolerance is not None:
+        cut_queries = lists.filter((pl.col("n") >= depth) & pl.col("is_near"))["query_id"]
+        note_text = "queries whose list ends within the tolerance and may lack near documents; make it deeper"
+        notes.append(Note(note_text, len(cut_queries), tuple(cut_queries.head(3))))
+    relevant = near.filter(pl.col("is_near")).sort("row").select("query_id", "doc_id", grade=pl.lit(1.0))
+    return Qrels(relevant, exact.name), tuple(note for note in notes if note.count)
 
 
 def _read_source(

@@ -6,6 +6,7 @@ Trajectories are questions with several calls of a search, and the cited documen
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -14,7 +15,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.present.number_formats import count_noun
-from rankgate.data.file_contents import FileContents, Loss
+from rankgate.data.file_contents import FileContents, Loss, Note
 from rankgate.data.foreign_frames import string_table
 from rankgate.data.formats.collected_judgments import (
     GrowingQrels,
@@ -63,7 +64,8 @@ def sniff_ragas(first_bytes: bytes, name: str) -> str | None:
 def read_ragas(source: InputFile) -> FileContents:
     """A run of the retrieved contexts, judgments of the reference contexts, questions and texts.
 
-    Without ids, the texts of questions and contexts are the ids.
+    Without ids, the texts of questions and contexts are the ids; a question that is asked again is
+    another sample, with the number of the sample in its id.
     """
     return _read(source, normalize=False)
 
@@ -84,9 +86,13 @@ def _read(source: InputFile, *, normalize: bool) -> FileContents:
     has_references, unreferenced_line = False, 0  # the line of the first sample without references
     queries: dict[str, dict[str, str | None]] = {}
     fields: list[dict[str, str | None]] = []
+    question_counts: Counter[str] = Counter()
     for line, value in _read_samples(source):
         text = next((value[name] for name in _QUESTION if value.get(name)), None)
         query = identifier(value.get("query_id", text), "the question", source.label, line)
+        if query in queries and "query_id" not in value:
+            question_counts[query] += 1
+            query = f"{query} (sample {question_counts[query] + 1})"
         if query in queries:
             problem = f"question '{query}' is already in an earlier line; keep one."
             raise InputError(problem, source=source.label, line=line, code="duplicate-query")
@@ -135,7 +141,12 @@ def _read(source: InputFile, *, normalize: bool) -> FileContents:
         runs=(run,),
         queries=string_table(list(queries.values())),
         documents=collect_document_rows(documents_with_text) if documents_with_text else None,
+        notes=(_asked_again(question_counts),) if question_counts else (),
     )
+
+
+def _asked_again(counts: Counter[str]) -> Note:
+    return Note("questions that are asked again, each another sample", counts.total(), tuple(counts)[:3])
 
 
 def write_ragas(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:

@@ -6,12 +6,15 @@ A description in text of how intervals and p-values were computed follows the op
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
-from typing import Annotated, Literal
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from rankgate.core.declare import Range, check_fields, fields_of
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
+
+if TYPE_CHECKING:
+    from rankgate.core.declare.toml_file import TomlFile
 
 Method = Literal["t", "randomization", "wilcoxon", "sign", "bootstrap"]
 Interval = Literal["t", "bca", "percentile", "basic", "studentised", "simultaneous"]
@@ -128,6 +131,17 @@ class Test:
         if self.method in RANDOM_METHODS:
             return self.resamples
         return 0 if self.interval == "t" else min(self.resamples, MAX_INTERVAL_RESAMPLES)
+
+
+def read_test_table(file: TomlFile) -> dict[str, Any]:
+    """The fields of a `Test` that the table ``[test]`` of a TOML file states.
+
+    Raises:
+        InputError: an unknown key, or a value that a field cannot have; with its line.
+    """
+    table, declared = file.values.get("test", {}), fields_of(Test)
+    file.check_keys(table, declared, "test")
+    return file.read_values(table, [replace(declared[name], name=name) for name in table], "test")
 
 
 _ZEROS = {"wilcox": "zeros left out before ranking", "pratt": "zeros ranked, their ranks left out"}

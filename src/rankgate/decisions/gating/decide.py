@@ -196,7 +196,7 @@ def _with_few_answers(outcome: Outcome, answered: int, judged: int) -> Outcome:
     if outcome.status != "pass":
         return outcome
     reason = f"only {answered:,} of {judged:,} judged queries are answered; {outcome.reason}"
-    remedy = "run the other queries, or set min_answered in the policy for a deliberate subset"
+    remedy = "run the other queries, or set min_answered under [gate] of the policy for a deliberate subset"
     return replace(outcome, status="inconclusive", reason=reason, next=remedy)
 
 
@@ -299,7 +299,8 @@ def _notes(policy: Policy, evidence: Evidence, look_number: LookNumber | None) -
     elif look_number.look > 1:
         notes.append(
             f"look {look_number.look} at these queries: the rates are those of a single look; with more "
-            'looks false passes add up; set looks = "anytime" in the policy, or draw fresh queries'
+            'looks false passes add up; set looks = "anytime" under [gate] of the policy, or draw fresh '
+            "queries"
         )
     return notes
 

@@ -148,7 +148,8 @@ def check_flip(rule: Rule, evidence: Evidence, result: Outcome) -> Outcome:
         f"{flip:.0%} (the {quantity} could be from {signed_number(low)} to {signed_number(high)})",
         next=f"judge the {count_noun(count, 'unjudged document')}, those that matter first (rankgate holes "
         f"--judge-next {count}); or state what unjudged means: --selection complete if all documents were "
-        "looked at, sparse if each query has a known answer or two",
+        "looked at, sparse if each query has a known answer or two (in the policy: selection under "
+        "[collection])",
     )
 
 

@@ -265,7 +265,7 @@ def _compare(systems: ComparedSystems, rules: Policy) -> Comparison:
     if systems.designs and rules["interval"] != "t":
         raise UsageError(
             f'interval = "{rules["interval"]}": with a sample of queries, intervals are those of Student\'s '
-            't; set interval = "t" in the policy.',
+            't; set interval = "t" under [gate] of the policy.',
             code="conflicting-options",
         )
     # rules compute their own guaranteed bounds

@@ -20,6 +20,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
 from rankgate.data.collection import Collection, Items, read_collection_table
 from rankgate.data.query_tags import IDS
+from rankgate.decisions.comparison.inference import read_test_table
 from rankgate.decisions.gating.policy_settings import (
     BUDGET,
     COMMON,
@@ -408,6 +409,7 @@ _TABLES = (
 def _policy(file: TomlFile) -> Policy:
     policy_tables = file.values
     file.check_keys(policy_tables, _TABLES)
+    read_test_table(file)  # of commands; a mistake is an error here too
     settings = file.read_values(policy_tables.get("gate", {}), SETTINGS, "gate")
     launch = read_launch(file)
     if launch.budget:

@@ -69,6 +69,13 @@ def _pipeline_arguments(function: Command) -> Command:
 @metric_options.convention
 @verb_options(stages, "target METRIC", "depth")
 @label
+@click.option(
+    "--approximates",
+    multiple=True,
+    metavar="STAGE",
+    help="Stages that are an approximate search of the one before, by quantised vectors or a graph; may be "
+    "given several times.",
+)
 @shared_options.parameters(
     "A setting of a pipeline's stage, as in hybrid.k=30 or rerank.depth=50; may be given several times."
 )
@@ -120,6 +127,7 @@ def stages_command(
     \b
     rankgate stages qrels.txt bm25.run dense.run rrf.run rerank.run
     rankgate stages qrels.txt rrf.run rerank.run --depth 50 --label 3=Exact --label 2=Substitute
+    rankgate stages neighbours.qrels exact.run graph.run --approximates graph
     rankgate stages pipeline.toml queries.tsv qrels.txt
     rankgate stages pipeline.toml queries.tsv qrels.txt --parameter rerank.depth=50
     """

@@ -62,6 +62,8 @@ def _bottleneck_sentence(result: Pipeline) -> str:
     cause = {
         "retrieval": f"retrieval: the first {count_noun(result.depth, 'document')} of {name} lack relevant "
         "ones",
+        "approximation": f"the approximation by {name}: its search misses relevant documents that the stage "
+        "before it finds",
         "depth": f"the depth of {name}: relevant documents are below those that it looks at",
         "cut": f"{name}: it takes relevant documents out of its candidates",
         "order": f"the order of {name}: the documents are there, and others are above them",
@@ -74,6 +76,7 @@ def _bottleneck_sentence(result: Pipeline) -> str:
         return f"{first} Nothing else is lost."
     next_cause = {
         "retrieval": f"retrieval by {make_printable(bottleneck.next_stage)}",
+        "approximation": f"the approximation by {make_printable(bottleneck.next_stage)}",
         "depth": f"the depth of {make_printable(bottleneck.next_stage)}",
         "cut": f"what {make_printable(bottleneck.next_stage)} takes out",
         "order": f"the order of {make_printable(bottleneck.next_stage)}",
@@ -90,6 +93,7 @@ def _bottleneck_sentence(result: Pipeline) -> str:
 
 _CAUSES = {
     "retrieval": "its first {depth} lack relevant documents",
+    "approximation": "its approximate search misses relevant documents",
     "depth": "it does not look below its first candidates",
     "cut": "takes relevant documents out",
     "order": "its order of the candidates",

@@ -41,6 +41,11 @@ class Stage:
     parameters: dict[str, Any] = field(default_factory=dict)
     depth: Annotated[int, Range(1, 10_000)] | None = None
 
+    @property
+    def stages_before(self) -> list[str]:
+        """The stages that must come before it."""
+        return self.inputs
+
 
 @dataclass(frozen=True, kw_only=True)
 class EngineStage(Stage):
@@ -48,11 +53,19 @@ class EngineStage(Stage):
 
     Attributes:
         engine: The engine's TOML file, relative to the folder of the pipeline's file.
+        approximates: The stage of which it is an approximate search: an exact search, or one
+            that is only quantised.
     """
 
     key: ClassVar[str] = "engine"
 
     engine: str
+    approximates: str | None = None
+
+    @property
+    def stages_before(self) -> list[str]:
+        """The stage that it approximates, if any."""
+        return [*self.inputs, *([self.approximates] if self.approximates else [])]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,7 +175,7 @@ def read_pipeline(path: str | Path) -> PipelineFile:
     for stage in pipeline.stages:
         _check_inputs(pipeline, stage, stages)
     pipeline = replace(pipeline, stages=_in_order(pipeline))
-    used = {name for stage in pipeline.stages for name in stage.inputs}
+    used = {name for stage in pipeline.stages for name in stage.stages_before}
     for stage in pipeline.stages[:-1]:
         if stage.name not in used:
             problem = "no later stage uses it; add it to the inputs of a later stage, or remove it."
@@ -201,10 +214,11 @@ def _with_command(toml: TomlFile, values: dict[str, Any], index: str) -> dict[st
 
 def _check_inputs(pipeline: PipelineFile, stage: Stage, stages: Mapping[str, Stage]) -> None:
     """Check that inputs are stages, and that their number fits the stage."""
-    for name in stage.inputs:
+    for name in stage.stages_before:
         if name not in stages:
             problem = f"there is no stage {name!r}; the stages are {', '.join(stages)}."
-            raise pipeline.error(stage, problem, "inputs", code="unknown-stage")
+            key = "inputs" if name in stage.inputs else "approximates"
+            raise pipeline.error(stage, problem, key, code="unknown-stage")
     count = len(stage.inputs)
     if count != len(set(stage.inputs)):
         raise pipeline.error(stage, "an input is given twice.", "inputs", code="invalid-pipeline")
@@ -222,7 +236,7 @@ def _in_order(pipeline: PipelineFile) -> tuple[Stage, ...]:
     remaining, in_order = list(pipeline.stages), list[Stage]()
     while remaining:
         names = {stage.name for stage in in_order}
-        ready_stage = next((stage for stage in remaining if names.issuperset(stage.inputs)), None)
+        ready_stage = next((stage for stage in remaining if names.issuperset(stage.stages_before)), None)
         if ready_stage is None:
             circle = _find_circle(remaining)
             circle_text = " → ".join(circle)
@@ -236,7 +250,7 @@ def _in_order(pipeline: PipelineFile) -> tuple[Stage, ...]:
 
 def _find_circle(remaining: Sequence[Stage]) -> list[str]:
     """A path from a stage back to itself; each stage waits for the next."""
-    inputs = {stage.name: stage.inputs for stage in remaining}
+    inputs = {stage.name: stage.stages_before for stage in remaining}
     path = [remaining[0].name]
     while True:
         next_name = next(name for name in inputs[path[-1]] if name in inputs)

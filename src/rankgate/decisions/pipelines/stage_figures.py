@@ -276,15 +276,17 @@ def _count_relevant(lists: pl.DataFrame) -> int:
     return int((lists["grade"] > 0).sum())
 
 
-RETRIEVAL, DEPTH, CUT, ORDER = "retrieval", "depth", "cut", "order"
-"""Causes of a loss: the document is not among the candidates of retrieval; it is below those that
-a reranker orders; a reranker removes it; it is there, at a wrong rank."""
+RETRIEVAL, APPROXIMATION = "retrieval", "approximation"
+DEPTH, CUT, ORDER = "depth", "cut", "order"
+"""Causes of a loss: the document is not among the candidates of retrieval; an approximate search
+misses it; it is below those that a reranker orders; a reranker removes it; it is there, at a wrong
+rank."""
 
 LOSSES = Columns(
     "One row per stage and cause of a loss; the losses add up to the difference from the best value at the "
     "end.",
     Column("stage", pl.String, "the name of the stage"),
-    Column("why", pl.String, "the cause: ``retrieval``, ``depth``, ``cut`` or ``order``"),
+    Column("why", pl.String, "the cause: ``retrieval``, ``approximation``, ``depth``, ``cut`` or ``order``"),
     Column("lost", pl.Float64, "the loss of the target, mean over queries"),
     Column("share", pl.Float64, "its share of all that is missing", ".0%"),
 )
@@ -298,7 +300,7 @@ class Bottleneck:
 
     Attributes:
         stage: its name.
-        why: `RETRIEVAL`, `DEPTH`, `CUT` or `ORDER`.
+        why: `RETRIEVAL`, `APPROXIMATION`, `DEPTH`, `CUT` or `ORDER`.
         lost: the size of the loss, mean over queries.
         share: the loss as a share of the whole loss.
         next_stage, next_why, next_lost: the second largest loss; None if there is no other.
@@ -319,70 +321,89 @@ class Bottleneck:
     significant: bool
 
 
-def compute_losses(values: pl.DataFrame, names: Sequence[str], path: Sequence[int]) -> pl.DataFrame:
+def compute_losses(
+    values: pl.DataFrame, names: Sequence[str], kinds: Sequence[str], path: Sequence[int]
+) -> tuple[pl.DataFrame, list[pl.Series]]:
     """The loss to the best possible value, in parts that add up.
 
         best − value_n = (best − ceiling_r)
-                         + Σ_{r<i≤n} [(ceiling_{i−1} − reach_i) + (reach_i − ceiling_i)]
+                         + Σ_{r<i≤a} (ceiling_{i−1} − ceiling_i)
+                         + Σ_{a<i≤n} [(ceiling_{i−1} − reach_i) + (reach_i − ceiling_i)]
                          + (ceiling_n − value_n)
 
-    with r the last stage that retrieves. The parts are the documents that its candidates lack, the
-    documents that each later stage ignores and removes, and the imperfect order of the last stage.
-    ``reach_i`` is the best value that any order of the documents that stage i reads can reach;
-    without it a stage reads all candidates.
+    with r the last stage that retrieves, and the stages up to a its approximations. The parts are
+    the documents that its candidates lack, those that each approximation misses or finds by chance,
+    the documents that each later stage ignores and removes, and the imperfect order of the last
+    stage. ``reach_i`` is the best value that any order of the documents that stage i or a later one
+    reads can reach; without it a stage reads all candidates.
+
+    A document that stage i and all later stages ignore would count if any of these m stages read
+    deeper, so that each of them has 1/m of the loss (its Shapley value).
 
     Args:
         values: ``best``, ``value0``, ``ceiling0``, …, and ``reach1``, … if known.
         names: the names of the stages.
+        kinds: ``retrieves``, ``approximates`` or ``reranks``.
         path: the indices of the stages from r to n.
 
     Returns:
-        the columns of `LOSSES`, means over queries, then ``more`` and ``less``: the columns of
-        values whose difference each is.
+        The columns of `LOSSES`, means over queries; for each row, the loss of each query.
     """
     first, end = path[0], path[-1]
-    pairs = [(names[first], RETRIEVAL, "best", f"ceiling{first}")]
+    losses = {(first, RETRIEVAL): values["best"] - values[f"ceiling{first}"]}
+    readers = [i for i in path if f"reach{i}" in values.columns]
     for before, i in pairwise(path):
-        candidates = f"ceiling{before}"
-        if f"reach{i}" in values.columns:
-            pairs.append((names[i], DEPTH, candidates, f"reach{i}"))
-            candidates = f"reach{i}"
-        pairs.append((names[i], CUT, candidates, f"ceiling{i}"))
-    pairs.append((names[end], ORDER, f"ceiling{end}", f"value{end}"))
-    loss_means = [float((values[a] - values[b]).mean() or 0.0) for *_, a, b in pairs]  # type: ignore[arg-type]
-    total = sum(loss_means)
-    return pl.DataFrame(
+        candidates, ceiling = values[f"ceiling{before}"], values[f"ceiling{i}"]
+        if kinds[i] == "approximates":
+            losses[i, APPROXIMATION] = candidates - ceiling
+            continue
+        if i in readers:
+            ignoring_stages = readers[readers.index(i) :]
+            depth_loss = (candidates - values[f"reach{i}"]) / len(ignoring_stages)
+            for stage in ignoring_stages:
+                losses[stage, DEPTH] = (
+                    losses[stage, DEPTH] + depth_loss if (stage, DEPTH) in losses else depth_loss
+                )
+            candidates = values[f"reach{i}"]
+        losses[i, CUT] = candidates - ceiling
+    losses[end, ORDER] = values[f"ceiling{end}"] - values[f"value{end}"]
+    causes = [RETRIEVAL, APPROXIMATION, DEPTH, CUT, ORDER]
+    in_order = sorted(losses, key=lambda key: (path.index(key[0]), causes.index(key[1])))
+    means = [float(losses[key].mean() or 0.0) for key in in_order]  # type: ignore[arg-type]
+    total = sum(means)
+    table = pl.DataFrame(
         {
-            "stage": [pair[0] for pair in pairs],
-            "why": [pair[1] for pair in pairs],
-            "lost": loss_means,
-            "share": [loss / total if total > _ROUNDING else None for loss in loss_means],
-            "more": [pair[2] for pair in pairs],
-            "less": [pair[3] for pair in pairs],
+            "stage": [names[stage] for stage, _ in in_order],
+            "why": [cause for _, cause in in_order],
+            "lost": means,
+            "share": [loss / total if total > _ROUNDING else None for loss in means],
         },
-        schema={**LOSSES, "more": pl.String, "less": pl.String},
+        schema=LOSSES,
     )
+    return table, [losses[key] for key in in_order]
 
 
-def find_bottleneck(values: pl.DataFrame, lost: pl.DataFrame, level: float) -> Bottleneck | None:
+def find_bottleneck(
+    lost: pl.DataFrame, losses_by_query: Sequence[pl.Series], level: float
+) -> Bottleneck | None:
     """The largest loss, with the significance of its difference to the second largest loss.
 
     Args:
-        values: as for `compute_losses`.
-        lost: the result of `compute_losses`.
+        lost: the losses, from `compute_losses`.
+        losses_by_query: the loss of each query, for each row of the losses.
         level: the confidence level of the interval.
     """
-    ranked = lost.sort("lost", descending=True, maintain_order=True)
+    ranked = lost.with_row_index("row").sort("lost", descending=True, maintain_order=True)
     first = ranked.row(0, named=True)
     if first["lost"] <= _ROUNDING:
         return None
     second = ranked.row(1, named=True)  # retrieval and order are always present
     low = high = None
-    if len(values) > 1:
+    if len(losses_by_query[0]) > 1:
         from rankgate.measurement.stats.mean_intervals import t_interval
 
-        by_query = [values[row["more"]] - values[row["less"]] for row in (first, second)]
-        interval = t_interval((by_query[0] - by_query[1]).to_numpy(), level)
+        difference = losses_by_query[first["row"]] - losses_by_query[second["row"]]
+        interval = t_interval(difference.to_numpy(), level)
         low, high = float(interval.low[0]), float(interval.high[0])
     has_second = second["lost"] > _ROUNDING
     return Bottleneck(

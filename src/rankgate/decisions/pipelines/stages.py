@@ -28,7 +28,7 @@ MEANS = Columns(
 CEILINGS = Columns(
     "One row per stage.",
     Column("stage", pl.String, "the name of the stage"),
-    Column("kind", pl.String, "``retrieves`` or ``reranks``", header="does"),
+    Column("kind", pl.String, "``retrieves``, ``approximates`` or ``reranks``", header="does"),
     Column("value", pl.Float64, "the mean of the target"),
     Column("ceiling", pl.Float64, "the mean of the target for the stage's candidates in their best order"),
     Column("realised", pl.Float64, "value / ceiling", ".1%"),
@@ -77,8 +77,8 @@ class Pipeline(Result):
 
     Attributes:
         stages: their names, in order.
-        kinds: ``retrieves`` (the first, and each that has candidates that the stage before lacks)
-            or ``reranks``.
+        kinds: ``retrieves`` (the first, and each that has candidates that the stage before lacks),
+            ``approximates`` or ``reranks``.
         qrels, qrels_sha256: the judgments.
         run_sha256: the SHA-256 of each run.
         convention: name, axes and hash.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +14,14 @@ from rankgate.core.declare import Cutoff
 from rankgate.core.errors import UsageError
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.progress import progress, step
-from rankgate.data.collection import SAMPLE_FIELDS, TASK_FIELDS, Collection
+from rankgate.data.collection import SAMPLE_FIELDS, SETTLED, TASK_FIELDS, Collection
 from rankgate.data.table_rows import in_row_order
 from rankgate.decisions.comparison import comparison_tables as parts
 from rankgate.decisions.comparison.inference import Method, Test
 from rankgate.decisions.comparison.pairs import ComparisonRules, compare_pairs
+from rankgate.decisions.pipelines.pipeline_file import EngineStage
 from rankgate.decisions.pipelines.stage_figures import (
     LATENCY,
-    LOSSES,
     compute_losses,
     count_grades,
     count_moves,
@@ -75,6 +76,7 @@ def stages(
     target: str | Metric | None = None,
     depth: Cutoff = DEPTH,
     labels: Mapping[float, str] | None = None,
+    approximates: str | Sequence[str] = (),
     test: Method | Test = Test.method,
 ) -> Pipeline:
     """Follow a ranking through its stages, from the first retrieval to the last reranker.
@@ -88,6 +90,8 @@ def stages(
         target: the metric of the ceiling; by default the first nDCG with a cutoff.
         depth: the number of documents that each stage passes to the next.
         labels: the names of grades, as ``{3: "Exact"}``.
+        approximates: stages that are an approximate search of the one before, by quantised vectors
+            or a graph.
         test: the test of the steps: a `Test`, or its method. Its correction, over all steps and
             metrics, is holm, bonferroni, bh or none; its interval is not simultaneous.
 
@@ -138,7 +142,10 @@ def stages(
     systems = rename_duplicates(systems, places)
     step("computing ceilings")
     rules = ComparisonRules(replace(test, correction="none"), sizes=False)
-    return _pipeline(scorer, target_metric, systems, labels or {}, (rules, test.correction), taken_stages)
+    approximations = frozenset([approximates] if isinstance(approximates, str) else approximates)
+    return _pipeline(
+        scorer, target_metric, systems, labels or {}, (rules, test.correction), taken_stages, approximations
+    )
 
 
 def _pipeline(
@@ -148,23 +155,32 @@ def _pipeline(
     labels: Mapping[float, str],
     ruled: tuple[ComparisonRules, str],
     taken_stages: Sequence[StageRun],
+    approximates: AbstractSet[str],
 ) -> Pipeline:
     rules, correction = ruled
     scale = scorer.qrels.scale
     label_of_grade = {**dict(scale.labels if scale else ()), **labels}
     k, depth, test = cutoff_of(aim[1]) or scorer.depth, scorer.depth, rules.test
     cutoffs = sorted({k, depth}, reverse=True)
+    names = [system.name for system in systems]
     if taken_stages:
+        previous_stages = _previous_stages(taken_stages)
         kinds = tuple(
             "retrieves" if rerank_depth(taken_stage) is None else "reranks" for taken_stage in taken_stages
         )
-        before = _previous_stages(taken_stages)
+        approximates |= {
+            taken_stage.stage.name
+            for taken_stage in taken_stages
+            if isinstance(taken_stage.stage, EngineStage) and taken_stage.stage.approximates
+        }
     else:
-        before = [i - 1 if i else None for i in range(len(systems))]
-        kinds = stage_kinds(count_moves(systems, cutoffs, before), depth, len(systems))
+        previous_stages = [i - 1 if i else None for i in range(len(systems))]
+        kinds = stage_kinds(count_moves(systems, cutoffs, previous_stages), depth, len(systems))
+    kinds = _with_approximations(kinds, names, previous_stages, approximates)
+    if not taken_stages:
         parallel = parallel_stages(systems, kinds)
-        before = [None if i in parallel else previous for i, previous in enumerate(before)]
-    moved = count_moves(systems, cutoffs, before)
+        previous_stages = [None if i in parallel else previous for i, previous in enumerate(previous_stages)]
+    moved = count_moves(systems, cutoffs, previous_stages)
     mixed = count_grades(systems, k, label_of_grade)
     reaches = [rerank_depth(taken_stage) for taken_stage in taken_stages] or [None] * len(systems)
     path = _path(kinds, before)
@@ -172,7 +188,7 @@ def _pipeline(
     reachable = values
     if (final := _final_depths(reaches, path)) != reaches:
         reachable = _values(scorer, aim, systems, before, final)
-    loss_table = compute_losses(reachable, [system.name for system in systems], path)
+    loss_table, losses_by_query = compute_losses(reachable, names, kinds, path)
     pairs = [(systems[i], systems[j]) for j, i in enumerate(before) if i is not None]
     inputs = [text for system in systems for text in with_run_name(system.name, system.cautions)]
     steps, cautions, correction = _steps(pairs, rules, correction, inputs)
@@ -185,7 +201,7 @@ def _pipeline(
     warnings = (
         *failed,
         *_hidden_loss_warnings(scorer, aim),
-        *uneven_warnings(mixed, k, before),
+        *(() if scorer.collection.selection in SETTLED else uneven_warnings(mixed, k, before)),
         *inputs,
         *cautions,
     )
@@ -207,8 +223,8 @@ def _pipeline(
         steps,
         moved,
         mixed,
-        loss_table.select(*LOSSES),
-        find_bottleneck(reachable, loss_table, test.level),
+        loss_table,
+        find_bottleneck(loss_table, losses_by_query, test.level),
         tuple(dict.fromkeys(warnings)),
         test.method,
         test.interval,
@@ -220,11 +236,31 @@ def _pipeline(
     )
 
 
+def _with_approximations(
+    kinds: Sequence[str], names: Sequence[str], before: Sequence[int | None], approximates: AbstractSet[str]
+) -> tuple[str, ...]:
+    """The kinds of the stages, with those that approximate the stage before them.
+
+    Raises:
+        UsageError: an unknown stage, or one with no stage before it.
+    """
+    possible_names = [name for name, previous in zip(names, before, strict=True) if previous is not None]
+    if unknown_names := sorted(approximates - {*possible_names}):
+        raise UsageError(
+            f"{unknown_names[0]!r} is not a stage with another one before it, which it could approximate; "
+            f"there are {', '.join(possible_names) or 'none'}.",
+            code="unknown-stage",
+        )
+    return tuple(
+        "approximates" if name in approximates else kind for name, kind in zip(names, kinds, strict=True)
+    )
+
+
 def _previous_stages(taken_stages: Sequence[StageRun]) -> list[int | None]:
-    """The index of the stage with which each stage is compared: its last input, if any."""
+    """The index of the stage with which each stage is compared: its last input, or what it approximates."""
     names = [taken_stage.stage.name for taken_stage in taken_stages]
     return [
-        names.index(taken_stage.stage.inputs[-1]) if taken_stage.stage.inputs else None
+        names.index(taken_stage.stage.stages_before[-1]) if taken_stage.stage.stages_before else None
         for taken_stage in taken_stages
     ]
 
@@ -232,7 +268,7 @@ def _previous_stages(taken_stages: Sequence[StageRun]) -> list[int | None]:
 def _path(kinds: Sequence[str], before: Sequence[int | None]) -> list[int]:
     """The indices of the stages from the last one that retrieves to the end."""
     path = [len(kinds) - 1]
-    while kinds[path[0]] == "reranks" and (previous := before[path[0]]) is not None:
+    while kinds[path[0]] != "retrieves" and (previous := before[path[0]]) is not None:
         path.insert(0, previous)
     return path
 

@@ -125,9 +125,22 @@ class Step:
 
 
 Point = Mapping[str, Any]
-"""A value for each dial."""
+"""A value for each dial; None where the dial does not apply."""
 
 _DIGITS = 6  # significant digits of the values between the ends of a range
+
+
+@dataclass(frozen=True)
+class ValueKeys:
+    """The keys of a dial that is a table with a list of values.
+
+    Attributes:
+        values: The values that a grid tries.
+        when: The values of other dials with which it applies, as in {method = ["linear", "wmnz"]}.
+    """
+
+    values: list[Any]
+    when: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -140,6 +153,7 @@ class RangeKeys:
         steps: The number of its values in a grid, both ends included.
         log: True for values evenly spaced on a logarithmic scale.
         integer: True for whole numbers.
+        when: The values of other dials with which it applies, as in {method = ["rrf"]}.
     """
 
     low: float
@@ -147,6 +161,7 @@ class RangeKeys:
     steps: Annotated[int, Range(2, 1000)] | None = None
     log: bool = False
     integer: bool = False
+    when: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -160,6 +175,7 @@ class Dial:
         high: the greatest value of a range; None for a list of values.
         log: True for a range on a logarithmic scale.
         integer: True if its values are whole numbers.
+        conditions: for other dials, the values with which it applies; empty if it always applies.
     """
 
     name: str
@@ -168,6 +184,7 @@ class Dial:
     high: float | None = None
     log: bool = False
     integer: bool = False
+    conditions: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
 
     def __contains__(self, value: object) -> bool:
         """True if a search can propose the value."""
@@ -176,26 +193,43 @@ class Dial:
         number = isinstance(value, int | float) and not isinstance(value, bool)
         return number and self.low <= value <= self.high  # type: ignore[operator]
 
+    def applies_at(self, point: Point) -> bool:
+        """True if the other dials have values with which this one applies."""
+        return all(
+            any(is_same_value(point[name], value) for value in values)
+            for name, values in self.conditions.items()
+        )
+
 
 def read_dials(toml: TomlFile, *, grid: bool) -> tuple[Dial, ...]:
     """The dials of a file.
 
     Raises:
-        InputError: no dials; a dial without values, with a value twice, or an invalid range.
+        InputError: no dials; a dial without values, with a value twice, or an invalid range; a
+            condition on a dial that does not come before it.
     """
     tables = toml.values.get("dials")
     if not isinstance(tables, dict) or not tables:
         raise toml.error("[dials] is missing: what to change, as in k1 = [0.9, 1.2].", "dials")
-    return tuple(_dial(toml, name, table, grid=grid) for name, table in tables.items())
+    dials = tuple(_dial(toml, name, table, grid=grid) for name, table in tables.items())
+    if not grid and (of_lists := [dial for dial in dials if any(isinstance(v, list) for v in dial.values)]):
+        problem = f"{of_lists[0].name}: lists are values of a grid; Optuna takes numbers and texts."
+        raise toml.error(problem, "dials", of_lists[0].name)
+    for index, dial in enumerate(dials):
+        for name in dial.conditions:
+            if name not in [earlier_dial.name for earlier_dial in dials[:index]]:
+                problem = f"when of {dial.name} names {name}, which is no dial before it."
+                raise toml.error(problem, "dials", dial.name, "when", code="unknown-dial")
+    return dials
 
 
 def _dial(toml: TomlFile, name: str, dial_table: object, *, grid: bool) -> Dial:
     key_path = ("dials", name)
-    if isinstance(dial_table, dict) and "values" in dial_table:
-        toml.check_keys(dial_table, ("values",), *key_path)
-        dial_table = dial_table["values"]
     if isinstance(dial_table, list):
         return Dial(name, _values(toml, dial_table, *key_path))
+    if isinstance(dial_table, dict) and "values" in dial_table:
+        keys = ValueKeys(**toml.read_values(dial_table, fields_of(ValueKeys).values(), *key_path))
+        return Dial(name, _values(toml, keys.values, *key_path), conditions=_conditions(keys.when))
     if not isinstance(dial_table, dict):
         raise toml.error(f"{name} is a list of values, or a table with low and high.", *key_path)
     between = RangeKeys(**toml.read_values(dial_table, fields_of(RangeKeys).values(), *key_path))
@@ -208,7 +242,23 @@ def _dial(toml: TomlFile, name: str, dial_table: object, *, grid: bool) -> Dial:
     if grid and between.steps is None:
         raise toml.error(f"{name}: a grid needs steps, the number of values.", *key_path)
     values = tuple(dict.fromkeys(_range_values(between))) if between.steps else ()
-    return Dial(name, values, between.low, between.high, between.log, between.integer)
+    return Dial(
+        name,
+        values,
+        between.low,
+        between.high,
+        between.log,
+        between.integer,
+        conditions=_conditions(between.when),
+    )
+
+
+def _conditions(values_of_dials: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
+    """The values of other dials, as tuples; a single value stands for a list of one."""
+    return {
+        name: tuple(values) if isinstance(values, list) else (values,)
+        for name, values in values_of_dials.items()
+    }
 
 
 def _values(toml: TomlFile, values: list[Any], *key_path: str) -> tuple[Any, ...]:
@@ -216,10 +266,12 @@ def _values(toml: TomlFile, values: list[Any], *key_path: str) -> tuple[Any, ...
     if not values:
         raise toml.error(f"{name} has no values.", *key_path, code="empty-grid")
     for index, value in enumerate(values):
-        if not isinstance(value, str | int | float):
-            raise toml.error(f"{name}: a value is a number, a text, true or false.", *key_path)
-        if isinstance(value, float) and not math.isfinite(value):
-            raise toml.error(f"{name}: a value is a finite number.", *key_path)
+        for item in value if isinstance(value, list) else [value]:
+            if not isinstance(item, str | int | float):
+                problem = f"{name}: a value is a number, a text, true, false, or a list of these."
+                raise toml.error(problem, *key_path)
+            if isinstance(item, float) and not math.isfinite(item):
+                raise toml.error(f"{name}: a value is a finite number.", *key_path)
         if any(is_same_value(value, earlier_value) for earlier_value in values[:index]):
             raise toml.error(f"{name} has {value!r} twice.", *key_path)
     return tuple(values)
@@ -244,7 +296,7 @@ def is_same_value(first: object, second: object) -> bool:
 
 
 def grid_points(dials: tuple[Dial, ...]) -> Iterator[Point]:
-    """Every combination of values, the last dial fastest.
+    """Every combination of values, the last dial fastest, whether or not each dial applies.
 
     >>> [dict(point) for point in grid_points((Dial("k", (1, 2)),))]
     [{'k': 1}, {'k': 2}]
@@ -254,13 +306,26 @@ def grid_points(dials: tuple[Dial, ...]) -> Iterator[Point]:
         yield dict(zip(names, values, strict=True))
 
 
+def value_text(value: object) -> str:
+    """A value of a dial as text; a dash where the dial does not apply.
+
+    >>> value_text(1.0), value_text((0.3, 0.7)), value_text(None)
+    ('1', '[0.3, 0.7]', '-')
+    """
+    if value is None:
+        return "-"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(format_setting, value))}]"
+    return format_setting(value)
+
+
 def point_text(point: Point) -> str:
-    """A point as text.
+    """A point as text, without dials that do not apply.
 
     >>> point_text({"k1": 0.9, "form": "or"})
     'k1=0.9 form=or'
     """
-    return " ".join(f"{name}={format_setting(value)}" for name, value in point.items())
+    return " ".join(f"{name}={value_text(value)}" for name, value in point.items() if value is not None)
 
 
 BINS = 6
@@ -331,25 +396,28 @@ def importances(dials: Sequence[Dial], points: Sequence[Point], means: Floats) -
 def point_levels(dial: Dial, points: Sequence[Point]) -> Levels:
     """The level of each point: the value, or a part of the range if there are too many values."""
     values = [point[dial.name] for point in points]
+    dial_values = [value for value in [*dial.values, *values] if value is not None]
+    if all(isinstance(dial_value, int | float) for dial_value in dial_values):
+        dial_values.sort()
     if dial.low is None:
-        dial_values = list(dict.fromkeys([*dial.values, *values]))
-        if all(isinstance(dial_value, int | float) for dial_value in dial_values):
-            dial_values.sort()
         return _by_name(values, dial_values)
-    dial_values = sorted(set(values))
-    if len(dial_values) <= max(len(dial.values) + 1, BINS):
+    dial_values = [value for value in dial_values if value in values]
+    if len({*dial_values}) <= max(len(dial.values) + 1, BINS):
         return _by_name(values, dial_values)
-    array = np.array(values, float)
-    edges = np.quantile(array, np.linspace(0, 1, BINS + 1))
+    array = np.array(values, float)  # NaN where the dial does not apply
+    edges = np.nanquantile(array, np.linspace(0, 1, BINS + 1))
     codes = np.clip(np.searchsorted(edges, array, side="right") - 1, 0, BINS - 1)
+    codes[np.isnan(array)] = BINS
     names = tuple(f"{low:.3g} to {high:.3g}" for low, high in pairwise(edges))
-    return Levels(names, codes.astype(np.int64))
+    return Levels((*names, value_text(None))[: int(codes.max()) + 1], codes.astype(np.int64))
 
 
 def _by_name(values: Sequence[object], dial_values: Sequence[object]) -> Levels:
-    used_values = [dial_value for dial_value in dial_values if dial_value in values]
-    codes = np.array([used_values.index(value) for value in values], np.int64)
-    return Levels(tuple(format_setting(dial_value) for dial_value in used_values), codes)
+    """The levels in the order of values; the last one, if needed, where the dial does not apply."""
+    names = [value_text(dial_value) for dial_value in (*dial_values, None) if dial_value in values]
+    used_names = list(dict.fromkeys(names))
+    codes = np.array([used_names.index(value_text(value)) for value in values], np.int64)
+    return Levels(tuple(used_names), codes)
 
 
 def _explained_share(factors: Sequence[NDArray[np.int64]], means: Floats) -> float:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 from threading import Event, Lock
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import polars as pl
@@ -48,7 +48,7 @@ class MeasuredPoint:
     """A measured point.
 
     Attributes:
-        point: a value for each dial.
+        point: a value for each dial; None where the dial does not apply.
         key: a hash of all inputs of the point's run.
         state: ``ok``, ``empty``, ``failed`` or ``not_run``.
         problem: the reason why the point failed or was not run.
@@ -141,19 +141,22 @@ class PointMeasurer:
         if stored_timing := read_timing(self.folder, key):
             return stored_timing
         step("latencies, all points in turn")
-        timing = self.plan.target.time([measured.point for measured in points], settings.seed)
+        settings_of_points = [self.plan.settings_at(measured.point) for measured in points]
+        timing = self.plan.target.time(settings_of_points, settings.seed)
         if timing.latencies is not None:
             write_timing(self.folder, key, timing)
         return timing
 
     def _measure_point(self, point: Point) -> MeasuredPoint:
-        key = digest([self.plan.target.identity(point), self.plan.setup.identity(point)])[:_HASH_LETTERS]
+        settings = self.plan.settings_at(point)
+        key = digest([self.plan.target.identity(settings), self.plan.setup.identity(settings)])
+        key = key[:_HASH_LETTERS]
         if self.down:
             return MeasuredPoint(point, key, "not_run", self.down)
         with self._lock:
             step(f"{point_text(point)}{self._remaining_time()}")
         try:
-            point_run = self._take_run(point, key)
+            point_run = self._take_run(settings, key)
         except SetupError as error:
             point_run = PointRun(None, f"set-up: {error}")
         except RankgateError as error:
@@ -174,12 +177,12 @@ class PointMeasurer:
         scores, cautions = scored_system.scores, scored_system.cautions
         return MeasuredPoint(point, key, "ok", "", point_run.latency, point_run.file, scores, cautions)
 
-    def _take_run(self, point: Point, key: str) -> PointRun:
+    def _take_run(self, settings: Mapping[str, Any], key: str) -> PointRun:
         path = self.folder / key
         if stored_run := self.plan.target.stored(path):
             return stored_run
-        with self.plan.setup.applied(point, self._journal):
-            return self.plan.target.take(point, path, self._watch)
+        with self.plan.setup.applied(settings, self._journal):
+            return self.plan.target.take(settings, path, self._watch)
 
     def _watch(self) -> None:
         if self._stop.is_set():

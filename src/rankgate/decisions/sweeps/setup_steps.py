@@ -194,6 +194,11 @@ def _is_path(request: str) -> bool:
     return request.partition(" ")[2].strip().startswith("/")
 
 
+def _without_secrets(step: Step) -> dict[str, Any]:
+    """The step as plain values; secrets in its headers are hidden."""
+    return {**asdict(step), "headers": Secrets.in_plain_text(step).scrubbed(step.headers)}
+
+
 JOURNAL = "undo.jsonl"
 """The file of steps to undo, in the folder of a sweep."""
 
@@ -234,7 +239,7 @@ class Setup:
 
     def identity(self, point: Point) -> list[dict[str, Any]]:
         """The steps of a point as plain values."""
-        return [asdict(step) for step in self.at_point(point)]
+        return [_without_secrets(step) for step in self.at_point(point)]
 
     @contextmanager
     def applied(self, point: Point, journal: Journal | None) -> Iterator[None]:
@@ -253,7 +258,7 @@ class Setup:
         assert journal is not None
         undo_values = {**self.fixed_values, **(point if self.undo else self.baseline)}
         undo = [with_values(step, undo_values) for step in self.undo or self.steps]
-        journal.add({"undo": [asdict(step) for step in undo]})
+        journal.add({"undo": [_without_secrets(step) for step in undo]})
         try:
             for step in self.at_point(point):
                 if problem := carry_out(step, self.engine, self.folder):
@@ -271,7 +276,14 @@ class Setup:
         last = journal.rows[-1] if journal.rows else {}
         if "undo" not in last:
             return False
-        self._undo_steps([Step(**step_values) for step_values in last["undo"]], journal)
+        stored_steps = [Step(**step_values) for step_values in last["undo"]]
+        current_steps = [
+            with_values(step, {**self.fixed_values, **self.baseline}) for step in self.undo or self.steps
+        ]
+        for index, (stored_step, step) in enumerate(zip(stored_steps, current_steps, strict=False)):
+            if stored_step.headers == _without_secrets(step)["headers"]:
+                stored_steps[index] = replace(stored_step, headers=step.headers)
+        self._undo_steps(stored_steps, journal)
         return True
 
     def _undo_steps(self, undo: Sequence[Step], journal: Journal) -> None:

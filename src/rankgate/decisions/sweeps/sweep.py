@@ -16,7 +16,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.value_types import JsonObject
-from rankgate.decisions.sweeps.dials import Dial, Importance, point_text
+from rankgate.decisions.sweeps.dials import Dial, Importance, point_text, value_text
 from rankgate.measurement.stats.mean_intervals import guarded_ends, guarded_interval, skewness
 from rankgate.measurement.stats.paired_tests import student_test
 
@@ -177,7 +177,7 @@ class SweepPoint:
     """One point.
 
     Attributes:
-        parameters: a value for each dial.
+        parameters: a value for each dial; None where the dial does not apply.
         hash: the hash of all that its run depends on.
         state: ``ok``, ``empty`` (no query has a result), ``failed`` or ``not_run``.
         problem: why it is not ``ok``.
@@ -298,7 +298,10 @@ class Sweep(Result):
 
 def _row(point: SweepPoint, result: Sweep) -> dict[str, Json]:
     row: dict[str, Json] = {"hash": point.hash, "state": point.state, "problem": point.problem}
-    row |= point.parameters
+    row |= {
+        name: value_text(value) if isinstance(value, list | tuple) else value
+        for name, value in point.parameters.items()
+    }
     for metric in result.metrics:
         value = point.metrics.get(metric)
         for end in ("mean", "low", "high"):

@@ -20,10 +20,9 @@ from rankgate.core.present.number_formats import (
     format_decimal,
     format_interval,
     format_p_value,
-    format_setting,
     format_signed,
 )
-from rankgate.decisions.sweeps.dials import point_text
+from rankgate.decisions.sweeps.dials import point_text, value_text
 
 if TYPE_CHECKING:
     from rankgate.decisions.sweeps.sweep import Choice, Sweep, SweepPoint
@@ -154,7 +153,7 @@ def _points(result: Sweep, places: list[int], timed: tuple[str, ...] = ("p50", "
     rows = [
         (
             _mark(result, index),
-            *(make_printable(format_setting(result.points[index].parameters[name])) for name in names),
+            *(make_printable(value_text(result.points[index].parameters[name])) for name in names),
             *_figures(result, result.points[index], timed),
         )
         for index in places
@@ -166,7 +165,7 @@ def _points(result: Sweep, places: list[int], timed: tuple[str, ...] = ("p50", "
     texts = {
         column
         for column, dial in enumerate(result.space, 1)
-        if any(isinstance(value, str) for value in dial.values)
+        if any(isinstance(value, str | tuple | list) for value in dial.values)
     }
     return Grid(header, tuple(rows), frozenset({0, *texts}), keys=1 + len(names))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from inspect import Parameter, signature
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -23,6 +24,7 @@ from rankgate.decisions.sweeps.dials import (
     Step,
     grid_points,
     is_same_value,
+    point_text,
     read_dials,
 )
 from rankgate.decisions.sweeps.setup_steps import Setup, names_in, refuse_step
@@ -30,6 +32,7 @@ from rankgate.decisions.sweeps.targets import UNSET, CommandTarget, EngineTarget
 from rankgate.engines.snapshots.query_sender import queries_of
 from rankgate.engines.snapshots.snapshot_verb import configuration_of
 from rankgate.measurement.evaluation.scored_system import Scorer
+from rankgate.measurement.fusion.trained_methods import METHODS
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import JsonObject
@@ -57,6 +60,7 @@ class Plan:
         target: the engine, fusion or command.
         dials: the settings that are changed.
         baseline: the present values.
+        fallback: a value for each dial, which is sent where the dial does not apply.
         setup: the steps that prepare each point.
         scorer: judgments, metrics and convention.
         clusters: the clusters of the queries, by id: from the column cluster, or near-copies of
@@ -68,6 +72,7 @@ class Plan:
     target: Target
     dials: tuple[Dial, ...]
     baseline: Point
+    fallback: Mapping[str, Any]
     setup: Setup
     scorer: Scorer
     clusters: Mapping[str, str] = field(default_factory=dict)
@@ -77,12 +82,29 @@ class Plan:
         """The points of the grid, the baseline first; only the baseline for other searches."""
         if self.settings.search != "grid":
             return [self.baseline]
-        other_points = (point for point in grid_points(self.dials) if not self.is_baseline(point))
-        return [self.baseline, *other_points]
+        points = map(self.conditional, grid_points(self.dials))
+        other_points = {repr(point): point for point in points if not self.is_baseline(point)}
+        return [self.baseline, *other_points.values()]
+
+    def conditional(self, values: Point) -> Point:
+        """The point of these values: None where a dial does not apply."""
+        return _conditional(self.dials, self.target, self.setup, values)
+
+    def settings_at(self, point: Point) -> Mapping[str, Any]:
+        """A value for each dial, also where the dial does not apply."""
+        return {name: self.fallback[name] if value is None else value for name, value in point.items()}
 
     def is_baseline(self, point: Point) -> bool:
         """True if a point has the values of the baseline."""
         return all(is_same_value(point[name], value) for name, value in self.baseline.items())
+
+
+def _conditional(dials: Sequence[Dial], target: Target, setup: Setup, values: Point) -> Point:
+    point: dict[str, Any] = {}
+    for dial in dials:
+        applies = dial.applies_at(point) and (dial.name in setup.names or target.applies(dial.name, values))
+        point[dial.name] = values[dial.name] if applies else None
+    return point
 
 
 def read_plan(source: SweepLike) -> Plan:
@@ -116,8 +138,16 @@ def _plan(toml: TomlFile, name: str, folder: Path) -> Plan:
     _refuse_steps(toml, steps, undo, engine)
     dials = read_dials(toml, grid=settings.search == "grid")
     setup = Setup(steps, undo, fixed_values=target.template_values, engine=engine, folder=folder)
-    baseline = _baseline(toml, target, setup, dials)
-    setup = Setup(steps, undo, baseline, target.template_values, engine, folder)
+    fallback = _present_values(toml, target, setup, dials)
+    baseline = _conditional(dials, target, setup, fallback)
+    if without_value := [dial_name for dial_name, value in baseline.items() if value is UNSET]:
+        problem = f"[baseline] has no value for {without_value[0]}."
+        raise toml.error(problem, "dials", without_value[0], code="missing-baseline")
+    fallback = {
+        dial.name: _first_value(dial) if fallback[dial.name] is UNSET else fallback[dial.name]
+        for dial in dials
+    }
+    setup = Setup(steps, undo, fallback, target.template_values, engine, folder)
     _refuse_names(toml, setup, dials, target)
     _refuse_large(toml, settings, dials)
     try:
@@ -127,8 +157,9 @@ def _plan(toml: TomlFile, name: str, folder: Path) -> Plan:
     except UsageError as error:
         raise toml.error(error.problem, "sweep", "metrics", code=error.code) from None
     clusters = _clusters(given_inputs["queries"], folder)
-    plan = Plan(name, settings, target, dials, baseline, setup, scorer, clusters)
+    plan = Plan(name, settings, target, dials, baseline, fallback, setup, scorer, clusters)
     _refuse_unjudged(toml, plan)
+    _refuse_impossible(toml, plan)
     return plan
 
 
@@ -200,8 +231,8 @@ def _fusion(toml: TomlFile, folder: Path) -> FusionTarget:
             str(name): read_run(_resolve_path(run_source, folder), str(name))
             for name, run_source in run_sources.items()
         }
-        return FusionTarget(_read_table(toml, Fuse, "fuse", runs=list(runs)), runs)
-    fusion = _read_table(toml, Fuse, "fuse")
+        return FusionTarget(_read_fusion(toml, runs=list(runs)), runs)
+    fusion = _read_fusion(toml)
     read = [read_run(_resolve_path(run_source, folder)).in_memory() for run_source in fusion.runs]
     runs_by_name = {run.name: run for run in read}
     if len(runs_by_name) < len(read) or len(read) < 2:
@@ -209,8 +240,17 @@ def _fusion(toml: TomlFile, folder: Path) -> FusionTarget:
     return FusionTarget(fusion, runs_by_name)
 
 
-def _read_table(toml: TomlFile, kind: type[T], table_name: str, **more: Any) -> T:
-    table = {**toml.values[table_name], **more}
+def _read_fusion(toml: TomlFile, **settings: Any) -> Fuse:
+    fusion = _read_table(toml, Fuse, "fuse", **settings)
+    try:
+        METHODS.find(fusion.method)
+    except UsageError as error:
+        raise toml.error(error.problem, "fuse", "method", code=error.code) from None
+    return fusion
+
+
+def _read_table(toml: TomlFile, kind: type[T], table_name: str, **settings: Any) -> T:
+    table = {**toml.values[table_name], **settings}
     return kind(**toml.read_values(table, fields_of(kind).values(), table_name))
 
 
@@ -238,8 +278,8 @@ def _refuse_steps(toml: TomlFile, steps: Sequence[Step], undo: Sequence[Step], e
                 raise toml.error(error.problem, table_name, str(number), code=error.code) from None
 
 
-def _baseline(toml: TomlFile, target: Target, setup: Setup, dials: Sequence[Dial]) -> dict[str, Any]:
-    """The present values: from [baseline], else from the target."""
+def _present_values(toml: TomlFile, target: Target, setup: Setup, dials: Sequence[Dial]) -> dict[str, Any]:
+    """The present value of each dial, or `UNSET`: from [baseline], else from the target."""
     baseline_table = toml.values.get("baseline", {})
     names = [dial.name for dial in dials]
     if isinstance(baseline_table, Mapping) and (
@@ -261,12 +301,12 @@ def _baseline(toml: TomlFile, target: Target, setup: Setup, dials: Sequence[Dial
             code = "unused-dial" if dial.name in target.template_values else "unknown-dial"
             table_name = ("baseline",) if dial.name in baseline_table else ("dials",)
             raise toml.error(f"{problem}.", *table_name, dial.name, code=code)
-        if value is UNSET:
-            raise toml.error(
-                f"[baseline] has no value for {dial.name}.", "dials", dial.name, code="missing-baseline"
-            )
         baseline[dial.name] = value
     return baseline
+
+
+def _first_value(dial: Dial) -> Any:
+    return dial.values[0] if dial.values else dial.low
 
 
 def _refuse_names(toml: TomlFile, setup: Setup, dials: Sequence[Dial], target: Target) -> None:
@@ -309,6 +349,29 @@ def _refuse_unjudged(toml: TomlFile, plan: Plan) -> None:
             "qrels",
             code="queries-differ",
         )
+
+
+def _refuse_impossible(toml: TomlFile, plan: Plan) -> None:
+    """Refuse a dial that never applies, and a point whose settings cannot work together.
+
+    Optuna's proposals are unknown yet: its dials are checked at the values of lists, and at the
+    upper end of ranges.
+    """
+    points = plan.points
+    if plan.settings.search != "grid":
+        dials = [
+            replace(dial, values=dial.values if dial.low is None else (dial.high,)) for dial in plan.dials
+        ]
+        points += map(plan.conditional, islice(grid_points(tuple(dials)), plan.settings.limit))
+    for dial in plan.dials:
+        if all(point[dial.name] is None for point in points):
+            problem = f"{dial.name} applies at no point: no value of the other dials uses it."
+            raise toml.error(problem, "dials", dial.name, code="unused-dial")
+    for point in points:
+        try:
+            plan.target.check(plan.settings_at(point))
+        except UsageError as error:
+            raise toml.error(f"{point_text(point)}: {error.problem}", "dials", code=error.code) from None
 
 
 def _resolve_path(source: object, folder: Path) -> Any:

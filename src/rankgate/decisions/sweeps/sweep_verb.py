@@ -31,6 +31,8 @@ from rankgate.decisions.sweeps.point_measurer import (
 )
 from rankgate.decisions.sweeps.sweep import Choice, MeanInterval, Sweep, SweepPoint, choose
 from rankgate.decisions.sweeps.sweep_plan import read_plan
+from rankgate.engines.requests.secrets import plain_text_secrets
+from rankgate.engines.snapshots.snapshot import plain_secret_notices
 
 if TYPE_CHECKING:
     from rankgate.core.arrays import Floats
@@ -183,12 +185,13 @@ def _measure_proposals(plan: Plan, measuring: PointMeasurer, baseline: MeasuredP
     settings, metric = plan.settings, plan.scorer.metrics[0]
     workers = 1 if plan.setup.steps else settings.workers
     proposals = Proposals(plan.dials, settings.seed, maximise=metric[1].higher_is_better, several=workers > 1)
-    if all(plan.baseline[dial.name] in dial for dial in plan.dials) and baseline.scores is not None:
-        proposals.know(plan.baseline, _mean(baseline, metric[0]))
+    if all(plan.fallback[dial.name] in dial for dial in plan.dials) and baseline.scores is not None:
+        proposals.know(plan.fallback, _mean(baseline, metric[0]))
     measured_by_key: dict[str, MeasuredPoint] = {baseline.key: baseline}
     proposed_count = 0
     while proposed_count < settings.trials and not measuring.down:
-        points = proposals.ask(min(workers, settings.trials - proposed_count))
+        proposed = proposals.ask(min(workers, settings.trials - proposed_count))
+        points = [plan.conditional(values) for values in proposed]
         proposed_count += len(points)
         batch = measuring.all(points)
         measured_by_key |= {
@@ -261,7 +264,13 @@ def _result(plan: Plan, measured: Sequence[MeasuredPoint], timing: Timing, folde
         repeats=settings.repeats,
         folder=str(folder),
         not_timed=timing.problem,
-        input_notices=(*_input_notices(measured), *_cluster_notices(table, metric)),
+        input_notices=(
+            *_input_notices(measured),
+            *_cluster_notices(table, metric),
+            *plain_secret_notices(
+                [*dict(plain_text_secrets(plan.setup.engine, *plan.setup.steps, *plan.setup.undo))]
+            ),
+        ),
     )
 
 

@@ -31,7 +31,9 @@ from rankgate.engines.requests.secrets import fill, template_names
 from rankgate.engines.snapshots.run_files import DEFAULT_FORMAT
 from rankgate.engines.snapshots.snapshot import Snapshot
 from rankgate.engines.snapshots.snapshot_verb import snapshot
-from rankgate.measurement.fusion.fuse import fuse
+from rankgate.measurement.fusion.candidate_blocks import NORMALISATIONS
+from rankgate.measurement.fusion.fuse import fuse, read_setting
+from rankgate.measurement.fusion.trained_methods import METHODS
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import JsonObject
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from rankgate.decisions.sweeps.dials import Dial, Point
     from rankgate.engines.configuration import Configuration
     from rankgate.engines.engine import Facts, Query
+    from rankgate.measurement.fusion.fusion_method import Method
 
 
 UNSET = object()
@@ -94,6 +97,17 @@ class Target(ABC):
     @abstractmethod
     def current(self, name: str) -> Any:
         """The present value of a dial, or `UNSET`."""
+
+    def applies(self, name: str, point: Point) -> bool:  # noqa: ARG002 - most targets use every dial everywhere
+        """True if the other values of a point allow a dial to have an effect."""
+        return True
+
+    def check(self, point: Point) -> None:  # noqa: B027 - a command checks its arguments itself
+        """Refuse a point whose settings cannot work together, before anything is measured.
+
+        Raises:
+            UsageError: the settings of the point do not fit each other.
+        """
 
     @property
     def template_values(self) -> JsonObject:
@@ -212,7 +226,7 @@ class CommandTarget(Target):
         return PointRun(read_run(output, self.name), file=output)
 
 
-_FUSION_KEYS = ("method", "norm", "depth", "keep")
+_FUSION_KEYS = ("method", "norm", "weights", "depth", "keep")
 
 
 @dataclass
@@ -251,6 +265,12 @@ class FusionTarget(Target):
         for value in values:
             try:
                 declared.read(value)
+                if dial.name == "method":
+                    METHODS.find(value)
+                elif dial.name == "norm":
+                    NORMALISATIONS.find(value)
+            except UsageError as error:
+                return error.problem.rstrip(".")
             except ValueError as error:
                 return f"{dial.name} = {value!r} {str(error).rstrip('.')}"
         return ""
@@ -258,7 +278,30 @@ class FusionTarget(Target):
     def current(self, name: str) -> Any:
         """The value that a dial has now."""
         value = getattr(self.fusion, name) if name in _FUSION_KEYS else None
-        return UNSET if value is None else value
+        return UNSET if value in (None, []) else value
+
+    def applies(self, name: str, point: Point) -> bool:
+        """True if the method of the point uses a weight, parameter or normalisation."""
+        method = self._method_at(point)
+        if name == "norm":
+            return method.uses == "scores"
+        if name == "weights":
+            return method.weighted
+        parameters = {
+            key: self.fusion.parameters[key] for key in self.fusion.parameters if key in method.parameters
+        }
+        used = template_names([parameters, self.fusion.weights if method.weighted else []])
+        return name not in self.names or name in used
+
+    def check(self, point: Point) -> None:
+        """Refuse a method with weights, parameters or a normalisation that it does not take."""
+        fusion = self._fuser_at(point)
+        method, _, _ = read_setting(
+            fusion.method, fusion.parameters, fusion.weights or None, fusion.norm, len(self.runs)
+        )
+        if method.train:
+            problem = f"{method.name} learns from judgments, which the fusion of a sweep cannot do."
+            raise UsageError(problem, code="missing-input")
 
     def identity(self, point: Point) -> Mapping[str, Any]:
         """The values that the run of a point depends on."""
@@ -284,17 +327,34 @@ class FusionTarget(Target):
             return PointRun(None, error.problem.rstrip("."))
         return PointRun(fused.run)
 
+    def _method_at(self, point: Point) -> Method:
+        return METHODS.find(point.get("method", self.fusion.method))
+
     def _fuser_at(self, point: Point) -> Fuse:
+        """The fusion of a point; if methods vary, without what the method of the point does not take."""
         keys = {name: value for name, value in point.items() if name in _FUSION_KEYS}
-        return replace(
+        fusion = replace(
             self.fusion,
             parameters=fill(self.fusion.parameters, point),
-            weights=fill(self.fusion.weights, point),
-            **keys,
+            **{"weights": fill(self.fusion.weights, point), **keys},
+        )
+        if "method" not in point:
+            return fusion
+        method = self._method_at(point)
+        other_parameters = {name for other_method in METHODS.values() for name in other_method.parameters}
+        return replace(
+            fusion,
+            parameters={
+                name: value
+                for name, value in fusion.parameters.items()
+                if name in method.parameters or name not in other_parameters
+            },
+            weights=fusion.weights if method.weighted else [],
+            norm=fusion.norm if method.uses == "scores" else None,
         )
 
 
-_DIAL_KINDS = frozenset({"text", "int", "float", "bool", "choice", "number"})
+_DIAL_KINDS = frozenset({"text", "int", "float", "bool", "choice", "number", "list", "texts"})
 
 
 @dataclass
@@ -358,6 +418,10 @@ class EngineTarget(Target):
             value = getattr(engine, name)
             return UNSET if value is None else value
         return UNSET
+
+    def check(self, point: Point) -> None:
+        """Refuse settings that the engine cannot have together."""
+        self.engine_at(point)
 
     def identity(self, point: Point) -> Mapping[str, Any]:
         """The values that the run of a point depends on."""

@@ -7,13 +7,13 @@ in double braces, and ${NAME}, represent values.
 from __future__ import annotations
 
 import base64
-import html
 import logging
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
+from html.entities import html5
 from threading import Lock
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -32,6 +32,7 @@ _SHORTEST = 4  # shorter values are also parts of ordinary words
 _LONGEST_MESSAGE = 300
 _BACKSLASHES = r"\\{0,7}"
 _BASE64 = frozenset("%\\ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_=")
+_HEX_SEPARATOR = r"[\s:,;_-]{0,3}(?:0x|\\{1,8}x)?"
 _ALTERNATIVES = {"+": "-", "/": "_"}  # of base64 for URLs
 T = TypeVar("T")
 
@@ -40,8 +41,8 @@ class Secrets:
     """The secrets of one connection; removes them from the texts of its server.
 
     A value is found in plain text, encoded for URLs, JSON, HTML or Python, in any mix of these, in
-    hexadecimal digits, and in base64, also as a part of the encoded text, such as the password of
-    ``Authorization: Basic``.
+    hexadecimal digits with or without separators, and in base64 without line breaks, also as a part
+    of the encoded text, such as the password of ``Authorization: Basic``.
 
     Args:
         hidden: the text in place of a secret.
@@ -55,7 +56,7 @@ class Secrets:
 
     @classmethod
     def named_in(cls, *declarations: object) -> Self:
-        """The values of all variables that are set and that declarations name in any text.
+        """The values of all variables that declarations name in any text, and secrets as plain text.
 
         Args:
             declarations: dataclasses, such as an engine; None is skipped.
@@ -64,7 +65,23 @@ class Secrets:
         for text in _texts(declarations):
             for name in VARIABLE.findall(text):
                 secrets.add(os.environ.get(name, ""))
+        secrets._add_plain_text(declarations)
         return secrets
+
+    @classmethod
+    def in_plain_text(cls, *declarations: object) -> Self:
+        """The secrets that declarations hold as plain text, without the values of variables."""
+        secrets = cls()
+        secrets._add_plain_text(declarations)
+        return secrets
+
+    def _add_plain_text(self, declarations: Iterable[object]) -> None:
+        for _, value in plain_text_secrets(*declarations):
+            scheme, _, credentials = value.partition(" ")
+            self.add(credentials.strip() or value)
+            if scheme.lower() == "basic":
+                pair = base64.b64decode(credentials + "==").decode(errors="surrogateescape")
+                self.add(pair.partition(":")[2])
 
     def add(self, value: str) -> None:
         """Add a value to hide."""
@@ -146,6 +163,52 @@ class Secrets:
         return {name: self.variable(name) for name in names}
 
 
+_SECRET_NAMES = {
+    "headers": re.compile("auth|cookie|key|pass|secret|token", re.IGNORECASE),
+    "params": re.compile(
+        r"(?:^|[_-])(?:auth|key|pass|passwd|password|pwd|secret|sig|signature|token)(?:$|[_-])|apikey",
+        re.IGNORECASE,
+    ),
+}
+"""Names of secrets in tables of an engine; a parameter of a URL may be a tokenizer or a keyword."""
+
+_DSN_PASSWORD = re.compile(
+    r"(?:^|[\s?&])password\s*=\s*(?:'((?:[^'\\]|\\.)*)'|([^\s&]+))|://[^:/@\s]*:([^@/\s]*)@"
+)
+
+
+def secret_settings(*declarations: object) -> Iterator[tuple[str, str]]:
+    """The settings of declarations that are secrets, with their names.
+
+    These are fields that are declared secret, headers and parameters of a URL with names such as
+    Authorization or api_key, and the password of a connection string.
+
+    Args:
+        declarations: dataclasses, such as an engine; None is skipped.
+    """
+    for declaration in declarations:
+        for field in fields(declaration) if is_dataclass(declaration) else ():
+            value = getattr(declaration, field.name)
+            if value and field.metadata.get("secret"):
+                yield field.name, str(value)
+            pattern = _SECRET_NAMES.get(field.name)
+            for name, text in value.items() if isinstance(value, Mapping) else ():
+                if pattern is not None and isinstance(text, str) and pattern.search(str(name)):
+                    yield f"{field.name}: {name}", text
+                    for parameter in template_names(text):
+                        parameter_value = getattr(declaration, "parameters", {}).get(parameter, "")
+                        yield f"parameters: {parameter}", str(parameter_value)
+            if field.name == "dsn" and (password := _DSN_PASSWORD.search(value)):
+                yield "dsn", next(text for text in password.groups() if text is not None)
+
+
+def plain_text_secrets(*declarations: object) -> Iterator[tuple[str, str]]:
+    """The secret settings that hold no variable, with their names."""
+    for name, value in secret_settings(*declarations):
+        if value and not _NAME_OR_VARIABLE.search(value):
+            yield name, value
+
+
 def resolve_table(table: JsonObject, secrets: Secrets) -> dict[str, str]:
     """A table of texts, such as headers, with the values of variables.
 
@@ -165,23 +228,33 @@ def resolve_table(table: JsonObject, secrets: Secrets) -> dict[str, str]:
 @lru_cache(64)
 def _patterns(value: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """The patterns of a secret as a text, and within base64."""
-    digits = "".join(f"{octet:02x}" for octet in _octets(value))
-    plain = re.compile(f"{_any_form(value)}|(?i:{digits})")
-    return plain, re.compile("|".join(map(_any_form, _inner_base64(value))))
+    digits = _HEX_SEPARATOR.join(f"{octet:02x}" for octet in _octets(value))
+    first_letters = rf"(?=[{value[0]}%&\\0{digits[0]}])" if _is_plain(value[0]) else ""  # fails fast
+    text_pattern = "".join(map(_any_form, value))
+    plain = re.compile(rf"{first_letters}(?:{text_pattern}|(?i:(?:0x|\\x)?{digits}))")
+    base64_patterns = ("".join(map(_letter_or_any_form, base64_text)) for base64_text in _inner_base64(value))
+    return plain, re.compile("|".join(base64_patterns))
 
 
-def _any_form(text: str) -> str:
-    """A pattern of a text in which each character may be encoded for URLs, JSON, HTML or Python."""
-    return "".join(
-        rf"(?:{character}|\\{_BACKSLASHES}(?i:u{ord(character):04x}))"
-        if character.isascii() and character.isalnum()  # no encoding changes these
-        else f"(?:{'|'.join(_forms(character))})"
-        for character in text
-    )
+def _is_plain(character: str) -> bool:
+    return character.isascii() and character.isalnum()
+
+
+def _any_form(character: str) -> str:
+    """A pattern of a character that may be encoded for URLs, JSON, HTML or Python."""
+    return f"(?:{'|'.join(_forms(character))})"
+
+
+def _letter_or_any_form(character: str) -> str:
+    """A pattern of a character of base64; its letters are encoded in JSON only."""
+    if _is_plain(character):
+        return rf"(?:{character}|\\{_BACKSLASHES}(?i:u{ord(character):04x}))"
+    return _any_form(character)
 
 
 def _forms(character: str) -> Iterator[str]:
-    yield _BACKSLASHES + re.escape(character)  # one in JSON and Python, more in nested JSON
+    backslashes = "" if _is_plain(character) else _BACKSLASHES  # one in JSON and Python, more in nested JSON
+    yield backslashes + re.escape(character)
     if character in _ALTERNATIVES:
         yield _ALTERNATIVES[character]
     code, units = ord(character), character.encode("utf-16-be", errors="surrogatepass").hex()
@@ -190,15 +263,25 @@ def _forms(character: str) -> Iterator[str]:
         "".join(rf"\\{_BACKSLASHES}u{units[i : i + 4]}" for i in range(0, len(units), 4)),
         "".join(rf"\\{_BACKSLASHES}x{octet:02x}" for octet in _octets(character)),
         rf"\\{_BACKSLASHES}(?:x{code:02x}|U{code:08x})",
-        rf"&\#(?:0{{0,6}}{code}|x0{{0,6}}{code:x});",
+        rf"&(?:amp;){{0,3}}\#(?:0{{0,6}}{code}|x0{{0,6}}{code:x});",
     ]
-    yield f"(?i:{'|'.join(encoded_forms)})"
+    yield rf"(?=[%&\\])(?i:{'|'.join(encoded_forms)})"
     if character == " ":
         yield r"\+"
-    if (html_text := html.escape(character)) != character:
-        yield html_text
+    for name in _entity_names().get(character, ()):
+        yield f"&(?:amp;){{0,3}}{name}"
     if (escaped_text := repr(character)[1:-1]) != character:
         yield _BACKSLASHES + re.escape(escaped_text)
+
+
+@cache
+def _entity_names() -> dict[str, list[str]]:
+    """The names of HTML entities by character, such as ``amp;``."""
+    names: dict[str, list[str]] = {}
+    for name, character in html5.items():
+        if name.endswith(";"):
+            names.setdefault(character, []).append(name)
+    return names
 
 
 def _inner_base64(value: str) -> Iterator[str]:

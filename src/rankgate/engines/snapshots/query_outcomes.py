@@ -258,9 +258,11 @@ def _line_offsets(path: Path) -> dict[str, int]:
     return places
 
 
-def _other_snapshot_problem(path: Path, stored_head: object, head: JsonObject) -> str:
+def _other_snapshot_problem(path: Path, stored_head: object, own_head: JsonObject) -> str:
     stored_values = stored_head if isinstance(stored_head, dict) else {}
-    different = [name for name in {**head, **stored_values} if stored_values.get(name) != head.get(name)]
+    different = [
+        name for name in {**own_head, **stored_values} if stored_values.get(name) != own_head.get(name)
+    ]
     return (
         f"{path}: a snapshot is under way with other {', '.join(different).replace('_', ' ')}; finish it, "
         "name another output, or use force to start again."

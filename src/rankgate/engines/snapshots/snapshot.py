@@ -6,7 +6,7 @@ The result of ``snapshot`` is an engine's results for every query, as a run. The
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, fields, replace
 from typing import Any, ClassVar
 
@@ -110,6 +110,7 @@ class Snapshot(Result):
             most 1,000 documents; empty if the engine returns no texts.
         output: the file of the run, or None.
         lost: parts that the format of the run's file could not hold.
+        plain_secrets: the names of settings that hold a secret as plain text.
         run: the run; None in a result that was read from JSON.
     """
 
@@ -135,6 +136,7 @@ class Snapshot(Result):
     texts: Mapping[str, str] = field(default_factory=dict)
     output: str | None = None
     lost: tuple[str, ...] = ()
+    plain_secrets: tuple[str, ...] = ()
     run: Run | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -231,6 +233,7 @@ def _notices(result: Snapshot) -> list[Notice]:
         Notice("lost-in-format", f"the format of {result.output} cannot hold {lost_part}; try .csv")
         for lost_part in result.lost
     ]
+    notices += plain_secret_notices(result.plain_secrets)
     return [*notices, *incomplete_notices(result.lists, result.depth)]
 
 
@@ -240,6 +243,16 @@ def _failure_advice(result: Snapshot) -> str:
     if refused_count == failed_count:
         return "; they were refused, and --again helps only after the cause is fixed"
     return "; --again sends them again"
+
+
+def plain_secret_notices(names: Sequence[str]) -> Iterator[Notice]:
+    """A notice about settings that hold a secret as plain text."""
+    if names:
+        yield Notice(
+            "secret-in-settings",
+            f"the file of the engine holds secrets as plain text ({', '.join(names)}); write the name of an "
+            "environment variable as ${NAME}",
+        )
 
 
 def incomplete_notices(lists: Lists, depth: int) -> Iterator[Notice]:

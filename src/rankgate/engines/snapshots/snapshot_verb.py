@@ -23,6 +23,7 @@ from rankgate.data.formats.run_companions import PARTIAL, corpus_facts
 from rankgate.engines.configuration import Configuration, Pace, read_engine
 from rankgate.engines.engine import Connection, Engine, Facts, Query
 from rankgate.engines.kinds.local_engines import FunctionConnection, Python
+from rankgate.engines.requests.secrets import Secrets, plain_text_secrets
 from rankgate.engines.snapshots.query_outcomes import Outcome, Outcomes
 from rankgate.engines.snapshots.query_sender import QuerySender, queries_of
 from rankgate.engines.snapshots.run_files import RunTarget, gather_run
@@ -129,7 +130,7 @@ class EngineSnapshot:
             engine=self.chosen.name,
             engine_kind=self.chosen.engine.engine_kind,
             configuration=self.chosen.sha256,
-            parameters=self.chosen.engine.parameters,
+            parameters=Secrets.in_plain_text(self.chosen.engine).scrubbed(self.chosen.engine.parameters),
             depth=self.chosen.engine.depth,
             facts=known_facts[0],
             finished=not (table["state"] == "not_run").any(),
@@ -141,6 +142,7 @@ class EngineSnapshot:
             changed=_fact_changes(known_facts),
             texts=texts,
             output=str(self.target.path),
+            plain_secrets=tuple(name for name, _ in plain_text_secrets(self.chosen.engine)),
             run=replace(run, corpus=corpus_facts(vars(known_facts[0]), texts)),
         )
         result = self.target.write(result, outcomes)

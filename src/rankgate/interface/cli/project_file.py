@@ -8,7 +8,7 @@ any command accepts as ``@NAME``. These tables are in the same file as the polic
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -170,17 +170,13 @@ def _collection_options(file: TomlFile) -> dict[str, Any]:
 
 def _test_options(file: TomlFile) -> dict[str, Any]:
     """The options of ``[test]``, by parameter of commands."""
-    table = file.values.get("test", {})
-    if not table:
+    if "test" not in file.values:
         return {}
     from rankgate.core.declare import fields_of
-    from rankgate.decisions.comparison.inference import Test
+    from rankgate.decisions.comparison.inference import Test, read_test_table
 
     declared = fields_of(Test)
-    file.check_keys(table, declared, "test")
-    stated_fields = [replace(declared[name], name=name) for name in table]
-    values = file.read_values(table, stated_fields, "test")
-    return {declared[name].name: value for name, value in values.items()}
+    return {declared[name].name: value for name, value in read_test_table(file).items()}
 
 
 def _output_options(file: TomlFile) -> dict[str, Any]:

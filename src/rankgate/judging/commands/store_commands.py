@@ -25,7 +25,7 @@ from rankgate.core.console.terminal_output import (
 )
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.present.write_results import FORMS, render_result
-from rankgate.data.files.conversion import PARTS
+from rankgate.data.files.conversion import PARTS, PartName
 from rankgate.judging.admission.requirements import Demands
 from rankgate.judging.commands.store_people_commands import project, token, user
 from rankgate.measurement import store_options
@@ -177,7 +177,7 @@ def export(
     store: str | None,
     project: str,
     to: str | None,
-    as_: str | None,
+    as_: PartName | None,
     judgments: str | None,
     runs: tuple[str, ...],
 ) -> None:

@@ -16,7 +16,7 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.column_map import ColumnMap, map_columns
 from rankgate.data.file_contents import FileContents, Loss, Note
-from rankgate.data.files.conversion import Conversion, convert
+from rankgate.data.files.conversion import Conversion, PartName, convert
 from rankgate.data.formats import registry
 from rankgate.data.formats.format_writing import unrated_pairs
 from rankgate.data.qrels import Ratings
@@ -329,7 +329,7 @@ def export_file(
     target: str | Path | BinaryIO,
     *,
     to: str | None = None,
-    as_: str | None = None,
+    as_: PartName | None = None,
     judgments_name: str | None = None,
     run_names: tuple[str, ...] = (),
 ) -> Conversion:

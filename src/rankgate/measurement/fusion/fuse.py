@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from rankgate.data import Qrels
     from rankgate.data.input_types import QrelsLike, RunLike, RunsLike
     from rankgate.data.run_scores import RunScores
+    from rankgate.measurement.fusion.candidate_blocks import Normalisation
     from rankgate.measurement.fusion.fusion_method import Method
     from rankgate.measurement.scoring import Convention
 
@@ -185,12 +186,8 @@ def fuse(
             that the method cannot use; a trained method without judgments.
     """
     names, run_inputs = _names_and_runs(runs)
-    fusion_method = METHODS.find(method)
-    setting = Setting(
-        _parameters(fusion_method, parameters), _weights(fusion_method, weights, len(run_inputs))
-    )
+    fusion_method, setting, normalisation = read_setting(method, parameters, weights, norm, len(run_inputs))
     lesson = read_learning_data(fusion_method, learning)
-    normalisation = NORMALISATIONS.find(_checked_norm(fusion_method, norm))
     systems = read_named_runs(lesson.collection.run_source(run_inputs) if lesson else run_inputs)
     names = names or tuple(run.name for run in systems)
     ids = [run.table["query_id"].unique(maintain_order=True) for run in systems]
@@ -234,6 +231,24 @@ def fuse(
         run=run_of_table(_sort_queries(fused.table, in_order) if lesson else fused.table, fusion_method.name),
         fused=tuple(systems),
     )
+
+
+def read_setting(
+    method: str,
+    parameters: JsonObject | Sequence[str],
+    weights: Sequence[float] | None,
+    norm: str | None,
+    runs: int,
+) -> tuple[Method, Setting, Normalisation]:
+    """The method, its setting and the normalisation of ``fuse``, checked without any run.
+
+    Raises:
+        UsageError: an unknown method, normalisation or parameter; an option that the method cannot
+            use; weights that do not fit the number of runs.
+    """
+    fusion_method = METHODS.find(method)
+    setting = Setting(_parameters(fusion_method, parameters), _weights(fusion_method, weights, runs))
+    return fusion_method, setting, NORMALISATIONS.find(_checked_norm(fusion_method, norm))
 
 
 def _cross_validate(

@@ -226,15 +226,15 @@ def begin_attempt(
     return new_id(connection, sign_ins, name=login, address=address, at=moment, good=False, checked=False)
 
 
-def end_attempt(connection: Connection, attempt: int, *, good: bool) -> None:
+def end_attempt(connection: Connection, attempt: int, *, is_right: bool) -> None:
     """Record the result of an attempt, before the sender gets an answer.
 
     Args:
         connection: a connection to a store, for writing; its changes are stored before the answer.
         attempt: the number from `begin_attempt`.
-        good: True if the password or code was right.
+        is_right: True if the password or code was right.
     """
-    values = {"good": good, "checked": True}
+    values = {"good": is_right, "checked": True}
     connection.execute(sa.update(sign_ins).where(sign_ins.c.id == attempt).values(**values))
 
 

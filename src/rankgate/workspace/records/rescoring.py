@@ -230,13 +230,14 @@ def compare_corpora(old: EvaluationInputs, new: EvaluationInputs) -> CorpusCompa
         return CorpusComparison(changed=False, evidence=labels[0], labelled=True)
     equal_texts, different_texts = [], []
     for name, unit in (("documents", "documents"), ("state", "state")):
-        before, after = old.corpus.get(name), new.corpus.get(name)
-        if before is None or after is None:
+        old_fact, new_fact = old.corpus.get(name), new.corpus.get(name)
+        if old_fact is None or new_fact is None:
             continue
         texts = [
-            f"{value:,} {unit}" if isinstance(value, int) else f"{unit} {value}" for value in (before, after)
+            f"{value:,} {unit}" if isinstance(value, int) else f"{unit} {value}"
+            for value in (old_fact, new_fact)
         ]
-        if before == after:
+        if old_fact == new_fact:
             equal_texts.append(texts[0])
         else:
             different_texts.append(f"{texts[0]}, later {texts[1]}")

@@ -137,7 +137,7 @@ PER_QUERY_RULE = RuleKind(
 
 _QUERY = Parameter("query", "text", "the id of the query, judged or not", required=True)
 _DOC = Parameter("doc", "text", "the id of the document", required=True)
-_DEPTH_ADVICE = "set a larger depth in [gate], or check the ids"
+_DEPTH_ADVICE = "set a larger depth under [gate] of the policy, or check the ids"
 
 
 def must_have(rule: Rule, evidence: Evidence) -> Outcome:

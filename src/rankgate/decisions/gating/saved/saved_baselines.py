@@ -80,7 +80,7 @@ def refuse_unfinished(*runs: Run, partly: bool = False) -> None:
             raise UsageError(
                 f"{run.name}: {count:,} of {count_noun(len(run.queries), 'query')} "
                 f"{'was' if count == 1 else 'were'} not asked (state not_run); finish the snapshot, or set "
-                'unequal = "zero" or "drop" in the policy.',
+                'unequal = "zero" or "drop" under [gate] of the policy.',
                 code=_CODE,
             )
 

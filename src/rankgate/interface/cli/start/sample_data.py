@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 
 _QUERIES = (
     *("air fryer", "baby monitor", "backpack", "bike lock", "board game", "camping stove"),
@@ -21,19 +22,22 @@ def sample_queries() -> str:
     return "".join(f"{_query_id(text)}\t{text}\n" for text in _QUERIES)
 
 
-def judged_runs() -> dict[str, str]:
-    """Judgments and the runs of two systems, in TREC's formats.
+def judged_runs(noise_of_system: Mapping[str, float] = _NOISE) -> dict[str, str]:
+    """Judgments and the runs of systems, in TREC's formats.
 
     Every document that a system shows is judged, and a few more.
+
+    Args:
+        noise_of_system: the standard deviation of the errors of each system's scores.
     """
     rng = random.Random(4)  # noqa: S311 - a sample, no secret
     qrels: list[str] = []
-    runs: dict[str, list[str]] = {name: [] for name in _NOISE}
+    runs: dict[str, list[str]] = {name: [] for name in noise_of_system}
     for text in _QUERIES:
         query = _query_id(text)
         grades = {f"{query}-{n}": rng.choice([0, 0, 0, 0, 1, 2, 3]) for n in range(1, _DOCUMENTS + 1)}
         judged = set(rng.sample(sorted(grades), 10))
-        for name, noise in _NOISE.items():
+        for name, noise in noise_of_system.items():
             score = {document: grade + rng.gauss(0, noise) for document, grade in grades.items()}
             top_documents = sorted(score, key=lambda document: -score[document])[:_SHOWN]
             judged |= set(top_documents)

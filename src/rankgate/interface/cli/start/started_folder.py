@@ -142,6 +142,7 @@ _RUNS = {
     "runs/production.run": "the lists of the system in production: a sample",
     "runs/candidate.run": "the lists of the system that should replace it: a sample",
 }
+_HYBRID_RUNS = "runs/words.run runs/vectors.run"
 _LISTS = "test.qrels runs/popular.run runs/candidate.run"
 _FILES = "qrels.txt runs/production.run runs/candidate.run"
 
@@ -194,6 +195,44 @@ KINDS = {
                 ("rankgate gate test.qrels production runs/candidate.run", "Decide by the policy."),
             ),
             baseline="runs/popular.run",
+        ),
+        StartKind(
+            "hybrid",
+            "a team that tunes hybrid search",
+            {
+                "rankgate.toml": _POLICY,
+                "queries.tsv": "the queries, with ids: a sample",
+                "qrels.txt": "the judgments, a line each: query, 0, document, grade: a sample",
+                "runs/words.run": "the lists of a search by words: a sample",
+                "runs/vectors.run": "the lists of a search by vectors: a sample",
+                "sweep-fusion.toml": "methods, normalisations and weights of both runs, without a server",
+                "opensearch.toml": "a hybrid query of OpenSearch; name your index, fields and model",
+                "sweep-opensearch.toml": "its normalisations, combinations and weights; `rankgate sweep` "
+                "measures them",
+                "elasticsearch.toml": "a linear retriever of Elasticsearch; name your index and fields",
+                "sweep-elasticsearch.toml": "its normalisations and weights",
+                "weaviate.toml": "a hybrid search of Weaviate over HTTP; name your collection",
+                "sweep-weaviate.toml": "its combinations and weights",
+            },
+            lambda: {
+                "queries.tsv": sample_data.sample_queries(),
+                **sample_data.judged_runs({"words": 1.9, "vectors": 1.6}),
+            },
+            (
+                (
+                    f"rankgate validate qrels.txt {_HYBRID_RUNS}",
+                    "Check the files; every problem has its line.",
+                ),
+                (
+                    "rankgate sweep sweep-fusion.toml -o sweep.html",
+                    "Find the best fusion; the sweep of your engine has the same form.",
+                ),
+                (
+                    f"rankgate fuse {_HYBRID_RUNS} --method combsum -o runs/hybrid.run",
+                    "Write the run of a setting that the sweep suggests.",
+                ),
+                ("rankgate gate qrels.txt runs/words.run runs/hybrid.run", "Decide by the policy."),
+            ),
         ),
         StartKind(
             "trec",
@@ -338,7 +377,7 @@ def init(folder: str | Path = ".", user: str | None = None, *, ci: str | None = 
 
     Args:
         folder: the folder; made if it is missing.
-        user: search, recommender, trec or online; by the files in the folder if not given.
+        user: search, recommender, hybrid, trec or online; by the files in the folder if not given.
         ci: github or gitlab; by the repository of the folder if not given.
 
     Raises:

@@ -126,7 +126,7 @@ def _verify_password(request: WebRequest, name: str, password: str) -> str | Non
         hashed = users.password_of(connection, name)
     is_right = secrets.verify_password(hashed, password)
     with request.store.write() as connection:
-        sessions.end_attempt(connection, attempt, good=is_right)
+        sessions.end_attempt(connection, attempt, is_right=is_right)
         if not is_right:
             audit.record(connection, audit.Actor("nobody"), "sign-in.failed", name[:100])
     return hashed if is_right else None

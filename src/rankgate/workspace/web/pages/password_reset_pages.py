@@ -66,7 +66,7 @@ def ask_for_link(request: WebRequest) -> PageReply:
     name = request.values["name"].strip().lower()
     with request.store.write() as connection:
         attempt = begin_attempt(connection, f"password of {name}", request.address)
-        sign_in.end_attempt(connection, attempt, good=False)  # every request counts
+        sign_in.end_attempt(connection, attempt, is_right=False)  # every request counts
     _senders().submit(_mail_link, request.store, name, request.config.link)
     return PageReply("lost_password.html", {"sent": True})
 

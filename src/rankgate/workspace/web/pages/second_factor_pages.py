@@ -67,7 +67,7 @@ def _use_code(request: WebRequest, user: User) -> str:
     with request.store.write() as connection:
         attempt = begin_attempt(connection, user.name, f"second factor {user.id}")
         kind = second_factors.use_code(connection, user.id, request.values["code"])
-        sign_in.end_attempt(connection, attempt, good=kind is not None)
+        sign_in.end_attempt(connection, attempt, is_right=kind is not None)
         if kind is None:
             details = {"second_factor": "wrong code"}
             actor = audit.Actor("nobody")
