@@ -183,13 +183,13 @@ def _pipeline(
     moved = count_moves(systems, cutoffs, previous_stages)
     mixed = count_grades(systems, k, label_of_grade)
     reaches = [rerank_depth(taken_stage) for taken_stage in taken_stages] or [None] * len(systems)
-    path = _path(kinds, before)
-    values = _values(scorer, aim, systems, before, reaches)
+    path = _path(kinds, previous_stages)
+    values = _values(scorer, aim, systems, previous_stages, reaches)
     reachable = values
     if (final := _final_depths(reaches, path)) != reaches:
-        reachable = _values(scorer, aim, systems, before, final)
+        reachable = _values(scorer, aim, systems, previous_stages, final)
     loss_table, losses_by_query = compute_losses(reachable, names, kinds, path)
-    pairs = [(systems[i], systems[j]) for j, i in enumerate(before) if i is not None]
+    pairs = [(systems[i], systems[j]) for j, i in enumerate(previous_stages) if i is not None]
     inputs = [text for system in systems for text in with_run_name(system.name, system.cautions)]
     steps, cautions, correction = _steps(pairs, rules, correction, inputs)
     times = latency_table(taken_stages) if taken_stages else pl.DataFrame(schema=LATENCY)
@@ -201,7 +201,7 @@ def _pipeline(
     warnings = (
         *failed,
         *_hidden_loss_warnings(scorer, aim),
-        *(() if scorer.collection.selection in SETTLED else uneven_warnings(mixed, k, before)),
+        *(() if scorer.collection.selection in SETTLED else uneven_warnings(mixed, k, previous_stages)),
         *inputs,
         *cautions,
     )
