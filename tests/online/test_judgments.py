@@ -12,6 +12,9 @@ from online.logs import event, search, written
 from rankgate import online
 from rankgate.core.errors import InputError, UsageError
 from rankgate.interface.cli import rankgate as program
+from rankgate.online.clicks.click_model import Settings, fitness
+from rankgate.online.clicks.click_models import MODELS
+from rankgate.online.clicks.packed_searches import PackedSearches
 from support.wording import raises
 
 CHANCE = {"good": 0.6, "fair": 0.25, "poor": 0.02}
@@ -86,7 +89,7 @@ def test_the_value_itself_is_a_grade(log):
 
 def test_pairs_with_little_evidence_have_no_judgment(log):
     result = online.judgments(log, model="dctr", grading=online.Grading(min_examined=1e6))
-    assert {notice.code for notice in result.notices} == {"too-little-evidence"}
+    assert {notice.code for notice in result.notices} == {"too-little-evidence", "ranks-not-separated"}
     with raises("no-judgments", InputError):
         _ = result.qrels
 
@@ -152,3 +155,75 @@ def test_of_a_document_shown_twice_the_logged_rank_is_clicked(tmp_path, clicked,
     values = dict(judged.select("doc_id", "value").iter_rows())
     assert values["A"] == pytest.approx(of_a)
     assert values.get("B") == of_b
+
+
+def packed(searches, swaps, seed=0, *, clicks=True):
+    """Searches of a user of a position-based model; lists of one ranker with some exchanges."""
+    random = np.random.default_rng(seed)
+    attractive = random.beta(1.5, 3, (10, 10))
+    query = random.integers(10, size=searches)
+    order = np.argsort(-attractive, axis=1)[query].copy()
+    for first in range(9):
+        exchanged = random.random(searches) < swaps
+        order[exchanged, first : first + 2] = order[exchanged, first : first + 2][:, ::-1]
+    chance = attractive[query[:, None], order] / np.arange(1, 11) ** 0.8
+    rows = pl.DataFrame(
+        {
+            "search": np.repeat(np.arange(searches), 10),
+            "query_id": np.repeat(query, 10).astype(str),
+            "doc_id": order.ravel().astype(str),
+            "rank": np.tile(np.arange(1, 11), searches),
+            "clicked": (random.random(order.shape) < chance).ravel() & clicks,
+        }
+    )
+    return PackedSearches.pack(rows), attractive
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_auto_takes_a_model_that_separates_ranks_where_it_is_tied_with_the_best(seed):
+    searches, attractive = packed(4000, 0.2, seed)
+    result = online.judgments(searches, resamples=0, seed=seed)
+    assert MODELS[result.model].separates
+    best, ours = (
+        result.models.row(by_predicate=pl.col("model") == name, named=True)
+        for name in (result.models["model"][0], result.model)
+    )
+    assert best["log_likelihood"] - ours["log_likelihood"] <= 2 * ours["error"]
+    rows = result.judged.select(pl.col("query_id", "doc_id").cast(pl.Int64), "value").to_numpy()
+    truth = attractive[rows[:, 0].astype(int), rows[:, 1].astype(int)]
+    assert np.abs(rows[:, 2] - truth).mean() < 0.1
+    assert "ranks-not-separated" not in {notice.code for notice in result.notices}
+
+
+def test_the_error_of_a_model_is_that_of_its_distance_from_the_best():
+    searches, _ = packed(500, 0.2)
+    result = online.judgments(searches, models=["dctr", "pbm"], held_out=0, resamples=0)
+    logs = {
+        name: fitness(MODELS[name], MODELS[name].fit(searches, Settings()), searches).by_search
+        for name in ("dctr", "pbm")
+    }
+    best, last = result.models["model"]
+    distance = np.repeat(logs[best] - logs[last], searches.weight.astype(int))
+    assert result.models["error"].to_list() == pytest.approx([0, distance.std(ddof=1) / len(distance) ** 0.5])
+
+
+def test_a_log_without_clicks_or_with_every_document_once_gives_no_judgments(tmp_path):
+    without_clicks, _ = packed(500, 0.2, clicks=False)
+    once = pl.DataFrame(
+        {
+            "search": np.repeat(np.arange(50), 2),
+            "query_id": np.repeat(np.arange(50), 2).astype(str),
+            "doc_id": np.tile(["a", "b"], 50),
+            "rank": np.tile([1, 2], 50),
+            "clicked": np.arange(100) % 3 == 0,
+        }
+    )
+    for searches in (without_clicks, PackedSearches.pack(once)):
+        result = online.judgments(searches, grading=online.Grading(min_examined=0), resamples=0)
+        assert result.status == 3
+        assert result.judged.is_empty()
+        assert result.model in result.refused
+        with pytest.raises(InputError) as caught:
+            result.write(tmp_path / "judgments.qrels")
+        assert caught.value.code == "no-judgments"
+    assert not list(tmp_path.iterdir())
