@@ -77,7 +77,7 @@ def test_fields_are_searched(cluster, tmp_path):
     assert result.run.table.rows() == [("q", "a", 2.5), ("q", "b", 1.5)]
     assert result.queries["total_hits"].to_list() == [12]
     assert (result.facts.version, result.facts.documents) == ("opensearch 2.19.1", 77)
-    assert result.run.corpus.keys() == {"documents", "state", "texts"}
+    assert result.run.corpus.keys() == {"documents", "settings", "state", "texts"}
     cluster.shards = 4
     assert snapshot(tmp_path / "os.toml", {"q": "red"}).facts.state != result.facts.state
     assert (tmp_path / "x.run.docs.jsonl").read_text() == '{"doc_id": "a", "title": "A"}\n'

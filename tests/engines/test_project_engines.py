@@ -216,7 +216,7 @@ def test_a_snapshot_keeps_its_run_and_new_documents(project, folder):
         stored_run = stored_runs.find_run(connection, project.number, "monday")
         documents = queries_documents.documents_table(connection, project.number)
     assert (stored_run.queries, stored_run.made_by["engine"]) == (len(QUERIES), "fts")
-    assert stored_run.made_by["corpus"].keys() == {"documents", "texts"}
+    assert stored_run.made_by["corpus"].keys() == {"changes", "documents", "settings", "texts"}
     titles = dict(documents.select("doc_id", "title").iter_rows())
     assert titles.pop("p1") == "as raters saw it"
     assert titles.items() <= PRODUCTS.items()

@@ -284,6 +284,7 @@ def test_snapshots_tell_whether_the_corpus_is_the_same(tmp_path, later, words, r
 
 def test_an_index_without_texts_is_compared_by_its_documents(tmp_path):
     result = rankgate.snapshot(_shop(tmp_path, TEXTS, ""), {"q": "shoe"}, tmp_path / "x.run")
-    assert (result.texts, result.run.corpus) == ({}, {"documents": 20})
+    corpus = {"documents": 20, "settings": result.facts.settings, "changes": result.facts.changes}
+    assert (result.texts, result.run.corpus) == ({}, corpus)
     assert json.loads((tmp_path / "x.run.snapshot.json").read_text())["texts"] == {}
-    assert rankgate.Collection({"q": {}}).run(tmp_path / "x.run", "x").corpus == {"documents": 20}
+    assert rankgate.Collection({"q": {}}).run(tmp_path / "x.run", "x").corpus == corpus

@@ -176,9 +176,9 @@ class Run:
         readings: the rows by the column of ids, where several columns could hold the ids of
             documents; judgments decide which does (`JudgmentIndex.ranked`).
         cautions: warnings about the reading of the rows, by code.
-        corpus: facts about the searched corpus that a snapshot noted: ``documents`` and ``state`` of
-            the index, and ``texts``, hashes of the texts of documents by hashes of ids; without those
-            that are not known.
+        corpus: facts about the searched corpus that a snapshot noted: ``documents``, ``state``,
+            ``settings`` and ``changes`` of the index, and ``texts``, hashes of the texts of documents
+            by hashes of ids; without those that are not known.
         earlier: a run of the same system at an earlier time, for metrics of stability.
         repeats: other rankings of a system that draws them, for expected exposure.
         noise: other answers of the same system to the same queries, which show its noise.

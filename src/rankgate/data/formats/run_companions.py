@@ -178,10 +178,13 @@ def corpus_facts(facts: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str
     """The facts about a corpus for `Run.corpus`: the known ones only.
 
     Args:
-        facts: ``documents`` and ``state`` of the index, and other facts of an engine.
+        facts: ``documents``, ``state``, ``settings`` and ``changes`` of the index, and other facts of
+            an engine.
         texts: hashes of texts of documents.
     """
-    corpus = {"documents": facts.get("documents"), "state": facts.get("state"), "texts": dict(texts)}
+    corpus = {name: facts.get(name) for name in ("documents", "state", "settings", "changes")} | {
+        "texts": dict(texts)
+    }
     return {name: value for name, value in corpus.items() if value not in (None, "", {})}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -63,35 +63,39 @@ def merge_evaluations(points: Iterable[Point]) -> list[Point]:
     """Points without those of a comparison or verdict about the run of the evaluation before them.
 
     An evaluation, then a comparison, then a verdict of one run, with one set of judgments and one
-    convention, are one evaluation of the system; it keeps the verdict. So is the same evaluation
-    under the same name once more. Evaluations of another day count, though their run is the same.
+    convention, are one evaluation of the system; it keeps the verdict. So is any of them under the
+    same name once more. Evaluations under other names, such as those of dated runs, count though
+    their run is the same.
 
     Args:
         points: in the order of evaluation.
     """
     result: list[Point] = []
-    latest: dict[tuple[str, str, str], tuple[int, str]] = {}  # the position in the result, and the last kind
+    latest: dict[tuple[str, str, str], tuple[int, list[Point]]] = {}  # the position, and the points merged
     for point in points:
         key = point.metric, point.system, point.slice
-        position, last_kind = latest.get(key, (-1, ""))
-        if last_kind and _is_same_evaluation(result[position], last_kind, point):
+        position, merged_points = latest.get(key, (-1, []))
+        if merged_points and _is_same_evaluation(merged_points, point):
             result[position] = replace(result[position], verdict=point.verdict or result[position].verdict)
+            merged_points.append(point)
         else:
-            position = len(result)
+            latest[key] = len(result), [point]
             result.append(point)
-        latest[key] = position, point.kind
     return result
 
 
-def _is_same_evaluation(earlier_point: Point, last_kind: str, point: Point) -> bool:
-    if not earlier_point.run_sha256 or any(
-        getattr(earlier_point, name) != getattr(point, name)
+def _is_same_evaluation(merged_points: Sequence[Point], point: Point) -> bool:
+    first_point = merged_points[0]
+    if not first_point.run_sha256 or any(
+        getattr(first_point, name) != getattr(point, name)
         for name in ("run_sha256", "qrels_sha256", "convention_hash")
     ):
         return False
-    if point.kind == last_kind:
-        return earlier_point.name == point.name != ""
-    return _STEPS.get(point.kind, 0) > _STEPS.get(last_kind, len(_STEPS))
+    if any(
+        (earlier.kind, earlier.name) == (point.kind, point.name) for earlier in merged_points if point.name
+    ):
+        return True
+    return _STEPS.get(point.kind, 0) > max(_STEPS.get(earlier.kind, len(_STEPS)) for earlier in merged_points)
 
 
 @dataclass(frozen=True)

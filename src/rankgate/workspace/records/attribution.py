@@ -124,8 +124,8 @@ def attribute(
     the labels ``corpus`` differ and the revision does not, the corpus did; where both differ, one
     run shows the sum of both only. Without these labels, what snapshots noted about their index is
     compared: the number of its documents, its state, and hashes of the texts of documents that both
-    returned; where nothing was noted, a change of the corpus is not known. What is not kept or
-    cannot be determined is unknown.
+    returned; where nothing was noted, or these are the same and the index was written to, a change
+    of the corpus is not known. What is not kept or cannot be determined is unknown.
 
     Args:
         old: a record: its number, the first letters of its hash, or its date.

@@ -184,7 +184,7 @@ def _run_evidence(old: EvaluationInputs, new: EvaluationInputs) -> Mapping[str, 
         return {"ids": f"{shared_text}, same revision, most of the value is lost"}
     evidence = {}
     same_revision = revisions[0] == revisions[1] != ""
-    if corpus.changed:
+    if corpus.changed or corpus.written:
         evidence["corpus"] = corpus.evidence
     if not corpus.changed or revisions[0] != revisions[1] or not (corpus.labelled or same_revision):
         run_labels = [
@@ -209,11 +209,14 @@ class CorpusComparison:
         changed: True or False; None if it is not known.
         evidence: what was compared, in words.
         labelled: True if labels ``corpus`` say so.
+        written: True if the index was written to or made again, and it is not known whether
+            its documents changed.
     """
 
     changed: bool | None
     evidence: str
     labelled: bool = False
+    written: bool = False
 
 
 def compare_corpora(old: EvaluationInputs, new: EvaluationInputs) -> CorpusComparison:
@@ -250,6 +253,14 @@ def compare_corpora(old: EvaluationInputs, new: EvaluationInputs) -> CorpusCompa
             different_texts.append(f"other texts in {edited_count:,} of {count_text}")
         else:
             equal_texts.append(f"the same texts in {count_text}")
+    is_written = any(
+        old.corpus[name] != new.corpus[name]
+        for name in ("settings", "changes")
+        if name in old.corpus and name in new.corpus
+    )
+    if is_written and not different_texts:
+        evidence = "; ".join(["the index was written to or made again between the snapshots", *equal_texts])
+        return CorpusComparison(changed=None, evidence=evidence, written=True)
     if not equal_texts and not different_texts:
         return CorpusComparison(changed=None, evidence="no label corpus and no snapshot tells")
     return CorpusComparison(bool(different_texts), "; ".join(different_texts or equal_texts))

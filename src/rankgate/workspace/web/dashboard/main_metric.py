@@ -272,9 +272,10 @@ def _evaluated_moves(
     if level is not None and level.clear:
         outcome = find_outcomes(connection, request, (baseline, last), [last.metric]).get(last.metric)
     sides = [read_side_values(request, point, point.system, last.metric) for point in (baseline, last)]
-    names = (f"{baseline.evaluated_at:%Y-%m-%d}", f"{last.evaluated_at:%Y-%m-%d}")
-    if names[0] == names[1]:
-        names = (f"{baseline.evaluated_at:%H:%M}", f"{last.evaluated_at:%H:%M}")
+    names = "", ""
+    for time_format in ("%Y-%m-%d", "%H:%M", "%H:%M:%S"):
+        if names[0] == names[1]:
+            names = baseline.evaluated_at.strftime(time_format), last.evaluated_at.strftime(time_format)
     moves = _make_moves(connection, request, last, last.metric, sides, names, higher=last.higher_is_better)
     comparison = pair_address(request, baseline.sha256, last.sha256, metric=last.metric, system=last.system)
     return moves and replace(moves, comparison=comparison, status=outcome.status if outcome else "")
