@@ -164,13 +164,9 @@ def assert_cause_is_not_known(page, before, after):
 
 
 def assert_history(page):
-    """Every night is in the history once, and the bad one that was evaluated again once more."""
-    steps = {step["name"]: step for step in read_json(page, "steps.json")["steps"]}
+    """Every night is in the history once, the bad one too, which was evaluated again."""
     series = read_json(page, "trends.json?metric=nDCG@10&system=shop")["history"]["series"]
-    again = [row for row in series if row["record"] == steps["evaluation"]["run"]["record"]]
-    nights = [row for row in series if row not in again]
-    assert [row["value"] for row in again] == [nights[FIRST_BAD - 1]["value"]]
-    assert len(nights) == len(read_json(page, "contents.json")["runs"]) == 7
-    assert [row["value"] > 0.9 for row in nights] == [True] * 3 + [False] * 3 + [True]
-    assert [row["verdict"] for row in nights] == [None] * 3 + ["fail"] + [None] * 3
-    assert_cause_is_not_known(page, nights[SAME_DOCUMENTS - 2], nights[SAME_DOCUMENTS - 1])
+    assert len(series) == len(read_json(page, "contents.json")["runs"]) == 7
+    assert [row["value"] > 0.9 for row in series] == [True] * 3 + [False] * 3 + [True]
+    assert [row["verdict"] for row in series] == [None] * 3 + ["fail"] + [None] * 3
+    assert_cause_is_not_known(page, series[SAME_DOCUMENTS - 2], series[SAME_DOCUMENTS - 1])

@@ -63,9 +63,9 @@ def merge_evaluations(points: Iterable[Point]) -> list[Point]:
     """Points without those of a comparison or verdict about the run of the evaluation before them.
 
     An evaluation, then a comparison, then a verdict of one run, with one set of judgments and one
-    convention, are one evaluation of the system; it keeps the verdict. So is any of them under the
-    same name once more. Evaluations under other names, such as those of dated runs, count though
-    their run is the same.
+    convention, are one evaluation of the system; it keeps the verdict. So is any of them once more on
+    the same day, or under the same name. Evaluations of another day count, though their run is the
+    same.
 
     Args:
         points: in the order of evaluation.
@@ -91,7 +91,8 @@ def _is_same_evaluation(merged_points: Sequence[Point], point: Point) -> bool:
         for name in ("run_sha256", "qrels_sha256", "convention_hash")
     ):
         return False
-    if any(
+    is_same_day = first_point.evaluated_at.date() == point.evaluated_at.date()
+    if is_same_day or any(
         (earlier.kind, earlier.name) == (point.kind, point.name) for earlier in merged_points if point.name
     ):
         return True
