@@ -238,7 +238,7 @@ OTHERS = {
 }
 """By command, names that mean other files in its examples."""
 
-_NOT_SEARCH = "chat.run", "popular.run", "knn.run", "rec-*.run"
+_NOT_SEARCH = "chat.run", "popular.run", "knn.run", "exact.run", "graph.run", "rec-*.run"
 WRITTEN = {
     "baseline": ("rankgate/baselines/*",),
     "snapshot": ("new.run", "old.run"),
@@ -272,6 +272,10 @@ def write(folder: Path) -> None:
         (folder / name).mkdir()
     shutil.copy(folder / "rerank.run", folder / "later" / "bm25.run")
     shutil.copy(folder / "qrels.txt", folder / "gold.qrels")
+    shutil.copy(folder / "bm25.run", folder / "exact.run")  # of an approximate search and an exact one
+    shutil.copy(folder / "dense.run", folder / "graph.run")
+    ranked = (line.split() for line in (folder / "exact.run").read_text().splitlines())
+    _lines(folder / "neighbours.qrels", (f"{row[0]} 0 {row[2]} 1" for row in ranked if int(row[3]) <= 10))
     shutil.copy(folder / "qrels.txt", folder / "evaluation")
     for command in MADE:
         _rankgate(folder, command)

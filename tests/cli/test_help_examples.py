@@ -22,6 +22,7 @@ UNNAMED = {
     "cwl_eval": "as trec_eval",
     "ndeval": "as trec_eval",
     "gdeval": "as trec_eval",
+    "convert": "changes the form of files, and scores none",
     "describe": "counts the judged documents of each run, and scores none",
     "pool": "ranks documents that are not judged, and scores no run",
     "record": "keeps a result that was made before",
