@@ -220,8 +220,8 @@ def test_a_team_reaches_a_verdict_a_history_and_the_cause_of_a_fall(
         assert verdict["verdict"] in {"fail", "inconclusive"}
         assert len(read_json(page, "records.json?kind=runs")["records"]) == 3
         series = read_json(page, "trends.json?metric=nDCG@10&system=shop")["history"]["series"]
-        first, second, third, *_ = [point["value"] for point in series]
-        assert first == second > third
+        first, second, *_ = [point["value"] for point in series]  # equal lists of a day are one evaluation
+        assert first > second
         page.until(
             f"fetch('{SHOP}/alerts.json').then((answer) => answer.json())"
             ".then((state) => state.alerts.length)"
