@@ -134,10 +134,10 @@ def test_ratios_and_covariates_by_day_hold_with_one_period_what_the_plain_test_g
     for units in (plain, replace(plain, before=before)):
         by_day = replace(units, by_day=True)
         for measure in (SPEND, RATE):
-            ours = estimate_effect(by_day, measure, "old", "new", ComparisonMethod())
-            usual = estimate_effect(units, measure, "old", "new", ComparisonMethod())
-            assert ours.delta == pytest.approx(usual.delta, rel=0.05)
-            assert ours.se == pytest.approx(usual.se, rel=0.02)
+            by_day_effect = estimate_effect(by_day, measure, "old", "new", ComparisonMethod())
+            plain_effect = estimate_effect(units, measure, "old", "new", ComparisonMethod())
+            assert by_day_effect.delta == pytest.approx(plain_effect.delta, rel=0.05)
+            assert by_day_effect.se == pytest.approx(plain_effect.se, rel=0.02)
 
 
 def test_quantiles_by_day_have_the_weights_of_days():
@@ -175,6 +175,6 @@ def test_units_in_several_arms_are_named():
     twice = data.head(1).with_columns(arm=pl.lit("new"), day=pl.lit(START))
     other = data.head(1).with_columns(arm=pl.lit("old"), day=pl.lit(START))
     (finding,) = [
-        each for each in compared(pl.concat([data, twice, other])).findings if each.code == "several-arms"
+        entry for entry in compared(pl.concat([data, twice, other])).findings if entry.code == "several-arms"
     ]
     assert "u0" in finding.text

@@ -184,11 +184,11 @@ def test_auto_takes_a_model_that_separates_ranks_where_it_is_tied_with_the_best(
     searches, attractive = packed(4000, 0.2, seed)
     result = online.judgments(searches, resamples=0, seed=seed)
     assert MODELS[result.model].separates
-    best, ours = (
+    best, selected = (
         result.models.row(by_predicate=pl.col("model") == name, named=True)
         for name in (result.models["model"][0], result.model)
     )
-    assert best["log_likelihood"] - ours["log_likelihood"] <= 2 * ours["error"]
+    assert best["log_likelihood"] - selected["log_likelihood"] <= 2 * selected["error"]
     rows = result.judged.select(pl.col("query_id", "doc_id").cast(pl.Int64), "value").to_numpy()
     truth = attractive[rows[:, 0].astype(int), rows[:, 1].astype(int)]
     assert np.abs(rows[:, 2] - truth).mean() < 0.1

@@ -18,6 +18,7 @@ from rankgate.core.present.result_frames import make_frame
 from rankgate.data.collection import Collection
 from rankgate.data.id_match import IdMatch
 from rankgate.measurement.metrics.rating_errors import RATING_METRICS, RatingMetric
+from rankgate.measurement.scoring.scoring_facts import refuse_misfits
 
 if TYPE_CHECKING:
     from rankgate.data import Qrels, Run
@@ -122,15 +123,18 @@ def rating_accuracy(
 
 def _refuse_unfit_ids(ratings: Qrels, predictions: Run) -> None:
     """Check that ratings and predictions have the same users, and items that do not only nearly fit."""
-    label, tables = predictions.place.label, ("the ratings", "the predictions")
-    for kind, column in (("user", "query_id"), ("item", "doc_id")):
-        ids = (
-            pl.Series(table[column].unique(maintain_order=True))
-            for table in (ratings.table, predictions.table)
+    matches = {
+        kind: IdMatch.from_ids(
+            *(table[column].unique(maintain_order=True) for table in (ratings.table, predictions.table))
         )
-        match = IdMatch.from_ids(*ids)
-        if match.verdict == "not" and not ratings.ids.accept and (kind == "user" or match.nearly_fits):
-            raise match.error(kind, *tables, label)
+        for kind, column in (("user", "query_id"), ("item", "doc_id"))
+    }
+    refuse_misfits(
+        matches,
+        predictions.place.label,
+        accepts_ids=ratings.ids.accept,
+        tables=("the ratings", "the predictions"),
+    )
 
 
 def _rating_metric(name: str) -> RatingMetric:

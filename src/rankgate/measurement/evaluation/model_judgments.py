@@ -111,11 +111,10 @@ class ModelSaw:
                 "saw (--predicted-saw FILE)"
             )
         if self.label == SEALED:
-            left_out = f"; {count_noun(self.left_out, 'query')} that people rated before: left out"
-            return (
-                "people's judgments were sealed: the project has them after the model's"
-                f"{left_out if self.left_out else ''}"
+            left_out = (
+                f"; queries that people rated before, left out: {self.left_out:,}" if self.left_out else ""
             )
+            return f"people's judgments were sealed: the project has them after the model's{left_out}"
         return (
             f"the {count_noun(self.left_out, 'query')} with judgments that the model saw ({self.label}) "
             f"{'is' if self.left_out == 1 else 'are'} left out; the interval holds only if it saw no others "

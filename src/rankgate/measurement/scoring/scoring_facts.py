@@ -219,15 +219,17 @@ _SAMPLE_SIZE = 1 << 13  # rows
 _MIN_JUDGED = 0.01  # share of the judged documents that are returned
 
 
-def refuse_misfits(matches: Mapping[str, IdMatch], label: str, *, accepts_ids: bool) -> None:
+def refuse_misfits(
+    matches: Mapping[str, IdMatch], label: str, *, accepts_ids: bool, tables: tuple[str, str] = _TABLES
+) -> None:
     """Refuse ids of judgments and run that do not fit, unless the judgments accept them as they are.
 
     Raises:
-        InputError: queries do not fit, or documents do not although they nearly fit.
+        InputError: queries or users do not fit, or documents or items do not although they nearly fit.
     """
     for kind, match in matches.items() if not accepts_ids else ():
-        if match.verdict == "not" and (match.nearly_fits or kind == "query"):
-            raise match.error(kind, *_TABLES, label)
+        if match.verdict == "not" and (match.nearly_fits or kind in {"query", "user"}):
+            raise match.error(kind, *tables, label)
 
 
 def partly_fit(matches: Mapping[str, IdMatch]) -> dict[str, str]:

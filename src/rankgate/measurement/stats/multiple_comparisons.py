@@ -238,14 +238,13 @@ def anova(matrix: Floats) -> TwoWay:
     ms_residual = (residual**2).sum() / max(df[2], 1)
     tiny = np.finfo(float).eps * max(float((matrix**2).mean()), np.finfo(float).tiny)
     is_defined = df[2] > 0 and ms_residual > tiny
-    f = float(ms_system / ms_residual) if is_defined else float("nan")
-    p = float(fdtrc(df[0], df[2], f)) if is_defined else float("nan")
-    sphericity, p_corrected = float("nan"), float("nan")
-    if is_defined:
-        covariance = residual.T @ residual
-        sphericity = float(np.trace(covariance) ** 2 / (df[0] * (covariance**2).sum()))
-        p_corrected = float(fdtrc(sphericity * df[0], sphericity * df[2], f))
-    return TwoWay(float(ms_system), float(ms_query), float(ms_residual), *df, f, p, sphericity, p_corrected)
+    nan = float("nan")
+    f = float(ms_system / ms_residual) if is_defined else nan
+    p = float(fdtrc(df[0], df[2], f)) if is_defined else nan
+    covariance = residual.T @ residual
+    epsilon = float(np.trace(covariance) ** 2 / (df[0] * (covariance**2).sum())) if is_defined else nan
+    p_corrected = float(fdtrc(epsilon * df[0], epsilon * df[2], f))  # nan where f is
+    return TwoWay(float(ms_system), float(ms_query), float(ms_residual), *df, f, p, epsilon, p_corrected)
 
 
 def tukey(matrix: Floats, level: float = 0.95) -> Pairwise:

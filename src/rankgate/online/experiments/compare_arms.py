@@ -324,6 +324,7 @@ def ab(
         despite = events.despite
     planned, control = planned_arms(units, design)
     phases = design.shares_by_day
+    units, day_findings = compare_on_common_days(units, planned, phased=bool(phases))
     comparison = ArmComparison(
         control,
         tuple(name for name in planned if name != control),
@@ -354,7 +355,15 @@ def ab(
     }
     unit = design.unit or ("row" if design.variant else "user")
     return analyse_experiment(
-        units, planned, comparison, unit, settings, crossed=design.crossed, despite=despite, phases=phases
+        units,
+        planned,
+        comparison,
+        unit,
+        settings,
+        crossed=design.crossed,
+        despite=despite,
+        phases=phases,
+        day_findings=day_findings,
     )
 
 
@@ -421,11 +430,12 @@ def analyse_experiment(
     crossed: float = 0.0,
     despite: bool = False,
     phases: Phases | None = None,
+    day_findings: Sequence[ExperimentFinding] = (),
 ) -> Experiment:
     """Check an experiment, then compute its figures; no figures if a check blocks.
 
     Args:
-        units: the users with their arms and values.
+        units: the users with their arms and values, as `compare_on_common_days` returns them.
         planned: the planned share, by arm.
         comparison: the measures to compare, and the method.
         unit: the unit that was assigned.
@@ -433,8 +443,8 @@ def analyse_experiment(
         crossed: the tolerated share of units in several arms.
         despite: also compute figures if a check blocks.
         phases: planned shares by their first day, if they are not the same on all days.
+        day_findings: the findings of `compare_on_common_days`.
     """
-    units, day_findings = compare_on_common_days(units, planned, phased=bool(phases))
     ratio = sample_ratio_of_units(units, planned, phases)
     if phases:
         planned = _mean_shares(units, planned, phases)

@@ -7,6 +7,7 @@ few columns. Means, ratios and proportions of two arms follow.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -310,7 +311,7 @@ def compare_means(
         shape: central moments of units, second and third, pooled over arms, as
             `pooled_central_moments` has them.
     """
-    from rankgate.measurement.stats.special_functions import ndtr, ndtri, stdtr, stdtrit
+    from rankgate.measurement.stats.special_functions import ndtr, ndtri
 
     units = (control.n, treatment.n)
     if min(units) < 2:
@@ -331,21 +332,62 @@ def compare_means(
         var_control - 2 * theta * cov_control + theta**2 * var_before,
         var_treatment - 2 * theta * cov_treatment + theta**2 * var_before_treatment,
     )
-    skewness = skewness_of_difference(*shape, units)
-    corrected = abs(skewness) >= MIN_SKEWNESS
-    arms = TwoMeans(first, second, *residuals, skewness if corrected else 0.0)
-    freedom = _welch_freedom(residuals, units)
-    p = float(2 * stdtr(freedom, -abs(arms.statistic())))
-    method = "delta" if "per" in control.mean else "t"
-    method += ", cuped" * (slope is not None) + ", skewness" * corrected
     raw_variance = var_control + var_treatment
     explained = None if slope is None else 1 - sum(residuals) / raw_variance if raw_variance > 0 else 0.0
-    t_limit = float(stdtrit(freedom, (1 + level) / 2))
+    return _effect_of_means(
+        (first, second),
+        residuals,
+        (residuals[0] ** 2 / (units[0] - 1), residuals[1] ** 2 / (units[1] - 1)),
+        skewness_of_difference(*shape, units),
+        units,
+        level,
+        ("delta" if "per" in control.mean else "t") + ", cuped" * (slope is not None),
+        relative,
+        explained,
+    )
+
+
+def _effect_of_means(
+    means: tuple[float, float],
+    variances: tuple[float, float],
+    squares: tuple[float, float],
+    skewness: float,
+    units: tuple[int, int],
+    level: float,
+    method: str,
+    relative: Relative,
+    explained: float | None,
+) -> Effect:
+    """The effect of two means by Welch's t, corrected for skewness.
+
+    Args:
+        means: the values of the control and the treatment.
+        variances: the variances of these values.
+        squares: for each arm the squares of its variance, or of the parts of its variance, divided by
+            their degrees of freedom (Welch, Biometrika 34, 1947).
+        skewness: of the difference.
+        units: the units of the arms.
+        level: the confidence level of intervals.
+        method: the name of the test.
+        relative: the method of the relative interval.
+        explained: as in `Effect`.
+    """
+    from rankgate.measurement.stats.special_functions import stdtr, stdtrit
+
+    def limit(freedom: float) -> float:
+        return float(stdtrit(freedom, (1 + level) / 2))
+
+    corrected = abs(skewness) >= MIN_SKEWNESS
+    test = TwoMeans(*means, *variances, skewness if corrected else 0.0)
+    freedom = _welch_freedom(variances, squares, units)
+    p = float(2 * stdtr(freedom, -abs(test.statistic())))
     log_limit = None
-    if first > 0 and second > 0:  # Welch's degrees of freedom of the logarithms, as tea-tasting has them
-        log_variances = (residuals[0] / first**2, residuals[1] / second**2)
-        log_limit = float(stdtrit(_welch_freedom(log_variances, units), (1 + level) / 2))
-    return make_effect(arms, t_limit, p, sum(units), method, relative, explained, log_limit)
+    if min(means) > 0:  # the degrees of freedom of the logarithms, as tea-tasting has them
+        log_variances = (variances[0] / means[0] ** 2, variances[1] / means[1] ** 2)
+        log_squares = (squares[0] / means[0] ** 4, squares[1] / means[1] ** 4)
+        log_limit = limit(_welch_freedom(log_variances, log_squares, units))
+    method += ", skewness" * corrected
+    return make_effect(test, limit(freedom), p, sum(units), method, relative, explained, log_limit)
 
 
 def _variances(arm: Moments) -> tuple[float, float, float]:
@@ -356,10 +398,11 @@ def _variances(arm: Moments) -> tuple[float, float, float]:
     return max(variance, 0.0), covariance, max(earlier_variance, 0.0)
 
 
-def _welch_freedom(variances: tuple[float, float], units: tuple[int, int]) -> float:
-    """Degrees of freedom (Welch, Biometrika 34, 1947)."""
-    parts = [variance**2 / (n - 1) for variance, n in zip(variances, units, strict=True)]
-    return sum(variances) ** 2 / sum(parts) if sum(parts) > 0 else float(sum(units) - 2)
+def _welch_freedom(
+    variances: tuple[float, float], squares: tuple[float, float], units: tuple[int, int]
+) -> float:
+    """The degrees of freedom of a difference; arguments as in `_effect_of_means`."""
+    return sum(variances) ** 2 / sum(squares) if sum(squares) > 0 else float(sum(units) - 2)
 
 
 def pooled_central_moments(
@@ -413,8 +456,6 @@ def effect_by_day(
         level: the confidence level of intervals.
         relative: the method of the relative interval.
     """
-    from rankgate.measurement.stats.special_functions import stdtr, stdtrit
-
     units = (len(arms[0]), len(arms[1]))
     if min(units) < 2:
         return independent_effect(np.nan, np.nan, (np.nan, np.nan), units, level, "t", relative)
@@ -441,24 +482,25 @@ def effect_by_day(
         control -= theta * (earlier_control - center)
         treatment -= theta * (earlier_treatment - center)
         residuals = [r - theta * s for r, s in zip(residuals, slopes, strict=True)]
-    (control_variance, control_parts), (treatment_variance, treatment_parts) = (
+    (control_variance, control_squares), (treatment_variance, treatment_squares) = (
         _variance_of_arm(arm, values_left) for arm, values_left in zip(arms, residuals, strict=True)
     )
     variance = control_variance + treatment_variance
-    explained = 1 - variance / raw_variance if has_covariate and raw_variance > 0 else None
-    pooled = np.concatenate(residuals)
-    third = float(np.mean(pooled**3)) * (float((weights[1] ** 3).sum()) - float((weights[0] ** 3).sum()))
+    third = float(np.mean(np.concatenate(residuals) ** 3))
+    third *= float((weights[1] ** 3).sum()) - float((weights[0] ** 3).sum())
     skewness = third / variance**1.5 if variance > 0 else 0.0
-    skewness = max(-MOST_SKEWED, min(MOST_SKEWED, skewness))
-    corrected = abs(skewness) >= MIN_SKEWNESS
-    test = TwoMeans(control, treatment, control_variance, treatment_variance, skewness if corrected else 0.0)
-    parts = control_parts + treatment_parts
-    freedom = variance**2 / parts if parts > 0 else float(sum(units) - 2)
-    p = float(2 * stdtr(freedom, -abs(test.statistic())))
-    method = "delta" if "per" in arms[0].columns else "t"
-    method += ", cuped" * has_covariate + ", skewness" * corrected + ", by day"
-    t_limit = float(stdtrit(freedom, (1 + level) / 2))
-    return make_effect(test, t_limit, p, sum(units), method, relative, explained)
+    effect = _effect_of_means(
+        (control, treatment),
+        (control_variance, treatment_variance),
+        (control_squares, treatment_squares),
+        max(-MOST_SKEWED, min(MOST_SKEWED, skewness)),
+        units,
+        level,
+        ("delta" if "per" in arms[0].columns else "t") + ", cuped" * has_covariate,
+        relative,
+        1 - variance / raw_variance if has_covariate and raw_variance > 0 else None,
+    )
+    return replace(effect, method=f"{effect.method}, by day")
 
 
 def _linearised(

@@ -262,7 +262,7 @@ def _verdict_sentences(result: Experiment) -> tuple[str, ...]:
         parts = []
         for status, text in _OUTCOMES.items():
             names = [
-                f"{row['metric']} ({format_relative(row['relative'])})"
+                f"{row['metric']} ({format_share(row['relative'])})"
                 for row in rows.filter(pl.col("status") == status).iter_rows(named=True)
             ]
             parts += [text.format(", ".join(names))] if names else []
@@ -270,11 +270,6 @@ def _verdict_sentences(result: Experiment) -> tuple[str, ...]:
             f"{make_printable(str(arm))} is {'; '.join(parts)}, against {make_printable(result.control)}."
         )
     return tuple(sentences)
-
-
-def format_relative(value: float | None) -> str:
-    """A relative difference in per cent; a dash if there is none."""
-    return "–" if value is None else f"{value:+.1%}"
 
 
 def _ratio(result: Experiment) -> str:

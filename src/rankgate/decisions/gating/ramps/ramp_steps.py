@@ -245,7 +245,6 @@ def decide_step(
     )
     control, treatment = experiment.arms
     planned_shares = {control: 1 - step.share, treatment: step.share}
-    extra_arms = sorted(set(units.counts) - set(planned_shares))
     margins = {
         rule["kpi"]: rule["relative"]
         for rule in rules
@@ -266,14 +265,21 @@ def decide_step(
         "cuped": design.cuped,
         "source": units.source,
     }
-    compared_units = units if not extra_arms else units.on_arms(_is_planned_arm(planned_shares))
+    planned_units = units.on_arms(_is_planned_arm(planned_shares))
+    compared_units, day_findings = compare_on_common_days(planned_units, planned_shares)
     result = analyse_experiment(
-        compared_units, planned_shares, arms, design.unit, settings, crossed=design.crossed
+        compared_units,
+        planned_shares,
+        arms,
+        design.unit,
+        settings,
+        crossed=design.crossed,
+        day_findings=day_findings,
     )
     invalid = "; ".join(notice.text for notice in result.blocking)
     blocking = [rule for rule in rules if rule.tier == "block"]
     evidence = KpiEvidence(
-        compare_on_common_days(compared_units, planned_shares)[0],
+        compared_units,
         control,
         treatment,
         alpha,
@@ -287,7 +293,7 @@ def decide_step(
         RuleResult(rule, RULES[rule.kind].of_experiment(rule, evidence))  # type: ignore[misc]
         for rule in rules
     )
-    count = compared_units.counts.get(treatment, 0)
+    count = planned_units.counts.get(treatment, 0)
     status, reason = _step_status(results, step, count, invalid=invalid)
     return StepResult(status, reason, results, result, count)
 
