@@ -134,8 +134,8 @@ def test_latencies_under_different_loads_are_not_compared_silently(engine, tmp_p
     qrels = {query: {"d1": 1} for query in QUERIES}
     result = rankgate.compare(qrels, tmp_path / "1.csv", tmp_path / "4.csv")
     (warning,) = [text for text in result.warnings if "at the same time" in text]
-    assert "with 1 query" in warning
-    assert "with 4" in warning
+    assert "from the first send, with 1 at the same time" in warning
+    assert "from the first send, with 4 at the same time" in warning
     snapshot(engine, QUERIES, tmp_path / "again.csv", concurrency=1)
     same_load = rankgate.compare(qrels, tmp_path / "1.csv", tmp_path / "again.csv")
     assert not [text for text in same_load.warnings if "at the same time" in text]

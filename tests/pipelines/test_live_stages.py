@@ -352,7 +352,12 @@ def test_a_query_without_results_and_one_that_failed_go_through_all_stages(shop)
     assert "stage hybrid failed: stage vectors failed: ZeroDivisionError" in errors["q5"]
     assert result.latency["failed"].to_list() == [0, 1, 1, 1]
     assert result.latency["zero"].to_list() == [1, 1, 1, 1]
-    assert result.latency["n"].to_list() == [5, 4, 4, 4]
+    assert result.latency["n"].to_list() == [5, 5, 4, 4]
+    assert result.latency["censored"].to_list() == [0, 1, 1, 1]
+    last = result.latency.row(-1, named=True)
+    assert last["p50"] == last["p50_at_most"]  # q5 never reached the stage
+    assert last["total_p50_at_most"] >= last["total_p50"]
+    assert last["total_p95_at_most"] is None
     assert set(result.means.filter(pl.col("metric") == "nDCG@10")["n"]) == {5}
     with raises("failed-queries", line=5, source="pipeline.toml"):
         rankgate.stages(qrels, rankgate.LivePipeline("pipeline.toml", queries))

@@ -75,5 +75,5 @@ def figures(result):
     """All results of a sweep except times."""
     values = result.to_dict()
     for point in values["points"]:
-        point |= {"latency": None, "latency_low": None, "latency_high": None}
+        point |= {"latency": None, "latency_at_most": None, "latency_low": None, "latency_high": None}
     return values | {"front": None}

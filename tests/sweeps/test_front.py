@@ -1,5 +1,6 @@
 """Latencies in turn and the front, with engines that have simulated times."""
 
+import json
 import random
 from dataclasses import replace
 from types import SimpleNamespace
@@ -8,7 +9,14 @@ import numpy as np
 import pytest
 
 import rankgate
-from rankgate.decisions.sweeps.point_latencies import LatencyQuantiles, front_of
+from rankgate.decisions.sweeps.point_latencies import (
+    FILE,
+    LatencyQuantiles,
+    Timing,
+    front_of,
+    read_timing,
+    write_timing,
+)
 from rankgate.engines.snapshots import query_sender
 from rankgate.engines.snapshots.snapshot_verb import configuration_of
 
@@ -105,7 +113,7 @@ def test_a_point_is_left_out_wrongly_in_few_sweeps_only():
     for seed in range(200):
         query = chance.lognormal(2, 0.5, (50, 1))  # some queries are slow for all
         latencies = query * chance.lognormal(0, 0.3, (50, 10))
-        speed = LatencyQuantiles.from_latencies(latencies, 0.5, level=0.95, seed=seed)
+        speed = LatencyQuantiles.from_timing(Timing(latencies, latencies), 0.5, level=0.95, seed=seed)
         wrong += len(front_of(np.arange(10.0), speed, 0.95)) < 10
     assert wrong <= 18  # 10 of 200 are expected at most; 18 or more are so in less than 1 %
 
@@ -113,7 +121,32 @@ def test_a_point_is_left_out_wrongly_in_few_sweeps_only():
 def test_a_front_without_noise_is_the_usual_one():
     quality = np.array([0.5, 0.6, 0.4, 0.6])
     latencies = np.tile([5.0, 9.0, 7.0, 8.0], (20, 1))
-    speed = LatencyQuantiles.from_latencies(latencies, 0.5, level=0.95, seed=0)
+    speed = LatencyQuantiles.from_timing(Timing(latencies, latencies), 0.5, level=0.95, seed=0)
     assert front_of(quality, speed, 0.95) == [0, 3]
-    one_query = LatencyQuantiles.from_latencies(latencies[:1], 0.5, level=0.95, seed=0)
+    one_query = LatencyQuantiles.from_timing(Timing(latencies[:1], latencies[:1]), 0.5, level=0.95, seed=0)
     assert sorted(front_of(quality, one_query, 0.95)) == [0, 1, 2, 3]  # one query shows nothing
+
+
+def test_a_point_whose_queries_failed_is_not_known_to_be_faster():
+    """Three of twenty queries failed at once at the second point, and were given up after 1 ms."""
+    low = np.tile([9.0, 5.0], (20, 1))
+    high = low.copy()
+    low[:3, 1], high[:3, 1] = 1.0, np.inf
+    quality = np.array([0.5, 0.6])
+    median = LatencyQuantiles.from_timing(Timing(low, high), 0.5, level=0.95, seed=0)
+    assert (median.value[1], median.largest[1]) == (5.0, 5.0)
+    assert front_of(quality, median, 0.95) == [1]
+    tail = LatencyQuantiles.from_timing(Timing(low, high), 0.95, level=0.95, seed=0)
+    assert (tail.value[1], tail.largest[1], tail.high[1]) == (5.0, np.inf, np.inf)
+    assert sorted(front_of(quality, tail, 0.95)) == [0, 1]
+
+
+def test_stored_latencies_of_failed_queries_stay_lower_bounds(tmp_path):
+    timing = Timing(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[1.0, np.inf], [3.0, 4.0]]))
+    write_timing(tmp_path, "points", timing)
+    read = read_timing(tmp_path, "points")
+    assert (read.low.tolist(), read.high.tolist()) == (timing.low.tolist(), timing.high.tolist())
+    assert read_timing(tmp_path, "others") is None
+    stored = json.loads((tmp_path / FILE).read_text())
+    (tmp_path / FILE).write_text(json.dumps({name: stored[name] for name in stored if name != "censored"}))
+    assert read_timing(tmp_path, "points") is None  # of a version that timed last attempts only

@@ -116,7 +116,7 @@ def read_tags_file(path: str | Path, tag_names: Sequence[str] = ()) -> pl.DataFr
         InputError: the file cannot be read, has no queries or tags, or a query is repeated.
     """
     if ".jsonl" in Path(path).suffixes or ".ndjson" in Path(path).suffixes:
-        return read(path).drop("state", "latency_ms", "error")
+        return read(path).drop("state", "latency_ms", "error", "censored")
     input_file = open_source(path)
     if (features := _read_feature_tags(input_file, tag_names)) is not None:
         return features

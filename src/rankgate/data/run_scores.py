@@ -312,6 +312,7 @@ QUERIES = Columns(
     QUERY_ID,
     Column("state", pl.String, "its state: ok, zero, failed or not_run"),
     Column("latency_ms", pl.Float64, "its latency", unit="ms"),
+    Column("censored", pl.Boolean, "true if its latency is only a lower bound"),
     Column("retrieved", pl.Int64, "the number of its results"),
     Column("judged", pl.Float64, "the share of judged documents among the first ones"),
     further_columns="a tag of the query",
@@ -340,7 +341,7 @@ class ScoredRun(ByContent):
         zeros_relevant: judgments of grade 0 that the convention's defaults count as relevant.
         cautions: see `Counts`.
         without_seen: True if items that users had in training were removed from their lists.
-        concurrency: the number of queries sent at the same time, if latencies were measured.
+        load: how latencies were measured, and under which load; empty if not known.
         earlier: see `Run`.
         repeats: see `Run`.
     """
@@ -361,7 +362,7 @@ class ScoredRun(ByContent):
     zeros_relevant: int = 0
     cautions: Mapping[str, str] = field(default_factory=dict)
     without_seen: bool = False
-    concurrency: str = ""
+    load: str = ""
     earlier: Any = field(default=None, compare=False, repr=False)
     repeats: tuple[Any, ...] = field(default=(), compare=False, repr=False)
 

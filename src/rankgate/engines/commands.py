@@ -22,7 +22,7 @@ from rankgate.core.console.terminal_output import (
 )
 from rankgate.core.errors import UsageError
 from rankgate.core.present.write_results import FORMS
-from rankgate.engines.configuration import ENGINES
+from rankgate.engines.configuration import ENGINES, ONE_ENGINE
 from rankgate.engines.engine_checks import check_engine, engines
 from rankgate.engines.snapshots.compare_engines import compare_engines
 from rankgate.engines.snapshots.query_sender import queries_of
@@ -82,7 +82,7 @@ def check(engine: str, query: str, parameters: tuple[str, ...], form: str) -> No
 @click.argument("queries", type=click.Path())
 @click.option("-o", "--output", "target", metavar="RUN", type=click.Path(), help="The file of the run.")
 @shared_options.parameters("A parameter of the engine's request, as in k1=0.9; may be given several times.")
-@verb_options(snapshot, "depth N", "concurrency N", "rate", "again", "force", "to FORMAT")
+@verb_options(snapshot, "depth N", "concurrency N", "rate", "arrival_rate", "again", "force", "to FORMAT")
 @click.option(
     "--compare",
     "baseline",
@@ -143,6 +143,8 @@ def snapshot_command(
     with TerminalProgress(len(query_list) * (2 if baseline else 1)):
         if baseline:
             outputs = (baseline_output or target, target)
+            if options_of_snapshot.pop("arrival_rate"):
+                raise UsageError(ONE_ENGINE, code="conflicting-options")
             result: Snapshot | EngineComparison = compare_engines(
                 baseline, engine, query_list, outputs, seed=seed, **options_of_snapshot
             )

@@ -82,6 +82,12 @@ ENGINES: Registry[EngineKind] = Registry(EngineKind, "kind of engine", _kinds, "
 """Every kind of engine by name."""
 
 
+ONE_ENGINE = (
+    "an arrival rate is for one engine at a time; take a snapshot of each engine, and compare the runs."
+)
+"""Why two engines that get each query in turn have no arrival rate."""
+
+
 @dataclass(frozen=True)
 class Pace:
     """The pace of requests to an engine: the keys of ``[snapshot]``.
@@ -89,6 +95,9 @@ class Pace:
     Attributes:
         concurrency: The number of queries sent at the same time.
         rate: Queries a second, at most; unlimited without it.
+        arrival_rate: Queries a second that arrive whether or not earlier ones are answered; latencies
+            count from the arrival, so that a slow answer counts for the queries behind it too.
+            Without it a query is sent when a connection is free, and its latency counts from then.
         retries: The number of retries of a query after a failure.
         backoff: Seconds before the first of them; doubled each time.
         warm_up: Queries asked before, whose answers and latencies are thrown away.
@@ -100,14 +109,30 @@ class Pace:
 
     concurrency: Annotated[int, Range(1, 256)] = 4
     rate: Annotated[float, Range(0, exclusive=True)] | None = None
+    arrival_rate: Annotated[float, Range(0, exclusive=True)] | None = None
     retries: Annotated[int, Range(0, 100)] = 3
     backoff: Annotated[float, Range(0, 3600)] = 0.5
     warm_up: Annotated[int, Range(0, 100_000)] = 0
     give_up: Annotated[int, Range(1)] = 10
     scores: Literal["served", "engine", "rank"] = "served"
 
+    def __post_init__(self) -> None:
+        if self.rate is not None and self.arrival_rate is not None:
+            raise UsageError(
+                "rate limits how fast queries are sent, arrival_rate sends them at that rate whatever "
+                "happens; keep one of them.",
+                code="conflicting-options",
+            )
+
     def slower(self, other_pace: Pace) -> Pace:
-        """The pace that neither of two engines' files exceeds."""
+        """The pace that neither of two engines' files exceeds.
+
+        Raises:
+            UsageError: an arrival rate: both engines get each query in turn, so that a slow answer
+                of one would count for the other.
+        """
+        if self.arrival_rate is not None or other_pace.arrival_rate is not None:
+            raise UsageError(ONE_ENGINE, code="conflicting-options")
         rates = [rate for rate in (self.rate, other_pace.rate) if rate is not None]
         return Pace(
             concurrency=min(self.concurrency, other_pace.concurrency),
@@ -138,8 +163,9 @@ class Configuration:
 
     @property
     def sha256(self) -> str:
-        """A hash of all settings and of the concurrency, on which latencies depend."""
-        hashed_text = f"{self.engine_sha256} {self.pace.concurrency}"
+        """A hash of all settings and of the load, on which latencies depend."""
+        arrivals = "" if self.pace.arrival_rate is None else f" {self.pace.arrival_rate}"
+        hashed_text = f"{self.engine_sha256} {self.pace.concurrency}{arrivals}"
         return hashlib.sha256(hashed_text.encode()).hexdigest()
 
     @property
@@ -195,13 +221,17 @@ def read_engine(path: str | Path) -> Configuration:
     except UsageError as error:
         raise toml.error(str(error), "engine", "kind") from None
     read_values = toml.read_values(values, fields_of(declaration).values(), "engine")
-    pace = toml.read_values(toml.values.get("snapshot", {}), fields_of(Pace).values(), "snapshot")
+    pace_values = toml.read_values(toml.values.get("snapshot", {}), fields_of(Pace).values(), "snapshot")
+    try:
+        pace = Pace(**pace_values)
+    except UsageError as error:
+        raise toml.error(error.problem, "snapshot", "arrival_rate", code=error.code) from None
     engine = _resolve_paths(declaration(**read_values), Path(path).resolve().parent)
     try:
         engine.check()
     except UsageError as error:
         raise toml.error(error.problem, "engine", code=error.code) from None
-    return Configuration(str(name or Path(path).stem), engine, Pace(**pace))
+    return Configuration(str(name or Path(path).stem), engine, pace)
 
 
 def _portable_value(engine: Engine, setting: Field[Any]) -> Any:

@@ -9,9 +9,19 @@ from typing import TYPE_CHECKING
 
 from rankgate.core.present.document_model import Document, Grid, PlainRows, Table, Warnings, make_printable
 from rankgate.core.present.document_model import make_document as made
-from rankgate.core.present.number_formats import count_noun, format_interval, format_signed
+from rankgate.core.present.number_formats import (
+    UNDEFINED,
+    count_noun,
+    format_bounds,
+    format_interval,
+    format_signed,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
     from rankgate.engines.engine import Facts
     from rankgate.engines.engine_checks import EngineCheck, EngineKinds, KindDetails
     from rankgate.engines.snapshots.snapshot import EngineComparison, Snapshot
@@ -41,8 +51,11 @@ def snapshot_document(result: Snapshot) -> Document:
 
 
 def _snapshot_latency(result: Snapshot) -> Grid:
-    quantiles = result.latency
-    cells = ["–" if value is None else f"{value:,.1f}" for value in quantiles.values()]
+    cells = [
+        format_bounds(*bounds, "{:,.1f}".format)
+        for name, bounds in result.latency_bounds.items()
+        if name != "mean"
+    ]
     rate = result.asked / result.seconds if result.seconds and result.asked else None
     cells += [f"{result.seconds:,.1f}", "–" if rate is None else f"{rate:,.1f}"]
     names = ["median", "p90", "p95", "p99", "largest"]
@@ -54,10 +67,18 @@ def _engine(result: Snapshot) -> Grid:
         *fact_rows(result.engine_kind, result.facts),
         ("configuration", result.configuration[:12]),
         ("depth", f"{result.depth:,}"),
-        ("concurrency", " and ".join(map(str, result.queries["concurrency"].drop_nulls().unique().sort()))),
+        *((name, text) for name in _LOAD_COLUMNS if (text := _joined(result.queries[name]))),
+        ("latency from", result.latency_from),
         *((f"parameter {name}", make_printable(str(value))) for name, value in result.parameters.items()),
     ]
     return Grid(("", "value"), tuple(rows), frozenset({1}))
+
+
+_LOAD_COLUMNS = ("concurrency", "rate", "arrival_rate")
+
+
+def _joined(values: pl.Series) -> str:
+    return " and ".join(f"{value:g}" for value in values.drop_nulls().unique().sort())
 
 
 def fact_rows(kind: str, facts: Facts) -> list[tuple[str, str]]:
@@ -162,19 +183,30 @@ def engine_comparison_document(result: EngineComparison) -> Document:
 
 def _headline(result: EngineComparison) -> str:
     median = {row["statistic"]: row for row in result.latency.iter_rows(named=True)}["p50"]
+    interval_text = _interval(median)
     if median["delta"] is None:
-        return ""
-    interval_text = format_interval(median["low"], median["high"], 2)
+        return "" if interval_text == UNDEFINED else f"; median latency {interval_text} ms"
     return f"; median latency {format_signed(median['delta'], 2)} ms {interval_text}"
+
+
+def _interval(row: Mapping[str, float | None]) -> str:
+    """The interval of a difference, which may have one end only."""
+    low, high = row["low"], row["high"]
+    if (low is None) == (high is None):
+        return format_interval(low, high, 2)
+    return f"≤ {format_signed(high, 2)}" if low is None else f"≥ {format_signed(low, 2)}"
 
 
 def _latency_of_both(result: EngineComparison) -> Grid:
     rows = [
         (
             row["statistic"],
-            *(_number(row[name]) for name in ("baseline", "candidate")),
+            *(
+                format_bounds(row[name], row[f"{name}_at_most"], "{:,.2f}".format)
+                for name in ("baseline", "candidate")
+            ),
             format_signed(row["delta"], 2),
-            format_interval(row["low"], row["high"], 2),
+            _interval(row),
         )
         for row in result.latency.iter_rows(named=True)
     ]
@@ -197,7 +229,3 @@ def _engines(result: EngineComparison) -> Grid:
     ]
     rows = tuple((name, value, other_value) for (name, value), (_, other_value) in zip(*columns, strict=True))
     return Grid(("", *map(make_printable, result.names)), rows, frozenset({0, 1, 2}))
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:,.2f}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 UNDEFINED = "–"
 """The text of an undefined value."""
@@ -155,6 +155,20 @@ def format_milliseconds(value: float | None) -> str:
     ('12.3', '0.012', '–')
     """
     return format_number(value, 1 if value is None or value >= 1 else 3)
+
+
+def format_bounds(low: float | None, high: float | None, format_value: Callable[[float], str]) -> str:
+    """A value between two bounds; without the upper one, at least the lower one.
+
+    >>> [format_bounds(57.0, high, "{:.1f}".format) for high in (57.02, 63.0, None)]
+    ['57.0', '57.0 to 63.0', '≥ 57.0']
+    """
+    if low is None:
+        return UNDEFINED
+    text = format_value(low)
+    if high is None:
+        return f"≥ {text}"
+    return text if text == (high_text := format_value(high)) else f"{text} to {high_text}"
 
 
 def format_query_count(value: float | None) -> str:

@@ -34,7 +34,18 @@ if TYPE_CHECKING:
 SUFFIX = ".meta.jsonl"
 STATES = ("ok", "zero", "failed", "not_run")
 
-REQUEST_COLUMNS = ("attempts", "returned", "total_hits", "started_at", "concurrency")
+REQUEST_COLUMNS = (
+    "latency_from",
+    "last_attempt_ms",
+    "waited_ms",
+    "attempts",
+    "returned",
+    "total_hits",
+    "started_at",
+    "concurrency",
+    "rate",
+    "arrival_rate",
+)
 """The keys of how a snapshot asked a query: not tags to compare by."""
 
 
@@ -75,11 +86,11 @@ def write(queries: pl.DataFrame, path: Path) -> None:
 
 
 def read(path: str | Path) -> pl.DataFrame:
-    """``query_id``, ``state``, ``latency_ms``, ``error``, then tags as strings.
+    """``query_id``, ``state``, ``latency_ms``, ``error``, ``censored``, then tags as strings.
 
     Raises:
         InputError: a line that is not an object, an unknown state, a latency that is not 0
-            or more, a query twice; with its line.
+            or more, ``censored`` that is not true or false, a query twice; with its line.
     """
     input_file = open_source(path)
     rows: list[dict[str, Json]] = []
@@ -98,7 +109,13 @@ def read(path: str | Path) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema)
 
 
-_META_SCHEMA = {"query_id": pl.String, "state": pl.String, "latency_ms": pl.Float64, "error": pl.String}
+_META_SCHEMA = {
+    "query_id": pl.String,
+    "state": pl.String,
+    "latency_ms": pl.Float64,
+    "error": pl.String,
+    "censored": pl.Boolean,
+}
 
 
 def _parse_row(value: Json, label: str, line: int) -> dict[str, Any]:
@@ -115,7 +132,11 @@ def _parse_row(value: Json, label: str, line: int) -> dict[str, Any]:
     if latency is not None and not (is_number and math.isfinite(latency) and latency >= 0):
         problem = f"latency_ms {latency!r} is not a number of milliseconds, 0 or more."
         raise InputError(problem, source=label, line=line, code="not-a-number")
-    return {**row, "latency_ms": latency}
+    censored = value.get("censored")
+    if censored is not None and not isinstance(censored, bool):
+        problem = f"censored {censored!r} is not true or false."
+        raise InputError(problem, source=label, line=line, code="wrong-type")
+    return {**row, "latency_ms": latency, "censored": censored}
 
 
 PARTIAL = ".partial.jsonl"

@@ -18,6 +18,7 @@ from rankgate.core.present.common_columns import (
     TAG,
     TAG_VALUE,
 )
+from rankgate.data.query_latencies import bounds_columns
 from rankgate.decisions.comparison.equivalence import EQUIVALENCE, RELATIVE
 
 _BASELINE = Column("baseline", pl.Float64, "the value of the baseline")
@@ -201,12 +202,15 @@ JUDGED = Columns(
 LATENCY = Columns(
     "One row per system; no rows where no latency is known.",
     Column("system", pl.String, "baseline or candidate"),
-    Column("n", pl.Int64, "queries with a latency", unit="queries", header="queries"),
-    Column("mean", pl.Float64, "the mean", ".1f", unit="ms"),
-    Column("p50", pl.Float64, "the median", ".1f", unit="ms"),
-    Column("p90", pl.Float64, "the 90th percentile", ".1f", unit="ms"),
-    Column("p95", pl.Float64, "the 95th percentile", ".1f", unit="ms"),
-    Column("p99", pl.Float64, "the 99th percentile", ".1f", unit="ms"),
+    Column("n", pl.Int64, "queries that were sent", unit="queries", header="queries"),
+    Column("censored", pl.Int64, "those that failed, whose latency is only a lower bound", unit="queries"),
+    *bounds_columns(
+        Column("mean", pl.Float64, "the mean", ".1f", unit="ms"),
+        Column("p50", pl.Float64, "the median", ".1f", unit="ms"),
+        Column("p90", pl.Float64, "the 90th percentile", ".1f", unit="ms"),
+        Column("p95", pl.Float64, "the 95th percentile", ".1f", unit="ms"),
+        Column("p99", pl.Float64, "the 99th percentile", ".1f", unit="ms"),
+    ),
 )
 
 STATES = Columns(

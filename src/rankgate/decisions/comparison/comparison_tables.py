@@ -21,6 +21,7 @@ from rankgate.core.value_types import JsonObject
 from rankgate.data.collection import TASK_FIELDS, Collection
 from rankgate.data.foreign_frames import frames_by_system
 from rankgate.data.library_objects import read_rankings
+from rankgate.data.query_latencies import bounds_row, latency_bounds, query_latencies
 from rankgate.data.read import is_ranking
 from rankgate.decisions.comparison.comparison_columns import LATENCY
 from rankgate.measurement.evaluation.query_slices import unanswered_sentence
@@ -180,20 +181,14 @@ def joined_lists(baseline: ScoredRun, candidates: Sequence[ScoredRun]) -> pl.Dat
 
 def latency_table(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
     """Quantiles of latency by system; no row for a system without latencies."""
-    latency = pl.col("latency_ms")
-    if not any(system.queries["latency_ms"].count() for system in (baseline, candidate)):
-        return LATENCY.empty()
-    quantiles = [latency.quantile(q, "linear").alias(f"p{round(q * 100)}") for q in (0.5, 0.9, 0.95, 0.99)]
-    tables = [
-        system.queries.filter(latency.is_not_null()).select(
-            pl.lit(name).alias("system"),
-            pl.len().cast(pl.Int64).alias("n"),
-            latency.mean().alias("mean"),
-            *quantiles,
-        )
-        for name, system in (("baseline", baseline), ("candidate", candidate))
-    ]
-    return pl.concat(tables).filter(pl.col("n") > 0)
+    rows = []
+    for name, system in (("baseline", baseline), ("candidate", candidate)):
+        latencies = query_latencies(system.queries)
+        if len(latencies):
+            censored = int(latencies["high"].is_infinite().sum())
+            bounds = bounds_row(latency_bounds(latencies))
+            rows.append({"system": name, "n": len(latencies), "censored": censored, **bounds})
+    return pl.DataFrame(rows, schema=LATENCY)
 
 
 def state_tables(baseline: ScoredRun, candidates: Sequence[ScoredRun]) -> list[pl.DataFrame]:
@@ -218,15 +213,14 @@ def unanswered_warnings(baseline: ScoredRun, candidate: ScoredRun) -> list[str]:
     return sentences
 
 
-def concurrency_warnings(baseline: ScoredRun, candidate: ScoredRun) -> list[str]:
-    """A warning if the latencies were measured under different loads."""
-    baseline_load, candidate_load = baseline.concurrency, candidate.concurrency
-    if not baseline_load or not candidate_load or baseline_load == candidate_load:
+def load_warnings(baseline: ScoredRun, candidate: ScoredRun) -> list[str]:
+    """Warnings if the latencies were measured in different ways, or under different loads."""
+    loads = [system.load for system in (baseline, candidate)]
+    if not all(loads) or loads[0] == loads[1]:
         return []
     text = (
-        f"latencies of {baseline.name} were measured with {baseline_load} "
-        f"{'query' if baseline_load == '1' else 'queries'} at the same time, those of {candidate.name} with "
-        f"{candidate_load}: their difference is not one of the systems alone."
+        f"latencies of {baseline.name} were measured {loads[0]}, those of {candidate.name} {loads[1]}: their "
+        "difference is not one of the systems alone."
     )
     return [text]
 

@@ -434,7 +434,7 @@ def _make_comparison(
             *(text for run in (baseline, candidate) for text in with_run_name(run.name, run.cautions)),
             *parts.unanswered_warnings(baseline, candidate),
             *unequal_warnings(baseline, candidate, test.unequal),
-            *parts.concurrency_warnings(baseline, candidate),
+            *parts.load_warnings(baseline, candidate),
             *parts.uneven_warnings(judged, depth),
             *cluster_caution(baseline, candidate, values.query_ids),
             *(() if pair.design is None else pair.design.conditions(values)),

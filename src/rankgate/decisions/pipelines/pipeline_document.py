@@ -6,6 +6,7 @@ The bottleneck is a sentence. Then follow metrics, steps, ceilings, documents an
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.present.document_model import (
@@ -21,12 +22,15 @@ from rankgate.core.present.document_model import make_document as made
 from rankgate.core.present.number_formats import (
     UNDEFINED,
     count_noun,
+    format_bounds,
     format_correction,
     format_decimal,
     format_interval,
+    format_milliseconds,
     format_p_value,
     format_signed,
 )
+from rankgate.data.query_latencies import row_bounds
 from rankgate.decisions.comparison.inference import describe_method
 from rankgate.decisions.pipelines.stage_figures import LATENCY
 from rankgate.decisions.pipelines.stages import CEILINGS
@@ -159,7 +163,12 @@ def stage_table(result: Pipeline) -> Grid:
 def latency_grid(result: Pipeline) -> Grid:
     """The latency of each stage alone, and of the pipeline to its end."""
     names = ("stage", "does", "ok", "zero", "failed", "p50", "p95", "total_p50", "total_p95")
-    return LATENCY.grid(result.latency, *names)
+    grid = LATENCY.grid(result.latency, *names)
+    rows = [
+        (*cells[:5], *(format_bounds(*row_bounds(row, name), format_milliseconds) for name in names[5:]))
+        for cells, row in zip(grid.rows, _rows(result.latency), strict=True)
+    ]
+    return replace(grid, rows=tuple(rows))
 
 
 def step_grid(result: Pipeline) -> Grid:

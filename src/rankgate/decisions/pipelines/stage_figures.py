@@ -17,6 +17,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import GRADE_LABEL, SHOWN_GRADE
 from rankgate.core.present.number_formats import count_noun
+from rankgate.data.query_latencies import bounds_columns, bounds_row, latency_bounds, query_latencies
 from rankgate.decisions.comparison.comparison_tables import MOST_GRADES
 
 if TYPE_CHECKING:
@@ -34,41 +35,49 @@ LATENCY = Columns(
         "zero", pl.Int64, "queries that it answered without a document", ",", unit="queries", header="without"
     ),
     Column("failed", pl.Int64, "queries that failed", ",", unit="queries"),
-    Column("n", pl.Int64, "queries with a latency", unit="queries"),
-    Column("mean", pl.Float64, "the mean latency of the stage alone", "milliseconds", unit="ms"),
+    Column("n", pl.Int64, "queries that it got", unit="queries"),
     Column(
-        "p50",
-        pl.Float64,
-        "the median latency of the stage alone",
-        "milliseconds",
-        unit="ms",
-        header="alone,\nmedian",
+        "censored",
+        pl.Int64,
+        "queries that failed up to here, whose latency is only a lower bound",
+        unit="queries",
     ),
-    Column(
-        "p95",
-        pl.Float64,
-        "the 95th percentile of the latency of the stage alone",
-        "milliseconds",
-        unit="ms",
-        header="alone,\np95",
-    ),
-    Column("waits", pl.Float64, "the mean time until its inputs are there", "milliseconds", unit="ms"),
-    Column("total", pl.Float64, "the mean time of the pipeline up to its end", "milliseconds", unit="ms"),
-    Column(
-        "total_p50",
-        pl.Float64,
-        "the median time of the pipeline up to its end",
-        "milliseconds",
-        unit="ms",
-        header="to here,\nmedian",
-    ),
-    Column(
-        "total_p95",
-        pl.Float64,
-        "the 95th percentile of the time of the pipeline up to its end",
-        "milliseconds",
-        unit="ms",
-        header="to here,\np95",
+    *bounds_columns(
+        Column("mean", pl.Float64, "the mean latency of the stage alone", "milliseconds", unit="ms"),
+        Column(
+            "p50",
+            pl.Float64,
+            "the median latency of the stage alone",
+            "milliseconds",
+            unit="ms",
+            header="alone,\nmedian",
+        ),
+        Column(
+            "p95",
+            pl.Float64,
+            "the 95th percentile of the latency of the stage alone",
+            "milliseconds",
+            unit="ms",
+            header="alone,\np95",
+        ),
+        Column("waits", pl.Float64, "the mean time until its inputs are there", "milliseconds", unit="ms"),
+        Column("total", pl.Float64, "the mean time of the pipeline up to its end", "milliseconds", unit="ms"),
+        Column(
+            "total_p50",
+            pl.Float64,
+            "the median time of the pipeline up to its end",
+            "milliseconds",
+            unit="ms",
+            header="to here,\nmedian",
+        ),
+        Column(
+            "total_p95",
+            pl.Float64,
+            "the 95th percentile of the time of the pipeline up to its end",
+            "milliseconds",
+            unit="ms",
+            header="to here,\np95",
+        ),
     ),
     Column("file", pl.String, "the file of its run"),
 )
@@ -80,25 +89,29 @@ def latency_table(stages: Sequence[StageRun]) -> pl.DataFrame:
         total(stage) = own(stage) + max over its inputs of total(input)
 
     for each query: latencies of consecutive stages add up; of parallel branches the slowest counts.
-    Queries that the stage did not answer have no latency.
+    Latencies of queries that failed are lower bounds. A query that failed in an earlier stage has
+    no latency of the stage alone, and the time until there is a lower bound of the time to here.
 
     Args:
         stages: the stages, inputs first.
 
     Returns:
-        ``stage``, ``does``, ``inputs``; ``ok``, ``zero`` and ``failed`` queries; ``n`` queries
-        with a latency; in milliseconds ``mean``, ``p50`` and ``p95`` of the stage alone,
-        ``waits`` (the mean time until its inputs are there), ``total`` (mean), ``total_p50`` and
-        ``total_p95`` up to its end; ``file``, the stage's run.
+        the columns of `LATENCY`.
     """
     totals: dict[str, pl.DataFrame] = {}
     rows = []
     for taken_stage in stages:
-        latencies_alone = taken_stage.states.select("query_id", own="latency_ms").drop_nulls()
-        waits = _waiting_time([totals[name] for name in taken_stage.stage.inputs], latencies_alone)
-        latencies_to_here = latencies_alone.join(waits, on="query_id", maintain_order="left")
-        latencies_to_here = latencies_to_here.with_columns(total=pl.col("own") + pl.col("waits"))
-        totals[taken_stage.stage.name] = latencies_to_here.select("query_id", "total")
+        latencies = query_latencies(taken_stage.states)
+        # queries that failed in an earlier stage have no latency of this one
+        sent_ids = taken_stage.states.drop_nulls("latency_ms")["query_id"]
+        latencies_alone = latencies.filter(pl.col("query_id").is_in(sent_ids.implode()))
+        waits = _waiting_time([totals[name] for name in taken_stage.stage.inputs], latencies)
+        to_here = latencies.join(waits, on="query_id", suffix="_waits", maintain_order="left").select(
+            "query_id", *(pl.col(end) + pl.col(f"{end}_waits") for end in ("low", "high"))
+        )
+        totals[taken_stage.stage.name] = to_here
+        bounds = latency_bounds(latencies_alone)
+        total_bounds = latency_bounds(to_here)
         states = dict(taken_stage.states.group_by("state").len().iter_rows())
         rows.append(
             {
@@ -106,25 +119,27 @@ def latency_table(stages: Sequence[StageRun]) -> pl.DataFrame:
                 "does": taken_stage.action,
                 "inputs": ", ".join(taken_stage.stage.inputs),
                 **{state: states.get(state, 0) for state in ("ok", "zero", "failed")},
-                "n": len(latencies_to_here),
-                "mean": latencies_to_here["own"].mean(),
-                "p50": latencies_to_here["own"].quantile(0.5, "linear"),
-                "p95": latencies_to_here["own"].quantile(0.95, "linear"),
-                "waits": latencies_to_here["waits"].mean(),
-                "total": latencies_to_here["total"].mean(),
-                "total_p50": latencies_to_here["total"].quantile(0.5, "linear"),
-                "total_p95": latencies_to_here["total"].quantile(0.95, "linear"),
+                "n": len(latencies_alone),
+                "censored": int(to_here["high"].is_infinite().sum()),
+                **bounds_row(
+                    {
+                        **{name: bounds[name] for name in ("mean", "p50", "p95")},
+                        "waits": latency_bounds(waits, {})["mean"],
+                        "total": total_bounds["mean"],
+                        **{f"total_{name}": total_bounds[name] for name in ("p50", "p95")},
+                    }
+                ),
                 "file": str(taken_stage.path),
             }
         )
     return pl.DataFrame(rows, schema=LATENCY)
 
 
-def _waiting_time(inputs: Sequence[pl.DataFrame], latencies_alone: pl.DataFrame) -> pl.DataFrame:
-    """``query_id`` and ``waits``: the time at which the last input arrives."""
+def _waiting_time(inputs: Sequence[pl.DataFrame], latencies: pl.DataFrame) -> pl.DataFrame:
+    """``query_id``, ``low`` and ``high``: the time at which the last input arrives."""
     if not inputs:
-        return latencies_alone.select("query_id", waits=pl.lit(0.0))
-    return pl.concat(inputs).group_by("query_id").agg(waits=pl.col("total").max())
+        return latencies.select("query_id", low=pl.lit(0.0), high=pl.lit(0.0))
+    return pl.concat(inputs).group_by("query_id").agg(pl.col("low", "high").max())
 
 
 def describe_failures(taken_stage: StageRun) -> str:

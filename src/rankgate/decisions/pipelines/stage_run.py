@@ -163,7 +163,13 @@ def _append_remaining(reply: Answer, remaining_ids: Sequence[str]) -> Answer:
 DEFAULT_RERANK_DEPTH = 100
 """The default number of documents for a reranker."""
 
-STATES = {"query_id": pl.String, "state": pl.String, "latency_ms": pl.Float64, "error": pl.String}
+STATES = {
+    "query_id": pl.String,
+    "state": pl.String,
+    "latency_ms": pl.Float64,
+    "censored": pl.Boolean,
+    "error": pl.String,
+}
 
 
 @dataclass(frozen=True)
@@ -227,7 +233,7 @@ def split_answered(inputs: Sequence[StageRun], queries: Sequence[Query]) -> tupl
         for query_id, error in rows.select("query_id", "error").iter_rows():
             failed.setdefault(query_id, f"stage {input_stage.stage.name} failed: {error}")
     failed_rows = [
-        (query.query_id, "failed", None, failed[query.query_id])
+        (query.query_id, "failed", None, None, failed[query.query_id])
         for query in queries
         if query.query_id in failed
     ]

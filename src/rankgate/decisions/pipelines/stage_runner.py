@@ -216,6 +216,7 @@ class StageRunner:
                 "query_id": ids,
                 "state": ["ok" if has_document else "zero" for has_document in has_documents],
                 "latency_ms": [round(latency, 3)] * len(ids),
+                "censored": None,
                 "error": None,
             },
             schema=STATES,

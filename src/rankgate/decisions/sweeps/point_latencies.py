@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import replace_file
+from rankgate.core.quantiles import quantiles
 from rankgate.engines.snapshots.query_sender import QuerySender
 
 if TYPE_CHECKING:
@@ -38,13 +40,20 @@ class Timing:
     """Latencies of points.
 
     Attributes:
-        latencies: (n, P) in milliseconds, of the queries that all points answered; None if they
-            were not measured in turn.
+        low: (n, P) in milliseconds, of the queries that were sent to all points; empty if they were
+            not timed in turn.
+        high: (n, P) the same; infinite where the query failed, and ``low`` is a lower bound.
         problem: the reason for a missing front; empty if points have no latencies.
     """
 
-    latencies: NDArray[np.float64] | None = None
+    low: Floats = field(default_factory=lambda: np.empty((0, 0)))
+    high: Floats = field(default_factory=lambda: np.empty((0, 0)))
     problem: str = ""
+
+    @property
+    def queries(self) -> int:
+        """The number of queries that were sent to all points."""
+        return len(self.low)
 
 
 def time_engines(engines: Sequence[Engine], queries: Sequence[Query], pace: Pace, seed: int) -> Timing:
@@ -57,7 +66,8 @@ def time_engines(engines: Sequence[Engine], queries: Sequence[Query], pace: Pace
         seed: the seed of the order.
     """
     rng = np.random.default_rng(seed)
-    table = np.full((len(queries), len(engines)), np.nan)
+    low = np.full((len(queries), len(engines)), np.nan)
+    high = low.copy()
     rows = {query.query_id: row for row, query in enumerate(queries)}
     for query_rows, points in _draw_rounds(len(queries), len(engines), pace.concurrency, rng):
         groups = [
@@ -65,17 +75,18 @@ def time_engines(engines: Sequence[Engine], queries: Sequence[Query], pace: Pace
         ]
 
         def keep(number: int, outcome: Outcome, points: NDArray[np.intp] = points) -> None:
-            if outcome.state != "failed":
-                table[rows[outcome.query_id], points[number]] = outcome.latencies[-1]
+            cell = rows[outcome.query_id], points[number]
+            low[cell] = outcome.elapsed
+            high[cell] = np.inf if outcome.state == "failed" else outcome.elapsed
 
         asking = QuerySender([engines[point] for point in points], pace, keep, [True] * len(points))
         asking.run(groups)
         if asking.problem:
             return Timing(problem=asking.problem)
-    answered = table[~np.isnan(table).any(axis=1)]
-    if not len(answered):
-        return Timing(problem="no query was answered at all points")
-    return Timing(answered)
+    sent_rows = ~np.isnan(low).any(axis=1)
+    if not np.isfinite(high[sent_rows]).any():
+        return Timing(problem="no query was answered")
+    return Timing(low[sent_rows], high[sent_rows])
 
 
 def _draw_rounds(
@@ -96,15 +107,22 @@ def read_timing(folder: Path, key: str) -> Timing | None:
         content = json.loads(path.read_bytes())
     except (OSError, ValueError):
         return None
-    if not isinstance(content, dict) or content.get("points") != key:
+    if not isinstance(content, dict) or content.get("points") != key or "censored" not in content:
         return None
-    return Timing(np.array(content["latencies"], float).reshape(-1, content["count"]))
+    low, censored = (
+        np.array(content[name]).reshape(-1, content["count"]) for name in ("latencies", "censored")
+    )
+    return Timing(low.astype(float), np.where(censored, np.inf, low))
 
 
 def write_timing(folder: Path, key: str, timing: Timing) -> None:
     """Store latencies for the next call."""
-    assert timing.latencies is not None
-    content = {"points": key, "count": timing.latencies.shape[1], "latencies": timing.latencies.tolist()}
+    content = {
+        "points": key,
+        "count": timing.low.shape[1],
+        "latencies": timing.low.tolist(),
+        "censored": np.isinf(timing.high).tolist(),
+    }
     with replace_file(str(folder / FILE)) as stream:
         stream.write(json.dumps(content).encode())
 
@@ -118,42 +136,48 @@ class LatencyQuantiles:
     """A quantile of the latencies of points that were timed in turn.
 
     Attributes:
-        value: (P,) the quantile of each point.
+        value, largest: (P,) the smallest and the largest possible quantile of each point.
         low, high: (P,) the intervals of the quantiles; NaN for fewer than two queries.
-        samples: (B, P) the quantiles of resampled queries, the same queries for all points.
-        queries: the number of queries that all points answered.
+        samples, largest_samples: (B, P) both ends of the quantiles of resampled queries, the same
+            queries for all points.
+        queries: the number of queries that were sent to all points.
     """
 
     value: Floats
+    largest: Floats
     low: Floats
     high: Floats
     samples: Floats
+    largest_samples: Floats
     queries: int
 
     @classmethod
-    def from_latencies(cls, latencies: Floats, share: float, *, level: float, seed: int) -> LatencyQuantiles:
+    def from_timing(cls, timing: Timing, share: float, *, level: float, seed: int) -> LatencyQuantiles:
         """The quantiles of points, with bootstrap intervals.
 
         Args:
-            latencies: (n, P) the latency of each query at each point, in milliseconds.
+            timing: the latency of each query at each point.
             share: the quantile, as in 0.95.
             level: the confidence level of the intervals.
             seed: the seed of the resampling.
         """
-        n, count = latencies.shape
-        value = np.quantile(latencies, share, axis=0)
+        ends = timing.low.T, timing.high.T  # (P, n)
+        count, n = timing.low.T.shape
+        value, largest = (quantiles(end, [share])[0] for end in ends)
         if n < 2:
-            empty = np.full(count, np.nan)
-            return cls(value, empty, empty, np.empty((0, count)), n)
+            empty, no_samples = np.full(count, np.nan), np.empty((0, count))
+            return cls(value, largest, empty, empty, no_samples, no_samples, n)
         rng = np.random.default_rng(seed)
         step = max(1, _BLOCK // (n * count))
-        sampled_quantiles = []
+        sampled: tuple[list[Floats], list[Floats]] = ([], [])
         for begin in range(0, _SAMPLES, step):
             rows = rng.integers(0, n, size=(min(step, _SAMPLES - begin), n))
-            sampled_quantiles.append(np.quantile(latencies[rows], share, axis=1))
-        samples = np.concatenate(sampled_quantiles)
-        low, high = np.quantile(samples, [(1 - level) / 2, (1 + level) / 2], axis=0)
-        return cls(value, low, high, samples, n)
+            for end, samples_of_end in zip(ends, sampled, strict=True):
+                samples_of_end.append(quantiles(end[:, rows], [share])[0].T)
+        samples, largest_samples = map(np.concatenate, sampled)
+        low = quantiles(samples.T, [(1 - level) / 2])[0]
+        high = quantiles(largest_samples.T, [(1 + level) / 2])[0]
+        return cls(value, largest, low, high, samples, largest_samples, n)
 
 
 def front_of(quality: Floats, speed: LatencyQuantiles, level: float) -> list[int]:
@@ -162,8 +186,8 @@ def front_of(quality: Floats, speed: LatencyQuantiles, level: float) -> list[int
     A point j is faster than i if t_i - t_j > c s, with t the quantiles of latency, s the standard
     deviation of their difference over resampled queries, which both points share, and c the
     quantile of Student's t at 1 - (1 - level)/m, with m pairs of points that are compared
-    (Bonferroni): with equal latencies all points are on the front in ``level`` of all sweeps or
-    more.
+    (Bonferroni). Where queries failed, t_i is its smallest possible value and t_j its largest: with
+    equal latencies all points are on the front in ``level`` of all sweeps or more.
 
     Args:
         quality: (P,) greater is better.
@@ -183,10 +207,10 @@ def front_of(quality: Floats, speed: LatencyQuantiles, level: float) -> list[int
         limit = stdtrit(speed.queries - 1, 1 - (1 - level) / pairs)
         for index in range(len(quality)):
             at_least_as_good = np.flatnonzero(better[index])
-            slower = speed.value[index] - speed.value[at_least_as_good]
-            standard_error = (speed.samples[:, [index]] - speed.samples[:, at_least_as_good]).std(
-                axis=0, ddof=1
-            )
+            slower = speed.value[index] - speed.largest[at_least_as_good]
+            differences = speed.samples[:, [index]] - speed.largest_samples[:, at_least_as_good]
+            with np.errstate(invalid="ignore"):  # a quantile without a largest value has no error
+                standard_error = differences.std(axis=0, ddof=1)
             dominated[index] = ((slower > 0) & (slower > limit * standard_error)).any()
     places = np.flatnonzero(~dominated)
     return [int(index) for index in places[np.lexsort((-quality[places], speed.value[places]))]]

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.core.arrays import Floats
+    from rankgate.data.query_latencies import Bounds
     from rankgate.decisions.sweeps.dials import Point
     from rankgate.decisions.sweeps.sweep_plan import Plan
 
@@ -52,7 +53,7 @@ class MeasuredPoint:
         key: a hash of all inputs of the point's run.
         state: ``ok``, ``empty``, ``failed`` or ``not_run``.
         problem: the reason why the point failed or was not run.
-        latency: quantiles in milliseconds.
+        latency: bounds of quantiles in milliseconds.
         file: the file of the point's run.
         scores: ``query_id``, ``metric``, ``value``, ``why``; None if the point failed.
         cautions: as in `Counts`.
@@ -62,7 +63,7 @@ class MeasuredPoint:
     key: str
     state: str
     problem: str = ""
-    latency: Mapping[str, float | None] = field(default_factory=dict)
+    latency: Mapping[str, Bounds] = field(default_factory=dict)
     file: Path | None = None
     scores: pl.DataFrame | None = None
     cautions: Mapping[str, str] = field(default_factory=dict)
@@ -143,7 +144,7 @@ class PointMeasurer:
         step("latencies, all points in turn")
         settings_of_points = [self.plan.settings_at(measured.point) for measured in points]
         timing = self.plan.target.time(settings_of_points, settings.seed)
-        if timing.latencies is not None:
+        if timing.queries:
             write_timing(self.folder, key, timing)
         return timing
 

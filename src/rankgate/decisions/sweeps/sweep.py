@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from rankgate.core.arrays import Floats
     from rankgate.core.value_types import Json
+    from rankgate.data.query_latencies import Bounds
 
 
 @dataclass(frozen=True)
@@ -183,6 +184,7 @@ class SweepPoint:
         problem: why it is not ``ok``.
         metrics: the figures by metric; empty if it is not ``ok``.
         latency: quantiles in milliseconds, p50 to p100; empty where nothing was timed.
+        latency_at_most: the largest possible quantiles; None where failed queries leave it open.
         latency_low: the lower end of the interval of the quantile for the front; None if points
             were not timed in turn.
         latency_high: the upper end.
@@ -195,9 +197,15 @@ class SweepPoint:
     problem: str = ""
     metrics: Mapping[str, MeanInterval] = field(default_factory=dict)
     latency: Mapping[str, float | None] = field(default_factory=dict)
+    latency_at_most: Mapping[str, float | None] = field(default_factory=dict)
     latency_low: float | None = None
     latency_high: float | None = None
     run: str | None = None
+
+    def latency_bounds(self, quantile: str) -> Bounds:
+        """The smallest and the largest possible value; points of earlier versions have one value."""
+        low = self.latency.get(quantile)
+        return low, self.latency_at_most.get(quantile, low)
 
 
 @dataclass(frozen=True)
@@ -306,7 +314,8 @@ def _row(point: SweepPoint, result: Sweep) -> dict[str, Json]:
         value = point.metrics.get(metric)
         for end in ("mean", "low", "high"):
             row[metric if end == "mean" else f"{metric}.{end}"] = getattr(value, end, None)
-    row |= {name: point.latency.get(name) for name in ("p50", "p90", "p95", "p99")}
+    for name in ("p50", "p90", "p95", "p99"):
+        row |= {name: point.latency.get(name), f"{name}.at_most": point.latency_bounds(name)[1]}
     return row | {f"{result.quantile}.low": point.latency_low, f"{result.quantile}.high": point.latency_high}
 
 

@@ -17,6 +17,7 @@ from rankgate.core.present.document_model import make_document as made
 from rankgate.core.present.number_formats import (
     UNDEFINED,
     count_noun,
+    format_bounds,
     format_decimal,
     format_interval,
     format_p_value,
@@ -190,8 +191,7 @@ def _figures(result: Sweep, point: SweepPoint, quantiles: tuple[str, ...]) -> li
         cells.append(format_decimal(value.mean))
         if metric == result.metric:
             cells.append(_range(value.low, value.high, 4))
-    times = (point.latency.get(name) for name in quantiles)
-    cells += [UNDEFINED if milliseconds is None else f"{milliseconds:,.1f}" for milliseconds in times]
+    cells += [format_bounds(*point.latency_bounds(name), "{:,.1f}".format) for name in quantiles]
     if len(quantiles) == 1:
         cells.append(_range(point.latency_low, point.latency_high, 1))
     return cells

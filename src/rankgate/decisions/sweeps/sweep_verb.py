@@ -20,6 +20,7 @@ from rankgate.core.errors import require
 from rankgate.core.output_files import replace_file
 from rankgate.core.present.base_result import Notice, run_notices
 from rankgate.core.present.write_results import render_result
+from rankgate.data.query_latencies import SHARES_TO_LARGEST, latency_bounds
 from rankgate.decisions.sweeps.dials import importances, point_text
 from rankgate.decisions.sweeps.point_latencies import LatencyQuantiles, front_of
 from rankgate.decisions.sweeps.point_measurer import (
@@ -36,6 +37,7 @@ from rankgate.engines.snapshots.snapshot import plain_secret_notices
 
 if TYPE_CHECKING:
     from rankgate.core.arrays import Floats
+    from rankgate.data.query_latencies import Bounds
     from rankgate.decisions.sweeps.dials import Dial, Point, Settings
     from rankgate.decisions.sweeps.point_latencies import Timing
     from rankgate.decisions.sweeps.sweep_plan import Plan, SweepLike
@@ -100,7 +102,6 @@ def _distribution(optuna: Any, dial: Dial) -> Any:
 RESULT = "sweep.json"
 """The file of the result in the folder of a sweep."""
 
-QUANTILES = ("p50", "p90", "p95", "p99", "p100")
 """Quantiles of the latencies of a point."""
 
 
@@ -231,14 +232,12 @@ def _result(plan: Plan, measured: Sequence[MeasuredPoint], timing: Timing, folde
     means = np.array([values[index][metric].mean for index in scored_indices])
     points = [_point(measured_point, values[index]) for index, measured_point in enumerate(measured)]
     front = []
-    if timing.latencies is not None:
+    if timing.queries:
         share = float(settings.latency[1:]) / 100
-        speed = LatencyQuantiles.from_latencies(
-            timing.latencies, share, level=settings.level, seed=settings.seed
-        )
+        speed = LatencyQuantiles.from_timing(timing, share, level=settings.level, seed=settings.seed)
         front = [scored_indices[index] for index in front_of(sign * means, speed, settings.level)]
         for column, index in enumerate(scored_indices):
-            points[index] = _with_latency(points[index], timing.latencies[:, column], speed, column)
+            points[index] = _with_latency(points[index], timing, speed, column)
     return Sweep(
         name=plan.name,
         target=plan.target.name,
@@ -317,19 +316,28 @@ def _point(measured: MeasuredPoint, values: dict[str, MeanInterval]) -> SweepPoi
         measured.state,
         measured.problem,
         values,
-        dict(measured.latency),
+        *_both_ends(measured.latency),
         run=None if measured.file is None else measured.file.name,
     )
 
 
-def _with_latency(point: SweepPoint, latencies: Floats, speed: LatencyQuantiles, column: int) -> SweepPoint:
+def _with_latency(point: SweepPoint, timing: Timing, speed: LatencyQuantiles, column: int) -> SweepPoint:
     """The point with its latencies from querying points in turn."""
-    quantile_shares = [float(name[1:]) / 100 for name in QUANTILES]
-    values = np.quantile(latencies, quantile_shares).tolist()
     low, high = speed.low[column], speed.high[column]
+    ends = {"low": timing.low[:, column], "high": timing.high[:, column]}
+    latency, latency_at_most = _both_ends(latency_bounds(pl.DataFrame(ends), SHARES_TO_LARGEST))
     return replace(
         point,
-        latency=dict(zip(QUANTILES, values, strict=True)),
-        latency_low=None if np.isnan(low) else float(low),
-        latency_high=None if np.isnan(high) else float(high),
+        latency=latency,
+        latency_at_most=latency_at_most,
+        latency_low=float(low) if np.isfinite(low) else None,
+        latency_high=float(high) if np.isfinite(high) else None,
     )
+
+
+def _both_ends(bounds: Mapping[str, Bounds]) -> tuple[dict[str, float | None], dict[str, float | None]]:
+    """The smallest and the largest possible quantiles."""
+    quantiles = {name: ends for name, ends in bounds.items() if name != "mean"}
+    return {name: low for name, (low, _) in quantiles.items()}, {
+        name: high for name, (_, high) in quantiles.items()
+    }

@@ -38,6 +38,7 @@ from rankgate.measurement.fusion.trained_methods import METHODS
 if TYPE_CHECKING:
     from rankgate.core.value_types import JsonObject
     from rankgate.data import Run
+    from rankgate.data.query_latencies import Bounds
     from rankgate.decisions.sweeps.dials import Dial, Point
     from rankgate.engines.configuration import Configuration
     from rankgate.engines.engine import Facts, Query
@@ -59,7 +60,7 @@ class PointRun:
     Attributes:
         run: the rankings of the point; None if it failed.
         problem: the reason why the point failed.
-        latency: quantiles in milliseconds, if the target measures latencies.
+        latency: bounds of quantiles in milliseconds, if the target measures latencies.
         file: the file of the run, if the run has one.
         empty: True if every query was answered, but without results.
         unfinished: True if queries were not sent, as the engine may be down.
@@ -67,7 +68,7 @@ class PointRun:
 
     run: Run | None
     problem: str = ""
-    latency: Mapping[str, float | None] = field(default_factory=dict)
+    latency: Mapping[str, Bounds] = field(default_factory=dict)
     file: Path | None = None
     unfinished: bool = False
     empty: bool = False
@@ -472,9 +473,9 @@ class EngineTarget(Target):
     def _take_run(self, result: Snapshot, output: Path) -> PointRun:
         problem = _problem(result)
         if not problem and not result.lists.documents:
-            return PointRun(None, "no query has a result", result.latency, output, empty=True)
+            return PointRun(None, "no query has a result", result.latency_bounds, output, empty=True)
         run = None if problem else read_run(output, self.name)
-        return PointRun(run, problem, result.latency, output, unfinished=not result.finished)
+        return PointRun(run, problem, result.latency_bounds, output, unfinished=not result.finished)
 
     def time(self, points: Sequence[Point], seed: int) -> Timing:
         """The latencies of points, queried in turn; empty if points need a set-up."""

@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
+from math import isfinite
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
@@ -16,6 +17,7 @@ import polars as pl
 from rankgate.core.declare import Range
 from rankgate.core.errors import UsageError
 from rankgate.core.progress import step
+from rankgate.data.query_latencies import bounds_row, latency_bounds, query_latencies
 from rankgate.engines.snapshots.query_sender import QuerySender, queries_of
 from rankgate.engines.snapshots.run_files import RunTarget
 from rankgate.engines.snapshots.snapshot import COMPARED_QUERIES, LATENCY, EngineComparison
@@ -52,8 +54,9 @@ def compare_engines(
 
     Each query is sent to both engines, one right after the other, in an order that is drawn for
     each query: any other load on the machines affects both in the same way. Both get queries at
-    the pace of the slower file. Differences of latency are those of queries that both answered;
-    intervals come from resampled queries. After an interruption the same call continues.
+    the pace of the slower file. Latencies are those of the queries that both got; where a query
+    failed, the time until it was given up is a lower bound. Intervals come from resampled queries.
+    After an interruption the same call continues.
 
     Args:
         baseline: an engine, as for `snapshot`.
@@ -140,16 +143,19 @@ def _compare_arms(arms: Sequence[EngineSnapshot], seed: int) -> EngineComparison
     if baseline_arm.target.format is None:
         snapshots = [replace(snapshot, output=None) for snapshot in snapshots]
     table = _table([snapshot.queries for snapshot in snapshots], first)
-    answered_by_both = table.drop_nulls("delta_ms")
+    latencies = query_latencies(snapshots[0].queries).join(
+        query_latencies(snapshots[1].queries), "query_id", suffix="_candidate", maintain_order="left"
+    )
     return EngineComparison(
         snapshots[0],
         snapshots[1],
-        len(answered_by_both),
-        _latency(answered_by_both, seed),
+        len(latencies),
+        _latency(latencies, seed),
         table,
         _LEVEL,
         _RESAMPLES,
         seed,
+        censored=len(latencies.filter(pl.any_horizontal(pl.col("high", "high_candidate").is_infinite()))),
     )
 
 
@@ -171,25 +177,45 @@ def _table(tables: Sequence[pl.DataFrame], first: Sequence[int]) -> pl.DataFrame
         "candidate_ms": candidate["latency_ms"],
         "delta_ms": candidate["latency_ms"] - baseline["latency_ms"],
     }
-    return pl.DataFrame(columns, schema=COMPARED_QUERIES)
-
-
-def _latency(answered_by_both: pl.DataFrame, seed: int) -> pl.DataFrame:
-    quantile_shares = [share for share in _STATISTICS.values() if share is not None]
-    differences = quantile_differences(
-        answered_by_both["baseline_ms"].to_numpy(),
-        answered_by_both["candidate_ms"].to_numpy(),
-        quantile_shares,
-        level=_LEVEL,
-        samples=_RESAMPLES,
-        seed=seed,
+    both_answered = ~pl.any_horizontal(pl.col("baseline_state", "candidate_state") == "failed")
+    return pl.DataFrame(columns, schema=COMPARED_QUERIES).with_columns(
+        delta_ms=pl.when(both_answered).then("delta_ms")
     )
-    columns = {
-        "statistic": list(_STATISTICS),
-        "baseline": differences.one,
-        "candidate": differences.two,
-        "delta": differences.two - differences.one,
-        "low": differences.low,
-        "high": differences.high,
+
+
+def _latency(latencies: pl.DataFrame, seed: int) -> pl.DataFrame:
+    """Statistics of both engines, and intervals of their differences.
+
+    With lower bounds among the latencies, the low end of an interval is that of the smallest
+    possible differences, the high end that of the largest.
+    """
+    shares = {name: share for name, share in _STATISTICS.items() if share is not None}
+    bounds = {
+        arm: latency_bounds(latencies.select(low=f"low{suffix}", high=f"high{suffix}"), shares)
+        for arm, suffix in zip(_ARMS, ("", "_candidate"), strict=True)
     }
-    return pl.DataFrame(columns, schema=LATENCY).fill_nan(None)
+    low, high = (
+        quantile_differences(
+            latencies[baseline].to_numpy(),
+            latencies[candidate].to_numpy(),
+            list(shares.values()),
+            level=_LEVEL,
+            samples=_RESAMPLES,
+            seed=seed,
+        )
+        for baseline, candidate in (("high", "low_candidate"), ("low", "high_candidate"))
+    )
+    rows = []
+    for index, statistic in enumerate(_STATISTICS):
+        arm_bounds = {arm: bounds[arm][statistic] for arm in _ARMS}
+        ends = low.low[index], high.high[index]
+        is_exact = all(smallest == largest for smallest, largest in arm_bounds.values())
+        rows.append(
+            {
+                "statistic": statistic,
+                **bounds_row(arm_bounds),
+                "delta": high.two[index] - high.one[index] if is_exact else None,
+                **dict(zip(("low", "high"), (end if isfinite(end) else None for end in ends), strict=True)),
+            }
+        )
+    return pl.DataFrame(rows, schema=LATENCY).fill_nan(None)

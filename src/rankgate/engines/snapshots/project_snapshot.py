@@ -61,7 +61,8 @@ def snapshot_project(
         engine: the name of the engine.
         name: the name of the run.
         access: the resources that the engine may use; None is unlimited.
-        options: the options of `snapshot`: ``parameters``, ``depth``, ``concurrency``, ``rate``.
+        options: the options of `snapshot`: ``parameters``, ``depth``, ``concurrency``, ``rate``,
+            ``arrival_rate``.
 
     Raises:
         InputError: there are no queries; a setting of the engine that does not fit.

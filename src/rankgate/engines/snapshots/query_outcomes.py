@@ -38,6 +38,8 @@ class Outcome:
         state: ``ok``, ``zero`` results, ``failed`` after all tries.
         started_at: the time of the first try, in UTC.
         latencies: the milliseconds of each try; the last try gave the answer.
+        elapsed: the milliseconds from `latency_from` to the end of the last try, with all pauses.
+        latency_from: ``first send``, or ``arrival`` where queries arrive at a fixed rate.
         error: the reason why it failed.
         doc_ids, scores: the documents, best first; scores are None if the engine gives no scores.
         total: the number of matching documents.
@@ -48,6 +50,8 @@ class Outcome:
         partial: the reason why the answer may lack documents.
         down: True if the failure is typical of an engine that is down.
         concurrency: the number of queries that were sent at the same time.
+        rate: the limit of queries a second.
+        arrival_rate: the number of queries that arrived in a second.
         shown: the display fields of documents that were in no earlier answer.
     """
 
@@ -55,6 +59,8 @@ class Outcome:
     state: State
     started_at: str = ""
     latencies: Sequence[float] = ()
+    elapsed: float | None = None
+    latency_from: str = ""
     error: str | None = None
     doc_ids: Sequence[str] = ()
     scores: Sequence[float] | None = None
@@ -65,6 +71,8 @@ class Outcome:
     partial: str = ""
     down: bool = False
     concurrency: int | None = None
+    rate: float | None = None
+    arrival_rate: float | None = None
     shown: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from itertools import chain
+from itertools import chain, count, repeat
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Lock
@@ -164,6 +164,10 @@ class QuerySender:
     def run(self, groups: Sequence[Sequence[Task]]) -> None:
         """Send every query; all requests have ended when this returns or is interrupted.
 
+        With an arrival rate, group i arrives i / rate seconds after the start, and its latencies
+        count from then, however late a connection is free: a slow answer that delays later queries
+        counts in their latencies too (correction for coordinated omission).
+
         Args:
             groups: groups of queries; one thread sends the queries of a group in order.
 
@@ -171,9 +175,10 @@ class QuerySender:
             RankgateError: an engine cannot be connected to; an error of ``keep``.
             KeyboardInterrupt: after running requests were answered and kept.
         """
-        remaining_groups = iter(groups)
         with ExitStack() as stack:
             self._warm_up(groups[: self.pace.warm_up], stack)
+            arrivals = self._arrivals()
+            remaining_groups = zip(groups, arrivals, strict=False)
             threads = self.pace.concurrency + self.pace.concurrency // 2 + 1
             self.workers.run(lambda: self._through(remaining_groups, stack), min(threads, len(groups)))
 
@@ -193,15 +198,23 @@ class QuerySender:
         self._slots.put(connections)
         self._connected = 1
 
-    def _through(self, remaining_groups: Iterator[Sequence[Task]], stack: ExitStack) -> None:
+    def _arrivals(self) -> Iterator[float | None]:
+        """The time at which each group arrives; None where groups wait for connections."""
+        rate, start = self.pace.arrival_rate, time.perf_counter()
+        return repeat(None) if rate is None else (start + number / rate for number in count())
+
+    def _through(
+        self, remaining_groups: Iterator[tuple[Sequence[Task], float | None]], stack: ExitStack
+    ) -> None:
         """Send queries with free connections; write answers to disk while another thread sends."""
         self._connect(stack)
         while (connections := self._free()) is not None:
             try:
                 with self._lock:
-                    group = next(remaining_groups, ())
+                    group, arrival = next(remaining_groups, ((), None))
                 outcomes = [
-                    (number, self._ask_query(number, connections[number], query)) for number, query in group
+                    (number, self._ask_query(number, connections[number], query, arrival))
+                    for number, query in group
                 ]
                 self._count(outcomes)
             finally:
@@ -210,7 +223,16 @@ class QuerySender:
                 return
             for number, outcome in outcomes:
                 if outcome is not None:
-                    self.keep(number, replace(outcome, concurrency=self.pace.concurrency))
+                    self.keep(
+                        number,
+                        replace(
+                            outcome,
+                            latency_from="first send" if arrival is None else "arrival",
+                            concurrency=self.pace.concurrency,
+                            rate=self.pace.rate,
+                            arrival_rate=self.pace.arrival_rate,
+                        ),
+                    )
 
     def _connect(self, stack: ExitStack) -> None:
         """Connect to each engine, once for each thread that may send at the same time."""
@@ -233,15 +255,23 @@ class QuerySender:
                 return self._slots.get(timeout=_WAIT_SECONDS)
         return None
 
-    def _ask_query(self, number: int, connection: Connection, query: Query) -> Outcome | None:
+    def _ask_query(
+        self, number: int, connection: Connection, query: Query, arrival: float | None
+    ) -> Outcome | None:
         """The outcome of a query; None if the work ended before the outcome was known."""
+        if arrival is not None and self.workers.stop.wait(max(arrival - time.perf_counter(), 0)):
+            return None
         start_time = datetime.now(UTC)
         latencies: list[float] = []
+        elapsed = 0.0
         reply: Answer | Failure | None = None
         while len(latencies) <= self.pace.retries and self.workers.wait_for_turn(len(latencies)):
-            start = time.perf_counter()
+            sent_at = time.perf_counter()
+            arrival = sent_at if arrival is None else arrival
             reply = connection.ask(query)
-            latencies.append(round((time.perf_counter() - start) * 1000, 3))
+            answered_at = time.perf_counter()
+            latencies.append(_milliseconds(sent_at, answered_at))
+            elapsed = _milliseconds(arrival, answered_at)
             if not isinstance(reply, Failure) or reply.kind != "again":
                 break
             if not self._waits(number, reply):
@@ -251,7 +281,7 @@ class QuerySender:
         started_at = start_time.isoformat(timespec="milliseconds")
         if isinstance(reply, Answer):
             self.answered[number] = True
-            return outcome_of_answer(query, reply, started_at, latencies)
+            return replace(outcome_of_answer(query, reply, started_at, latencies), elapsed=elapsed)
         if reply.kind == "fatal" and not self.answered[number]:  # not caused by this query
             self._end(number, reply.problem)
             return None
@@ -259,7 +289,9 @@ class QuerySender:
         if tries_left and self.workers.stop.is_set():
             return None  # the next run sends it again
         down = reply.kind != "refused"
-        return Outcome(query.query_id, "failed", started_at, latencies, reply.problem, down=down)
+        return Outcome(
+            query.query_id, "failed", started_at, latencies, elapsed, error=reply.problem, down=down
+        )
 
     def _waits(self, number: int, failure: Failure) -> bool:
         """Wait as long as the engine requests; return True if the query should be sent again."""
@@ -285,6 +317,10 @@ class QuerySender:
             if not self.problem:
                 self.problem, self.ended = problem, number
         self.workers.stop.set()
+
+
+def _milliseconds(start: float, end: float) -> float:
+    return round((end - start) * 1000, 3)
 
 
 def outcome_of_answer(

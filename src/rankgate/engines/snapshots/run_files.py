@@ -168,13 +168,19 @@ def _row(outcome: Outcome) -> tuple[object, ...]:
     return (
         outcome.query_id,
         outcome.state,
-        outcome.latencies[-1] if is_answered else None,
+        outcome.elapsed,
+        outcome.elapsed is not None and not is_answered,
+        outcome.latency_from or None,
+        outcome.latencies[-1] if outcome.latencies else None,
+        None if outcome.elapsed is None else round(outcome.elapsed - sum(outcome.latencies), 3),
         len(outcome.latencies),
         outcome.error,
         len(outcome.doc_ids) if is_answered else None,
         outcome.total,
         outcome.started_at or None,
         outcome.concurrency,
+        outcome.rate,
+        outcome.arrival_rate,
     )
 
 

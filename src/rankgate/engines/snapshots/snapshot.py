@@ -20,6 +20,13 @@ from rankgate.core.present.common_columns import QUERY_ID
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data import Run
 from rankgate.data.formats.run_companions import CAUTIONS_KEY
+from rankgate.data.query_latencies import (
+    SHARES_TO_LARGEST,
+    Bounds,
+    bounds_columns,
+    latency_bounds,
+    query_latencies,
+)
 from rankgate.engines.engine import Facts
 
 # the codec reads the types of fields when it restores a result
@@ -28,7 +35,23 @@ SNAPSHOT_QUERIES = Columns(
     "One row per query.",
     QUERY_ID,
     Column("state", pl.String, "how it ended: ok, zero, failed or not_run"),
-    Column("latency_ms", pl.Float64, "the latency of the answer", ".1f", unit="ms"),
+    Column(
+        "latency_ms",
+        pl.Float64,
+        "the time from its first send, or its arrival, to its answer, with all attempts and pauses",
+        ".1f",
+        unit="ms",
+    ),
+    Column("censored", pl.Boolean, "true if it failed, so that its latency is at least latency_ms"),
+    Column("latency_from", pl.String, "where its latency begins: first send or arrival"),
+    Column("last_attempt_ms", pl.Float64, "the time of the last attempt", ".1f", unit="ms"),
+    Column(
+        "waited_ms",
+        pl.Float64,
+        "the part of latency_ms outside of attempts: pauses, and the wait for a connection",
+        ".1f",
+        unit="ms",
+    ),
     Column("attempts", pl.Int64, "how often it was sent"),
     Column("error", pl.String, "the error of the last attempt; null where there is none"),
     Column("returned", pl.Int64, "documents that the engine returned", unit="documents"),
@@ -40,6 +63,8 @@ SNAPSHOT_QUERIES = Columns(
     ),
     Column("started_at", pl.String, "when it was sent"),
     Column("concurrency", pl.Int64, "queries that were sent at the same time"),
+    Column("rate", pl.Float64, "queries a second, at most; null: no limit", unit="1/s"),
+    Column("arrival_rate", pl.Float64, "queries that arrived in a second; null: none did", unit="1/s"),
 )
 
 
@@ -105,6 +130,8 @@ class Snapshot(Result):
         asked: queries sent in this call; earlier ones were kept.
         lists: counts about the lists.
         queries: the columns of `SNAPSHOT_QUERIES`.
+        latency_from: where latencies begin: ``first send``, ``arrival`` for queries at an arrival
+            rate; ``last attempt``, of answered queries only, in snapshots of earlier versions.
         changed: facts about the engine or its index that changed during the snapshot.
         texts: hashes of the stored texts of returned documents, by the hash of a document's id, of at
             most 1,000 documents; empty if the engine returns no texts.
@@ -132,6 +159,7 @@ class Snapshot(Result):
     asked: int
     lists: Lists
     queries: pl.DataFrame
+    latency_from: str = "last attempt"
     changed: tuple[str, ...] = ()
     texts: Mapping[str, str] = field(default_factory=dict)
     output: str | None = None
@@ -152,13 +180,18 @@ class Snapshot(Result):
         return {state: count_of_state.get(state, 0) for state in ("ok", "zero", "failed", "not_run")}
 
     @property
+    def latency_bounds(self) -> Mapping[str, Bounds]:
+        """The mean and quantiles of the latencies of all queries that were sent, in milliseconds.
+
+        Each is a smallest and a largest possible value, as latencies of failed queries are lower
+        bounds; the largest is None where they leave it open.
+        """
+        return latency_bounds(query_latencies(self.queries), SHARES_TO_LARGEST)
+
+    @property
     def latency(self) -> Mapping[str, float | None]:
-        """Quantiles of the answers' latencies, in milliseconds."""
-        latencies = self.queries["latency_ms"].drop_nulls()
-        return {
-            f"p{share:g}": None if latencies.is_empty() else latencies.quantile(share / 100, "linear")
-            for share in (50, 90, 95, 99, 100)
-        }
+        """The smallest possible quantiles, p50 to p100, of `latency_bounds`."""
+        return {name: low for name, (low, _) in self.latency_bounds.items() if name != "mean"}
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -204,6 +237,15 @@ def _notices(result: Snapshot) -> list[Notice]:
                 "failed-queries",
                 f"{count_noun(states['failed'], 'query')} failed, most often: "
                 f"{first}{_failure_advice(result)}",
+            )
+        )
+    if resent := int((result.queries["attempts"] > 1).sum()):
+        notices.append(
+            Notice(
+                "retried-queries",
+                f"{count_noun(resent, 'query was', 'queries were')} sent again "
+                f"({resent / max(len(result.queries), 1):.1%} of all); latencies count from "
+                f"{'their arrival' if result.latency_from == 'arrival' else 'the first send'}",
             )
         )
     if lists.unordered and not lists.by_rank:
@@ -295,13 +337,21 @@ def incomplete_notices(lists: Lists, depth: int) -> Iterator[Notice]:
 
 
 LATENCY = Columns(
-    "One row per statistic, over the queries that both engines answered.",
+    "One row per statistic, over the queries that both engines got.",
     Column("statistic", pl.String, "mean, p50 or p95"),
-    Column("baseline", pl.Float64, "the latency of the baseline", ".1f", unit="ms"),
-    Column("candidate", pl.Float64, "the latency of the candidate", ".1f", unit="ms"),
-    Column("delta", pl.Float64, "candidate − baseline", "+.1f", unit="ms"),
-    Column("low", pl.Float64, "the low end of the interval of delta", "+.1f", unit="ms"),
-    Column("high", pl.Float64, "the high end of the interval of delta", "+.1f", unit="ms"),
+    *bounds_columns(
+        Column("baseline", pl.Float64, "the latency of the baseline", ".1f", unit="ms"),
+        Column("candidate", pl.Float64, "the latency of the candidate", ".1f", unit="ms"),
+    ),
+    Column(
+        "delta",
+        pl.Float64,
+        "candidate − baseline; null where failed queries leave it open",
+        "+.1f",
+        unit="ms",
+    ),
+    Column("low", pl.Float64, "the low end of the interval of delta; null: none", "+.1f", unit="ms"),
+    Column("high", pl.Float64, "the high end of the interval of delta; null: none", "+.1f", unit="ms"),
 )
 COMPARED_QUERIES = Columns(
     "One row per query.",
@@ -309,9 +359,9 @@ COMPARED_QUERIES = Columns(
     Column("first", pl.String, "the engine that got the query first"),
     Column("baseline_state", pl.String, "the state of the query with the baseline"),
     Column("candidate_state", pl.String, "the state of the query with the candidate"),
-    Column("baseline_ms", pl.Float64, "the latency of the baseline", unit="ms"),
-    Column("candidate_ms", pl.Float64, "the latency of the candidate", unit="ms"),
-    Column("delta_ms", pl.Float64, "candidate_ms − baseline_ms", unit="ms"),
+    Column("baseline_ms", pl.Float64, "the latency of the baseline; if it failed, at least", unit="ms"),
+    Column("candidate_ms", pl.Float64, "the latency of the candidate; if it failed, at least", unit="ms"),
+    Column("delta_ms", pl.Float64, "candidate_ms − baseline_ms, where both answered", unit="ms"),
 )
 
 
@@ -321,7 +371,8 @@ class EngineComparison(Result):
 
     Attributes:
         baseline, candidate: the snapshots.
-        pairs: queries that both engines answered; their latencies are compared.
+        pairs: queries that both engines got; their latencies are compared.
+        censored: those of them that failed with one of the engines or both.
         latency: the columns of `LATENCY`.
         queries: the columns of `COMPARED_QUERIES`.
         level: of the intervals.
@@ -343,6 +394,7 @@ class EngineComparison(Result):
     level: float
     resamples: int
     seed: int
+    censored: int = 0
 
     @property
     def finished(self) -> bool:
@@ -377,7 +429,16 @@ class EngineComparison(Result):
                 Notice(
                     "unpaired-queries",
                     f"latencies are those of the {self.pairs:,} of "
-                    f"{count_noun(len(self.queries), 'query')} that both engines answered",
+                    f"{count_noun(len(self.queries), 'query')} that both engines got",
+                )
+            )
+        if self.censored:
+            notices.append(
+                Notice(
+                    "censored-latencies",
+                    f"{count_noun(self.censored, 'query')} failed with one of the engines or both: the time "
+                    "until a query was given up is a lower bound of its latency, so that statistics and "
+                    "differences are bounds too where it decides them",
                 )
             )
         return tuple(notices)

@@ -139,6 +139,7 @@ class EngineSnapshot:
             asked=sum(query.query_id in outcomes.states for query in self.left),
             lists=lists,
             queries=table,
+            latency_from=" and ".join(table["latency_from"].drop_nulls().unique().sort()) or "first send",
             changed=_fact_changes(known_facts),
             texts=texts,
             output=str(self.target.path),
@@ -182,6 +183,7 @@ def _snapshot_identity(configuration: Configuration, queries: Sequence[Query]) -
         "engine": configuration.name,
         "configuration": configuration.engine_sha256,
         "queries": queries_hash.hexdigest(),
+        "latencies": "all attempts",  # files of earlier versions have those of the last one
     }
 
 
@@ -219,6 +221,7 @@ def snapshot(
     depth: Annotated[int, Range(1, 10_000)] | None = None,
     concurrency: Annotated[int, Range(1, 256)] | None = None,
     rate: Annotated[float, Range(0, exclusive=True)] | None = None,
+    arrival_rate: Annotated[float, Range(0, exclusive=True)] | None = None,
     again: bool = False,
     force: bool = False,
     to: str | None = None,
@@ -241,6 +244,8 @@ def snapshot(
         concurrency: the number of queries sent at the same time; by default the value in the
             engine's file.
         rate: queries a second, at most; by default the value in the engine's file.
+        arrival_rate: queries a second that arrive whether or not earlier ones are answered; latencies
+            count from the arrival. By default the value in the engine's file.
         again: ask queries again that failed before.
         force: replace an output that exists, and start again.
         to: the format of the run; by the suffix of OUTPUT without it.
@@ -251,7 +256,7 @@ def snapshot(
             a secret that is not set; an engine that cannot be connected to.
         MissingExtraError: the library of the engine is not installed.
     """
-    configuration = configure_engine(engine, parameters, depth, concurrency, rate)
+    configuration = configure_engine(engine, parameters, depth, concurrency, rate, arrival_rate)
     query_list = queries_of(queries)
     if output is None:
         with TemporaryDirectory() as folder:
@@ -268,14 +273,14 @@ def configure_engine(
     depth: int | None,
     concurrency: int | None,
     rate: float | None,
+    arrival_rate: float | None = None,
 ) -> Configuration:
     """The configuration of an engine, with the values of a call in place of its file's."""
     configuration = configuration_of(engine).with_parameters(parameters, depth)
-    pace = replace(
-        configuration.pace,
-        concurrency=concurrency or configuration.pace.concurrency,
-        rate=rate or configuration.pace.rate,
-    )
+    pace = configuration.pace
+    if rate or arrival_rate:  # instead of either in the file
+        pace = replace(pace, rate=rate, arrival_rate=arrival_rate)
+    pace = replace(pace, concurrency=concurrency or pace.concurrency)
     return replace(configuration, pace=pace)
 
 

@@ -173,7 +173,7 @@ class Scorer:
             zeros_relevant=scores.counts.zeros_relevant,
             cautions=scores.counts.cautions,
             without_seen=self.collection.drop_seen,
-            concurrency=_concurrency(ranked),
+            load=_load(ranked.queries),
             earlier=input_run.earlier,
             repeats=input_run.repeats,
         )
@@ -220,12 +220,21 @@ def _refuse_no_means(metrics: Sequence[tuple[str, Metric]]) -> None:
             )
 
 
-def _concurrency(run: Run) -> str:
-    """The number of queries that were sent at the same time, from the run's metadata."""
-    if run.queries is None or "concurrency" not in run.queries.columns:
+def _load(queries: pl.DataFrame | None) -> str:
+    """How a snapshot measured its latencies, and under which load; empty for other runs."""
+    if queries is None or "concurrency" not in queries.columns:
         return ""
-    counts = run.queries["concurrency"].drop_nulls().unique().sort()
-    return " and ".join(map(str, counts))
+    measured = {
+        name: " and ".join(sorted(set(queries[name].drop_nulls().cast(pl.String)))) if name in queries else ""
+        for name in ("latency_from", "concurrency", "rate", "arrival_rate")
+    }
+    parts = [
+        f"from the {measured['latency_from'] or 'last attempt'}",
+        f"with {measured['concurrency']} at the same time",
+        *([f"at most {measured['rate']} a second"] if measured["rate"] else []),
+        *([f"{measured['arrival_rate']} arriving in a second"] if measured["arrival_rate"] else []),
+    ]
+    return ", ".join(parts)
 
 
 def _queries(run: Run, scores: RunScores, lists: pl.DataFrame, tags: pl.DataFrame | None) -> pl.DataFrame:
@@ -252,7 +261,11 @@ def _queries(run: Run, scores: RunScores, lists: pl.DataFrame, tags: pl.DataFram
         .then(pl.lit("zero"))
         .otherwise(pl.lit("ok"))
     )
-    table = table.with_columns(state.alias("state"), pl.col("retrieved").fill_null(0))
+    table = table.with_columns(
+        state.alias("state"),
+        pl.col("retrieved").fill_null(0),
+        censored=pl.when("censored").then(pl.lit(value=True)),  # null otherwise, as few queries fail
+    )
     tag_columns = [name for name in table.columns if name not in {*QUERIES, *REQUEST_COLUMNS, "missing"}]
     table = table.select(*QUERIES, *tag_columns)
     return _with_tags(table, tags)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from rankgate.core.frozen import dataclass
+from rankgate.core.quantiles import quantiles
 from rankgate.measurement.stats.mean_intervals import FEW, Intervals, interval_warnings, weighted_mean
 from rankgate.measurement.stats.paired_tests import as_columns, standard_error
 
@@ -339,7 +340,7 @@ def quantile_differences(
     (Efron and Tibshirani 1993, chapter 8).
 
     Args:
-        first: (n,) a sample.
+        first: (n,) a sample; infinite values in one of the samples only.
         second: (n,) the other sample, pair by pair.
         shares: the probabilities of the quantiles, as in 0.95.
         level: the confidence level of the intervals.
@@ -366,10 +367,10 @@ def quantile_differences(
         differences.append(
             _mean_and_quantiles(second[places], shares) - _mean_and_quantiles(first[places], shares)
         )
-    low, high = np.quantile(np.concatenate(differences), [(1 - level) / 2, (1 + level) / 2], axis=0)
+    low, high = quantiles(np.concatenate(differences).T, [(1 - level) / 2, (1 + level) / 2])
     return QuantileDifferences(*statistics, low, high)
 
 
 def _mean_and_quantiles(rows: Floats, shares: Sequence[float]) -> Floats:
     """The mean and the quantiles of each row, ``(B, 1 + len(shares))``."""
-    return np.column_stack([rows.mean(axis=1), np.quantile(rows, list(shares), axis=1).T])
+    return np.column_stack([rows.mean(axis=1), quantiles(rows, shares).T])

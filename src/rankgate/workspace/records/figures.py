@@ -307,7 +307,10 @@ _LOWER_IS_BETTER = ("latency_ms", "failed", "zero_results")
 
 
 def snapshot_figures(result: Snapshot) -> Figures:
-    """Mean latency, the share of failed queries, and the share of queries without results."""
+    """Mean latency, the share of failed queries, and the share of queries without results.
+
+    Where queries failed, the mean of the latencies is a lower bound, and has no interval.
+    """
     queries = result.queries.filter(pl.col("state") != "not_run")
     state = pl.col("state")
     per_query = queries.select(
@@ -317,7 +320,11 @@ def snapshot_figures(result: Snapshot) -> Figures:
         (state == "failed").cast(pl.Float64).alias("failed"),
         (state == "zero").cast(pl.Float64).alias("zero_results"),
     )
-    values = compute_means(per_query, _LOWER_IS_BETTER)
+    is_bound = (queries["state"] == "failed").any()
+    values = [
+        replace(value, low=None, high=None) if is_bound and value.metric == "latency_ms" else value
+        for value in compute_means(per_query, _LOWER_IS_BETTER)
+    ]
     started = queries["started_at"].drop_nulls()
     run = {} if result.run is None else {result.engine: result.run.sha256}
     return Figures(

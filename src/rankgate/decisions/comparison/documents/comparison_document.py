@@ -25,6 +25,7 @@ from rankgate.core.present.document_model import make_document as made
 from rankgate.core.present.number_formats import (
     UNDEFINED,
     count_noun,
+    format_bounds,
     format_correction,
     format_decimal,
     format_interval,
@@ -34,6 +35,7 @@ from rankgate.core.present.number_formats import (
     format_signed,
     format_wins,
 )
+from rankgate.data.query_latencies import SHARES, row_bounds
 from rankgate.data.run_scores import GIVEN_VALUES
 from rankgate.decisions.comparison.documents import comparison_grids as of_sample
 from rankgate.decisions.comparison.documents.comparison_grids import (
@@ -408,11 +410,11 @@ def _latency_grid(result: Comparison) -> Grid:
         (
             _system_name(result, row["system"]),
             str(row["n"]),
-            *(format_number(row[name], 1) for name in ("mean", "p50", "p90", "p95", "p99")),
+            *(format_bounds(*row_bounds(row, name), "{:.1f}".format) for name in ("mean", *SHARES)),
         )
         for row in result.latency.iter_rows(named=True)
     ]
-    return Grid(("system", "queries", "mean", "p50", "p90", "p95", "p99"), tuple(rows))
+    return Grid(("system", "queries", "mean", *SHARES), tuple(rows))
 
 
 def _state_grid(result: Comparison) -> Grid:

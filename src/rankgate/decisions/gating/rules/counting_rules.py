@@ -6,18 +6,21 @@ failed queries, and the share of changed queries that the metrics notice.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from math import inf, isfinite
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from rankgate.core.declare import Parameter, Range
-from rankgate.core.present.number_formats import count_noun
+from rankgate.core.present.number_formats import count_noun, format_bounds
 from rankgate.data.collection import SETTLED
 from rankgate.decisions.gating.bounds import ROUNDING
 from rankgate.decisions.gating.outcome_sentences import limit_percent, needed_decimals, percent
 from rankgate.decisions.gating.rule import Outcome, RuleKind
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rankgate.decisions.gating.rule import Evidence, Rule
 
 
@@ -73,35 +76,55 @@ _LATENCY_ADVICE = "add latency_ms to RUN.meta.jsonl next to the run, or as a col
 
 
 def decide_latency(rule: Rule, evidence: Evidence) -> Outcome:
-    """Compare a quantile with a ceiling in milliseconds, and with the baseline's."""
+    """Compare a quantile with a ceiling in milliseconds, and with the baseline's.
+
+    Latencies of failed queries are lower bounds, so that a quantile may be one too: it fails a
+    ceiling that its smallest possible value exceeds, and leaves open one that its largest exceeds.
+    """
     rows = {row["system"]: row for row in evidence.counted(rule.slice).latency.to_dicts()}
     slice_label = f" for {rule.slice}" if rule.slice else ""
     name, ceiling, ratio = rule["quantile"], rule["max_ms"], rule["max_ratio"]
     if "candidate" not in rows:
         return Outcome("inconclusive", f"the candidate's run has no latencies{slice_label}", _LATENCY_ADVICE)
-    candidate_ms = rows["candidate"][name]
-    bounds = [ceiling] * (ceiling is not None)
-    reason, exceeded = (
-        f"{name}{slice_label} is {candidate_ms:.{needed_decimals(candidate_ms, bounds, 1)}f} ms",
-        [],
-    )
-    if ceiling is not None and candidate_ms > ceiling + ROUNDING:
-        exceeded.append(f"at most {ceiling:g} ms are allowed")
+    low, high = _bounds(rows["candidate"], name)
+    decimals = needed_decimals(low, [ceiling] * (ceiling is not None), 1)
+    reason = f"{name}{slice_label} is {_bounds_text(low, high, decimals)} ms"
+    ceilings = []
+    if ceiling is not None:
+        ceilings.append((ceiling, ceiling, f"at most {ceiling:g} ms are allowed"))
     if ratio is not None:
         if "baseline" not in rows:
             return Outcome("inconclusive", f"the baseline has no latencies{slice_label}", _LATENCY_ADVICE)
-        baseline_ms = rows["baseline"][name]
-        reason += f", the baseline's {baseline_ms:.1f} ms"
-        if candidate_ms > ratio * baseline_ms + ROUNDING:
-            exceeded.append(f"at most {ratio:g} times the baseline's is allowed")
+        baseline_low, baseline_high = _bounds(rows["baseline"], name)
+        reason += f", the baseline's {_bounds_text(baseline_low, baseline_high, 1)} ms"
+        text = f"at most {ratio:g} times the baseline's is allowed"
+        ceilings.append((ratio * baseline_low, ratio * baseline_high, text))
+    exceeded = [text for _, largest, text in ceilings if low > largest + ROUNDING]
+    open_texts = [text for smallest, _, text in ceilings if high > smallest + ROUNDING]
+    count = rows["candidate"]["n"]
     if exceeded:
+        advice = "find what made it slower"
+        return Outcome("fail", f"{reason}; {' and '.join(exceeded)}", advice, n=count)
+    if open_texts:
+        failed = {system: row["censored"] for system, row in rows.items() if row["censored"]}
+        causes = " and ".join(f"{number} of the {system}'s queries" for system, number in failed.items())
         return Outcome(
-            "fail",
-            f"{reason}; {' and '.join(exceeded)}",
-            "find what made it slower",
-            n=rows["candidate"]["n"],
+            "inconclusive",
+            f"{reason}, as {causes} failed; {' and '.join(open_texts)}",
+            "find why queries fail, and ask them again (rankgate snapshot --again)",
+            n=count,
         )
-    return Outcome("pass", reason, n=rows["candidate"]["n"])
+    return Outcome("pass", reason, n=count)
+
+
+def _bounds(row: Mapping[str, Any], name: str) -> tuple[float, float]:
+    """The smallest and the largest possible value of a quantile."""
+    high = row[f"{name}_at_most"]
+    return row[name], inf if high is None else high
+
+
+def _bounds_text(low: float, high: float, decimals: int) -> str:
+    return format_bounds(low, high if isfinite(high) else None, f"{{:.{decimals}f}}".format)
 
 
 LATENCY_RULE = RuleKind(
@@ -112,7 +135,7 @@ LATENCY_RULE = RuleKind(
         Parameter("max_ratio", "number", "the largest quantile over the baseline's", range=Range(0.0)),
     ),
     decide_latency,
-    title="queries do not take too long; needs runs with latencies",
+    title="queries do not take too long; needs runs with latencies, and counts failed queries",
     sliced=True,
     any_of=("max_ms", "max_ratio"),
     needs=frozenset({"queries"}),
