@@ -69,6 +69,12 @@ def test_other_versions_are_refused(store):
     with raises("newer-store"):
         versions.upgrade(store.engine)
     with store.write() as connection:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0009'")
+    with raises("older-store"):
+        Store.open(url, older=True)
+    with raises("older-store"):
+        versions.upgrade(store.engine)
+    with store.write() as connection:
         connection.exec_driver_sql("DELETE FROM alembic_version")
     with raises("no-store"):
         Store.open(url)

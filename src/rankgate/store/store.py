@@ -78,7 +78,7 @@ def check_version(connection: Connection, *, older: bool = False) -> None:
         problem = f"{store_name}: the store does not exist; create it with rankgate store init."
         raise UsageError(problem, code="no-store")
     if current not in list_migrations():
-        raise _newer_error(store_name, current)
+        raise _unknown_version_error(store_name, current)
     if current != newest_version() and not older:
         raise UsageError(
             f"{store_name}: the store is of version {current} and this program of {newest_version()}; run "
@@ -87,7 +87,13 @@ def check_version(connection: Connection, *, older: bool = False) -> None:
         )
 
 
-def _newer_error(store_name: str, current: str) -> UsageError:
+def _unknown_version_error(store_name: str, current: str) -> UsageError:
+    if current < min(list_migrations()):
+        return UsageError(
+            f"{store_name}: the store is of version {current}, from before the first release, which this "
+            "program cannot read; create a new store with rankgate store init.",
+            code="older-store",
+        )
     return UsageError(
         f"{store_name}: the store is of version {current}, which is newer than this program; install a newer "
         "rankgate.",
@@ -126,7 +132,7 @@ def migrate(connection: Connection, target: str | None = None) -> bool:
         True if any migration ran.
 
     Raises:
-        UsageError: the store has a newer version; the requested version does not exist.
+        UsageError: the store has a version without a migration; so has the requested version.
     """
     from alembic.operations import Operations  # slow to import, and few processes migrate
     from alembic.runtime.migration import MigrationContext
@@ -138,7 +144,7 @@ def migrate(connection: Connection, target: str | None = None) -> bool:
     current = version(connection)
     for revision in (current, target):
         if revision is not None and revision not in modules:
-            raise _newer_error(display_address(connection.engine.url), revision)
+            raise _unknown_version_error(display_address(connection.engine.url), revision)
     begin = 0 if current is None else revisions.index(current) + 1
     end = len(revisions) if target is None else revisions.index(target) + 1
     for new_revision in revisions[begin:end]:
