@@ -134,7 +134,7 @@ _INVALID = 2
 @shared_options.scale
 @click.option("--list", "listed", is_flag=True, help="List all checks.")
 @shared_options.table_columns
-@shared_options.form(*FORMS, "table")
+@shared_options.form(*FORMS)
 @shared_options.output
 @click.pass_context
 def validate_command(
@@ -158,7 +158,6 @@ def validate_command(
     rankgate validate ratings.csv --scale 0..3 --format json
     rankgate validate --list
     """
-    form = "text" if form == "table" else form  # its name in earlier versions
     if listed:
         print_result(make_checklist(), form, output)
         return

@@ -80,7 +80,6 @@ class JudgeAdmission(Result):
         attacks: the columns of `ATTACKS`.
         families: the columns of `FAMILIES`.
         components: the columns of `COMPONENTS`.
-        resamples, seed: settings of resampled intervals in earlier versions; now 0.
     """
 
     kind: ClassVar[str] = "admission"
@@ -113,8 +112,6 @@ class JudgeAdmission(Result):
     attacks: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=ATTACKS))
     families: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=FAMILIES))
     components: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=COMPONENTS))
-    resamples: int = 0
-    seed: int = 0
 
     @property
     def verdict(self) -> Answer:

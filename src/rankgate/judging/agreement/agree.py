@@ -78,7 +78,6 @@ class RaterAgreement(Result):
         found: every figure.
         alarms: the problems, the most severe first.
         effect: the effect of raters on a comparison; None without runs.
-        resamples, seed: the resamples and seed of intervals in an earlier version; now 0.
     """
 
     kind: ClassVar[str] = "agreement"
@@ -93,8 +92,6 @@ class RaterAgreement(Result):
     found: Agreements
     alarms: tuple[Alarm, ...]
     effect: RaterResampling | None = None
-    resamples: int = 0
-    seed: int = 0
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -124,8 +121,6 @@ class RaterAgreement(Result):
                 )
                 for name, coefficient in figures.coefficients.items()
             },
-            "resamples": self.resamples,
-            "seed": self.seed,
             **{name: encode(getattr(figures, name)) for name in _TABLES},
             "effect": encode(self.effect),
         }
@@ -140,8 +135,6 @@ class RaterAgreement(Result):
             Agreements(values["ratings"], values["counts"], coefficients=coefficients, **tables),
             tuple(Alarm(**fields) for fields in values["alarms"]),
             RaterResampling(**decode(RaterResampling, effect)) if effect else None,
-            values["resamples"],
-            values["seed"],
         )
 
 

@@ -85,7 +85,6 @@ class Preference(Result):
         p_teams: of the test that the systems have had equal shares of each slot; None without
             teams.
         level: of the intervals and tests.
-        seed: of the bootstrap of earlier versions; 0.
         test: sign or t, the one that keeps its level for the method.
         bias: what the method is known to get wrong.
     """
@@ -109,7 +108,6 @@ class Preference(Result):
     slots: pl.DataFrame
     p_teams: float | None
     level: float
-    seed: int = 0
     test: str = "sign"
     bias: str = ""
 

@@ -162,7 +162,7 @@ LOOK_KEYS = ("at", "candidate", "sha256", "qrels_sha256", "policy", "verdict")
 """The keys of a look: time, run, judgments, policy and verdict."""
 
 LOOK_LISTS = "lists"
-"""The key of a look's fingerprints; looks of older versions have none."""
+"""The key of a look's fingerprints, by query."""
 
 _SAMPLE = 64  # queries with fingerprints in a look
 _BYTES = 4  # hexadecimal digits of a fingerprint
@@ -226,7 +226,7 @@ def append_look(path: Path, look: Mapping[str, object]) -> None:
     Raises:
         OSError: the log cannot be written.
     """
-    look_values = {name: look[name] for name in (*LOOK_KEYS, LOOK_LISTS) if name in look}
+    look_values = {name: look[name] for name in (*LOOK_KEYS, LOOK_LISTS)}
     line = json.dumps(look_values, ensure_ascii=False).encode() + b"\n"
     with path.open("ab+") as stream:
         end = stream.seek(0, os.SEEK_END)
@@ -244,38 +244,34 @@ def number_look(earlier_looks: Sequence[Mapping[str, Any]], candidate: ScoredRun
     """The number of this look at the candidate, among looks at these queries.
 
     A look counts if it was at some of the same queries, regardless of later judgments. Looking
-    at the same run with the same judgments again counts as the same look. Looks of older versions,
-    without fingerprints, count if the judgments are the same.
+    at the same run with the same judgments again counts as the same look.
     """
     candidate_lists = fingerprints(candidate)
     runs: list[tuple[str, str]] = []
-    candidates: list[Mapping[str, str] | str] = []
+    candidates: list[Mapping[str, str]] = []
     for look in (
         *earlier_looks,
         {"sha256": candidate.sha256, "qrels_sha256": candidate.qrels_sha256, LOOK_LISTS: candidate_lists},
     ):
-        lists, run = look.get(LOOK_LISTS), (look["sha256"], look["qrels_sha256"])
-        is_shared = bool(lists.keys() & candidate_lists.keys()) if lists else run[1] == candidate.qrels_sha256
-        if not is_shared:
+        lists, run = look[LOOK_LISTS], (look["sha256"], look["qrels_sha256"])
+        if not lists.keys() & candidate_lists.keys():
             continue
         if run not in runs:
             runs.append(run)
-        if not any(_is_same_candidate(candidate_mark, lists or run[0]) for candidate_mark in candidates):
-            candidates.append(lists or run[0])
+        if not any(_is_same_candidate(other_lists, lists) for other_lists in candidates):
+            candidates.append(lists)
     return LookNumber(
         runs.index((candidate.sha256, candidate.qrels_sha256)) + 1,
         next(
             i
-            for i, candidate_mark in enumerate(candidates, 1)
-            if _is_same_candidate(candidate_mark, candidate_lists) or candidate_mark == candidate.sha256
+            for i, other_lists in enumerate(candidates, 1)
+            if _is_same_candidate(other_lists, candidate_lists)
         ),
     )
 
 
-def _is_same_candidate(first: Mapping[str, str] | str, second: Mapping[str, str] | str) -> bool:
+def _is_same_candidate(first: Mapping[str, str], second: Mapping[str, str]) -> bool:
     """True if two looks have the same candidate: equal lists for all queries in both samples."""
-    if isinstance(first, str) or isinstance(second, str):
-        return first == second
     shared_queries = first.keys() & second.keys()
     return bool(shared_queries) and all(first[query] == second[query] for query in shared_queries)
 
@@ -288,5 +284,5 @@ def _fingerprint(*texts: str) -> str:
 def _is_look(value: Json) -> TypeGuard[JsonObject]:
     if not isinstance(value, dict) or not all(isinstance(value.get(n), str) for n in LOOK_KEYS):
         return False
-    lists = value.get(LOOK_LISTS, {})
+    lists = value.get(LOOK_LISTS)
     return isinstance(lists, dict) and all(isinstance(mark, str) for mark in lists.values())
