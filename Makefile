@@ -96,7 +96,7 @@ tensors:               ## tests of matrices with torch and JAX, in an environmen
 	$(PYTHON) -m venv build/tensors
 	build/tensors/bin/python -m pip install -q -e '.[dev]'
 	PIP_CONSTRAINT= build/tensors/bin/python -m pip install -q torch==2.13.0 jax
-	build/tensors/bin/python -m pytest -q tests/evaluation/test_matrices.py
+	build/tensors/bin/python -m pytest -q tests/evaluation/test_matrices.py tests/data/test_top_scores.py
 
 explore: .venv/.dev    ## tests of properties, on other inputs every time; an hour
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -q $(CORES) -m "hypothesis or explore" tests
