@@ -122,6 +122,7 @@ bench: .venv/.run      ## side by side with the peers; an hour
 	$(BIN)/python bench/report.py
 	$(BIN)/python bench/recommending.py
 	$(BIN)/python bench/recommending_card.py
+	$(BIN)/python bench/recommending_full.py
 	$(BIN)/python bench/splitting.py
 	$(BIN)/python bench/fusing.py
 	$(BIN)/python bench/snapshots.py
