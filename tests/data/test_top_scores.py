@@ -26,7 +26,9 @@ def blocks(draw):
     values = draw(st.lists(st.sampled_from(VALUES), min_size=1, max_size=6))
     rng = np.random.default_rng(draw(st.integers(0, 999)))
     scores = rng.choice(values, (rows, width)) + (rng.random((rows, width)) < 0.1)
-    return scores, draw(st.sampled_from([None, rng.random((rows, width)) < draw(st.sampled_from([0.1, 0.9]))]))
+    return scores, draw(
+        st.sampled_from([None, rng.random((rows, width)) < draw(st.sampled_from([0.1, 0.9]))])
+    )
 
 
 def sorted_in_python(scores, k, above, absent, without):
@@ -74,12 +76,14 @@ def test_the_greatest_scores_are_those_of_a_sort(library, block, k, above, absen
     elif library == "jax":
         import jax
 
-        jax.config.update("jax_enable_x64", True)
+        jax.config.update("jax_enable_x64", val=True)
         array = jax.numpy.asarray(scores)
     if library != "numpy":  # as on a device of its own, by its own functions
         context = patch.object(matrices, "_is_in_main_memory", lambda array: isinstance(array, np.ndarray))
     with context:
-        top = select_top_scores(array, k, above=above, absent=absent, single="single" in form, without=without)
+        top = select_top_scores(
+            array, k, above=above, absent=absent, single="single" in form, without=without
+        )
     expected, retrieved = sorted_in_python(compared, k, above, absent, without)
     rows = list(zip(top.owner.tolist(), top.column.tolist(), top.score.tolist(), strict=True))
     assert rows == expected

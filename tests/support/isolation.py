@@ -71,5 +71,7 @@ def _changed_modules(before):
 def _lasting(module):
     """True if a module is not from a file, or its file is there for every test."""
     file = getattr(module, "__file__", None)
-    made_in_memory = file is None or not Path(file).is_absolute()  # torch.ops and torch.classes name no folder
+    made_in_memory = (
+        file is None or not Path(file).is_absolute()
+    )  # torch.ops and torch.classes name no folder
     return module is not None and (made_in_memory or file.startswith(LASTING))
