@@ -19,83 +19,61 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
-from rankgate.core.present.common_columns import METRIC, SYSTEM
+from rankgate.core.present.common_columns import METRIC, P_VALUE, SYSTEM
 from rankgate.core.present.number_formats import format_p_value
-from rankgate.decisions.comparison.comparison_columns import FRIEDMAN
 from rankgate.decisions.comparison.comparison_tables import marked_figures
 
 if TYPE_CHECKING:
     from rankgate.core.arrays import Floats
     from rankgate.decisions.comparison.comparison import Comparisons
 
-_WORSE = pl.List(pl.String)
+_NAMES = pl.List(pl.String)
 VALUES = Columns(
     "One row per metric, data set and system.",
     METRIC,
     Column("data_set", pl.String, "the data set"),
     SYSTEM,
     Column("value", pl.Float64, "the mean over the queries of the data set"),
-    Column("worse", _WORSE, "the systems that the comparison of the data set finds worse"),
+    Column("worse", _NAMES, "the systems that the comparison of the data set finds worse"),
 )
-SYSTEMS = Columns(
+RANKS = Columns(
     "One row per metric and system.",
     METRIC,
     SYSTEM,
     Column("macro_mean", pl.Float64, "the mean of the data sets, each with the same weight"),
     Column("mean_rank", pl.Float64, "the mean rank within data sets; 1 is the best", ".2f"),
-    Column(
-        "worse",
-        _WORSE,
-        "the systems that are worse by Nemenyi's test, if p_permuted of the metric is significant too",
-    ),
+    Column("worse", _NAMES, "the systems that are worse by Nemenyi's test and by Friedman's test"),
 )
 PAIRS = Columns(
     "One row per metric and pair of systems.",
     METRIC,
     Column("first", pl.String, "the first system"),
     Column("second", pl.String, "the second system"),
-    Column(
-        "difference",
-        pl.Float64,
-        "mean rank of the first − that of the second; below 0 the first is better",
-        "+.2f",
-        header="difference\nof mean ranks",
-    ),
+    Column("difference", pl.Float64, "mean rank of the first − that of the second", "+.2f"),
     Column(
         "p_nemenyi",
         pl.Float64,
         "the p-value of Nemenyi's test, corrected for all pairs",
         "p",
-        header="p\n(Nemenyi)",
+        "",
+        "Nemenyi's p",
     ),
     Column(
         "p_holm",
         pl.Float64,
-        "the p-value of the normal test after Holm's correction over the pairs with the baseline; null for "
-        "other pairs",
+        "the p-value of the normal test, corrected by Holm over the pairs with the baseline; null for others",
         "p",
-        header="p\n(Holm, baseline)",
+        "",
+        "Holm's p",
     ),
 )
 TESTS = Columns(
     "One row per metric: Friedman's test of systems ranked within data sets.",
-    FRIEDMAN,
-    Column(
-        "p_permuted",
-        pl.Float64,
-        "the p-value of χ² by permuting ranks within data sets",
-        "p",
-        header="p by\npermutation",
-    ),
-    Column(
-        "lowest_p",
-        pl.Float64,
-        "the smallest p-value that a pair can have with so many data sets and systems, by both tests",
-        "p",
-        header="smallest p\nof a pair",
-    ),
+    METRIC,
+    Column("statistic", pl.Float64, "Friedman's χ²", ".2f"),
+    P_VALUE,
+    Column("critical", pl.Float64, "the smallest difference of two mean ranks that Nemenyi's test detects"),
 )
-SAMPLES = 100_000
 
 
 @dataclass(frozen=True)
@@ -108,10 +86,10 @@ class DataSetComparison(Result):
         convention: name, axes and hash, the same for all data sets.
         test: the test within data sets.
         level: 1 minus the level of all tests.
-        seed, samples: of the permutations.
+        seed: of the permutations behind ``p_value``.
         lower: the metrics that are better when lower.
         values: the columns of `VALUES`.
-        ranks: the columns of `SYSTEMS`.
+        ranks: the columns of `RANKS`.
         pairs: the columns of `PAIRS`.
         tests: the columns of `TESTS`.
     """
@@ -124,7 +102,7 @@ class DataSetComparison(Result):
     order: ClassVar[int] = 4
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "values": VALUES,
-        "ranks": SYSTEMS,
+        "ranks": RANKS,
         "pairs": PAIRS,
         "tests": TESTS,
     }
@@ -135,7 +113,6 @@ class DataSetComparison(Result):
     test: str
     level: float
     seed: int
-    samples: int
     lower: tuple[str, ...]
     values: pl.DataFrame
     ranks: pl.DataFrame
@@ -161,77 +138,60 @@ class DataSetComparison(Result):
                 "a comparison over data sets needs two of them or more; compare the same systems on each.",
                 code="missing-input",
             )
-        (reference_name, reference), *others = comparisons.items()
-        for name, comparison in others:
-            _refuse_difference(reference_name, _settings(reference), name, _settings(comparison))
-        _refuse_same_judgments(comparisons)
+        _refuse_differences(comparisons)
+        reference = next(iter(comparisons.values()))
         first, systems = reference.only, _systems(reference)
-        tables: dict[str, list[dict[str, Any]]] = {name: [] for name in cls.SCHEMAS}
-        figures = {name: marked_figures(comparison) for name, comparison in comparisons.items()}
+        rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in cls.SCHEMAS}
         for metric in first.names:
-            matrix = np.empty((len(comparisons), len(systems)))
-            for row, (name, (means, better, _)) in enumerate(figures.items()):
-                places = {system: i for i, system in enumerate(_systems(comparisons[name]))}
-                for column, system in enumerate(systems):
-                    value = means.get((metric, places[system]))
-                    if value is None:
-                        problem = f"{system} has no value of {metric}; leave out the system or the metric."
-                        raise InputError(problem, source=name, code="missing-value")
-                    matrix[row, column] = value
-                    worse = [_systems(comparisons[name])[i] for i in better.get((metric, places[system]), ())]
-                    worse.sort(key=systems.index)
-                    tables["values"].append(
-                        {"metric": metric, "data_set": name, "system": system, "value": value, "worse": worse}
-                    )
-            _add_tests(tables, metric, systems, matrix, metric in first.lower, first.level, seed)
-        frames = {name: pl.DataFrame(rows, dict(cls.SCHEMAS[name])) for name, rows in tables.items()}
-        test = figures[reference_name][2]
+            means = []
+            for name, comparison in comparisons.items():
+                value, worse = _figures(comparison, metric)
+                means.append([value[system] for system in systems])
+                rows["values"] += [(metric, name, system, value[system], worse[system]) for system in systems]
+                if None in means[-1]:
+                    system = systems[means[-1].index(None)]
+                    problem = f"{system} has no value of {metric}; leave out the system or the metric."
+                    raise InputError(problem, source=name, code="missing-value")
+            _add_tests(rows, metric, systems, np.array(means), metric in first.lower, first.level, seed)
+        frames = {name: pl.DataFrame(rows[name], dict(cls.SCHEMAS[name]), orient="row") for name in rows}
+        test = marked_figures(reference)[2]
         return cls(
-            tuple(comparisons),
-            systems,
-            first.convention,
-            test,
-            first.level,
-            seed,
-            SAMPLES,
-            first.lower,
-            **frames,
+            tuple(comparisons), systems, first.convention, test, first.level, seed, first.lower, **frames
         )
 
     @property
-    def metrics(self) -> tuple[str, ...]:
-        """The metrics."""
-        return tuple(self.tests["metric"])
+    def lowest_p(self) -> float:
+        """The smallest p-value that a pair can have with so many data sets and systems."""
+        return _lowest_p(len(self.data_sets), len(self.systems))
 
     @property
     def notices(self) -> tuple[Notice, ...]:
         """A warning if no pair of systems could be significant on so few data sets."""
-        lowest, alpha = self.tests["lowest_p"][0], 1 - self.level
-        if lowest < alpha:
+        systems, alpha = len(self.systems), 1 - self.level
+        if self.lowest_p < alpha:
             return ()
-        systems = len(self.systems)
-        needed = next(n for n in count(len(self.data_sets)) if lowest_p(n, systems) < alpha)
+        needed = next(n for n in count(2) if _lowest_p(n, systems) < alpha)
         text = (
             f"{len(self.data_sets)} data sets cannot show a difference of two of {systems} systems: the "
-            f"smallest p is {format_p_value(lowest)}, even if all agree; at least {needed} are needed"
+            f"smallest p is {format_p_value(self.lowest_p)}, even if all agree; at least {needed} are needed"
         )
         return (Notice("few-data-sets", text),)
 
 
-def lowest_p(data_sets: int, systems: int) -> float:
-    """The smallest p-value of a pair: that of the best and the worst of systems ranked alike everywhere.
+def _lowest_p(data_sets: int, systems: int) -> float:
+    """The p-value of the best and the worst of systems that all data sets rank alike.
 
     It is the greater one of Nemenyi's p and of the exact p of Friedman's test, (S!)^(1 − D).
     """
     from rankgate.measurement.stats.studentized_range import tail
 
     gap = (systems - 1) / np.sqrt(systems * (systems + 1) / (12 * data_sets))
-    nemenyi = float(tail(np.array([gap]), systems)[0])
-    return max(nemenyi, exp((1 - data_sets) * lgamma(systems + 1)))
+    exact = exp((1 - data_sets) * lgamma(systems + 1))
+    return max(float(tail(np.array([gap]), systems)[0]), exact)
 
 
 def _add_tests(
-    tables: dict[str, list[dict[str, Any]]],
+    rows: dict[str, list[tuple[Any, ...]]],
     metric: str,
     systems: tuple[str, ...],
     matrix: Floats,
@@ -243,31 +203,20 @@ def _add_tests(
     from rankgate.measurement.stats.multiple_comparisons import correct, friedman, permuted_friedman
     from rankgate.measurement.stats.special_functions import ndtr
 
+    (data_sets, size), names = matrix.shape, np.array(systems, object)
     result = friedman(-matrix if is_lower_better else matrix, level)
-    p_permuted = permuted_friedman(matrix, samples=SAMPLES, seed=seed)
-    (data_sets, size), alpha, ranks = matrix.shape, 1 - level, result.ranks
-    z = np.abs(ranks[1:] - ranks[0]) / np.sqrt(size * (size + 1) / (6 * data_sets))
-    holm = correct(2 * ndtr(-z))
-    is_worse = (p_permuted < alpha) & (result.nemenyi < alpha) & (ranks > ranks[:, None])
-    names = np.array(systems, object)
-    tables["ranks"] += [
-        {"metric": metric, "system": system, "macro_mean": mean, "mean_rank": rank, "worse": [*names[worse]]}
-        for system, mean, rank, worse in zip(systems, matrix.mean(axis=0), ranks, is_worse, strict=True)
-    ]
-    tables["pairs"] += [
-        {
-            "metric": metric,
-            "first": systems[i],
-            "second": systems[j],
-            "difference": ranks[i] - ranks[j],
-            "p_nemenyi": result.nemenyi[i, j],
-            "p_holm": None if i else holm[j - 1],
-        }
-        for i, j in zip(*np.triu_indices(size, 1), strict=True)
-    ]
-    tests = {name: getattr(result, name) for name in list(FRIEDMAN)[1:]}
-    lowest = lowest_p(data_sets, size)
-    tables["tests"].append({"metric": metric, **tests, "p_permuted": p_permuted, "lowest_p": lowest})
+    p_value = permuted_friedman(matrix, seed=seed)
+    rows["tests"].append((metric, result.statistic, p_value, result.critical))
+    gaps = result.ranks[:, None] - result.ranks
+    is_worse = (result.nemenyi < 1 - level) & (p_value < 1 - level) & (gaps < 0)
+    worse = [[*names[row]] for row in is_worse]
+    means = matrix.mean(axis=0)
+    rows["ranks"] += zip([metric] * size, systems, means, result.ranks, worse, strict=True)
+    z = np.abs(gaps[0, 1:]) / np.sqrt(size * (size + 1) / (6 * data_sets))
+    holm = [*correct(2 * ndtr(-z)), *[None] * (size * (size - 1) // 2)]  # pairs with the baseline come first
+    first, second = np.triu_indices(size, 1)
+    cells = names[first], names[second], gaps[first, second], result.nemenyi[first, second]
+    rows["pairs"] += [(metric, *row) for row in zip(*cells, holm, strict=False)]
 
 
 def _systems(comparison: Comparisons) -> tuple[str, ...]:
@@ -275,39 +224,39 @@ def _systems(comparison: Comparisons) -> tuple[str, ...]:
     return comparison.only.baseline.name, *names
 
 
-def _settings(comparison: Comparisons) -> dict[str, Any]:
+def _figures(comparison: Comparisons, metric: str) -> tuple[dict[str, Any], dict[str, list[str]]]:
+    """By system its mean of a metric, and the systems that are worse."""
+    means, better, _ = marked_figures(comparison)
+    names = _systems(comparison)
+    worse = {name: [names[j] for j in better.get((metric, i), ())] for i, name in enumerate(names)}
+    return {name: means.get((metric, i)) for i, name in enumerate(names)}, worse
+
+
+def _settings(comparison: Comparisons) -> dict[str, set[str]]:
     """What must be the same on all data sets, by what it is called in errors."""
     first = comparison.only
     return {
-        "systems": set(_systems(comparison)),
-        "metrics": set(first.names),
-        "baseline": first.baseline.name,
-        "convention": f"{first.convention['name']} ({str(first.convention['hash'])[:8]})",
-        "test": first.test,
-        "correction": first.correction,
-        "level": first.level,
+        "systems": {*_systems(comparison)},
+        "metrics": {*first.names},
+        "baseline": {first.baseline.name},
+        "convention": {f"{first.convention['name']} ({str(first.convention['hash'])[:8]})"},
+        "test": {f"{first.test}, {first.correction}, level {first.level:g}"},
     }
 
 
-def _refuse_difference(
-    reference_name: str, reference: dict[str, Any], name: str, settings: dict[str, Any]
-) -> None:
-    for setting, expected in reference.items():
-        actual = settings[setting]
-        problem = f"has the {setting} {actual}, and {reference_name} {expected}"
-        if isinstance(expected, set):
-            missing, more = (", ".join(sorted(names)) for names in (expected - actual, actual - expected))
-            problem = f"lacks the {setting} {missing}, which {reference_name} has"
-            if not missing:
-                problem = f"has the {setting} {more}, which {reference_name} lacks"
-        if actual != expected:
-            remedy = f"compare with the same {setting} on every data set"
-            raise InputError(f"{problem}; {remedy}.", source=name, code="data-sets-differ")
-
-
-def _refuse_same_judgments(comparisons: Mapping[str, Comparisons]) -> None:
+def _refuse_differences(comparisons: Mapping[str, Comparisons]) -> None:
+    """Check that comparisons have equal settings and different judgments."""
+    (reference, first), *_ = comparisons.items()
     names: dict[str, str] = {}
     for name, comparison in comparisons.items():
+        settings = _settings(comparison)
+        for setting, expected in _settings(first).items():
+            sides = (reference, expected - settings[setting]), (name, settings[setting] - expected)
+            only = [f"only {side} has {', '.join(sorted(values))}" for side, values in sides if values]
+            if only:
+                remedy = f"compare with the same {setting} on every data set."
+                problem = f"other {setting}: {' and '.join(only)}; {remedy}"
+                raise InputError(problem, source=name, code="data-sets-differ")
         other = names.setdefault(comparison.only.qrels_sha256 or name, name)
         if other != name:
             problem = f"it has the judgments of {other}; a data set counts once."
