@@ -96,7 +96,7 @@ tensors:               ## tests of matrices with torch and JAX, in an environmen
 	$(PYTHON) -m venv build/tensors
 	build/tensors/bin/python -m pip install -q -e '.[dev]'
 	PIP_CONSTRAINT= build/tensors/bin/python -m pip install -q torch==2.13.0 jax
-	build/tensors/bin/python -m pytest -q tests/evaluation/test_matrices.py
+	build/tensors/bin/python -m pytest -q tests/evaluation/test_matrices.py tests/data/test_top_scores.py
 
 explore: .venv/.dev    ## tests of properties, on other inputs every time; an hour
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -q $(CORES) -m "hypothesis or explore" tests
@@ -122,6 +122,7 @@ bench: .venv/.run      ## side by side with the peers; an hour
 	$(BIN)/python bench/report.py
 	$(BIN)/python bench/recommending.py
 	$(BIN)/python bench/recommending_card.py
+	$(BIN)/python bench/recommending_full.py
 	$(BIN)/python bench/splitting.py
 	$(BIN)/python bench/fusing.py
 	$(BIN)/python bench/snapshots.py

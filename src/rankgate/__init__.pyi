@@ -28,6 +28,7 @@ from rankgate.decisions.advice.settle import settle as settle
 from rankgate.decisions.advice.settlement import Settlement as Settlement
 from rankgate.decisions.comparison.compare import compare as compare
 from rankgate.decisions.comparison.comparison import Comparisons as Comparisons
+from rankgate.decisions.comparison.data_sets import DataSetComparison as DataSetComparison
 from rankgate.decisions.comparison.inference import Test as Test
 from rankgate.decisions.comparison.reported_systems import read_scores as read_scores
 from rankgate.decisions.gating.gate import gate as gate
@@ -132,6 +133,7 @@ __all__ = [
     "Convention",
     "Conventions",
     "Conversion",
+    "DataSetComparison",
     "Descriptions",
     "EngineComparison",
     "Explanation",

@@ -60,7 +60,7 @@ def test_the_public_names_are_these():
         "Conventions",
         "Conversion",
     ]
-    results += ["Descriptions", "EngineComparison", "Explanation", "Finding"]
+    results += ["DataSetComparison", "Descriptions", "EngineComparison", "Explanation", "Finding"]
     results += [
         "Fusion",
         "FusionLearning",

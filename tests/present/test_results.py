@@ -175,6 +175,14 @@ def made(folder, ratings):
         "evaluation": lambda: rankgate.evaluate(QRELS, RUNS, ["nDCG@3", "RR"], bounds=True),
         "rated": lambda: from_ratings(ratings, RUNS, ["P@3", "nDCG@3"], scale="graded"),
         "comparison": lambda: rankgate.compare(QRELS, OLD, {"new": NEW, "same": OLD}, ["nDCG@3"]),
+        "data_set_comparison": lambda: rankgate.DataSetComparison.from_comparisons(
+            {
+                name: rankgate.compare(
+                    {query: {**grades, name: 0} for query, grades in QRELS.items()}, OLD, NEW, ["nDCG@3"]
+                )
+                for name in ("<script>", "b")
+            }
+        ),
         "verdict": lambda: rankgate.gate(QRELS, OLD, NEW),
         "gate_check": lambda: rankgate.self_check(QRELS, [OLD, NEW, OLD]),
         "explanation": lambda: rankgate.explain(QRELS, NEW, "q1", "nDCG@3"),

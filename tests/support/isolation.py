@@ -23,6 +23,8 @@ VARIABLES = {
     "_RJEM_MALLOC_CONF",  # Polars
     "KMP_DUPLICATE_LIB_OK",  # libraries with OpenMP
     "MYPY_CONFIG_FILE_DIR",
+    "TF_CPP_MIN_LOG_LEVEL",  # JAX, as the next
+    "TPU_SKIP_MDS_QUERY",
 }
 """What pytest itself and libraries change for good."""
 
@@ -69,4 +71,7 @@ def _changed_modules(before):
 def _lasting(module):
     """True if a module is not from a file, or its file is there for every test."""
     file = getattr(module, "__file__", None)
-    return module is not None and (file is None or file.startswith(LASTING))
+    made_in_memory = (
+        file is None or not Path(file).is_absolute()
+    )  # torch.ops and torch.classes name no folder
+    return module is not None and (made_in_memory or file.startswith(LASTING))

@@ -147,14 +147,14 @@ def run_of_array(scores: object, name: str = "run") -> Run:
         InputError: see `make_source`.
     """
     source = make_source(scores, name)
-    return _make_run(next(run_frames(source)), source.users, source.name, positions_of(source))
+    run = run_table(source, slice(0, source.users.size))
+    return _make_run(run, source.users, source.name, positions_of(source))
 
 
-def run_frames(source: MatrixInput) -> Iterator[pl.DataFrame]:
-    """Yield all entries of a source as the rows of a run."""
-    rows = slice(0, source.users.size)
-    entries = source.flat(rows, refuse=False) if isinstance(source, Padded) else source.flat(rows)
-    yield _make_table(source.users, source.items, entries, "score")
+def run_table(source: MatrixInput, rows: slice) -> pl.DataFrame:
+    """The entries of some users as the rows of a run."""
+    owner, item, score = source.flat(rows, refuse=False) if isinstance(source, Padded) else source.flat(rows)
+    return _make_table(source.users, source.items, (owner + rows.start, item, score), "score")
 
 
 def _make_table(users: Ids, items: Ids, entries: Flat, name: str) -> pl.DataFrame:

@@ -11,6 +11,7 @@ already imported.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import field
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 _FAILURES = (BufferError, RuntimeError, TypeError, ValueError)
 _NARROW_DTYPES = ("float16", "bfloat16", "float8")
+_DLPACK_CPU = 1  # kDLCPU of DLPack's DLDeviceType
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,19 +83,20 @@ def select_top_scores(
     if single:
         with np.errstate(over="ignore"):  # as in C, too large values become infinite
             scores = _cast(xp, scores, "float32")
-    is_excluded = xp.isnan(scores)
     if without is not None:
-        is_excluded = is_excluded | xp.asarray(without, device=scores.device)
-    if above is not None:
-        is_excluded = is_excluded | (scores <= above)
+        scores = _exclude(xp, scores, xp.asarray(without, device=scores.device))
     if absent is not None:
-        is_excluded = is_excluded | (scores == absent)
-    scores = xp.where(is_excluded, xp.full_like(scores, -np.inf), scores)
-    is_selected = scores > -np.inf
-    retrieved = to_numpy(is_selected.sum(-1)).astype(np.int64)
-    if k is not None and k < scores.shape[1]:
-        is_selected = is_selected & (scores >= _kth_greatest(xp, scores, k)[:, None])
-    owner, column = xp.nonzero(is_selected, as_tuple=True) if _is_torch(xp) else xp.nonzero(is_selected)
+        scores = _exclude(xp, scores, scores == absent)
+    floor = -np.inf if above is None else above
+    is_selected = scores > floor  # not of NaN
+    retrieved = to_numpy(xp.count_nonzero(is_selected, axis=-1)).astype(np.int64)
+    if k is None or k >= scores.shape[1]:
+        owner, column = _nonzero(xp, is_selected)
+    elif xp is np:
+        owner, column = _find_greatest(scores, k, floor)
+    else:
+        scores = _exclude(xp, scores, ~is_selected)
+        owner, column = _nonzero(xp, is_selected & (scores >= _kth_greatest(xp, scores, k)[:, None]))
     return TopScores(
         to_numpy(owner).astype(np.int64),
         to_numpy(column).astype(np.int64),
@@ -103,8 +106,47 @@ def select_top_scores(
     )
 
 
+def _exclude(xp: Any, scores: Any, is_excluded: Any) -> Any:
+    return xp.where(is_excluded, xp.full_like(scores, -np.inf), scores)
+
+
+def _nonzero(xp: Any, condition: Any) -> Any:
+    return xp.nonzero(condition, as_tuple=True) if _is_torch(xp) else xp.nonzero(condition)
+
+
+def _find_greatest(scores: Floats, k: int, floor: float) -> tuple[Codes, Codes]:
+    """Row and column of the k greatest scores above a floor in each row, and of ties with the last.
+
+    The columns form groups: column j is in group j modulo the number of groups. The k-th greatest
+    of the groups' greatest scores is at most the k-th greatest score, so that all scores that are
+    searched for are in the few groups whose greatest score reaches it. Most scores are read once.
+    """
+    rows, width = scores.shape
+    groups = math.isqrt(k * width)  # with this many, k groups hold about as many scores as there are groups
+    size, rest = divmod(width, groups)
+    greatest = np.fmax.reduce(scores[:, : size * groups].reshape(rows, size, groups), axis=1)
+    greatest[:, :rest] = np.fmax(greatest[:, :rest], scores[:, size * groups :])
+    greatest = np.where(greatest > floor, greatest, -np.inf)
+    edge = np.partition(greatest, -k, axis=1)[:, -k]
+    owner, group = np.nonzero((greatest >= edge[:, None]) & (greatest > floor))
+    columns = group[:, None] + groups * np.arange(size + 1)
+    members = scores[owner[:, None], np.minimum(columns, width - 1)]
+    is_candidate = (members > floor) & (members >= edge[owner][:, None]) & (columns < width)
+    positions = np.sort((owner[:, None] * width + columns)[is_candidate])
+    owner, column = np.divmod(positions, width)
+    # the candidates of each row, from which the k-th greatest is taken
+    counts = np.bincount(owner, minlength=rows)
+    candidates = np.full((rows, counts.max(initial=k)), -np.inf, scores.dtype)
+    candidates[owner, np.arange(len(owner)) - (np.cumsum(counts) - counts)[owner]] = scores[owner, column]
+    is_greatest = scores[owner, column] >= np.partition(candidates, -k, axis=1)[owner, -k]
+    return owner[is_greatest], column[is_greatest]
+
+
 def _to_floats(block: Any) -> tuple[Any, Any]:
-    """The library of an array, and the array as floats that hold its numbers exactly."""
+    """The library of an array, and the array as floats that hold its numbers exactly.
+
+    Arrays in main memory become NumPy's, whatever library they are of.
+    """
     block = block.detach() if hasattr(block, "detach") else block
     xp = array_library(block)
     dtype_name = str(block.dtype).rpartition(".")[2] if xp else ""
@@ -112,11 +154,21 @@ def _to_floats(block: Any) -> tuple[Any, Any]:
         dtype_name = "float32"
     elif xp is None or not dtype_name.startswith("float"):  # whole numbers need the widest type
         xp, block, dtype_name = np, to_numpy(block), "float64"
-    return xp, _cast(xp, block, dtype_name)
+    scores = _cast(xp, block, dtype_name)
+    return (np, to_numpy(scores)) if _is_in_main_memory(scores) else (xp, scores)
+
+
+def _is_in_main_memory(array: Any) -> bool:
+    try:
+        return bool(array.__dlpack_device__()[0] == _DLPACK_CPU)
+    except _FAILURES:  # an array that is spread over several devices
+        return False
 
 
 def _cast(xp: Any, array: Any, kind: str) -> Any:
     dtype = getattr(xp, kind)
+    if array.dtype == dtype:
+        return array
     return array.to(dtype) if _is_torch(xp) else array.astype(dtype)
 
 
@@ -136,8 +188,6 @@ def array_library(array: object) -> Any:
 
 def _kth_greatest(xp: Any, scores: Any, k: int) -> Any:
     """The k-th greatest score of each row, by the library's own top-k if it exists."""
-    if xp is np:
-        return np.partition(scores, -k, axis=1)[:, -k]
     if _is_torch(xp):
         return xp.topk(scores, k).values[:, -1]
     if xp.__name__ == "jax.numpy":

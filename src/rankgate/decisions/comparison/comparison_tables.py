@@ -1,6 +1,7 @@
 """Tables of a comparison from two scored runs, and the verb ``ranks`` with its result.
 
-The verb ``ranks`` gives the judged share and the mix of grades by rank.
+The verb ``ranks`` gives the judged share and the mix of grades by rank. Last come the figures of
+leaderboards: the mean of each system, and the systems that each is significantly better than.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import GRADE_LABEL, SHOWN_GRADE, SYSTEM
+from rankgate.core.present.document_model import make_printable
+from rankgate.core.present.number_formats import format_correction
 from rankgate.core.progress import step
 from rankgate.core.value_types import JsonObject
 from rankgate.data.collection import TASK_FIELDS, Collection
@@ -32,7 +35,7 @@ from rankgate.measurement.stats.paired_tests import TIE
 if TYPE_CHECKING:
     from rankgate.data.input_types import QrelsLike, RunsLike
     from rankgate.data.run_scores import ScoredRun
-    from rankgate.decisions.comparison.comparison import Comparisons
+    from rankgate.decisions.comparison.comparison import Comparisons, ManySystems
     from rankgate.decisions.comparison.paired_values import PairedValues
     from rankgate.measurement.scoring import Convention
 
@@ -453,4 +456,49 @@ def _grade_table(lists: Mapping[str, pl.DataFrame], labels: Mapping[float, str])
         )
         .sort("place", "rank", "grade", descending=[False, False, True], nulls_last=True)
         .select(*GRADES)
+    )
+
+
+_Figures = tuple[dict[tuple[str, int], float], dict[tuple[str, int], list[int]], str]
+
+
+def marked_figures(result: Comparisons) -> _Figures:
+    """Means by metric and system, the systems that each is significantly better than, and the tests."""
+    first_comparison = result.comparisons[0]
+    means: dict[tuple[str, int], float] = {}
+    better: dict[tuple[str, int], list[int]] = {}
+    for i, comparison in enumerate(result.comparisons, 1):
+        for row in comparison.metrics.iter_rows(named=True):
+            metric, delta, p = row["metric"], row["delta"], row["p_value"]
+            means.setdefault((metric, 0), row["baseline"])
+            means[metric, i] = row["candidate"]
+            if p is not None and p < 1 - comparison.level and delta:
+                better_system, worse_system = (i, 0) if row["gain"] > 0 else (0, i)
+                better.setdefault((metric, better_system), []).append(worse_system)
+    test = f"{first_comparison.test} test, paired, {format_correction(first_comparison.correction)}"
+    if result.many is None:
+        return means, better, test
+    for metric, system, worse in _better_pairs(result.many).iter_rows():
+        better.setdefault((metric, system), []).extend(worse)
+    base = make_printable(first_comparison.baseline.name)
+    return means, better, f"against {base} by the {test}; between the others by Tukey's HSD over all pairs"
+
+
+def _better_pairs(many_systems: ManySystems) -> pl.DataFrame:
+    """``metric``, ``better``, ``worse``: systems that differ by Tukey's HSD, without the baseline's pairs."""
+    index_of_system = {name: i for i, name in enumerate(many_systems.systems)}
+    is_significant = (pl.col("p_tukey") < 1 - many_systems.level) & (pl.col("delta") != 0)
+    first, second = (
+        pl.col(name).replace_strict(index_of_system, return_dtype=pl.Int64) for name in ("first", "second")
+    )
+    is_first_better = pl.col("gain") > 0
+    return (
+        many_systems.pairs.filter(is_significant & (first != 0) & (second != 0))
+        .select(
+            "metric",
+            better=pl.when(is_first_better).then(first).otherwise(second),
+            worse=pl.when(is_first_better).then(second).otherwise(first),
+        )
+        .group_by("metric", "better")
+        .agg("worse")
     )

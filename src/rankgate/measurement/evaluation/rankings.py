@@ -138,10 +138,6 @@ def measure_run(
             raise no_rows_error("grade", judgments.name)
         if strict and not run.users.size:
             raise no_rows_error("score", run.name)
-    own_ids = any(mode.alignment.own_id == "dropped" for mode in plan.ways)
-    if isinstance(run, MatrixInput) and run.users.given is None:
-        own_ids = False  # a row number is not the id of a document
-    if isinstance(run, MatrixInput) and not own_ids:
         from rankgate.measurement.scoring.matrix_source import MatrixSource
 
         matrix = MatrixSource(run, judgments, train.items_of_run(run) if train else None)

@@ -18,7 +18,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.data.id_match import NO_IDS
 from rankgate.data.memory.ids import NOT_FOUND, unique_sorted
 from rankgate.data.memory.matrices import Dense, Padded, Sparse, TopScores, nonzero_pairs, select_top_scores
-from rankgate.data.memory_tables import run_frames
+from rankgate.data.memory_tables import run_table
 from rankgate.data.run import RUN_SCHEMA
 from rankgate.measurement.scoring.alignment.aligned_run import AlignedRun, JudgedRanks, align, apply_depth
 from rankgate.measurement.scoring.alignment.kernel_inputs import Block
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 
 _CELLS = 1 << 21  # numbers in a block; the arrays of a block need about 100 MB
+_FIRST_CELLS = 1 << 16  # numbers that are looked at for examples of ids
 _INT32_LIMIT = 1 << 31
 
 
@@ -53,20 +54,20 @@ class _ItemNames:
         return self.ids.names.gather(self.codes[rows])
 
 
-def row_ranges(source: MatrixInput) -> Iterator[slice]:
-    """Row ranges of limited size."""
+def row_ranges(source: MatrixInput, cells: int) -> Iterator[slice]:
+    """Row ranges with a limited number of cells."""
     users = source.users.size
     if isinstance(source, Sparse):
         # users of a sparse matrix have different numbers of items: a block is limited by its
         # numbers, and by its rows, because empty rows also need memory in the arrays of a block
         begin = 0
         while begin < users:
-            end = int(np.searchsorted(source.offsets, source.offsets[begin] + _CELLS, "right")) - 1
-            yield slice(begin, end := min(users, max(end, begin + 1), begin + _CELLS))
+            end = int(np.searchsorted(source.offsets, source.offsets[begin] + cells, "right")) - 1
+            yield slice(begin, end := min(users, max(end, begin + 1), begin + cells))
             begin = end
         return
     width = source.codes.shape[1] if isinstance(source, Padded) else source.items.size
-    step = max(1, _CELLS // max(1, width))
+    step = max(1, cells // max(1, width))
     for begin in range(0, users, step):
         yield slice(begin, min(users, begin + step))
 
@@ -124,7 +125,7 @@ def aligned_blocks(
     """
     numbers = index.numbers
     queries, to_item = index.places_of(source.users), numbers.ids.positions_in(source.items)
-    for rows in row_ranges(source):
+    for rows in row_ranges(source, _CELLS):
         codes = queries[rows]
         is_judged = codes >= 0
         owner, judgment = index.rows(codes[is_judged])
@@ -143,7 +144,25 @@ def aligned_blocks(
 
 def _is_ranked_by_order(source: Padded, how: Alignment, seen_items: SeenItems | None) -> bool:
     """True if the order of lists is their ranking."""
-    return source.values is None and seen_items is None and how.above is None and how.absent is None
+    is_whole = how.above is None and how.absent is None and not _drops_own_ids(source, how)
+    return source.values is None and seen_items is None and is_whole
+
+
+def _drops_own_ids(source: MatrixInput, how: Alignment) -> bool:
+    """True if an item is removed whose id is that of its user; a row number is not an item's id."""
+    return how.own_id == "dropped" and source.users.given is not None
+
+
+def _removed_places(
+    source: MatrixInput, rows: slice, how: Alignment, seen_items: SeenItems | None
+) -> Codes | None:
+    """Positions of the removed items in a block, as `SeenItems.places`; None if none can be there."""
+    places = [] if seen_items is None else [seen_items.places(rows)]
+    if _drops_own_ids(source, how):
+        item = source.items.codes(source.users.names[rows])
+        row = np.flatnonzero(item != NOT_FOUND)
+        places.append(row * source.items.size + item[row])
+    return np.concatenate(places) if places else None
 
 
 @dataclass(frozen=True)
@@ -166,13 +185,13 @@ def find_best(
         InputError, DuplicateError: see `aligned_blocks`.
     """
     is_float32 = how.precision == "float32"
-    seen_places = None if seen_items is None else seen_items.places(rows)
+    removed_places = _removed_places(source, rows, how, seen_items)
     # a dense matrix may be on another device: find the best items there, and copy only these
     if isinstance(source, Dense):
         mask = None
-        if seen_places is not None:
+        if removed_places is not None:
             mask = np.zeros((rows.stop - rows.start, source.items.size), bool)
-            mask.flat[seen_places] = True
+            mask.flat[removed_places] = True
         best_items = select_top_scores(
             source.values[rows], depth, above=how.above, absent=how.absent, single=is_float32, without=mask
         )
@@ -181,8 +200,8 @@ def find_best(
         is_retrieved = score > (-np.inf if how.above is None else how.above)
         if how.absent is not None:
             is_retrieved &= score != how.absent
-        if seen_places is not None:
-            is_retrieved &= ~np.isin(owner * source.items.size + item, seen_places)
+        if removed_places is not None:
+            is_retrieved &= ~np.isin(owner * source.items.size + item, removed_places)
         retrieved = np.bincount(owner[is_retrieved], minlength=rows.stop - rows.start)
         infinite = bool(np.isposinf(score).any())
         best_items = TopScores(
@@ -230,22 +249,11 @@ def _match_judgments(
     known_judgments = np.flatnonzero(block_judgments.item != NOT_FOUND)
     judgment_keys = block_judgments.owner[known_judgments] * size + block_judgments.item[known_judgments]
     item_keys = owner * size + item
-    if isinstance(source, Dense):
-        # a dense block already has a cell for each pair, so a table of that size needs no more
-        # memory than the block, and look-up needs no sorting; below, lists may contain millions of
-        # items
-        table = np.full(len(block_judgments.codes) * size, NOT_FOUND, np.int32)
-        table[item_keys] = np.arange(len(item_keys), dtype=np.int32)
-        row = table[judgment_keys].astype(np.int64)
-        valid = row != NOT_FOUND
-        return row[valid], known_judgments[valid]
-    row_order = np.argsort(item_keys)
-    position = np.minimum(
-        np.searchsorted(item_keys, judgment_keys, sorter=row_order), max(len(item_keys) - 1, 0)
-    )
     if not len(item_keys):
-        return position[:0], known_judgments[:0]
-    row = row_order[position]
+        return known_judgments[:0], known_judgments[:0]
+    row_order = np.argsort(item_keys) if isinstance(source, Padded) else None  # matrices are in order
+    row = np.minimum(np.searchsorted(item_keys, judgment_keys, sorter=row_order), len(item_keys) - 1)
+    row = row if row_order is None else row_order[row]
     valid = item_keys[row] == judgment_keys
     return row[valid], known_judgments[valid]
 
@@ -308,7 +316,7 @@ def tops_by_number(
         queries = queries.copy()
         queries[other_users] = judged + np.arange(len(other_users))
     out = np.full((judged + len(other_users), 1), NOT_FOUND)
-    for rows in row_ranges(source):
+    for rows in row_ranges(source, _CELLS):
         is_wanted = queries[rows] >= 0
         codes = queries[rows][is_wanted]
         if isinstance(source, Padded) and _is_ranked_by_order(source, how, seen_items):
@@ -342,7 +350,8 @@ def _rank_all(
         all_rows,
         ordered=False,
     )
-    top = first(aligned_run, replace(how, above=None, absent=None), None)  # `find_best` has applied these
+    how = replace(how, above=None, absent=None, own_id="kept")  # `find_best` has applied these
+    top = first(aligned_run, how, None)
     out = np.full((users, int(top.rank.max(initial=1))), NOT_FOUND)
     out[top.owner, top.rank - 1] = item[top.row]
     return out
@@ -391,8 +400,9 @@ class MatrixSource:
         return {}
 
     def first_rows(self) -> pl.DataFrame:
-        """The first rows with ids."""
-        return next(run_frames(self.matrix), pl.DataFrame(schema=RUN_SCHEMA))
+        """The first rows with ids, of as few users as have some."""
+        tables = (run_table(self.matrix, rows) for rows in row_ranges(self.matrix, _FIRST_CELLS))
+        return next((table for table in tables if len(table)), pl.DataFrame(schema=RUN_SCHEMA))
 
     def blocks(self, plan: Plan) -> Iterator[Block]:
         """Yield the judged items of row ranges, in every ranking mode of the plan.

@@ -413,3 +413,24 @@ def friedman(matrix: Floats, level: float = 0.95) -> Friedman:
     p = _tail(gaps / (2 * n) / error * np.sqrt(2), systems)
     critical = float(quantile(level, systems) / np.sqrt(2) * error)
     return Friedman(mean, chi, float(chdtrc(systems - 1, chi)), f, f_p, p, critical)
+
+
+def permuted_friedman(matrix: Floats, *, samples: int = 100_000, seed: int = 0) -> float:
+    """Friedman's p-value by permuting the ranks within each row, which holds for any number of rows.
+
+    p = (c + 1)/(samples + 1), c the permutations whose Σ R̄ⱼ² is at least that of the matrix: ties and
+    the scale of Friedman's χ² are the same in all of them (Friedman 1937).
+
+    Args:
+        matrix: (n, S) values, all finite.
+        samples: the number of permutations.
+        seed: the seed of the draws.
+    """
+    low, high = tie_ends(matrix)
+    ranks, rng = low + high, np.random.default_rng(seed)  # doubled, so that ties have whole numbers
+    bound, exceed_count = (ranks.sum(axis=0) ** 2).sum(), 0
+    step = max(1, _BLOCK // ranks.size)
+    for begin in range(0, samples, step):
+        permutations = rng.permuted(np.tile(ranks, (min(step, samples - begin), 1, 1)), axis=2)
+        exceed_count += int(((permutations.sum(axis=1) ** 2).sum(axis=1) >= bound).sum())
+    return (exceed_count + 1) / (samples + 1)

@@ -50,6 +50,7 @@ from rankgate.workspace.reports.report import (
 )
 from rankgate.workspace.reports.report_results import (
     are_result_paths,
+    compare_data_sets,
     damage_named,
     gather_results,
     read_results,
@@ -182,7 +183,9 @@ REPORT_FORMS = ("html", "markdown", "latex", "csv", "pdf")
 """The formats of a report, by the name for ``--format``."""
 
 _ARGUMENTS_KEY = "rankgate.report.words"
-_GENERAL_OPTIONS = {"sources", "queries", "documents", "worst", "add", "form", "browser", "output"}
+_GENERAL_OPTIONS = {
+    *("sources", "queries", "documents", "data_sets", "worst", "add", "form", "browser", "output")
+}
 
 
 _PartsAndRemarks = tuple[list[ReportPart], tuple[str, ...]]
@@ -231,6 +234,12 @@ def _split_sources(function: Command) -> Command:
     help="Add this report block of a plug-in; may be given several times (see rankgate plugins).",
 )
 @click.option(
+    "--data-sets",
+    is_flag=True,
+    help="Make one table of saved comparisons of the same systems, a file for each data set, with tests over "
+    "data sets.",
+)
+@click.option(
     "--worst",
     type=click.IntRange(min=0),
     default=WORST,
@@ -258,6 +267,7 @@ def report_command(
     queries: str | None,
     documents: str | None,
     add: tuple[str, ...],
+    data_sets: bool,
     worst: int,
     form: str,
     browser: str | None,
@@ -274,6 +284,7 @@ def report_command(
     rankgate report qrels.txt old.run new.run --policy rankgate.toml --documents titles.jsonl -o r.html
     rankgate report results/ -o report.html
     rankgate report compare.json --format latex
+    rankgate report --data-sets ml-1m.json beauty.json games.json --format latex
     rankgate report qrels.txt old.run new.run --format pdf -o report.pdf
     """
     command_line = shlex.join(["rankgate", "report", *ctx.meta[_ARGUMENTS_KEY]])
@@ -284,8 +295,15 @@ def report_command(
     if are_saved:
         _refuse_options(ctx)
         parts, left_out = read_results(sources)
-        if len(parts) > 1 and len(sources) == 1:
+        if data_sets:
+            parts = [compare_data_sets(parts)]
+        elif len(parts) > 1 and len(sources) == 1:
             title = f"Results in {Path(sources[0]).resolve().name}"
+    elif data_sets:
+        raise UsageError(
+            "--data-sets: give results of rankgate compare --format json, a file for each data set.",
+            code="conflicting-options",
+        )
     else:
         with TerminalProgress(2 + len(sources)):
             parts, remarks = _gather_parts(collection, runs, **arguments)
@@ -301,6 +319,8 @@ def report_command(
         report = compose(
             parts, options, title=title, command=command_line, left_out=left_out, remarks=remarks
         )
+        if data_sets and form == "latex":
+            report = parts[0].result.document()  # a paper needs the one table
         _write_report(report, html, form, browser, output)
 
 

@@ -24,6 +24,8 @@ from rankgate.data.collection import Collection
 from rankgate.decisions.advice.blind_spots import blindspots
 from rankgate.decisions.comparison import comparison_tables as candidates_of
 from rankgate.decisions.comparison.compare import compare
+from rankgate.decisions.comparison.comparison import Comparisons
+from rankgate.decisions.comparison.data_sets import DataSetComparison
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.gating.gate import gate
 from rankgate.decisions.gating.saved.baseline_file import is_baseline
@@ -43,6 +45,28 @@ if TYPE_CHECKING:
     from rankgate.decisions.gating.policy import Policy
     from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring import Convention
+
+
+def compare_data_sets(parts: Sequence[ReportPart]) -> ReportPart:
+    """Put saved comparisons together, each of the data set that its file is named after.
+
+    Raises:
+        InputError: a result is not a comparison, two have one name, or they differ.
+        UsageError: there are fewer than two.
+    """
+    comparisons: dict[str, Comparisons] = {}
+    for report_part in parts:
+        name, result = report_part.name, report_part.result
+        if not isinstance(result, Comparisons):
+            problem = (
+                f"a result of kind {result.kind}; write rankgate compare … --format json -o {name}.json."
+            )
+            raise InputError(problem, source=name, code="not-a-comparison")
+        if name in comparisons:
+            problem = "two files have this name; name each file after its data set."
+            raise InputError(problem, source=name, code="data-set-twice")
+        comparisons[name] = result
+    return ReportPart(DataSetComparison.from_comparisons(comparisons))
 
 
 _RESULT_START = re.compile(rb'\s*\{\s*"schema_version"\s*:')

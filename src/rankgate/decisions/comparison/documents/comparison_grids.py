@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from rankgate.core.present.document_model import Grid, Table, make_printable
 from rankgate.core.present.number_formats import (
     count_noun,
@@ -25,9 +23,12 @@ from rankgate.core.present.number_formats import (
     format_signed,
     system_mark,
 )
+from rankgate.decisions.comparison.comparison_tables import marked_figures
 from rankgate.measurement.stats.weighted_means import LEAST_EFFECTIVE, MOST_SPREAD
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from rankgate.decisions.comparison.comparison import Comparison, Comparisons, ManySystems
 
 
@@ -135,7 +136,7 @@ def leaderboard(result: Comparisons, *, best_first: bool = False) -> tuple[Table
         *(comparison.candidate.name for comparison in result.comparisons),
     ]
     level = first_comparison.level
-    means, better, test = _marked_figures(result)
+    means, better, test = marked_figures(result)
     marks = [system_mark(i) for i in range(len(systems))]
     numbered_systems = list(enumerate(systems))
     if best_first:
@@ -165,51 +166,6 @@ def leaderboard(result: Comparisons, *, best_first: bool = False) -> tuple[Table
 
 def _sort_key(mean: float | None, sign: int) -> float:
     return float("inf") if mean is None else sign * mean
-
-
-_Figures = tuple[dict[tuple[str, int], float], dict[tuple[str, int], list[int]], str]
-
-
-def _marked_figures(result: Comparisons) -> _Figures:
-    """Means by metric and system, the systems that each is significantly better than, and the tests."""
-    first_comparison = result.comparisons[0]
-    means: dict[tuple[str, int], float] = {}
-    better: dict[tuple[str, int], list[int]] = {}
-    for i, comparison in enumerate(result.comparisons, 1):
-        for row in comparison.metrics.iter_rows(named=True):
-            metric, delta, p = row["metric"], row["delta"], row["p_value"]
-            means.setdefault((metric, 0), row["baseline"])
-            means[metric, i] = row["candidate"]
-            if p is not None and p < 1 - comparison.level and delta:
-                better_system, worse_system = (i, 0) if row["gain"] > 0 else (0, i)
-                better.setdefault((metric, better_system), []).append(worse_system)
-    test = f"{first_comparison.test} test, paired, {format_correction(first_comparison.correction)}"
-    if result.many is None:
-        return means, better, test
-    for metric, system, worse in _better_pairs(result.many).iter_rows():
-        better.setdefault((metric, system), []).extend(worse)
-    base = make_printable(first_comparison.baseline.name)
-    return means, better, f"against {base} by the {test}; between the others by Tukey's HSD over all pairs"
-
-
-def _better_pairs(many_systems: ManySystems) -> pl.DataFrame:
-    """``metric``, ``better``, ``worse``: systems that differ by Tukey's HSD, without the baseline's pairs."""
-    index_of_system = {name: i for i, name in enumerate(many_systems.systems)}
-    is_significant = (pl.col("p_tukey") < 1 - many_systems.level) & (pl.col("delta") != 0)
-    first, second = (
-        pl.col(name).replace_strict(index_of_system, return_dtype=pl.Int64) for name in ("first", "second")
-    )
-    is_first_better = pl.col("gain") > 0
-    return (
-        many_systems.pairs.filter(is_significant & (first != 0) & (second != 0))
-        .select(
-            "metric",
-            better=pl.when(is_first_better).then(first).otherwise(second),
-            worse=pl.when(is_first_better).then(second).otherwise(first),
-        )
-        .group_by("metric", "better")
-        .agg("worse")
-    )
 
 
 CONDITION = (
