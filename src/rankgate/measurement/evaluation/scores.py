@@ -399,14 +399,18 @@ def _list_notices(counts: Counts) -> list[Notice]:
     """Warnings about the users and the catalogue behind metrics of lists."""
     if not counts.served_unjudged and counts.catalogue is None:
         return []
-    from rankgate.measurement.evaluation.lists.list_inputs import catalogue_notice, unjudged_users_notice
+    from rankgate.measurement.evaluation.lists.list_inputs import (
+        catalogue_notice,
+        place_sentences,
+        unjudged_users_notice,
+    )
 
     notices = []
     if counts.served_unjudged:
         text = unjudged_users_notice(counts.served_unjudged)
         notices.append(Notice("unjudged-users-count", text))
     if counts.catalogue is not None:
-        texts = catalogue_notice(counts.catalogue)
+        texts = (*catalogue_notice(counts.catalogue), *place_sentences(counts.catalogue))
         notices += [Notice("catalogue", text) for text in texts]
     return notices
 
