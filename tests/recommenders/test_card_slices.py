@@ -181,3 +181,15 @@ def test_counts_beside_values_are_those_of_the_values():
     assert "F (1)" in str(result)
     assert "M (2)" in str(result)
     assert "| F | 1 |" in " ".join(render_result(result, "markdown").split())
+
+
+def test_a_slice_by_tags_is_the_slice_by_a_column_of_users():
+    tags = PEOPLE.rename({"user": "query_id"})
+    by_tags, by_users = (
+        rankgate.scorecard(Collection(QRELS, **{name: table}), RUNS, ["R@5"], slices=["age"])
+        for name, table in (("tags", tags), ("users", PEOPLE))
+    )
+    assert by_tags.slices.equals(by_users.slices)
+    assert by_tags.slices["part"].n_unique() == 3
+    with raises("conflicting-options", UsageError):
+        rankgate.scorecard(Collection(QRELS, tags=tags, users=PEOPLE), RUNS, ["R@5"], slices=["age"])

@@ -17,6 +17,7 @@ from rankgate.data.logs.read_logs import read_interactions
 from rankgate.data.logs.splits import SPLIT_METHODS, SplitPlan, make_masks, sample
 from rankgate.data.qrels import Qrels
 from rankgate.interface.cli import rankgate as program
+from rankgate.recommenders.split_files import split_into
 from rankgate.recommenders.splitting import split
 from support.wording import assert_warned, raises
 
@@ -320,3 +321,37 @@ def test_equal_rows_count_once_or_each():
     )
     assert (unique_rows.repeated, len(unique_rows.train), len(unique_rows.test)) == (1, 2, 2)
     assert (all_rows.repeated, len(all_rows.train), len(all_rows.test)) == (0, 3, 2)
+
+
+PLAYS = pl.DataFrame({"user": list("uuuvvvv"), "item": list("aabccdd"), "plays": [1, 1, 2, 1, 1, 1, 1]})
+"""Plays without times: rows that are equal are two plays."""
+
+
+def test_untimed_plays_add_up(tmp_path):
+    rule, plan = Truth(repeats="sum", grades="value"), SplitPlan("cold-users", share=0.5)
+    result = split(PLAYS, plan, rule)
+    (user,) = result.qrels.table["query_id"].unique()
+    expected = {"u": {"a": 2, "b": 2}, "v": {"c": 2, "d": 2}}[user]
+    assert dict(result.qrels.table.select("doc_id", "grade").rows()) == expected
+    split_into(PLAYS, plan, rule, folder=tmp_path / "parts")
+    written = pl.read_csv(tmp_path / "parts" / "test.qrels.csv")
+    assert dict(written.select("doc_id", "grade").rows()) == expected
+    once = split(PLAYS, plan, rule, equal_rows="once")
+    assert (result.repeated, once.repeated) == (0, 3)
+
+
+def test_equal_rows_of_one_time_are_one_event_in_a_sum():
+    log = PLAYS.with_columns(time=pl.Series([1, 1, 2, 1, 1, 2, 3]))
+    assert split(log, SplitPlan("cold-users", share=0.5), Truth(repeats="sum")).repeated == 2
+
+
+def test_a_threshold_that_makes_every_rating_relevant_is_reported():
+    stars = [1, 2, 5, 4, 3, 1]
+    log = pl.DataFrame({"user": list("uuuvvv"), "item": list("abcabc"), "rating": stars, "time": range(6)})
+    (warning, *_) = split(log, SplitPlan("leave-last", last=2)).warnings
+    assert "makes every value from 1 to 5 relevant" in warning
+    for rule in (Truth(threshold=4), Truth(least={"interaction": 3})):
+        warnings = split(log, SplitPlan("leave-last", last=2), rule).warnings
+        assert not any("makes every value" in text for text in warnings)
+    plays = log.with_columns(pl.col("rating") * 40)
+    assert not any("makes every value" in text for text in split(plays, "leave-last").warnings)

@@ -26,7 +26,7 @@ from rankgate.data.logs.read_logs import open_log
 from rankgate.data.logs.splits import SplitPlan, sample
 from rankgate.recommenders.split import FoldCount, Split, warnings_of
 from rankgate.recommenders.split_parts import check_kinds, fold_masks_of, no_judgments_error, split_parts
-from rankgate.recommenders.splitting import candidates_label, negative_count, split
+from rankgate.recommenders.splitting import candidates_label, counted_rows, negative_count, split
 
 if TYPE_CHECKING:
     from rankgate.data.logs.interactions import Interactions, LogLike, Unit
@@ -191,7 +191,7 @@ def split_into(
     columns: Mapping[str, str] | None = None,
     from_: str | None = None,
     time_unit: Unit | None = None,
-    equal_rows: EqualRows = "once",
+    equal_rows: EqualRows | None = None,
     rows: int = ROWS_PER_RANGE,
 ) -> tuple[Split, tuple[str, ...]]:
     """Split a log as `split` does, and write the parts as `written` does, in bounded memory.
@@ -210,7 +210,7 @@ def split_into(
         columns: our column -> the log's.
         from_: the name of the log's format.
         time_unit: the unit of times that are numbers.
-        equal_rows: the count of rows that are equal in every column: ``once`` or ``each``.
+        equal_rows: as of `split`.
         rows: the number of rows that are split at once.
 
     Returns:
@@ -239,7 +239,7 @@ def split_into(
         nullcontext() if folder is None else folder_for(folder, to) as top,
         TemporaryDirectory(prefix=".split-", dir=top) as work,
     ):
-        result = sort_log(raw, Path(work), equal_rows, rows)
+        result = sort_log(raw, Path(work), counted_rows(equal_rows, rule), rows)
         plan = plan.dated(result.unit)
         settings = _SplitSettings(plan, rule, candidates != "all", number)
         folds = _folds(result, settings, None if top is None else Path(work))
@@ -252,7 +252,7 @@ def split_into(
             rule,
             candidates_label(candidates, number),
             fold_figures,
-            warnings_of(plan, candidates, fold_figures),
+            warnings_of(plan, candidates, fold_figures, rule),
         )
         if top is None:
             return figures, ()

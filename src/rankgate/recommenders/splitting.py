@@ -38,7 +38,7 @@ def split(
     negatives: int = 99,
     columns: Mapping[str, str] | None = None,
     time_unit: Unit | None = None,
-    equal_rows: EqualRows = "once",
+    equal_rows: EqualRows | None = None,
 ) -> Split:
     """Split a log into training and test sets.
 
@@ -55,7 +55,8 @@ def split(
         columns: the log's column for query_id, doc_id, at, kind or value; detected by name without
             it.
         time_unit: the unit of numeric times; inferred from their size if not given.
-        equal_rows: count equal rows once, or count each of them.
+        equal_rows: count equal rows once, or count each of them; by default once, but each where a
+            log has no times and its repeats are summed or averaged.
 
     Raises:
         InputError: a log that cannot be read; nothing to learn from or to predict.
@@ -67,7 +68,7 @@ def split(
     >>> pooled.qrels.table.rows()
     [('u', 'b', 1.0), ('v', 'b', 1.0)]
     """
-    number = negative_count(candidates, negatives)
+    number, same = negative_count(candidates, negatives), counted_rows(equal_rows, rule)
     if is_on_spark(log):
         spark_split: Split = run_on_spark(
             "split",
@@ -78,10 +79,10 @@ def split(
             negatives=negatives,
             columns=columns,
             time_unit=time_unit,
-            equal_rows=equal_rows,
+            equal_rows=same,
         )
         return spark_split
-    rows = read_interactions(cast("LogLike", log), columns, unit=time_unit, same=equal_rows)
+    rows = read_interactions(cast("LogLike", log), columns, unit=time_unit, same=same)
     plan, rule = SplitPlan.of(plan).dated(rows.unit), rule or Truth()
     check_kinds(rule, kind_counts(rows.table))
     unseen = candidates != "all"
@@ -89,8 +90,13 @@ def split(
         _fold(rows, fold, plan, rule, unseen=unseen, negatives=number) for fold in fold_masks_of(rows, plan)
     )
     mark = candidates_label(candidates, number)
-    result = warnings_of(plan, candidates, folds)
+    result = warnings_of(plan, candidates, folds, rule)
     return Split(rows.name, rows.unit, rows.repeated, plan, rule, mark, folds, result)
+
+
+def counted_rows(equal_rows: EqualRows | None, rule: Truth | None) -> str:
+    """The count of equal rows, as `order_rows` takes it."""
+    return equal_rows or ("timed" if rule is not None and rule.repeats in {"sum", "mean"} else "once")
 
 
 def negative_count(candidates: str, negatives: int) -> int | None:
