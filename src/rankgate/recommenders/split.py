@@ -254,6 +254,7 @@ class Split(Result):
         candidates: ``all``, ``unseen`` or ``sampled(m)``.
         folds: one, or one for each window.
         warnings: warnings about figures, one sentence each.
+        outside_core: rows outside the k-core, which were left out.
         maker: the parts of a log on Spark, as Spark DataFrames: ``maker.train``, ``test``,
             ``qrels``, and ``folds`` with those of each fold.
     """
@@ -270,6 +271,7 @@ class Split(Result):
     candidates: str
     folds: tuple[Fold, ...]
     warnings: tuple[str, ...] = ()
+    outside_core: int = 0
     maker: RemoteParts | None = field(default=None, compare=False, repr=False, metadata={"stored": False})
 
     def __getstate__(self) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from rankgate.core.output_files import new_folder, replace_file
 from rankgate.data.input_types import SparkTable
 from rankgate.data.logs.large_logs import ROWS_PER_RANGE, sort_log
 from rankgate.data.logs.log_judgments import Truth
-from rankgate.data.logs.read_logs import open_log
+from rankgate.data.logs.read_logs import open_log, read_interactions
 from rankgate.data.logs.splits import SplitPlan, sample
 from rankgate.recommenders.split import FoldCount, Split, warnings_of
 from rankgate.recommenders.split_parts import check_kinds, fold_masks_of, no_judgments_error, split_parts
@@ -192,6 +192,7 @@ def split_into(
     from_: str | None = None,
     time_unit: Unit | None = None,
     equal_rows: EqualRows | None = None,
+    test: LogLike | None = None,
     rows: int = ROWS_PER_RANGE,
 ) -> tuple[Split, tuple[str, ...]]:
     """Split a log as `split` does, and write the parts as `written` does, in bounded memory.
@@ -211,6 +212,7 @@ def split_into(
         from_: the name of the log's format.
         time_unit: the unit of times that are numbers.
         equal_rows: as of `split`.
+        test: as of `split`; with it, and for a k-core, memory holds the whole log.
         rows: the number of rows that are split at once.
 
     Returns:
@@ -219,8 +221,14 @@ def split_into(
     Raises:
         InputError, UsageError: as `split` and `written`.
     """
-    if isinstance(log, SparkTable):
-        log = SparkTable(log.source, from_ or log.format)
+    plan = SplitPlan.of(plan)
+    if isinstance(log, SparkTable) or test is not None or plan.core:
+        if isinstance(log, SparkTable):
+            log = SparkTable(log.source, from_ or log.format)
+        else:
+            log = read_interactions(
+                log, columns, from_=from_, unit=time_unit, same=counted_rows(equal_rows, rule)
+            )
         figures = split(
             log,
             plan,
@@ -230,6 +238,7 @@ def split_into(
             columns=columns,
             time_unit=time_unit,
             equal_rows=equal_rows,
+            test=test,
         )
         return figures, () if folder is None else figures.write(folder, to)
     plan, rule = SplitPlan.of(plan), rule or Truth()
