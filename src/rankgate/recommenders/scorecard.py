@@ -24,12 +24,14 @@ from rankgate.measurement.metrics.lists.list_metric import split_list_metrics
 from rankgate.measurement.scoring.presets import chosen_convention
 from rankgate.recommenders.scorecard_figures import (
     DIFFERENCES,
+    FAIRNESS,
     FIGURES,
     GAPS,
     SLICES,
     SliceFigures,
     compute_figures,
     find_dominated,
+    group_fairness,
 )
 from rankgate.recommenders.scorecard_slices import HISTORY, slice_segments
 from rankgate.recommenders.scorecard_systems import ScorecardSystems, correct_cards, warnings_of
@@ -94,6 +96,7 @@ class Scorecard(Result):
         "differences": DIFFERENCES,
         "slices": SLICES,
         "gaps": GAPS,
+        "fairness": FAIRNESS,
     }
 
     systems: tuple[str, ...]
@@ -129,6 +132,11 @@ class Scorecard(Result):
         if not values:
             raise KeyError(key)
         return values[0]
+
+    @property
+    def fairness(self) -> pl.DataFrame:
+        """How unequally the parts of the users are served: the columns of `FAIRNESS`."""
+        return group_fairness(self.slices, self.gaps["metric"].unique().to_list())
 
     @property
     def notices(self) -> tuple[Notice, ...]:

@@ -7,6 +7,7 @@ grades of the first documents are shown rank by rank.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -377,7 +378,7 @@ def _slice_tables(comparisons: Sequence[Comparison]) -> list[Table]:
             ]
             order = {row[:2]: place for place, row in enumerate(grid.rows)}
             rows.sort(key=lambda row: order.get(row[:2], len(order)))
-            grid = Grid(header, tuple(rows), frozenset({0, 1, 2}), keys=3)
+            grid = replace(grid, head=header, rows=tuple(rows), left=frozenset({0, 1, 2}), keys=3)
         tables.append(Table(_slice_heading(comparisons[0], tag), grid))
     return tables
 
