@@ -102,7 +102,7 @@ def compute_figures(
                     *differences_from_first.ends(delta, level),
                     differences_from_first.chance(delta),
                 )
-                users = int((card.listed.lengths > 0).sum())
+                users = int((card.listed.first(of_lists[label].cutoff).lengths > 0).sum())
             else:
                 ends = _mean_interval(card.values[label], level)
                 difference_ends = _mean_interval(card.values[label] - cards[0].values[label], level)

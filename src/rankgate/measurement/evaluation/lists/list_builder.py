@@ -221,7 +221,7 @@ class ListBuilder:
         self.refuse_near_fits("item", [judged_ids, *(top.all_items for top in tops)])
         self.refuse_near_fits("user", [users])
         base = self.base(judged_ids, *(top.names for top in tops if top.every))
-        if len(judged_ids) and not judged_ids.is_in(base.items.implode()).any():
+        if self.metrics and len(judged_ids) and not judged_ids.is_in(base.items.implode()).any():
             raise InputError(
                 f"no judged item, such as '{judged_ids.sort()[0]}', is in the stated catalogue of "
                 f"{count_noun(len(base.items), 'item')}; state the items by the ids of the judgments.",
