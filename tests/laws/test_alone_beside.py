@@ -170,6 +170,8 @@ def test_made_up_items_count_for_nothing_and_are_named():
     assert (facts["places"], facts["invented"]) == (USERS * K, np.sum(invented))
     assert set(facts["examples"]) <= {item for row in cut.values() for item in row} - {*CATALOGUE}
     assert "outside the catalogue, such as x" in " ".join(str(result).split())
+    beside = " ".join(str(rankgate.evaluate(collection(stated=True), systems(*SYSTEMS), names)).split())
+    assert f"made_up: {np.sum(invented)} of {USERS * K} places" in beside
 
 
 def test_matrices_with_different_columns_are_no_catalogue():

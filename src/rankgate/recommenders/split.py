@@ -390,8 +390,8 @@ def warnings_of(
 ) -> tuple[str, ...]:
     """Warnings about figures on these folds."""
     warnings = []
-    ends = [fold.values for fold in folds if fold.values is not None]
-    low, high = min((low for low, _ in ends), default=0), max((high for _, high in ends), default=0)
+    values = [value for fold in folds for value in fold.values or (0,)]
+    low, high = min(values), max(values)
     if rule is not None and not rule.tells_zero and max(rule.threshold, 0) <= low < high <= _MOST_STARS:
         warnings.append(
             f"the threshold {rule.threshold:g} makes every value from {low:g} to {high:g} relevant; if they "

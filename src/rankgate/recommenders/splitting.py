@@ -76,8 +76,9 @@ def split(
     [('u', 'b', 1.0), ('v', 'b', 1.0)]
     """
     number, same = negative_count(candidates, negatives), counted_rows(equal_rows, rule)
+    plan = SplitPlan.of(plan)
     if is_on_spark(log):
-        if test is not None or SplitPlan.of(plan).core or SplitPlan.of(plan).way == ELSEWHERE:
+        if test is not None or plan.core or plan.way == ELSEWHERE:
             raise UsageError(
                 "Spark makes no k-core and checks no log that was split elsewhere; give a file or frame.",
                 code="not-on-spark",
@@ -95,7 +96,7 @@ def split(
         )
         return spark_split
     rows = read_interactions(cast("LogLike", log), columns, unit=time_unit, same=same)
-    plan, rule, read_count = SplitPlan.of(plan).dated(rows.unit), rule or Truth(), len(rows.table)
+    plan, rule, read_count = plan.dated(rows.unit), rule or Truth(), len(rows.table)
     if plan.core:
         rows = rows.filter_rows(pl.Series(core_rows(rows.table, plan.core)))
         if rows.table.is_empty():

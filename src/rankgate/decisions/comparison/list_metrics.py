@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -170,7 +169,7 @@ class ComparedLists:
 
     def warnings_of(self, candidate: int = 1) -> tuple[str, ...]:
         """The warnings about the first system and a candidate."""
-        return (*self.warnings, *chain.from_iterable(self.system_warnings[i] for i in (0, candidate)))
+        return (*self.warnings, *self.system_warnings[0], *self.system_warnings[candidate])
 
     def scored(self, system_index: int, run: ScoredRun) -> ScoredRun:
         """Add the values of a run's lists to those of its rankings."""

@@ -349,10 +349,8 @@ class ListBuilder:
         item_codes = top.positions_in(catalogue.items)
         outside = (item_codes == NONE) & (top.codes != NONE)
         lists = replace(catalogue.listed(_EMPTY, earlier, samples), items=item_codes)
-        if not outside.any():
-            return lists
-        codes = np.unique(top.codes[outside])[:_EXAMPLES]
-        return replace(lists, outside=outside, outside_examples=tuple(top.names.gather(codes).to_list()))
+        examples = top.names.gather(np.unique(top.codes[outside])[:_EXAMPLES]).to_list()
+        return replace(lists, outside=outside if examples else None, outside_examples=tuple(examples))
 
     def refuse_lacking(self, lists: Listed) -> None:
         """Check that the inputs of all metrics are available.

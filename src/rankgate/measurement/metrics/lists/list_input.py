@@ -232,10 +232,7 @@ class Listed:
 
     def without_gaps(self) -> Listed:
         """The same lists with items moved up to the places that hold none."""
-        filled = self.is_filled
-        if (filled[:, 1:] <= filled[:, :-1]).all():
-            return self
-        order = np.argsort(~filled, axis=-1, kind="stable")
+        order = np.argsort(~self.is_filled, axis=-1, kind="stable")
         return replace(self, items=np.take_along_axis(self.items, order, axis=-1))
 
     def first(self, cutoff: int | None) -> Listed:
