@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 def carded(case: World, names: list[str], convention: str) -> Mapping[str, float | None]:
     """The figures of the scorecard, by the names that the peer has for them."""
     run = [
-        (user, item, -float(rank)) for user, items in case["lists"].items() for rank, item in enumerate(items)
+        (user, item, -float(rank))
+        for user, items in case["lists"].items()
+        for rank, item in enumerate(items)
     ]
     qrels = {user: dict.fromkeys(items, 1) for user, items in case["relevant"].items()}
     pairs = [(user, item) for user, items in case["train"].items() for item in items]

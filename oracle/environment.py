@@ -49,7 +49,9 @@ def environment(peer: Peer, home: Path, work: Path) -> Environment | str:
     command = [built.python, "-m", "pip", "install", "--quiet", "--constraint", str(limits)]
     free = {name: value for name, value in os.environ.items() if name != "PIP_CONSTRAINT"}
     for step in steps:
-        process = subprocess.run([*command, *step], env=free, capture_output=True, text=True, check=False)
+        process = subprocess.run(
+            [*command, *step], env=free, capture_output=True, text=True, check=False
+        )
         if process.returncode:
             return f"cannot be installed: {_last(process.stderr)}"
     note.write_text(constraints_hash)

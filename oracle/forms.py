@@ -99,5 +99,6 @@ def has_ties(collection: Collection, *, single: bool = False) -> bool:
 
 
 FORMS: Mapping[str, Callable[[Collection], Collection]] = {
-    form.__name__: form for form in (plain, shared, complete, relevant, listed, listed_relevant, faceted)
+    form.__name__: form
+    for form in (plain, shared, complete, relevant, listed, listed_relevant, faceted)
 }

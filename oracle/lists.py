@@ -120,7 +120,9 @@ def _compare(cases: list[World], case: World, lines: list[dict[str, Any]], found
             found.left_out[reasons[0]][line["metric"]] += 1
         else:
             compared_lines.append(line)
-    rankgate_values = carded(case, [line["metric"] for line in compared_lines], found.peer.convention)
+    rankgate_values = carded(
+        case, [line["metric"] for line in compared_lines], found.peer.convention
+    )
     for line in compared_lines:
         note(case, line, rankgate_values[line["metric"]], found)
 
@@ -151,7 +153,9 @@ def _page(found: list[Found]) -> str:
         for reason, names in row.left_out.items():
             metrics_text = "" if len(names) > _MOST else f" of {_names(names)}"
             text += f"- {row.peer.package}, {names.total():,} values{metrics_text}: {reason}\n"
-    failed = [f"- {row.peer.package} {row.peer.version}: {row.failed}\n" for row in found if row.failed]
+    failed = [
+        f"- {row.peer.package} {row.peer.version}: {row.failed}\n" for row in found if row.failed
+    ]
     return text + ("\n## What could not be asked\n\n" + "".join(failed) if failed else "")
 
 

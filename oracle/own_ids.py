@@ -57,7 +57,14 @@ def mteb(qrels, run, *, drop):
             row.pop(query, None)
     module = _without_models()
     scores = module.calculate_retrieval_scores(results, qrels, list(CUTOFFS))
-    return {**scores.ndcg, **scores.map, **scores.recall, **scores.precision, **scores.mrr, **scores.hit_rate}
+    return {
+        **scores.ndcg,
+        **scores.map,
+        **scores.recall,
+        **scores.precision,
+        **scores.mrr,
+        **scores.hit_rate,
+    }
 
 
 def _without_models():

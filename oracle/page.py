@@ -44,7 +44,13 @@ def page(found: list[Found]) -> str:
         differ=sum(len(comparison.differ) for comparison in result),
         tools=len({comparison.peer.package for comparison in result}),
     )
-    return introduction + "".join(map(_row, result)) + _apart(found) + _left_out(result) + _failed(found)
+    return (
+        introduction
+        + "".join(map(_row, result))
+        + _apart(found)
+        + _left_out(result)
+        + _failed(found)
+    )
 
 
 def _row(found: Found) -> str:
@@ -85,9 +91,7 @@ def _left_out(result: list[Found]) -> str:
         for reason, metrics in comparison.left_out.items():
             names = ", ".join(f"`{name}`" for name in sorted(metrics)[:_MOST])
             remainder = f" and {len(metrics) - _MOST} others" if len(metrics) > _MOST else ""
-            text += (
-                f"- {comparison.peer.package}, {metrics.total():,} values of {names}{remainder}: {reason}\n"
-            )
+            text += f"- {comparison.peer.package}, {metrics.total():,} values of {names}{remainder}: {reason}\n"
     return text
 
 

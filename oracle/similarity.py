@@ -44,7 +44,9 @@ def main() -> None:
     source, lines = WORK / "pairs.json", WORK / "similarity.jsonl"
     source.write_text(json.dumps(cases))
     built = environment(PEER, HOME, WORK)
-    problem = built if isinstance(built, str) else built.run(HOME / "peers" / PEER.script, source, lines)
+    problem = (
+        built if isinstance(built, str) else built.run(HOME / "peers" / PEER.script, source, lines)
+    )
     agreement = Found(PEER, failed=problem)
     if not problem:
         _compare(cases, lines, agreement)
@@ -87,14 +89,18 @@ def _case(number: int) -> Case:
     case: Case = {"id": number, "kind": "ties" if ties else "no ties", "qrels": {}, "runs": {}}
     for query in "123":
         documents = [f"d{i:02}" for i in range(40)]
-        case["qrels"][query] = {d: rng.choice((0, 0, 1)) for d in rng.sample(documents, 15)} | {"d07": 1}
+        case["qrels"][query] = {d: rng.choice((0, 0, 1)) for d in rng.sample(documents, 15)} | {
+            "d07": 1
+        }
         for name in ("first", "second", "base", "other"):
             length = rng.randint(2, 20) if name in ("base", "other") else 12
             ranked = rng.sample(documents, length)
             steps = rng.sample(range(1000), length)
             scores = [rng.randint(1, 5) for _ in ranked] if ties else steps
             scores.sort(reverse=True)
-            case["runs"].setdefault(name, {})[query] = dict(zip(ranked, map(float, scores), strict=True))
+            case["runs"].setdefault(name, {})[query] = dict(
+                zip(ranked, map(float, scores), strict=True)
+            )
     return case
 
 

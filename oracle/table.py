@@ -53,7 +53,9 @@ class Peer:
 
     def close(self, metric: str) -> float:
         """The tolerance of a metric."""
-        return next((tolerance for word, tolerance in self.looser if word in metric), self.tolerance)
+        return next(
+            (tolerance for word, tolerance in self.looser if word in metric), self.tolerance
+        )
 
 
 def _ties(collection: Collection, metric: str) -> bool:  # noqa: ARG001 - one form for all
@@ -109,7 +111,9 @@ PEERS = (
         "ir_measures",
         also=("cwl-eval",),
         looser=(("dcg=", 1.1e-5), ("ERR", 1.1e-5), ("RBP", 1e-7)),
-        excluded=(("Compat with equal scores, where it follows the order of the judgments", _compat),),
+        excluded=(
+            ("Compat with equal scores, where it follows the order of the judgments", _compat),
+        ),
     ),
     Peer(
         "ranx",
@@ -122,7 +126,15 @@ PEERS = (
         options={"(make_comparable=True)": {"missing": "zero", "unknown": "ignore"}},
     ),
     Peer("sklearn", "scikit-learn", "1.9.1", "sklearn_.py", "sklearn", form="complete"),
-    Peer("trectools", "trectools", "0.0.50", "trectools_.py", "trectools", form="shared", also=("pandas",)),
+    Peer(
+        "trectools",
+        "trectools",
+        "0.0.50",
+        "trectools_.py",
+        "trectools",
+        form="shared",
+        also=("pandas",),
+    ),
     Peer(
         "rax",
         "rax",
@@ -132,7 +144,10 @@ PEERS = (
         form="complete",
         tolerance=1e-5,
         also=("jax",),
-        excluded=(SINGLE, ("grades below 0, which are grades there and no judgments here", _negative)),
+        excluded=(
+            SINGLE,
+            ("grades below 0, which are grades there and no judgments here", _negative),
+        ),
     ),
     Peer(
         "torchmetrics",
@@ -143,12 +158,41 @@ PEERS = (
         form="complete",
         tolerance=1e-6,
         also=("torch",),
-        excluded=(SINGLE, ("an ideal near 0 because of grades below 0, in 32 bits", _cancels)),
+        excluded=(
+            SINGLE,
+            ("an ideal near 0 because of grades below 0, in 32 bits", _cancels),
+        ),
     ),
     Peer("lenskit", "lenskit", "2025.8.1", "lenskit_.py", "lenskit", form="listed_relevant"),
-    Peer("cwl", "cwl-eval", "1.0.12", "cwl.py", "cwl", tolerance=1e-6, also=("ir_measures",), most=1000),
-    Peer("cwl_users", "cwl-eval", "1.0.12", "cwl_users.py", "cwl", form="listed", tolerance=1e-8, most=60),
-    Peer("ndeval", "pyndeval", "0.0.8", "ndeval_.py", "ir_measures", form="faceted", also=("ir_measures",)),
+    Peer(
+        "cwl",
+        "cwl-eval",
+        "1.0.12",
+        "cwl.py",
+        "cwl",
+        tolerance=1e-6,
+        also=("ir_measures",),
+        most=1000,
+    ),
+    Peer(
+        "cwl_users",
+        "cwl-eval",
+        "1.0.12",
+        "cwl_users.py",
+        "cwl",
+        form="listed",
+        tolerance=1e-8,
+        most=60,
+    ),
+    Peer(
+        "ndeval",
+        "pyndeval",
+        "0.0.8",
+        "ndeval_.py",
+        "ir_measures",
+        form="faceted",
+        also=("ir_measures",),
+    ),
     Peer(
         "ntcir",
         "pyNTCIREVAL",
@@ -168,7 +212,15 @@ PEERS = (
         also=("pandas",),
         excluded=(("a table of judgments without a row, which is an error here", _empty),),
     ),
-    Peer("rexmex", "rexmex", "0.1.3", "rexmex_.py", "rexmex", form="listed_relevant", also=("six",)),
+    Peer(
+        "rexmex",
+        "rexmex",
+        "0.1.3",
+        "rexmex_.py",
+        "rexmex",
+        form="listed_relevant",
+        also=("six",),
+    ),
     Peer(
         "recmetrics",
         "recmetrics",
@@ -269,7 +321,10 @@ LIST_PEERS = (
         alone=True,
         looser=(("prediction_coverage", 5.1e-5),),
         excluded=(
-            ("it stops at lists of unequal length", lambda w, m: m == "personalization" and _short(w, m)),
+            (
+                "it stops at lists of unequal length",
+                lambda w, m: m == "personalization" and _short(w, m),
+            ),
             ("it divides by k, however short a list is", _novelty),
             (
                 "it has no novelty for items that training has not",

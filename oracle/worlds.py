@@ -32,14 +32,17 @@ def _world(place: int, rng: random.Random) -> World:
     had: dict[str, set[str]] = {user: {rng.choice(known_items)} for user in users}
     for item in known_items:
         for user in rng.sample(users, rng.randint(1, 3)):
-            if len(had[user]) < len(items) - k or not any(item in user_items for user_items in had.values()):
+            if len(had[user]) < len(items) - k or not any(
+                item in user_items for user_items in had.values()
+            ):
                 had[user].add(item)
     lists = {}
     for user in users:
         free = [item for item in items if item not in had[user]]
         lists[user] = rng.sample(free, rng.randint(1, k) if kind == "short lists" else k)
     relevant = {
-        user: sorted({rng.choice(lists[user]), *rng.sample(items, rng.randint(1, 3))}) for user in users
+        user: sorted({rng.choice(lists[user]), *rng.sample(items, rng.randint(1, 3))})
+        for user in users
     }
     features = {item: [round(rng.uniform(-1, 1), 3) for _ in range(3)] for item in items}
     train = {user: sorted(user_items) for user, user_items in had.items()}

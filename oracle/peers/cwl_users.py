@@ -21,7 +21,9 @@ MODELS = {
     "BPMD(T=2,hb=0.5,hc=0,median=0.3": models.BPMDCWLMetric(2, 5, 0.5, 0.5, 0.3),
     "IFT(by='goal',T=2,b1=0.9,R1=1": models.IFTGoalCWLMetric(2, 0.9, 1),
     "IFT(by='rate',A=0.2,b2=0.9,R2=1": models.IFTRateCWLMetric(0.2, 0.9, 1),
-    "IFT(T=2,b1=0.9,R1=10,A=0.2,b2=0.9,R2=10": models.IFTGoalRateCWLMetric(2, 0.9, 10, 0.2, 0.9, 10),
+    "IFT(T=2,b1=0.9,R1=10,A=0.2,b2=0.9,R2=10": models.IFTGoalRateCWLMetric(
+        2, 0.9, 10, 0.2, 0.9, 10
+    ),
     "NERR8(": models.NERReq8CWLMetric(5),
     "NERR9(": models.NERReq9CWLMetric(5),
     "NERR10(p=0.8": models.NERReq10CWLMetric(0.8),

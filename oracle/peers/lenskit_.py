@@ -1,7 +1,15 @@
 """LensKit: lists as they are, against the relevant items and their ratings."""
 
 from lenskit.data import ItemList
-from lenskit.metrics.ranking import NDCG, RBP, AveragePrecision, Hit, Precision, Recall, RecipRank
+from lenskit.metrics.ranking import (
+    NDCG,
+    RBP,
+    AveragePrecision,
+    Hit,
+    Precision,
+    Recall,
+    RecipRank,
+)
 from wire import by_query
 
 

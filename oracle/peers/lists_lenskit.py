@@ -11,15 +11,23 @@ from wire import tell, worlds
 def gini(kind, world, k):
     """Of the lists of all users together."""
     metric = kind(k, items=len(world["features"]))
-    result = [metric.measure_list(ItemList(items, ordered=True), None) for items in world["lists"].values()]
+    result = [
+        metric.measure_list(ItemList(items, ordered=True), None)
+        for items in world["lists"].values()
+    ]
     return metric.global_aggregate(result)
 
 
 def popular(world, k):
     """The mean over the lists."""
     pairs = [(user, item) for user, items in world["train"].items() for item in items]
-    metric = MeanPopRank(from_interactions_df(pd.DataFrame(pairs, columns=["user_id", "item_id"])), n=k)
-    result = [metric.measure_list(ItemList(items, ordered=True), None) for items in world["lists"].values()]
+    metric = MeanPopRank(
+        from_interactions_df(pd.DataFrame(pairs, columns=["user_id", "item_id"])), n=k
+    )
+    result = [
+        metric.measure_list(ItemList(items, ordered=True), None)
+        for items in world["lists"].values()
+    ]
     return sum(result) / len(result)
 
 

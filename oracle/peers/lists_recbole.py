@@ -30,13 +30,19 @@ def handed(world):
     codes = {item: code for code, item in enumerate(sorted(world["features"]))}
     list_codes = np.array([[codes[item] for item in items] for items in world["lists"].values()])
     relevant_codes = [{codes[item] for item in items} for items in world["relevant"].values()]
-    hits = [[int(code in relevant) for code in row] for row, relevant in zip(list_codes, relevant_codes)]  # noqa: B905
+    hits = [
+        [int(code in relevant) for code in row] for row, relevant in zip(list_codes, relevant_codes)
+    ]  # noqa: B905
     data = DataStruct()
-    data.set("rec.topk", torch.tensor([[*row, len(relevant)] for row, relevant in zip(hits, relevant_codes)]))  # noqa: B905
+    data.set(
+        "rec.topk",
+        torch.tensor([[*row, len(relevant)] for row, relevant in zip(hits, relevant_codes)]),
+    )  # noqa: B905
     data.set("rec.items", torch.tensor(list_codes))
     data.set("data.num_items", len(codes))
     data.set(
-        "data.count_items", Counter(codes[i] for train_items in world["train"].values() for i in train_items)
+        "data.count_items",
+        Counter(codes[i] for train_items in world["train"].values() for i in train_items),
     )
     return data
 

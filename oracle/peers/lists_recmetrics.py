@@ -9,9 +9,13 @@ for world in worlds():
     rows = [*world["lists"].values()]
     seen = Counter(item for items in world["train"].values() for item in items)
     names = {  # coverage is given in percent
-        "prediction_coverage": lambda r=rows, w=world: metrics.prediction_coverage(r, [*w["features"]]) / 100,
+        "prediction_coverage": lambda r=rows, w=world: (
+            metrics.prediction_coverage(r, [*w["features"]]) / 100
+        ),
         "personalization": lambda r=rows: metrics.personalization(r),
-        "novelty": lambda r=rows, s=seen, w=world: metrics.novelty(r, dict(s), len(w["train"]), w["k"])[0],
+        "novelty": lambda r=rows, s=seen, w=world: metrics.novelty(
+            r, dict(s), len(w["train"]), w["k"]
+        )[0],
     }
     for name, call in names.items():
         tell(world["id"], name, call)

@@ -14,7 +14,9 @@ for world in worlds():
         "item_coverage": lambda e=everything, p=pairs: coverage.item_coverage(e, p),
         "user_coverage": lambda e=everything, p=pairs: coverage.user_coverage(e, p),
         "personalization": lambda r=rows: ranking.personalization(r),
-        "novelty": lambda r=rows, s=seen, w=world: ranking.novelty(r, s, num_users=len(w["train"]), k=w["k"]),
+        "novelty": lambda r=rows, s=seen, w=world: ranking.novelty(
+            r, s, num_users=len(w["train"]), k=w["k"]
+        ),
     }
     for name, call in names.items():
         tell(world["id"], name, call)

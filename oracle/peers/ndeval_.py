@@ -28,7 +28,8 @@ for measure in MEASURES:
 
 for collection in read("faceted"):
     qrels = [
-        Qrel(query, document, grade, subtopic) for query, document, subtopic, grade in collection["rows"]
+        Qrel(query, document, grade, subtopic)
+        for query, document, subtopic, grade in collection["rows"]
     ]
     run = [
         ScoredDoc(query, document, score)

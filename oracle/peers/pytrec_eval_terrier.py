@@ -14,4 +14,8 @@ for collection in read("plain"):
                 tell(collection["id"], name, lambda value=value: value, query)
     for name in next(iter(result.values())):
         column = [values[name] for values in result.values()]
-        tell(collection["id"], name, lambda n=name, c=column: pytrec_eval.compute_aggregated_measure(n, c))
+        tell(
+            collection["id"],
+            name,
+            lambda n=name, c=column: pytrec_eval.compute_aggregated_measure(n, c),
+        )

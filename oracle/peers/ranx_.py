@@ -17,5 +17,7 @@ for collection in read("plain"):
         tell(
             collection["id"],
             name if same else f"{name}(make_comparable=True)",
-            lambda n=name, q=qrels, r=run, s=same: evaluate(Qrels(q), Run(r), n, make_comparable=not s),
+            lambda n=name, q=qrels, r=run, s=same: evaluate(
+                Qrels(q), Run(r), n, make_comparable=not s
+            ),
         )

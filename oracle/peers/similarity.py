@@ -34,7 +34,9 @@ def of_values(case: dict) -> None:
     """How well values are reproduced."""
     evaluator = pytrec_eval.RelevanceEvaluator(case["qrels"], {MEASURE})
     scores = {name: evaluator.evaluate(run) for name, run in case["runs"].items()}
-    first, second, base, replicated_base = (scores[name] for name in ("first", "second", "base", "other"))
+    first, second, base, replicated_base = (
+        scores[name] for name in ("first", "second", "base", "other")
+    )
     tell(case["id"], "rmse", lambda: RMSE(first, second)[MEASURE])
     tell(case["id"], "effect_ratio", lambda: ER(first, base, second, replicated_base)[MEASURE])
     tell(case["id"], "delta_ri", lambda: DRI(first, base, second, replicated_base)[MEASURE])

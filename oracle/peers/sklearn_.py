@@ -19,8 +19,13 @@ by_query(
     {
         "ndcg_score": lambda g, r: ndcg_score(*arrays(g, r)),
         "dcg_score": lambda g, r: dcg_score(*arrays(g, r)),
-        **{f"ndcg_score(k={k})": lambda g, r, k=k: ndcg_score(*arrays(g, r), k=k) for k in (1, 3, 10)},
-        **{f"dcg_score(k={k})": lambda g, r, k=k: dcg_score(*arrays(g, r), k=k) for k in (1, 3, 10)},
+        **{
+            f"ndcg_score(k={k})": lambda g, r, k=k: ndcg_score(*arrays(g, r), k=k)
+            for k in (1, 3, 10)
+        },
+        **{
+            f"dcg_score(k={k})": lambda g, r, k=k: dcg_score(*arrays(g, r), k=k) for k in (1, 3, 10)
+        },
         "label_ranking_average_precision_score": lambda g, r: label_ranking_average_precision_score(
             *binary(g, r)
         ),
