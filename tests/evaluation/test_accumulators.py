@@ -194,11 +194,11 @@ def _plain(value):
 
 
 def test_a_refused_batch_adds_nothing():
-    outcome = Accumulator(["RR", "Coverage@1"], collection=Collection(items=Items(catalogue=2)))
+    outcome = Accumulator(["RR", "Coverage@1"], collection=Collection(training=Lists([[0, 1]])))
     outcome.update(Lists([[0]]), np.array([[2.0, 1.0]]))
     initial_state = outcome.result(), outcome.counts
     with raises("unknown-item", InputError):
-        outcome.update(Lists([[0]]), Lists([[7]]))
+        outcome.update(Lists([[7]]), Lists([[0]]))
     assert (outcome.result(), outcome.counts) == initial_state
 
 
@@ -296,15 +296,14 @@ def test_a_batch_without_rankings_adds_its_judged_users():
 
 
 def test_items_may_be_added_before_the_first_batch():
-    items = pl.DataFrame({"item_id": ["b", "c"], "kind": ["x", "x|y"]})
     qrels, run = {"u": {"a": 1, "c": 1}, "v": {"b": 1}}, {"u": [*"cd"], "v": [*"bc"]}
-    metrics = ["Coverage@2", "ILD@2", "alpha-nDCG@2"]
-    collection = Collection(qrels, items=Items(items, category="kind"))
+    metrics = ["Coverage@2", "Gini@2", "InventedShare@2", "nDCG@2"]
+    collection = Collection(qrels, training=pl.DataFrame({"user": ["w", "w"], "item": ["b", "c"]}))
     first = Accumulator(metrics, collection=collection, open_catalogue=True)
     with raises("unknown-item", InputError):
         first.update(qrels, run)
-    assert first.unknown_items(qrels, run).to_list() == ["a", "d"]
-    total = first.with_items(pl.Series(["d", "a", "d"]))
+    assert first.unknown_items(qrels, run).to_list() == ["a"]
+    total = first.with_items(pl.Series(["a", "b", "a"]))
     for user in "uv":
         total.update({user: qrels[user]}, {user: run[user]})
     means = rankgate.evaluate(collection, run, metrics).runs[0].means
@@ -312,11 +311,13 @@ def test_items_may_be_added_before_the_first_batch():
     assert len(Accumulator(["RR"]).unknown_items(qrels, run)) == 0
 
 
-def test_a_judged_item_that_the_catalogue_lacks():
-    with raises("unknown-item", InputError):
-        Accumulator(["Coverage@1"], collection=Collection(items=Items(catalogue=["b"]))).update(
-            {"u": {"a": 0}}, {"u": ["b"]}
-        )
+def test_a_stated_catalogue_stays_as_it_is_between_batches():
+    total = Accumulator(
+        ["Coverage@2", "InventedShare@2"], collection=Collection(items=Items(catalogue=["b"]))
+    )
+    assert total.unknown_items({"u": {"a": 0}}, {"u": [*"bx"]}).is_empty()
+    total.update({"u": {"a": 0}}, {"u": [*"bx"]})
+    assert total.result() == {"Coverage@2": 1, "InventedShare@2": 1 / 2}
 
 
 def test_batches_without_a_judged_document_are_named_until_one_has_any():

@@ -217,7 +217,12 @@ def test_gaps_in_a_list_close():
 
 def test_great_numbers_are_ids_too():
     great = 2**53 + 1  # no float has it
-    result = rankgate.evaluate({0: [great]}, Lists(np.array([[great - 1, great]])), ["RR", "Coverage@1"])
+    items = rankgate.Items(catalogue=[great - 1, great])
+    result = rankgate.evaluate(
+        rankgate.Collection({0: [great]}, items=items),
+        Lists(np.array([[great - 1, great]])),
+        ["RR", "Coverage@1"],
+    )
     assert result.means.row(0)[1:] == (1 / 2, 1 / 2)
     uint64_scores = rankgate.evaluate(Lists(np.array([[great]], np.uint64)), {"0": {str(great): 1.0}}, ["RR"])
     assert uint64_scores.means["RR"].item() == 1.0

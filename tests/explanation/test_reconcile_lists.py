@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
 from click.testing import CliRunner
@@ -56,7 +58,7 @@ def test_what_cannot_be_had_is_a_refusal():
 
 def test_values_of_single_lists_move():
     train = pl.DataFrame({"user": ["u0", "u1"], "item": ["1", "2"]})
-    collection = Collection(QRELS, training=train)
+    collection = replace(SHOP, training=train)
     result = bridge(collection, RUN, "Popularity@3", "evidently", "recbole")
     (step,) = [moving_step for moving_step in result.steps if moving_step.moves]
     assert (step.axes, step.moved) == (("Popularity.unknown",), 3)

@@ -72,7 +72,7 @@ def numbers(collection):
         ({}, None),
         ({"judged_users_only": True}, None),
         ({"drop_seen": True}, None),
-        ({}, [f"j{i}" for i in range(9)]),
+        ({}, [f"i{i:02}" for i in range(3, 40)]),
     ],
 )
 def test_four_verbs_give_one_number(collection, protocol, catalogue):
@@ -108,11 +108,13 @@ def test_a_guessed_catalogue_is_reported_everywhere(collection):
         policy_warnings,
     ]
     for texts in results:
-        assert any("guessed" in text for text in texts)
-    sized = replace(training, items=Items(catalogue=40))
+        assert any("those of training and judgments" in text for text in texts)
+    sized = replace(training, items=Items(catalogue=[f"i{item:02}" for item in range(1, 25)]))
     stated = rankgate.compare(sized, OLD, NEW, metric_names).only.warnings
-    assert not any("guessed" in text for text in stated)
-    assert any("not in the" in text for text in stated)
+    assert not any("those of training" in text for text in stated)
+    assert any("such as i00" in text for text in stated)
+    with raises("unknown-item"):
+        rankgate.compare(replace(training, items=Items(catalogue=40)), OLD, NEW, metric_names)
 
 
 def test_disliked_items_that_count_are_reported_everywhere():

@@ -181,3 +181,44 @@ def test_counts_beside_values_are_those_of_the_values():
     assert "F (1)" in str(result)
     assert "M (2)" in str(result)
     assert "| F | 1 |" in " ".join(render_result(result, "markdown").split())
+
+
+def test_a_slice_by_tags_is_the_slice_by_a_column_of_users():
+    tags = PEOPLE.rename({"user": "query_id"})
+    by_tags, by_users = (
+        rankgate.scorecard(Collection(QRELS, **{name: table}), RUNS, ["R@5"], slices=["age"])
+        for name, table in (("tags", tags), ("users", PEOPLE))
+    )
+    assert by_tags.slices.equals(by_users.slices)
+    assert by_tags.slices["part"].n_unique() == 3
+    with raises("conflicting-options", UsageError):
+        rankgate.scorecard(Collection(QRELS, tags=tags, users=PEOPLE), RUNS, ["R@5"], slices=["age"])
+
+
+def test_fairness_is_the_worst_part_the_gap_and_the_mean_of_the_worst_quarter(card):
+    """From the values of single users, part by part."""
+    scores = evaluate(QRELS, RUNS, ["nDCG@5"])
+    ages = dict(PEOPLE.iter_rows())
+    for run in scores.runs:
+        values = run.per_query("nDCG@5")
+        parts = {}
+        for user, value in values.items():
+            parts.setdefault(ages.get(user, "(none)"), []).append(value)
+        means = {part: np.mean(part_values) for part, part_values in parts.items()}
+        by_user = sorted(means[part] for part, part_values in parts.items() for _ in part_values)
+        (row,) = card.fairness.filter(slice="age", system=run.run, metric="nDCG@5").to_dicts()
+        assert row["part"] == min(means, key=means.get)
+        assert row["worst"] == pytest.approx(min(means.values()))
+        assert row["gap"] == pytest.approx(max(means.values()) - min(means.values()))
+        assert row["cvar"] == pytest.approx(np.mean(by_user[: USERS // 4]))
+    assert {row["metric"] for row in card.fairness.to_dicts()} == {"R@5", "nDCG@5", "Novelty@5", "ILD@5"}
+    assert "Fairness: the part served worst" in render_result(card, "text")
+
+
+def test_the_worst_part_has_the_greatest_value_where_lower_is_better():
+    from rankgate.recommenders.scorecard_figures import group_fairness
+
+    rows = {"slice": "s", "of": "users", "part": ["a", "b", "c"], "system": "x", "metric": "Popularity@5"}
+    rows |= {"value": [1.0, 3.0, None], "users": [2, 2, 0], "higher_is_better": False}
+    result = group_fairness(pl.DataFrame(rows), ["Popularity@5"])
+    assert result.row(0) == ("s", "x", "Popularity@5", "b", 3.0, 2.0, 3.0)

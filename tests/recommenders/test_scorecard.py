@@ -256,7 +256,7 @@ def test_tables_of_items_are_checked(tmp_path):
 def test_a_world_is_coded():
     world = Catalogue(pl.Series(["a", "b", "c"]), pl.Series(["u", "v"]))
     pairs = pl.DataFrame({"query_id": ["v", "u", "v", "z"], "doc_id": ["c", "a", "x", "a"]})
-    assert world.matrix(pairs).tolist() == [[0], [2]]
+    assert world.matrix(pairs).tolist() == [[0, NONE], [2, NONE]]
     shares, names = label_shares(world.items, pl.Series(["c", "a"]), pl.Series(["X| Y", None]))
     assert (shares.tolist(), names) == ([[0, 0], [0, 0], [0.5, 0.5]], ["X", "Y"])
     codes, groups = group_codes(world.items, pl.Series(["c", "a"]), pl.Series(["n", "m"]))

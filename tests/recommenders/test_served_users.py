@@ -121,10 +121,15 @@ def test_metrics_of_relevance_look_at_judged_users(metric: str) -> None:
 def test_a_guessed_catalogue_is_reported() -> None:
     result = rankgate.evaluate(RELEVANT, LISTS, ["Coverage@3"])
     facts = result.runs[0].counts.catalogue
-    item_ids = {item for row in LISTS.values() for item in row}
-    assert facts == {"items": len(item_ids), "stated": False, "outside": 0}
+    judged_ids = {item for items in RELEVANT.values() for item in items}
+    places = [item for row in LISTS.values() for item in row]
+    invented = sum(item not in judged_ids for item in places)
+    assert (facts["items"], facts["stated"], facts["outside"]) == (len(judged_ids), False, 0)
+    assert (facts["places"], facts["invented"], facts["repeated"]) == (len(places), invented, 0)
+    assert set(facts["examples"]) <= {*places} - judged_ids
     text = " ".join(str(result).split())
-    assert f"catalogue of {len(item_ids)} items, guessed" in text
+    assert f"catalogue of {len(judged_ids)} items, those of training and judgments" in text
+    assert f"{invented} of {len(places)} places ({invented / len(places):.1%}) show" in text
     assert f"count {USERS - JUDGED} served users without judgments" in text
 
 
@@ -133,8 +138,12 @@ def test_items_outside_a_stated_catalogue_are_reported() -> None:
     result = rankgate.evaluate(
         Collection(RELEVANT, items=Items(catalogue=item_ids[2:])), LISTS, ["Coverage@3"]
     )
-    assert result.runs[0].counts.catalogue == {"items": len(item_ids), "stated": True, "outside": 2}
-    assert "2 of them are not in the stated catalogue" in " ".join(str(result).split())
+    facts = result.runs[0].counts.catalogue
+    judged_ids = {item for items in RELEVANT.values() for item in items}
+    outside = len(judged_ids - {*item_ids[2:]})
+    assert (facts["items"], facts["stated"], facts["outside"]) == (len(item_ids) - 2, True, outside)
+    assert facts["examples"] == item_ids[:2]
+    assert f"{outside} judged items are outside the stated catalogue" in " ".join(str(result).split())
     outcome = rankgate.scorecard(
         Collection(RELEVANT, items=Items(catalogue=item_ids[2:])), LISTS, ["Coverage@3"]
     )
@@ -142,19 +151,16 @@ def test_items_outside_a_stated_catalogue_are_reported() -> None:
 
 
 def test_commands_agree_on_items_outside_of_the_catalogue():
-    """Coverage of i02 ... by lists that also show i00 and i01; later batches are added."""
+    """Coverage of i02 ... by lists that also show i00 and i01, which count for nothing."""
     stated = [f"i{item:02}" for item in range(2, ITEMS)]
     shown_items = {item for row in LISTS.values() for item in row}
-    coverage = len(shown_items) / len({*stated, *shown_items})
+    coverage = len(shown_items & {*stated}) / len(stated)
     name = "Coverage@3"
     values = [
         command(Collection(RELEVANT, items=Items(catalogue=stated)), LISTS, [name])
         for command in (rankgate.evaluate, rankgate.scorecard)
     ]
-    batches = rankgate.Accumulator(
-        [name], open_catalogue=True, collection=Collection(items=Items(catalogue=stated))
-    )
-    batches = batches.with_items(batches.unknown_items(RELEVANT, LISTS))
+    batches = rankgate.Accumulator([name], collection=Collection(items=Items(catalogue=stated)))
     batches.update(RELEVANT, LISTS)
     assert {*shown_items} - {*stated} == {"i00", "i01"}
     assert values[0].means[name][0] == coverage

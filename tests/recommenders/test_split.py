@@ -17,6 +17,8 @@ from rankgate.data.logs.read_logs import read_interactions
 from rankgate.data.logs.splits import SPLIT_METHODS, SplitPlan, make_masks, sample
 from rankgate.data.qrels import Qrels
 from rankgate.interface.cli import rankgate as program
+from rankgate.recommenders.commands import split_command
+from rankgate.recommenders.split_files import split_into
 from rankgate.recommenders.splitting import split
 from support.wording import assert_warned, raises
 
@@ -320,3 +322,115 @@ def test_equal_rows_count_once_or_each():
     )
     assert (unique_rows.repeated, len(unique_rows.train), len(unique_rows.test)) == (1, 2, 2)
     assert (all_rows.repeated, len(all_rows.train), len(all_rows.test)) == (0, 3, 2)
+
+
+PLAYS = pl.DataFrame({"user": list("uuuvvvv"), "item": list("aabccdd"), "plays": [1, 1, 2, 1, 1, 1, 1]})
+"""Plays without times: rows that are equal are two plays."""
+
+
+def test_untimed_plays_add_up(tmp_path):
+    rule, plan = Truth(repeats="sum", grades="value"), SplitPlan("cold-users", share=0.5)
+    result = split(PLAYS, plan, rule)
+    (user,) = result.qrels.table["query_id"].unique()
+    expected = {"u": {"a": 2, "b": 2}, "v": {"c": 2, "d": 2}}[user]
+    assert dict(result.qrels.table.select("doc_id", "grade").rows()) == expected
+    split_into(PLAYS, plan, rule, folder=tmp_path / "parts")
+    written = pl.read_csv(tmp_path / "parts" / "test.qrels.csv")
+    assert dict(written.select("doc_id", "grade").rows()) == expected
+    once = split(PLAYS, plan, rule, equal_rows="once")
+    assert (result.repeated, once.repeated) == (0, 3)
+
+
+def test_equal_rows_of_one_time_are_one_event_in_a_sum():
+    log = PLAYS.with_columns(time=pl.Series([1, 1, 2, 1, 1, 2, 3]))
+    assert split(log, SplitPlan("cold-users", share=0.5), Truth(repeats="sum")).repeated == 2
+
+
+def test_a_threshold_that_makes_every_rating_relevant_is_reported():
+    stars = [1, 2, 5, 4, 3, 1]
+    log = pl.DataFrame({"user": list("uuuvvv"), "item": list("abcabc"), "rating": stars, "time": range(6)})
+    (warning, *_) = split(log, SplitPlan("leave-last", last=2)).warnings
+    assert "makes every value from 1 to 5 relevant" in warning
+    for rule in (Truth(threshold=4), Truth(least={"interaction": 3})):
+        warnings = split(log, SplitPlan("leave-last", last=2), rule).warnings
+        assert not any("makes every value" in text for text in warnings)
+    plays = log.with_columns(pl.col("rating") * 40)
+    assert not any("makes every value" in text for text in split(plays, "leave-last").warnings)
+
+
+def dense(seed=1, rows=2500):
+    """A log with times, popular items and no pair twice."""
+    rng = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "user": [f"u{user}" for user in rng.integers(0, 150, rows)],
+            "item": [f"i{item % 200}" for item in rng.zipf(1.6, rows)],
+            "time": rng.integers(0, 10**6, rows) + 1_600_000_000,
+        }
+    ).unique(["user", "item"], keep="first", maintain_order=True)
+
+
+def peeled(pairs, least):
+    """The k-core by its definition: take out one user or item of too few pairs, until there is none."""
+    while True:
+        for side in (0, 1):
+            counts = {}
+            for pair in pairs:
+                counts[pair[side]] = counts.get(pair[side], 0) + 1
+            rare = next((name for name, count in counts.items() if count < least), None)
+            if rare is not None:
+                pairs = [pair for pair in pairs if pair[side] != rare]
+                break
+        else:
+            return pairs
+
+
+def test_the_core_is_what_peeling_leaves(tmp_path):
+    log, plan = dense(rows=900), SplitPlan("global", core=3)
+    result = split(log, plan)
+    rows = pl.concat([result.train, result.test]).select("query_id", "doc_id").rows()
+    expected = peeled(log.select("user", "item").rows(), 3)
+    assert 0 < len(expected) < len(log)
+    assert sorted(rows) == sorted(expected)
+    assert result.outside_core == len(log) - len(expected)
+    written, _ = split_into(log, plan, folder=tmp_path / "parts")
+    assert written.folds[0].parts == result.folds[0].parts
+    assert f"{result.outside_core:,} rows outside the 3-core" in " ".join(str(result).split())
+    with raises("no-interactions", InputError):
+        split(log, SplitPlan(core=500))
+
+
+def test_the_next_of_each_user_follows_training_directly():
+    log, plan = dense(), SplitPlan("windows", windows=3, target="next")
+    all_targets = split(log, SplitPlan("windows", windows=3))
+    result, streamed = split(log, plan), split_into(log, plan)[0]
+    for fold, whole, other in zip(result.folds, all_targets.folds, streamed.folds, strict=True):
+        assert fold.train.table.equals(whole.train.table)
+        first = whole.test.table.group_by("query_id", maintain_order=True).first()
+        assert fold.test.table.equals(first.select(fold.test.table.columns))
+        assert fold.parts == other.parts
+    validated = split(log, SplitPlan(validation=True, target="next")).folds[0]
+    for part in (validated.validation, validated.test):
+        assert part.table["query_id"].is_duplicated().sum() == 0
+    with raises("conflicting-options", UsageError):
+        SplitPlan("leave-last", target="next")
+
+
+def test_parts_that_were_split_elsewhere_are_checked_as_they_are(tmp_path):
+    made = split(dense(), SplitPlan("random", seed=3))
+    made.write(tmp_path)
+    arguments = [str(tmp_path / "train.csv"), "--test", str(tmp_path / "test.csv"), "--format", "json"]
+    answer = CliRunner().invoke(split_command, arguments, catch_exceptions=False)
+    figures = json.loads(answer.output)["folds"][0]
+    checked = split(str(tmp_path / "train.csv"), test=str(tmp_path / "test.csv"))
+    assert checked.folds[0].leaks == made.folds[0].leaks
+    assert figures["leaks"] == vars(made.folds[0].leaks)
+    assert checked.folds[0].leaks.ahead > 0
+    order = ["query_id", "doc_id"]
+    assert checked.qrels.table.sort(order).equals(made.qrels.table.sort(order))
+    with raises("missing-input", UsageError):
+        split(str(tmp_path / "train.csv"), "elsewhere")
+    with raises("conflicting-options", UsageError):
+        split(str(tmp_path / "train.csv"), "leave-last", test=str(tmp_path / "test.csv"))
+    with raises("mixed-times", InputError):
+        split(str(tmp_path / "train.csv"), test=pl.DataFrame({"user": ["u0"], "item": ["i0"]}))

@@ -18,14 +18,14 @@ def means(how, *metrics, qrels=EMPTY, run=RUN):
     return evaluate(qrels, run, list(metrics), how).runs[0].means
 
 
-def test_lenskit_leaves_lists_without_a_value_out_of_its_mean():
+def test_lenskit_counts_lists_without_a_value_as_0_in_its_mean():
     mean_values = means("lenskit", "RecipRank(3)", "RBP(3)", "NDCG(3)", "Precision(3)", "Hit()")
     expected = {
-        "RecipRank(3)": 1 / 2,
-        "RBP(3)": 0.15 * 0.85,
-        "NDCG(3)": 1,  # no discount at rank 2
+        "RecipRank(3)": (1 / 2 + 0) / 2,
+        "RBP(3)": 0.15 * 0.85 / 2,
+        "NDCG(3)": (1 + 0) / 2,  # no discount at rank 2
         "Precision(3)": (1 / 2 + 0) / 2,
-        "Hit()": 1,
+        "Hit()": (1 + 0) / 2,
     }
     assert mean_values == pytest.approx(expected)
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from rankgate.core.errors import UsageError
-from rankgate.data.collection import Collection
+from rankgate.data.collection import Collection, Items
 from rankgate.measurement.evaluation.metric_selection import find_ranking_metrics
 from rankgate.measurement.metrics.list_names import parse_list
 from rankgate.measurement.metrics.lists import LIST_METRICS, NONE, Listed
@@ -207,7 +207,8 @@ def test_the_scorecard_has_the_number_of_the_tool():
     train = pl.DataFrame({"user": ["u1", "u2"], "item": ["a", "d"]})
 
     def card(convention, *metrics):
-        result = scorecard(Collection(qrels, training=train), run, metrics, convention, resamples=5)
+        collection = Collection(qrels, training=train, items=Items(catalogue=[*"abcd"]))
+        result = scorecard(collection, run, metrics, convention, resamples=5)
         return dict(zip(result.figures["metric"], result.figures["value"], strict=True))
 
     assert card("trec", "Coverage@2", "Gini@2") == {"Coverage@2": 3 / 4, "Gini@2": 0.375}

@@ -56,7 +56,7 @@ def test_values_are_those_of_one_machine():
     assert spark_card.catalogue == 33
 
 
-def test_items_that_the_catalogue_lacks_are_added():
+def test_the_catalogue_is_the_one_of_a_card_here():
     qrels, runs, options = _data(np.random.default_rng(7))
     partial_options = {**options, "items": options["items"].filter(pl.col("item_id") < "i2")}
     partial_options["train"] = options["train"].filter(pl.col("item_id") < "i25")

@@ -86,7 +86,8 @@ QUICK = {"global", "leave-one-out", "random", "cold-items"}
 )
 def test_parts_equal_those_of_one_machine(log, way):
     validation = way != "windows"
-    plan = SplitPlan(way, 0.25, 2, windows=3, validation=validation, seed=7)
+    target = "next" if way == "global" else "all"
+    plan = SplitPlan(way, 0.25, 2, windows=3, validation=validation, seed=7, target=target)
     spark_split = split(log, plan, Truth(KINDS), partitions=3)
     assert_equal(split_here(log, plan, Truth(KINDS)), spark_split)
     spark_split.maker.unpersist()

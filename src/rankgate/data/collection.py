@@ -151,8 +151,9 @@ class Items(_FieldValue):
         length: The item column with lengths of passages in tokens.
         document: The item column with the document that contains each passage; with judgments of
             documents, rankings of passages become rankings of documents.
-        catalogue: The number of items, which are then numbered from 0, or their ids; items of
-            training, the table, judgments and matrices belong to the catalogue in any case.
+        catalogue: The number of items, which are then numbered from 0, or their ids. Items outside
+            count for nothing in metrics of lists. Without it the table is the catalogue, and
+            without both the items of training and judgments are.
     """
 
     table: TableLike | DescribedTable | None = None

@@ -163,7 +163,8 @@ class Counts:
         unrated: queries of the judgments of which no document is rated.
         served_unjudged: users without judgments; their lists count in metrics of lists.
         catalogue: for metrics of lists: the number of ``items``, whether the user ``stated`` them,
-            and the number known only from training, judgments or lists (``outside``).
+            and the number of judged items ``outside``; the ``places`` of the lists, and how many of
+            them show an item ``invented``, ``repeated`` or ``seen``.
         states: the number of queries that are ok, zero, failed and not_run, if the run has states.
         cautions: warnings about the judgments and the run, by code.
     """

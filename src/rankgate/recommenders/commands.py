@@ -20,7 +20,7 @@ from rankgate.core.console.terminal_output import TerminalProgress, print_result
 from rankgate.core.present.write_results import FORMS
 from rankgate.data.logs.interactions import UNITS
 from rankgate.data.logs.log_judgments import Truth
-from rankgate.data.logs.splits import CANDIDATES, SPLIT_METHODS, SplitPlan
+from rankgate.data.logs.splits import CANDIDATES, ELSEWHERE, SPLIT_METHODS, SplitPlan
 from rankgate.measurement import metric_options
 from rankgate.measurement.collection_options import of_collection
 from rankgate.measurement.metrics.rating_errors import RATING_METRICS
@@ -37,10 +37,28 @@ if TYPE_CHECKING:
 @click.command(
     "split",
     cls=DefiningCommand,
-    definitions={"Ways": [(name, split_way.title) for name, split_way in SPLIT_METHODS.items()]},
+    definitions={
+        "Ways": [
+            *((name, split_way.title) for name, split_way in SPLIT_METHODS.items()),
+            (ELSEWHERE, "LOG and --test are the parts already: check them, and make judgments"),
+        ]
+    },
 )
 @click.argument("log", type=click.Path(), metavar="LOG")
-@value_options("plan", SplitPlan, "way WAY", "share", "last", "cut TIME", "windows", "validation", "seed")
+@value_options(
+    "plan",
+    SplitPlan,
+    "way WAY",
+    "share",
+    "last",
+    "cut TIME",
+    "windows",
+    "validation",
+    "seed",
+    "target",
+    "core K",
+)
+@verb_options(split, "test")
 @verb_options(split, "candidates", "negatives", choices={"candidates": CANDIDATES})
 @value_options("rule", Truth, "weights KIND=X --weight", "threshold", "least KIND=X", "repeats", "grades")
 @verb_options(split, "columns OURS=THEIRS --column")
@@ -73,6 +91,8 @@ def split_command(
     rankgate split ratings.csv --threshold 4 --into parts
     rankgate split events.parquet --weight buy=1 --weight view=0.1 --cut 2026-03-01
     rankgate split ml-100k.inter --way leave-last --candidates sampled --into parts
+    rankgate split ratings.csv --core 5 --way windows --target next --into parts
+    rankgate split train.csv --test test.csv
     """
     result: Split
     result, names = split_into(log, folder=into, to=to, **options)

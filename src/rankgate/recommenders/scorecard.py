@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import polars as pl
@@ -23,12 +24,14 @@ from rankgate.measurement.metrics.lists.list_metric import split_list_metrics
 from rankgate.measurement.scoring.presets import chosen_convention
 from rankgate.recommenders.scorecard_figures import (
     DIFFERENCES,
+    FAIRNESS,
     FIGURES,
     GAPS,
     SLICES,
     SliceFigures,
     compute_figures,
     find_dominated,
+    group_fairness,
 )
 from rankgate.recommenders.scorecard_slices import HISTORY, slice_segments
 from rankgate.recommenders.scorecard_systems import ScorecardSystems, correct_cards, warnings_of
@@ -93,6 +96,7 @@ class Scorecard(Result):
         "differences": DIFFERENCES,
         "slices": SLICES,
         "gaps": GAPS,
+        "fairness": FAIRNESS,
     }
 
     systems: tuple[str, ...]
@@ -128,6 +132,11 @@ class Scorecard(Result):
         if not values:
             raise KeyError(key)
         return values[0]
+
+    @property
+    def fairness(self) -> pl.DataFrame:
+        """How unequally the parts of the users are served: the columns of `FAIRNESS`."""
+        return group_fairness(self.slices, self.gaps["metric"].unique().to_list())
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -172,7 +181,7 @@ def scorecard(
         convention: the tool; accuracy and ties follow its rules.
         slices: distinguish new, light and heavy users (activity), items of head and tail
             (popularity), repeat and new pairs of both (history), or the values of a column of
-            users or items.
+            users (or of tags) or items.
         level: the confidence level of the intervals.
         resamples: the number of resamples of users, for metrics over all lists; on Spark at most
             200 of groups, and the card shows how many.
@@ -193,6 +202,13 @@ def scorecard(
     if not 0 < level < 1 or resamples < 1:
         raise UsageError("level must be between 0 and 1, and resamples 1 or more.", code="out-of-range")
     rules, collection = chosen_convention(convention), Collection.of(collection)
+    if slices and collection.tags is not None:  # tags of queries are columns of users
+        if collection.users is not None:
+            raise UsageError(
+                "slices are columns of users or of tags, and both are given; put them into one table.",
+                code="conflicting-options",
+            )
+        collection = replace(collection, users=collection.tags, tags=None)
     if any_on_spark(collection.judgments, runs):
         card: Scorecard = run_on_spark(
             "scorecard",

@@ -25,6 +25,7 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.number_formats import UNDEFINED, count_noun, format_signed
+from rankgate.recommenders.scorecard_figures import TAIL
 
 if TYPE_CHECKING:
     from rankgate.core.present.base_result import ReportOptions
@@ -209,11 +210,27 @@ def scorecard_document(result: Scorecard) -> Document:
         if (grid := gap_grid(result, name)).rows:
             plain = (gap_grid(result, name, flat=False),)
             blocks.append(Table("Gaps: these users less all others", grid, plain=plain))
+            blocks.append(
+                Table(
+                    "Fairness: the part served worst, and how unequal parts are", _fairness_grid(result, name)
+                )
+            )
         sections.append(Section(f"by-{i}", f"By {make_printable(name)}", tuple(blocks)))
     first, *further_notes = card_notes(result)
     sections.append(Section("notes", "What to know", (Points(tuple(further_notes)),)))
     columns, rows = part_table(result)
     return Document("Scorecard", "", (first,), tuple(sections), PlainRows(tuple(columns), list(rows)))
+
+
+def _fairness_grid(result: Scorecard, name: str) -> Grid:
+    """A row for each metric and system."""
+    rows = result.fairness.filter(pl.col("slice") == name)
+    systems = [make_printable(system) for system in rows["system"].to_list()]
+    columns = {"metric": rows["metric"].to_list(), "system": systems, "worst part": rows["part"].to_list()}
+    numbers = {"its value": "worst", "gap to the best": "gap", f"CVaR {TAIL:.0%}": "cvar"}
+    for heading, column in numbers.items():
+        columns[heading] = [_number(value) for value in rows[column].to_list()]
+    return replace(Grid.of(columns, (0, 1, 2)), keys=2)
 
 
 def _card(result: Scorecard, slice_name: str = "") -> Table:
@@ -251,6 +268,10 @@ def card_notes(result: Scorecard) -> list[str]:
         lines.append(
             f"gaps: {BETTER} the users are served better than all others by that system, {WORSE} worse "
             "(Benjamini-Hochberg over a slice)"
+        )
+        lines.append(
+            f"fairness: CVaR is the mean over the {TAIL:.0%} of the users who are in the parts served worst; "
+            "parts of few users widen the gap by chance"
         )
     kind_of_slice = dict(result.slices.select("slice", "of").unique().iter_rows())
     for name in names:

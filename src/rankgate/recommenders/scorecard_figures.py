@@ -102,7 +102,7 @@ def compute_figures(
                     *differences_from_first.ends(delta, level),
                     differences_from_first.chance(delta),
                 )
-                users = int((card.listed.lengths > 0).sum())
+                users = int((card.listed.first(of_lists[label].cutoff).lengths > 0).sum())
             else:
                 ends = _mean_interval(card.values[label], level)
                 difference_ends = _mean_interval(card.values[label] - cards[0].values[label], level)
@@ -193,6 +193,58 @@ GAPS = Columns(
     Column("p_value", pl.Float64, "the p-value by Benjamini and Hochberg over the slice", "p"),
     Column("better", pl.Boolean, "true if these users have better values than the others"),
 )
+
+
+FAIRNESS = Columns(
+    "One row per slice of the users, system and metric with a value per user: how unequally its parts are "
+    "served.",
+    Column("slice", pl.String, "the name of the slice"),
+    SYSTEM,
+    METRIC,
+    Column("part", pl.String, "the part that is served worst"),
+    Column("worst", pl.Float64, "the value of this part: the least, or the greatest if lower is better"),
+    Column("gap", pl.Float64, "the distance between the parts that are served best and worst"),
+    Column("cvar", pl.Float64, "the mean over the quarter of the users who are in the parts served worst"),
+)
+TAIL = 0.25
+"""The share of the users who are served worst, for the conditional value at risk."""
+
+
+def group_fairness(slices: pl.DataFrame, metrics: Sequence[str], tail: float = TAIL) -> pl.DataFrame:
+    """The fairness of a system to the parts of its users, as `FAIRNESS`.
+
+        worst = min_g m(g),   gap = max_g m(g) − min_g m(g),
+        cvar = mean of m(g(u)) over the share `tail` of the users u with the least m(g(u))
+
+    m(g) is the mean of a metric over the users of part g; min and max change places where lower is
+    better. Parts of few users differ by chance, and widen the gap (see their intervals). CVaR lies
+    between the worst part (tail → 0) and the mean (tail = 1): Williamson & Menon, Fairness risk
+    measures, ICML 2019, arXiv:1901.08665.
+
+    Args:
+        slices: the columns of `SLICES`.
+        metrics: the metrics with a value per user.
+        tail: the share of the users who count, above 0.
+
+    >>> rows = {"slice": ["s"] * 2, "of": ["users"] * 2, "part": ["a", "b"], "system": ["x"] * 2,
+    ...         "metric": ["RR"] * 2, "value": [0.5, 0.1], "users": [15, 5], "higher_is_better": [True] * 2}
+    >>> group_fairness(pl.DataFrame(rows), ["RR"], 0.5).row(0)[3:]
+    ('b', 0.1, 0.4, 0.3)
+    """
+    users, value = pl.col("users").cast(pl.Float64), pl.col("value")
+    goodness = pl.when("higher_is_better").then(value).otherwise(-value)
+    value, users, part = (column.sort_by(goodness) for column in (value, users, pl.col("part")))
+    weight = (tail * users.sum() - users.cum_sum() + users).clip(0, users)
+    figures = {
+        "part": part.first(),
+        "worst": value.first(),
+        "gap": (value.last() - value.first()).abs(),
+        "cvar": (weight * value).sum() / weight.sum(),
+    }
+    rows = slices.filter(
+        (pl.col("of") == "users") & pl.col("metric").is_in(list(metrics)) & pl.col("value").is_not_null()
+    )
+    return rows.group_by("slice", "system", "metric", maintain_order=True).agg(**figures)
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,6 @@ from rankgate.measurement.evaluation.lists.list_inputs import (
 )
 from rankgate.measurement.evaluation.lists.list_resamples import relevant_judgments
 from rankgate.measurement.evaluation.rankings import read_named_runs, restrict_run
-from rankgate.measurement.metrics.lists.list_input import count_shared
 from rankgate.measurement.metrics.lists.list_metric import split_list_metrics
 from rankgate.measurement.metrics.metric_declaration import SUBTOPICS
 from rankgate.measurement.metrics.ranking.reciprocal_rank import RR
@@ -333,15 +332,15 @@ def warnings_of(systems: ScorecardSystems, metrics: Mapping[str, Metric]) -> tup
 
 
 def _of_judgments(systems: ScorecardSystems) -> Iterator[str]:
-    relevant, history = systems.catalogue.relevant, systems.catalogue.history
-    assert relevant is not None
-    without = int((relevant.lengths[systems.judged] == 0).sum())
+    table, repeated = systems.judgments.table, systems.repeated
+    relevant = table["grade"] >= 1
+    without = int(systems.judged.sum()) - table.filter(relevant)["query_id"].n_unique()
     if without:
         yield (
             f"{count_noun(without, 'user is', 'users are')} without a relevant item: accuracy counts them as "
             "the convention defines, metrics of lists like any other user."
         )
-    repeated_count = 0 if history is None else count_shared(relevant, history)
+    repeated_count = 0 if repeated is None else int((relevant.to_numpy() & repeated).sum())
     if repeated_count:
         yield (
             f"{count_noun(repeated_count, 'relevant item is', 'relevant items are')} in their user's "

@@ -187,6 +187,7 @@ class Fold:
         judged: judgments of the test.
         relevant: those of them above 0.
         short: users with fewer items to draw from than the requested number.
+        values: the lowest and the highest value of the test; None where it is not counted.
         train: the training interactions.
         validation: interactions for choosing settings; None where there is no such part.
         test: interactions to predict.
@@ -200,6 +201,7 @@ class Fold:
     judged: int
     relevant: int
     short: int
+    values: tuple[float, float] | None = None
     train: Interactions | None = None
     validation: Interactions | None = None
     test: Interactions | None = None
@@ -215,6 +217,7 @@ class Fold:
             "judgments": self.judged,
             "relevant": self.relevant,
             "short_of_negatives": self.short,
+            "values": self.values,
         }
 
     @classmethod
@@ -226,6 +229,7 @@ class Fold:
             values["judgments"],
             values["relevant"],
             values["short_of_negatives"],
+            tuple(values.get("values") or ()) or None,
         )
 
 
@@ -250,6 +254,7 @@ class Split(Result):
         candidates: ``all``, ``unseen`` or ``sampled(m)``.
         folds: one, or one for each window.
         warnings: warnings about figures, one sentence each.
+        outside_core: rows outside the k-core, which were left out.
         maker: the parts of a log on Spark, as Spark DataFrames: ``maker.train``, ``test``,
             ``qrels``, and ``folds`` with those of each fold.
     """
@@ -266,6 +271,7 @@ class Split(Result):
     candidates: str
     folds: tuple[Fold, ...]
     warnings: tuple[str, ...] = ()
+    outside_core: int = 0
     maker: RemoteParts | None = field(default=None, compare=False, repr=False, metadata={"stored": False})
 
     def __getstate__(self) -> dict[str, Any]:
@@ -351,6 +357,7 @@ class FoldCount:
         self._leaks = LeakCount(unit not in {"none", "place"} and plan.way not in ORDERED_WAYS)
         self._parts: dict[str, PartCount] = {}
         self._judged = self._relevant = self._short = 0
+        self._values: tuple[float, float] | None = None
 
     def add(self, fold_parts: FoldParts, candidate_sample: Sample | None) -> None:
         """Count the parts of some users, each of whom appears in only one call."""
@@ -364,16 +371,33 @@ class FoldCount:
             self._judged += len(grades)
             self._relevant += int((grades > 0).sum())
         self._short += candidate_sample.short if candidate_sample else 0
+        if not fold_parts.test.table.is_empty():
+            values = fold_parts.test.table["value"].to_numpy()
+            ends = (*(self._values or ()), float(values.min()), float(values.max()))
+            self._values = min(ends), max(ends)
 
     def figures(self) -> Fold:
         """The counts up to now."""
         result = tuple(count.readable_figures(name, self._unit) for name, count in self._parts.items())
-        return Fold(result, self._leaks.leaks(), self._judged, self._relevant, self._short)
+        return Fold(result, self._leaks.leaks(), self._judged, self._relevant, self._short, self._values)
 
 
-def warnings_of(plan: SplitPlan, candidates: str, folds: Sequence[Fold]) -> tuple[str, ...]:
+_MOST_STARS = 10  # a higher value is a count
+
+
+def warnings_of(
+    plan: SplitPlan, candidates: str, folds: Sequence[Fold], rule: Truth | None = None
+) -> tuple[str, ...]:
     """Warnings about figures on these folds."""
     warnings = []
+    values = [value for fold in folds for value in fold.values or (0,)]
+    low, high = min(values), max(values)
+    if rule is not None and not rule.tells_zero and max(rule.threshold, 0) <= low < high <= _MOST_STARS:
+        warnings.append(
+            f"the threshold {rule.threshold:g} makes every value from {low:g} to {high:g} relevant; if they "
+            f"are ratings, a low one says that the user does not like the item: set it, such as --threshold "
+            f"{low + 0.75 * (high - low):.0f}."
+        )
     ahead = sum(fold.leaks.ahead for fold in folds)
     if ahead:
         warnings.append(

@@ -50,9 +50,9 @@ def part_grid(result: Split) -> Grid:
 def _title(result: Split) -> str:
     plan = result.plan
     amounts = {"leave-last": f"{plan.last} of each user", "windows": count_noun(plan.windows, "fold")}
-    share = amounts.get(
-        plan.way, "" if plan.way == "leave-one-out" or plan.cut is not None else f"{plan.share:.0%}"
-    )
+    has_no_share = plan.way in {"leave-one-out", "elsewhere"} or plan.cut is not None
+    share = amounts.get(plan.way, "" if has_no_share else f"{plan.share:.0%}")
+    share += ", the next of each user" * (plan.target == "next")
     seed = f", seed {plan.seed}" if plan.way in _RANDOM_WAYS or "sampled" in result.candidates else ""
     return f"{result.log} split by {plan.way}{', ' if share else ''}{share}{seed}"
 
@@ -61,6 +61,9 @@ def _facts(result: Split) -> list[tuple[str, str]]:
     rows = [("judgments", _truth(result)), ("candidates", _candidates(result))]
     if result.repeated:
         rows.append(("left out", f"{count_noun(result.repeated, 'row')} equal to another"))
+    if result.plan.core:
+        core = f"{count_noun(result.outside_core, 'row')} outside the {result.plan.core}-core"
+        rows.append(("left out", f"{core}, which counts the interactions of the test too"))
     return [*rows, ("shared", _shared(result))]
 
 

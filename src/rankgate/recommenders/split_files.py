@@ -22,11 +22,11 @@ from rankgate.core.output_files import new_folder, replace_file
 from rankgate.data.input_types import SparkTable
 from rankgate.data.logs.large_logs import ROWS_PER_RANGE, sort_log
 from rankgate.data.logs.log_judgments import Truth
-from rankgate.data.logs.read_logs import open_log
+from rankgate.data.logs.read_logs import open_log, read_interactions
 from rankgate.data.logs.splits import SplitPlan, sample
 from rankgate.recommenders.split import FoldCount, Split, warnings_of
 from rankgate.recommenders.split_parts import check_kinds, fold_masks_of, no_judgments_error, split_parts
-from rankgate.recommenders.splitting import candidates_label, negative_count, split
+from rankgate.recommenders.splitting import candidates_label, counted_rows, negative_count, split
 
 if TYPE_CHECKING:
     from rankgate.data.logs.interactions import Interactions, LogLike, Unit
@@ -191,7 +191,8 @@ def split_into(
     columns: Mapping[str, str] | None = None,
     from_: str | None = None,
     time_unit: Unit | None = None,
-    equal_rows: EqualRows = "once",
+    equal_rows: EqualRows | None = None,
+    test: LogLike | None = None,
     rows: int = ROWS_PER_RANGE,
 ) -> tuple[Split, tuple[str, ...]]:
     """Split a log as `split` does, and write the parts as `written` does, in bounded memory.
@@ -210,7 +211,8 @@ def split_into(
         columns: our column -> the log's.
         from_: the name of the log's format.
         time_unit: the unit of times that are numbers.
-        equal_rows: the count of rows that are equal in every column: ``once`` or ``each``.
+        equal_rows: as of `split`.
+        test: as of `split`; with it, and for a k-core, memory holds the whole log.
         rows: the number of rows that are split at once.
 
     Returns:
@@ -219,8 +221,14 @@ def split_into(
     Raises:
         InputError, UsageError: as `split` and `written`.
     """
-    if isinstance(log, SparkTable):
-        log = SparkTable(log.source, from_ or log.format)
+    plan = SplitPlan.of(plan)
+    if isinstance(log, SparkTable) or test is not None or plan.core:
+        if isinstance(log, SparkTable):
+            log = SparkTable(log.source, from_ or log.format)
+        else:
+            log = read_interactions(
+                log, columns, from_=from_, unit=time_unit, same=counted_rows(equal_rows, rule)
+            )
         figures = split(
             log,
             plan,
@@ -230,6 +238,7 @@ def split_into(
             columns=columns,
             time_unit=time_unit,
             equal_rows=equal_rows,
+            test=test,
         )
         return figures, () if folder is None else figures.write(folder, to)
     plan, rule = SplitPlan.of(plan), rule or Truth()
@@ -239,7 +248,7 @@ def split_into(
         nullcontext() if folder is None else folder_for(folder, to) as top,
         TemporaryDirectory(prefix=".split-", dir=top) as work,
     ):
-        result = sort_log(raw, Path(work), equal_rows, rows)
+        result = sort_log(raw, Path(work), counted_rows(equal_rows, rule), rows)
         plan = plan.dated(result.unit)
         settings = _SplitSettings(plan, rule, candidates != "all", number)
         folds = _folds(result, settings, None if top is None else Path(work))
@@ -252,7 +261,7 @@ def split_into(
             rule,
             candidates_label(candidates, number),
             fold_figures,
-            warnings_of(plan, candidates, fold_figures),
+            warnings_of(plan, candidates, fold_figures, rule),
         )
         if top is None:
             return figures, ()

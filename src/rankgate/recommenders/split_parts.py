@@ -12,8 +12,9 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.data.logs.interactions import sort_by_user
 from rankgate.data.logs.log_judgments import truth
-from rankgate.data.logs.splits import make_masks
+from rankgate.data.logs.splits import make_masks, next_of_users
 
 if TYPE_CHECKING:
     from rankgate.core.arrays import Flags
@@ -81,16 +82,37 @@ def fold_masks_of(
         UsageError, InputError: see `make_masks`.
     """
     fold_masks = []
-    for train, test in split_function(log, plan):
+    for train, period in split_function(log, plan):
+        test = period if plan.target == "all" else next_of_users(log.table["query_id"], period)
         if not plan.validation:
             fold_masks.append(FoldMasks(train, None, test))
             continue
         training_log = log.filter_rows(pl.Series(train))
         ((is_training, is_validation),) = split_function(training_log, plan_of_validation(plan))
+        if plan.target == "next":
+            is_validation = next_of_users(training_log.table["query_id"], is_validation)
         fold_masks.append(
             FoldMasks(_nested_mask(train, is_training), _nested_mask(train, is_validation), test)
         )
     return fold_masks
+
+
+def join_parts(train: Interactions, test: Interactions) -> tuple[Interactions, FoldMasks]:
+    """A log that was split elsewhere: all its rows, and the rows of each part.
+
+    Raises:
+        InputError: one part has times, or a unit of times, that the other has not.
+    """
+    if train.unit != test.unit:
+        raise InputError(
+            f"its times are in another unit ({test.unit}) than those of training ({train.unit}).",
+            source=test.place.label,
+            code="mixed-times",
+        )
+    tables = [log.table.with_columns(is_test=pl.lit(value)) for log, value in ((train, False), (test, True))]
+    rows = sort_by_user(pl.concat(tables), timed=train.timed)
+    is_test = rows["is_test"].to_numpy()
+    return replace(train, table=rows.drop("is_test")), FoldMasks(~is_test, None, is_test)
 
 
 def plan_of_validation(plan: SplitPlan) -> SplitPlan:

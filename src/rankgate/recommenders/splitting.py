@@ -6,17 +6,20 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, cast
 
-from rankgate.core.errors import UsageError
+import polars as pl
+
+from rankgate.core.errors import InputError, UsageError
 from rankgate.data.input_types import is_on_spark, run_on_spark
 from rankgate.data.logs.interactions import kind_counts
 from rankgate.data.logs.log_judgments import Truth
 from rankgate.data.logs.read_logs import read_interactions
-from rankgate.data.logs.splits import CANDIDATES, SplitMethodName, SplitPlan, sample
+from rankgate.data.logs.splits import CANDIDATES, ELSEWHERE, SplitMethodName, SplitPlan, core_rows, sample
 from rankgate.recommenders.split import Fold, FoldCount, Split, warnings_of
 from rankgate.recommenders.split_parts import (
     FoldMasks,
     check_kinds,
     fold_masks_of,
+    join_parts,
     no_judgments_error,
     split_parts,
 )
@@ -38,7 +41,8 @@ def split(
     negatives: int = 99,
     columns: Mapping[str, str] | None = None,
     time_unit: Unit | None = None,
-    equal_rows: EqualRows = "once",
+    equal_rows: EqualRows | None = None,
+    test: LogLike | None = None,
 ) -> Split:
     """Split a log into training and test sets.
 
@@ -55,10 +59,14 @@ def split(
         columns: the log's column for query_id, doc_id, at, kind or value; detected by name without
             it.
         time_unit: the unit of numeric times; inferred from their size if not given.
-        equal_rows: count equal rows once, or count each of them.
+        equal_rows: count equal rows once, or count each of them; by default once, but each where a
+            log has no times and its repeats are summed or averaged.
+        test: the test set of a log that was split elsewhere, of which the log is the training set:
+            the parts are checked for leaks as they are, and judgments are made of the test set.
 
     Raises:
-        InputError: a log that cannot be read; nothing to learn from or to predict.
+        InputError: a log that cannot be read; nothing to learn from or to predict; a k-core
+            without rows.
         UsageError: an unknown word, or times that the way needs and that are not there.
 
     >>> import polars as pl
@@ -67,8 +75,14 @@ def split(
     >>> pooled.qrels.table.rows()
     [('u', 'b', 1.0), ('v', 'b', 1.0)]
     """
-    number = negative_count(candidates, negatives)
+    number, same = negative_count(candidates, negatives), counted_rows(equal_rows, rule)
+    plan = SplitPlan.of(plan)
     if is_on_spark(log):
+        if test is not None or plan.core or plan.way == ELSEWHERE:
+            raise UsageError(
+                "Spark makes no k-core and checks no log that was split elsewhere; give a file or frame.",
+                code="not-on-spark",
+            )
         spark_split: Split = run_on_spark(
             "split",
             log,
@@ -78,19 +92,41 @@ def split(
             negatives=negatives,
             columns=columns,
             time_unit=time_unit,
-            equal_rows=equal_rows,
+            equal_rows=same,
         )
         return spark_split
-    rows = read_interactions(cast("LogLike", log), columns, unit=time_unit, same=equal_rows)
-    plan, rule = SplitPlan.of(plan).dated(rows.unit), rule or Truth()
+    rows = read_interactions(cast("LogLike", log), columns, unit=time_unit, same=same)
+    plan, rule, read_count = plan.dated(rows.unit), rule or Truth(), len(rows.table)
+    if plan.core:
+        rows = rows.filter_rows(pl.Series(core_rows(rows.table, plan.core)))
+        if rows.table.is_empty():
+            problem = (
+                f"no users and items have {plan.core} interactions with each other; choose a smaller core."
+            )
+            raise InputError(problem, source=rows.place.label, code="no-interactions")
+    outside_core = read_count - len(rows.table)
+    if test is None:
+        masks = fold_masks_of(rows, plan)
+    else:
+        if plan not in {SplitPlan(), SplitPlan(ELSEWHERE)}:
+            raise UsageError(
+                "a log that was split elsewhere is not split again; leave the options of the way out.",
+                code="conflicting-options",
+            )
+        test_rows = read_interactions(test, columns, unit=time_unit, same=same)
+        plan, (rows, two_files) = SplitPlan(ELSEWHERE), join_parts(rows, test_rows)
+        masks = [two_files]
     check_kinds(rule, kind_counts(rows.table))
     unseen = candidates != "all"
-    folds = tuple(
-        _fold(rows, fold, plan, rule, unseen=unseen, negatives=number) for fold in fold_masks_of(rows, plan)
-    )
+    folds = tuple(_fold(rows, fold, plan, rule, unseen=unseen, negatives=number) for fold in masks)
     mark = candidates_label(candidates, number)
-    result = warnings_of(plan, candidates, folds)
-    return Split(rows.name, rows.unit, rows.repeated, plan, rule, mark, folds, result)
+    result = warnings_of(plan, candidates, folds, rule)
+    return Split(rows.name, rows.unit, rows.repeated, plan, rule, mark, folds, result, outside_core)
+
+
+def counted_rows(equal_rows: EqualRows | None, rule: Truth | None) -> str:
+    """The count of equal rows, as `order_rows` takes it."""
+    return equal_rows or ("timed" if rule is not None and rule.repeats in {"sum", "mean"} else "once")
 
 
 def negative_count(candidates: str, negatives: int) -> int | None:

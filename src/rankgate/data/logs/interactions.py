@@ -223,7 +223,20 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
         "behaviour",
         "type",
     ),
-    "value": ("value", "rating", "overall", "stars", "weight", "count", "score", "label"),
+    "value": (
+        "value",
+        "rating",
+        "overall",
+        "stars",
+        "weight",
+        "count",
+        "plays",
+        "play_count",
+        "playcount",
+        "quantity",
+        "score",
+        "label",
+    ),
 }
 """The names that each of our columns may have, best first; case is ignored."""
 
@@ -403,9 +416,12 @@ def _parse_values(values: pl.Series, location: RowLocation) -> pl.Series:
 
 
 def order_rows(rows: pl.DataFrame, unit: Unit, same: str) -> pl.DataFrame:
-    """Rows by user and time; of rows that are equal in every column, the first or all."""
+    """Rows by user and time; of rows that are equal in every column, the first or all.
+
+    With ``timed`` as `same` it is the first where rows have times: equal ones are then one event.
+    """
     rows = sort_by_user(rows, timed=unit != "none")
-    if same == "each":
+    if same == "each" or (same == "timed" and unit == "none"):
         return rows
     # equal rows are neighbours with one user and time, and most logs have few
     order = ["query_id", "at"] if unit != "none" else ["query_id"]

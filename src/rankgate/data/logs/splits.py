@@ -167,9 +167,20 @@ Masks = list[tuple[Flags, Flags]]
 
 
 SplitMethodName = Literal[
-    "global", "windows", "user", "leave-last", "leave-one-out", "random", "cold-users", "cold-items"
+    "global",
+    "windows",
+    "user",
+    "leave-last",
+    "leave-one-out",
+    "random",
+    "cold-users",
+    "cold-items",
+    "elsewhere",
 ]
-"""The name of a method of splitting; `SPLIT_METHODS` has each."""
+"""The name of a method of splitting; `SPLIT_METHODS` has each that splits one log."""
+
+ELSEWHERE: Literal["elsewhere"] = "elsewhere"
+"""The way of a log that was split before: its parts are two logs."""
 
 
 @dataclass(frozen=True)
@@ -188,12 +199,19 @@ class SplitPlan:
         windows: With windows: the number of folds.
         validation: Also make a validation set, as large as the test set, from the time before it.
         seed: The seed of the random numbers.
+        target: With global and windows: the test set has all interactions of its period, or the
+            next one of each user only, which the user's training directly precedes (Gusak et al.,
+            RecSys 2025, arXiv:2507.16289).
+        core: Keep only users and items with at least so many interactions with each other, before
+            the split (the k-core; Sun et al., RecSys 2020, doi:10.1145/3383313.3412489); 0 keeps
+            all.
 
     Raises:
-        UsageError: an unknown way, a value out of its range, or a cut for another way than global.
+        UsageError: an unknown way, a value out of its range, or an option of another way.
 
     Ways: ``global`` (by one time), ``windows`` (several test periods), ``user`` (the last share of
-    each user), ``leave-last``, ``leave-one-out``, ``random``, ``cold-users`` and ``cold-items``.
+    each user), ``leave-last``, ``leave-one-out``, ``random``, ``cold-users``, ``cold-items`` and
+    ``elsewhere`` (a log in two files already).
     """
 
     way: SplitMethodName = "global"
@@ -203,14 +221,25 @@ class SplitPlan:
     windows: Annotated[int, Range(1)] = 5
     validation: bool = False
     seed: Annotated[int, Range(0)] = 0
+    target: Literal["all", "next"] = "all"
+    core: Annotated[int, Range(0)] = 0
 
     def __post_init__(self) -> None:
-        if self.way not in SPLIT_METHODS:
+        if self.way not in (ways := (*SPLIT_METHODS, ELSEWHERE)):
             raise UsageError(
-                f"no split is called '{self.way}'; choose {', '.join(SPLIT_METHODS)}.", code="unknown-choice"
+                f"no split is called '{self.way}'; choose {', '.join(ways)}.", code="unknown-choice"
             )
         if not 0 < self.share < 1:
             raise UsageError(f"share={self.share:g}; it must lie between 0 and 1.", code="out-of-range")
+        if self.target not in {"all", "next"}:
+            raise UsageError(f"target='{self.target}'; choose all or next.", code="unknown-choice")
+        if self.target == "next" and self.way not in {"global", "windows"}:
+            raise UsageError(
+                f"the next interaction after a time is a target of global and windows, not of {self.way}.",
+                code="conflicting-options",
+            )
+        if self.core < 0:
+            raise UsageError("core must be 0 or more.", code="out-of-range")
         if self.last < 1 or self.windows < 1:
             raise UsageError("last and windows must be 1 or more.", code="out-of-range")
         if self.validation and self.way == "windows":
@@ -271,12 +300,51 @@ def make_masks(log: Interactions, plan: SplitPlan) -> Masks:
     return masks
 
 
+def next_of_users(users: pl.Series, test: Flags) -> Flags:
+    """Of the rows of the test the first of each user, ``(n,)``.
+
+    Args:
+        users: ``(n,)``, the user of each row; rows of a user are together and in order.
+        test: ``(n,)``, the rows of the test.
+
+    >>> next_of_users(pl.Series([*"uuuv"]), np.array([False, True, True, True])).tolist()
+    [False, True, False, True]
+    """
+    rows = np.flatnonzero(test)
+    is_next = np.zeros(len(test), bool)
+    is_next[rows[range_starts(users.gather(rows))]] = True
+    return is_next
+
+
+def core_rows(log: pl.DataFrame, least: int) -> Flags:
+    """The rows of the k-core, ``(n,)``: users and items with so many rows with each other.
+
+    Args:
+        log: ``query_id`` and ``doc_id``.
+        least: k, the least number of rows of each user and item that remain.
+
+    >>> log = pl.DataFrame({"query_id": [*"uuvvw"], "doc_id": [*"ababa"]})
+    >>> core_rows(log, 2).tolist()
+    [True, True, True, True, False]
+    """
+    codes = [log[name].rank("dense").to_numpy().astype(np.int64) for name in ("query_id", "doc_id")]
+    is_kept, row_count = np.ones(len(log), bool), -1
+    while row_count != (row_count := int(is_kept.sum())):
+        for code in codes:
+            is_kept &= np.bincount(code[is_kept], minlength=int(code.max(initial=0)) + 1)[code] >= least
+    return is_kept
+
+
 def refuse_untimed(unit: Unit, name: str, plan: SplitPlan) -> None:
     """Check that a split method works for a log with times in a unit.
 
     Raises:
-        UsageError: the method needs times that the log does not have.
+        UsageError: the method needs times that the log does not have, or is that of two files.
     """
+    if plan.way == ELSEWHERE:
+        raise UsageError(
+            f"{plan.way} is the way of a log in two files; give the second as the test.", code="missing-input"
+        )
     needed_times = SPLIT_METHODS[plan.way].timed
     if needed_times and (unit == "none" or (needed_times == "clock" and unit == "place")):
         need_text = "times that hold for all users" if needed_times == "clock" else "times"

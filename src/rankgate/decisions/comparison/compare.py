@@ -268,7 +268,7 @@ class ComparedSystems:
         if not self.lists.metrics:
             return result
         wholes: ListTotals = self.lists.wholes(result, resamples, candidate=candidate)
-        return with_list_totals(result, wholes, self.lists.warnings)
+        return with_list_totals(result, wholes, self.lists.warnings_of(candidate))
 
 
 _TOTALS_SUPPLY = Supply(

@@ -103,7 +103,8 @@ class ComparedLists:
         metrics: the metrics of lists, by label.
         users: ``(T,)``, the users of the lists.
         lists: the lists of each system.
-        warnings: sentences.
+        warnings: sentences about all systems.
+        system_warnings: sentences about each system.
         asked: as in the scorer.
         tags: ``query_id`` and the tags of users, judged or not.
     """
@@ -112,6 +113,7 @@ class ComparedLists:
     users: pl.Series
     lists: tuple[Listed, ...]
     warnings: tuple[str, ...]
+    system_warnings: tuple[tuple[str, ...], ...] = ()
     asked: bool = True
     tags: pl.DataFrame = field(default_factory=pl.DataFrame)
 
@@ -155,16 +157,19 @@ class ComparedLists:
         for lists_of_run in lists:
             builder.refuse_lacking(lists_of_run)
         warnings = [f"{unjudged_users_notice(unjudged_count)}."] if unjudged_count else []
-        if builder.uses_catalogue:
-            facts = builder.facts(catalogue, index, tops)
-            warnings += [f"{text}." for text in catalogue_notice(facts)]
-        warnings += [
-            f"{run.name}: {problem}"
-            for run, lists_of_run in zip(runs[:2], lists, strict=False)
-            for problem in list_warnings(catalogue, lists_of_run)
-        ]
+        facts = builder.facts(catalogue, index, tops)
+        warnings += [f"{text}." for text in catalogue_notice(facts)]
+        system_warnings = tuple(
+            tuple(f"{run.name}: {problem}" for problem in list_warnings(catalogue, lists_of_run))
+            for run, lists_of_run in zip(runs, lists, strict=True)
+        )
         tags = tag_table(*runs)
-        return cls(builder.metrics, catalogue.queries, lists, tuple(warnings), scorer.asked, tags)
+        facts_of_lists = builder.metrics, catalogue.queries, lists, tuple(warnings), system_warnings
+        return cls(*facts_of_lists, scorer.asked, tags)
+
+    def warnings_of(self, candidate: int = 1) -> tuple[str, ...]:
+        """The warnings about the first system and a candidate."""
+        return (*self.warnings, *self.system_warnings[0], *self.system_warnings[candidate])
 
     def scored(self, system_index: int, run: ScoredRun) -> ScoredRun:
         """Add the values of a run's lists to those of its rankings."""
@@ -233,7 +238,7 @@ class ComparedLists:
             return {}
         wholes = {}
         for slice_ in dict.fromkeys([None, *slices]):
-            rows = self._rows(result, slice_)
+            rows = self._rows(result, slice_, candidate)
             pair = [self.lists[system_index].rows(rows) for system_index in (0, candidate)]
             redrawn_values, _ = resample_users(pair, total_metrics, resamples, result.seed)
             baseline_numbers, candidate_numbers = (
@@ -249,10 +254,11 @@ class ComparedLists:
                 wholes[label, slice_] = total
         return wholes
 
-    def _rows(self, result: Comparison, slice_: str | None) -> NDArray[np.int64]:
+    def _rows(self, result: Comparison, slice_: str | None, candidate: int) -> NDArray[np.int64]:
         """The indices of the users that count: the users of both systems, if others are dropped."""
         excluded_users = result.excluded.filter(pl.col("metric").is_null())["query_id"]
-        users = self.users.filter(~self.users.is_in(excluded_users.implode()))
+        is_user = self.lists[0].is_user | self.lists[candidate].is_user
+        users = self.users.filter(pl.Series(is_user) & ~self.users.is_in(excluded_users.implode()))
         if slice_ is not None:
             tag, _, value = slice_.partition("=")
             slice_users = self.tags.filter(pl.col(tag).fill_null("") == value)["query_id"].unique()

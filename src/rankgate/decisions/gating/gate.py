@@ -194,7 +194,7 @@ def gate(
         judged=_count_judged(scorer, base),
         unanswered=_find_unanswered(base, scored_candidate),
     )
-    result = with_list_totals(result, wholes, systems.lists.warnings)
+    result = with_list_totals(result, wholes, systems.lists.warnings_of() if systems.lists.metrics else ())
     verdict = with_query_texts(
         decide(result, rules, inputs, looks=look_number, today=today, redraws=0 if sampled else redraws),
         base,

@@ -200,7 +200,7 @@ class Accumulator:
                 f"{subject} need all items in advance; give the catalogue, training or a table of items."
             )
             raise UsageError(message, code="missing-input")
-        tables = self._builder.tables
+        tables, self._is_stated = self._builder.tables, self._builder.stated_items is not None
         self._categories = None
         if self._subtopics and tables.items is not None and collection.items.category:
             item_categories = tables.items.description(collection.items.category)
@@ -273,8 +273,8 @@ class Accumulator:
             run: their rankings.
 
         Raises:
-            InputError: data that cannot be read; a judged item, or one in a list, that is not in
-                the catalogue.
+            InputError: data that cannot be read; a judged item that is not in a catalogue that is
+                not stated.
             UsageError: a metric of lists needs what was not given.
         """
         judged, rankings = self._read(qrels, run)
@@ -292,7 +292,7 @@ class Accumulator:
         self._seen = self._seen.added(totals_from_scores(scores))
 
     def unknown_items(self, qrels: QrelsLike, run: RunLike) -> pl.Series:
-        """The items of a batch that are judged or in lists, and not in the catalogue.
+        """The items that a batch adds to a catalogue that is not stated: judged ones, and columns.
 
         Args:
             qrels: the judgments of its users.
@@ -304,7 +304,7 @@ class Accumulator:
         judged, rankings = self._read(qrels, run)
         if self._catalogue is None:
             return pl.Series("doc_id", [], dtype=pl.String)
-        return _unknown(self._catalogue, judged, self._builder.top(judged, rankings))
+        return self._unknown(self._catalogue, judged, self._builder.top(judged, rankings))
 
     def merge(self, other: Accumulator | Mapping[str, Any]) -> None:
         """Add what another has seen.
@@ -429,21 +429,21 @@ class Accumulator:
     def _block(self, base: Catalogue, judged: JudgmentIndex, run: Rankings) -> ListBlock:
         """The lists of a batch."""
         top = self._builder.top(judged, run)
-        for item in _unknown(base, judged, top).head(1):
+        for item in self._unknown(base, judged, top).head(1):
             problem = (
                 f"item '{item}' is not in the catalogue; give all items there are, or begin with "
                 "open_catalogue=True and add those of unknown_items."
             )
-            source = run.name if item in top.all_items else judged.name
-            raise InputError(problem, source=source, code="unknown-item")
+            raise InputError(problem, source=judged.name, code="unknown-item")
         catalogue = self._builder.of_batch(base, judged, all_users(judged, [top]))
         top = top.of_users(catalogue.queries)
         lists = self._builder.listed(catalogue, judged, run, top)
         self._builder.refuse_lacking(lists)
         return ListBlock(lists, catalogue.queries)
 
-
-def _unknown(base: Catalogue, judged: JudgmentIndex, top: TopLists) -> pl.Series:
-    """The items of judgments and lists that are not in a catalogue."""
-    used_items = pl.concat([judged_items(judged).alias("doc_id"), top.all_items.alias("doc_id")]).unique()
-    return used_items.filter(~used_items.is_in(base.items.implode())).sort()
+    def _unknown(self, base: Catalogue, judged: JudgmentIndex, top: TopLists) -> pl.Series:
+        """The items that a catalogue lacks and one pass over all batches would have."""
+        if self._is_stated:
+            return pl.Series("doc_id", [], dtype=pl.String)
+        items = self._builder.items(judged_items(judged), *([top.names] if top.every else []))
+        return items.filter(~items.is_in(base.items.implode()))

@@ -218,7 +218,7 @@ class Scores(Result):
 
             text = zero_grades_notice(zeros, str(self.convention["name"]))
             notices.append(Notice("zero-grades-relevant", text, self.qrels))
-        notices += _list_notices(self.runs[0].counts)
+        notices += _list_notices(self.runs)
         for run in self.runs:
             if text := unanswered_sentence(run.run, run.counts.states):
                 notices.append(Notice("unanswered-queries", text, run.run))
@@ -395,20 +395,25 @@ class Scores(Result):
         return self.means
 
 
-def _list_notices(counts: Counts) -> list[Notice]:
-    """Warnings about the users and the catalogue behind metrics of lists."""
-    if not counts.served_unjudged and counts.catalogue is None:
+def _list_notices(runs: Sequence[RunScores]) -> list[Notice]:
+    """Warnings about the users and the catalogue behind metrics of lists, and about each run's lists."""
+    if all(run.counts.catalogue is None and not run.counts.served_unjudged for run in runs):
         return []
-    from rankgate.measurement.evaluation.lists.list_inputs import catalogue_notice, unjudged_users_notice
+    from rankgate.measurement.evaluation.lists.list_inputs import (
+        catalogue_notice,
+        place_sentences,
+        unjudged_users_notice,
+    )
 
-    notices = []
-    if counts.served_unjudged:
-        text = unjudged_users_notice(counts.served_unjudged)
-        notices.append(Notice("unjudged-users-count", text))
-    if counts.catalogue is not None:
-        texts = catalogue_notice(counts.catalogue)
-        notices += [Notice("catalogue", text) for text in texts]
-    return notices
+    notices: dict[tuple[str, str, str], Notice] = {}  # one of each text: runs usually serve the same users
+    for run in runs:
+        facts, users = run.counts.catalogue or {}, run.counts.served_unjudged
+        texts = [("unjudged-users-count", unjudged_users_notice(users), "")] if users else []
+        texts += [("catalogue", text, "") for text in (catalogue_notice(facts) if facts else ())]
+        name = f"{run.run}: " if len(runs) > 1 else ""
+        texts += [("catalogue", f"{name}{text}", run.run) for text in place_sentences(facts)]
+        notices |= {text: Notice(*text) for text in texts}
+    return list(notices.values())
 
 
 def _scores(run: Mapping[str, Any], convention: JsonObject) -> RunScores:

@@ -67,12 +67,13 @@ class Catalogue:
         """The items of each user as codes, in the order of the rows, padded at the end, ``(T, ·)``.
 
         Args:
-            pairs: ``query_id`` and ``doc_id``; other users and items are left out.
+            pairs: ``query_id`` and ``doc_id``; other users are left out, and the places of other
+                items hold `NONE`.
         """
         row = find_positions(pairs["query_id"], self.queries)
         known_rows = np.flatnonzero(row != NONE)
         code = find_positions(pairs["doc_id"].gather(known_rows), self.items)
-        row, code = row[known_rows][code != NONE], code[code != NONE]
+        row = row[known_rows]
         if (row[1:] < row[:-1]).any():
             row_order = np.argsort(row, kind="stable")
             row, code = row[row_order], code[row_order]

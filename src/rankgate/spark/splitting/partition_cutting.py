@@ -278,6 +278,9 @@ class _FoldFigures:
         if number in {TUNING, JUDGMENTS}:
             figures["broken"] |= bool((table["grade"] % 1 != 0).any())
             return
+        low_value, high_value = float(table["value"].to_numpy().min()), float(table["value"].to_numpy().max())
+        figures["low"] = min(low_value, figures.get("low", low_value))
+        figures["high"] = max(high_value, figures.get("high", high_value))
         times_column = table["at"]
         figures["broken"] |= bool((times_column % 1_000_000 != 0).any())
         if not times_column.null_count():

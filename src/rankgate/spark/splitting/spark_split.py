@@ -252,7 +252,7 @@ class _SplitTask:
             self.rule,
             candidates_label(self.candidates, self.negatives),
             folds,
-            warnings_of(plan, self.candidates, folds),
+            warnings_of(plan, self.candidates, folds, self.rule),
         )
         return figures, [fold_sums.broken for fold_sums in sums]
 
@@ -294,7 +294,8 @@ class _SplitTask:
             parts.append(SplitPart(name, size, users, item_counts.get(part_number, 0), *times))
         leaks = Leaks(items_only_test=item_counts.get(-1, 0), **{**sums.leaks, "ahead": ahead})
         judged = sums.total_of_part(JUDGMENTS, "rows")
-        return Fold(tuple(parts), leaks, judged, sums.total("relevant"), sums.total("short"))
+        values = (float(min(sums.values_of_part(TEST, "low"))), float(max(sums.values_of_part(TEST, "high"))))
+        return Fold(tuple(parts), leaks, judged, sums.total("relevant"), sums.total("short"), values)
 
     def _fold(self, frame: DataFrame, fold: int, broken: frozenset[int]) -> SparkFold:
         from pyspark.sql import functions as F

@@ -6,7 +6,8 @@ grades of the first documents are shown rank by rank.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -87,6 +88,7 @@ def comparison_document(
         for comparison in result.comparisons:
             blocks += [title(comparison), sentence(comparison), *_blocks(comparison, worst)]
     else:
+        blocks += _slice_tables(result.comparisons)
         blocks += [Warnings(tuple(dict.fromkeys(_warnings(result)))), notes(first_comparison, several=True)]
     if result.many:
         blocks += [Table(heading, grid) for heading, grid in many_grids(result.many, pairs=pairs)]
@@ -163,10 +165,7 @@ def grids(result: Comparison, worst: int = WORST, *, two_sided: bool = False) ->
         (_equivalence_heading(result), equivalence_grid(result)),
         ("", _judged_grid(result)),
     ]
-    tables += [
-        (_slice_heading(result, tag), _slice_grid(result, tag))
-        for tag in result.slices["tag"].unique(maintain_order=True).to_list()
-    ]
+    tables += [(table.heading, table.grid) for table in _slice_tables([result])]
     for metric in result.names:
         worst_queries, count = (
             _worst_grid(result, metric, worst),
@@ -366,8 +365,28 @@ def _slice_heading(result: Comparison, tag: str) -> str:
     return f"{tag}: figures of each value{remark if (sizes < FEW).any() else ''}"
 
 
+def _slice_tables(comparisons: Sequence[Comparison]) -> list[Table]:
+    """A table for each tag; with several candidates each has its row."""
+    tables = []
+    for tag in comparisons[0].slices["tag"].unique(maintain_order=True).to_list():
+        grids = [_slice_grid(comparison, tag) for comparison in comparisons]
+        grid = grids[0]
+        if len(grids) > 1:
+            header = (*grid.head[:2], "candidate", "n", grid.head[3], "mean", *grid.head[5:])
+            rows = [
+                (*row[:2], make_printable(comparison.candidate.name), *row[2:])
+                for comparison, own_grid in zip(comparisons, grids, strict=True)
+                for row in own_grid.rows
+            ]
+            order = {row[:2]: place for place, row in enumerate(grid.rows)}
+            rows.sort(key=lambda row: order.get(row[:2], len(order)))
+            grid = replace(grid, head=header, rows=tuple(rows), left=frozenset({0, 1, 2}), keys=3)
+        tables.append(Table(_slice_heading(comparisons[0], tag), grid))
+    return tables
+
+
 def _slice_grid(result: Comparison, tag: str) -> Grid:
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
             row["value"],
             row["metric"],

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
-from rankgate.core.errors import UsageError
+from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data import read_run
 from rankgate.data.foreign_frames import rename_columns
 from rankgate.data.id_match import IdRules
@@ -27,6 +28,7 @@ from rankgate.measurement.evaluation.lists.list_inputs import (
     Tables,
     catalogue_facts,
     catalogue_ids,
+    place_facts,
 )
 from rankgate.measurement.evaluation.rankings import TrainingData, read_rankings, restrict_run, run_by_ids
 from rankgate.measurement.metrics.judged_block import PAD
@@ -97,6 +99,7 @@ class TopLists:
         return TopLists(users, self.names, codes, self.every)
 
 
+_EXAMPLES = 3  # items outside the catalogue that are named
 _PIECE = 1 << 22  # judgments whose items are looked up together
 
 
@@ -150,7 +153,7 @@ class ListBuilder:
         how: the convention, with its rule for ties.
         collection: the collection, with data on items and users.
         tables: the tables of the collection, after reading.
-        stated: items that could be shown, in addition to items that are known from other data.
+        stated: the catalogue of the collection; empty if it is not given.
         history: True to read the users' items in training, even if no metric needs them.
     """
 
@@ -176,13 +179,6 @@ class ListBuilder:
         if result.train is not None:
             result.train.read()
         return result
-
-    @property
-    def uses_catalogue(self) -> bool:
-        """True if a metric depends on the items that could have been shown."""
-        return any(
-            metric.merge == "items" or "seen" in metric.inputs_needed for metric in self.metrics.values()
-        )
 
     @property
     def depth(self) -> int | None:
@@ -215,11 +211,32 @@ class ListBuilder:
         return run_by_ids(self.allowed(run), self.leaving)
 
     def joint_catalogue(self, judged: JudgmentIndex, tops: Sequence[TopLists]) -> Catalogue:
-        """Items and users; the catalogue has all given, judged and shown items."""
-        names, users = [judged_items(judged), *(top.all_items for top in tops)], all_users(judged, tops)
-        self.refuse_near_fits("item", names)
+        """Items and users of all systems; see `base` for the items.
+
+        Raises:
+            InputError: see `refuse_near_fits`; no judged item is in the stated catalogue.
+            UsageError: the columns of systems' matrices would make another catalogue for each.
+        """
+        judged_ids, users = judged_items(judged), all_users(judged, tops)
+        self.refuse_near_fits("item", [judged_ids, *(top.all_items for top in tops)])
         self.refuse_near_fits("user", [users])
-        return self.of_batch(self.base(*names), judged, users)
+        base = self.base(judged_ids, *(top.names for top in tops if top.every))
+        if self.metrics and len(judged_ids) and not judged_ids.is_in(base.items.implode()).any():
+            raise InputError(
+                f"no judged item, such as '{judged_ids.sort()[0]}', is in the stated catalogue of "
+                f"{count_noun(len(base.items), 'item')}; state the items by the ids of the judgments.",
+                source=judged.name,
+                code="unknown-item",
+            )
+        if self.stated_items is None and any(top.every for top in tops):
+            own_sizes = {len(self.items(judged_ids, *([top.names] if top.every else []))) for top in tops}
+            if own_sizes != {len(base.items)}:
+                raise UsageError(
+                    "the columns of matrices are a catalogue here, and not all systems have the same; state "
+                    "it as Items(catalogue=…), or give a table of items.",
+                    code="ambiguous-input",
+                )
+        return self.of_batch(base, judged, users)
 
     def refuse_near_fits(self, kind: Literal["item", "user"], names: Sequence[pl.Series]) -> None:
         """Refuse training and tables of items and users with the ids in another spelling.
@@ -239,13 +256,32 @@ class ListBuilder:
         for name, table_ids in side_ids.items():
             rules.refuse_near_fits(kind, ids, table_ids, ("judgments and lists", name), name)
 
+    @property
+    def stated_items(self) -> pl.Series | None:
+        """The stated catalogue: that of the collection, or its table of items; None without both."""
+        if len(self.stated):
+            return self.stated
+        return None if self.tables.items is None else self.tables.items.ids
+
+    def items(self, *names: pl.Series) -> pl.Series:
+        """The ids of the catalogue: the stated items, else those of training and some others."""
+        ids = [self.stated_items] if self.stated_items is not None else list(names)
+        if self.stated_items is None and self.train is not None:
+            ids.append(self.train.items_of_users.all_items)
+        empty = pl.Series("doc_id", [], dtype=pl.String)
+        return pl.concat([empty, *(series.alias("doc_id") for series in ids)]).unique().sort()
+
     def base(self, *names: pl.Series) -> Catalogue:
-        """Items without users; the catalogue has all given items, and some additional items."""
-        tables, described = self.tables, self.tables.items
-        ids = [self.stated, *names]
-        ids += [] if self.train is None else [self.train.items_of_users.all_items]
-        ids += [] if described is None else [described.ids]
-        items = pl.concat([series.alias("doc_id") for series in ids]).unique().sort()
+        """Items without users.
+
+        A stated catalogue is the catalogue. Else it has the items of training and judgments, and
+        of matrices with a column for every item; never an item because a list shows it, as the
+        figures of one system would depend on the others.
+
+        Args:
+            names: items that belong to a catalogue that is not stated.
+        """
+        items, tables = self.items(*names), self.tables
         catalogue = tables.described(Catalogue(items, pl.Series([], dtype=pl.String)), self.collection)
         return (
             catalogue if self.train is None else catalogue.learned(self.train.items_of_users, history=False)
@@ -309,8 +345,12 @@ class ListBuilder:
         run = getattr(system, "earlier", None)  # a matrix has no earlier run
         earlier = None if run is None else self.frame(judged, run)
         samples = [self.frame(judged, run) for run in getattr(system, "repeats", ())]
-        item_codes = top.of_users(catalogue.queries).positions_in(catalogue.items)
-        return replace(catalogue.listed(_EMPTY, earlier, samples), items=item_codes)
+        top = top.of_users(catalogue.queries)
+        item_codes = top.positions_in(catalogue.items)
+        outside = (item_codes == NONE) & (top.codes != NONE)
+        lists = replace(catalogue.listed(_EMPTY, earlier, samples), items=item_codes)
+        examples = top.names.gather(np.unique(top.codes[outside])[:_EXAMPLES]).to_list()
+        return replace(lists, outside=outside if examples else None, outside_examples=tuple(examples))
 
     def refuse_lacking(self, lists: Listed) -> None:
         """Check that the inputs of all metrics are available.
@@ -347,18 +387,18 @@ class ListBuilder:
             scored = measured.added_to(run_scores)
             counts = replace(
                 scored.counts,
-                served_unjudged=len(catalogue.queries) - len(judged.query_ids),
-                catalogue=facts if self.uses_catalogue else None,
+                served_unjudged=0 if lists.judged is None else int((lists.is_user & ~lists.judged).sum()),
+                catalogue=facts | place_facts(lists),
             )
             scored_runs.append(replace(scored, counts=counts))
         return scored_runs
 
-    def facts(
-        self, catalogue: Catalogue, judged: JudgmentIndex, tops: Sequence[TopLists]
-    ) -> Mapping[str, Any]:
+    def facts(self, catalogue: Catalogue, judged: JudgmentIndex, tops: Sequence[TopLists]) -> dict[str, Any]:
         """The size of the catalogue, and True if the user states it; see `catalogue_facts`."""
-        ids = [self.stated, *(top.names for top in tops if top.every)]
-        ids += [] if self.tables.items is None else [self.tables.items.ids]
+        if self.stated_items is not None:
+            used_ids = pl.concat([catalogue.items, judged_items(judged).alias("doc_id")]).unique()
+            return catalogue_facts(used_ids, [catalogue.items]) | {"items": len(catalogue.items)}
+        ids = [top.names for top in tops if top.every]
         if isinstance(judged.given, MatrixInput) and names_all_items(judged.given):
             ids.append(judged.given.items.names)
         return catalogue_facts(catalogue.items, ids)

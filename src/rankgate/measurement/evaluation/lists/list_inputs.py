@@ -18,7 +18,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.id_match import IdRules
 from rankgate.data.logs.item_tables import read_candidates, read_described_table
-from rankgate.measurement.metrics.lists.list_input import count_shared
+from rankgate.measurement.metrics.lists.list_input import Listed, count_shared, is_first
 from rankgate.measurement.scoring.item_catalogue import group_codes, label_shares, number_columns
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from rankgate.data.collection import Collection
     from rankgate.data.logs.item_tables import DescribedTable
-    from rankgate.measurement.metrics.lists.list_input import Listed
     from rankgate.measurement.scoring.item_catalogue import Catalogue
 
 
@@ -159,11 +158,11 @@ def catalogue_ids(catalogue: int | Iterable[object] | None) -> pl.Series:
     return pl.Series([str(name) for name in catalogue], dtype=pl.String)
 
 
-def catalogue_facts(items: pl.Series, stated: Sequence[pl.Series]) -> Mapping[str, Any]:
+def catalogue_facts(items: pl.Series, stated: Sequence[pl.Series]) -> dict[str, Any]:
     """Count the items of a catalogue, in total and outside the stated items.
 
     Args:
-        items: all items that count: stated items, and those of training, judgments and lists.
+        items: the items of the catalogue and of judgments.
         stated: the items that the user states, one entry per source that states items.
 
     Returns:
@@ -179,17 +178,60 @@ def catalogue_facts(items: pl.Series, stated: Sequence[pl.Series]) -> Mapping[st
 
 
 def catalogue_notice(facts: Mapping[str, Any]) -> Iterator[str]:
-    """Warn that the catalogue is inferred, or has more items than the user states."""
+    """Warn that the catalogue is inferred, or that judged items are outside the stated catalogue."""
     if not facts["stated"]:
         yield (
-            f"catalogue of {count_noun(facts['items'], 'item')}, guessed from what training, judgments and "
-            "lists name; state it with --items (in Python also catalogue=)"
+            f"catalogue of {count_noun(facts['items'], 'item')}, those of training and judgments; state it "
+            "with --items (in Python also catalogue=)"
         )
     elif facts["outside"]:
         yield (
-            f"catalogue of {count_noun(facts['items'], 'item')}: {facts['outside']:,} of them are not in the "
-            "stated catalogue, but in training, judgments or lists"
+            f"{count_noun(facts['outside'], 'judged item is', 'judged items are')} outside the stated "
+            f"catalogue of {count_noun(facts['items'], 'item')}; metrics of lists do not count such items"
         )
+
+
+def place_facts(lists: Listed) -> dict[str, Any]:
+    """Count the places of a system's lists that show an item that should not be there.
+
+    Args:
+        lists: its lists.
+
+    Returns:
+        ``places`` that show anything; of these those with an item ``invented``, which is outside the
+        catalogue, with ``examples``; ``repeated``, which their list shows before; and ``seen``,
+        which the user had in training (None without training data).
+
+    >>> place_facts(Listed(np.array([[0, 0, 1]]), 2))
+    {'places': 3, 'invented': 0, 'repeated': 1, 'seen': None, 'examples': []}
+    """
+    invented = int(lists.outside_counts.sum())
+    return {
+        "places": int(lists.lengths.sum()) + invented,
+        "invented": invented,
+        "repeated": int((lists.is_filled & ~is_first(lists.items)).sum()),
+        "seen": None if lists.history is None else count_shared(lists.items, lists.history),
+        "examples": list(lists.outside_examples),
+    }
+
+
+_PLACE_SENTENCES = (
+    ("invented", "an item outside the catalogue"),
+    ("repeated", "an item that their list shows before"),
+    ("seen", "what the user had in training"),
+)
+
+
+def place_sentences(facts: Mapping[str, Any]) -> Iterator[str]:
+    """The counts of `place_facts` as sentences without a full stop, except those of 0."""
+    for name, description in _PLACE_SENTENCES:
+        if count := facts.get(name):
+            rest = f", such as {', '.join(facts['examples'])}; it counts for nothing" * (name == "invented")
+            verb = "shows" if count == 1 else "show"
+            yield (
+                f"{count:,} of {count_noun(facts['places'], 'place')} ({count / facts['places']:.1%}) {verb} "
+                f"{description}{rest}"
+            )
 
 
 def unjudged_users_notice(users: int) -> str:
@@ -211,17 +253,13 @@ def zero_grades_notice(count: int, convention: str) -> str:
 
 def list_warnings(catalogue: Catalogue, lists: Listed) -> Iterator[str]:
     """Warn about unusual lists of a system, in one sentence each."""
-    empty = int((lists.lengths == 0).sum())
+    empty = int((lists.is_user & (lists.lengths == 0)).sum())
     if empty:
         verb = "gets" if empty == 1 else "get"
-        yield f"{empty:,} of {count_noun(len(catalogue.queries), 'user')} {verb} no item."
+        yield f"{empty:,} of {count_noun(int(lists.is_user.sum()), 'user')} {verb} no item."
     if catalogue.seen is not None:
         shown_items = np.unique(lists.items[lists.is_filled])
         new_count = int(np.count_nonzero(catalogue.seen[shown_items] == 0))
         if new_count:
             yield f"{count_noun(new_count, 'item is', 'items are')} shown and not in training."
-    if lists.history is not None:
-        repeat_count = count_shared(lists.items, lists.history)
-        if repeat_count:
-            subject = count_noun(repeat_count, "place shows", "places show")
-            yield f"{subject} what the user had in training."
+    yield from (f"{text}." for text in place_sentences(place_facts(lists)))

@@ -54,6 +54,7 @@ from rankgate.measurement.metrics.lists.popularity import (
     TailShare,
 )
 from rankgate.measurement.metrics.lists.prefix_fairness import FAIR, NDKL, RKL, RND, RRD
+from rankgate.measurement.metrics.lists.unfit_items import InventedShare, RepeatedShare, SeenShare
 
 __all__ = ["ILD", "LIST_METRICS", "NEEDS", "NONE", "Coverage", "Gini", "ListMetric", "Listed", "Sums"]
 
@@ -101,5 +102,8 @@ LIST_METRICS: tuple[ListMetric, ...] = (
     RRD,
     NDKL,
     FAIR,
+    InventedShare,
+    RepeatedShare,
+    SeenShare,
 )
 """Every metric on lists, in the order in which they are listed."""

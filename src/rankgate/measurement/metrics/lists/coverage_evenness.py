@@ -84,8 +84,7 @@ Coverage = ListMetric(
     "Coverage",
     coverage,  # type: ignore[arg-type]
     title="The share of the catalogue that any list shows.",
-    formula="Coverage@K = |∪ first K of each list| / |catalogue|; judged and shown items that the stated "
-    "catalogue lacks are part of it",
+    formula="Coverage@K = |catalogue ∩ ∪ first K of each list| / |catalogue|",
     aliases=("catalog_coverage", "item_coverage", "prediction_coverage"),
     merge="items",
     source=f"{_GE}; RecBole and recpack over the whole catalogue, evidently over training",

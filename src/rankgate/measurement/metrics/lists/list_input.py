@@ -142,7 +142,7 @@ _BLOCK = 1 << 20  # numbers in a block; a few blocks fit the cache
 _TABLES = 8  # times the number of items in a block, as items cost time per block
 _FEW = 16  # positions in lists that are compared with each other
 _HALF, _WHOLE = 2.0**26, 2.0**53
-_BY_USER = ("relevant", "history", "baseline", "earlier", "before", "drawn", "judged")
+_BY_USER = ("relevant", "history", "baseline", "earlier", "before", "drawn", "judged", "outside")
 """The fields of `Listed` with a row for each user."""
 
 
@@ -170,6 +170,9 @@ class Listed:
         judged: ``(T,)``, whether anything is known of the relevance of items to each user;
             metrics that need to know it look at these users only. None is all of them.
         tables: further numbers of items, ``(I, ·)``, by need.
+        outside: ``(T, K)``, True for places that show an item outside the catalogue; they hold
+            `NONE`. None without such items.
+        outside_examples: some of these items by name.
     """
 
     items: Codes
@@ -188,6 +191,8 @@ class Listed:
     drawn: Codes | None = None
     judged: Flags | None = None
     tables: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    outside: Flags | None = None
+    outside_examples: tuple[str, ...] = ()
 
     def need(self, need: str) -> Any:  # noqa: ANN401 - an array of the need's shape
         """The data of users or items by the name of a need; None where it is missing."""
@@ -208,13 +213,35 @@ class Listed:
         """The number of items of each list, ``(T,)``."""
         return np.count_nonzero(self.is_filled, axis=-1)
 
+    @property
+    def outside_counts(self) -> Codes:
+        """The number of items of each list that are outside the catalogue, ``(T,)``."""
+        if self.outside is None:
+            return np.zeros(len(self.items), np.int64)
+        return np.count_nonzero(self.outside, axis=-1)
+
+    @property
+    def is_user(self) -> Flags:
+        """True for users with judgments, and for others whom this system shows anything, ``(T,)``.
+
+        The rest are users of other systems, who are not users of this one.
+        """
+        if self.judged is None:
+            return np.ones(len(self.items), bool)
+        return self.judged | (self.lengths > 0) | (self.outside_counts > 0)
+
+    def without_gaps(self) -> Listed:
+        """The same lists with items moved up to the places that hold none."""
+        order = np.argsort(~self.is_filled, axis=-1, kind="stable")
+        return replace(self, items=np.take_along_axis(self.items, order, axis=-1))
+
     def first(self, cutoff: int | None) -> Listed:
         """The same lists cut at a rank; the obvious, the earlier and the drawn ones too."""
         if cutoff is None:
             return self
         cut_fields = {
             name: matrix[..., :cutoff]
-            for name in ("baseline", "earlier", "drawn")
+            for name in ("baseline", "earlier", "drawn", "outside")
             if (matrix := getattr(self, name)) is not None
         }
         return replace(self, items=self.items[:, :cutoff], **cut_fields)
@@ -531,6 +558,7 @@ def restrict_lists(lists: Listed, is_included: Flags) -> Listed:
     for name in tables:
         table = getattr(lists, name)
         new_fields[name] = None if table is None else table[is_included]
+    new_fields["outside"] = None
     new_fields["tables"] = {need: table[is_included] for need, table in lists.tables.items()}
     if lists.similarities is not None:
         new_fields["similarities"] = lists.similarities[np.ix_(is_included, is_included)]

@@ -148,8 +148,8 @@ class ListMetric(Metric):
     def values(self, lists: Listed) -> Floats:
         """One value a list, ``(T,)``; for ``ratio`` the terms, ``(T, M)``.
 
-        A metric that needs relevant items has no value, and no terms, for
-        users without judgments.
+        A metric that needs relevant items has no value, and no terms, for users without judgments;
+        no metric has any for users of other systems (`Listed.is_user`).
 
         Raises:
             UsageError: something is needed that is not there.
@@ -160,8 +160,9 @@ class ListMetric(Metric):
         values = np.concatenate(
             [self.kernel(chunk, **parameters) for chunk in cut_lists.parts(self.inputs_needed)]
         )
-        if self.of_judged_users and lists.judged is not None:
-            values[~lists.judged] = 0 if self.merge == "ratio" else np.nan
+        if lists.judged is not None:
+            counted = lists.judged if self.of_judged_users else lists.is_user
+            values[~counted] = 0 if self.merge == "ratio" else np.nan
         return values
 
     @property

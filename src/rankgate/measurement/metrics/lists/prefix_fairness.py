@@ -68,6 +68,7 @@ def unfairness_by_ratios(lists: Listed, *, step: Step = 10, protected: Group = 1
 
 
 def _normalised(lists: Listed, kind: Kind, step: int, protected: int) -> Floats:
+    lists = lists.without_gaps()
     is_protected = _protected(lists, protected)
     length, protected_count = lists.lengths, np.count_nonzero(is_protected, axis=-1)
     has_both = (protected_count > 0) & (protected_count < length)
@@ -169,6 +170,7 @@ def fair_top_k(
     >>> fair_top_k(Listed(np.array([[0, 1, 2, 3]]), 4, groups=np.array([0, 0, 0, 0])))
     array([0.])
     """
+    lists = lists.without_gaps()
     protected_counts = np.cumsum(_protected(lists, protected), axis=-1)
     places = lists.items.shape[1]
     level = adjusted_alpha(places, p, alpha) if adjust else alpha

@@ -139,20 +139,20 @@ ALLRANK = Convention(
 )
 LENSKIT = Convention(
     "lenskit",
-    "LensKit: lists as they are, shared denominators, queries without relevant items left out",
-    source="lenskit 2025.8.1, lenskit/metrics/ranking, executed",
+    "LensKit: lists as they are, shared denominators, the mean of RunAnalysis.list_summary()",
+    source="lenskit 2025.8.1, lenskit/metrics/ranking and RunAnalysis, executed",
     versions="2025.8.1",
     defects=(
-        "AveragePrecision stops with a division by 0 if no document is relevant",
+        "AveragePrecision stops with a division by 0 if no document is relevant; here it is 0",
+        "a list without a value, NaN of measure_list, is 0 in list_metrics() and in means; here too",
+        "a test user whom the run lacks is not in its mean; here one counts as an empty list",
         (
             "every item of the test list is relevant, rated or not; here, one with a grade of 1 or more, and "
             "for NDCG above 0"
         ),
     ),
     order="file",
-    without_relevant=None,
-    nothing_retrieved=None,
-    nothing_judged=None,
+    unknown="zero",
     parameters={
         "P": {"denominator": "returned"},
         "R": {"denominator": "reachable"},
@@ -163,7 +163,6 @@ LENSKIT = Convention(
         "DCG": {"gain": "binary", "discount": "original"},
         "nDCG": {"gain": "binary", "discount": "original"},
     },
-    special={"AP": {"forced": {"nothing_retrieved": None}}, "RBP": {"forced": {"without_relevant": None}}},
     spellings={
         "ListGini(n={n})": "Gini@{n}",
         "ExposureGini(n={n})": "ExposureGini@{n}",
