@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import polars as pl
@@ -20,9 +20,10 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.progress import step
 from rankgate.data.logs.splits import WARNING, sampling_mark
-from rankgate.measurement.evaluation.lists.list_builder import ListBuilder
+from rankgate.measurement.evaluation.lists.list_builder import ListBuilder, all_users
 from rankgate.measurement.evaluation.lists.list_inputs import (
     catalogue_notice,
+    count_repeated,
     list_warnings,
     zero_grades_notice,
 )
@@ -41,7 +42,7 @@ from rankgate.measurement.scoring.run_sources import score
 from rankgate.measurement.scoring.scoring_facts import zeros_relevant
 from rankgate.measurement.scoring.scoring_job import Job
 from rankgate.recommenders.scorecard_figures import Card
-from rankgate.recommenders.scorecard_slices import REPEAT
+from rankgate.recommenders.scorecard_slices import HISTORY, REPEAT, slice_segments
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,6 +58,32 @@ if TYPE_CHECKING:
     from rankgate.measurement.scoring import Convention
     from rankgate.measurement.scoring.item_catalogue import Catalogue
     from rankgate.recommenders.scorecard_slices import Segment
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """Counts over the users of a run, for warnings; those of different users add up.
+
+    Attributes:
+        name: the run.
+        unjudged: the number of users without judgments.
+        repeated: the number of places that show an item of the user's training.
+        has_judged: True if a list has an item that is judged for its user.
+    """
+
+    name: str
+    unjudged: int
+    repeated: int
+    has_judged: bool
+
+    def __add__(self, other: RunFacts) -> RunFacts:
+        """The counts over the users of both."""
+        return RunFacts(
+            self.name,
+            self.unjudged + other.unjudged,
+            self.repeated + other.repeated,
+            self.has_judged or other.has_judged,
+        )
 
 
 @dataclass(frozen=True)
@@ -98,22 +125,49 @@ class ScorecardSystems:
             InputError: data cannot be read.
             UsageError: there is no run, or a column does not exist.
         """
-        rankings, of_lists = split_list_metrics(metrics)
+        _, of_lists = split_list_metrics(metrics)
         builder = ListBuilder.from_collection(of_lists, how, collection, history=True)
         topics = collection.qrels(subtopics=True)
         index = JudgmentIndex.from_judgments(topics.by_document())
-        item_table = builder.tables.items
-        if item_table and collection.items.category and not topics.by_subtopic:
-            topics = judge_by_category(
-                index.qrels, item_table.ids, item_table.description(collection.items.category)
-            )
         systems = [index.ranked(run) for run in read_named_runs(collection.run_source(runs))]
         if not systems:
             raise UsageError("no run to measure; give at least one.", code="missing-input")
+        return cls.from_runs(builder, topics, index, systems, metrics)
+
+    @classmethod
+    def from_runs(
+        cls,
+        builder: ListBuilder,
+        topics: Qrels,
+        index: JudgmentIndex,
+        systems: Sequence[Run],
+        metrics: Mapping[str, Metric],
+        base: Catalogue | None = None,
+    ) -> Self:
+        """Form the lists of runs.
+
+        Args:
+            builder: the reader of lists.
+            topics: the judgments, also by subtopic.
+            index: the same judgments, indexed.
+            systems: the runs.
+            metrics: the metrics by label.
+            base: all items, if these are some of the users; otherwise the items of these tables.
+
+        Raises:
+            InputError: a run has an error.
+        """
+        item_table, category = builder.tables.items, builder.collection.items.category
+        if item_table and category and not topics.by_subtopic:
+            topics = judge_by_category(index.qrels, item_table.ids, item_table.description(category))
         tops = [builder.top(index, run) for run in systems]
         ranked = [builder.ranked(run) for run in systems]
-        catalogue = builder.joint_catalogue(index, tops)
-        jobs = [Job.from_convention(label, metric, how) for label, metric in rankings.items()]
+        if base is None:
+            catalogue = builder.joint_catalogue(index, tops)
+        else:
+            catalogue = builder.of_batch(base, index, all_users(index, tops))
+        rankings, _ = split_list_metrics(metrics)
+        jobs = [Job.from_convention(label, metric, builder.how) for label, metric in rankings.items()]
         return cls(
             index,
             topics,
@@ -126,6 +180,11 @@ class ScorecardSystems:
             builder.tables.mark or sampling_mark(topics.name),
             zeros_relevant(jobs, index),
         )
+
+    @property
+    def name(self) -> str:
+        """The name of the judgments."""
+        return self.judgments.name
 
     @property
     def judgments(self) -> Qrels:
@@ -161,8 +220,35 @@ class ScorecardSystems:
         train, table = self.builder.train, self.judgments.table
         return None if train is None else train.items_of_users.has(table["query_id"], table["doc_id"])
 
+    def run_facts(self) -> list[RunFacts]:
+        """What warnings state of every run."""
+        return [
+            RunFacts(run.name, len(unjudged), count_repeated(item_lists), self.index.judges(run.pieces))
+            for run, item_lists, unjudged in zip(self.runs, self.lists, self.unjudged, strict=True)
+        ]
+
+    @property
+    def repeated_relevant(self) -> int:
+        """The number of relevant items that their user has in training too."""
+        relevant, history = self.catalogue.relevant, self.catalogue.history
+        return 0 if history is None or relevant is None else count_shared(relevant, history)
+
+    def segments(self, name: str) -> list[Segment]:
+        """The parts of a slice; errors as of `slice_segments`."""
+        repeated = self.repeated if name == HISTORY else None  # a look-up of all judgments
+        return slice_segments(name, self.catalogue, self.builder.tables, repeated)
+
     def accuracy_of_part(self, segment: Segment, metrics: Mapping[str, Metric]) -> list[Card]:
-        """The accuracy of every system in a part of the items or pairs.
+        """The accuracy of every system in a part of the items or pairs; see `inputs_of_part`."""
+        index, runs = self.inputs_of_part(segment)
+        accuracy, _ = split_list_metrics(metrics)
+        return [
+            self._card(run, item_lists, accuracy, index)
+            for run, item_lists in zip(runs, self.lists, strict=True)
+        ]
+
+    def inputs_of_part(self, segment: Segment) -> tuple[JudgmentIndex | None, tuple[Run, ...]]:
+        """The judgments and the runs of a part of the items or pairs.
 
         For a part of items, only these items are relevant, and users without a relevant item have
         no value. For a part of pairs, judgments and lists have only these pairs.
@@ -177,12 +263,7 @@ class ScorecardSystems:
         else:
             ids = self.catalogue.items.filter(pl.Series(segment.mask))
             part_judgments = relevant_judgments(self.judgments, ids)
-        accuracy, _ = split_list_metrics(metrics)
-        index = None if part_judgments is None else JudgmentIndex.from_judgments(part_judgments)
-        return [
-            self._card(run, item_lists, accuracy, index)
-            for run, item_lists in zip(runs, self.lists, strict=True)
-        ]
+        return None if part_judgments is None else JudgmentIndex.from_judgments(part_judgments), runs
 
     def _of_history(self, run: Run, value: str, served: pl.DataFrame) -> Run:
         """A run with only the pairs in training, or not in training; lists may become empty."""
@@ -319,21 +400,22 @@ def warnings_of(systems: ScorecardSystems, metrics: Mapping[str, Metric]) -> tup
         warnings.append(f"{zero_grades_notice(systems.zeros, systems.convention.name)}.")
     warnings += _of_judgments(systems)
     warnings += _of_items(systems, metrics)
-    for run, item_lists, unjudged in zip(systems.runs, systems.lists, systems.unjudged, strict=True):
-        if len(unjudged):
+    for item_lists, facts in zip(systems.lists, systems.run_facts(), strict=True):
+        if facts.unjudged:
             warnings.append(
-                f"{run.name}: {count_noun(len(unjudged), 'user is', 'users are')} "
+                f"{facts.name}: {count_noun(facts.unjudged, 'user is', 'users are')} "
                 f"{_unjudged_sentence(systems)}"
             )
-        warnings += [f"{run.name}: {warning}" for warning in list_warnings(systems.catalogue, item_lists)]
-        if not systems.index.judges(run.pieces):
+        list_notes = list_warnings(systems.catalogue, item_lists, facts.repeated)
+        warnings += [f"{facts.name}: {warning}" for warning in list_notes]
+        if not facts.has_judged:
             text = "no item of its lists is judged for its user; check that both use the same ids"
-            warnings.append(f"{run.name}: {text}.")
+            warnings.append(f"{facts.name}: {text}.")
     return tuple(warnings)
 
 
 def _of_judgments(systems: ScorecardSystems) -> Iterator[str]:
-    relevant, history = systems.catalogue.relevant, systems.catalogue.history
+    relevant = systems.catalogue.relevant
     assert relevant is not None
     without = int((relevant.lengths[systems.judged] == 0).sum())
     if without:
@@ -341,8 +423,7 @@ def _of_judgments(systems: ScorecardSystems) -> Iterator[str]:
             f"{count_noun(without, 'user is', 'users are')} without a relevant item: accuracy counts them as "
             "the convention defines, metrics of lists like any other user."
         )
-    repeated_count = 0 if history is None else count_shared(relevant, history)
-    if repeated_count:
+    if repeated_count := systems.repeated_relevant:
         yield (
             f"{count_noun(repeated_count, 'relevant item is', 'relevant items are')} in their user's "
             "training too: the split leaks and rewards systems that repeat training; split the log again "

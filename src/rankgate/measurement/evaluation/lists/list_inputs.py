@@ -209,8 +209,19 @@ def zero_grades_notice(count: int, convention: str) -> str:
     )
 
 
-def list_warnings(catalogue: Catalogue, lists: Listed) -> Iterator[str]:
-    """Warn about unusual lists of a system, in one sentence each."""
+def count_repeated(lists: Listed) -> int:
+    """Count the places of lists that show an item that the user had in training."""
+    return 0 if lists.history is None else count_shared(lists.items, lists.history)
+
+
+def list_warnings(catalogue: Catalogue, lists: Listed, repeated: int | None = None) -> Iterator[str]:
+    """Warn about unusual lists of a system, in one sentence each.
+
+    Args:
+        catalogue: users and items.
+        lists: the lists of the system.
+        repeated: the result of `count_repeated`, if the lists come without their users' training.
+    """
     empty = int((lists.lengths == 0).sum())
     if empty:
         verb = "gets" if empty == 1 else "get"
@@ -220,8 +231,5 @@ def list_warnings(catalogue: Catalogue, lists: Listed) -> Iterator[str]:
         new_count = int(np.count_nonzero(catalogue.seen[shown_items] == 0))
         if new_count:
             yield f"{count_noun(new_count, 'item is', 'items are')} shown and not in training."
-    if lists.history is not None:
-        repeat_count = count_shared(lists.items, lists.history)
-        if repeat_count:
-            subject = count_noun(repeat_count, "place shows", "places show")
-            yield f"{subject} what the user had in training."
+    if repeat_count := count_repeated(lists) if repeated is None else repeated:
+        yield f"{count_noun(repeat_count, 'place shows', 'places show')} what the user had in training."
