@@ -30,7 +30,7 @@ from rankgate.recommenders.scorecard_figures import (
     compute_figures,
     find_dominated,
 )
-from rankgate.recommenders.scorecard_systems import ScorecardSystems, correct_cards, warnings_of
+from rankgate.recommenders.scorecard_systems import CardSystems, ScorecardSystems, correct_cards, warnings_of
 
 if TYPE_CHECKING:
     from rankgate.data.input_types import QrelsLike, RunsLike
@@ -216,7 +216,7 @@ def scorecard(
 
 
 def make_scorecard(
-    systems: ScorecardSystems,
+    systems: CardSystems,
     metrics_by_label: dict[str, Metric],
     *,
     slices: Sequence[str],

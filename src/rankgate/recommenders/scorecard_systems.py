@@ -8,7 +8,8 @@ data.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -20,7 +21,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.progress import step
 from rankgate.data.logs.splits import WARNING, sampling_mark
-from rankgate.measurement.evaluation.lists.list_builder import ListBuilder, all_users
+from rankgate.measurement.evaluation.lists.list_builder import ListBuilder
 from rankgate.measurement.evaluation.lists.list_inputs import (
     catalogue_notice,
     count_repeated,
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from rankgate.data.collection import Collection
     from rankgate.data.input_types import RunsLike
     from rankgate.data.logs.item_tables import DescribedTable
+    from rankgate.measurement.evaluation.lists.list_builder import TopLists
     from rankgate.measurement.metrics.lists.list_input import Listed
     from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring import Convention
@@ -86,34 +88,92 @@ class RunFacts:
         )
 
 
-@dataclass(frozen=True)
-class ScorecardSystems:
+@dataclass(frozen=True, kw_only=True)
+class CardSystems(ABC):
+    """Systems of a scorecard, on one machine or on Spark.
+
+    Attributes:
+        lists: the first documents of each list of every system.
+        catalogue: users and items, with facts about them.
+        builder: the reader of lists.
+        catalogue_facts: the number of items, and true if the user states them.
+        mark: the mark for figures on sampled candidates, or empty.
+        zeros: the number of judgments of grade 0 that the convention's defaults count as relevant.
+    """
+
+    lists: tuple[Listed, ...]
+    catalogue: Catalogue
+    builder: ListBuilder
+    catalogue_facts: Mapping[str, Any]
+    mark: str
+    zeros: int
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The name of the judgments."""
+
+    @property
+    @abstractmethod
+    def repeated_relevant(self) -> int:
+        """The number of relevant items that their user has in training too."""
+
+    @abstractmethod
+    def cards(self, metrics: Mapping[str, Metric]) -> list[Card]:
+        """The values of every system."""
+
+    @abstractmethod
+    def segments(self, name: str) -> list[Segment]:
+        """The parts of a slice; errors as of `slice_segments`."""
+
+    @abstractmethod
+    def accuracy_of_part(self, segment: Segment, metrics: Mapping[str, Metric]) -> list[Card]:
+        """The accuracy of every system in a part of the items or pairs."""
+
+    @abstractmethod
+    def values_of(self, label: str, metric: Metric) -> list[Floats]:
+        """The values of every system by one metric of accuracy."""
+
+    @abstractmethod
+    def run_facts(self) -> list[RunFacts]:
+        """What warnings state of every run."""
+
+    @property
+    def convention(self) -> Convention:
+        """The convention."""
+        return self.builder.how
+
+    @property
+    def judged(self) -> NDArray[np.bool_]:
+        """(T,) True for users with judgments."""
+        judged = self.catalogue.judged
+        return np.ones(len(self.catalogue.queries), bool) if judged is None else judged
+
+    def marked(self, metrics: Mapping[str, Metric]) -> dict[str, Metric]:
+        """The same metrics under labels that mention sampled candidates."""
+        return {self.marked_label(label): metric for label, metric in metrics.items()}
+
+    def marked_label(self, label: str) -> str:
+        """A label that mentions sampled candidates, if figures are on them."""
+        return f"{label} {self.mark}" if self.mark else label
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScorecardSystems(CardSystems):
     """Systems with the same users and items.
 
     Attributes:
         index: the relevance judgments, indexed for scoring.
         topics: the judgments by subtopic: the judged subtopics, or the categories of items.
         runs: the run of every system, with only the allowed items.
-        lists: the first documents of each list of every system.
-        catalogue: users and items, with facts about them.
-        builder: the reader of lists.
         unjudged: the users without judgments in each system; their lists count in metrics of lists,
             unless only judged users are used.
-        catalogue_facts: the number of items, and true if the user states them.
-        mark: the mark for figures on sampled candidates, or empty.
-        zeros: the number of judgments of grade 0 that the convention's defaults count as relevant.
     """
 
     index: JudgmentIndex
     topics: Qrels
     runs: tuple[Run, ...]
-    lists: tuple[Listed, ...]
-    catalogue: Catalogue
-    builder: ListBuilder
     unjudged: tuple[pl.Series, ...]
-    catalogue_facts: Mapping[str, Any]
-    mark: str
-    zeros: int
 
     @classmethod
     def read(
@@ -142,7 +202,9 @@ class ScorecardSystems:
         index: JudgmentIndex,
         systems: Sequence[Run],
         metrics: Mapping[str, Metric],
-        base: Catalogue | None = None,
+        catalogue_of: Callable[[ListBuilder, JudgmentIndex, Sequence[TopLists]], Catalogue] = (
+            ListBuilder.joint_catalogue
+        ),
     ) -> Self:
         """Form the lists of runs.
 
@@ -152,7 +214,8 @@ class ScorecardSystems:
             index: the same judgments, indexed.
             systems: the runs.
             metrics: the metrics by label.
-            base: all items, if these are some of the users; otherwise the items of these tables.
+            catalogue_of: a function that gives the users with all items; by default the items of
+                these tables.
 
         Raises:
             InputError: a run has an error.
@@ -162,23 +225,22 @@ class ScorecardSystems:
             topics = judge_by_category(index.qrels, item_table.ids, item_table.description(category))
         tops = [builder.top(index, run) for run in systems]
         ranked = [builder.ranked(run) for run in systems]
-        if base is None:
-            catalogue = builder.joint_catalogue(index, tops)
-        else:
-            catalogue = builder.of_batch(base, index, all_users(index, tops))
+        catalogue = catalogue_of(builder, index, tops)
         rankings, _ = split_list_metrics(metrics)
         jobs = [Job.from_convention(label, metric, builder.how) for label, metric in rankings.items()]
         return cls(
-            index,
-            topics,
-            tuple(ranked),
-            tuple(builder.listed(catalogue, index, run, top) for run, top in zip(systems, tops, strict=True)),
-            catalogue,
-            builder,
-            tuple(_users_without_judgments(run, index) for run in ranked),
-            builder.facts(catalogue, index, tops),
-            builder.tables.mark or sampling_mark(topics.name),
-            zeros_relevant(jobs, index),
+            lists=tuple(
+                builder.listed(catalogue, index, run, top) for run, top in zip(systems, tops, strict=True)
+            ),
+            catalogue=catalogue,
+            builder=builder,
+            catalogue_facts=builder.facts(catalogue, index, tops),
+            mark=builder.tables.mark or sampling_mark(topics.name),
+            zeros=zeros_relevant(jobs, index),
+            index=index,
+            topics=topics,
+            runs=tuple(ranked),
+            unjudged=tuple(_users_without_judgments(run, index) for run in ranked),
         )
 
     @property
@@ -190,21 +252,6 @@ class ScorecardSystems:
     def judgments(self) -> Qrels:
         """The judgments as a table."""
         return self.index.qrels
-
-    @property
-    def convention(self) -> Convention:
-        """The convention."""
-        return self.builder.how
-
-    @property
-    def judged(self) -> NDArray[np.bool_]:
-        """(T,) True for users with judgments."""
-        judged = self.catalogue.judged
-        return np.ones(len(self.catalogue.queries), bool) if judged is None else judged
-
-    def marked(self, metrics: Mapping[str, Metric]) -> dict[str, Metric]:
-        """The same metrics under labels that mention sampled candidates."""
-        return {self._marked(label): metric for label, metric in metrics.items()}
 
     def cards(self, metrics: Mapping[str, Metric]) -> list[Card]:
         """The values of every system."""
@@ -276,9 +323,6 @@ class ScorecardSystems:
         """The values of every system by one metric of accuracy."""
         return [self._accuracy(run, {label: metric}, self.index)[label][1] for run in self.runs]
 
-    def _marked(self, label: str) -> str:
-        return f"{label} {self.mark}" if self.mark else label
-
     def _card(
         self, run: Run, item_lists: Listed, metrics: Mapping[str, Metric], index: JudgmentIndex | None
     ) -> Card:
@@ -290,8 +334,8 @@ class ScorecardSystems:
         values = measured.values | {label: user_values for label, (_, user_values) in mean_and_values.items()}
         return Card(
             run.name,
-            {self._marked(label): values[label] for label in metrics if label in values},
-            {self._marked(label): means[label] for label in metrics},
+            {self.marked_label(label): values[label] for label in metrics if label in values},
+            {self.marked_label(label): means[label] for label in metrics},
             item_lists,
         )
 
@@ -325,7 +369,7 @@ _NAME = re.compile(r"([A-Za-z]+)(@\d+)?")
 
 
 def correct_cards(
-    systems: ScorecardSystems, cards: Sequence[Card], metrics: Mapping[str, Metric]
+    systems: CardSystems, cards: Sequence[Card], metrics: Mapping[str, Metric]
 ) -> tuple[list[Card], dict[str, Metric], str]:
     """The scorecards with corrected values of each accuracy metric that can be corrected.
 
@@ -379,11 +423,11 @@ def _is_correctable(label: str, metric: Metric) -> bool:
     )
 
 
-def _ranks(systems: ScorecardSystems) -> list[NDArray[np.float64] | None]:
+def _ranks(systems: CardSystems) -> list[NDArray[np.float64] | None]:
     """The rank of each user's relevant item in every run, ``(T,)``; None if a run lacks an item."""
     assert systems.catalogue.relevant is not None
     if (systems.catalogue.relevant.lengths[systems.judged] != 1).any():
-        return [None] * len(systems.runs)
+        return [None] * len(systems.lists)
     ranks_by_run: list[NDArray[np.float64] | None] = []
     for values in systems.values_of("RR", RR):
         reciprocal_ranks = values[systems.judged]
@@ -393,7 +437,7 @@ def _ranks(systems: ScorecardSystems) -> list[NDArray[np.float64] | None]:
     return ranks_by_run
 
 
-def warnings_of(systems: ScorecardSystems, metrics: Mapping[str, Metric]) -> tuple[str, ...]:
+def warnings_of(systems: CardSystems, metrics: Mapping[str, Metric]) -> tuple[str, ...]:
     """The warnings of a scorecard with counts, in one sentence each."""
     warnings = [WARNING] if systems.mark else []
     if systems.zeros:
@@ -414,7 +458,7 @@ def warnings_of(systems: ScorecardSystems, metrics: Mapping[str, Metric]) -> tup
     return tuple(warnings)
 
 
-def _of_judgments(systems: ScorecardSystems) -> Iterator[str]:
+def _of_judgments(systems: CardSystems) -> Iterator[str]:
     relevant = systems.catalogue.relevant
     assert relevant is not None
     without = int((relevant.lengths[systems.judged] == 0).sum())
@@ -431,7 +475,7 @@ def _of_judgments(systems: ScorecardSystems) -> Iterator[str]:
         )
 
 
-def _of_items(systems: ScorecardSystems, metrics: Mapping[str, Metric]) -> Iterator[str]:
+def _of_items(systems: CardSystems, metrics: Mapping[str, Metric]) -> Iterator[str]:
     catalogue = systems.catalogue
     table = systems.builder.tables.items
     yield from catalogue_warnings(catalogue.items, systems.catalogue_facts, table, metrics)
@@ -470,7 +514,7 @@ def catalogue_warnings(
         )
 
 
-def _unjudged_sentence(systems: ScorecardSystems) -> str:
+def _unjudged_sentence(systems: CardSystems) -> str:
     """The treatment of users without judgments, as the end of a sentence."""
     if systems.catalogue.judged is None:
         return "without judgments, and left out."

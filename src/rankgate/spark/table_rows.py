@@ -254,6 +254,34 @@ def open_rows(
     return _rows_of_files(spark, paths, number, form or format_of(paths[0]), named_map)
 
 
+def open_table(spark: SparkSession, table: Any, name: str) -> tuple[DataFrame, str]:  # noqa: ANN401 - on Spark
+    """All columns of a table on Spark as they are, and its name in errors.
+
+    Args:
+        spark: the session.
+        table: a `SparkTable`, or a Spark DataFrame.
+        name: the name in errors of a DataFrame.
+
+    Raises:
+        InputError: no such file or table.
+        UsageError: an unknown format.
+    """
+    if not isinstance(table, SparkTable):
+        return table, name
+    source = table.source
+    if isinstance(source, str) and source.startswith("table:"):
+        label = source.removeprefix("table:")
+        with translate_errors(label):
+            return spark.table(label), label
+    paths = paths_of(source)
+    if not paths:
+        return open_table(spark, source, name)
+    form, label = table.format or format_of(paths[0]), label_of(paths)
+    refuse_unknown(form)
+    with translate_errors(label):
+        return read_files(spark, paths, form), label
+
+
 def _rows_of_files(
     spark: SparkSession, paths: list[str], number: str, form: str, column_map: ColumnMap | None
 ) -> TableRows:
