@@ -1,6 +1,5 @@
 """The card of Spark is that of one machine, field by field."""
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -9,13 +8,12 @@ import pytest
 
 import rankgate
 from rankgate import Collection, Items
-from rankgate.core.errors import UsageError
 from support.spark import (
+    assert_equal,
     measured,
     spark,  # noqa: F401 - a fixture
     there,
 )
-from support.wording import raises
 
 pytestmark = [
     pytest.mark.usefixtures("spark"),
@@ -139,22 +137,6 @@ def sampled(rng):
 
 
 LOGS = {make.__name__: make for make in (untimed, timed, trained, described, tied, sampled)}
-
-
-def assert_equal(local, other, path="card"):
-    """Two plain values are equal, numbers to 1e-12."""
-    if isinstance(local, dict):
-        assert list(local) == list(other), path
-        for name, value in local.items():
-            assert_equal(value, other[name], f"{path}.{name}")
-    elif isinstance(local, list | tuple):
-        assert len(local) == len(other), (path, local, other)
-        for index, (value, other_value) in enumerate(zip(local, other, strict=True)):
-            assert_equal(value, other_value, f"{path}[{index}]")
-    elif isinstance(local, float) and isinstance(other, float):
-        assert math.isclose(local, other, rel_tol=1e-12, abs_tol=1e-12), (path, local, other)
-    else:
-        assert local == other, (path, local, other)
 
 
 @pytest.mark.parametrize("name", LOGS)

@@ -156,7 +156,7 @@ class UserMeasurement:
         topics, index = self._judgments(cell)
         collection, tables = self.builder.collection, self.builder.tables
         if collection.training is not None:
-            collection = replace(collection, training=self._training(cell))  # type: ignore[arg-type] - read already
+            collection = replace(collection, training=self._training(cell))  # type: ignore[arg-type]
         if collection.reference is not None:
             collection = replace(collection, reference=self._run(cell, REFERENCE, "reference"))
         if tables.candidates is not None:

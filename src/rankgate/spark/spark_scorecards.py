@@ -138,8 +138,8 @@ def scorecard(
         collection,
         judgments=None,
         items=replace(collection.items, table=tables.items),
-        users=tables.users,  # type: ignore[arg-type] - read already
-        training=None if collection.training is None else _NO_TRAINING,  # type: ignore[arg-type] - read already
+        users=tables.users,  # type: ignore[arg-type]
+        training=None if collection.training is None else _NO_TRAINING,  # type: ignore[arg-type]
     )
     builder = ListBuilder.from_collection(of_lists, convention, local, history=True)
     item_counts, people = tables.count_training()
