@@ -72,7 +72,7 @@ def test_commands(spark, folder, monkeypatch):  # noqa: F811
     assert_equal(local_accuracy, spark_accuracy)
     (local_result, _), (spark_result, _) = printed(folder, "compare", "qrels.csv", *runs, "-m", "RR")
     columns = ("n", "baseline", "candidate", "delta", "low", "high", "p_value")
-    local_row, spark_row = (result["metrics"][0] for result in (local_result, spark_result))
+    local_row, spark_row = (result["comparisons"][0]["metrics"][0] for result in (local_result, spark_result))
     assert_equal({name: local_row[name] for name in columns}, {name: spark_row[name] for name in columns})
     (local_verdict, local_code), (spark_verdict, spark_code) = printed(
         folder, "gate", "qrels.csv", *runs, "-m", "RR"

@@ -58,7 +58,8 @@ def _table(name: str, value: Any) -> Any:  # noqa: ANN401 - any argument
         return replace(value, log=_log(value.log))
     if name in {"runs", "candidates"}:
         return tuple(map(_file, value))
-    return _file(value) if name in {"log", "run", "baseline", "candidate"} and value is not None else value
+    is_table = name in {"log", "run", "baseline", "candidate"} and not isinstance(value, bool | None)
+    return _file(value) if is_table else value
 
 
 def _large_file(table: Any) -> Any:  # noqa: ANN401 - a path, or a value
