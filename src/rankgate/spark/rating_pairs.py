@@ -52,8 +52,7 @@ class RatingPairs:
             ratings, rows = rows_in(cell, JUDGED, "grade"), rows_in(cell, 1, "score")
             with locate_errors(rows, predictions_label):
                 check_rows(rows, "score", RowLocation(predictions_label))
-                run = Run("", lambda rows=rows: iter((rows,)), place=RowLocation(predictions_label))
-                predictions = run.whole("error").frame if len(rows) else rows
+                predictions = _without_repeats(rows, predictions_label)
             if ratings.is_empty():
                 continue
             with locate_errors(ratings, ratings_label):
@@ -62,6 +61,13 @@ class RatingPairs:
             pairs = table.select(*_PAIR, "grade").join(predictions, on=_PAIR, how="inner")
             yield {"users": [encode_rows(pairs.select("query_id", "grade", "score").sort("query_id"))]}
         yield {"counts": [pickle.dumps(rated)]}
+
+
+def _without_repeats(rows: pl.DataFrame, label: str) -> pl.DataFrame:
+    """The predictions, if no pair has two."""
+    if rows.is_empty():
+        return rows
+    return Run("", lambda: iter((rows,)), place=RowLocation(label)).whole("error").frame
 
 
 def rating_accuracy(

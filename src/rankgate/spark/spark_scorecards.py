@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.data import Run
 from rankgate.data.foreign_frames import rename_columns
 from rankgate.data.input_types import is_on_spark
 from rankgate.data.logs.item_tables import (
@@ -132,7 +134,15 @@ def scorecard(
     refuse_others(collection, "scorecard on Spark", _TAKEN, _ITEMS)
     metrics_by_label = parse_metrics(metrics, convention)
     accuracy, of_lists = split_list_metrics(metrics_by_label)
-    work = prepare(collection, named_runs(runs), [*accuracy.values()] or ["RR"], convention)
+    rankings = named_runs(runs)
+    for name, run in rankings:
+        if isinstance(run, Run) and (run.earlier is not None or run.repeats):
+            raise UsageError(
+                f"{name or run.name}: scorecard on Spark takes no earlier lists and no repeats of a run; "
+                "leave them out.",
+                code="unused-option",
+            )
+    work = prepare(collection, rankings, [*accuracy.values()] or ["RR"], convention)
     tables = _SideTables.open(work.spark, collection, slices)
     local = replace(
         collection,
