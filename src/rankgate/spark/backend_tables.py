@@ -56,7 +56,7 @@ def _table(name: str, value: Any) -> Any:  # noqa: ANN401 - any argument
         raise UsageError(problem, code="unused-option")
     if isinstance(value, Events):
         return replace(value, log=_log(value.log))
-    if name in {"runs", "candidates"}:
+    if name in {"runs", "candidates"} and isinstance(value, tuple):
         return tuple(map(_file, value))
     is_table = name in {"log", "run", "baseline", "candidate"} and not isinstance(value, bool | None)
     return _file(value) if is_table else value

@@ -30,7 +30,7 @@ from rankgate.data.logs.item_tables import (
 from rankgate.data.logs.large_logs import UserItems
 from rankgate.data.logs.splits import sampling_mark
 from rankgate.data.memory.ids import find_positions
-from rankgate.data.table_rows import RowLocation
+from rankgate.data.table_rows import RowLocation, no_rows_error
 from rankgate.measurement.evaluation.lists.list_builder import ListBuilder
 from rankgate.measurement.evaluation.lists.list_inputs import Tables, catalogue_facts
 from rankgate.measurement.evaluation.rankings import TrainingData
@@ -152,16 +152,15 @@ def scorecard(
         training=None if collection.training is None else _NO_TRAINING,  # type: ignore[arg-type]
     )
     builder = ListBuilder.from_collection(of_lists, convention, local, history=True)
+    without_users = _without_users(builder.base(), collection)
+    metrics_by_label = possible_metrics(metrics_by_label, builder, [without_users], requested=bool(metrics))
+    for name in slices:
+        if name in {ACTIVITY, POPULARITY, HISTORY} and collection.training is None:
+            slice_segments(name, builder.base(), builder.tables)  # an error: it comes from training
     item_counts, people = tables.count_training()
     base = _known(builder.base(item_counts["doc_id"]), item_counts, people)
-    metrics_by_label = possible_metrics(
-        metrics_by_label, builder, [_without_users(base, collection)], requested=bool(metrics)
-    )
     mark = builder.tables.mark or sampling_mark(work.qrels.name)
     item_slices, by_history = tables.item_slices(slices), HISTORY in slices
-    for name in slices:
-        if name in {ACTIVITY, HISTORY} and collection.training is None:
-            slice_segments(name, base, builder.tables)  # an error: it comes from training
     measured_metrics = metrics_by_label | ({"RR": RR} if mark else {})
     needs_of_driver = {
         need
@@ -193,6 +192,12 @@ def scorecard(
     for run, totals in zip(work.runs, counts.totals, strict=False):
         refuse_run(work, run.label, totals)
     systems = SparkSystems.from_users(work, builder, base, users, counts, segments, mark, sent)
+    if not systems.judged.any():
+        raise no_rows_error("grade", work.qrels.label)
+    builder.refuse_near_fits("user", [systems.catalogue.queries])
+    training_items = replace(_NO_TRAINING, items=item_counts["doc_id"])
+    log = replace(builder.collection, training=None if collection.training is None else training_items)  # type: ignore[arg-type]
+    replace(builder, collection=log).refuse_near_fits("item", [systems.named_items])
     return make_scorecard(
         systems, metrics_by_label, slices=slices, level=level, resamples=resamples, seed=seed
     )
@@ -252,6 +257,8 @@ def _measure(
     if unknown:
         return [], counted[0][1], pl.concat(unknown).unique()
     users = [pl.read_ipc_stream(rows) for rows in results["users"].drop_nulls()]
+    if not users:
+        raise no_rows_error("grade", work.qrels.label)
     counts = reduce(add, (cell_counts for _, cell_counts in counted if cell_counts is not None))
     return users, counts, pl.Series([], dtype=pl.String)
 
@@ -476,6 +483,15 @@ class SparkSystems(CardSystems):
     def name(self) -> str:
         """The name of the judgments."""
         return self.work.qrels.name
+
+    @property
+    def named_items(self) -> pl.Series:
+        """The items that lists show, or that are relevant."""
+        assert self.catalogue.relevant is not None
+        codes = [item_lists.items.ravel() for item_lists in self.lists]
+        is_named = np.zeros(len(self.catalogue.items) + 1, bool)  # the last place is for NONE
+        is_named[np.concatenate([*codes, self.catalogue.relevant.codes])] = True
+        return self.catalogue.items.filter(pl.Series(is_named[:-1]))
 
     @property
     def repeated_relevant(self) -> int:
