@@ -136,7 +136,20 @@ def sampled(rng):
     return Collection(qrels, candidates=marked), runs, {}
 
 
-LOGS = {make.__name__: make for make in (untimed, timed, trained, described, tied, sampled)}
+def together(rng):
+    """Metrics of sums over lists, whose terms need training, also in parts of the items."""
+    items = pl.DataFrame({"item_id": [f"i{item}" for item in range(30)], "maker": ["m", "n"] * 15})
+    collection = Collection(
+        judged(rng, 40, 30, 5),
+        training=interactions(rng, 40, 30, 200, timed=False),
+        items=Items(items, category="maker", group="maker"),
+    )
+    metrics = ["PopularityLift@3", "PopREO@3", "ExposureMerit@3", "Miscalibration@3", "AP"]
+    runs = {"a": shown(rng, 40, 30, 9), "b": shown(rng, 40, 30, 9, 0.2)}
+    return collection, runs, {"metrics": metrics, "slices": ["items.maker"]}
+
+
+LOGS = {make.__name__: make for make in (untimed, timed, trained, described, tied, sampled, together)}
 
 
 @pytest.mark.parametrize("name", LOGS)
