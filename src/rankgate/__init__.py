@@ -122,6 +122,7 @@ ON_SPARK.update(
     evaluate="rankgate.spark.spark_evaluation:evaluate",
     compare="rankgate.spark.spark_comparison:compare",
     scorecard="rankgate.spark.spark_scorecards:scorecard",
+    rating_accuracy="rankgate.spark.rating_pairs:rating_accuracy",
     split="rankgate.spark.splitting.spark_split:split",
     kpi="rankgate.spark.spark_events:kpi",
     click_counts="rankgate.spark.spark_events:collect_click_counts",

@@ -261,24 +261,6 @@ def test_numbers_are_the_same_to_the_bit_in_any_order(cutoff):
     assert all(outcome[1] == final_results[0][1] for outcome in final_results)
 
 
-def test_parts_of_the_items_are_the_slices_of_a_scorecard():
-    items = pl.DataFrame({"item_id": [*"abcdef"], "kind": [*"xyxyyx"]})
-    qrels = {"u": {"a": 1, "b": 2}, "v": {"b": 1}, "w": {"c": 1, "d": 0}}
-    run = {"u": [*"bdac"], "v": [*"efb"], "w": [*"cab"], "x": [*"fa"]}
-    metrics = ["nDCG@2", "RR", "Coverage@2", "Gini@3", "Personalization@2"]
-    card = rankgate.scorecard(
-        Collection(qrels, items=Items(items)), run, metrics, slices=["kind"], resamples=1
-    )
-    total = Accumulator(metrics, item_parts=True, collection=Collection(items=Items(items)))
-    for kind in "xy":
-        slice_total = total.of_items((items["kind"] == kind).to_numpy())
-        for users in ("ux", "w", "v"):
-            batch = {user: run[user] for user in users}
-            slice_total.update({user: qrels[user] for user in users if user in qrels}, batch)
-        expected_rows = card.slices.filter(part=kind).select("metric", "value").rows()
-        assert slice_total.result() == pytest.approx(dict(expected_rows), nan_ok=True)
-
-
 def test_all_that_a_batch_shows_may_leave():
     total = Accumulator(
         ["RR"], collection=Collection(training=pl.DataFrame({"user": ["u"], "item": ["a"]}), drop_seen=True)

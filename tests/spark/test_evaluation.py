@@ -234,7 +234,8 @@ def test_a_run_without_a_judged_document_is_named_as_on_one_machine(data):
         result = rankgate.compare(judged, run, strange, ["RR"], test=rankgate.Test(unequal="zero"))
         assert any("no document of the run is judged" in text for text in result.warnings), result
     card = measured(rankgate.scorecard, there(qrels), runs, ["RR"])
-    assert sum("no document of the run is judged" in text for text in card.warnings) == 1
+    assert sum("no item of its lists is judged" in text for text in card.warnings) == 1
+    assert card.warnings == rankgate.scorecard(qrels, runs, ["RR"]).warnings
 
 
 def test_ids_that_do_not_fit_are_refused_as_on_one_machine(data):

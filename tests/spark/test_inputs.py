@@ -155,12 +155,11 @@ def test_every_field_of_a_collection_is_measured_or_refused(verb, monkeypatch):
     names = {field.name for field in fields(rankgate.Collection)} - {"_", "judgments", "items"}
     assert names == {*STATED}
     allowed_fields = UNCHANGED
-    if verb == "scorecard":  # drops what was seen, and takes no reference
-        allowed_fields = UNCHANGED - {"candidates", "reference", "judged_users_only"} | {"drop_seen"}
+    if verb == "scorecard":  # drops what was seen
+        allowed_fields = UNCHANGED | {"drop_seen"}
     runs = ("old.run", "new.run") if verb == "compare" else (["old.run"],)
     for module in ("spark_evaluation", "spark_comparison", "spark_scorecards"):
         monkeypatch.setattr(f"rankgate.spark.{module}.prepare", _stop)
-    monkeypatch.setattr("rankgate.spark.spark_scorecards.Accumulator", _stop)
     for name, value in STATED.items():
         shop = rankgate.Collection(table("qrels.csv"), **{name: value})
         if name in allowed_fields:
@@ -214,9 +213,8 @@ def test_tables_on_spark_are_checked_and_shown():
         table("table:runs", "csv")
     with raises("on-spark", UsageError):  # no other table is read by Spark
         rankgate.Collection("qrels.csv", tags=table("tags.csv"))
-    for verb in (rankgate.holes, rankgate.gate):
-        with raises("on-spark", UsageError):  # nor measured there
-            verb(table("qrels.csv"), RUN, RUN)
+    with raises("on-spark", UsageError):  # nor measured there
+        rankgate.holes(table("qrels.csv"), RUN, RUN)
     with raises("on-spark", UsageError):
         read_run(table("new.run"))
     with raises("missing-part", UsageError):

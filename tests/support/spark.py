@@ -1,6 +1,7 @@
 """One Spark session for all tests of a process."""
 
 import gc
+import math
 import os
 import sys
 from importlib.metadata import version
@@ -59,6 +60,22 @@ def measured(verb, *values, partitions=0, keep_values=False, **options):
 
     session(partitions=partitions, keep_values=keep_values)
     return verb(*values, **options)
+
+
+def assert_equal(local, other, path="result"):
+    """Two plain values are equal, numbers to 1e-12."""
+    if isinstance(local, dict):
+        assert list(local) == list(other), path
+        for name, value in local.items():
+            assert_equal(value, other[name], f"{path}.{name}")
+    elif isinstance(local, list | tuple):
+        assert len(local) == len(other), (path, local, other)
+        for index, (value, other_value) in enumerate(zip(local, other, strict=True)):
+            assert_equal(value, other_value, f"{path}[{index}]")
+    elif isinstance(local, float) and isinstance(other, float):
+        assert math.isclose(local, other, rel_tol=1e-12, abs_tol=1e-12), (path, local, other)
+    else:
+        assert local == other, (path, local, other)
 
 
 @pytest.fixture(scope="module")

@@ -120,8 +120,8 @@ def _short_text(value: object) -> str:
     return f"<{type(value).__name__} {size}>".replace(" >", ">")
 
 
-_EXECUTOR_TABLES = ("tags", "users", "sample", "training", "sequences", "candidates", "reference")
-"""Tables that are sent to executors if judgments or runs are on Spark."""
+_LOCAL_TABLES = ("tags", "sample", "sequences", "candidates", "reference")
+"""Tables that are not read by Spark, but sent to executors if judgments or runs are there."""
 
 
 def _refuse_spark(**tables: object) -> None:
@@ -133,8 +133,8 @@ def _refuse_spark(**tables: object) -> None:
     for name, table in tables.items():
         if is_on_spark(table):
             raise UsageError(
-                f"{name}: {table!r:.80} is on Spark, but only judgments and runs can be there; give a file, "
-                "or a frame such as frame.toArrow(), which is sent to executors.",
+                f"{name}: {table!r:.80} is on Spark, but only judgments, runs, training, items and users can "
+                "be there; give a file, or a frame such as frame.toArrow(), which is sent to executors.",
                 code="on-spark",
             )
 
@@ -170,7 +170,6 @@ class Items(_FieldValue):
         self.__dict__["features"] = tuple(feature_names)
         if is_read_once(self.table):
             self.__dict__["table"] = read_table(self.table, "items")
-        _refuse_spark(items=self.table)
 
 
 @dataclass(frozen=True, repr=False)
@@ -281,7 +280,7 @@ class Collection(_FieldValue):
         if self.selection is not None and self.selection not in SELECTIONS:
             problem = f"unknown selection {self.selection!r}; there are {', '.join(SELECTIONS)}."
             raise UsageError(problem, code="unknown-choice")
-        _refuse_spark(**{name: getattr(self, name) for name in _EXECUTOR_TABLES})
+        _refuse_spark(**{name: getattr(self, name) for name in _LOCAL_TABLES})
         if not isinstance(self.items, Items):
             self.__dict__["items"] = Items(self.items)
         if self.predicted is not None and not isinstance(self.predicted, Predicted):

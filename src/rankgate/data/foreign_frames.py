@@ -172,7 +172,8 @@ def rename_columns(table: object, columns: Mapping[str, str] | None) -> Any:
 def unnest_lists(frame: pl.LazyFrame) -> pl.LazyFrame:
     """One row per document from rows with a list of documents each; other frames unchanged.
 
-    LensKit saves ``user_id`` and ``items``, a list of ``item_id``, ``score`` and ``rank``.
+    LensKit saves ``user_id`` and ``items``, a list of ``item_id``, ``score`` and ``rank``. The
+    ``recommendations`` of Spark's ALS have a predicted ``rating``, which is a score.
 
     >>> lists = pl.LazyFrame({"user_id": ["u"], "items": [[{"item_id": "a", "score": 1.0}]]})
     >>> unnest_lists(lists).collect().rows()
@@ -188,7 +189,18 @@ def unnest_lists(frame: pl.LazyFrame) -> pl.LazyFrame:
     ]
     if len(lists) != 1 or match_columns(schema.names(), ("doc_id",)):
         return frame
-    return frame.filter(pl.col(lists[0]).list.len() > 0).explode(lists[0]).unnest(lists[0])
+    rows = frame.filter(pl.col(lists[0]).list.len() > 0).explode(lists[0]).unnest(lists[0])
+    return rows.rename(renamed_fields(lists[0], rows.collect_schema().names()))
+
+
+ALS_LIST = "recommendations"
+"""The column of lists that ``recommendForAllUsers`` of Spark's ALS makes."""
+
+
+def renamed_fields(list_name: str, names: Sequence[str]) -> dict[str, str]:
+    """The fields of a list of documents to be renamed: ``rating`` in `ALS_LIST` is a score."""
+    is_predicted = list_name == ALS_LIST and "rating" in names and "score" not in names
+    return {"rating": "score"} if is_predicted else {}
 
 
 def is_header(fields: Iterable[str]) -> bool:

@@ -214,7 +214,7 @@ def refuse_on_spark(source: object) -> None:
     if is_on_spark(source):
         verbs = ", ".join(name for name in ON_SPARK if name != "click_counts")
         raise UsageError(
-            f"{source!r:.80} is on Spark, but this is read on one machine; on Spark use {verbs}; gate and "
-            f"reports take their scores. Give a file, or a frame such as frame.toArrow().",
+            f"{source!r:.80} is on Spark, but this is read on one machine; on Spark use {verbs} or gate; "
+            "reports take their scores. Give a file, or a frame such as frame.toArrow().",
             code="on-spark",
         )

@@ -150,6 +150,7 @@ def scorecard_command(
 @shared_options.form(*FORMS)
 @shared_options.output
 @of_collection("run")
+@backend_options
 def rating_accuracy_command(
     collection: Collection, run: str, metrics: Sequence[str], form: str, output: str | None
 ) -> None:

@@ -17,11 +17,11 @@ from rankgate.core.present.number_formats import count_noun, format_column
 from rankgate.core.present.result_frames import make_frame
 from rankgate.data.collection import Collection
 from rankgate.data.id_match import IdMatch
+from rankgate.data.input_types import any_on_spark, run_on_spark
 from rankgate.measurement.metrics.rating_errors import RATING_METRICS, RatingMetric
 from rankgate.measurement.scoring.scoring_facts import refuse_misfits
 
 if TYPE_CHECKING:
-    from rankgate.data import Qrels, Run
     from rankgate.data.input_types import QrelsLike, RunLike
 
 
@@ -86,6 +86,7 @@ def rating_accuracy(
 
     Args:
         collection: the ratings: a path, a frame, ``{user: {item: rating}}``, a matrix, a collection.
+            If they or the predictions are on Spark, executors pair them.
         run: the predictions, as scores of a run in any form.
         metrics: names of `rankgate.measurement.metrics.rating_errors.RATING_METRICS`.
 
@@ -101,40 +102,76 @@ def rating_accuracy(
     """
     rating_metrics = [_rating_metric(name) for name in metrics]
     source = Collection.of(collection)
+    if any_on_spark(source.judgments, run):
+        on_spark: RatingAccuracy = run_on_spark("rating_accuracy", source, run, rating_metrics)
+        return on_spark
     ratings, predictions = source.qrels(), source.run(run)
-    _refuse_unfit_ids(ratings, predictions)
-    rated_pairs = ratings.table.select(*_PAIR, "grade")
-    joined = rated_pairs.join(predictions.table, on=_PAIR, how="inner", maintain_order="left")
-    if joined.is_empty():
-        problem = "no rated pair has a prediction; check that both use the same ids."
-        raise InputError(problem, source=predictions.place.label, code="no-shared-ids")
-    joined = joined.sort("query_id", maintain_order=True)
-    if any(metric.binary for metric in rating_metrics):
-        _refuse_unlikely(joined, ratings.place.label, predictions.place.label)
-    return RatingAccuracy(
-        qrels=ratings.name,
-        run=predictions.name,
-        values={metric.name: _metric_value(metric, joined) for metric in rating_metrics},
-        pairs=len(joined),
-        users=joined["query_id"].n_unique(),
-        unpredicted=len(rated_pairs) - len(joined),
-    )
-
-
-def _refuse_unfit_ids(ratings: Qrels, predictions: Run) -> None:
-    """Check that ratings and predictions have the same users, and items that do not only nearly fit."""
     matches = {
         kind: IdMatch.from_ids(
             *(table[column].unique(maintain_order=True) for table in (ratings.table, predictions.table))
         )
         for kind, column in (("user", "query_id"), ("item", "doc_id"))
     }
-    refuse_misfits(
-        matches,
-        predictions.place.label,
-        accepts_ids=ratings.ids.accept,
-        tables=("the ratings", "the predictions"),
+    refuse_unfit_ids(matches, predictions.place.label, accepts_ids=ratings.ids.accept)
+    rated_pairs = ratings.table.select(*_PAIR, "grade")
+    pairs = rated_pairs.join(predictions.table, on=_PAIR, how="inner", maintain_order="left")
+    return accuracy_of_pairs(
+        pairs,
+        len(rated_pairs),
+        rating_metrics,
+        (ratings.name, predictions.name),
+        (ratings.place.label, predictions.place.label),
     )
+
+
+def accuracy_of_pairs(
+    pairs: pl.DataFrame,
+    rated: int,
+    metrics: Sequence[RatingMetric],
+    names: tuple[str, str],
+    labels: tuple[str, str],
+) -> RatingAccuracy:
+    """The accuracy of predictions, from the rated pairs that have one.
+
+    Args:
+        pairs: ``query_id``, ``grade`` and ``score`` of each pair.
+        rated: the number of rated pairs, with and without a prediction.
+        metrics: the metrics.
+        names: of ratings and predictions, in the result.
+        labels: of both, in errors.
+
+    Raises:
+        InputError: no pair; ratings that are not 0 or 1, or predictions that are not probabilities,
+            where a metric needs them.
+    """
+    if pairs.is_empty():
+        problem = "no rated pair has a prediction; check that both use the same ids."
+        raise InputError(problem, source=labels[1], code="no-shared-ids")
+    pairs = pairs.sort("query_id", maintain_order=True)
+    if any(metric.binary for metric in metrics):
+        _refuse_unlikely(pairs, *labels)
+    return RatingAccuracy(
+        *names,
+        values={metric.name: _metric_value(metric, pairs) for metric in metrics},
+        pairs=len(pairs),
+        users=pairs["query_id"].n_unique(),
+        unpredicted=rated - len(pairs),
+    )
+
+
+def refuse_unfit_ids(matches: Mapping[str, IdMatch], label: str, *, accepts_ids: bool) -> None:
+    """Check that ratings and predictions have the same users, and items that do not only nearly fit.
+
+    Args:
+        matches: how users and items fit.
+        label: the name of the predictions in errors.
+        accepts_ids: True if ids that do not fit are accepted.
+
+    Raises:
+        InputError: the ids do not fit.
+    """
+    tables = ("the ratings", "the predictions")
+    refuse_misfits(matches, label, accepts_ids=accepts_ids, tables=tables)
 
 
 def _rating_metric(name: str) -> RatingMetric:

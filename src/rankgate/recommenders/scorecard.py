@@ -33,11 +33,12 @@ from rankgate.recommenders.scorecard_figures import (
     find_dominated,
     group_fairness,
 )
-from rankgate.recommenders.scorecard_slices import HISTORY, slice_segments
-from rankgate.recommenders.scorecard_systems import ScorecardSystems, correct_cards, warnings_of
+from rankgate.recommenders.scorecard_systems import CardSystems, ScorecardSystems, correct_cards, warnings_of
 
 if TYPE_CHECKING:
     from rankgate.data.input_types import QrelsLike, RunsLike
+    from rankgate.measurement.evaluation.lists.list_builder import ListBuilder
+    from rankgate.measurement.metrics.lists.list_input import Listed
     from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring import Convention
 
@@ -174,8 +175,7 @@ def scorecard(
 
     Args:
         collection: judgments, or a `Collection` of them with training, items and users. If
-            judgments or a run are on Spark, all is measured there, and intervals are those of a
-            bootstrap of groups of users.
+            judgments or a run are on Spark, all is measured there, with the same card.
         runs: as of `evaluate`; the first is what the others are compared with.
         metrics: the metrics of accuracy and of lists; a choice of both without them.
         convention: the tool; accuracy and ties follow its rules.
@@ -183,8 +183,7 @@ def scorecard(
             (popularity), repeat and new pairs of both (history), or the values of a column of
             users (or of tags) or items.
         level: the confidence level of the intervals.
-        resamples: the number of resamples of users, for metrics over all lists; on Spark at most
-            200 of groups, and the card shows how many.
+        resamples: the number of resamples of users, for metrics over all lists.
         seed: the seed of the random draws.
 
     Raises:
@@ -222,25 +221,33 @@ def scorecard(
             seed=seed,
         )
         return card
-    metrics_by_label = _parse_metrics(metrics, rules)
+    metrics_by_label = parse_metrics(metrics, rules)
     systems = ScorecardSystems.read(collection, runs, rules, metrics_by_label)
-    metrics_by_label = _possible_metrics(metrics_by_label, systems, asked=bool(metrics))
+    metrics_by_label = possible_metrics(
+        metrics_by_label, systems.builder, systems.lists, requested=bool(metrics)
+    )
+    return make_scorecard(
+        systems, metrics_by_label, slices=slices, level=level, resamples=resamples, seed=seed
+    )
+
+
+def make_scorecard(
+    systems: CardSystems,
+    metrics_by_label: dict[str, Metric],
+    *,
+    slices: Sequence[str],
+    level: float,
+    resamples: int,
+    seed: int,
+) -> Scorecard:
+    """The scorecard of systems; arguments as of `scorecard`, with metrics that have their inputs."""
     cards = systems.cards(metrics_by_label)
     marked_metrics = systems.marked(metrics_by_label)
     corrected, added, uncorrected_reason = correct_cards(systems, cards, metrics_by_label)
     system_figures, differences, resample_count = compute_figures(
         corrected, marked_metrics | added, level=level, resamples=resamples, seed=seed
     )
-    parts = [
-        segment
-        for name in slices
-        for segment in slice_segments(
-            name,
-            systems.catalogue,
-            systems.builder.tables,
-            systems.repeated if name == HISTORY else None,  # a look-up of all judgments
-        )
-    ]
+    parts = [segment for name in slices for segment in systems.segments(name)]
     sliced_figures = SliceFigures(
         cards,
         marked_metrics,
@@ -252,8 +259,8 @@ def scorecard(
     return Scorecard(
         systems=tuple(card.name for card in cards),
         metrics=(*marked_metrics, *added),
-        qrels=systems.judgments.name,
-        convention=rules.to_dict(),
+        qrels=systems.name,
+        convention=systems.convention.to_dict(),
         figures=system_figures,
         differences=differences,
         slices=sliced_figures.figures(parts),
@@ -272,7 +279,7 @@ def scorecard(
     )
 
 
-def _parse_metrics(metrics: Sequence[str | Metric], how: Convention) -> dict[str, Metric]:
+def parse_metrics(metrics: Sequence[str | Metric], how: Convention) -> dict[str, Metric]:
     """Each metric by its label; metrics of lists come in addition to those of accuracy."""
     metrics_by_label: dict[str, Metric] = {}
     for metric in metrics or (*ACCURACY, *LISTS):
@@ -280,17 +287,27 @@ def _parse_metrics(metrics: Sequence[str | Metric], how: Convention) -> dict[str
     return metrics_by_label
 
 
-def _possible_metrics(
-    metrics_by_label: dict[str, Metric], systems: ScorecardSystems, *, asked: bool
+def possible_metrics(
+    metrics_by_label: dict[str, Metric], builder: ListBuilder, lists: Sequence[Listed], *, requested: bool
 ) -> dict[str, Metric]:
-    """The metrics with all inputs available; raises an error if a requested one has not."""
-    if asked:
-        for item_lists in systems.lists:
-            systems.builder.refuse_lacking(item_lists)
-    _, lists = split_list_metrics(metrics_by_label)
+    """The metrics with all inputs available.
+
+    Args:
+        metrics_by_label: the metrics.
+        builder: the reader of lists.
+        lists: the lists of every system.
+        requested: True if the user chose the metrics.
+
+    Raises:
+        UsageError: a requested metric lacks an input.
+    """
+    if requested:
+        for item_lists in lists:
+            builder.refuse_lacking(item_lists)
+    _, list_metrics = split_list_metrics(metrics_by_label)
     missing = {
         label
-        for label, metric in lists.items()
-        if any(metric.lacks(item_lists) for item_lists in systems.lists)
+        for label, metric in list_metrics.items()
+        if any(metric.lacks(item_lists) for item_lists in lists)
     }
     return {label: metric for label, metric in metrics_by_label.items() if label not in missing}

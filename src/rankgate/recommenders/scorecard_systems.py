@@ -8,9 +8,10 @@ data.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import polars as pl
@@ -22,8 +23,10 @@ from rankgate.core.progress import step
 from rankgate.data.logs.splits import WARNING, sampling_mark
 from rankgate.measurement.evaluation.lists.list_builder import ListBuilder
 from rankgate.measurement.evaluation.lists.list_inputs import (
+    add_place_facts,
     catalogue_notice,
     list_warnings,
+    place_facts,
     zero_grades_notice,
 )
 from rankgate.measurement.evaluation.lists.list_resamples import relevant_judgments
@@ -40,7 +43,7 @@ from rankgate.measurement.scoring.run_sources import score
 from rankgate.measurement.scoring.scoring_facts import zeros_relevant
 from rankgate.measurement.scoring.scoring_job import Job
 from rankgate.recommenders.scorecard_figures import Card
-from rankgate.recommenders.scorecard_slices import REPEAT
+from rankgate.recommenders.scorecard_slices import HISTORY, REPEAT, slice_segments
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,6 +54,7 @@ if TYPE_CHECKING:
     from rankgate.data.collection import Collection
     from rankgate.data.input_types import RunsLike
     from rankgate.data.logs.item_tables import DescribedTable
+    from rankgate.measurement.evaluation.lists.list_builder import TopLists
     from rankgate.measurement.metrics.lists.list_input import Listed
     from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring import Convention
@@ -59,77 +63,85 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ScorecardSystems:
-    """Systems with the same users and items.
+class RunFacts:
+    """Counts over the users of a run, for warnings; those of different users add up.
 
     Attributes:
-        index: the relevance judgments, indexed for scoring.
-        topics: the judgments by subtopic: the judged subtopics, or the categories of items.
-        runs: the run of every system, with only the allowed items.
+        name: the run.
+        unjudged: the number of users without judgments.
+        places: the counts of `place_facts`.
+        has_judged: True if a list has an item that is judged for its user.
+    """
+
+    name: str
+    unjudged: int
+    places: Mapping[str, Any]
+    has_judged: bool
+
+    def __add__(self, other: RunFacts) -> RunFacts:
+        """The counts over the users of both."""
+        return RunFacts(
+            self.name,
+            self.unjudged + other.unjudged,
+            add_place_facts(self.places, other.places),
+            self.has_judged or other.has_judged,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CardSystems(ABC):
+    """Systems of a scorecard, on one machine or on Spark.
+
+    Attributes:
         lists: the first documents of each list of every system.
         catalogue: users and items, with facts about them.
         builder: the reader of lists.
-        unjudged: the users without judgments in each system; their lists count in metrics of lists,
-            unless only judged users are used.
         catalogue_facts: the number of items, and true if the user states them.
         mark: the mark for figures on sampled candidates, or empty.
         zeros: the number of judgments of grade 0 that the convention's defaults count as relevant.
     """
 
-    index: JudgmentIndex
-    topics: Qrels
-    runs: tuple[Run, ...]
     lists: tuple[Listed, ...]
     catalogue: Catalogue
     builder: ListBuilder
-    unjudged: tuple[pl.Series, ...]
     catalogue_facts: Mapping[str, Any]
     mark: str
     zeros: int
 
-    @classmethod
-    def read(
-        cls, collection: Collection, runs: RunsLike, how: Convention, metrics: Mapping[str, Metric]
-    ) -> ScorecardSystems:
-        """Read all inputs.
-
-        Raises:
-            InputError: data cannot be read.
-            UsageError: there is no run, or a column does not exist.
-        """
-        rankings, of_lists = split_list_metrics(metrics)
-        builder = ListBuilder.from_collection(of_lists, how, collection, history=True)
-        topics = collection.qrels(subtopics=True)
-        index = JudgmentIndex.from_judgments(topics.by_document())
-        item_table = builder.tables.items
-        if item_table and collection.items.category and not topics.by_subtopic:
-            topics = judge_by_category(
-                index.qrels, item_table.ids, item_table.description(collection.items.category)
-            )
-        systems = [index.ranked(run) for run in read_named_runs(collection.run_source(runs))]
-        if not systems:
-            raise UsageError("no run to measure; give at least one.", code="missing-input")
-        tops = [builder.top(index, run) for run in systems]
-        ranked = [builder.ranked(run) for run in systems]
-        catalogue = builder.joint_catalogue(index, tops)
-        jobs = [Job.from_convention(label, metric, how) for label, metric in rankings.items()]
-        return cls(
-            index,
-            topics,
-            tuple(ranked),
-            tuple(builder.listed(catalogue, index, run, top) for run, top in zip(systems, tops, strict=True)),
-            catalogue,
-            builder,
-            tuple(_users_without_judgments(run, index) for run in ranked),
-            builder.facts(catalogue, index, tops),
-            builder.tables.mark or sampling_mark(topics.name),
-            zeros_relevant(jobs, index),
-        )
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The name of the judgments."""
 
     @property
-    def judgments(self) -> Qrels:
-        """The judgments as a table."""
-        return self.index.qrels
+    @abstractmethod
+    def repeated_relevant(self) -> int:
+        """The number of relevant items that their user has in training too."""
+
+    @property
+    @abstractmethod
+    def users_without_relevant(self) -> int:
+        """The number of judged users without a relevant item."""
+
+    @abstractmethod
+    def cards(self, metrics: Mapping[str, Metric]) -> list[Card]:
+        """The values of every system."""
+
+    @abstractmethod
+    def segments(self, name: str) -> list[Segment]:
+        """The parts of a slice; errors as of `slice_segments`."""
+
+    @abstractmethod
+    def accuracy_of_part(self, segment: Segment, metrics: Mapping[str, Metric]) -> list[Card]:
+        """The accuracy of every system in a part of the items or pairs."""
+
+    @abstractmethod
+    def values_of(self, label: str, metric: Metric) -> list[Floats]:
+        """The values of every system by one metric of accuracy."""
+
+    @abstractmethod
+    def run_facts(self) -> list[RunFacts]:
+        """What warnings state of every run."""
 
     @property
     def convention(self) -> Convention:
@@ -144,7 +156,107 @@ class ScorecardSystems:
 
     def marked(self, metrics: Mapping[str, Metric]) -> dict[str, Metric]:
         """The same metrics under labels that mention sampled candidates."""
-        return {self._marked(label): metric for label, metric in metrics.items()}
+        return {self.marked_label(label): metric for label, metric in metrics.items()}
+
+    def marked_label(self, label: str) -> str:
+        """A label that mentions sampled candidates, if figures are on them."""
+        return f"{label} {self.mark}" if self.mark else label
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScorecardSystems(CardSystems):
+    """Systems with the same users and items.
+
+    Attributes:
+        index: the relevance judgments, indexed for scoring.
+        topics: the judgments by subtopic: the judged subtopics, or the categories of items.
+        runs: the run of every system, with only the allowed items.
+        unjudged: the users without judgments in each system; their lists count in metrics of lists,
+            unless only judged users are used.
+    """
+
+    index: JudgmentIndex
+    topics: Qrels
+    runs: tuple[Run, ...]
+    unjudged: tuple[pl.Series, ...]
+
+    @classmethod
+    def read(
+        cls, collection: Collection, runs: RunsLike, how: Convention, metrics: Mapping[str, Metric]
+    ) -> ScorecardSystems:
+        """Read all inputs.
+
+        Raises:
+            InputError: data cannot be read.
+            UsageError: there is no run, or a column does not exist.
+        """
+        _, of_lists = split_list_metrics(metrics)
+        builder = ListBuilder.from_collection(of_lists, how, collection, history=True)
+        topics = collection.qrels(subtopics=True)
+        index = JudgmentIndex.from_judgments(topics.by_document())
+        systems = [index.ranked(run) for run in read_named_runs(collection.run_source(runs))]
+        if not systems:
+            raise UsageError("no run to measure; give at least one.", code="missing-input")
+        return cls.from_runs(builder, topics, index, systems, metrics)
+
+    @classmethod
+    def from_runs(
+        cls,
+        builder: ListBuilder,
+        topics: Qrels,
+        index: JudgmentIndex,
+        systems: Sequence[Run],
+        metrics: Mapping[str, Metric],
+        catalogue_of: Callable[[ListBuilder, JudgmentIndex, Sequence[TopLists]], Catalogue] = (
+            ListBuilder.joint_catalogue
+        ),
+    ) -> Self:
+        """Form the lists of runs.
+
+        Args:
+            builder: the reader of lists.
+            topics: the judgments, also by subtopic.
+            index: the same judgments, indexed.
+            systems: the runs.
+            metrics: the metrics by label.
+            catalogue_of: a function that gives the users with all items; by default the items of
+                these tables.
+
+        Raises:
+            InputError: a run has an error.
+        """
+        item_table, category = builder.tables.items, builder.collection.items.category
+        if item_table and category and not topics.by_subtopic:
+            topics = judge_by_category(index.qrels, item_table.ids, item_table.description(category))
+        tops = [builder.top(index, run) for run in systems]
+        ranked = [builder.ranked(run) for run in systems]
+        catalogue = catalogue_of(builder, index, tops)
+        rankings, _ = split_list_metrics(metrics)
+        jobs = [Job.from_convention(label, metric, builder.how) for label, metric in rankings.items()]
+        return cls(
+            lists=tuple(
+                builder.listed(catalogue, index, run, top) for run, top in zip(systems, tops, strict=True)
+            ),
+            catalogue=catalogue,
+            builder=builder,
+            catalogue_facts=builder.facts(catalogue, index, tops),
+            mark=builder.tables.mark or sampling_mark(topics.name),
+            zeros=zeros_relevant(jobs, index),
+            index=index,
+            topics=topics,
+            runs=tuple(ranked),
+            unjudged=tuple(_users_without_judgments(run, index) for run in ranked),
+        )
+
+    @property
+    def name(self) -> str:
+        """The name of the judgments."""
+        return self.judgments.name
+
+    @property
+    def judgments(self) -> Qrels:
+        """The judgments as a table."""
+        return self.index.qrels
 
     def cards(self, metrics: Mapping[str, Metric]) -> list[Card]:
         """The values of every system."""
@@ -160,8 +272,45 @@ class ScorecardSystems:
         train, table = self.builder.train, self.judgments.table
         return None if train is None else train.items_of_users.has(table["query_id"], table["doc_id"])
 
+    def run_facts(self) -> list[RunFacts]:
+        """What warnings state of every run."""
+        return [
+            RunFacts(run.name, len(unjudged), place_facts(item_lists), self.index.judges(run.pieces))
+            for run, item_lists, unjudged in zip(self.runs, self.lists, self.unjudged, strict=True)
+        ]
+
+    @property
+    def repeated_relevant(self) -> int:
+        """The number of relevant items that their user has in training too."""
+        return 0 if self.repeated is None else int((self._is_relevant & self.repeated).sum())
+
+    @property
+    def users_without_relevant(self) -> int:
+        """The number of judged users without a relevant item."""
+        relevant = self.judgments.table.filter(pl.Series(self._is_relevant))
+        return int(self.judged.sum()) - relevant["query_id"].n_unique()
+
+    @property
+    def _is_relevant(self) -> NDArray[np.bool_]:
+        """True for judgments of a relevant item, which may be outside the catalogue."""
+        return (self.judgments.table["grade"] >= 1).to_numpy()
+
+    def segments(self, name: str) -> list[Segment]:
+        """The parts of a slice; errors as of `slice_segments`."""
+        repeated = self.repeated if name == HISTORY else None  # a look-up of all judgments
+        return slice_segments(name, self.catalogue, self.builder.tables, repeated)
+
     def accuracy_of_part(self, segment: Segment, metrics: Mapping[str, Metric]) -> list[Card]:
-        """The accuracy of every system in a part of the items or pairs.
+        """The accuracy of every system in a part of the items or pairs; see `inputs_of_part`."""
+        index, runs = self.inputs_of_part(segment)
+        accuracy, _ = split_list_metrics(metrics)
+        return [
+            self._card(run, item_lists, accuracy, index)
+            for run, item_lists in zip(runs, self.lists, strict=True)
+        ]
+
+    def inputs_of_part(self, segment: Segment) -> tuple[JudgmentIndex | None, tuple[Run, ...]]:
+        """The judgments and the runs of a part of the items or pairs.
 
         For a part of items, only these items are relevant, and users without a relevant item have
         no value. For a part of pairs, judgments and lists have only these pairs.
@@ -176,12 +325,7 @@ class ScorecardSystems:
         else:
             ids = self.catalogue.items.filter(pl.Series(segment.mask))
             part_judgments = relevant_judgments(self.judgments, ids)
-        accuracy, _ = split_list_metrics(metrics)
-        index = None if part_judgments is None else JudgmentIndex.from_judgments(part_judgments)
-        return [
-            self._card(run, item_lists, accuracy, index)
-            for run, item_lists in zip(runs, self.lists, strict=True)
-        ]
+        return None if part_judgments is None else JudgmentIndex.from_judgments(part_judgments), runs
 
     def _of_history(self, run: Run, value: str, served: pl.DataFrame) -> Run:
         """A run with only the pairs in training, or not in training; lists may become empty."""
@@ -194,9 +338,6 @@ class ScorecardSystems:
         """The values of every system by one metric of accuracy."""
         return [self._accuracy(run, {label: metric}, self.index)[label][1] for run in self.runs]
 
-    def _marked(self, label: str) -> str:
-        return f"{label} {self.mark}" if self.mark else label
-
     def _card(
         self, run: Run, item_lists: Listed, metrics: Mapping[str, Metric], index: JudgmentIndex | None
     ) -> Card:
@@ -208,8 +349,8 @@ class ScorecardSystems:
         values = measured.values | {label: user_values for label, (_, user_values) in mean_and_values.items()}
         return Card(
             run.name,
-            {self._marked(label): values[label] for label in metrics if label in values},
-            {self._marked(label): means[label] for label in metrics},
+            {self.marked_label(label): values[label] for label in metrics if label in values},
+            {self.marked_label(label): means[label] for label in metrics},
             item_lists,
         )
 
@@ -243,7 +384,7 @@ _NAME = re.compile(r"([A-Za-z]+)(@\d+)?")
 
 
 def correct_cards(
-    systems: ScorecardSystems, cards: Sequence[Card], metrics: Mapping[str, Metric]
+    systems: CardSystems, cards: Sequence[Card], metrics: Mapping[str, Metric]
 ) -> tuple[list[Card], dict[str, Metric], str]:
     """The scorecards with corrected values of each accuracy metric that can be corrected.
 
@@ -297,11 +438,11 @@ def _is_correctable(label: str, metric: Metric) -> bool:
     )
 
 
-def _ranks(systems: ScorecardSystems) -> list[NDArray[np.float64] | None]:
+def _ranks(systems: CardSystems) -> list[NDArray[np.float64] | None]:
     """The rank of each user's relevant item in every run, ``(T,)``; None if a run lacks an item."""
     assert systems.catalogue.relevant is not None
     if (systems.catalogue.relevant.lengths[systems.judged] != 1).any():
-        return [None] * len(systems.runs)
+        return [None] * len(systems.lists)
     ranks_by_run: list[NDArray[np.float64] | None] = []
     for values in systems.values_of("RR", RR):
         reciprocal_ranks = values[systems.judged]
@@ -311,37 +452,34 @@ def _ranks(systems: ScorecardSystems) -> list[NDArray[np.float64] | None]:
     return ranks_by_run
 
 
-def warnings_of(systems: ScorecardSystems, metrics: Mapping[str, Metric]) -> tuple[str, ...]:
+def warnings_of(systems: CardSystems, metrics: Mapping[str, Metric]) -> tuple[str, ...]:
     """The warnings of a scorecard with counts, in one sentence each."""
     warnings = [WARNING] if systems.mark else []
     if systems.zeros:
         warnings.append(f"{zero_grades_notice(systems.zeros, systems.convention.name)}.")
     warnings += _of_judgments(systems)
     warnings += _of_items(systems, metrics)
-    for run, item_lists, unjudged in zip(systems.runs, systems.lists, systems.unjudged, strict=True):
-        if len(unjudged):
+    for item_lists, facts in zip(systems.lists, systems.run_facts(), strict=True):
+        if facts.unjudged:
             warnings.append(
-                f"{run.name}: {count_noun(len(unjudged), 'user is', 'users are')} "
+                f"{facts.name}: {count_noun(facts.unjudged, 'user is', 'users are')} "
                 f"{_unjudged_sentence(systems)}"
             )
-        warnings += [f"{run.name}: {warning}" for warning in list_warnings(systems.catalogue, item_lists)]
-        if not systems.index.judges(run.pieces):
+        list_notes = list_warnings(systems.catalogue, item_lists, facts.places)
+        warnings += [f"{facts.name}: {warning}" for warning in list_notes]
+        if not facts.has_judged:
             text = "no item of its lists is judged for its user; check that both use the same ids"
-            warnings.append(f"{run.name}: {text}.")
+            warnings.append(f"{facts.name}: {text}.")
     return tuple(warnings)
 
 
-def _of_judgments(systems: ScorecardSystems) -> Iterator[str]:
-    table, repeated = systems.judgments.table, systems.repeated
-    relevant = table["grade"] >= 1
-    without = int(systems.judged.sum()) - table.filter(relevant)["query_id"].n_unique()
-    if without:
+def _of_judgments(systems: CardSystems) -> Iterator[str]:
+    if without := systems.users_without_relevant:
         yield (
             f"{count_noun(without, 'user is', 'users are')} without a relevant item: accuracy counts them as "
             "the convention defines, metrics of lists like any other user."
         )
-    repeated_count = 0 if repeated is None else int((relevant.to_numpy() & repeated).sum())
-    if repeated_count:
+    if repeated_count := systems.repeated_relevant:
         yield (
             f"{count_noun(repeated_count, 'relevant item is', 'relevant items are')} in their user's "
             "training too: the split leaks and rewards systems that repeat training; split the log again "
@@ -349,7 +487,7 @@ def _of_judgments(systems: ScorecardSystems) -> Iterator[str]:
         )
 
 
-def _of_items(systems: ScorecardSystems, metrics: Mapping[str, Metric]) -> Iterator[str]:
+def _of_items(systems: CardSystems, metrics: Mapping[str, Metric]) -> Iterator[str]:
     catalogue = systems.catalogue
     table = systems.builder.tables.items
     yield from catalogue_warnings(catalogue.items, systems.catalogue_facts, table, metrics)
@@ -388,7 +526,7 @@ def catalogue_warnings(
         )
 
 
-def _unjudged_sentence(systems: ScorecardSystems) -> str:
+def _unjudged_sentence(systems: CardSystems) -> str:
     """The treatment of users without judgments, as the end of a sentence."""
     if systems.catalogue.judged is None:
         return "without judgments, and left out."

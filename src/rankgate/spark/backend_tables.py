@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,10 @@ from rankgate.data.formats import registry
 from rankgate.data.input_types import SparkTable
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Run
+from rankgate.measurement.evaluation.scores import Scores
 from rankgate.online.events.events import Events
-from rankgate.spark.sessions import session
+from rankgate.spark.sessions import session, translate_errors
+from rankgate.spark.table_rows import format_of
 
 _NAMES: Mapping[str | None, str] = {"jsonl": "json"}
 """Names of formats that Spark names otherwise."""
@@ -32,24 +34,40 @@ def on_spark(master: str | None, arguments: Mapping[str, Any]) -> Iterator[dict[
         arguments: the arguments of the command: a collection and runs, a log, or events.
 
     Raises:
-        UsageError: the session cannot be opened.
+        UsageError: the session cannot be opened, or Spark failed.
     """
     spark = session(master)
     try:
-        yield {name: _table(name, value) for name, value in arguments.items()}
+        with translate_errors("Spark"):
+            yield {name: _table(name, value) for name, value in arguments.items()}
     finally:
-        spark.stop()
+        with suppress(Exception):  # Spark may have ended already
+            spark.stop()
 
 
 def _table(name: str, value: Any) -> Any:  # noqa: ANN401 - any argument
     """The argument, with tables on Spark in place of its files."""
     if isinstance(value, Collection):
-        return replace(value, judgments=_file(value.judgments))
+        shop = replace(value.items, table=_large_file(value.items.table))
+        side_tables = {side: _large_file(getattr(value, side)) for side in ("training", "users")}
+        return replace(value, judgments=_file(value.judgments), items=shop, **side_tables)
+    if isinstance(value, Scores):
+        problem = "--backend is for judgments and runs; values are computed already. Leave it out."
+        raise UsageError(problem, code="unused-option")
     if isinstance(value, Events):
         return replace(value, log=_log(value.log))
-    if name == "runs":
+    if name in {"runs", "candidates"} and isinstance(value, tuple):
         return tuple(map(_file, value))
-    return _file(value) if name == "log" else value
+    is_table = name in {"log", "run", "baseline", "candidate"} and not isinstance(value, bool | None)
+    return _file(value) if is_table else value
+
+
+def _large_file(table: Any) -> Any:  # noqa: ANN401 - a path, or a value
+    """A file that only Spark reads; other formats of training, items and users are read locally."""
+    if not isinstance(table, str | Path):
+        return table
+    form, path = registry.split_prefix(table)
+    return _file(table) if form is None and format_of(str(path)) in {"parquet", "delta"} else table
 
 
 def _log(log: Any) -> SparkTable:  # noqa: ANN401 - as of `_file`

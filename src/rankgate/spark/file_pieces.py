@@ -189,13 +189,13 @@ def list_pieces(
     return TableFiles(tuple(pieces), number, dict(user_columns), total)
 
 
-def column_names(path: str) -> list[str]:
-    """The columns of a Parquet file.
+def column_types(path: str) -> Mapping[str, pl.DataType]:
+    """The columns of a Parquet file with their types.
 
     Raises:
         InputError: a damaged file.
     """
-    return scan_file(InputFile(Path(path))).collect_schema().names()
+    return scan_file(InputFile(Path(path))).collect_schema()
 
 
 def _files(path: str) -> list[Path | None]:

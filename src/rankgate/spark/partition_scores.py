@@ -115,9 +115,9 @@ class Scoring:
         empty_measurement = Measurement(self.plan)
         total = measure(self.plan, source) if len(rows) else add_empty_queries(empty_measurement, source)
         scores = total.score(0, source, strict=False, exact=True)
-        unmatched_queries = _unmatched(index.query_ids, rows["query_id"].unique())
+        unmatched = unmatched_queries(index.query_ids, rows["query_id"].unique())
         totals = RunTotals.from_scores(scores, self.plan.jobs[0])
-        return scores, replace(totals, judged=len(index.query_ids), unmatched_queries=unmatched_queries)
+        return scores, replace(totals, judged=len(index.query_ids), unmatched_queries=unmatched)
 
     def _judgments(self, cell: Cell) -> JudgmentIndex | None:
         label = self.labels[0]
@@ -131,7 +131,7 @@ class Scoring:
         return with_subtopics(index) if self.subtopics else index
 
 
-def _unmatched(judged_ids: pl.Series, run_ids: pl.Series) -> tuple[list[str], list[str]]:
+def unmatched_queries(judged_ids: pl.Series, run_ids: pl.Series) -> tuple[list[str], list[str]]:
     """The judged queries that the run does not have, and those of the run without judgments."""
     sides = ((judged_ids, run_ids), (run_ids, judged_ids))
     first, second = (ids.filter(~ids.is_in(opposite_ids.implode())).to_list() for ids, opposite_ids in sides)

@@ -94,6 +94,27 @@ _FAILURES: tuple[tuple[tuple[str, ...], type[RankgateError], str, str], ...] = (
             "--archives."
         ),
     ),
+    (
+        ("ExecutorLostFailure", "Python worker exited unexpectedly", "MetadataFetchFailed"),
+        UsageError,
+        "executors-lost",
+        (
+            "executors ended during the work, again and again, mostly for lack of memory; give them more "
+            "(spark.executor.memory, spark.executor.memoryOverhead), or set more partitions."
+        ),
+    ),
+    (
+        ("is bigger than spark.driver.maxResultSize",),
+        UsageError,
+        "result-too-large",
+        "the result is larger than the driver accepts; set a larger spark.driver.maxResultSize.",
+    ),
+    (
+        ("SparkContext was shut down", "Answer from Java side is empty", "while sending or receiving"),
+        UsageError,
+        "spark-ended",
+        "Spark ended during the work; see the log of its driver, and start again.",
+    ),
 )
 """Texts in Spark's exceptions, and the error for each; the first match counts."""
 
@@ -106,7 +127,7 @@ def translate_errors(label: str) -> Iterator[None]:
 
     Raises:
         InputError: a file that is missing, damaged, or has different types than the other files.
-        UsageError: executors lack rankgate, or run another Python.
+        UsageError: executors lack rankgate, run another Python, or were lost; Spark ended.
     """
     try:
         yield
@@ -131,6 +152,9 @@ def find_known_failure(text: str, label: str) -> RankgateError | None:
             if issubclass(kind, InputError):
                 return kind(problem, source=_file_in(text) or label, code=code)
             return kind(problem, code=code)
+    first_line = next(iter(text.strip().splitlines()), "")
+    if "Job aborted" in text and "Traceback" not in text:  # a traceback is of our own code
+        return UsageError(f"Spark gave up: {first_line}", code="spark-failed")
     return None
 
 

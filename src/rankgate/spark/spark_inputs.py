@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import reduce
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import UsageError
@@ -85,8 +86,12 @@ class SparkMeasurement:
         numbers = self.spark.range(0, count, 1, min(count, self.partitions))
         return WholeQueries(numbers, shares.opened)
 
-    def by_cells(self) -> WholeQueries:
-        """The judgments and runs, moved so that a hash spreads queries over partitions."""
+    def by_cells(self, further: Mapping[int, DataFrame] = MappingProxyType({})) -> WholeQueries:
+        """The judgments and runs, moved so that a hash spreads queries over partitions.
+
+        Args:
+            further: other rows with a ``query_id`` to move with them, by part number.
+        """
         needs_order = any(
             convention.alignment.tie_order == "file_order"
             or convention.alignment.order == "file"
@@ -97,7 +102,7 @@ class SparkMeasurement:
         cells = Cells.for_partitions(self.spark, self.partitions, -(-size // _CELL_BYTES))
         frames = [
             map_partitions(frame, Packing(cells, part_number), PACKED)
-            for part_number, frame in self._rows(ordered=needs_order)
+            for part_number, frame in (*self._rows(ordered=needs_order), *further.items())
         ]
         files = tuple((i, table.files) for i, table in enumerate(self.tables) if table.files)
         if files:
@@ -170,7 +175,6 @@ def prepare(
     convention: str | Convention,
     *,
     numbered: bool = True,
-    least: int = 1,
 ) -> SparkMeasurement:
     """Prepare judgments, runs and a plan for Spark.
 
@@ -181,7 +185,6 @@ def prepare(
         convention: as of ``rankgate.evaluate``.
         numbered: True if tables without a name are run1, run2, as `evaluate` names them; else each
             is run, as `compare` names them.
-        least: the smallest number of partitions, where the session does not set it.
 
     Raises:
         InputError, UsageError: as of ``rankgate.evaluate``; spellings of ids.
@@ -211,7 +214,7 @@ def prepare(
     )
     stated_names = [name or rows.name for (name, _), rows in zip(runs, ranked, strict=True)]
     names = compared_names(stated_names, [path_of(run) for _, run in runs])
-    count = partitions(active) or max(least, partitions_for(active, (judged, *ranked)))
+    count = partitions(active) or partitions_for(active, (judged, *ranked))
     return SparkMeasurement(active, judged, ranked, tuple(names), tuple(measures), plan, count, ids.accept)
 
 

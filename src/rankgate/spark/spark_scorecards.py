@@ -1,286 +1,130 @@
-"""Scorecards on Spark: accuracy and metrics of whole lists, and their tables.
+"""Scorecards on Spark: executors measure users, and the card is made as on one machine.
 
-All values come from sums over groups of users: figures, differences, slices and gaps.
+Executors form the lists and compute the values of users by the functions of the local engine. The
+driver gets the first items and the values of each user, and makes the same card from them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from copy import copy
+import pickle
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from functools import cached_property, reduce
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
+from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.result_frames import make_frame
-from rankgate.data.collection import Collection, Items
-from rankgate.data.logs.item_tables import read_described_table
-from rankgate.measurement.evaluation.accumulator import Accumulator
-from rankgate.measurement.evaluation.lists.list_inputs import catalogue_facts, catalogue_ids
-from rankgate.measurement.evaluation.tradeoff import dominators
-from rankgate.measurement.metrics.facet_metrics import FACET_METRICS
-from rankgate.measurement.metrics.lists import LIST_METRICS
-from rankgate.measurement.metrics.metric_declaration import LISTS
-from rankgate.measurement.metrics.metric_name_parser import parse
+from rankgate.data import Run
+from rankgate.data.foreign_frames import rename_columns
+from rankgate.data.input_types import is_on_spark
+from rankgate.data.logs.item_tables import (
+    DescribedTable,
+    find_id_column,
+    read_candidates,
+    read_described_table,
+)
+from rankgate.data.logs.large_logs import UserItems
+from rankgate.data.logs.splits import sampling_mark
+from rankgate.data.memory.ids import find_positions
+from rankgate.data.table_rows import RowLocation, no_rows_error
+from rankgate.measurement.evaluation.lists.list_builder import ListBuilder, no_judged_item
+from rankgate.measurement.evaluation.lists.list_inputs import Tables
+from rankgate.measurement.evaluation.rankings import TrainingData
+from rankgate.measurement.metrics.lists.list_input import NONE, Ragged
+from rankgate.measurement.metrics.lists.list_metric import split_list_metrics
+from rankgate.measurement.metrics.metric_declaration import SUBTOPICS
+from rankgate.measurement.metrics.ranking.reciprocal_rank import RR
 from rankgate.measurement.scoring.alignment.kernel_inputs import no_subtopics
-from rankgate.measurement.scoring.presets import chosen_convention
-from rankgate.measurement.scoring.scoring_facts import with_run_name
-from rankgate.recommenders.scorecard import ACCURACY, Scorecard
-from rankgate.recommenders.scorecard_figures import DIFFERENCES, FIGURES, GAPS, SLICES, correct_p_values
-from rankgate.recommenders.scorecard_systems import catalogue_warnings
-from rankgate.spark.accumulated_users import GroupResults, UserAccumulation
-from rankgate.spark.card_slices import SliceTables
+from rankgate.measurement.scoring.first_items import measure_lists
+from rankgate.measurement.scoring.scoring_job import Job, mean_of_parts
+from rankgate.recommenders.scorecard import Scorecard, make_scorecard, parse_metrics, possible_metrics
+from rankgate.recommenders.scorecard_figures import Card
+from rankgate.recommenders.scorecard_slices import (
+    ACTIVITY,
+    HISTORY,
+    NEW,
+    POPULARITY,
+    REPEAT,
+    Segment,
+    column_of,
+    slice_segments,
+)
+from rankgate.recommenders.scorecard_systems import CardSystems, RunFacts
+from rankgate.spark.card_users import (
+    CANDIDATES,
+    OUTSIDE,
+    REFERENCE,
+    RESULTS,
+    TRAINING,
+    USERS,
+    CardCounts,
+    UserMeasurement,
+)
+from rankgate.spark.sessions import translate_errors
+from rankgate.spark.shuffle import map_partitions
+from rankgate.spark.spark_evaluation import refuse_run
 from rankgate.spark.spark_inputs import COLLECTION_FIELDS, named_runs, prepare, refuse_others
-from rankgate.spark.task_results import run_task
+from rankgate.spark.splitting.log_ranges import read_log
+from rankgate.spark.table_rows import TableRows, open_rows, open_table, quote_column, to_spark
+from rankgate.spark.task_results import CellTask, raise_first_error
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from pyspark.sql import SparkSession
 
     from rankgate.core.arrays import Floats
-    from rankgate.core.value_types import Schema
-    from rankgate.measurement.metrics.judged_block import ExactMean
+    from rankgate.data.collection import Collection
+    from rankgate.data.input_types import TableLike
+    from rankgate.data.logs.item_tables import TableKind
+    from rankgate.measurement.metrics.lists.list_input import Codes, Listed
     from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring import Convention
+    from rankgate.measurement.scoring.item_catalogue import Catalogue
     from rankgate.spark.spark_inputs import SparkMeasurement
 
-    Rows = list[tuple[object, ...]]
 
-
-@dataclass(frozen=True)
-class PooledSystem:
-    """The numbers of one system over some users: for all groups, and for resamples of groups.
-
-    Attributes:
-        name: the name of the system.
-        groups: the accumulator of each group.
-        values: the values by metric, of all groups.
-        drawn: the resampled values by metric, ``(B,)``.
-        users: the number of judged users.
-        valued: by metric, the number of users with a value, or the number of lists.
-        cautions: as in `Counts`.
-    """
-
-    name: str
-    groups: Sequence[Accumulator]
-    values: Mapping[str, float]
-    drawn: Mapping[str, Floats]
-    users: int
-    valued: Mapping[str, int]
-    cautions: Mapping[str, str]
-
-    @classmethod
-    def from_groups(
-        cls, name: str, groups: Sequence[Accumulator], weights: NDArray[np.int64]
-    ) -> PooledSystem:
-        """The numbers from groups, and from ``(B, G)`` resamples of the groups."""
-        all_users = groups[0].pooled(groups, [1] * len(groups))
-        resampled = [groups[0].pooled(groups, row).result() for row in weights.tolist()]
-        resampled_values = {
-            label: np.array([metric_values[label] for metric_values in resampled])
-            for label in all_users.metrics
-        }
-        counts = all_users.counts
-        return cls(
-            name,
-            groups,
-            all_users.result(),
-            resampled_values,
-            counts.queries,
-            _count_users(all_users),
-            counts.cautions,
-        )
-
-
-def _count_users(accumulator: Accumulator) -> dict[str, int]:
-    """By metric, the number of users with a value; for metrics of all lists, of users with a list.
-
-    Ratios of sums over lists do not count empty lists: all judged users count.
-    """
-    user_counts = dict.fromkeys(accumulator.metrics, accumulator.counts.queries)
-    state, metrics = accumulator.state(), metrics_of(accumulator)
-    lists = [label for label, metric in metrics.items() if metric.view == LISTS]
-    for label, list_state in zip(lists, state["lists"] or (), strict=False):
-        if isinstance(list_state, Mapping):
-            user_counts[label] = int(list_state["filled"])
-    for label, metric in metrics.items():
-        mean = accumulator.mean_of(label)
-        if mean is not None and metric.aggregate != "weighted":
-            user_counts[label] = int(mean.count) - mean.undefined
-    return user_counts
-
-
-def metrics_of(empty: Accumulator) -> dict[str, Metric]:
-    """The metrics of an accumulator by their labels."""
-    return {name: parse(name, (*FACET_METRICS, *LIST_METRICS)) for name in empty.metrics}
-
-
-def figure_rows(
-    systems: Sequence[PooledSystem], metrics: Mapping[str, Metric], level: float
-) -> tuple[Rows, Rows]:
-    """Rows of `FIGURES` and, except for the first system, of `DIFFERENCES` without correction."""
-    from rankgate.measurement.stats.special_functions import ndtr, ndtri
-
-    z_level = float(ndtri((1 + level) / 2))
-    rows: Rows = []
-    differences: Rows = []
-    first = systems[0]
-    for label, metric in metrics.items():
-        view = "lists" if metric.view == LISTS else "accuracy"
-        highest = np.inf if metric.high is None else metric.high
-        for system in systems:
-            value, resampled_values = system.values[label], system.drawn[label]
-            half_width = z_level * resampled_values.std()
-            low, high = np.clip((value - half_width, value + half_width), metric.low, highest)
-            better = metric.higher_is_better
-            rows.append((system.name, label, view, value, low, high, system.valued[label], better))
-            if system is not first:
-                delta, error = (
-                    value - first.values[label],
-                    float((resampled_values - first.drawn[label]).std()),
-                )
-                p = float(2 * ndtr(-abs(delta) / error)) if error else float(delta == 0)
-                ends = (delta - z_level * error, delta + z_level * error)
-                differences.append((system.name, label, delta, *ends, p, p, (delta > 0) == better))
-    return rows, differences
-
-
-@dataclass(frozen=True)
-class PooledPart:
-    """A part of a slice.
-
-    Attributes:
-        slice: its name.
-        of: users, items or pairs.
-        value: the value of the slice.
-        size: the number of users, items or pairs.
-        metrics: the metrics of the part, by label.
-        systems: the numbers of every system.
-    """
-
-    slice: str
-    of: str
-    value: str
-    size: int
-    metrics: Mapping[str, Metric]
-    systems: Sequence[PooledSystem]
-
-
-def slice_table(parts: Sequence[PooledPart], level: float) -> pl.DataFrame:
-    """The columns of `SLICES`; p is corrected over each slice (Benjamini-Hochberg)."""
-    rows: Rows = []
-    for slice_part in parts:
-        figures, difference_rows = figure_rows(slice_part.systems, slice_part.metrics, level)
-        differences = {row[:2]: row for row in difference_rows}
-        no_difference = (None,) * 8
-        for row in figures:
-            _, _, delta, low, high, p, _, better = differences.get(row[:2], no_difference)
-            part_columns = (slice_part.slice, slice_part.of, slice_part.value, slice_part.size)
-            rows.append((*part_columns, *row, delta, low, high, p, None, better))
-    return _correct_table(rows, SLICES)
-
-
-def gap_table(
-    parts: Sequence[PooledPart],
-    systems: Sequence[PooledSystem],
-    metrics: Mapping[str, Metric],
-    weights: NDArray[np.int64],
-    level: float,
-) -> pl.DataFrame:
-    """The columns of `GAPS`: the mean of each part's users less that of all others."""
-    from rankgate.measurement.stats.special_functions import ndtr, ndtri
-
-    z_level = float(ndtri((1 + level) / 2))
-    rows: Rows = []
-    for user_part in (candidate for candidate in parts if candidate.of == "users"):
-        for part_users, all_users in zip(user_part.systems, systems, strict=True):
-            for label, metric in metrics.items():
-                pairs = [
-                    (part_mean.mean_of(label), overall_mean.mean_of(label))
-                    for part_mean, overall_mean in zip(part_users.groups, all_users.groups, strict=True)
-                ]
-                if all(overall_mean is None for _, overall_mean in pairs):  # a metric of all lists together
-                    continue
-                gap, resampled_gaps = _compute_gap(pairs, weights)
-                error = float(resampled_gaps.std())
-                p = float(2 * ndtr(-abs(gap) / error)) if error else float(gap == 0)
-                ends = (gap - z_level * error, gap + z_level * error)
-                better = (gap > 0) == metric.higher_is_better
-                rows.append(
-                    (user_part.slice, user_part.value, all_users.name, label, gap, *ends, p, None, better)
-                )
-    return _correct_table(rows, GAPS)
-
-
-def _compute_gap(
-    pairs: Sequence[tuple[ExactMean | None, ExactMean | None]], weights: NDArray[np.int64]
-) -> tuple[float, Floats]:
-    """The gap of a part's users from all other users, and the gaps of resamples of the groups."""
-    from rankgate.measurement.metrics.judged_block import ExactMean
-
-    means = [(part_mean or ExactMean(), overall_mean or ExactMean()) for part_mean, overall_mean in pairs]
-    table = np.array(
-        [
-            (
-                part_mean.sum,
-                part_mean.count,
-                overall_mean.sum - part_mean.sum,
-                overall_mean.count - part_mean.count,
-            )
-            for part_mean, overall_mean in means
-        ]
-    )
-    part_users = sum((part_mean for part_mean, _ in means), ExactMean())
-    all_users = sum((overall_mean for _, overall_mean in means), ExactMean())
-    other_users = ExactMean(all_users.total - part_users.total, all_users.weight - part_users.weight)
-    sums = weights @ table
-    with np.errstate(invalid="ignore", divide="ignore"):
-        resampled_gaps = sums[:, 0] / sums[:, 1] - sums[:, 2] / sums[:, 3]
-    return part_users.value - other_users.value, resampled_gaps
-
-
-def _correct_table(rows: Rows, schema: Schema) -> pl.DataFrame:
-    """Rows as a table, p corrected over each slice."""
-    corrected_rows = pl.DataFrame(rows, schema=dict(schema), orient="row").fill_nan(None)
-    slices = corrected_rows.partition_by("slice", maintain_order=True)
-    return pl.concat([pl.DataFrame(schema=dict(schema)), *map(correct_p_values, slices)])
-
-
-GROUPS = 32
-"""Groups of users that intervals are made of, at least."""
-
-RESAMPLES = 200
-"""The largest number of resamples of the groups: more do not change intervals visibly."""
-
-
-_TAKEN = COLLECTION_FIELDS - {"tags"} | {"users", "training", "drop_seen"}
-_UNUSED = frozenset({"tags", "selection"})
-"""Fields that cards do not use, on one machine either."""
+_TAKEN = COLLECTION_FIELDS | {
+    "users",
+    "training",
+    "drop_seen",
+    "candidates",
+    "reference",
+    "judged_users_only",
+    "selection",
+}
+"""The fields of a collection that a scorecard uses, and those that it does not need anywhere."""
 
 _ITEMS = frozenset({"table", "features", "category", "group", "catalogue"})
+_COLUMNS = {
+    TRAINING: ("query_id", "doc_id"),
+    CANDIDATES: ("query_id", "doc_id"),
+    REFERENCE: ("query_id", "doc_id", "number"),
+}
+"""The columns of further tables that move; of users all columns do."""
+
+_NO_TRAINING = UserItems.from_pairs(pl.Series([], dtype=pl.String), pl.Series([], dtype=pl.String))
+_NO_ROWS = Ragged.from_offsets(np.zeros(0, np.int32), np.zeros(1, np.int64))
 
 
 def scorecard(
     collection: Collection,
     runs: Any,  # noqa: ANN401 - as of rankgate.scorecard
     metrics: Sequence[str | Metric],
-    convention: str | Convention,
+    convention: Convention,
     *,
     slices: Sequence[str],
     level: float,
     resamples: int,
     seed: int,
 ) -> Scorecard:
-    """Put systems on one card; arguments as of ``rankgate.scorecard``, whose values it has.
+    """Put systems on one card; arguments and result as of ``rankgate.scorecard``.
 
-    Intervals and tests are those of a Poisson bootstrap of groups of users, which are the
-    partitions, 32 or more: value ± z · sd of the resamples, at most `RESAMPLES` of them,
-    the same groups for every system. What is known of items and users is sent to every executor,
-    and a few numbers for each item and group come back. Where judgments or lists have items that
-    the catalogue lacks, all rows are read a second time. Each part of the users in a slice sends
-    as many numbers as all users do.
+    The rows of judgments, runs, training and candidates stay on executors. The driver gets the
+    items, and of each user the first items of every list, the relevant items and the values. Where
+    judgments or lists have items that the catalogue lacks, all rows are read a second time.
 
     Raises:
         InputError: data that cannot be read.
@@ -288,138 +132,510 @@ def scorecard(
             that Spark does not have.
         MissingExtraError: PySpark is not installed.
     """
-    refuse_others(collection, "scorecard on Spark", _TAKEN | _UNUSED, _ITEMS)
-    item_table, train, users = collection.items, collection.training, collection.users
-    metrics = list(metrics or ACCURACY)
-    table = None if item_table.table is None else read_described_table(item_table.table)
-    stated_items = catalogue_ids(item_table.catalogue)
-    category, drop_seen = item_table.category, collection.drop_seen
-    shop = replace(item_table, table=table, catalogue=stated_items)
-    measured_by = Collection(items=shop, training=train, drop_seen=drop_seen)
-    resamples = min(resamples, RESAMPLES)
-    tables = SliceTables.read(slices, users, table, trained=train is not None)
-    empty = Accumulator(metrics, convention, measured_by, item_parts=tables.by_items, open_catalogue=True)
-    ranking_metrics = [metric for metric in metrics if not _is_list_metric(metric)]
-    work = prepare(collection, named_runs(runs), ranking_metrics or ["RR"], convention, least=GROUPS)
-    accuracy = None
-    if ranking_metrics:
-        accuracy = Accumulator(ranking_metrics, convention, Collection(items=Items(table, category=category)))
-
-    def task_of(all_accumulator: Accumulator) -> UserAccumulation:
-        parts = tables.slices(work, all_accumulator, accuracy, drop_seen=drop_seen)
-        accumulators = (
-            all_accumulator,
-            *chain.from_iterable(card_slice.empty(all_accumulator) for card_slice in parts),
-        )
-        labels = tuple(table.label for table in work.tables)
-        return UserAccumulation(work.plan, work.names, labels, parts, accumulators)
-
-    task, results = _measure_groups(work, empty, task_of)
-    card = _card(work, task, results, (level, resamples, seed))
-    warnings = card.warnings
-    if (catalogue := task.empty[0].catalogue) is not None:
-        facts = catalogue_facts(catalogue.items, [stated_items, *([table.ids] if table else [])])
-        warnings += (*catalogue_warnings(catalogue.items, facts, table, metrics_of(empty)),)
-    return replace(card, convention=chosen_convention(convention).to_dict(), warnings=warnings)
-
-
-def _measure_groups(
-    work: SparkMeasurement, empty: Accumulator, task_of: Callable[[Accumulator], UserAccumulation]
-) -> tuple[UserAccumulation, list[list[GroupResults]]]:
-    """The results of each run and group, and the task that made them.
-
-    Items that the catalogue lacks are added to it, and everything is measured again.
-
-    Raises:
-        InputError: the data are wrong; no judged item has a category.
-    """
-    while True:
-        task = task_of(empty)
-        _, texts_by_run = run_task(work.by_cells(), task, work.tables, keep=False)
-        results = [[GroupResults.from_text(text) for text in texts] for texts in texts_by_run]
-        if not any(result.topical for result in results[0]):
-            raise no_subtopics(work.qrels.label)
-        unknown_items = [pl.read_ipc_stream(result.unknown) for result in results[0] if result.unknown]
-        if not unknown_items:
-            return task, results
-        empty = empty.with_items(pl.concat(unknown_items)["doc_id"])
-
-
-def _is_list_metric(metric: str | Metric) -> bool:
-    """True if a metric is about lists as a whole."""
-    if not isinstance(metric, str):
-        return metric.view == LISTS
-    return parse(metric, (*FACET_METRICS, *LIST_METRICS)).view == LISTS
-
-
-def _card(
-    work: SparkMeasurement,
-    task: UserAccumulation,
-    results: Sequence[Sequence[GroupResults]],
-    drawing: tuple[float, int, int],
-) -> Scorecard:
-    """The scorecard from the results of all groups of users, and of the parts of slices."""
-    from rankgate.measurement.stats.multiple_comparisons import correct
-
-    level, resamples, seed = drawing
-    weights = np.random.default_rng(seed).poisson(1.0, (resamples, len(results[0])))
-    metrics = metrics_of(task.empty[0])
-
-    def pooled(part_index: int) -> list[PooledSystem]:
-        return [
-            PooledSystem.from_groups(
-                name,
-                [_restore(task.empty[part_index], result.states[part_index]) for result in run_results],
-                weights,
+    refuse_others(collection, "scorecard on Spark", _TAKEN, _ITEMS)
+    metrics_by_label = parse_metrics(metrics, convention)
+    accuracy, of_lists = split_list_metrics(metrics_by_label)
+    rankings = named_runs(runs)
+    for name, run in rankings:
+        if isinstance(run, Run) and (run.earlier is not None or run.repeats):
+            raise UsageError(
+                f"{name or run.name}: scorecard on Spark takes no earlier lists and no repeats of a run; "
+                "leave them out.",
+                code="unused-option",
             )
-            for name, run_results in zip(work.names, results, strict=True)
-        ]
-
-    systems = pooled(0)
-    rows, differences = figure_rows(systems, metrics, level)
-    raw = np.array([row[5] for row in differences], np.float64)
-    p_values = correct(raw, "holm") if differences else raw
-    differences = [(*row[:6], float(p), row[7]) for row, p in zip(differences, p_values, strict=True)]
-    part_sizes = np.sum([result.sizes for result in results[0]], axis=0).tolist()
-    parts = []
-    part_index = 0
-    for card_slice in task.slices:
-        for value_index, value in enumerate(card_slice.parts):
-            size = card_slice.size(value_index, part_sizes[part_index])
-            part_index += 1
-            if size or card_slice.part_kind == "items":
-                part_metrics = metrics_of(task.empty[part_index])
-                parts.append(
-                    PooledPart(
-                        card_slice.name, card_slice.part_kind, value, size, part_metrics, pooled(part_index)
-                    )
-                )
-    means = {system.name: [system.values[label] for label in metrics] for system in systems}
-    dominator_of_system = dominators(means, [metric.higher_is_better for metric in metrics.values()])
-    return Scorecard(
-        systems=work.names,
-        metrics=tuple(metrics),
-        qrels=work.qrels.name,
-        convention={},
-        figures=make_frame(rows, FIGURES),
-        differences=make_frame(differences, DIFFERENCES),
-        slices=slice_table(parts, level),
-        gaps=gap_table(parts, systems, metrics, weights, level),
-        dominated=tuple(
-            (name, dominator) for name, dominator in dominator_of_system.items() if dominator is not None
-        ),
-        users=systems[0].users,
-        catalogue=task.empty[0].catalogue_size,
-        candidates="",
-        level=level,
-        resamples=resamples,
-        seed=seed,
-        warnings=tuple(text for system in systems for text in with_run_name(system.name, system.cautions)),
+    work = prepare(collection, rankings, [*accuracy.values()] or ["RR"], convention)
+    tables = _SideTables.open(work.spark, collection, slices)
+    local = replace(
+        collection,
+        judgments=None,
+        items=replace(collection.items, table=tables.items),
+        users=tables.users,  # type: ignore[arg-type]
+        training=None if collection.training is None else _NO_TRAINING,  # type: ignore[arg-type]
+    )
+    builder = ListBuilder.from_collection(of_lists, convention, local, history=True)
+    without_users = _without_users(builder.base(), collection)
+    metrics_by_label = possible_metrics(metrics_by_label, builder, [without_users], requested=bool(metrics))
+    for name in slices:
+        if name in {ACTIVITY, POPULARITY, HISTORY} and collection.training is None:
+            slice_segments(name, builder.base(), builder.tables)  # an error: it comes from training
+    item_counts, people = tables.count_training()
+    base = _known(builder.base(item_counts["doc_id"]), item_counts, people)
+    mark = builder.tables.mark or sampling_mark(work.qrels.name)
+    item_slices, by_history = tables.item_slices(slices), HISTORY in slices
+    measured_metrics = metrics_by_label | ({"RR": RR} if mark else {})
+    needs_of_driver = {
+        need
+        for metric in split_list_metrics(metrics_by_label)[1].values()
+        if metric.merge != "mean" or item_slices
+        for need in metric.inputs_needed
+    }
+    sent = tuple(name for name in ("history", "baseline") if name in needs_of_driver)
+    while True:
+        segments = [part for name in item_slices for part in slice_segments(name, base, builder.tables)]
+        measurement = UserMeasurement(
+            work.names,
+            dict(enumerate(table.label for table in work.tables)) | tables.labels,
+            tuple(run.ordered for run in work.runs),
+            _shipped(builder),
+            base,
+            builder.stated_items is not None,
+            measured_metrics,
+            tuple(segments),
+            by_history,
+            sent,
+            tables.user_columns,
+        )
+        users, counts, unknown = _measure(work, measurement, tables)
+        if unknown.is_empty():
+            break
+        base = _known(builder.base(item_counts["doc_id"], unknown), item_counts, people)
+    if any(metric.view == SUBTOPICS for metric in metrics_by_label.values()) and not counts.has_subtopics:
+        raise no_subtopics(work.qrels.label)
+    for run, totals in zip(work.runs, counts.totals, strict=False):
+        refuse_run(work, run.label, totals)
+    systems = SparkSystems.from_users(work, builder, base, users, counts, segments, mark, sent)
+    if not systems.judged.any():
+        raise no_rows_error("grade", work.qrels.label)
+    _refuse_ids(systems, item_counts["doc_id"], with_lists=bool(of_lists))
+    return make_scorecard(
+        systems, metrics_by_label, slices=slices, level=level, resamples=resamples, seed=seed
     )
 
 
-def _restore(empty: Accumulator, state: Mapping[str, Any]) -> Accumulator:
-    """An accumulator with a saved state."""
-    accumulator = copy(empty)
-    accumulator.merge(state)
-    return accumulator
+def _refuse_ids(systems: SparkSystems, trained: pl.Series, *, with_lists: bool) -> None:
+    """Refuse ids in another spelling, and a stated catalogue without a judged item.
+
+    Args:
+        systems: the systems.
+        trained: the items of training.
+        with_lists: True if a metric of lists was asked for.
+
+    Raises:
+        InputError: as of `ListBuilder.joint_catalogue`.
+    """
+    builder, outside = systems.builder, systems.counts.outside
+    builder.refuse_near_fits("user", [systems.catalogue.queries])
+    collection = builder.collection
+    if collection.training is not None:
+        log = replace(_NO_TRAINING, items=trained)
+        builder = replace(builder, collection=replace(collection, training=log))  # type: ignore[arg-type]
+    builder.refuse_near_fits("item", [systems.named_items, *outside])
+    if with_lists and not systems.counts.has_catalogue_item:
+        raise no_judged_item(systems.work.qrels.label, outside[0], systems.catalogue.items)
+
+
+def _known(base: Catalogue, item_counts: pl.DataFrame, people: int) -> Catalogue:
+    """The items with the number of people who had each in training."""
+    if base.seen is None:
+        return base
+    seen = np.zeros(len(base.items), np.int64)
+    position = find_positions(item_counts["doc_id"], base.items)
+    seen[position[position != NONE]] = item_counts["people"].to_numpy()[position != NONE]
+    return replace(base, seen=seen, people=people)
+
+
+def _without_users(base: Catalogue, collection: Collection) -> Listed:
+    """Lists of nobody, with the inputs that lists will have."""
+    facts: dict[str, Any] = {"relevant": _NO_ROWS}
+    if collection.training is not None:
+        facts["history"] = _NO_ROWS
+    if collection.reference is not None:
+        facts["baseline"] = np.zeros((0, 1), np.int32)
+    return replace(base, **facts).listed(pl.DataFrame(schema={"query_id": pl.String, "doc_id": pl.String}))
+
+
+def _shipped(builder: ListBuilder) -> ListBuilder:
+    """The builder for executors, which have the catalogue: of the items only the categories."""
+    items, category = builder.tables.items, builder.collection.items.category
+    if items is not None:
+        items = replace(items, columns=items.columns.select(category)) if category else None
+    plain_items = replace(builder.collection.items, table=None, catalogue=None)
+    collection = replace(builder.collection, items=plain_items, users=None, candidates=None)
+    return replace(
+        builder,
+        collection=collection,
+        tables=replace(builder.tables, items=items, users=None),
+        stated=builder.stated.clear(),
+    )
+
+
+def _measure(
+    work: SparkMeasurement, measurement: UserMeasurement, tables: _SideTables
+) -> tuple[list[pl.DataFrame], CardCounts, pl.Series]:
+    """The users of all cells, the counts, and the items that the catalogue lacks.
+
+    Raises:
+        InputError: the data are wrong, with file and line.
+    """
+    cells = work.by_cells(tables.frames)
+    kernels = [getattr(metric, "kernel", None) for metric in measurement.metrics.values()]
+    modules = [getattr(kernel, "__module__", "") for kernel in kernels]
+    frame = map_partitions(cells.frame, CellTask(cells.opened, measurement), RESULTS, modules)
+    with translate_errors(work.tables[-1].label):
+        results = pl.DataFrame(pl.from_arrow(frame.toArrow()))
+    raise_first_error(results["totals"].drop_nulls().to_list(), (*work.tables, *tables.rows.values()))
+    counted = [pickle.loads(counts) for counts in results["counts"].drop_nulls()]  # noqa: S301 - from our own executors
+    unknown = [items for items, _ in counted if items is not None]
+    if unknown:
+        return [], counted[0][1], pl.concat(unknown).unique()
+    users = [pl.read_ipc_stream(rows) for rows in results["users"].drop_nulls()]
+    if not users:
+        raise no_rows_error("grade", work.qrels.label)
+    counts = reduce(add, (cell_counts for _, cell_counts in counted if cell_counts is not None))
+    return users, counts, pl.Series([], dtype=pl.String)
+
+
+@dataclass(frozen=True)
+class _SideTables:
+    """What a collection has besides judgments and runs.
+
+    Attributes:
+        items: the items with the columns that metrics and slices use.
+        users: the names of the columns of users; rows are on executors.
+        rows: the other tables on Spark, by part number.
+        slices: the kind of each slice by a column: items or users.
+        user_columns: the columns of users that slices use; None without a table of users.
+    """
+
+    items: DescribedTable | None
+    users: DescribedTable | None
+    rows: Mapping[int, TableRows]
+    slices: Mapping[str, str]
+    user_columns: tuple[str, ...] | None
+
+    @classmethod
+    def open(cls, spark: SparkSession, collection: Collection, slices: Sequence[str]) -> _SideTables:
+        """Open the tables of a collection, and find the columns of slices.
+
+        Raises:
+            InputError: a table cannot be read.
+            UsageError: an unknown slice, or a column that does not exist.
+        """
+        # names of columns alone show which columns are to be read
+        kinds: tuple[tuple[TableKind, Any], ...] = (
+            ("items", collection.items.table),
+            ("users", collection.users),
+        )
+        heads = {kind: _head(spark, table, kind) for kind, table in kinds if table is not None}
+        names = Tables(heads.get("items"), heads.get("users"), None, "")
+        by_column = [name for name in slices if name not in {ACTIVITY, POPULARITY, HISTORY}]
+        owners = {name: column_of(name, names) for name in by_column}
+        columns = {
+            kind: {column for table, column in owners.values() if table.of == kind}
+            for kind in ("items", "users")
+        }
+        shop = collection.items
+        columns["items"] |= {*shop.features, *(name for name in (shop.category, shop.group) if name)}
+        items = None
+        if shop.table is not None:
+            items = _collected(spark, shop.table, heads["items"], columns["items"])
+        rows = dict(_pairs(spark, collection))
+        if collection.users is not None:
+            rows[USERS] = _described_rows(spark, collection.users, heads["users"], columns["users"])
+        kind_of_slice = {name: table.of for name, (table, _) in owners.items()}
+        user_columns = tuple(sorted(columns["users"])) if USERS in rows else None
+        return cls(items, heads.get("users"), rows, kind_of_slice, user_columns)
+
+    @property
+    def labels(self) -> dict[int, str]:
+        """The names of the tables in errors, by part number."""
+        return {part_number: table.label for part_number, table in self.rows.items()}
+
+    @property
+    def frames(self) -> dict[int, Any]:
+        """The rows on Spark, by part number."""
+        return {
+            part_number: table.frame.select(*_COLUMNS.get(part_number, table.frame.columns))
+            for part_number, table in self.rows.items()
+        }
+
+    def item_slices(self, slices: Sequence[str]) -> list[str]:
+        """The slices of items, in order."""
+        return [name for name in slices if name == POPULARITY or self.slices.get(name) == "items"]
+
+    def count_training(self) -> tuple[pl.DataFrame, int]:
+        """The number of people who had each item in training, and of all people."""
+        from pyspark.sql import functions as F
+
+        if TRAINING not in self.rows:
+            return pl.DataFrame(schema={"doc_id": pl.String, "people": pl.Int64}), 0
+        with translate_errors(self.rows[TRAINING].label):
+            pairs = self.rows[TRAINING].frame.select("query_id", "doc_id").distinct()
+            counted = pairs.groupBy("doc_id").agg(F.count(F.lit(1)).alias("people")).toArrow()
+            people = pairs.select("query_id").distinct().count()
+        return pl.DataFrame(pl.from_arrow(counted)).drop_nulls(), people
+
+
+def _pairs(spark: SparkSession, collection: Collection) -> Iterator[tuple[int, TableRows]]:
+    """The rows of training, candidates and the reference run, by part number."""
+    training = collection.training
+    if is_on_spark(training):
+        rows, _ = read_log(spark, training, None, None)
+        yield TRAINING, rows
+    elif training is not None:
+        log = TrainingData(rename_columns(training, collection.frame_columns)).items_of_users
+        yield TRAINING, _sent(spark, log.frame, "training")
+    if collection.candidates is not None:
+        yield CANDIDATES, _sent(spark, read_candidates(collection.candidates)[0], "candidates")
+    if collection.reference is not None:
+        yield REFERENCE, open_rows(spark, collection.reference, "score", "reference", collection.columns)
+
+
+def _sent(spark: SparkSession, table: pl.DataFrame, label: str) -> TableRows:
+    frame = to_spark(spark, table)
+    return TableRows(lambda: frame, label, label)
+
+
+def _head(spark: SparkSession, table: TableLike | DescribedTable, kind: TableKind) -> DescribedTable:
+    """A table of items or users without rows, if it is on Spark; else with them."""
+    if not is_on_spark(table):
+        return read_described_table(table, kind)
+    frame, label = open_table(spark, table, kind)
+    id_column = find_id_column(frame.columns, kind, label)
+    names = dict.fromkeys((name for name in frame.columns if name != id_column), pl.String)
+    return DescribedTable(
+        kind, pl.Series(id_column, [], pl.String), pl.DataFrame(schema=names), RowLocation(label)
+    )
+
+
+def _collected(
+    spark: SparkSession, table: TableLike | DescribedTable, head: DescribedTable, columns: set[str]
+) -> DescribedTable:
+    """The items with some columns.
+
+    Raises:
+        UsageError: a column that does not exist.
+    """
+    for name in columns:
+        head.description(name)
+    if not is_on_spark(table):
+        return replace(head, columns=head.columns.select(sorted(columns)))
+    frame, label = open_table(spark, table, "items")
+    names = [str(head.ids.name), *sorted(columns)]
+    with translate_errors(label):
+        rows = pl.from_arrow(frame.select(*map(quote_column, names)).toArrow())
+    return read_described_table(pl.DataFrame(rows))
+
+
+def _described_rows(
+    spark: SparkSession, table: TableLike | DescribedTable, head: DescribedTable, columns: set[str]
+) -> TableRows:
+    """The users with some columns, as rows on Spark."""
+    from pyspark.sql import functions as F
+
+    names = sorted(columns)
+    if not is_on_spark(table):
+        texts = [head.columns[name].cast(pl.String) for name in names]
+        return _sent(spark, pl.DataFrame([head.ids.alias("query_id"), *texts]), "users")
+    frame, label = open_table(spark, table, "users")
+    selected = frame.select(
+        F.col(quote_column(str(head.ids.name))).cast("string").alias("query_id"),
+        *(F.col(quote_column(name)).cast("string").alias(name) for name in names),
+    )
+    return TableRows(lambda: selected, label, label)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparkSystems(CardSystems):
+    """Systems whose users were measured on executors.
+
+    Attributes:
+        work: judgments and runs.
+        users: the columns of all users, in the order of the catalogue.
+        counts: the sums over all users.
+        item_parts: the parts of items whose accuracy was measured.
+    """
+
+    work: SparkMeasurement
+    users: pl.DataFrame
+    counts: CardCounts
+    item_parts: Sequence[Segment]
+
+    @classmethod
+    def from_users(
+        cls,
+        work: SparkMeasurement,
+        builder: ListBuilder,
+        base: Catalogue,
+        frames: Sequence[pl.DataFrame],
+        counts: CardCounts,
+        item_parts: Sequence[Segment],
+        mark: str,
+        sent: Sequence[str],
+    ) -> SparkSystems:
+        """The systems from the users of all cells."""
+        wide = [name for name in frames[0].columns if name.startswith("items ") or name == "baseline"]
+        users = pl.concat([frame.drop(wide) for frame in frames])
+        order = users["query_id"].arg_sort()
+        users = users[order]
+        matrices = {name: _stacked([frame[name] for frame in frames])[order.to_numpy()] for name in wide}
+        facts: dict[str, Any] = {"queries": users["query_id"], "relevant": _ragged(users["relevant"])}
+        if not users["judged"].all():
+            facts["judged"] = users["judged"].to_numpy()
+        if "history size" in users.columns:  # its items only where the driver needs them
+            lengths = users["history size"].to_numpy()
+            facts["history"] = (
+                _ragged(users["history"])
+                if "history" in sent
+                else Ragged(np.zeros(0, np.int32), np.zeros_like(lengths), lengths)
+            )
+        if "baseline" in matrices:
+            facts["baseline"] = matrices["baseline"]
+        catalogue = replace(base, **facts)
+        if builder.tables.users is not None:
+            builder = replace(builder, tables=replace(builder.tables, users=_described_users(users)))
+        empty = pl.DataFrame(schema={"query_id": pl.String, "doc_id": pl.String})
+        return cls(
+            lists=tuple(
+                _listed(catalogue.listed(empty), matrices[f"items {i}"], facts.places)
+                for i, facts in enumerate(counts.runs)
+            ),
+            catalogue=catalogue,
+            builder=builder,
+            catalogue_facts=builder.catalogue_facts(catalogue.items, counts.outside[0]),
+            mark=mark,
+            zeros=counts.zeros,
+            work=work,
+            users=users,
+            counts=counts,
+            item_parts=item_parts,
+        )
+
+    @property
+    def name(self) -> str:
+        """The name of the judgments."""
+        return self.work.qrels.name
+
+    @property
+    def named_items(self) -> pl.Series:
+        """The items that lists show, or that are relevant."""
+        assert self.catalogue.relevant is not None
+        codes = [item_lists.items.ravel() for item_lists in self.lists]
+        is_named = np.zeros(len(self.catalogue.items) + 1, bool)  # the last place is for NONE
+        is_named[np.concatenate([*codes, self.catalogue.relevant.codes])] = True
+        return self.catalogue.items.filter(pl.Series(is_named[:-1]))
+
+    @property
+    def repeated_relevant(self) -> int:
+        """The number of relevant items that their user has in training too."""
+        return self.counts.repeated_relevant
+
+    @property
+    def users_without_relevant(self) -> int:
+        """The number of judged users without a relevant item."""
+        return self.counts.without_relevant
+
+    def run_facts(self) -> list[RunFacts]:
+        """What warnings state of every run."""
+        return list(self.counts.runs)
+
+    def values_of(self, label: str, metric: Metric) -> list[Floats]:  # noqa: ARG002 - measured on executors
+        """The values of every system by one metric."""
+        return [self.users[f"value {i} {label}"].to_numpy() for i in range(len(self.lists))]
+
+    def cards(self, metrics: Mapping[str, Metric]) -> list[Card]:
+        """The values of every system."""
+        _, of_lists = split_list_metrics(metrics)
+        together = {label: metric for label, metric in of_lists.items() if metric.merge != "mean"}
+        cards = []
+        for i, item_lists in enumerate(self.lists):
+            values = {
+                label: self.users[f"value {i} {label}"].to_numpy()
+                for label in metrics
+                if label not in together
+            }
+            means = dict(measure_lists(together, item_lists).numbers)
+            for label, user_values in values.items():
+                if label in of_lists:
+                    means[label] = of_lists[label].number(user_values)
+                else:
+                    totals = self.counts.totals[i]
+                    moments, hits = totals.means[label]
+                    means[label] = self._mean(
+                        label, metrics[label], moments.first, hits, totals.counts["unknown_queries"]
+                    )
+            cards.append(self._card(i, metrics, values, means))
+        return cards
+
+    def segments(self, name: str) -> list[Segment]:
+        """The parts of a slice; a part of pairs has only its size."""
+        if name != HISTORY:
+            return slice_segments(name, self.catalogue, self.builder.tables)
+        sizes = zip((REPEAT, NEW), self.counts.pairs, strict=True)
+        return [Segment(name, "pairs", value, np.ones(size, bool)) for value, size in sizes if size]
+
+    @cached_property
+    def _part_indices(self) -> dict[tuple[str, str], int]:
+        """The index of each measured part."""
+        keys = [(part.slice, part.value) for part in self.item_parts]
+        return {key: index for index, key in enumerate([*keys, (HISTORY, REPEAT), (HISTORY, NEW)])}
+
+    def accuracy_of_part(self, segment: Segment, metrics: Mapping[str, Metric]) -> list[Card]:
+        """The accuracy of every system in a part of the items or pairs."""
+        accuracy, _ = split_list_metrics(metrics)
+        index = self._part_indices[segment.slice, segment.value]
+        cards = []
+        for i in range(len(self.lists)):
+            values = {label: self.users[f"part {index} {i} {label}"].to_numpy() for label in accuracy}
+            sums = self.counts.parts[i][index]
+            means = {
+                label: self._mean(label, metric, *sums.means[label], sums.counts["unknown_queries"])
+                for label, metric in accuracy.items()
+            }
+            cards.append(self._card(i, accuracy, values, means))
+        return cards
+
+    def _mean(self, label: str, metric: Metric, mean: Any, hits: int, unknown: int) -> float:  # noqa: ANN401 - an ExactMean
+        job = Job.from_convention(label, metric, self.convention)
+        return mean_of_parts(np.array([mean.sum, mean.count, hits]), job, unknown)
+
+    def _card(
+        self, i: int, metrics: Mapping[str, Metric], values: Mapping[str, Floats], means: Mapping[str, float]
+    ) -> Card:
+        """The values of one system under marked labels."""
+        return Card(
+            self.work.names[i],
+            {self.marked_label(label): values[label] for label in metrics if label in values},
+            {self.marked_label(label): means[label] for label in metrics},
+            self.lists[i],
+        )
+
+
+def _listed(lists: Listed, codes: Codes, places: Mapping[str, Any]) -> Listed:
+    """Lists from codes in which `OUTSIDE` is an item outside the catalogue."""
+    outside = codes == OUTSIDE
+    return replace(
+        lists,
+        items=np.where(outside, NONE, codes),
+        outside=outside if places["invented"] else None,
+        outside_examples=tuple(places["examples"]),
+    )
+
+
+def _described_users(users: pl.DataFrame) -> DescribedTable:
+    """The table of the measured users that it describes."""
+    described = users.filter(pl.col("user described").fill_null(value=False))
+    columns = {
+        name: name.removeprefix("user ")
+        for name in described.columns
+        if name.startswith("user ") and name != "user described"
+    }
+    return DescribedTable(
+        "users", described["query_id"], described.select(*columns).rename(columns), RowLocation("users")
+    )
+
+
+def _stacked(pieces: Sequence[pl.Series]) -> Codes:
+    """Matrices of codes below each other, narrow ones padded at the end."""
+    matrices = [piece.to_numpy() for piece in pieces]
+    width = max(matrix.shape[1] for matrix in matrices)
+    return np.concatenate(
+        [np.pad(matrix, ((0, 0), (0, width - matrix.shape[1])), constant_values=NONE) for matrix in matrices]
+    )
+
+
+def _ragged(lists: pl.Series) -> Ragged:
+    """Rows of codes from a column of lists."""
+    lengths = lists.list.len().fill_null(0).to_numpy().astype(np.int64)
+    codes = lists.explode().drop_nulls().to_numpy().astype(np.int32)
+    return Ragged.from_offsets(codes, np.append(0, np.cumsum(lengths)))

@@ -12,6 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.number_formats import count_noun
@@ -19,16 +21,16 @@ from rankgate.data import read_qrels, read_run
 from rankgate.data.collection import Collection
 from rankgate.data.column_map import ColumnMap
 from rankgate.data.column_names import match_columns
-from rankgate.data.foreign_frames import missing_column_message, one_document_column
+from rankgate.data.foreign_frames import missing_column_message, one_document_column, renamed_fields
 from rankgate.data.input_types import SparkTable
+from rankgate.data.memory.lists_in_rows import QUERY_TEXTS, columns_of_lists
 from rankgate.data.qrels import OPTIONAL
 from rankgate.data.text import json_text
-from rankgate.spark.file_pieces import column_names, list_pieces
+from rankgate.spark.file_pieces import column_types, list_pieces
 from rankgate.spark.sessions import translate_errors
 from rankgate.spark.shuffle import ORDER
 
 if TYPE_CHECKING:
-    import polars as pl
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from rankgate.data.input_types import ColumnsLike
@@ -254,6 +256,34 @@ def open_rows(
     return _rows_of_files(spark, paths, number, form or format_of(paths[0]), named_map)
 
 
+def open_table(spark: SparkSession, table: Any, name: str) -> tuple[DataFrame, str]:  # noqa: ANN401 - on Spark
+    """All columns of a table on Spark as they are, and its name in errors.
+
+    Args:
+        spark: the session.
+        table: a `SparkTable`, or a Spark DataFrame.
+        name: the name in errors of a DataFrame.
+
+    Raises:
+        InputError: no such file or table.
+        UsageError: an unknown format.
+    """
+    if not isinstance(table, SparkTable):
+        return table, name
+    source = table.source
+    if isinstance(source, str) and source.startswith("table:"):
+        label = source.removeprefix("table:")
+        with translate_errors(label):
+            return spark.table(label), label
+    paths = paths_of(source)
+    if not paths:
+        return open_table(spark, source, name)
+    form, label = table.format or format_of(paths[0]), label_of(paths)
+    refuse_unknown(form)
+    with translate_errors(label):
+        return read_files(spark, paths, form), label
+
+
 def _rows_of_files(
     spark: SparkSession, paths: list[str], number: str, form: str, column_map: ColumnMap | None
 ) -> TableRows:
@@ -280,8 +310,11 @@ def _rows_of_files(
     files = list_pieces(paths, number, {}, cores) if form == "parquet" else None
     if files is not None and files.every:
         first = files.every[0].path
-        columns = column_names(first)
-        files = replace(files, known=named_columns(column_map, columns, number, first))
+        types = column_types(first)
+        plain = [name for name, kind in types.items() if not isinstance(kind, pl.List)]
+        has_lists = len(plain) < len(types) and not match_columns(plain, ("doc_id",))
+        named = named_columns(column_map, [*types], number, first)
+        files = None if has_lists else replace(files, known=named)
     if files is None:
         frame = read()  # errors in the data are found now
         return TableRows(lambda: frame, name, label, place_columns, header=header, lines=lines)
@@ -329,7 +362,10 @@ def _with_our_columns(
     from pyspark.sql import functions as F
     from pyspark.sql import types as T
 
-    types = {field_.name: field_.dataType for field_ in frame.schema.fields}
+    frame = _one_row_per_document(frame, number, label, other_columns)
+    types = {
+        field_.name: field_.dataType for field_ in frame.schema.fields if field_.name not in other_columns
+    }
     if not types:  # an empty file
         raise InputError("no rows found.", source=label, code="empty-file")
     named_by_user = named_columns(columns, list(types), number, label)
@@ -367,6 +403,58 @@ def _with_our_columns(
             for our_name, their_name in optional.items()
         ),
         *other_columns,
+    )
+
+
+def _one_row_per_document(
+    frame: DataFrame, number: str, label: str, other_columns: Sequence[str]
+) -> DataFrame:
+    """Rows with a list of documents each as one row per document; other tables unchanged.
+
+    Raises:
+        InputError: several lists could be the documents or their numbers.
+    """
+    from pyspark.sql import functions as F
+    from pyspark.sql import types as T
+
+    types = {field_.name: field_.dataType for field_ in frame.schema.fields}
+    lists = {name: kind.elementType for name, kind in types.items() if isinstance(kind, T.ArrayType)}
+    plain = [quote_column(name) for name in types if name not in lists and name not in other_columns]
+    records = {
+        name: kind.names
+        for name, kind in lists.items()
+        if isinstance(kind, T.StructType) and match_columns(kind.names, ("doc_id",))
+    }
+    if len(records) == 1 and not match_columns(types, ("doc_id",)):
+        ((name, fields),) = records.items()
+        renamed = renamed_fields(name, fields)
+        rows = frame.select(*plain, *other_columns, F.explode(quote_column(name)).alias("record"))
+        return rows.select(
+            *plain,
+            *other_columns,
+            *(F.col("record").getField(inner).alias(renamed.get(inner, inner)) for inner in fields),
+        )
+    query = match_columns(types, ("query_id",)).get("query_id") or next(
+        (name for name in QUERY_TEXTS if name in types), None
+    )
+    if not lists or query is None:
+        return frame
+    kinds = {
+        name: pl.String() if isinstance(kind, T.StringType) else pl.Float64() for name, kind in lists.items()
+    }
+    columns = columns_of_lists(kinds, query, number, label)
+    if not columns:
+        return frame
+    values = [name for name in ("doc_id", number) if name in columns]
+    zipped = F.arrays_zip(*(F.col(quote_column(columns[name])).alias(name) for name in values))
+    rows = frame.select(
+        F.col(quote_column(query)).alias("query_id"),
+        *other_columns,
+        F.posexplode(zipped).alias("rank", "record"),
+    )
+    ranked = [] if number in columns else [(F.col("rank") + 1).alias("rank")]
+    return rows.select(
+        "query_id", *other_columns, *(F.col("record").getField(name).alias(name) for name in values), *ranked
     )
 
 

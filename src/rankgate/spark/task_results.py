@@ -127,8 +127,15 @@ def _location_columns(row_id: Column) -> tuple[Column, ...]:
     )
 
 
-class Task(Protocol):
+class CellWork(Protocol):
     """Work of executors on the rows of a partition."""
+
+    def results_of_cells(self, cells: Iterable[Cell]) -> Iterator[Any]:
+        """Frames, or columns, to send back, from the rows of whole queries."""
+
+
+class Task(CellWork, Protocol):
+    """Work that gives values and sums of runs."""
 
     @property
     def plan(self) -> Plan:
@@ -137,9 +144,6 @@ class Task(Protocol):
     @property
     def runs(self) -> tuple[str, ...]:
         """The names of the runs."""
-
-    def results_of_cells(self, cells: Iterable[Cell]) -> Iterator[Any]:
-        """Frames, or columns, to send back, from the rows of whole queries."""
 
 
 @dataclass(frozen=True)
@@ -156,13 +160,14 @@ class WholeQueries:
 
 
 @dataclass(frozen=True)
-class _CellTask:
+class CellTask:
     """A task that takes record batches and unpacks their cells."""
 
     opened: Callable[[Iterable[Any]], Iterator[Cell]]
-    task: Task
+    task: CellWork
 
     def process_batches(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """The task's results of the cells."""
         yield from self.task.results_of_cells(self.opened(batches))
 
 
@@ -185,7 +190,7 @@ def run_task(
     jobs = scoring.plan.jobs[0]
     modules = [getattr(job.metric.kernel, "__module__", "") for job in jobs]
     frame = map_partitions(
-        whole_queries.frame, _CellTask(whole_queries.opened, scoring), _result_columns(len(jobs)), modules
+        whole_queries.frame, CellTask(whole_queries.opened, scoring), _result_columns(len(jobs)), modules
     )
     if keep:
         frame = frame.persist()

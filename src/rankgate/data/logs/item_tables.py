@@ -13,6 +13,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.data.foreign_frames import polars_frame
 from rankgate.data.formats.registry import open_table
 from rankgate.data.formats.tables import parquet_arrow
+from rankgate.data.input_types import refuse_on_spark
 from rankgate.data.logs.interactions import ALIASES, map_columns
 from rankgate.data.streams.input_parts import PartRows, is_folder, list_part_files, refuse_other_columns
 from rankgate.data.table_rows import RowLocation, refuse_repeated
@@ -90,11 +91,13 @@ def read_described_table(table: TableLike | DescribedTable, kind: TableKind = "i
     Raises:
         InputError: there is no column of ids, an id is missing or repeated, or a record has the
             wrong number of fields; the message has the line.
+        UsageError: the table is on Spark.
     """
     if isinstance(table, DescribedTable):
         return table
+    refuse_on_spark(table)
     frame, location = read_frame(table, kind)
-    id_column = _find_id_column(frame.columns, kind, location.label)
+    id_column = find_id_column(frame.columns, kind, location.label)
     ids = frame[id_column].cast(pl.String).alias(_ID_COLUMNS[kind])
     if ids.null_count():
         row = int(ids.is_null().arg_max() or 0)
@@ -204,7 +207,12 @@ def _read_delimited(origin: InputFile) -> tuple[pl.DataFrame, RowLocation]:
     return frame, RowLocation(origin.label, lambda row: delimited_records.line_of(origin, header, row))
 
 
-def _find_id_column(names: Sequence[str], kind: TableKind, label: str) -> str:
+def find_id_column(names: Sequence[str], kind: TableKind, label: str) -> str:
+    """The column with the ids of items or users.
+
+    Raises:
+        InputError: there is none.
+    """
     name_by_lower_case = {name.strip().lower(): name for name in reversed(names)}
     for alias in (*ALIASES[_ID_COLUMNS[kind]], "id"):
         if alias in name_by_lower_case:

@@ -18,6 +18,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
+from rankgate.data.input_types import refuse_on_spark
 from rankgate.data.logs.interactions import (
     Interactions,
     fill_columns,
@@ -267,6 +268,13 @@ class UserItems:
         starts = np.searchsorted(unique_keys, np.arange(len(users) + 1) << _ITEM_BITS)
         return cls(users, items, starts, unique_keys.astype(np.int32))
 
+    @classmethod
+    def from_pairs(cls, users: pl.Series, items: pl.Series) -> UserItems:
+        """Make pairs from the user and the item of each; pairs may be repeated."""
+        user_ids, item_ids = users.unique(), items.unique()
+        owner, item = find_positions(users, user_ids), find_positions(items, item_ids)
+        return cls.from_keys(user_ids, item_ids, pack_pairs(owner, item))
+
     @property
     def lengths(self) -> NDArray[np.int64]:
         """The number of items of each user, ``(U,)``."""
@@ -318,12 +326,16 @@ class UserItems:
         return (lower < user_end) & (self.item[np.minimum(lower, last_pair)] == item)
 
 
-def read_user_items(log: LogLike) -> UserItems:
+def read_user_items(log: LogLike | UserItems) -> UserItems:
     """The pairs of a log, which is read piece by piece; times and kinds are ignored.
 
     Raises:
         InputError: see ``read_interactions``, except errors of times.
+        UsageError: the log is on Spark.
     """
+    if isinstance(log, UserItems):
+        return log
+    refuse_on_spark(log)
     users, items, keys = GrowingIds(), GrowingIds(), GrowingArray(np.int64)
     for rows in _read_pairs(log):
         starts = range_starts(rows["query_id"])  # most rows of a user are together

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 ONE_QUERY = "query"
 """The id of the query of a table that is one ranking."""
-_QUERY_TEXTS = ("query_text", "question", "text")
+QUERY_TEXTS = ("query_text", "question", "text")
+"""Names of columns of queries in tables with lists, if no other column has them."""
 _RANKED = re.compile(r"(?i)rank|result|retriev|return|recommend|predict|hits")
 """Names of lists that a system returned."""
 
@@ -46,7 +47,7 @@ def expand_rows(frame: pl.LazyFrame, number: str, label: str) -> pl.LazyFrame:
     lists = {name: dtype.inner for name, dtype in schema.items() if isinstance(dtype, pl.List)}
     query = match_columns(schema.names(), ("query_id",)).get("query_id")
     if lists:
-        query = query or next((name for name in _QUERY_TEXTS if name in schema), None)
+        query = query or next((name for name in QUERY_TEXTS if name in schema), None)
         return frame if query is None else _one_row_per_document(frame, query, lists, number, label)
     rank = match_columns(schema.names(), ("rank",)).get("rank")
     if query is not None or rank is None or not schema[rank].is_integer():
@@ -57,29 +58,12 @@ def expand_rows(frame: pl.LazyFrame, number: str, label: str) -> pl.LazyFrame:
 def _one_row_per_document(
     frame: pl.LazyFrame, query: str, lists: Mapping[str, Any], number: str, label: str
 ) -> pl.LazyFrame:
-    """Judgments have lists of documents and grades, a run has a ranking, perhaps with its scores."""
-    names = match_columns(lists, ("doc_id", number))
-    texts = [name for name, dtype in lists.items() if dtype == pl.String]
-    numbers = [name for name, dtype in lists.items() if dtype.is_numeric()]
-    ranked = [name for name in lists if _RANKED.search(name)]
-    if number == "score":
-        documents = [name for name in texts if name in ranked] or texts
-        number_lists = [names["score"]] if "score" in names else []
-    else:
-        documents = [name for name in texts if name not in ranked]
-        number_lists = (
-            [names["grade"]] if "grade" in names else [name for name in numbers if name not in ranked]
-        )
-        if not number_lists:
-            return frame
-    if "doc_id" in names and (number == "grade" or not ranked):
-        documents = [names["doc_id"]]
-    columns = {"doc_id": _single_name(documents, "the documents", label), "query_id": query}
-    if number_lists:
-        columns[number] = _single_name(number_lists, "their numbers", label)
+    columns = columns_of_lists(lists, query, number, label)
+    if not columns:
+        return frame
     table = frame.select(**{column: pl.col(list_name) for column, list_name in columns.items()}).collect()
     table = table.drop_nulls("doc_id").with_row_index("row", 1)
-    if number_lists:
+    if number in columns:
         unequal = table.filter(pl.col("doc_id").list.len() != pl.col(number).list.len())
         if len(unequal):
             row, documents_of_row, numbers_of_row = unequal.select("row", "doc_id", number).row(0)
@@ -93,6 +77,42 @@ def _one_row_per_document(
     exploded = [name for name in ("doc_id", number, "rank") if name in table.columns]
     table = table.filter(pl.col("doc_id").list.len() > 0).explode(exploded)
     return table.select("query_id", *exploded).lazy()
+
+
+def columns_of_lists(lists: Mapping[str, Any], query: str, number: str, label: str) -> dict[str, str]:
+    """Our columns in a table with lists (ours -> theirs); empty for judgments without a list of grades.
+
+    Judgments have lists of documents and grades, a run has a ranking, perhaps with its scores.
+
+    Args:
+        lists: the types of the elements of the lists, by column.
+        query: the column of queries.
+        number: ``grade`` or ``score``.
+        label: the name of the table in errors.
+
+    Raises:
+        InputError: several lists could be the documents or their numbers, or none.
+    """
+    names = match_columns(lists, ("doc_id", number))
+    texts = [name for name, dtype in lists.items() if dtype == pl.String]
+    numbers = [name for name, dtype in lists.items() if dtype.is_numeric()]
+    ranked = [name for name in lists if _RANKED.search(name)]
+    if number == "score":
+        documents = [name for name in texts if name in ranked] or texts
+        number_lists = [names["score"]] if "score" in names else []
+    else:
+        documents = [name for name in texts if name not in ranked]
+        number_lists = (
+            [names["grade"]] if "grade" in names else [name for name in numbers if name not in ranked]
+        )
+        if not number_lists:
+            return {}
+    if "doc_id" in names and (number == "grade" or not ranked):
+        documents = [names["doc_id"]]
+    columns = {"doc_id": _single_name(documents, "the documents", label), "query_id": query}
+    if number_lists:
+        columns[number] = _single_name(number_lists, "their numbers", label)
+    return columns
 
 
 def _single_name(names: Sequence[str], meaning: str, label: str) -> str:

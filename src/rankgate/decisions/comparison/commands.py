@@ -15,7 +15,7 @@ import click
 from rankgate.core.console import shared_options
 from rankgate.core.console.declared_options import value_options, verb_options
 from rankgate.core.console.option_types import QUERY_ID, SYSTEM_OR_FILE, TEST, SectionedCommand, SectionOption
-from rankgate.core.console.shared_options import write_output
+from rankgate.core.console.shared_options import backend_options, write_output
 from rankgate.core.console.terminal_output import (
     TerminalProgress,
     output_width,
@@ -209,6 +209,7 @@ def _read_scores(collection: Collection, tables: tuple[str, ...], directions: tu
 @system_names("baseline", "candidates")
 @of_collection("baseline", "candidates")
 @reported_scores
+@backend_options
 def compare_command(
     collection: Collection | Scores,
     baseline: str | None,

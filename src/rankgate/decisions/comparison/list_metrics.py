@@ -24,6 +24,7 @@ from rankgate.measurement.evaluation.lists.list_builder import TopLists
 from rankgate.measurement.evaluation.lists.list_inputs import (
     catalogue_notice,
     list_warnings,
+    place_facts,
     unjudged_users_notice,
 )
 from rankgate.measurement.evaluation.lists.list_resamples import resample_users
@@ -160,7 +161,10 @@ class ComparedLists:
         facts = builder.facts(catalogue, index, tops)
         warnings += [f"{text}." for text in catalogue_notice(facts)]
         system_warnings = tuple(
-            tuple(f"{run.name}: {problem}" for problem in list_warnings(catalogue, lists_of_run))
+            tuple(
+                f"{run.name}: {problem}"
+                for problem in list_warnings(catalogue, lists_of_run, place_facts(lists_of_run))
+            )
             for run, lists_of_run in zip(runs, lists, strict=True)
         )
         tags = tag_table(*runs)

@@ -21,7 +21,7 @@ from rankgate.core.console.option_types import (
     FullHelpGroup,
     SectionedCommand,
 )
-from rankgate.core.console.shared_options import check_paths, input_paths, write_output
+from rankgate.core.console.shared_options import backend_options, check_paths, input_paths, write_output
 from rankgate.core.console.terminal_output import (
     TerminalProgress,
     output_width,
@@ -187,6 +187,7 @@ def listed(form: str) -> None:
 @of_collection("baseline", "candidate", further=("noise",), saved=("baseline",), stored=True)
 @comparing.reported_scores
 @click.pass_context
+@backend_options
 def gate_command(
     ctx: click.Context,
     /,

@@ -16,6 +16,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.progress import progress, step
 from rankgate.data.collection import Collection
 from rankgate.data.id_match import IdRules
+from rankgate.data.input_types import any_on_spark
 from rankgate.data.query_tags import IDS
 from rankgate.data.read import is_ranking
 from rankgate.data.score_parts import EVERYTHING, Need
@@ -47,7 +48,7 @@ from rankgate.decisions.gating.saved.saved_baselines import (
     refuse_unfinished,
     refuse_unfinished_files,
 )
-from rankgate.measurement.evaluation.evaluate import FromRuns
+from rankgate.measurement.evaluation.evaluate import FromRuns, evaluate
 from rankgate.measurement.evaluation.metric_selection import ranking_metric_names
 from rankgate.measurement.evaluation.rankings import TrainingData
 from rankgate.measurement.evaluation.scored_system import Scorer
@@ -91,7 +92,8 @@ def gate(
     Args:
         collection: judgments, or a `Collection` of them with what is known of queries, items and
             users; or `Scores`, which `evaluate` and `read_scores` give. By default that
-            of the policy.
+            of the policy. If judgments or a run are on Spark, both runs are scored there, and the
+            verdict is by sums of groups of queries.
         baseline: a run: a path, a frame, ``{query: {doc: score}}``, ``{name: run}``; or the name of
             a saved baseline, or its file; of scores the name of a system. ``{name: run}`` may have
             the candidate as its second run; the policy may then follow it.
@@ -120,12 +122,19 @@ def gate(
     if isinstance(collection, Scores):
         if not isinstance(collection.maker, FromRuns):
             tables = reported_tables(collection)
-            tables = replace(tables, tags=_policy_tags(rules) if tables.tags is None else tables.tags)
             return _gate_tables(tables, (baseline, candidate), rules, today=today, redraws=redraws)
         collection, baseline, candidate = _runs_of_maker(collection.maker, baseline, candidate)
     if baseline is None or candidate is None:
         raise UsageError("judgments, a baseline and a candidate are needed, or scores.", code="missing-input")
     collection = _complete_collection(Collection.of(collection), rules)
+    if any_on_spark(collection.judgments, baseline, candidate):
+        return gate(
+            _scores_on_spark(collection, baseline, candidate, rules),
+            policy=rules,
+            redraws=redraws,
+            folder=folder,
+            today=today,
+        )
     refuse_baseline_again(baseline, [candidate])
     refuse_unfinished_files(baseline, candidate)
     if isinstance(baseline, str | Path):
@@ -216,6 +225,26 @@ def _named_systems(baseline: Any, candidate: Any, policy: Any) -> tuple[Any, Any
     return first, second, policy or candidate
 
 
+def _scores_on_spark(
+    collection: Collection,
+    baseline: Any,  # noqa: ANN401 - of `gate`
+    candidate: Any,  # noqa: ANN401 - of `gate`
+    rules: Policy,
+) -> Scores:
+    """The scores of both runs by the metrics of rules, as sums of groups of queries.
+
+    Raises:
+        UsageError: several runs as the baseline or the candidate.
+    """
+    metrics = ranking_metric_names(rules.metrics, chosen_convention(rules["convention"]))
+    if isinstance(baseline, Mapping) and isinstance(candidate, Mapping):
+        runs: Any = {**baseline, **candidate}
+        _refuse_unless_two([*runs], "dictionary")
+    else:
+        runs = [baseline, candidate]
+    return evaluate(collection, runs, metrics or DEFAULT_METRICS, rules["convention"])
+
+
 def _gate_tables(
     tables: ReportedTables, names: tuple[object, ...], rules: Policy, *, today: str, redraws: int
 ) -> Verdict:
@@ -225,6 +254,7 @@ def _gate_tables(
         InputError: tables that cannot be read, with file and line.
         UsageError: a metric of a rule that the tables do not have; not two systems.
     """
+    tables = replace(tables, tags=_policy_tags(rules) if tables.tags is None else tables.tags)
     ruled_metrics = tuple(dict.fromkeys(str(rule["metric"]) for rule in rules.rules if rule.get("metric")))
     if not ruled_metrics:
         problem = "no rule of the policy looks at a metric; give judgments and runs."

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import astuple, dataclass, field, fields, replace
-from functools import reduce
-from itertools import chain, repeat
 from operator import add
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +22,6 @@ from rankgate.data.foreign_frames import rename_columns
 from rankgate.data.run_scores import Counts
 from rankgate.data.table_rows import hash_table
 from rankgate.measurement.evaluation.lists.list_builder import ListBuilder, all_users, judged_items
-from rankgate.measurement.evaluation.lists.list_resamples import measure_part, relevant_judgments
 from rankgate.measurement.evaluation.metric_selection import find_metrics, is_of_lists, refuse_tasks
 from rankgate.measurement.evaluation.rankings import measure_run, read_rankings
 from rankgate.measurement.metrics.facet_metrics import FACET_METRICS
@@ -46,10 +43,8 @@ from rankgate.measurement.scoring.scoring_job import Job, mean_of_parts
 from rankgate.measurement.scoring.scoring_plan import ListBlock, Measurement, Plan
 
 if TYPE_CHECKING:
-    from rankgate.core.arrays import Flags
     from rankgate.data import RunScores
     from rankgate.data.input_types import QrelsLike, RunLike
-    from rankgate.data.logs.large_logs import UserItems
     from rankgate.measurement.evaluation.lists.list_builder import TopLists
     from rankgate.measurement.evaluation.rankings import Rankings
     from rankgate.measurement.metrics.metric_declaration import Metric
@@ -172,13 +167,12 @@ class Accumulator:
         convention: str | Convention = "trec",
         collection: Collection = NOTHING,
         *,
-        item_parts: bool = False,
         open_catalogue: bool = False,
     ) -> None:
         """Set what to compute; arguments as in `evaluate`, with a collection without judgments.
 
         Metrics of lists need all items in advance: from the catalogue, the training data or the
-        table of items. Parts of the items (`of_items`), announced by ``item_parts``, need them too.
+        table of items.
         With ``open_catalogue`` items may be added before the first batch (`with_items`).
 
         Raises:
@@ -192,12 +186,12 @@ class Accumulator:
         list_metrics = {label: metric for label, metric in self._metrics if is_of_lists(metric)}
         self._builder = ListBuilder.from_collection(list_metrics, self._how, collection)
         self._plan = Plan.from_conventions(self._metrics, [self._how])
-        self._catalogue = self._builder.base() if list_metrics or item_parts else None
+        self._catalogue = self._builder.base() if list_metrics else None
         has_items = self._catalogue is None or open_catalogue or len(self._catalogue.items)
         if not has_items:
-            subject = "metrics of lists" if list_metrics else "slices of items"
             message = (
-                f"{subject} need all items in advance; give the catalogue, training or a table of items."
+                "metrics of lists need all items in advance; give the catalogue, training or a table of "
+                "items."
             )
             raise UsageError(message, code="missing-input")
         tables, self._is_stated = self._builder.tables, self._builder.stated_items is not None
@@ -206,7 +200,6 @@ class Accumulator:
             item_categories = tables.items.description(collection.items.category)
             self._categories = categories_of(tables.items.ids, item_categories)
         self._builder.tables = replace(tables, items=None, users=None)  # the catalogue has it
-        self._kept: Flags | None = None
         self._seen = BatchTotals()
 
     def with_items(self, ids: pl.Series) -> Accumulator:
@@ -218,19 +211,6 @@ class Accumulator:
         assert self._catalogue is not None
         accumulator = copy(self)
         accumulator._catalogue, accumulator._seen = self._catalogue.with_items(ids), BatchTotals()  # noqa: SLF001 - of this class
-        return accumulator
-
-    def of_items(self, is_included: Flags) -> Accumulator:
-        """Copy the accumulator for a part of the items, as the slices of a scorecard measure it.
-
-        Only its items are relevant, and users without such items have no accuracy; lists are
-        cut first, and have its items only.
-
-        Args:
-            is_included: ``(I,)``, which items of `catalogue` there are.
-        """
-        accumulator = copy(self)
-        accumulator._kept, accumulator._seen = is_included, BatchTotals()  # noqa: SLF001 - of this class
         return accumulator
 
     @property
@@ -247,16 +227,6 @@ class Accumulator:
     def catalogue_size(self) -> int:
         """The number of items; 0 without metrics of lists."""
         return 0 if self._catalogue is None else len(self._catalogue.items)
-
-    @property
-    def categories(self) -> pl.DataFrame | None:
-        """The categories of items, if they are subtopics; None without such metrics."""
-        return self._categories
-
-    @property
-    def train(self) -> UserItems | None:
-        """The items of users in training, if it is given."""
-        return None if self._builder.train is None else self._builder.train.items_of_users
 
     @property
     def counts(self) -> Counts:
@@ -279,14 +249,10 @@ class Accumulator:
         """
         judged, rankings = self._read(qrels, run)
         train = self._builder.leaving
-        measured_judgments = judged if self._kept is None else self._relevant(judged, self._kept)
-        total, source = measure_run(measured_judgments, rankings, self._plan, train, strict=False)
+        total, source = measure_run(judged, rankings, self._plan, train, strict=False)
         if self._catalogue is not None:
             block = self._block(self._catalogue, judged, rankings)
-            lists = self._plan.lists
-            list_values = (
-                block.measure(lists) if self._kept is None else measure_part(block, lists, self._kept)
-            )
+            list_values = block.measure(self._plan.lists)
             total = total.merge(Measurement(self._plan, lists=list_values))
         scores = total.score(0, source, strict=False, exact=True)
         self._seen = self._seen.added(totals_from_scores(scores))
@@ -334,24 +300,6 @@ class Accumulator:
         cautions = BatchCautions(**other_state["cautions"])
         added_totals = BatchTotals(dict(other_state["counts"]), means, judged_at, lists, cautions)
         self._seen = self._seen.added(added_totals)
-
-    def pooled(self, parts: Sequence[Accumulator], times: Sequence[int]) -> Accumulator:
-        """Combine accumulators of the same kind, each so many times, as in a resample."""
-        total = copy(self)
-        repeated = (repeat(source._seen, n) for source, n in zip(parts, times, strict=True))  # noqa: SLF001 - of this class
-        total._seen = reduce(BatchTotals.added, chain.from_iterable(repeated), BatchTotals())  # noqa: SLF001 - as above
-        return total
-
-    def mean_of(self, label: str) -> ExactMean | None:
-        """The exact mean of a metric that is the mean of values of users; None of any other."""
-        lists = dict(zip(self._plan.lists, self._seen.lists or (), strict=False))
-        if label in lists:
-            list_part = lists[label]
-            mean = self._plan.lists[label].merge == "mean" and not isinstance(list_part, Sums)
-            return list_part[0] if mean else None
-        if dict(self._metrics)[label].aggregate != "mean" or label not in self._seen.means:
-            return None
-        return self._seen.means[label][0]
 
     def state(self) -> dict[str, Any]:
         """The totals as plain values: text, whole numbers and arrays, to be sent and merged."""
@@ -414,17 +362,6 @@ class Accumulator:
         if self._categories is None or judged.by_subtopic.by_subtopic:
             return with_subtopics(index, judged.by_subtopic)
         return with_known_subtopics(index, judge_by_categories(judged.qrels, self._categories))
-
-    def _relevant(self, judged: JudgmentIndex, is_included: Flags) -> JudgmentIndex:
-        """The judgments of a batch in which only the items of a part are relevant."""
-        assert self._catalogue is not None
-        relevant_qrels = relevant_judgments(
-            judged.qrels, self._catalogue.items.filter(pl.Series(is_included))
-        )
-        if relevant_qrels is None:
-            return JudgmentIndex.without_queries(judged.name)
-        index = JudgmentIndex.from_judgments(relevant_qrels)
-        return index if judged.subtopics is None else self._with_subtopics(index, judged)
 
     def _block(self, base: Catalogue, judged: JudgmentIndex, run: Rankings) -> ListBlock:
         """The lists of a batch."""

@@ -24,6 +24,7 @@ from rankgate.data.memory.ids import GrowingArray, unique_codes
 from rankgate.data.memory.matrices import Dense, MatrixInput, Padded
 from rankgate.measurement.evaluation.lists.list_inputs import (
     DEPTH,
+    EXAMPLES,
     INPUT_OF_NEED,
     Tables,
     catalogue_facts,
@@ -99,7 +100,6 @@ class TopLists:
         return TopLists(users, self.names, codes, self.every)
 
 
-_EXAMPLES = 3  # items outside the catalogue that are named
 _PIECE = 1 << 22  # judgments whose items are looked up together
 
 
@@ -139,6 +139,16 @@ def relevant_codes(judged: JudgmentIndex, items: pl.Series) -> Ragged:
             codes.add(names[judged.numbers.items[rows]])
     before = np.append(0, np.cumsum(judged.grades >= 1))
     return Ragged.from_offsets(codes.values, before[judged.offsets])
+
+
+def no_judged_item(source: str, judged: pl.Series, items: pl.Series) -> InputError:
+    """The error that no judged item is in the stated catalogue."""
+    return InputError(
+        f"no judged item, such as '{judged.sort()[0]}', is in the stated catalogue of "
+        f"{count_noun(len(items), 'item')}; state the items by the ids of the judgments.",
+        source=source,
+        code="unknown-item",
+    )
 
 
 _EMPTY = pl.DataFrame(schema={"query_id": pl.String, "doc_id": pl.String})
@@ -222,12 +232,7 @@ class ListBuilder:
         self.refuse_near_fits("user", [users])
         base = self.base(judged_ids, *(top.names for top in tops if top.every))
         if self.metrics and len(judged_ids) and not judged_ids.is_in(base.items.implode()).any():
-            raise InputError(
-                f"no judged item, such as '{judged_ids.sort()[0]}', is in the stated catalogue of "
-                f"{count_noun(len(base.items), 'item')}; state the items by the ids of the judgments.",
-                source=judged.name,
-                code="unknown-item",
-            )
+            raise no_judged_item(judged.name, judged_ids, base.items)
         if self.stated_items is None and any(top.every for top in tops):
             own_sizes = {len(self.items(judged_ids, *([top.names] if top.every else []))) for top in tops}
             if own_sizes != {len(base.items)}:
@@ -349,7 +354,7 @@ class ListBuilder:
         item_codes = top.positions_in(catalogue.items)
         outside = (item_codes == NONE) & (top.codes != NONE)
         lists = replace(catalogue.listed(_EMPTY, earlier, samples), items=item_codes)
-        examples = top.names.gather(np.unique(top.codes[outside])[:_EXAMPLES]).to_list()
+        examples = top.names.gather(np.unique(top.codes[outside])).sort().head(EXAMPLES).to_list()
         return replace(lists, outside=outside if examples else None, outside_examples=tuple(examples))
 
     def refuse_lacking(self, lists: Listed) -> None:
@@ -395,13 +400,25 @@ class ListBuilder:
 
     def facts(self, catalogue: Catalogue, judged: JudgmentIndex, tops: Sequence[TopLists]) -> dict[str, Any]:
         """The size of the catalogue, and True if the user states it; see `catalogue_facts`."""
-        if self.stated_items is not None:
-            used_ids = pl.concat([catalogue.items, judged_items(judged).alias("doc_id")]).unique()
-            return catalogue_facts(used_ids, [catalogue.items]) | {"items": len(catalogue.items)}
         ids = [top.names for top in tops if top.every]
         if isinstance(judged.given, MatrixInput) and names_all_items(judged.given):
             ids.append(judged.given.items.names)
-        return catalogue_facts(catalogue.items, ids)
+        return self.catalogue_facts(catalogue.items, judged_items(judged), ids)
+
+    def catalogue_facts(
+        self, items: pl.Series, judged: pl.Series, columns: Sequence[pl.Series] = ()
+    ) -> dict[str, Any]:
+        """The facts of `catalogue_facts`.
+
+        Args:
+            items: the catalogue.
+            judged: judged items; those in the catalogue may be missing.
+            columns: the items of matrices that name every item.
+        """
+        if self.stated_items is None:
+            return catalogue_facts(items, columns)
+        used_ids = pl.concat([items, judged.alias(items.name)]).unique()
+        return catalogue_facts(used_ids, [items]) | {"items": len(items)}
 
     def frame(self, judged: JudgmentIndex, run: RunLike) -> pl.DataFrame:
         """``query_id`` and ``doc_id`` of the first items of every list, best first."""

@@ -215,6 +215,18 @@ def place_facts(lists: Listed) -> dict[str, Any]:
     }
 
 
+def add_place_facts(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """The counts of `place_facts` over the lists of different users, with the first examples by id."""
+    sums = {
+        name: None if first[name] is None else first[name] + second[name]
+        for name in ("places", "invented", "repeated", "seen")
+    }
+    return {**sums, "examples": sorted({*first["examples"], *second["examples"]})[:EXAMPLES]}
+
+
+EXAMPLES = 3
+"""Items outside the catalogue that are named."""
+
 _PLACE_SENTENCES = (
     ("invented", "an item outside the catalogue"),
     ("repeated", "an item that their list shows before"),
@@ -251,8 +263,14 @@ def zero_grades_notice(count: int, convention: str) -> str:
     )
 
 
-def list_warnings(catalogue: Catalogue, lists: Listed) -> Iterator[str]:
-    """Warn about unusual lists of a system, in one sentence each."""
+def list_warnings(catalogue: Catalogue, lists: Listed, places: Mapping[str, Any]) -> Iterator[str]:
+    """Warn about unusual lists of a system, in one sentence each.
+
+    Args:
+        catalogue: users and items.
+        lists: the lists of the system.
+        places: the result of `place_facts`.
+    """
     empty = int((lists.is_user & (lists.lengths == 0)).sum())
     if empty:
         verb = "gets" if empty == 1 else "get"
@@ -262,4 +280,4 @@ def list_warnings(catalogue: Catalogue, lists: Listed) -> Iterator[str]:
         new_count = int(np.count_nonzero(catalogue.seen[shown_items] == 0))
         if new_count:
             yield f"{count_noun(new_count, 'item is', 'items are')} shown and not in training."
-    yield from (f"{text}." for text in place_sentences(place_facts(lists)))
+    yield from (f"{text}." for text in place_sentences(places))

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rankgate.measurement.metrics.lists.list_input import Sums, is_first, restrict_lists
+from rankgate.measurement.metrics.lists.list_input import Sums, is_first
 from rankgate.measurement.scoring.first_items import measure_lists
-from rankgate.measurement.scoring.scoring_plan import ListBlock, ListValues
 from rankgate.measurement.stats.resampled_values import (
     ResampledValues,
     draw_counts,
@@ -24,7 +23,7 @@ from rankgate.measurement.stats.resampled_values import (
 )
 
 if TYPE_CHECKING:
-    from rankgate.core.arrays import Flags, Floats
+    from rankgate.core.arrays import Floats
     from rankgate.data import Qrels
     from rankgate.measurement.metrics.lists.list_input import Listed
     from rankgate.measurement.metrics.lists.list_metric import ListMetric
@@ -40,26 +39,6 @@ def relevant_judgments(judged: Qrels, items: pl.Series) -> Qrels | None:
     table = judged.table.filter(pl.col("doc_id").is_in(items.implode()))
     table = table.filter((pl.col("grade") >= 1).any().over("query_id"))
     return None if table.is_empty() else replace(judged, table=table, unjudged=())
-
-
-def measure_part(block: ListBlock, metrics: Mapping[str, ListMetric], is_included: Flags) -> ListValues:
-    """Measure metrics on lists that are cut first, and then limited to a part of the items.
-
-    Args:
-        block: the lists.
-        metrics: the metrics by label.
-        is_included: ``(I,)``, True for the items of the part.
-
-    Raises:
-        UsageError: an input of a metric is missing.
-    """
-    raw_values: dict[str, Sums | Floats] = {}
-    for cutoff in dict.fromkeys(metric.cutoff for metric in metrics.values()):
-        cutoff_metrics = {label: metric for label, metric in metrics.items() if metric.cutoff == cutoff}
-        part_block = ListBlock(restrict_lists(block.listed.first(cutoff), is_included), block.users)
-        raw_values |= part_block.measure(cutoff_metrics).found
-    values = {label: raw_values[label] for label in metrics}
-    return ListValues(metrics, block.users, block.listed.lengths == 0, values)
 
 
 _MOST_PLACES = 10_000_000_000  # positions in lists to count over all resamples

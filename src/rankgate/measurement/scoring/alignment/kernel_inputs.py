@@ -141,9 +141,14 @@ def with_subtopics(index: JudgmentIndex, qrels: Qrels) -> JudgmentIndex:
     Raises:
         InputError: the judgments have no subtopics.
     """
-    if not qrels.by_subtopic or set(qrels.table["subtopic"].unique()) <= _NO_SUBTOPIC:
+    if not has_subtopics(qrels):
         raise no_subtopics(qrels.place.label)
     return with_known_subtopics(index, qrels)
+
+
+def has_subtopics(qrels: Qrels) -> bool:
+    """True if a judgment has a subtopic."""
+    return qrels.by_subtopic and not set(qrels.table["subtopic"].unique()) <= _NO_SUBTOPIC
 
 
 def no_subtopics(label: str) -> InputError:
