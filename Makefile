@@ -17,8 +17,10 @@ export PYTHONDONTWRITEBYTECODE :=
 demo: .venv/.demo      ## the main job on real input: search Python's own documentation
 	$(BIN)/rankgate demo demo
 
-test: .venv/.dev       ## all tests but those of make separate, on all cores
-	$(BIN)/python -m pytest -q $(CORES) -m "not separate"
+test: .venv/.dev       ## all tests but those of make separate, on all cores; ORDER=7 shuffles them, ORDER=reversed
+	$(ORDERED) $(BIN)/python -m pytest -q $(CORES) -m "not separate" $(ONLY)
+
+ORDERED = $(if $(ORDER),RANKGATE_TESTS_ORDER=$(patsubst random:reversed,reversed,random:$(ORDER)))
 
 separate: .venv/.dev   ## the manual played, followed and built, types of calls, equal calls, tests of tests; some minutes
 	$(BIN)/python -m pytest -q $(CORES) -m separate $$(grep -rl --include='test_*.py' 'mark\.separate' tests)
