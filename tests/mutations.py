@@ -353,7 +353,8 @@ class Trial:
 
     def first_failure(self, tests: Iterable[str], selected: set[str] | None, seconds: float) -> str | None:
         """The first test that fails; "" if all pass; None if the time did not suffice."""
-        words = ["-x", "-rfE", "--tb=no", "-m", MARKS[self.kind], *tests]
+        # of doctests alone pytest would not read tests/conftest.py, which declares the markers
+        words = ["-x", "-rfE", "--tb=no", "-m", MARKS[self.kind], *tests, "tests/conftest.py"]
         words += [f"--deselect={test}" for test in self.excluded.difference(tests)]
         variables = {}
         if selected is not None:

@@ -26,6 +26,16 @@ def unused(value):
 """
 
 
+HALF = '''def half(value):
+    """Half of a value.
+
+    >>> half(8)
+    4.0
+    """
+    return value / 2
+'''
+
+
 def tree(folder, lines, file, area="measurement/scoring"):
     """A package with one function of these lines."""
     path = folder / "rankgate" / area / file
@@ -136,8 +146,15 @@ def project(tmp_path):
             f"def test_first(): assert __file__.startswith({str(root)!r})\n"
             "def test_total(): assert total([1, 2, 3]) == 3\n"
         ),
+        "src/rankgate/data/halves.py": HALF,
+        "tests/conftest.py": (
+            "def pytest_configure(config):\n"
+            "    for name in ('slow', 'separate', 'large', 'chromium', 'pyspark', 'manual'):\n"
+            "        config.addinivalue_line('markers', f'{name}: a need')\n"
+        ),
         "pyproject.toml": (
-            "[tool.pytest.ini_options]\nmarkers = ['slow', 'separate', 'large', 'chromium', 'manual']\n"
+            "[tool.pytest.ini_options]\ntestpaths = ['src', 'tests/test_sums.py']\n"
+            "addopts = '--strict-markers --doctest-modules --import-mode=importlib'\n"
         ),
     }
     for name, text in files.items():
@@ -175,13 +192,18 @@ def test_faults_are_tried_in_a_copy_and_results_are_kept(project, monkeypatch):
 def test_tests_of_make_check_look_for_the_faults_of_a_file(project, monkeypatch):
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     fault = {"file": "rankgate/sums.py", "line": 4, "begin": 11, "old": "value > 2", "new": "value > 1"}
-    entries = [{**fault, "text": "if value > 2:"}, {**fault, "text": "if value > 9:"}]
+    half = {"file": "rankgate/data/halves.py", "line": 7, "begin": 19, "old": "2", "new": "3"}
+    entries = [
+        {**fault, "text": "if value > 2:"},
+        {**fault, "text": "if value > 9:"},
+        {**half, "text": "return value / 2"},
+    ]
     (project / "faults.json").write_text(json.dumps(entries))
     words = ["tests/mutations.py", "--tests", "check", "--file", "faults.json"]
     process = subprocess.run(
         [sys.executable, *words], cwd=project, check=True, capture_output=True, text=True
     )
-    assert process.stdout.splitlines()[:2] == [
-        "no longer in the code: rankgate/sums.py: if value > 9:",
-        "1 rankgate/sums.py:4: value > 2 -> (value > 1)  found by tests/test_sums.py::test_total",
-    ]
+    gone, first, second, *_ = process.stdout.splitlines()
+    assert gone == "no longer in the code: rankgate/sums.py: if value > 9:"
+    assert first == "1 rankgate/sums.py:4: value > 2 -> (value > 1)  found by tests/test_sums.py::test_total"
+    assert second.endswith("2 -> (3)  found by src/rankgate/data/halves.py::src.rankgate.data.halves.half")
