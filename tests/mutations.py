@@ -345,7 +345,11 @@ class Trial:
                 return None
             if not test:
                 batches.pop(0)
-            elif test != PYTEST and self.first_failure([test], None, seconds):
+            elif test == PYTEST:
+                if self.first_failure(batches[0], selected, seconds) == PYTEST:
+                    sys.exit(f"pytest cannot run {', '.join(batches[0])}, without any fault")
+                return test
+            elif self.first_failure([test], None, seconds):
                 self.excluded.add(test)
             else:
                 return test

@@ -207,3 +207,14 @@ def test_tests_of_make_check_look_for_the_faults_of_a_file(project, monkeypatch)
     assert gone == "no longer in the code: rankgate/sums.py: if value > 9:"
     assert first == "1 rankgate/sums.py:4: value > 2 -> (value > 1)  found by tests/test_sums.py::test_total"
     assert second.endswith("2 -> (3)  found by src/rankgate/data/halves.py::src.rankgate.data.halves.half")
+
+
+def test_a_project_whose_tests_cannot_run_notices_nothing(project, monkeypatch):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    (project / "tests" / "conftest.py").write_text("raise ValueError\n")
+    words = ["tests/mutations.py", "--faults", "1", "--area", "top"]
+    process = subprocess.run(
+        [sys.executable, *words], cwd=project, check=False, capture_output=True, text=True
+    )
+    assert process.returncode == 1
+    assert "without any fault" in process.stderr
