@@ -4,8 +4,8 @@ BIN := .venv/bin
 EDITABLE = $(BIN)/python -m pip install -q --no-build-isolation -e
 # more workers than cores, as tests wait for servers, browsers and processes a fifth of their time
 CORES := -n $(shell $(PYTHON) -c 'import os; print(os.cpu_count() * 3 // 2)') --dist worksteal
-# quick tests do not wait, and each worker collects all of them
-BUSY := -n logical --dist worksteal
+# quick tests do not wait; each worker collects its own files
+BUSY := -n logical --dist each
 export PIP_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # empty: Python may keep compiled modules, without which each command that a test starts takes four times as long
@@ -17,8 +17,10 @@ export PYTHONDONTWRITEBYTECODE :=
 demo: .venv/.demo      ## the main job on real input: search Python's own documentation
 	$(BIN)/rankgate demo demo
 
-test: .venv/.dev       ## all tests but those of make separate, on all cores
-	$(BIN)/python -m pytest -q $(CORES) -m "not separate"
+test: .venv/.dev       ## all tests but those of make separate, on all cores; ORDER=7 shuffles them, ORDER=reversed
+	$(ORDERED) $(BIN)/python -m pytest -q $(CORES) -m "not separate" $(ONLY)
+
+ORDERED = $(if $(ORDER),RANKGATE_TESTS_ORDER=$(patsubst random:reversed,reversed,random:$(ORDER)))
 
 separate: .venv/.dev   ## the manual played, followed and built, types of calls, equal calls, tests of tests; some minutes
 	$(BIN)/python -m pytest -q $(CORES) -m separate $$(grep -rl --include='test_*.py' 'mark\.separate' tests)
@@ -33,7 +35,7 @@ check: lint mypy imports .venv/.dev  ## format, lint, types, order of imports, a
 	RANKGATE_TESTS_SECONDS=$(SECONDS) RANKGATE_TESTS_FIRST="$$($(BIN)/python tests/changed.py)" \
 	    $(BIN)/python -m pytest -q $(BUSY) -m "not slow and not large and not separate and not pyspark and not chromium and not manual"
 
-# of all folders, by tests/record.json: the tests of what changed have half of them
+# by tests/record.json: three quarters for the tests nearest to what changed, the others for all folders alike
 SECONDS := 40
 
 record: .venv/.dev     ## what tests cost and which modules they call, into tests/record.json; ONLY=tests/online
@@ -101,8 +103,9 @@ tensors:               ## tests of matrices with torch and JAX, in an environmen
 explore: .venv/.dev    ## tests of properties, on other inputs every time; an hour
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -q $(CORES) -m "hypothesis or explore" tests
 
-mutate: .venv/.dev     ## small faults in all areas: the share that tests notice; an hour; AREA=online SEED=7 FAULTS=20
-	$(BIN)/python tests/mutations.py --seed $(or $(SEED),13) --faults $(or $(FAULTS),60) --area '$(AREA)'
+mutate: .venv/.dev     ## small faults in all areas: the share that tests notice; an hour; AREA=online SEED=7 FAULTS=20 FILE= TESTS=check
+	$(BIN)/python tests/mutations.py --seed $(or $(SEED),13) --faults $(or $(FAULTS),60) --area '$(AREA)' \
+	    --tests $(or $(TESTS),quick) --check-seconds $(SECONDS) $(if $(FILE),--file $(FILE))
 
 wording: .venv/.dev    ## write the messages of errors that tests saw into tests/wording.json
 	-RANKGATE_WORDING=write $(BIN)/python -m pytest -q $(CORES) -m wording tests

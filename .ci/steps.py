@@ -1,10 +1,12 @@
-"""The steps of CI, by name; without names all of them, in this order.
+"""The steps of CI, by name, or `all`; without names those that changes since their last pass can touch.
 
 Everything happens in build/ci, a clone of what is committed. The commands of the README run first,
 with nothing on the PATH but Python, make, Git and the tools of a shell; what makes more tests
 possible is installed after them, and then the tests that were skipped run. Environments are kept in
 build/environments, as long as the files that declare them and Python are the same: one for the
-commands of the README, in which nothing else is installed, and one for all other steps.
+commands of the README, in which nothing else is installed, and one for all other steps. Beside them
+are the commits at which the dearest steps passed. Such a step is left out, and says so, if
+`tests/changed.py` lists none of its tests for what changed since then.
 """
 
 from __future__ import annotations
@@ -19,13 +21,19 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 CLONE = ROOT / "build" / "ci"
+LOWEST = re.findall(
+    r"tests/[\w/.]+",
+    re.findall(r"^LOWEST :=((?:.*\\\n)*.*)", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)[0],
+)
+"""The tests of `make lowest`."""
 INSTALLED = (".venv", "build/lowest", "build/engines")
 """Folders that are kept for the next clone."""
 DECLARED = (
@@ -38,6 +46,15 @@ DECLARED = (
 )
 """Files that say what is in these folders."""
 SKIPPED = CLONE / "build" / "skipped.json"
+CONDITIONAL = {
+    "lowest": (".ci/lowest.py", *LOWEST),
+    "extras": ("release", "tests/test_extras.py", "tests/cli/test_help_examples.py"),
+}
+"""Steps that are left out if none of these files, and no test in these folders, is touched."""
+CONDITIONAL_NEEDS = ("pyspark", "postgresql")
+"""Tests with one of these needs are left out of the step `skipped` in the same way."""
+NAMED: list[str] = []
+"""The steps that this run was asked for; if there are some, nothing is left out."""
 TOOLS = (
     "awk",
     "basename",
@@ -118,25 +135,79 @@ class Step:
 
 def main(names: list[str]) -> int:
     """Run steps, and say at the end which ones failed, and how many tests passed."""
+    NAMED[:] = names
+    names = list(STEPS) if names in ([], ["all"]) else names
     if unknown := [name for name in names if name not in STEPS]:
         print(f"no such step: {', '.join(unknown)}; steps: {', '.join(STEPS)}", file=sys.stderr)
         return 2
     began, failed = time.monotonic(), []
-    for name in names or STEPS:
+    for name in names:
         step, start = STEPS[name], time.monotonic()
         print(f"=== {name}: {step.title}", flush=True)
         if (CLONE / "pyproject.toml").exists() and name != "clone":
             use("bare" if name == "readme" else "all")
+        if name in CONDITIONAL and is_untouched(name, CONDITIONAL[name]):
+            continue
         passed = step.run()
         seconds = time.monotonic() - start
         print(f"=== {name}: {'passed' if passed else 'FAILED'} in {seconds:.0f} s", flush=True)
         if not passed:
             failed.append(name)
+        elif name in CONDITIONAL:
+            remember(name)
     for name in failed:
         print(f"FAILED step {name}: {STEPS[name].title}")
     if TESTS:
         print(f"{summed(TESTS)} in {time.monotonic() - began:.2f}s")
     return int(bool(failed))
+
+
+def is_untouched(name: str, paths: Iterable[str]) -> bool:
+    """True, with a message, if nothing that changed since the last pass can touch a test of these paths."""
+    file = passes() / name
+    if NAMED or not file.exists():
+        return False
+    commit = file.read_text("utf-8")
+    touched = touched_since(commit)
+    if touched is None or any(
+        is_in(path, touched) or is_in(other, paths) for path in paths for other in touched
+    ):
+        return False
+    print(
+        f"=== {name}: left out: it passed at {commit[:10]}, and no change since then touches its tests; "
+        f"bash .ci/run all leaves nothing out",
+        flush=True,
+    )
+    return True
+
+
+def is_in(path: str, paths: Iterable[str]) -> bool:
+    """True if a path, or a folder that it is in, is among these."""
+    return not {path, *map(str, Path(path).parents)}.isdisjoint(paths)
+
+
+@cache
+def touched_since(commit: str) -> frozenset[str] | None:
+    """The files that changed since a commit, and the tests that they can touch; None if that is not known."""
+    output = ""
+    for command in (
+        [str(CLONE / ".venv" / "bin" / "python"), "tests/changed.py", commit],
+        ["git", "diff", "--name-only", commit],
+    ):
+        result = subprocess.run(command, cwd=CLONE, capture_output=True, text=True, check=False)
+        if result.returncode:
+            print(f"what changed since {commit[:10]} is not known: {result.stderr.strip()[-300:]}")
+            return None
+        output += result.stdout
+    return frozenset(output.split("\n")) - {""}
+
+
+def remember(name: str) -> None:
+    """Keep the commit at which a step, or the tests with a need, passed."""
+    head = ["git", "rev-parse", "HEAD"]
+    commit = subprocess.run(head, cwd=CLONE, capture_output=True, text=True, check=True).stdout.strip()
+    passes().mkdir(parents=True, exist_ok=True)
+    (passes() / name).write_text(commit, "utf-8")
 
 
 TESTS: list[tuple[str, bool]] = []
@@ -206,22 +277,31 @@ def keep_installed() -> None:
     used().unlink()
 
 
+def version() -> str:
+    """What the environments of this Python and these declarations have in common."""
+    texts = [(CLONE / name).read_bytes() for name in DECLARED if (CLONE / name).exists()]
+    return hashlib.sha256(b"".join([*texts, sys.version.encode()])).hexdigest()[:16]
+
+
+def passes() -> Path:
+    """The folder of the commits at which steps passed with these environments."""
+    return CLONE.parent / "environments" / f"{version()}-passes"
+
+
 def use(kind: str) -> None:
     """Have an environment in the clone, the kept one if there is one; drop those of other versions.
 
     Without a kept one, all other steps go on with that of the README's commands, as they install
     only more.
     """
-    texts = [(CLONE / name).read_bytes() for name in DECLARED if (CLONE / name).exists()]
-    version = hashlib.sha256(b"".join([*texts, sys.version.encode()])).hexdigest()[:16]
-    name, environments = f"{version}-{kind}", CLONE.parent / "environments"
+    name, environments = f"{version()}-{kind}", CLONE.parent / "environments"
     link_programs()
     if used().exists() and used().read_text("utf-8") == name:
         return
     if kind == "bare" or (environments / name).exists():
         keep_installed()
     for folder in environments.glob("*-*"):
-        if not folder.name.startswith(version):
+        if not folder.name.startswith(version()):
             shutil.rmtree(folder)
     for installed in INSTALLED:
         if (environments / name / installed).exists():
@@ -318,13 +398,26 @@ def skipped() -> bool:
     if not SKIPPED.exists():
         print(f"{SKIPPED} is missing: the step readme writes it")
         return False
-    if not json.loads(SKIPPED.read_text("utf-8")):
+    needs: dict[str, list[str]] = json.loads(SKIPPED.read_text("utf-8"))
+    for need in CONDITIONAL_NEEDS:
+        files = {test.partition("::")[0] for test in needs if need in needs[test]}
+        if files and is_untouched(need, files):
+            needs = {test: names for test, names in needs.items() if need not in names}
+    if not needs:
         return True
     data = CLONE.parent / "shared"
     if not data.is_symlink():
         data.symlink_to(ROOT.parent / "shared")
-    environment = {**os.environ, "CI": "true", "RANKGATE_TESTS_ONLY": str(SKIPPED)}
-    return call("make", "test", environment=environment, repeats=True)
+    selected, again = SKIPPED.with_name("selected.json"), SKIPPED.with_name("skipped_again.json")
+    selected.write_text(json.dumps(needs), "utf-8")
+    again.write_text("{}", "utf-8")
+    files = {"RANKGATE_TESTS_ONLY": str(selected), "RANKGATE_TESTS_SKIPPED": str(again)}
+    passed = call("make", "test", environment={**os.environ, "CI": "true", **files}, repeats=True)
+    missing = {name for names in json.loads(again.read_text("utf-8")).values() for name in names}
+    for need in {*CONDITIONAL_NEEDS} & {name for names in needs.values() for name in names} - missing:
+        if passed:
+            remember(need)
+    return passed
 
 
 STEPS = {

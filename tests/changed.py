@@ -13,7 +13,9 @@ modules that import it count too. Imports decide for tests and modules that are 
 for tests whose processes it cannot see, and for modules that are called during imports. A file
 in which only comments and spaces changed selects the tests that read the text of all modules.
 
-``python tests/changed.py [REVISION]`` compares the files here with a revision of git (HEAD).
+``python tests/changed.py [REVISION]`` compares the files here with a revision of git (HEAD). The
+nearest tests come first: changed ones, those that import a changed module themselves, those whose
+path shares most words with a changed one, and those that call the fewest modules.
 """
 
 from __future__ import annotations
@@ -225,8 +227,19 @@ def is_touched(test: str, change: Change, record: Record) -> bool:
 
 def touched_tests(files: list[str], revision: str) -> list[str]:
     """The paths of the test modules that a change of files can touch, and of its doctests."""
-    all_files = files
-    files = [file for file in files if not is_same(file, revision, bodies=True)]
+    changed = [file for file in files if not is_same(file, revision, bodies=True)]
+    reshaped = {file for file in changed if not is_same(file, revision, bodies=False)}
+    return tests_of(changed, reshaped, reads_all=any(file.endswith(".py") for file in files))
+
+
+def tests_of(files: list[str], reshaped: set[str], *, reads_all: bool) -> list[str]:
+    """The paths of the tests of changed files, the nearest first.
+
+    Args:
+        files: the changed files.
+        reshaped: of these the ones in which more than bodies of functions changed.
+        reads_all: with the tests that read the text of all modules.
+    """
     if any(EVERYTHING.match(file) for file in files):
         return ["tests", "src"]
     names = {str(path.relative_to(ROOT)): name for name, path in MODULES.items()}
@@ -235,8 +248,7 @@ def touched_tests(files: list[str], revision: str) -> list[str]:
     beside_data = {name for path, name in names.items() if str(Path(path).parent) in folders}
     record = load()
     recorded = set().union(*record.modules.values()) - record.at_import
-    reshaped = [names[file] for file in files if file in names and not is_same(file, revision, bodies=False)]
-    calls = changed.union(*(users(name, recorded) for name in reshaped))
+    calls = changed.union(*(users(names[file], recorded) for file in reshaped & names.keys()))
     change = Change(changed | beside_data, changed - recorded | beside_data, calls)
     other_paths = {
         "/".join(Path(file).parts[:2]) for file in files if not file.startswith(("src/", "tests/"))
@@ -252,13 +264,31 @@ def touched_tests(files: list[str], revision: str) -> list[str]:
         if (
             data_file_changed
             or any(other_path in text for other_path in other_paths)
-            or (READS_ALL in text and any(file.endswith(".py") for file in all_files))
+            or (reads_all and READS_ALL in text)
             or is_touched(name, change, record)
         ):
             paths.add(str(path.relative_to(ROOT)))
     if any(file.endswith(".md") for file in files):
         paths.add("tests/docs")
-    return sorted(paths)
+    words = set().union(*(path_words(file) for file in files))
+
+    def distance(path: str) -> tuple[bool, bool, int, int, str]:
+        called = record.modules.get(path, {UNSEEN})
+        imports = dependencies(names[path]) if path in names else frozenset()
+        return (
+            path not in files,
+            changed.isdisjoint(imports),
+            -len(words & path_words(path)),
+            len(MODULES if UNSEEN in called else called),
+            path,
+        )
+
+    return sorted(paths, key=distance)
+
+
+def path_words(path: str) -> set[str]:
+    """The words of a path, without an s at the end."""
+    return {word.removesuffix("s") for word in re.split(r"[/_]", path.removesuffix(".py"))}
 
 
 if __name__ == "__main__":

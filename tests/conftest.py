@@ -50,6 +50,7 @@ def pytest_ignore_collect(collection_path):
     return is_left_out(collection_path) or None
 
 
+@pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(config, items):
     for item in items:
         marker = MARKED.get(item.path.parent.name)
@@ -60,6 +61,7 @@ def pytest_collection_modifyitems(config, items):
         if "shared" in getattr(item, "fixturenames", ()):
             item.add_marker("large")
         mark(item)
+    yield  # markers that the command line names are selected here
     select(config, items)
     order(items)
 

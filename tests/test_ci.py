@@ -121,6 +121,83 @@ def test_tests_that_were_skipped_need_the_first_run(steps, capsys):
     assert steps.skipped()
 
 
+@pytest.fixture
+def clone(steps, monkeypatch, tmp_path):
+    """A clone with a commit, whose list of touched tests is in a file."""
+    folder = tmp_path / "build" / "ci"
+    monkeypatch.setattr(steps, "CLONE", folder)
+    monkeypatch.setattr(steps, "SKIPPED", tmp_path / "skipped.json")
+    (folder / "tests").mkdir(parents=True)
+    (folder / ".gitignore").write_text(".venv\n/build\ntouched\n")
+    (folder / "tests" / "changed.py").write_text("print(open('touched').read())\n")
+    (folder / "touched").write_text("")
+    (folder / ".venv" / "bin").mkdir(parents=True)
+    (folder / ".venv" / "bin" / "python").symlink_to(sys.executable)
+    identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+    for command in (["init", "-q"], ["add", "."], [*identity, "commit", "-qm", "All"]):
+        subprocess.run(["git", *command], cwd=folder, check=True)
+    return folder
+
+
+def run_steps(steps, capsys, *names):
+    """The exit code, and whether the step `lowest` was left out."""
+    steps.touched_since.cache_clear()
+    code = steps.main([*names])
+    return code, "=== lowest: left out" in capsys.readouterr().out
+
+
+def test_a_step_is_left_out_if_no_change_since_its_pass_touches_its_tests(steps, clone, monkeypatch, capsys):
+    runs = []
+    monkeypatch.setattr(
+        steps, "STEPS", {"lowest": steps.Step("a step", lambda: bool(runs.append(1)) or True)}
+    )
+    assert run_steps(steps, capsys) == (0, False)
+    assert run_steps(steps, capsys) == (0, True)
+    for path, is_left_out in (
+        ("tests/online/test_a.py", True),
+        ("tests/data/test_a.py", False),
+        ("tests", False),
+    ):
+        (clone / "touched").write_text(path)
+        assert run_steps(steps, capsys) == (0, is_left_out)
+    (clone / "touched").write_text("")
+    assert run_steps(steps, capsys, "all") == (0, False)
+    assert run_steps(steps, capsys, "lowest") == (0, False)
+    (steps.passes() / "lowest").write_text("0" * 40)
+    (clone / "tests" / "changed.py").write_text("raise SystemExit('no such commit')")
+    assert run_steps(steps, capsys) == (0, False), "what changed is not known"
+    assert len(runs) == 6
+
+
+@pytest.mark.usefixtures("clone")
+def test_a_failed_step_runs_again(steps, monkeypatch, capsys):
+    monkeypatch.setattr(steps, "STEPS", {"lowest": steps.Step("a step", lambda: False)})
+    assert run_steps(steps, capsys) == (1, False)
+    assert run_steps(steps, capsys) == (1, False)
+
+
+@pytest.mark.usefixtures("clone")
+def test_skipped_tests_with_a_need_are_left_out_alike(steps, monkeypatch, capsys):
+    """The first run has no PySpark, so that its tests are left out only after the second."""
+    selected, missing = [], {}
+
+    def call(*command, environment, repeats):
+        selected.append(json.loads(Path(environment["RANKGATE_TESTS_ONLY"]).read_text()))
+        Path(environment["RANKGATE_TESTS_SKIPPED"]).write_text(json.dumps(missing))
+        return command == ("make", "test") and repeats
+
+    monkeypatch.setattr(steps, "call", call)
+    tests = {"tests/a/test_a.py::test": ["pyspark"], "tests/b/test_b.py::test": ["nginx"]}
+    steps.SKIPPED.write_text(json.dumps(tests))
+    missing |= {"tests/a/test_a.py::test": ["pyspark"]}
+    assert steps.skipped()
+    missing.clear()
+    assert steps.skipped()
+    assert steps.skipped()
+    assert [len(needs) for needs in selected] == [2, 2, 1]
+    assert "=== pyspark: left out: it passed at " in capsys.readouterr().out
+
+
 def test_the_workflow_has_every_step_once_and_each_job_its_clone(steps):
     workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "test.yml").read_text())
     begin = "bash .ci/run "

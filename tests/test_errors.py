@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 
 import pytest
@@ -47,3 +49,23 @@ def test_the_message_begins_with_the_place(place, message):
 
 def test_quoted_data_stays_on_one_line():
     assert str(errors.InputError("the id 'a\nb'.")) == "the id 'a\\nb'."
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (MemoryError(), "out of memory"),
+        (OSError(errno.ENOMEM, "no"), "out of memory"),
+        (RuntimeError("can't start new thread"), "out of memory"),
+        (OSError(errno.EMFILE, "no"), "too many open files"),
+        (RuntimeError(f"panic: (os error {errno.ENFILE})"), "too many open files"),
+        (RuntimeError(f"panic: {os.strerror(errno.EMFILE)}"), "too many open files"),
+        (OSError(errno.ENOSPC, "no"), "cannot write"),
+        (OSError(errno.ENOENT, "not there", "run.txt"), "run.txt"),
+        (OSError(errno.EPIPE, "ended"), "ended"),
+        (ValueError("of rankgate"), None),
+    ],
+)
+def test_what_the_machine_lacks_is_told_from_errors_of_rankgate(error, words):
+    problem = errors.describe_resource_error(error)
+    assert (problem and re.split("[:;]", problem)[0]) == words

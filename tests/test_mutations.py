@@ -26,6 +26,16 @@ def unused(value):
 """
 
 
+HALF = '''def half(value):
+    """Half of a value.
+
+    >>> half(8)
+    4.0
+    """
+    return value / 2
+'''
+
+
 def tree(folder, lines, file, area="measurement/scoring"):
     """A package with one function of these lines."""
     path = folder / "rankgate" / area / file
@@ -93,6 +103,36 @@ def test_shares_by_area():
     assert rows[-1].endswith("without an answer in time: 1")
 
 
+def test_faults_of_a_file_are_sought_by_their_text(tmp_path):
+    """The line has moved to another file; another is there twice; the third is gone."""
+    source = tree(tmp_path, ["    pass\n", LINES[0], LINES[1], LINES[1]], "two.py")
+    tree(tmp_path, [LINES[1]], "three.py")
+    entry = {"line": 9, "begin": 20, "old": "a", "new": "b"}
+    entries = [
+        {**entry, "file": f"rankgate/measurement/scoring/{file}", "text": text.strip()}
+        for file, text in (
+            ("one.py", LINES[0]),
+            ("two.py", LINES[1]),
+            ("one.py", LINES[1]),
+            ("one.py", "gone"),
+        )
+    ]
+    file = tmp_path / "faults.json"
+    file.write_text(json.dumps(entries))
+    (moved, nearest), gone = mutations.read_faults(file, source)
+    assert (Path(moved.file).name, moved.line, moved.begin, moved.replacement) == ("two.py", 3, 18, "(b)")
+    assert (Path(nearest.file).name, nearest.line) == ("two.py", 5)
+    assert [line.partition(": ")[2] for line in gone] == [LINES[1].strip(), "gone"]
+
+
+def test_what_make_check_selects_of_two_files():
+    """Each of two workers has 0.75 of half of the seconds for its file: a cheap test."""
+    files = ("tests/test_selection.py", "tests/test_mutations.py")
+    node_ids = [f"{file}::test_{i}" for file in (*files, "tests/test_ci.py") for i in range(3)]
+    selected = mutations.selected_of(node_ids, files, 0.03)
+    assert selected == {f"{file}::test_0" for file in files}
+
+
 @pytest.fixture
 def project(tmp_path):
     """A project with a module, a test of it, and a test that fails in a copy only."""
@@ -106,15 +146,22 @@ def project(tmp_path):
             f"def test_first(): assert __file__.startswith({str(root)!r})\n"
             "def test_total(): assert total([1, 2, 3]) == 3\n"
         ),
+        "src/rankgate/data/halves.py": HALF,
+        "tests/conftest.py": (
+            "def pytest_configure(config):\n"
+            "    for name in ('slow', 'separate', 'large', 'chromium', 'pyspark', 'manual'):\n"
+            "        config.addinivalue_line('markers', f'{name}: a need')\n"
+        ),
         "pyproject.toml": (
-            "[tool.pytest.ini_options]\nmarkers = ['slow', 'separate', 'large', 'chromium', 'manual']\n"
+            "[tool.pytest.ini_options]\ntestpaths = ['src', 'tests/test_sums.py']\n"
+            "addopts = '--strict-markers --doctest-modules --import-mode=importlib'\n"
         ),
     }
     for name, text in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
-    (root / "tests/support").mkdir()
-    for name in ("changed.py", "mutations.py", "support/__init__.py", "support/recording.py"):
+    shutil.copytree(Path(__file__).parent / "support", root / "tests/support")
+    for name in ("changed.py", "mutations.py"):
         shutil.copy(Path(__file__).parent / name, root / "tests" / name)
     return root
 
@@ -140,3 +187,34 @@ def test_faults_are_tried_in_a_copy_and_results_are_kept(project, monkeypatch):
     assert output.splitlines()[-1].split()[:5] == ["all", "2", "of", "3", "67%"]
     assert (project / "src/rankgate/sums.py").read_text() == TOTAL
     assert run("--until", "0") == output  # from the file
+
+
+def test_tests_of_make_check_look_for_the_faults_of_a_file(project, monkeypatch):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    fault = {"file": "rankgate/sums.py", "line": 4, "begin": 11, "old": "value > 2", "new": "value > 1"}
+    half = {"file": "rankgate/data/halves.py", "line": 7, "begin": 19, "old": "2", "new": "3"}
+    entries = [
+        {**fault, "text": "if value > 2:"},
+        {**fault, "text": "if value > 9:"},
+        {**half, "text": "return value / 2"},
+    ]
+    (project / "faults.json").write_text(json.dumps(entries))
+    words = ["tests/mutations.py", "--tests", "check", "--file", "faults.json"]
+    process = subprocess.run(
+        [sys.executable, *words], cwd=project, check=True, capture_output=True, text=True
+    )
+    gone, first, second, *_ = process.stdout.splitlines()
+    assert gone == "no longer in the code: rankgate/sums.py: if value > 9:"
+    assert first == "1 rankgate/sums.py:4: value > 2 -> (value > 1)  found by tests/test_sums.py::test_total"
+    assert second.endswith("2 -> (3)  found by src/rankgate/data/halves.py::src.rankgate.data.halves.half")
+
+
+def test_a_project_whose_tests_cannot_run_notices_nothing(project, monkeypatch):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    (project / "tests" / "conftest.py").write_text("raise ValueError\n")
+    words = ["tests/mutations.py", "--faults", "1", "--area", "top"]
+    process = subprocess.run(
+        [sys.executable, *words], cwd=project, check=False, capture_output=True, text=True
+    )
+    assert process.returncode == 1
+    assert "without any fault" in process.stderr

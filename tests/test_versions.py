@@ -82,6 +82,13 @@ def test_a_file_of_a_later_version_is_refused(name, tmp_path):
                 reader(file)
 
 
+@pytest.mark.parametrize("text", ["[]", "{}"])
+def test_a_file_without_a_version_is_no_baseline(text, tmp_path):
+    (tmp_path / "baseline.json").write_text(text)
+    with raises("wrong-document", InputError):
+        load_baseline(tmp_path / "baseline.json")
+
+
 def test_scores_of_a_later_version_are_refused(tmp_path):
     scores = rankgate.evaluate({"q": {"a": 1}}, {"q": {"a": 2.0}}, ["RR"]).to_dict(per_query=True)
     file = tmp_path / "scores.json"

@@ -1,6 +1,7 @@
 """The documents to judge next: growing samples, verdicts, costs and refusals."""
 
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -12,8 +13,10 @@ import rankgate
 from rankgate import Test as HowTested
 from rankgate import compare
 from rankgate.data.collection import Collection
+from rankgate.decisions.advice.settle import estimate_from_model
 from rankgate.decisions.advice.settlement import random_order
 from rankgate.decisions.advice.settlement_plan import Plan, Prices, look_levels
+from rankgate.measurement.evaluation.scored_system import Scorer
 from rankgate.measurement.stats.sampling_design import (
     SamplingPlan,
     TwoStage,
@@ -311,6 +314,18 @@ def test_a_budget_bounds_batches_of_queries_that_the_model_judged_since():
     second = settle(OLD, NEW, PREDICTED, people(first.sample), first.sample, prices=["budget=10"])
     assert second.delta is None  # the model judged queries since
     assert 0 < second.new <= 20
+
+
+def test_before_people_judge_the_model_explains_half_of_the_variance():
+    systems = [Scorer.from_metrics(PREDICTED, ["nDCG@10"]).scored(run) for run in (OLD, NEW)]
+    old, new = (
+        rankgate.evaluate(PREDICTED, run, "nDCG@10").runs[0].per_query("nDCG@10") for run in (OLD, NEW)
+    )
+    gains = np.array([new[query] - old[query] for query in PREDICTED])
+    estimate = estimate_from_model(systems, SimpleNamespace(sizes=np.ones(DOCS), queries=[*PREDICTED]))
+    assert estimate.mean == pytest.approx(gains.mean())
+    assert estimate.stages.between == pytest.approx(gains.var(ddof=1) / 2)
+    assert estimate.stages.explained == pytest.approx(gains.var(ddof=1) / 2)
 
 
 def test_the_slope_is_the_derivative_of_the_chance_to_settle():

@@ -26,7 +26,10 @@ def helps(command, context, width):
 def arguments(command, context):
     """The parameters of a command and its subcommands; help shows only a part of them."""
     kinds = ("opts", "secondary_opts", "nargs", "multiple", "required", "is_flag", "envvar")
-    parameters = [[getattr(param, kind, None) for kind in kinds] for param in command.params]
+    parameters = [
+        [*(getattr(param, kind, None) for kind in kinds), param.callback is not None]
+        for param in command.params
+    ]
     for name in command.list_commands(context) if isinstance(command, click.Group) else ():
         parameters += arguments(command.get_command(context, name), context)
     return parameters

@@ -10,9 +10,11 @@ from scipy import stats
 
 import rankgate
 from rankgate.core.errors import UsageError
+from rankgate.decisions.comparison.list_metrics import ResampledValue
 from rankgate.decisions.gating.bounds import check_bound, decide_statuses
 from rankgate.decisions.gating.rule import Terms
 from rankgate.measurement.stats.mean_intervals import guarded_interval
+from rankgate.measurement.stats.resampled_values import ResampledValues
 from support.wording import assert_wording, raises
 
 GAINS = (-1.0, 1.0)
@@ -88,6 +90,19 @@ def test_many_samples_are_decided_as_each_is(interval, anytime):
     statuses = [check_bound(table[:, i], bound[i], terms, GAINS).status for i in range(30)]
     assert list(result) == statuses
     assert len(set(statuses)) == 3
+
+
+def test_of_a_number_about_all_lists_the_tests_share_the_upper_bound():
+    """Both bounds are those of Student or of the basic bootstrap, whichever is further out."""
+    rng = np.random.default_rng(3)
+    redrawn = ResampledValues(rng.normal(0.4, 0.02, 500), rng.normal(0.4, 0.0001, 20))
+    result = check_bound(ResampledValue(40, 0.4, redrawn), 0.3, Terms(tests=4))
+    low, high = (redrawn.ends(0.4, 1 - 2 * alpha)[end] for end, alpha in enumerate((0.05, 0.0125)))
+    half_widths = stats.t.ppf([0.95, 0.9875], 39) * redrawn.error
+    assert (result.status, result.n, result.mean) == ("pass", 40, 0.4)
+    assert result.low == pytest.approx(min(low, 0.4 - half_widths[0]))
+    assert result.high == pytest.approx(max(high, 0.4 + half_widths[1]))
+    assert check_bound(ResampledValue(40, 0.4, redrawn), 0.5, Terms(tests=4)).status == "fail"
 
 
 def test_the_advised_number_of_queries_has_the_power_asked_for():

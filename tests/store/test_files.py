@@ -12,6 +12,7 @@ import pytest
 
 from rankgate.data.read import read_qrels
 from rankgate.judging.store.store_checks import upgrade_store
+from rankgate.store import rows
 from rankgate.store import store as versions
 from rankgate.store.backup import backup, restore
 from rankgate.store.blobs import stored_runs
@@ -153,6 +154,12 @@ def test_names_that_no_address_can_hold_are_refused(made, qrels, name):
             stored_runs.add_judgments(connection, made.blobs, 1, qrels, name=name)
         with raises("invalid-name"):
             projects.add(connection, name)
+
+
+def test_a_name_for_an_address_is_refused_without_a_store():
+    rows.refuse_unaddressable("a project", "gold v2")
+    with raises("invalid-name"):
+        rows.refuse_unaddressable("a project", "a/b")
 
 
 def test_names_of_files_and_data_sets_become_names_of_addresses(made, qrels):

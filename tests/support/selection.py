@@ -4,7 +4,8 @@
 them. ``RANKGATE_TESTS_SKIPPED=FILE`` writes the tests that were skipped for a need;
 ``RANKGATE_TESTS_ONLY=FILE`` runs those and no others. ``RANKGATE_TESTS_SECONDS=60`` runs the
 cheapest tests of every folder, up to that many recorded seconds; ``RANKGATE_TESTS_FIRST`` names
-files whose tests come first.
+files whose tests come first, the nearest first. With ``--dist each`` every worker then imports its
+own share of the files, and runs the cheapest of their tests.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from __future__ import annotations
 import json
 import os
 import random
+from collections import Counter
 from functools import cache
-from itertools import accumulate, groupby
+from itertools import accumulate, chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,11 +31,15 @@ ORDER = os.environ.get("RANKGATE_TESTS_ORDER", "")
 SKIPPED = os.environ.get("RANKGATE_TESTS_SKIPPED")
 ONLY = os.environ.get("RANKGATE_TESTS_ONLY")
 SECONDS = os.environ.get("RANKGATE_TESTS_SECONDS")
-FIRST = frozenset(os.environ.get("RANKGATE_TESTS_FIRST", "").split())
+FIRST = tuple(os.environ.get("RANKGATE_TESTS_FIRST", "").split())
+WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+WORKERS = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
 ROOT = Path(__file__).resolve().parents[2]
+NEAR = 0.75
+"""Of the limit, for the files that come first."""
 MOST_CASES = 3
-USUAL = 0.004
-"""CPU seconds of a test that is not recorded as dear."""
+USUAL = 0.01
+"""CPU seconds of a test that is not recorded as dear, with what pytest needs for it."""
 
 
 def order(items: list[pytest.Item]) -> None:
@@ -53,8 +59,21 @@ def order(items: list[pytest.Item]) -> None:
 
 
 def is_left_out(path: Path) -> bool:
-    """True for a module without a test that an earlier run skipped: it need not be imported."""
-    return ONLY is not None and path.suffix == ".py" and path not in _selected_modules()
+    """True for a module that need not be imported: one of another worker, or without a selected test."""
+    if path.suffix != ".py":
+        return False
+    if ONLY is not None and path not in _selected_modules():
+        return True
+    return SECONDS is not None and path.relative_to(ROOT).as_posix() not in share(FIRST, WORKER, WORKERS)
+
+
+@cache
+def share(first: tuple[str, ...], worker: int, workers: int) -> frozenset[str]:
+    """The files of one of several workers: they take turns, beginning with the files that come first."""
+    paths = chain((ROOT / "tests").rglob("test_*.py"), (ROOT / "src").rglob("*.py"))
+    files = sorted(path.relative_to(ROOT).as_posix() for path in paths)
+    rank = {file: position for position, file in enumerate(first)}
+    return frozenset(sorted(files, key=lambda file: rank.get(file, len(rank)))[worker::workers])
 
 
 @cache
@@ -67,8 +86,8 @@ def _selected_modules() -> frozenset[Path]:
 def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out all tests but those that an earlier run skipped, or but the cheapest."""
     if SECONDS is not None:
-        seconds = recording.load().seconds
-        _keep(config, items, cheapest([item.nodeid for item in items], seconds, float(SECONDS), FIRST))
+        node_ids, seconds = [item.nodeid for item in items], recording.load().seconds
+        _keep(config, items, cheapest(node_ids, seconds, float(SECONDS) / WORKERS, FIRST))
     if ONLY is None:
         return
     node_ids = set(json.loads(Path(ONLY).read_text("utf-8")))
@@ -84,45 +103,49 @@ def _keep(config: pytest.Config, items: list[pytest.Item], node_ids: set[str]) -
 
 
 def cheapest(
-    node_ids: list[str],
-    seconds: dict[str, dict[str, float]],
-    limit: float,
-    first: frozenset[str] = frozenset(),
+    node_ids: list[str], seconds: dict[str, dict[str, float]], limit: float, first: tuple[str, ...] = ()
 ) -> set[str]:
-    """The tests of some files, up to half of the limit, then the cheapest of every folder, up to it.
+    """The tests of some files, up to three quarters of the limit, then as much of every folder, up to it.
 
-    Of a function at most three cases: the first, the last and the one in the middle; all of them in
-    files that come first.
+    Of the files that come first a test may cost the more, the nearer its file is to the beginning.
+    Of other files at most three cases of a function run: the first, the last and the one in the
+    middle; the cheapest functions of a folder come first.
 
     Args:
         node_ids: all tests.
         seconds: recorded CPU seconds of a case of dear functions, by file.
         limit: the sum of seconds.
-        first: files or folders whose tests come first.
+        first: files or folders whose tests come first, the nearest first.
     """
-    costs, spread = {}, {}
+    costs, spread = {}, set()
     by_function = sorted(node_ids, key=recording.function_of)  # fixtures of a module may take them apart
     for function, cases in groupby(by_function, key=recording.function_of):
         file, _, name = function.partition("::")
         all_cases = list(cases)
-        few = {
-            all_cases[position * (len(all_cases) - 1) // (MOST_CASES - 1)] for position in range(MOST_CASES)
-        }
-        for node_id in all_cases:
-            costs[node_id] = seconds.get(file, {}).get(name, USUAL)
-            spread[node_id] = node_id in few
+        costs |= dict.fromkeys(all_cases, seconds.get(file, {}).get(name, USUAL))
+        last = len(all_cases) - 1
+        spread |= {all_cases[position * last // (MOST_CASES - 1)] for position in range(MOST_CASES)}
     by_cost = sorted(node_ids, key=lambda node_id: (costs[node_id], node_id))
-    near = [node_id for node_id in by_cost if _is_in(node_id.partition("::")[0], first)]
-    selected = _up_to(near, costs, limit / 2)
-    remaining = [node_id for node_id in by_cost if spread[node_id] and node_id not in selected]
-    for _, tests in groupby(sorted(remaining, key=_folder), key=_folder):
-        selected |= _up_to(list(tests), costs, 1.0)
-    remaining = [node_id for node_id in remaining if node_id not in selected]
+    ranks = {path: rank for rank, path in reversed([*enumerate(first, 1)])}
+    weights = {
+        node_id: costs[node_id] * rank
+        for node_id in by_cost
+        if (rank := _rank(node_id.partition("::")[0], ranks))
+    }
+    selected = _up_to(sorted(weights, key=weights.__getitem__), costs, NEAR * limit)
+    sums: Counter[str] = Counter()
+    own_sums = {}
+    for node_id in by_cost:
+        if node_id in spread and node_id not in selected:
+            sums[_folder(node_id)] += costs[node_id]  # type: ignore[assignment]
+            own_sums[node_id] = sums[_folder(node_id)]
+    remaining = sorted(own_sums, key=own_sums.__getitem__)
     return selected | _up_to(remaining, costs, limit - sum(costs[node_id] for node_id in selected))
 
 
-def _is_in(file: str, paths: frozenset[str]) -> bool:
-    return file in paths or any(parent.as_posix() in paths for parent in Path(file).parents)
+def _rank(file: str, ranks: dict[str, int]) -> int | None:
+    """The position of a file, or of a folder that it is in."""
+    return min((ranks[path] for path in (file, *map(str, Path(file).parents)) if path in ranks), default=None)
 
 
 def _folder(node_id: str) -> str:

@@ -459,6 +459,23 @@ def test_optuna_proposes_points_and_the_same_ones_again(plan, tmp_path):
     assert first.plot("sweep-heat").rows
 
 
+def test_copies_of_queries_are_no_further_units(plan, shop):
+    """Each query twice: the gain and its interval are those of one copy."""
+    file = plan("[dials]\ntitle = [0.1, 9]\n")
+    alone = rankgate.sweep(file)
+    for name in ("queries.tsv", "qrels.txt"):
+        text = (shop / name).read_text()
+        (shop / name).write_text(text + "".join(f"copy-of-{line}\n" for line in text.splitlines()))
+    copied = rankgate.sweep(file, folder=shop / "copied")
+    notices = {notice.code: notice.text for notice in copied.notices}
+    assert "48 queries are 24 clusters" in notices["clusters"]
+    assert "clusters" not in {notice.code for notice in alone.notices}
+    gains = [result.choice.same_queries for result in (alone, copied)]
+    assert [gains[1].low, gains[1].mean, gains[1].high] == pytest.approx(
+        [gains[0].low, gains[0].mean, gains[0].high]
+    )
+
+
 def test_queries_without_judgments_or_answers_are_counted(shop, plan):
     lines = (shop / "qrels.txt").read_text()
     (shop / "qrels.txt").write_text(f"{lines}x1 0 d1 1\n")

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from rankgate.store.records import alerts
-from rankgate.workspace.records.alerts.alert_check import check_alerts
+from rankgate.workspace.records.alerts.alert_check import check_alerts, read_rules_text, set_rules_from_file
 from rankgate.workspace.records.alerts.alert_kinds import ALERTS
 from rankgate.workspace.records.alerts.alert_rules import read_rules
 from support.wording import raises
@@ -201,6 +201,20 @@ def test_rules_that_cannot_be_name_their_line(text, line):
     with raises("invalid-alerts") as error:
         read_rules(text, "alerts.toml")
     assert (error.value.source, error.value.line) == ("alerts.toml", line)
+
+
+def test_rules_of_a_file_replace_those_of_a_project(history, tmp_path):
+    history.rules(HOOK)
+    file = tmp_path / "alerts.toml"
+    file.write_text(LOW)
+    rules = set_rules_from_file(history.store, history.name, file)
+    assert ([rule.id for rule in rules.rules], rules.channels) == (["low"], {})
+    assert read_rules_text(history.store, history.name) == LOW
+    file.write_text(LOW + LOW)
+    with raises("invalid-alerts") as error:
+        set_rules_from_file(history.store, history.name, file)
+    assert (error.value.source, error.value.line) == (str(file), 7)
+    assert read_rules_text(history.store, history.name) == LOW
 
 
 def test_every_kind_is_declared_with_help():
