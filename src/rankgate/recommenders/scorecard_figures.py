@@ -233,10 +233,10 @@ def group_fairness(slices: pl.DataFrame, metrics: Sequence[str], tail: float = T
     """
     users, value = pl.col("users").cast(pl.Float64), pl.col("value")
     goodness = pl.when("higher_is_better").then(value).otherwise(-value)
-    value, users, part = (column.sort_by(goodness) for column in (value, users, pl.col("part")))
+    value, users, part_names = (column.sort_by(goodness) for column in (value, users, pl.col("part")))
     weight = (tail * users.sum() - users.cum_sum() + users).clip(0, users)
     figures = {
-        "part": part.first(),
+        "part": part_names.first(),
         "worst": value.first(),
         "gap": (value.last() - value.first()).abs(),
         "cvar": (weight * value).sum() / weight.sum(),

@@ -78,13 +78,13 @@ class RunFacts:
     places: Mapping[str, Any]
     has_judged: bool
 
-    def __add__(self, other: RunFacts) -> RunFacts:
+    def __add__(self, facts: RunFacts) -> RunFacts:
         """The counts over the users of both."""
         return RunFacts(
             self.name,
-            self.unjudged + other.unjudged,
-            add_place_facts(self.places, other.places),
-            self.has_judged or other.has_judged,
+            self.unjudged + facts.unjudged,
+            add_place_facts(self.places, facts.places),
+            self.has_judged or facts.has_judged,
         )
 
 

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 TRAINING, USERS, CANDIDATES, REFERENCE = -2, -3, -4, -5
 """The part numbers of tables beside judgments and runs."""
 
-OUTSIDE = -2
+OUTSIDE_CODE = -2
 """The code of a place that shows an item outside the catalogue, in lists on their way to the driver."""
 
 RESULTS = "users binary, counts binary, totals string"
@@ -71,7 +71,7 @@ class CardCounts:
         zeros: the number of judgments of grade 0 that count as relevant.
         repeated_relevant: the number of relevant items that their user has in training.
         without_relevant: the number of judged users without a relevant item.
-        outside: the judged items outside the catalogue, and those that only runs have.
+        outside_items: the judged items outside the catalogue, and those that only runs have.
         has_catalogue_item: True if a judged item is in the catalogue.
         has_subtopics: True if a judgment has a subtopic.
         pairs: the number of judged pairs that are in training, and of all others.
@@ -83,7 +83,7 @@ class CardCounts:
     zeros: int
     repeated_relevant: int
     without_relevant: int
-    outside: tuple[pl.Series, pl.Series]
+    outside_items: tuple[pl.Series, pl.Series]
     has_catalogue_item: bool
     has_subtopics: bool
     pairs: tuple[int, int]
@@ -91,21 +91,24 @@ class CardCounts:
     totals: tuple[RunTotals, ...]
     parts: tuple[tuple[BatchTotals, ...], ...]
 
-    def __add__(self, other: CardCounts) -> CardCounts:
+    def __add__(self, counts: CardCounts) -> CardCounts:
         """The counts over the users of both."""
         return CardCounts(
-            self.zeros + other.zeros,
-            self.repeated_relevant + other.repeated_relevant,
-            self.without_relevant + other.without_relevant,
-            (_joined(self.outside[0], other.outside[0]), _joined(self.outside[1], other.outside[1])),
-            self.has_catalogue_item or other.has_catalogue_item,
-            self.has_subtopics or other.has_subtopics,
-            (self.pairs[0] + other.pairs[0], self.pairs[1] + other.pairs[1]),
-            tuple(first + second for first, second in zip(self.runs, other.runs, strict=True)),
-            tuple(first + second for first, second in zip(self.totals, other.totals, strict=True)),
+            self.zeros + counts.zeros,
+            self.repeated_relevant + counts.repeated_relevant,
+            self.without_relevant + counts.without_relevant,
+            (
+                _joined(self.outside_items[0], counts.outside_items[0]),
+                _joined(self.outside_items[1], counts.outside_items[1]),
+            ),
+            self.has_catalogue_item or counts.has_catalogue_item,
+            self.has_subtopics or counts.has_subtopics,
+            (self.pairs[0] + counts.pairs[0], self.pairs[1] + counts.pairs[1]),
+            tuple(first + second for first, second in zip(self.runs, counts.runs, strict=True)),
+            tuple(first + second for first, second in zip(self.totals, counts.totals, strict=True)),
             tuple(
                 tuple(first.added(second) for first, second in zip(*run_parts, strict=True))
-                for run_parts in zip(self.parts, other.parts, strict=True)
+                for run_parts in zip(self.parts, counts.parts, strict=True)
             ),
         )
 
@@ -117,27 +120,27 @@ class UserMeasurement:
     Attributes:
         runs: the names of the runs.
         labels: the sources in errors, by part number.
-        ordered: for each run, True if the order of its rows is a ranking.
+        is_ordered: for each run, True if the order of its rows is a ranking.
         builder: the reader of lists, without tables of users and items; of items only categories.
         base: all items, without users.
         is_stated: True if the user states the catalogue, which other items do not join.
         metrics: the metrics by label.
         segments: the parts of items whose accuracy is measured.
         by_history: True if that of pairs in training, and of all others, is measured too.
-        sent: the fields of `Listed` besides the lists that the driver needs.
+        sent_fields: the fields of `Listed` besides the lists that the driver needs.
         user_columns: the columns of the table of users; None without a table.
     """
 
     runs: tuple[str, ...]
     labels: Mapping[int, str]
-    ordered: tuple[bool, ...]
+    is_ordered: tuple[bool, ...]
     builder: ListBuilder
     base: Catalogue
     is_stated: bool
     metrics: Mapping[str, Metric]
     segments: tuple[Segment, ...]
     by_history: bool
-    sent: tuple[str, ...]
+    sent_fields: tuple[str, ...]
     user_columns: tuple[str, ...] | None
 
     def results_of_cells(self, cells: Iterable[Cell]) -> Iterator[Any]:
@@ -165,8 +168,8 @@ class UserMeasurement:
     def _systems(self, cell: Cell) -> ScorecardSystems:
         """The systems on the users of a cell."""
         runs = [
-            self._run(cell, i, name, ordered=ordered)
-            for i, (name, ordered) in enumerate(zip(self.runs, self.ordered, strict=True), 1)
+            self._run(cell, i, name, is_ranking=is_ranking)
+            for i, (name, is_ranking) in enumerate(zip(self.runs, self.is_ordered, strict=True), 1)
         ]
         topics, index = self._judgments(cell)
         collection, tables = self.builder.collection, self.builder.tables
@@ -190,21 +193,21 @@ class UserMeasurement:
 
     def _catalogue(self, builder: ListBuilder, index: JudgmentIndex, tops: Sequence[TopLists]) -> Catalogue:
         """The users of a cell with all items."""
-        unknown = self._outside(judged_items(index))
+        unknown = self._items_outside(judged_items(index))
         if len(unknown) and not self.is_stated:
             raise _UnknownItemsError(unknown)
         return builder.of_batch(self.base, index, all_users(index, tops))
 
-    def _outside(self, items: pl.Series) -> pl.Series:
+    def _items_outside(self, items: pl.Series) -> pl.Series:
         """Those of some items that the catalogue lacks."""
         return items.filter(pl.Series(find_positions(items, self.base.items) == NONE))
 
-    def _run(self, cell: Cell, part_number: int, name: str, *, ordered: bool = False) -> Run:
+    def _run(self, cell: Cell, part_number: int, name: str, *, is_ranking: bool = False) -> Run:
         rows, label = rows_in(cell, part_number, "score"), self.labels[part_number]
         with locate_errors(rows, label):
             check_rows(rows, "score", RowLocation(label))
         return Run(
-            name, lambda: iter((rows,)), place=RowLocation(label), ordered=ordered, queries=_EMPTY_QUERIES
+            name, lambda: iter((rows,)), place=RowLocation(label), ordered=is_ranking, queries=_EMPTY_QUERIES
         )
 
     def _judgments(self, cell: Cell) -> tuple[Qrels, JudgmentIndex]:
@@ -254,8 +257,8 @@ class UserMeasurement:
         totals, sums = [], []
         for i, item_lists in enumerate(systems.lists):
             codes = item_lists.items
-            if item_lists.outside is not None:
-                codes = np.where(item_lists.outside, OUTSIDE, codes)
+            if item_lists.outside_places is not None:
+                codes = np.where(item_lists.outside_places, OUTSIDE_CODE, codes)
             columns[f"items {i}"] = pl.Series(np.ascontiguousarray(codes, np.int32))
             for label, values in measure_lists(means_of_lists, item_lists).values.items():
                 columns[f"value {i} {label}"] = pl.Series(values)
@@ -265,21 +268,21 @@ class UserMeasurement:
                 prefix = f"part {part_index - 1}" if part_index else "value"
                 rows = find_positions(scores.query_ids, users)
                 for label, values in scores.values.items():
-                    columns[f"{prefix} {i} {label}"] = _placed(values, rows, len(users))
+                    columns[f"{prefix} {i} {label}"] = _full_column(values, rows, len(users))
                 if part_index:
                     part_sums.append(totals_from_scores(scores))
                 else:
                     totals.append(self._totals(scores, accuracy, part_runs[i], index))
             sums.append(tuple(part_sums))
         judged_ids = judged_items(systems.index)
-        outside = self._outside(judged_ids)
+        judged_outside = self._items_outside(judged_ids)
         shown_ids = pl.concat([run.table["doc_id"] for run in systems.runs]).unique()
         counts = CardCounts(
             systems.zeros,
             systems.repeated_relevant,
             systems.users_without_relevant,
-            (outside, self._outside(shown_ids)),
-            len(outside) < len(judged_ids),
+            (judged_outside, self._items_outside(shown_ids)),
+            len(judged_outside) < len(judged_ids),
             has_subtopics(systems.topics),
             sizes,
             tuple(systems.run_facts()),
@@ -299,7 +302,7 @@ class UserMeasurement:
         }
         if catalogue.history is not None:
             columns["history size"] = pl.Series(catalogue.history.lengths)
-        for name in self.sent:
+        for name in self.sent_fields:
             field = lists.need(name)
             columns[name] = list_series(field) if name == "history" else pl.Series(field)
         if self.user_columns is not None:
@@ -344,7 +347,7 @@ def _joined(first: pl.Series, second: pl.Series) -> pl.Series:
     return pl.concat([first, second]).unique()
 
 
-def _placed(values: Floats, rows: Codes, size: int) -> pl.Series:
+def _full_column(values: Floats, rows: Codes, size: int) -> pl.Series:
     """Values at some rows, NaN at all others."""
     column = np.full(size, np.nan)
     column[rows] = values

@@ -56,7 +56,7 @@ from rankgate.recommenders.scorecard_slices import (
 from rankgate.recommenders.scorecard_systems import CardSystems, RunFacts
 from rankgate.spark.card_users import (
     CANDIDATES,
-    OUTSIDE,
+    OUTSIDE_CODE,
     REFERENCE,
     RESULTS,
     TRAINING,
@@ -159,7 +159,7 @@ def scorecard(
         if name in {ACTIVITY, POPULARITY, HISTORY} and collection.training is None:
             slice_segments(name, builder.base(), builder.tables)  # an error: it comes from training
     item_counts, people = tables.count_training()
-    base = _known(builder.base(item_counts["doc_id"]), item_counts, people)
+    base = _with_training_counts(builder.base(item_counts["doc_id"]), item_counts, people)
     mark = builder.tables.mark or sampling_mark(work.qrels.name)
     item_slices, by_history = tables.item_slices(slices), HISTORY in slices
     measured_metrics = metrics_by_label | ({"RR": RR} if mark else {})
@@ -169,9 +169,9 @@ def scorecard(
         if metric.merge != "mean" or item_slices
         for need in metric.inputs_needed
     }
-    sent = tuple(name for name in ("history", "baseline") if name in needs_of_driver)
+    sent_fields = tuple(name for name in ("history", "baseline") if name in needs_of_driver)
     while True:
-        segments = [part for name in item_slices for part in slice_segments(name, base, builder.tables)]
+        segments = [segment for name in item_slices for segment in slice_segments(name, base, builder.tables)]
         measurement = UserMeasurement(
             work.names,
             dict(enumerate(table.label for table in work.tables)) | tables.labels,
@@ -182,18 +182,18 @@ def scorecard(
             measured_metrics,
             tuple(segments),
             by_history,
-            sent,
+            sent_fields,
             tables.user_columns,
         )
         users, counts, unknown = _measure(work, measurement, tables)
         if unknown.is_empty():
             break
-        base = _known(builder.base(item_counts["doc_id"], unknown), item_counts, people)
+        base = _with_training_counts(builder.base(item_counts["doc_id"], unknown), item_counts, people)
     if any(metric.view == SUBTOPICS for metric in metrics_by_label.values()) and not counts.has_subtopics:
         raise no_subtopics(work.qrels.label)
     for run, totals in zip(work.runs, counts.totals, strict=False):
         refuse_run(work, run.label, totals)
-    systems = SparkSystems.from_users(work, builder, base, users, counts, segments, mark, sent)
+    systems = SparkSystems.from_users(work, builder, base, users, counts, segments, mark, sent_fields)
     if not systems.judged.any():
         raise no_rows_error("grade", work.qrels.label)
     _refuse_ids(systems, item_counts["doc_id"], with_lists=bool(of_lists))
@@ -213,25 +213,25 @@ def _refuse_ids(systems: SparkSystems, trained: pl.Series, *, with_lists: bool) 
     Raises:
         InputError: as of `ListBuilder.joint_catalogue`.
     """
-    builder, outside = systems.builder, systems.counts.outside
+    builder, outside_items = systems.builder, systems.counts.outside_items
     builder.refuse_near_fits("user", [systems.catalogue.queries])
     collection = builder.collection
     if collection.training is not None:
         log = replace(_NO_TRAINING, items=trained)
         builder = replace(builder, collection=replace(collection, training=log))  # type: ignore[arg-type]
-    builder.refuse_near_fits("item", [systems.named_items, *outside])
+    builder.refuse_near_fits("item", [systems.named_items, *outside_items])
     if with_lists and not systems.counts.has_catalogue_item:
-        raise no_judged_item(systems.work.qrels.label, outside[0], systems.catalogue.items)
+        raise no_judged_item(systems.work.qrels.label, outside_items[0], systems.catalogue.items)
 
 
-def _known(base: Catalogue, item_counts: pl.DataFrame, people: int) -> Catalogue:
+def _with_training_counts(base: Catalogue, item_counts: pl.DataFrame, people: int) -> Catalogue:
     """The items with the number of people who had each in training."""
     if base.seen is None:
         return base
-    seen = np.zeros(len(base.items), np.int64)
+    people_by_item = np.zeros(len(base.items), np.int64)
     position = find_positions(item_counts["doc_id"], base.items)
-    seen[position[position != NONE]] = item_counts["people"].to_numpy()[position != NONE]
-    return replace(base, seen=seen, people=people)
+    people_by_item[position[position != NONE]] = item_counts["people"].to_numpy()[position != NONE]
+    return replace(base, seen=people_by_item, people=people)
 
 
 def _without_users(base: Catalogue, collection: Collection) -> Listed:
@@ -274,14 +274,14 @@ def _measure(
     with translate_errors(work.tables[-1].label):
         results = pl.DataFrame(pl.from_arrow(frame.toArrow()))
     raise_first_error(results["totals"].drop_nulls().to_list(), (*work.tables, *tables.rows.values()))
-    counted = [pickle.loads(counts) for counts in results["counts"].drop_nulls()]  # noqa: S301 - from our own executors
-    unknown = [items for items, _ in counted if items is not None]
+    counts_of_cells = [pickle.loads(counts) for counts in results["counts"].drop_nulls()]  # noqa: S301 - from our own executors
+    unknown = [items for items, _ in counts_of_cells if items is not None]
     if unknown:
-        return [], counted[0][1], pl.concat(unknown).unique()
+        return [], counts_of_cells[0][1], pl.concat(unknown).unique()
     users = [pl.read_ipc_stream(rows) for rows in results["users"].drop_nulls()]
     if not users:
         raise no_rows_error("grade", work.qrels.label)
-    counts = reduce(add, (cell_counts for _, cell_counts in counted if cell_counts is not None))
+    counts = reduce(add, (cell_counts for _, cell_counts in counts_of_cells if cell_counts is not None))
     return users, counts, pl.Series([], dtype=pl.String)
 
 
@@ -316,8 +316,8 @@ class _SideTables:
             ("items", collection.items.table),
             ("users", collection.users),
         )
-        heads = {kind: _head(spark, table, kind) for kind, table in kinds if table is not None}
-        names = Tables(heads.get("items"), heads.get("users"), None, "")
+        table_heads = {kind: _table_head(spark, table, kind) for kind, table in kinds if table is not None}
+        names = Tables(table_heads.get("items"), table_heads.get("users"), None, "")
         by_column = [name for name in slices if name not in {ACTIVITY, POPULARITY, HISTORY}]
         owners = {name: column_of(name, names) for name in by_column}
         columns = {
@@ -328,13 +328,13 @@ class _SideTables:
         columns["items"] |= {*shop.features, *(name for name in (shop.category, shop.group) if name)}
         items = None
         if shop.table is not None:
-            items = _collected(spark, shop.table, heads["items"], columns["items"])
+            items = _collected(spark, shop.table, table_heads["items"], columns["items"])
         rows = dict(_pairs(spark, collection))
         if collection.users is not None:
-            rows[USERS] = _described_rows(spark, collection.users, heads["users"], columns["users"])
+            rows[USERS] = _described_rows(spark, collection.users, table_heads["users"], columns["users"])
         kind_of_slice = {name: table.of for name, (table, _) in owners.items()}
         user_columns = tuple(sorted(columns["users"])) if USERS in rows else None
-        return cls(items, heads.get("users"), rows, kind_of_slice, user_columns)
+        return cls(items, table_heads.get("users"), rows, kind_of_slice, user_columns)
 
     @property
     def labels(self) -> dict[int, str]:
@@ -361,9 +361,9 @@ class _SideTables:
             return pl.DataFrame(schema={"doc_id": pl.String, "people": pl.Int64}), 0
         with translate_errors(self.rows[TRAINING].label):
             pairs = self.rows[TRAINING].frame.select("query_id", "doc_id").distinct()
-            counted = pairs.groupBy("doc_id").agg(F.count(F.lit(1)).alias("people")).toArrow()
+            counts_of_cells = pairs.groupBy("doc_id").agg(F.count(F.lit(1)).alias("people")).toArrow()
             people = pairs.select("query_id").distinct().count()
-        return pl.DataFrame(pl.from_arrow(counted)).drop_nulls(), people
+        return pl.DataFrame(pl.from_arrow(counts_of_cells)).drop_nulls(), people
 
 
 def _pairs(spark: SparkSession, collection: Collection) -> Iterator[tuple[int, TableRows]]:
@@ -374,19 +374,19 @@ def _pairs(spark: SparkSession, collection: Collection) -> Iterator[tuple[int, T
         yield TRAINING, rows
     elif training is not None:
         log = TrainingData(rename_columns(training, collection.frame_columns)).items_of_users
-        yield TRAINING, _sent(spark, log.frame, "training")
+        yield TRAINING, _rows_on_spark(spark, log.frame, "training")
     if collection.candidates is not None:
-        yield CANDIDATES, _sent(spark, read_candidates(collection.candidates)[0], "candidates")
+        yield CANDIDATES, _rows_on_spark(spark, read_candidates(collection.candidates)[0], "candidates")
     if collection.reference is not None:
         yield REFERENCE, open_rows(spark, collection.reference, "score", "reference", collection.columns)
 
 
-def _sent(spark: SparkSession, table: pl.DataFrame, label: str) -> TableRows:
+def _rows_on_spark(spark: SparkSession, table: pl.DataFrame, label: str) -> TableRows:
     frame = to_spark(spark, table)
     return TableRows(lambda: frame, label, label)
 
 
-def _head(spark: SparkSession, table: TableLike | DescribedTable, kind: TableKind) -> DescribedTable:
+def _table_head(spark: SparkSession, table: TableLike | DescribedTable, kind: TableKind) -> DescribedTable:
     """A table of items or users without rows, if it is on Spark; else with them."""
     if not is_on_spark(table):
         return read_described_table(table, kind)
@@ -399,7 +399,7 @@ def _head(spark: SparkSession, table: TableLike | DescribedTable, kind: TableKin
 
 
 def _collected(
-    spark: SparkSession, table: TableLike | DescribedTable, head: DescribedTable, columns: set[str]
+    spark: SparkSession, table: TableLike | DescribedTable, table_head: DescribedTable, columns: set[str]
 ) -> DescribedTable:
     """The items with some columns.
 
@@ -407,29 +407,29 @@ def _collected(
         UsageError: a column that does not exist.
     """
     for name in columns:
-        head.description(name)
+        table_head.description(name)
     if not is_on_spark(table):
-        return replace(head, columns=head.columns.select(sorted(columns)))
+        return replace(table_head, columns=table_head.columns.select(sorted(columns)))
     frame, label = open_table(spark, table, "items")
-    names = [str(head.ids.name), *sorted(columns)]
+    names = [str(table_head.ids.name), *sorted(columns)]
     with translate_errors(label):
         rows = pl.from_arrow(frame.select(*map(quote_column, names)).toArrow())
     return read_described_table(pl.DataFrame(rows))
 
 
 def _described_rows(
-    spark: SparkSession, table: TableLike | DescribedTable, head: DescribedTable, columns: set[str]
+    spark: SparkSession, table: TableLike | DescribedTable, table_head: DescribedTable, columns: set[str]
 ) -> TableRows:
     """The users with some columns, as rows on Spark."""
     from pyspark.sql import functions as F
 
     names = sorted(columns)
     if not is_on_spark(table):
-        texts = [head.columns[name].cast(pl.String) for name in names]
-        return _sent(spark, pl.DataFrame([head.ids.alias("query_id"), *texts]), "users")
+        texts = [table_head.columns[name].cast(pl.String) for name in names]
+        return _rows_on_spark(spark, pl.DataFrame([table_head.ids.alias("query_id"), *texts]), "users")
     frame, label = open_table(spark, table, "users")
     selected = frame.select(
-        F.col(quote_column(str(head.ids.name))).cast("string").alias("query_id"),
+        F.col(quote_column(str(table_head.ids.name))).cast("string").alias("query_id"),
         *(F.col(quote_column(name)).cast("string").alias(name) for name in names),
     )
     return TableRows(lambda: selected, label, label)
@@ -461,14 +461,16 @@ class SparkSystems(CardSystems):
         counts: CardCounts,
         item_parts: Sequence[Segment],
         mark: str,
-        sent: Sequence[str],
+        sent_fields: Sequence[str],
     ) -> SparkSystems:
         """The systems from the users of all cells."""
-        wide = [name for name in frames[0].columns if name.startswith("items ") or name == "baseline"]
-        users = pl.concat([frame.drop(wide) for frame in frames])
+        matrix_names = [name for name in frames[0].columns if name.startswith("items ") or name == "baseline"]
+        users = pl.concat([frame.drop(matrix_names) for frame in frames])
         order = users["query_id"].arg_sort()
         users = users[order]
-        matrices = {name: _stacked([frame[name] for frame in frames])[order.to_numpy()] for name in wide}
+        matrices = {
+            name: _stacked([frame[name] for frame in frames])[order.to_numpy()] for name in matrix_names
+        }
         facts: dict[str, Any] = {"queries": users["query_id"], "relevant": _ragged(users["relevant"])}
         if not users["judged"].all():
             facts["judged"] = users["judged"].to_numpy()
@@ -476,7 +478,7 @@ class SparkSystems(CardSystems):
             lengths = users["history size"].to_numpy()
             facts["history"] = (
                 _ragged(users["history"])
-                if "history" in sent
+                if "history" in sent_fields
                 else Ragged(np.zeros(0, np.int32), np.zeros_like(lengths), lengths)
             )
         if "baseline" in matrices:
@@ -487,12 +489,12 @@ class SparkSystems(CardSystems):
         empty = pl.DataFrame(schema={"query_id": pl.String, "doc_id": pl.String})
         return cls(
             lists=tuple(
-                _listed(catalogue.listed(empty), matrices[f"items {i}"], facts.places)
+                _with_outside_places(catalogue.listed(empty), matrices[f"items {i}"], facts.places)
                 for i, facts in enumerate(counts.runs)
             ),
             catalogue=catalogue,
             builder=builder,
-            catalogue_facts=builder.catalogue_facts(catalogue.items, counts.outside[0]),
+            catalogue_facts=builder.catalogue_facts(catalogue.items, counts.outside_items[0]),
             mark=mark,
             zeros=counts.zeros,
             work=work,
@@ -536,15 +538,15 @@ class SparkSystems(CardSystems):
     def cards(self, metrics: Mapping[str, Metric]) -> list[Card]:
         """The values of every system."""
         _, of_lists = split_list_metrics(metrics)
-        together = {label: metric for label, metric in of_lists.items() if metric.merge != "mean"}
+        sums_of_lists = {label: metric for label, metric in of_lists.items() if metric.merge != "mean"}
         cards = []
         for i, item_lists in enumerate(self.lists):
             values = {
                 label: self.users[f"value {i} {label}"].to_numpy()
                 for label in metrics
-                if label not in together
+                if label not in sums_of_lists
             }
-            means = dict(measure_lists(together, item_lists).numbers)
+            means = dict(measure_lists(sums_of_lists, item_lists).numbers)
             for label, user_values in values.items():
                 if label in of_lists:
                     means[label] = of_lists[label].number(user_values)
@@ -567,7 +569,7 @@ class SparkSystems(CardSystems):
     @cached_property
     def _part_indices(self) -> dict[tuple[str, str], int]:
         """The index of each measured part."""
-        keys = [(part.slice, part.value) for part in self.item_parts]
+        keys = [(segment.slice, segment.value) for segment in self.item_parts]
         return {key: index for index, key in enumerate([*keys, (HISTORY, REPEAT), (HISTORY, NEW)])}
 
     def accuracy_of_part(self, segment: Segment, metrics: Mapping[str, Metric]) -> list[Card]:
@@ -601,13 +603,13 @@ class SparkSystems(CardSystems):
         )
 
 
-def _listed(lists: Listed, codes: Codes, places: Mapping[str, Any]) -> Listed:
-    """Lists from codes in which `OUTSIDE` is an item outside the catalogue."""
-    outside = codes == OUTSIDE
+def _with_outside_places(lists: Listed, codes: Codes, places: Mapping[str, Any]) -> Listed:
+    """Lists from codes in which `OUTSIDE_CODE` is an item outside the catalogue."""
+    is_outside = codes == OUTSIDE_CODE
     return replace(
         lists,
-        items=np.where(outside, NONE, codes),
-        outside=outside if places["invented"] else None,
+        items=np.where(is_outside, NONE, codes),
+        outside_places=is_outside if places["invented"] else None,
         outside_examples=tuple(places["examples"]),
     )
 

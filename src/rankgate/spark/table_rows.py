@@ -313,8 +313,8 @@ def _rows_of_files(
         types = column_types(first)
         plain = [name for name, kind in types.items() if not isinstance(kind, pl.List)]
         has_lists = len(plain) < len(types) and not match_columns(plain, ("doc_id",))
-        named = named_columns(column_map, [*types], number, first)
-        files = None if has_lists else replace(files, known=named)
+        known_columns = named_columns(column_map, [*types], number, first)
+        files = None if has_lists else replace(files, known=known_columns)
     if files is None:
         frame = read()  # errors in the data are found now
         return TableRows(lambda: frame, name, label, place_columns, header=header, lines=lines)

@@ -316,12 +316,12 @@ def next_of_users(users: pl.Series, test: Flags) -> Flags:
     return is_next
 
 
-def core_rows(log: pl.DataFrame, least: int) -> Flags:
+def core_rows(log: pl.DataFrame, core: int) -> Flags:
     """The rows of the k-core, ``(n,)``: users and items with so many rows with each other.
 
     Args:
         log: ``query_id`` and ``doc_id``.
-        least: k, the least number of rows of each user and item that remain.
+        core: k, the least number of rows of each user and item that remain.
 
     >>> log = pl.DataFrame({"query_id": [*"uuvvw"], "doc_id": [*"ababa"]})
     >>> core_rows(log, 2).tolist()
@@ -331,7 +331,7 @@ def core_rows(log: pl.DataFrame, least: int) -> Flags:
     is_kept, row_count = np.ones(len(log), bool), -1
     while row_count != (row_count := int(is_kept.sum())):
         for code in codes:
-            is_kept &= np.bincount(code[is_kept], minlength=int(code.max(initial=0)) + 1)[code] >= least
+            is_kept &= np.bincount(code[is_kept], minlength=int(code.max(initial=0)) + 1)[code] >= core
     return is_kept
 
 

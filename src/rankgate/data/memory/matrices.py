@@ -123,9 +123,9 @@ def _find_greatest(scores: Floats, k: int, floor: float) -> tuple[Codes, Codes]:
     """
     rows, width = scores.shape
     groups = math.isqrt(k * width)  # with this many, k groups hold about as many scores as there are groups
-    size, rest = divmod(width, groups)
+    size, remaining_count = divmod(width, groups)
     greatest = np.fmax.reduce(scores[:, : size * groups].reshape(rows, size, groups), axis=1)
-    greatest[:, :rest] = np.fmax(greatest[:, :rest], scores[:, size * groups :])
+    greatest[:, :remaining_count] = np.fmax(greatest[:, :remaining_count], scores[:, size * groups :])
     greatest = np.where(greatest > floor, greatest, -np.inf)
     edge = np.partition(greatest, -k, axis=1)[:, -k]
     owner, group = np.nonzero((greatest >= edge[:, None]) & (greatest > floor))

@@ -252,12 +252,12 @@ def _refuse_differences(comparisons: Mapping[str, Comparisons]) -> None:
         settings = _settings(comparison)
         for setting, expected in _settings(first).items():
             sides = (reference, expected - settings[setting]), (name, settings[setting] - expected)
-            only = [f"only {side} has {', '.join(sorted(values))}" for side, values in sides if values]
-            if only:
+            differences = [f"only {side} has {', '.join(sorted(values))}" for side, values in sides if values]
+            if differences:
                 remedy = f"compare with the same {setting} on every data set."
-                problem = f"other {setting}: {' and '.join(only)}; {remedy}"
+                problem = f"other {setting}: {' and '.join(differences)}; {remedy}"
                 raise InputError(problem, source=name, code="data-sets-differ")
-        other = names.setdefault(comparison.only.qrels_sha256 or name, name)
-        if other != name:
-            problem = f"it has the judgments of {other}; a data set counts once."
+        first_name = names.setdefault(comparison.only.qrels_sha256 or name, name)
+        if first_name != name:
+            problem = f"it has the judgments of {first_name}; a data set counts once."
             raise InputError(problem, source=name, code="data-set-twice")

@@ -148,17 +148,17 @@ def _is_ranked_by_order(source: Padded, how: Alignment, seen_items: SeenItems | 
     return source.values is None and seen_items is None and is_whole
 
 
-def _drops_own_ids(source: MatrixInput, how: Alignment) -> bool:
+def _drops_own_ids(source: MatrixInput, alignment: Alignment) -> bool:
     """True if an item is removed whose id is that of its user; a row number is not an item's id."""
-    return how.own_id == "dropped" and source.users.given is not None
+    return alignment.own_id == "dropped" and source.users.given is not None
 
 
 def _removed_places(
-    source: MatrixInput, rows: slice, how: Alignment, seen_items: SeenItems | None
+    source: MatrixInput, rows: slice, alignment: Alignment, seen_items: SeenItems | None
 ) -> Codes | None:
     """Positions of the removed items in a block, as `SeenItems.places`; None if none can be there."""
     places = [] if seen_items is None else [seen_items.places(rows)]
-    if _drops_own_ids(source, how):
+    if _drops_own_ids(source, alignment):
         item = source.items.codes(source.users.names[rows])
         row = np.flatnonzero(item != NOT_FOUND)
         places.append(row * source.items.size + item[row])
@@ -350,8 +350,8 @@ def _rank_all(
         all_rows,
         ordered=False,
     )
-    how = replace(how, above=None, absent=None, own_id="kept")  # `find_best` has applied these
-    top = first(aligned_run, how, None)
+    remaining_rules = replace(how, above=None, absent=None, own_id="kept")  # `find_best` has applied these
+    top = first(aligned_run, remaining_rules, None)
     out = np.full((users, int(top.rank.max(initial=1))), NOT_FOUND)
     out[top.owner, top.rank - 1] = item[top.row]
     return out

@@ -378,7 +378,7 @@ def _slice_tables(comparisons: Sequence[Comparison]) -> list[Table]:
                 for comparison, own_grid in zip(comparisons, grids, strict=True)
                 for row in own_grid.rows
             ]
-            order = {row[:2]: place for place, row in enumerate(grid.rows)}
+            order = {row[:2]: position for position, row in enumerate(grid.rows)}
             rows.sort(key=lambda row: order.get(row[:2], len(order)))
             grid = replace(grid, head=header, rows=tuple(rows), left=frozenset({0, 1, 2}), keys=3)
         tables.append(Table(_slice_heading(comparisons[0], tag), grid))

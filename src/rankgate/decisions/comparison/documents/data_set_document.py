@@ -59,8 +59,8 @@ def _table(result: DataSetComparison) -> Table:
         columns += [(ranks["mean_rank"], ranks["worse"], 1, 2)]
         cells = []
         for j, (numbers, worse, direction, digits) in enumerate(columns, 2):
-            best = (numbers * direction).min()
-            bold |= {(len(rows) + i, j) for i in (numbers * direction == best).arg_true()}
+            best_number = (numbers * direction).min()
+            bold |= {(len(rows) + i, j) for i in (numbers * direction == best_number).arg_true()}
             texts = (format_number(number, digits) for number in numbers)
             cells.append(
                 [
@@ -69,7 +69,7 @@ def _table(result: DataSetComparison) -> Table:
                 ]
             )
         rows += zip([str(metric[0])] * len(names), names, *cells, strict=True)
-    head = ("metric", "system", *map(make_printable, result.data_sets), "mean", "mean rank")
-    grid = Grid(head, tuple(rows), frozenset({0, 1}), 2)
-    once = tuple(("" if i % len(names) else row[0], *row[1:]) for i, row in enumerate(rows))
-    return Table("", grid, bold=frozenset(bold), plain=(replace(grid, rows=once),))
+    header = ("metric", "system", *map(make_printable, result.data_sets), "mean", "mean rank")
+    grid = Grid(header, tuple(rows), frozenset({0, 1}), 2)
+    plain_rows = tuple(("" if i % len(names) else row[0], *row[1:]) for i, row in enumerate(rows))
+    return Table("", grid, bold=frozenset(bold), plain=(replace(grid, rows=plain_rows),))

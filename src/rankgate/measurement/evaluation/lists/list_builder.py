@@ -352,10 +352,12 @@ class ListBuilder:
         samples = [self.frame(judged, run) for run in getattr(system, "repeats", ())]
         top = top.of_users(catalogue.queries)
         item_codes = top.positions_in(catalogue.items)
-        outside = (item_codes == NONE) & (top.codes != NONE)
+        outside_places = (item_codes == NONE) & (top.codes != NONE)
         lists = replace(catalogue.listed(_EMPTY, earlier, samples), items=item_codes)
-        examples = top.names.gather(np.unique(top.codes[outside])).sort().head(EXAMPLES).to_list()
-        return replace(lists, outside=outside if examples else None, outside_examples=tuple(examples))
+        examples = top.names.gather(np.unique(top.codes[outside_places])).sort().head(EXAMPLES).to_list()
+        return replace(
+            lists, outside_places=outside_places if examples else None, outside_examples=tuple(examples)
+        )
 
     def refuse_lacking(self, lists: Listed) -> None:
         """Check that the inputs of all metrics are available.

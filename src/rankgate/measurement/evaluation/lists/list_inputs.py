@@ -238,11 +238,13 @@ def place_sentences(facts: Mapping[str, Any]) -> Iterator[str]:
     """The counts of `place_facts` as sentences without a full stop, except those of 0."""
     for name, description in _PLACE_SENTENCES:
         if count := facts.get(name):
-            rest = f", such as {', '.join(facts['examples'])}; it counts for nothing" * (name == "invented")
+            examples = f", such as {', '.join(facts['examples'])}; it counts for nothing" * (
+                name == "invented"
+            )
             verb = "shows" if count == 1 else "show"
             yield (
                 f"{count:,} of {count_noun(facts['places'], 'place')} ({count / facts['places']:.1%}) {verb} "
-                f"{description}{rest}"
+                f"{description}{examples}"
             )
 
 

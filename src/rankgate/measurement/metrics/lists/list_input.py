@@ -170,7 +170,7 @@ class Listed:
         judged: ``(T,)``, whether anything is known of the relevance of items to each user;
             metrics that need to know it look at these users only. None is all of them.
         tables: further numbers of items, ``(I, ·)``, by need.
-        outside: ``(T, K)``, True for places that show an item outside the catalogue; they hold
+        outside_places: ``(T, K)``, True for places that show an item outside the catalogue; they hold
             `NONE`. None without such items.
         outside_examples: some of these items by name.
     """
@@ -191,7 +191,7 @@ class Listed:
     drawn: Codes | None = None
     judged: Flags | None = None
     tables: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    outside: Flags | None = None
+    outside_places: Flags | None = None
     outside_examples: tuple[str, ...] = ()
 
     def need(self, need: str) -> Any:  # noqa: ANN401 - an array of the need's shape
@@ -216,9 +216,9 @@ class Listed:
     @property
     def outside_counts(self) -> Codes:
         """The number of items of each list that are outside the catalogue, ``(T,)``."""
-        if self.outside is None:
+        if self.outside_places is None:
             return np.zeros(len(self.items), np.int64)
-        return np.count_nonzero(self.outside, axis=-1)
+        return np.count_nonzero(self.outside_places, axis=-1)
 
     @property
     def is_user(self) -> Flags:

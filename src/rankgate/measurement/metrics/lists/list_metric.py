@@ -161,8 +161,8 @@ class ListMetric(Metric):
             [self.kernel(chunk, **parameters) for chunk in cut_lists.parts(self.inputs_needed)]
         )
         if lists.judged is not None:
-            counted = lists.judged if self.of_judged_users else lists.is_user
-            values[~counted] = 0 if self.merge == "ratio" else np.nan
+            has_value = lists.judged if self.of_judged_users else lists.is_user
+            values[~has_value] = 0 if self.merge == "ratio" else np.nan
         return values
 
     @property

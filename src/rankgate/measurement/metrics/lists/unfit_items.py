@@ -12,11 +12,11 @@ _HOU = "Hou et al., ECIR 2024, arXiv:2305.08845"
 def invented_share(lists: Listed) -> Floats:
     """The share of the items of a list that are outside the catalogue, ``(T,)``.
 
-    >>> invented_share(Listed(np.array([[0, -1]]), 2, outside=np.array([[False, True]])))
+    >>> invented_share(Listed(np.array([[0, -1]]), 2, outside_places=np.array([[False, True]])))
     array([0.5])
     """
-    outside = lists.outside_counts
-    return safe_ratio(outside.astype(np.float64), outside + lists.lengths)
+    outside_count = lists.outside_counts
+    return safe_ratio(outside_count.astype(np.float64), outside_count + lists.lengths)
 
 
 def repeated_share(lists: Listed) -> Floats:
