@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,6 +91,10 @@ class Judged:
             is_hit &= self.rank[:, :cutoff] < PAD
         return is_hit
 
+    def within(self, cutoff: int | None) -> Flags:
+        """True for documents up to the cutoff, ``(T, J)``."""
+        return self.rank <= (PAD - 1 if cutoff is None else cutoff)
+
     def at_level(self, rel: float) -> Judged:
         """The same block with `relevant` and `relevant_retrieved` counted from ``rel``."""
         if rel == self.level:
@@ -99,6 +104,14 @@ class Judged:
         relevant = self.judged if rel <= 0 else count(self.ideal >= rel)
         relevant_retrieved = count(self.hits(rel))
         return replace(self, relevant=relevant, relevant_retrieved=relevant_retrieved, level=rel)
+
+    def down_to(self, depth: int | None) -> Judged:
+        """The same block without the documents behind a rank; groups of equal scores stay whole."""
+        if depth is None or depth >= self.rank.shape[1]:
+            return self
+        width = max(1, np.count_nonzero((self.first <= depth).any(axis=0)))
+        names = ("rank", "grade", "known", "first", "last")
+        return replace(self, **{name: getattr(self, name)[:, :width] for name in names})
 
     def from_grade(self, least: float, instead: float = 0) -> Judged:
         """The same block where grades from 0 up to ``least`` are another one."""
@@ -191,34 +204,65 @@ def block(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Steps:
-    """The terms of a metric: a sum of gains times weights, over a norm for each query.
+    """The terms of a metric: a sum over documents, over a norm for each query.
 
-        value = Σ_j gainⱼ · weightⱼ / norm
+        value = factor · Σ_j gainⱼ · weightⱼ / discountⱼ / norm
+
+    A weight that is a fraction is stored as the discount, so that the value is rounded once.
 
     Attributes:
         gain: ``(T, J)``, the gain of each retrieved judged document.
-        weight: ``(T, J)``, the weight of the gain at its rank; 0 after a cutoff.
+        weight: ``(T, J)``, multiplies the gain at its rank; 0 after a cutoff. None is 1.
         norm: ``(T,)``, the divisor of the sum; 0 if the metric has no value.
+        discount: ``(T, J)``, divides the gain at its rank; infinite after a cutoff. None is 1.
+        factor: multiplies the sum.
+        digits: the decimals that each term is cut down to; None keeps all.
         weighed: the name of the weight.
         summed: the name of the sum.
         divisor: the name of the norm; empty if the norm is 1 and is not shown.
-        ideal: ``(T, I)`` gains and weights of the ideal ranking, if the norm is their sum.
+        ideal: the steps of the ideal ranking, if the norm is their sum.
     """
 
-    gain: Floats
-    weight: Floats
-    norm: Floats
+    gain: Floats | Flags
+    weight: Floats | Flags | None = None
+    norm: Floats | Counts | Flags | float = 1.0
+    discount: Floats | Counts | None = None
+    factor: float = 1.0
+    digits: int | None = None
     weighed: str = "weight"
     summed: str = "sum"
     divisor: str = ""
-    ideal: tuple[Floats, Floats] | None = None
+    ideal: Steps | None = None
+
+    @property
+    def terms(self) -> Any:  # noqa: ANN401 - flags where gains and weights are
+        """What each document adds to the sum, ``(T, J)``, before the factor."""
+        terms: Any = self.gain if self.weight is None else self.gain * self.weight
+        if self.discount is not None:
+            with np.errstate(divide="ignore"):  # an infinite value raises an error with its query
+                terms = terms / self.discount
+        return terms if self.digits is None else np.floor(terms * 10.0**self.digits) / 10.0**self.digits
+
+    @property
+    def weights(self) -> Floats:
+        """What each gain is multiplied by, ``(T, J)``."""
+        weights = self.factor * replace(self, gain=np.ones(self.gain.shape), digits=None).terms
+        if self.digits is None:
+            return weights
+        return np.divide(self.terms, self.gain, out=weights, where=self.gain != 0)
+
+    @property
+    def sum(self) -> Floats:
+        """The sum over the documents of each query, ``(T,)``."""
+        terms = self.terms
+        sums = count(terms) if terms.dtype == np.bool_ else total(terms)
+        return self.factor * sums.astype(np.float64)
 
     @property
     def value(self) -> Floats:
         """The value of each query, ``(T,)``; NaN if there is none."""
-        quotient: Floats = np.full(self.norm.shape, np.nan)
-        weighted_sum = total(self.gain * self.weight)
-        return np.divide(weighted_sum, self.norm, out=quotient, where=self.norm != 0)
+        quotient: Floats = np.full(len(self.gain), np.nan)
+        return np.divide(self.sum, self.norm, out=quotient, where=np.not_equal(self.norm, 0))
 
 
 def cutoff_weight(judged: Judged, cutoff: int | None) -> Floats:
