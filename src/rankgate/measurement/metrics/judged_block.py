@@ -211,7 +211,7 @@ class Steps:
     A weight that is a fraction is stored as the discount, so that the value is rounded once.
 
     Attributes:
-        gain: ``(T, J)``, the gain of each retrieved judged document.
+        gain: ``(T, J)``, the gain of each retrieved judged document: numbers, or flags of gain 1.
         weight: ``(T, J)``, multiplies the gain at its rank; 0 after a cutoff. None is 1.
         norm: ``(T,)``, the divisor of the sum; 0 if the metric has no value.
         discount: ``(T, J)``, divides the gain at its rank; infinite after a cutoff. None is 1.
@@ -223,10 +223,10 @@ class Steps:
         ideal: the steps of the ideal ranking, if the norm is their sum.
     """
 
-    gain: Floats | Flags
-    weight: Floats | Flags | None = None
-    norm: Floats | Counts | Flags | float = 1.0
-    discount: Floats | Counts | None = None
+    gain: NDArray[Any]
+    weight: NDArray[Any] | None = None
+    norm: NDArray[Any] | float = 1.0
+    discount: NDArray[Any] | None = None
     factor: float = 1.0
     digits: int | None = None
     weighed: str = "weight"
@@ -235,9 +235,9 @@ class Steps:
     ideal: Steps | None = None
 
     @property
-    def terms(self) -> Any:  # noqa: ANN401 - flags where gains and weights are
+    def terms(self) -> NDArray[Any]:
         """What each document adds to the sum, ``(T, J)``, before the factor."""
-        terms: Any = self.gain if self.weight is None else self.gain * self.weight
+        terms = self.gain if self.weight is None else self.gain * self.weight
         if self.discount is not None:
             with np.errstate(divide="ignore"):  # an infinite value raises an error with its query
                 terms = terms / self.discount

@@ -52,7 +52,7 @@ def reciprocal_rank(
         hits,
         judged.within(cutoff) & (targets_above == 0),
         judged.at_level(rel).relevant > 0,
-        judged.rank + offset,
+        discount=judged.rank + offset,
         weighed=f"1 / (rank + {offset})" if offset else "1 / rank",
     )
 
@@ -101,7 +101,7 @@ def average_reciprocal_rank(judged: Judged, *, cutoff: Cutoff | None = None, rel
         judged.hits(rel),
         judged.within(cutoff),
         judged.at_level(rel).relevant,
-        judged.rank,
+        discount=judged.rank,
         weighed="1 / rank",
         divisor="R",
     )
