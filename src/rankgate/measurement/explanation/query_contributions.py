@@ -165,7 +165,8 @@ def contributions(
 
 
 def _from_steps(steps: Steps, block: Judged, ranks: Sequence[int]) -> Contributions:
-    weights, terms = steps.weights[0], steps.factor * steps.terms[0]
+    gains, weights = steps.gain[0], steps.weights[0]
+    terms = gains * weights
     running = np.cumsum(terms)
     column = {int(rank): j for j, rank in enumerate(block.rank[0]) if rank < PAD}
     marks = {}
@@ -190,11 +191,9 @@ def _ideal(steps: Steps) -> tuple[Mark, ...]:
     """The ranks of the ideal ranking with a gain."""
     if steps.ideal is None:
         return ()
-    best = steps.ideal
-    columns = best.gain[0], best.weights[0], best.terms[0], np.cumsum(best.terms[0])
-    return tuple(
-        Mark(*row) for row in zip(*(column.tolist() for column in columns), strict=True) if row[0] > 0
-    )
+    gains, weights = steps.ideal.gain[0], steps.ideal.weights[0]
+    columns = gains, weights, gains * weights, np.cumsum(gains * weights)
+    return tuple(Mark(*row) for row in np.stack(columns, axis=-1).tolist() if row[0] > 0)
 
 
 def _from_prefixes(

@@ -265,22 +265,10 @@ class Steps:
         return np.divide(self.sum, self.norm, out=quotient, where=np.not_equal(self.norm, 0))
 
 
-def cutoff_weight(judged: Judged, cutoff: int | None) -> Floats:
-    """The simplest weight: 1 for a document up to the cutoff, 0 after it, ``(T, J)``."""
-    last = PAD - 1 if cutoff is None else cutoff
-    return (judged.rank <= last).astype(np.float64)
-
-
-def weight_until_hit(judged: Judged, cutoff: int | None, rel: float) -> Floats:
-    """The weight 1 down to the first relevant document, and 0 below it."""
-    hits = judged.hits(rel)
-    hits_above: Counts = np.cumsum(hits, axis=-1) - hits
-    return np.where(hits_above == 0, cutoff_weight(judged, cutoff), 0)
-
-
-def relevance_gain(judged: Judged, rel: float) -> Floats:
-    """The simplest gain: 1 for a relevant document, 0 for other documents, ``(T, J)``."""
-    return judged.hits(rel).astype(np.float64)
+def until_hit(rows: Flags) -> Flags:
+    """True down to the first document of a set, ``(T, J)``."""
+    hits_above: Counts = np.cumsum(rows, axis=-1) - rows
+    return hits_above == 0
 
 
 _UNIT = 1074 + 53  # every sum is a multiple of 2^-1127, the smallest step of floats

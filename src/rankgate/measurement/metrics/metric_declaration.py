@@ -92,9 +92,6 @@ class Metric(Declared):
         source: the paper or tool that defines it.
         sees: the data that can change its value.
         blind_to: the data that cannot change its value, against expectation.
-        steps: the same with the parameters of the kernel, taken apart document by
-            document; None for a metric that is not a sum over documents, and None from
-            it where some parameters make it none.
         given: the bound parameters as sorted (name, value) pairs.
         view: the data that the kernel sees.
         prefix_only: True if its value at a cutoff follows from the documents above the cutoff and
@@ -125,7 +122,6 @@ class Metric(Declared):
     higher_is_better: bool = True
     sees: str = ""
     blind_to: str = ""
-    steps: Callable[..., Steps | None] | None = None
     given: tuple[tuple[str, Any], ...] = ()
     view: View = RANKING
     prefix_only: bool = False
@@ -235,8 +231,6 @@ class Metric(Declared):
             judged: the block.
             defaults: as in ``compute``.
         """
-        if self.steps:
-            return self.steps(judged, **self.bound(defaults))
         from rankgate.measurement.metrics.judged_block import Steps
 
         result = self.kernel(judged, **self.bound(defaults))

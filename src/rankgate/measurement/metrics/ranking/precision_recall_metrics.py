@@ -11,7 +11,7 @@ import numpy as np
 
 from rankgate.core.arrays import Floats
 from rankgate.core.declare import Cutoff, Range
-from rankgate.measurement.metrics.judged_block import Counts, Judged, Steps, count, ratio
+from rankgate.measurement.metrics.judged_block import Counts, Judged, Steps, count, ratio, until_hit
 from rankgate.measurement.metrics.metric_declaration import Metric
 
 Places = Literal["cutoff", "returned", "judged"]
@@ -241,8 +241,7 @@ def success(judged: Judged, *, cutoff: Cutoff, rel: float = 1) -> Steps:
     array([1., 0.])
     """
     hits = judged.hits(rel)
-    hits_above: Counts = np.cumsum(hits, axis=-1) - hits
-    return Steps(hits, judged.within(cutoff) & (hits_above == 0), judged.at_level(rel).relevant > 0)
+    return Steps(hits, judged.within(cutoff) & until_hit(hits), judged.at_level(rel).relevant > 0)
 
 
 R = Metric(

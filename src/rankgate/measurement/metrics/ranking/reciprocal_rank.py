@@ -10,7 +10,7 @@ import numpy as np
 
 from rankgate.core.arrays import Flags
 from rankgate.core.declare import Cutoff, Range
-from rankgate.measurement.metrics.judged_block import Counts, Judged, Steps
+from rankgate.measurement.metrics.judged_block import Judged, Steps, until_hit
 from rankgate.measurement.metrics.metric_declaration import Metric
 
 Target = Literal["relevant", "highest", "best"]
@@ -47,10 +47,9 @@ def reciprocal_rank(
     array([0.5])
     """
     hits = _targets(judged, cutoff, rel, target)
-    targets_above: Counts = np.cumsum(hits, axis=-1) - hits
     return Steps(
         hits,
-        judged.within(cutoff) & (targets_above == 0),
+        judged.within(cutoff) & until_hit(hits),
         judged.at_level(rel).relevant > 0,
         discount=judged.rank + offset,
         weighed=f"1 / (rank + {offset})" if offset else "1 / rank",
