@@ -54,7 +54,7 @@ def expected_reciprocal_rank(
     """
     top = _scale_top(judged, max_grade, scale, unjudged)
     rank, grade = _with_imputed_grades(judged, cutoff, unjudged) if unjudged else (judged.rank, judged.grade)
-    steps = _reader_steps(rank, grade, gain, top, cutoff=cutoff, decay=decay)
+    steps = _stops_at_ranks(rank, grade, gain, top, cutoff=cutoff, decay=decay)
     return steps.value if unjudged else steps  # unjudged documents add to the sum, too
 
 
@@ -83,7 +83,7 @@ def _scale_top(judged: Judged, max_grade: float, scale: Scale, unjudged: float =
     return np.array([float(max_grade)])
 
 
-def _reader_steps(
+def _stops_at_ranks(
     rank: Ranks,
     grade: Floats,
     gain: Satisfaction,
@@ -132,8 +132,8 @@ def normalised_reciprocal_rank(
     ideal = judged.ideal[:, :cutoff]
     places = np.arange(1, ideal.shape[-1] + 1, dtype=np.int32)
     ideal_ranks = np.where(places <= judged.judged[:, None], places, PAD)
-    value = _reader_steps(judged.rank, judged.grade, gain, top, cutoff=cutoff).value
-    return ratio(value, _reader_steps(ideal_ranks, ideal, gain, top).value)
+    value = _stops_at_ranks(judged.rank, judged.grade, gain, top, cutoff=cutoff).value
+    return ratio(value, _stops_at_ranks(ideal_ranks, ideal, gain, top).value)
 
 
 ERR = Metric(
