@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ from rankgate.core.frozen import dataclass
 
 Ranks = NDArray[np.int32]
 Counts = NDArray[np.int64]
+
+Places = Literal["cutoff", "returned", "judged"]
+"""All places down to the cutoff, those of documents returned, or those of judged documents."""
 
 PAD = 2**31 - 1
 """The rank of a padded cell: behind every document."""
@@ -94,6 +97,15 @@ class Judged:
     def within(self, cutoff: int | None) -> Flags:
         """True for documents up to the cutoff, ``(T, J)``."""
         return self.rank <= (PAD - 1 if cutoff is None else cutoff)
+
+    def places(self, cutoff: int | None, denominator: Places) -> Counts:
+        """Count the places of each list that a mean over its first documents is divided by, ``(T,)``."""
+        if denominator == "judged":
+            return count(self.hits(0) & self.known & self.within(cutoff))
+        if cutoff is None:
+            return self.retrieved
+        is_full = denominator == "cutoff"
+        return np.full_like(self.retrieved, cutoff) if is_full else np.minimum(self.retrieved, cutoff)
 
     def at_level(self, rel: float) -> Judged:
         """The same block with `relevant` and `relevant_retrieved` counted from ``rel``."""

@@ -286,17 +286,6 @@ def _fisher_interval(value: float, n: int, level: float) -> tuple[float, float]:
     return float(np.tanh(middle - half_width)), float(np.tanh(middle + half_width))
 
 
-def _student(value: float, n: int) -> float:
-    from rankgate.measurement.stats.special_functions import stdtr
-
-    if n < 3 or np.isnan(value):
-        return float("nan")
-    if abs(value) == 1:
-        return 0.0
-    t = value * np.sqrt((n - 2) / (1 - value**2))
-    return float(2 * stdtr(n - 2, -abs(t)))
-
-
 _EXACT = 9  # all orders of up to this number of pairs are counted: 362,880
 
 
@@ -304,8 +293,14 @@ def _spearman_p(first: Floats, second: Floats, value: float) -> float:
     n = len(first)
     first_ranks, second_ranks = (mean_ranks(tie_levels(values)) for values in (first, second))
     has_ties = len(np.unique(first_ranks)) < n or len(np.unique(second_ranks)) < n
-    if has_ties or n > _EXACT or n < 2:
-        return _student(value, n)
+    if n < 2 or np.isnan(value):
+        return float("nan")
+    if has_ties or n > _EXACT:
+        if abs(value) == 1:
+            return 0.0
+        from rankgate.measurement.stats.special_functions import stdtr
+
+        return float(2 * stdtr(n - 2, -abs(value) * np.sqrt((n - 2) / (1 - value**2))))
     from itertools import permutations
 
     orders = np.array(list(permutations(range(1, n + 1))), np.int8)

@@ -4,7 +4,7 @@ First come sum, mean and share of the grades of the first k documents. Then come
 gain on the scale of the grades, not of the ideal ranking.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 
@@ -18,10 +18,8 @@ from rankgate.measurement.metrics.graded.gains_ideals import (
     ideal_ranking,
     retrieved_gains,
 )
-from rankgate.measurement.metrics.judged_block import Counts, Judged, Steps, count
+from rankgate.measurement.metrics.judged_block import Judged, Places, Steps
 from rankgate.measurement.metrics.metric_declaration import Metric
-
-Places = Literal["cutoff", "returned", "judged"]
 
 
 def average_grade(
@@ -48,20 +46,9 @@ def average_grade(
     >>> average_grade(block([[3, None, 0]]), cutoff=2, denominator="judged").value
     array([3.])
     """
-    places = _places(judged, cutoff, denominator)
+    places = judged.places(cutoff, denominator)
     gains = retrieved_gains(judged, gain)
     return Steps(gains, judged.within(cutoff), places, summed="CG", divisor="places")
-
-
-def _places(judged: Judged, cutoff: int | None, denominator: Places) -> Counts:
-    """The divisor of the sum of grades, ``(T,)``."""
-    if denominator == "judged":
-        return count(judged.hits(0, cutoff) & judged.known[:, :cutoff])
-    if cutoff is None:
-        return judged.retrieved
-    if denominator == "returned":
-        return np.minimum(judged.retrieved, cutoff)
-    return np.full_like(judged.retrieved, cutoff)
 
 
 def hits(judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1) -> Steps:

@@ -56,10 +56,16 @@ def rank_biased_precision(
     >>> rank_biased_precision(block([[1, 0, 1]]), p=0.5).value  # (1 + 1/4) / 2
     array([0.625])
     """
+    end = min([last for last in (cutoff, horizon) if last is not None], default=None)
+    weight = _weight(judged.rank, p, end)
+    if ties == "averaged":
+        first, last = judged.first, judged.last if end is None else np.minimum(judged.last, end)
+        weight_sum = _weight_sum(last, p) - _weight_sum(first - 1, p)
+        weight = np.where(judged.within(end), weight_sum / np.maximum(last - first + 1, 1), 0)
     return Steps(
         _worth(judged, gain, rel, max_grade),
-        _weights(judged, p, cutoff, ties, horizon),
-        factor=_weight_scale(p, horizon),
+        weight,
+        factor=1 - p if horizon is None else 1 / float(_weight_sum(horizon, p)),  # weights sum to 1
         weighed="(1−p)·p^(i−1)",
     )
 
@@ -72,22 +78,6 @@ def _worth(judged: Judged, gain: Worth, rel: float, max_grade: float | None) -> 
         return np.maximum(judged.grade, 0) / np.maximum(judged.ideal[:, :1], 1)
     top = 1.0 if max_grade is None else gain_of_grades(np.array([max_grade]), gain)[0]
     return np.where(judged.rank < PAD, gain_of_grades(judged.grade, gain) / top, 0)
-
-
-def _weight_scale(p: float, horizon: int | None) -> float:
-    """The factor that makes the sum of the weights 1."""
-    return 1 - p if horizon is None else 1 / float(_weight_sum(horizon, p))
-
-
-def _weights(judged: Judged, p: float, cutoff: int | None, ties: Ties, horizon: int | None) -> Floats:
-    """The weight of each document, ``(T, J)``."""
-    ends = [end for end in (cutoff, horizon) if end is not None]
-    end = min(ends, default=None)
-    if ties == "broken":
-        return _weight(judged.rank, p, end)
-    first, last = judged.first, judged.last if end is None else np.minimum(judged.last, end)
-    mean_weight = (_weight_sum(last, p) - _weight_sum(first - 1, p)) / np.maximum(last - first + 1, 1)
-    return np.where(judged.within(end), mean_weight, 0)
 
 
 def _weight_sum(ranks: Ranks | int, p: float) -> Floats:

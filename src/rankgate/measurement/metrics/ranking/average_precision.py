@@ -45,20 +45,21 @@ def average_precision(
         return _mean_precision(judged, cutoff, rel)
     hits, within = judged.hits(rel), judged.within(cutoff)
     hit_counts: Counts = np.cumsum(hits, axis=-1)
-    divisor = _divisor(judged, count(hits & within), cutoff, denominator)
-    names = {
-        "relevant": "R",
-        "reachable": "min(k, R)",
-        "returned": "min(k, R, n)",
-        "retrieved": "relevant retrieved",
-    }
+    reachable = judged.relevant if cutoff is None else np.minimum(judged.relevant, cutoff)
+    name, divisor = {
+        "relevant": ("R", judged.relevant),
+        "reachable": ("min(k, R)", reachable),
+        "returned": ("min(k, R, n)", np.minimum(reachable, judged.retrieved)),
+        "retrieved": ("relevant retrieved", judged.relevant_retrieved),
+        "found": ("relevant within k", count(hits & within)),
+    }[denominator]
     return Steps(
         hits,
         within * hit_counts,
         np.where(judged.relevant > 0, np.maximum(divisor, 1), 0),
         discount=judged.rank,
         weighed="P@rank",
-        divisor=names.get(denominator, "relevant within k"),
+        divisor=name,
     )
 
 
@@ -74,18 +75,6 @@ def _mean_precision(judged: Judged, cutoff: int | None, rel: float) -> Steps:
         weighed="1/rank + … + 1/k",
         divisor="k",
     )
-
-
-def _divisor(judged: Judged, hit_count: Counts, cutoff: int | None, denominator: Divisor) -> Counts:
-    """The divisor of average precision, ``(T,)``."""
-    if denominator == "found":
-        return hit_count
-    if denominator == "retrieved":
-        return judged.relevant_retrieved
-    relevant_count = judged.relevant
-    if denominator != "relevant" and cutoff is not None:
-        relevant_count = np.minimum(relevant_count, cutoff)
-    return np.minimum(relevant_count, judged.retrieved) if denominator == "returned" else relevant_count
 
 
 _AP_SOURCE = "Buckley & Voorhees, SIGIR 2000, doi:10.1145/345508.345543; trec_eval"

@@ -11,10 +11,9 @@ import numpy as np
 
 from rankgate.core.arrays import Floats
 from rankgate.core.declare import Cutoff, Range
-from rankgate.measurement.metrics.judged_block import Counts, Judged, Steps, count, ratio, until_hit
+from rankgate.measurement.metrics.judged_block import Counts, Judged, Places, Steps, count, ratio, until_hit
 from rankgate.measurement.metrics.metric_declaration import Metric
 
-Places = Literal["cutoff", "returned", "judged"]
 _TREC = "trec_eval; Buckley & Voorhees, in: TREC: Experiment and Evaluation, MIT Press 2005, ch. 3"
 
 
@@ -41,19 +40,10 @@ def precision(judged: Judged, *, cutoff: Cutoff, rel: float = 1, denominator: Pl
     return Steps(
         judged.hits(rel),
         judged.within(cutoff),
-        _places(judged, cutoff, denominator),
+        judged.places(cutoff, denominator),
         summed="relevant within k",
         divisor=names[denominator],
     )
-
-
-def _places(judged: Judged, cutoff: int, denominator: Places) -> Counts:
-    """The divisor of precision, ``(T,)``."""
-    if denominator == "judged":
-        return count(judged.hits(0, cutoff) & judged.known[:, :cutoff])
-    if denominator == "returned":
-        return np.minimum(judged.retrieved, cutoff)
-    return np.full(judged.retrieved.shape, cutoff)
 
 
 def relative_precision(judged: Judged, *, cutoff: Cutoff, rel: float = 1) -> Steps:
@@ -211,21 +201,13 @@ def recall(judged: Judged, *, cutoff: Cutoff, rel: float = 1, denominator: Wante
     >>> recall(block([[1, 0, None, 1]]), cutoff=2).value
     array([0.5])
     """
-    names = {"relevant": "R", "reachable": "min(k, R)", "retrieved": "relevant retrieved"}
-    return Steps(
-        judged.hits(rel),
-        judged.within(cutoff),
-        _divisor(judged.at_level(rel), cutoff, denominator),
-        summed="relevant within k",
-        divisor=names[denominator],
-    )
-
-
-def _divisor(judged: Judged, cutoff: int, denominator: Wanted) -> Counts:
-    """The divisor of recall, ``(T,)``."""
-    if denominator == "reachable":
-        return np.minimum(judged.relevant, cutoff)
-    return judged.relevant_retrieved if denominator == "retrieved" else judged.relevant
+    judged = judged.at_level(rel)
+    name, norm = {
+        "relevant": ("R", judged.relevant),
+        "reachable": ("min(k, R)", np.minimum(judged.relevant, cutoff)),
+        "retrieved": ("relevant retrieved", judged.relevant_retrieved),
+    }[denominator]
+    return Steps(judged.hits(rel), judged.within(cutoff), norm, summed="relevant within k", divisor=name)
 
 
 def success(judged: Judged, *, cutoff: Cutoff, rel: float = 1) -> Steps:

@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from rankgate.core.arrays import Flags
 from rankgate.core.declare import Cutoff, Range
 from rankgate.measurement.metrics.judged_block import Judged, Steps, until_hit
 from rankgate.measurement.metrics.metric_declaration import Metric
@@ -46,7 +45,12 @@ def reciprocal_rank(
     >>> reciprocal_rank(block([[0, 1, 1]])).value
     array([0.5])
     """
-    hits = _targets(judged, cutoff, rel, target)
+    hits = judged.hits(rel) & judged.within(cutoff)
+    if target == "highest":
+        grade = np.where(hits, judged.grade, -np.inf)
+        hits &= grade == grade.max(axis=-1, keepdims=True)
+    if target == "best":
+        hits &= judged.grade == judged.ideal[:, :1]
     return Steps(
         hits,
         judged.within(cutoff) & until_hit(hits),
@@ -54,17 +58,6 @@ def reciprocal_rank(
         discount=judged.rank + offset,
         weighed=f"1 / (rank + {offset})" if offset else "1 / rank",
     )
-
-
-def _targets(judged: Judged, cutoff: int | None, rel: float, target: Target) -> Flags:
-    """True for the documents of which the first counts, ``(T, J)``."""
-    hits = judged.hits(rel) & judged.within(cutoff)
-    if target == "highest":
-        grade = np.where(hits, judged.grade, -np.inf)
-        hits &= grade == grade.max(axis=-1, keepdims=True)
-    if target == "best":
-        hits &= judged.grade == judged.ideal[:, :1]
-    return hits
 
 
 RR = Metric(
