@@ -227,7 +227,13 @@ def spearman(first: Floats, second: Floats, level: float = 0.95) -> Correlation:
     Wright (Psychometrika 65, 2000); p is exact for up to 9 pairs without ties, else by Student's t.
     """
     value, n = rank_correlation(first, second), len(first)
-    return Correlation(value, *_fisher_interval(value, n, level), _spearman_p(first, second, value), n)
+    low = high = value if n > 3 and abs(value) == 1 else float("nan")
+    if n > 3 and abs(value) < 1:
+        from rankgate.measurement.stats.special_functions import ndtri
+
+        half_width = float(ndtri((1 + level) / 2)) * np.sqrt((1 + value**2 / 2) / (n - 3))
+        low, high = (float(np.tanh(np.arctanh(value) + side * half_width)) for side in (-1, 1))
+    return Correlation(value, low, high, _spearman_p(first, second, value), n)
 
 
 def product_moment(first: Floats, second: Floats) -> float:
@@ -271,19 +277,6 @@ def tie_ends(values: Floats) -> tuple[Counts, Counts]:
     for ends in (low, high):
         np.put_along_axis(ends, order, ends.copy(), axis=-1)
     return low, high
-
-
-def _fisher_interval(value: float, n: int, level: float) -> tuple[float, float]:
-    """tanh(atanh ρ ± z √((1 + ρ²/2)/(n − 3))); the ends meet at −1 and 1."""
-    from rankgate.measurement.stats.special_functions import ndtri
-
-    if n <= 3 or np.isnan(value):  # no degree of freedom is left
-        return float("nan"), float("nan")
-    if abs(value) == 1:
-        return value, value
-    half_width = float(ndtri((1 + level) / 2)) * np.sqrt((1 + value**2 / 2) / (n - 3))
-    middle = np.arctanh(value)
-    return float(np.tanh(middle - half_width)), float(np.tanh(middle + half_width))
 
 
 _EXACT = 9  # all orders of up to this number of pairs are counted: 362,880

@@ -11,7 +11,7 @@ import numpy as np
 
 from rankgate.core.arrays import Floats
 from rankgate.core.declare import Cutoff, Range
-from rankgate.measurement.metrics.judged_block import Counts, Judged, Places, Steps, count, ratio, until_hit
+from rankgate.measurement.metrics.judged_block import Judged, Places, Steps, count, ratio, until_hit
 from rankgate.measurement.metrics.metric_declaration import Metric
 
 _TREC = "trec_eval; Buckley & Voorhees, in: TREC: Experiment and Evaluation, MIT Press 2005, ch. 3"
@@ -108,14 +108,9 @@ def r_precision_multiple(judged: Judged, *, multiple: Annotated[float, Range(0)]
     """
     judged = judged.at_level(rel)
     cutoffs = np.floor(multiple * judged.relevant + 0.9).astype(np.int64)
-    value = np.nan_to_num(_precision_at(judged, cutoffs, rel))
-    return np.where(judged.relevant > 0, value, np.nan)
-
-
-def _precision_at(judged: Judged, cutoffs: Counts, rel: float) -> Floats:
-    """Precision at a separate cutoff for each query, ``(T,)``; NaN for a cutoff of 0."""
     hits = judged.hits(rel) & (judged.rank <= cutoffs[:, None])
-    return ratio(count(hits), cutoffs)
+    value = np.nan_to_num(ratio(count(hits), cutoffs))
+    return np.where(judged.relevant > 0, value, np.nan)
 
 
 P = Metric(
