@@ -18,7 +18,7 @@ import rankgate
 from rankgate.core.errors import UsageError
 from rankgate.measurement.metrics import judged_block
 from rankgate.measurement.metrics.custom import from_file, metric
-from rankgate.measurement.metrics.judged_block import Judged, block
+from rankgate.measurement.metrics.judged_block import Judged, Steps, block
 from rankgate.measurement.metrics.metric_name_parser import parse, parse_all
 from rankgate.metrics import P
 from support.wording import raises, refused
@@ -118,6 +118,30 @@ def test_parameters_are_checked_as_declared():
         finds(cutoff="5")
     with raises("unknown-parameter", UsageError):
         finds(rle=1)
+
+
+def test_a_kernel_that_returns_steps_is_explained_document_by_document():
+    @metric(low=0.0)
+    def faded(judged: Judged, *, cutoff: int | None = None) -> Steps:
+        """The grades, each divided by its rank."""
+        return Steps(judged.grade, judged.within(cutoff), judged.retrieved, discount=judged.rank, divisor="n")
+
+    qrels, run = {"q": {"a": 3, "b": 1}}, {"q": {"b": 2.0, "a": 1.0}}
+    assert rankgate.evaluate(qrels, run, [faded, faded @ 1]).means.row(0)[1:] == ((1 + 3 / 2) / 2, 1 / 2)
+    explained = rankgate.explain(qrels, run, "q", faded @ 1)
+    assert [(row.gain, row.weight, row.contribution) for row in explained.rows] == [(1, 1, 1), (3, 0, 0)]
+    assert (explained.norm.name, explained.norm.value, explained.value) == ("n", 2, 1 / 2)
+
+
+@pytest.mark.parametrize("discount", [np.zeros(2), np.ones(3)], ids=["zero", "too many"])
+def test_steps_that_give_no_number_are_reported(discount):
+    @metric
+    def wrong(judged: Judged) -> Steps:
+        """Divided by 0, or by more than there are documents."""
+        return Steps(judged.grade, discount=discount)
+
+    with raises("function-failed", UsageError):
+        rankgate.evaluate({"q": {"a": 3, "b": 1}}, {"q": {"b": 2.0, "a": 1.0}}, wrong)
 
 
 def test_a_function_that_fails_is_reported_with_metric_and_query():
@@ -274,7 +298,7 @@ def test_the_page_about_them_names_fields_and_helpers_of_a_block():
     attributes = {name for name in dir(Judged) if not name.startswith("_")}
     helpers = {name for name, value in vars(judged_block).items() if is_helper_of_kernels(value)}
     assert {"rank", "hits", "at_level"} <= attributes
-    assert {"total", "count", "ratio", "cutoff_weight"} <= helpers
+    assert {"total", "count", "ratio", "until_hit"} <= helpers
     assert sorted((attributes | helpers) - words) == []
 
 

@@ -5,8 +5,17 @@ import pytest
 
 from rankgate.measurement.metrics.judged_block import block
 from rankgate.measurement.metrics.metric_catalogue import CATALOGUE
+from rankgate.measurement.metrics.metric_declaration import RANKING
+from rankgate.measurement.metrics.metric_name_parser import parse
 
-APART = [metric for metric in CATALOGUE if metric.steps]
+
+def is_sum(metric):
+    """True for a metric whose value is a sum over documents."""
+    bound = metric @ 1 if metric.missing else metric
+    return metric.view == RANKING and bound.decompose(block([[1]])) is not None
+
+
+APART = [metric for metric in CATALOGUE if is_sum(metric)]
 BINDINGS = {
     "nDCG": [
         {"gain": "exp", "cutoff": 3},
@@ -19,6 +28,7 @@ BINDINGS = {
         {"gain": "binary", "ideal": "shown", "cutoff": 3},
         {"gain": "exp", "term_digits": 2, "cutoff": 6},
         {"gain": "signed"},
+        {"gain": "signed", "ideal": "known", "cutoff": 3},
         {"least": 2, "cutoff": 5},
     ],
     "DCG": [{"gain": "exp", "base": 10.0}, {"cutoff": 4, "discount": "original"}],
@@ -77,19 +87,25 @@ def test_the_parts_add_up_to_the_value(metric, seed):
     for bound in [plain, *BINDINGS.get(metric.name, [])]:
         bound_metric = metric(**bound)
         steps = bound_metric.decompose(judged)
+        # a value is computed without the documents below its cutoff, its steps with them
+        np.testing.assert_array_equal(steps.value, bound_metric.compute(judged), str(bound_metric))
+        assert steps.gain.shape == steps.weights.shape == judged.rank.shape
         np.testing.assert_allclose(
-            steps.value, bound_metric.compute(judged), rtol=1e-13, err_msg=str(bound_metric)
+            np.cumsum(steps.gain * steps.weights, axis=-1)[:, -1], steps.sum, rtol=1e-13, atol=1e-15
         )
-        assert steps.gain.shape == steps.weight.shape == judged.rank.shape
-        assert steps.norm.shape == judged.retrieved.shape
 
 
 def test_the_norm_of_ndcg_is_the_sum_over_its_ideal():
     metric = next(candidate for candidate in APART if candidate.name == "nDCG")
     steps = (metric(gain="exp") @ 3).decompose(block([[3, 2, 1]], ideal=[[3, 3, 2, 1]]))
-    gain, weight = steps.ideal
-    np.testing.assert_allclose(gain * weight, [[7, 7 / np.log2(3), 3 / 2]])
+    np.testing.assert_allclose(steps.ideal.terms, [[7, 7 / np.log2(3), 3 / 2]])
     np.testing.assert_allclose(steps.norm, [7 + 7 / np.log2(3) + 3 / 2])
+
+
+def test_an_ideal_of_all_documents_is_the_same_for_a_value_at_a_cutoff():
+    """Which documents the list holds below the cutoff decides at which ranks the ideal has the worst."""
+    judged = block([[1, -1, -1, -1, -2]])
+    assert parse("nDCG(gain='signed',ideal='known')@3").compute(judged) == 1
 
 
 def test_weights_are_reported_where_an_unjudged_document_stands_too():

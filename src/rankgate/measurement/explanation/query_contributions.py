@@ -165,7 +165,8 @@ def contributions(
 
 
 def _from_steps(steps: Steps, block: Judged, ranks: Sequence[int]) -> Contributions:
-    terms = (steps.gain * steps.weight)[0]
+    gains, weights = steps.gain[0], steps.weights[0]
+    terms = gains * weights
     running = np.cumsum(terms)
     column = {int(rank): j for j, rank in enumerate(block.rank[0]) if rank < PAD}
     marks = {}
@@ -175,13 +176,12 @@ def _from_steps(steps: Steps, block: Judged, ranks: Sequence[int]) -> Contributi
             position = int(np.searchsorted(block.rank[0], rank)) - 1
             marks[rank] = Mark(0.0, None, 0.0, float(running[position]) if position >= 0 else 0.0)
         else:
-            gain, weight = float(steps.gain[0, j]), float(steps.weight[0, j])
-            marks[rank] = Mark(gain, weight, float(terms[j]), float(running[j]))
+            marks[rank] = Mark(float(steps.gain[0, j]), float(weights[j]), float(terms[j]), float(running[j]))
     ideal = _ideal(steps)
     return Contributions(
         marks,
         summed=Sum(steps.summed, tuple(float(term) for term in terms if term != 0), float(running[-1])),
-        norm=Sum(steps.divisor, tuple(m.contribution or 0.0 for m in ideal), float(steps.norm[0])),
+        norm=Sum(steps.divisor, tuple(m.contribution or 0.0 for m in ideal), float(np.ravel(steps.norm)[0])),
         weighed=steps.weighed,
         ideal=ideal,
     )
@@ -191,13 +191,9 @@ def _ideal(steps: Steps) -> tuple[Mark, ...]:
     """The ranks of the ideal ranking with a gain."""
     if steps.ideal is None:
         return ()
-    gain, weight = (rows[0] for rows in steps.ideal)
-    running = np.cumsum(gain * weight)
-    return tuple(
-        Mark(float(g), float(w), float(g * w), float(r))
-        for g, w, r in zip(gain, weight, running, strict=True)
-        if g > 0
-    )
+    gains, weights = steps.ideal.gain[0], steps.ideal.weights[0]
+    columns = gains, weights, gains * weights, np.cumsum(gains * weights)
+    return tuple(Mark(*row) for row in np.stack(columns, axis=-1).tolist() if row[0] > 0)
 
 
 def _from_prefixes(

@@ -23,15 +23,16 @@ from rankgate.core.declare.registries import run_plugin_file
 from rankgate.core.errors import FunctionError, RankgateError, UsageError
 from rankgate.core.present.number_formats import count_noun
 from rankgate.measurement.metrics.built_in import find_built_in
+from rankgate.measurement.metrics.judged_block import Steps
 from rankgate.measurement.metrics.metric_declaration import Metric
 
 if TYPE_CHECKING:
     from rankgate.core.arrays import Floats
-    from rankgate.measurement.metrics.judged_block import Judged, Steps
+    from rankgate.measurement.metrics.judged_block import Judged
     from rankgate.measurement.metrics.metric_declaration import View
 
     Function = Callable[..., Any]
-    Kernel = Callable[..., Floats]
+    Kernel = Callable[..., Floats | Steps]
 
 
 _LARGEST = 2**63
@@ -55,7 +56,6 @@ class MetricOptions(TypedDict, total=False):
     source: str
     sees: str
     blind_to: str
-    steps: Callable[..., Steps] | None
     view: View
     prefix_only: bool
     whole_list_when: tuple[tuple[str, Any], ...]
@@ -92,7 +92,8 @@ def metric(
     """Make a metric of a function; alone or as a decorator, with or without arguments.
 
     The function sees either the grades of one query's ranking, best rank first, None being
-    an unjudged document; or a whole `Judged` block of queries, which is many times faster.
+    an unjudged document; or a whole `Judged` block of queries, which is many times faster and
+    may return the `Steps` of the values.
     Its keyword-only arguments are the metric's parameters: names, types and defaults. One
     called ``cutoff`` is what ``@`` binds, and the grades end there. An argument called ``ideal``
     is not a parameter: it is given the grades of all judged documents, highest first.
@@ -174,9 +175,9 @@ def _kernel(function: Function, name: str, *, by_query: bool) -> Kernel:
         key: parameter for key, parameter in parameters.items() if not (by_query and key == "ideal")
     }
 
-    def kernel(judged: Judged, **bound: Any) -> Floats:
+    def kernel(judged: Judged, **bound: Any) -> Floats | Steps:
         if not by_query:
-            return _block_values(name, judged, functools.partial(function, judged, **bound))
+            return _block_result(name, judged, functools.partial(function, judged, **bound))
         values = np.empty(len(judged.rank))
         for row, grades in enumerate(_rankings(judged, bound.get("cutoff", end))):
             if wants_ideal:
@@ -278,11 +279,11 @@ def _describe_value(value: object) -> str:
     return text if len(text) <= _MAX_CHARACTERS else f"{text[:_MAX_CHARACTERS]}…"
 
 
-def _block_values(name: str, judged: Any, call: Callable[[], Any]) -> Floats:  # noqa: ANN401 - of any view
+def _block_result(name: str, judged: Any, call: Callable[[], Any]) -> Floats | Steps:  # noqa: ANN401 - of any view
     T = len(getattr(judged, "rank", judged))  # a view defined by the user has a length
     try:
         result = call()
-        values = np.asarray(result)
+        values = np.asarray(result.value if isinstance(result, Steps) else result)
     except RankgateError:
         raise
     except (Exception, SystemExit) as error:
@@ -301,7 +302,7 @@ def _block_values(name: str, judged: Any, call: Callable[[], Any]) -> Floats:  #
             int(np.isinf(values).argmax()),
             code="function-value",
         )
-    return values
+    return result if isinstance(result, Steps) else values
 
 
 GROUP = "rankgate.metrics"

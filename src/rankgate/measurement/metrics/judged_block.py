@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,9 @@ from rankgate.core.frozen import dataclass
 
 Ranks = NDArray[np.int32]
 Counts = NDArray[np.int64]
+
+Places = Literal["cutoff", "returned", "judged"]
+"""All places down to the cutoff, those of documents returned, or those of judged documents."""
 
 PAD = 2**31 - 1
 """The rank of a padded cell: behind every document."""
@@ -90,6 +94,19 @@ class Judged:
             is_hit &= self.rank[:, :cutoff] < PAD
         return is_hit
 
+    def within(self, cutoff: int | None) -> Flags:
+        """True for documents up to the cutoff, ``(T, J)``."""
+        return self.rank <= (PAD - 1 if cutoff is None else cutoff)
+
+    def places(self, cutoff: int | None, denominator: Places) -> Counts:
+        """Count the places of each list that a mean over its first documents is divided by, ``(T,)``."""
+        if denominator == "judged":
+            return count(self.hits(0) & self.known & self.within(cutoff))
+        if cutoff is None:
+            return self.retrieved
+        is_full = denominator == "cutoff"
+        return np.full_like(self.retrieved, cutoff) if is_full else np.minimum(self.retrieved, cutoff)
+
     def at_level(self, rel: float) -> Judged:
         """The same block with `relevant` and `relevant_retrieved` counted from ``rel``."""
         if rel == self.level:
@@ -99,6 +116,14 @@ class Judged:
         relevant = self.judged if rel <= 0 else count(self.ideal >= rel)
         relevant_retrieved = count(self.hits(rel))
         return replace(self, relevant=relevant, relevant_retrieved=relevant_retrieved, level=rel)
+
+    def down_to(self, depth: int | None) -> Judged:
+        """The same block without the documents behind a rank; groups of equal scores stay whole."""
+        if depth is None or depth >= self.rank.shape[1]:
+            return self
+        width = max(1, np.count_nonzero((self.first <= depth).any(axis=0)))
+        names = ("rank", "grade", "known", "first", "last")
+        return replace(self, **{name: getattr(self, name)[:, :width] for name in names})
 
     def from_grade(self, least: float, instead: float = 0) -> Judged:
         """The same block where grades from 0 up to ``least`` are another one."""
@@ -191,52 +216,71 @@ def block(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Steps:
-    """The terms of a metric: a sum of gains times weights, over a norm for each query.
+    """The terms of a metric: a sum over documents, over a norm for each query.
 
-        value = Σ_j gainⱼ · weightⱼ / norm
+        value = factor · Σ_j gainⱼ · weightⱼ / discountⱼ / norm
+
+    A weight that is a fraction is stored as the discount, so that the value is rounded once.
 
     Attributes:
-        gain: ``(T, J)``, the gain of each retrieved judged document.
-        weight: ``(T, J)``, the weight of the gain at its rank; 0 after a cutoff.
+        gain: ``(T, J)``, the gain of each retrieved judged document: numbers, or flags of gain 1.
+        weight: ``(T, J)``, multiplies the gain at its rank; 0 after a cutoff. None is 1.
         norm: ``(T,)``, the divisor of the sum; 0 if the metric has no value.
+        discount: ``(T, J)``, divides the gain at its rank; infinite after a cutoff. None is 1.
+        factor: multiplies the sum.
+        digits: the decimals that each term is cut down to; None keeps all.
         weighed: the name of the weight.
         summed: the name of the sum.
         divisor: the name of the norm; empty if the norm is 1 and is not shown.
-        ideal: ``(T, I)`` gains and weights of the ideal ranking, if the norm is their sum.
+        ideal: the steps of the ideal ranking, if the norm is their sum.
     """
 
-    gain: Floats
-    weight: Floats
-    norm: Floats
+    gain: NDArray[Any]
+    weight: NDArray[Any] | None = None
+    norm: NDArray[Any] | float = 1.0
+    discount: NDArray[Any] | None = None
+    factor: float = 1.0
+    digits: int | None = None
     weighed: str = "weight"
     summed: str = "sum"
     divisor: str = ""
-    ideal: tuple[Floats, Floats] | None = None
+    ideal: Steps | None = None
+
+    @property
+    def terms(self) -> NDArray[Any]:
+        """What each document adds to the sum, ``(T, J)``, before the factor."""
+        terms = self.gain if self.weight is None else self.gain * self.weight
+        if self.discount is not None:
+            with np.errstate(divide="ignore"):  # an infinite value raises an error with its query
+                terms = terms / self.discount
+        return terms if self.digits is None else np.floor(terms * 10.0**self.digits) / 10.0**self.digits
+
+    @property
+    def weights(self) -> Floats:
+        """What each gain is multiplied by, ``(T, J)``."""
+        weights = self.factor * replace(self, gain=np.ones(self.gain.shape), digits=None).terms
+        if self.digits is None:
+            return weights
+        return np.divide(self.terms, self.gain, out=weights, where=self.gain != 0)
+
+    @property
+    def sum(self) -> Floats:
+        """The sum over the documents of each query, ``(T,)``."""
+        terms = self.terms
+        sums = count(terms) if terms.dtype == np.bool_ else total(terms)
+        return self.factor * sums.astype(np.float64)
 
     @property
     def value(self) -> Floats:
         """The value of each query, ``(T,)``; NaN if there is none."""
-        quotient: Floats = np.full(self.norm.shape, np.nan)
-        weighted_sum = total(self.gain * self.weight)
-        return np.divide(weighted_sum, self.norm, out=quotient, where=self.norm != 0)
+        quotient: Floats = np.full(len(self.gain), np.nan)
+        return np.divide(self.sum, self.norm, out=quotient, where=np.not_equal(self.norm, 0))
 
 
-def cutoff_weight(judged: Judged, cutoff: int | None) -> Floats:
-    """The simplest weight: 1 for a document up to the cutoff, 0 after it, ``(T, J)``."""
-    last = PAD - 1 if cutoff is None else cutoff
-    return (judged.rank <= last).astype(np.float64)
-
-
-def weight_until_hit(judged: Judged, cutoff: int | None, rel: float) -> Floats:
-    """The weight 1 down to the first relevant document, and 0 below it."""
-    hits = judged.hits(rel)
-    hits_above: Counts = np.cumsum(hits, axis=-1) - hits
-    return np.where(hits_above == 0, cutoff_weight(judged, cutoff), 0)
-
-
-def relevance_gain(judged: Judged, rel: float) -> Floats:
-    """The simplest gain: 1 for a relevant document, 0 for other documents, ``(T, J)``."""
-    return judged.hits(rel).astype(np.float64)
+def until_hit(rows: Flags) -> Flags:
+    """True down to the first document of a set, ``(T, J)``."""
+    hits_above: Counts = np.cumsum(rows, axis=-1) - rows
+    return hits_above == 0
 
 
 _UNIT = 1074 + 53  # every sum is a multiple of 2^-1127, the smallest step of floats

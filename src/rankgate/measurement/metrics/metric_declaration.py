@@ -75,8 +75,9 @@ class Metric(Declared):
 
     Attributes:
         name: the one canonical name.
-        kernel: a function of a `Judged` block and keyword-only parameters that
-            returns ``(T,)`` values, NaN where a query has none.
+        kernel: a function of a `Judged` block and keyword-only parameters that returns the `Steps`
+            of the values, or ``(T,)`` values that are not sums over documents, NaN where a query
+            has none.
         title: a description in one sentence.
         formula: the definition in one or two lines.
         aliases: other names it is known by.
@@ -91,9 +92,6 @@ class Metric(Declared):
         source: the paper or tool that defines it.
         sees: the data that can change its value.
         blind_to: the data that cannot change its value, against expectation.
-        steps: the same with the parameters of the kernel, taken apart document by
-            document; None for a metric that is not a sum over documents, and None from
-            it where some parameters make it none.
         given: the bound parameters as sorted (name, value) pairs.
         view: the data that the kernel sees.
         prefix_only: True if its value at a cutoff follows from the documents above the cutoff and
@@ -113,7 +111,7 @@ class Metric(Declared):
             what documents behind the end could add if all had the grade ``best``, ``(T,)``.
     """
 
-    kernel: Callable[..., Floats]
+    kernel: Callable[..., Floats | Steps]
     formula: str = ""
     trec: tuple[str, ...] = ()
     at: str | None = "cutoff"
@@ -124,7 +122,6 @@ class Metric(Declared):
     higher_is_better: bool = True
     sees: str = ""
     blind_to: str = ""
-    steps: Callable[..., Steps | None] | None = None
     given: tuple[tuple[str, Any], ...] = ()
     view: View = RANKING
     prefix_only: bool = False
@@ -201,18 +198,22 @@ class Metric(Declared):
         """The metric under a convention: unchanged, as conventions act when values are computed."""
         return self
 
-    def compute(self, judged: Judged, defaults: Mapping[str, Any] | None = None) -> Floats:
+    def compute(self, judged: Any, defaults: Mapping[str, Any] | None = None) -> Floats:  # noqa: ANN401
         """The values of a block of queries, ``(T,)``, NaN where a query has none.
 
         Args:
-            judged: the block.
+            judged: the block, as its view shows it.
             defaults: the parameters that a convention binds; the metric's own parameters override
                 them, and those that the kernel does not take are left out.
 
         Raises:
             UsageError: a required parameter is bound nowhere.
         """
-        return self.kernel(judged, **self.bound(defaults))
+        from rankgate.measurement.metrics.judged_block import Steps
+
+        block = judged.down_to(self.depth(defaults)) if self.view == RANKING else judged
+        result = self.kernel(block, **self.bound(defaults))
+        return result.value if isinstance(result, Steps) else result
 
     def weigh(self, judged: Judged, defaults: Mapping[str, Any] | None = None) -> Floats | None:
         """The weight of each query of a block in the mean, ``(T,)``; None for equal weights.
@@ -230,7 +231,10 @@ class Metric(Declared):
             judged: the block.
             defaults: as in ``compute``.
         """
-        return self.steps(judged, **self.bound(defaults)) if self.steps else None
+        from rankgate.measurement.metrics.judged_block import Steps
+
+        result = self.kernel(judged, **self.bound(defaults))
+        return result if isinstance(result, Steps) else None
 
     def bound(self, defaults: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The kernel's arguments: the metric's own go before those of a convention.

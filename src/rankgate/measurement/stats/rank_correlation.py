@@ -1,11 +1,11 @@
-"""Agreement of two orderings: Pearson, Spearman, Kendall, and rank-biased overlap.
+"""Agreement of two orderings: Kendall, Spearman, Pearson, and rank-biased overlap.
 
 First comes agreement of two orderings of the same items. Values that differ by at most `PRECISION`
 of the largest are equal: means over the same queries that are equal on paper differ in their last
 bits after computation.
 
-Then come the correlation of two lists of numbers (Pearson, Spearman, Kendall, with intervals
-and tests) and rank-biased overlap, the top-weighted similarity of two orderings.
+Then come the correlation of two lists of numbers (Spearman, with an interval and a test) and
+rank-biased overlap, the top-weighted similarity of two orderings.
 """
 
 from __future__ import annotations
@@ -202,9 +202,6 @@ def _levels_of_both(first: Floats, second: Floats) -> tuple[Floats, Floats]:
     return tie_levels(first), tie_levels(second)
 
 
-_KENDALL = 0.437  # variance of the z of tau, times n − 4 (Fieller, Hartley and Pearson 1957)
-
-
 @dataclass(frozen=True)
 class Correlation:
     """A coefficient of n pairs.
@@ -223,45 +220,20 @@ class Correlation:
     n: int
 
 
-def pearson(first: Floats, second: Floats, level: float = 0.95) -> Correlation:
-    """Return r = Σ(x−x̄)(y−ȳ)/√(Σ(x−x̄)²Σ(y−ȳ)²); interval by Fisher's z, p by Student's t.
-
-    z = atanh r has the standard error 1/√(n − 3) for normal pairs (Fisher 1915).
-
-    >>> [round(x, 4) for x in vars(pearson(np.arange(5.0), np.array([1.0, 3, 2, 5, 4]))).values()]
-    [0.8, -0.2796, 0.9862, 0.1041, 5]
-    """
-    value = product_moment(np.asarray(first, np.float64), np.asarray(second, np.float64))
-    n = len(first)
-    return Correlation(value, *_fisher(value, n, 1.0, 3, level), _student(value, n), n)
-
-
 def spearman(first: Floats, second: Floats, level: float = 0.95) -> Correlation:
     """Pearson's r of the ranks, ties at their mean rank (Spearman 1904).
 
-    The interval is by Fisher's z with the variance (1 + ρ²/2)/(n − 3) of Bonett and Wright
-    (Psychometrika 65, 2000); p is exact for up to 9 pairs without ties, else by Student's t.
+    The interval is by Fisher's z = atanh ρ (1915) with the variance (1 + ρ²/2)/(n − 3) of Bonett and
+    Wright (Psychometrika 65, 2000); p is exact for up to 9 pairs without ties, else by Student's t.
     """
     value, n = rank_correlation(first, second), len(first)
-    ends = _fisher(value, n, 1 + value**2 / 2, 3, level)
-    return Correlation(value, *ends, _spearman_p(first, second, value), n)
+    low = high = value if n > 3 and abs(value) == 1 else float("nan")
+    if n > 3 and abs(value) < 1:
+        from rankgate.measurement.stats.special_functions import ndtri
 
-
-def kendall(first: Floats, second: Floats, level: float = 0.95) -> Correlation:
-    """Kendall's tau b, with the interval by Fisher's z and the variance .437/(n − 4).
-
-    The variance is that of Fieller, Hartley and Pearson (1957), which Bonett and Wright (2000)
-    confirm for tau up to .8. p is exact without ties, else by the normal approximation with the
-    variance for ties (Kendall 1970), as R's cor.test and scipy compute it.
-    """
-    value, n = tau(first, second), len(first)
-    ends = _fisher(value, n, _KENDALL, 4, level)
-    if np.isnan(value):
-        return Correlation(value, *ends, float("nan"), n)
-    from scipy.stats import kendalltau
-
-    p = float(kendalltau(tie_levels(first), tie_levels(second)).pvalue)
-    return Correlation(value, *ends, p, n)
+        half_width = float(ndtri((1 + level) / 2)) * np.sqrt((1 + value**2 / 2) / (n - 3))
+        low, high = (float(np.tanh(np.arctanh(value) + side * half_width)) for side in (-1, 1))
+    return Correlation(value, low, high, _spearman_p(first, second, value), n)
 
 
 def product_moment(first: Floats, second: Floats) -> float:
@@ -281,7 +253,7 @@ def rank_correlation(first: Floats, second: Floats) -> float:
 def mean_ranks(values: Floats) -> Floats:
     """(…, n) ranks in each row from 1, ties at their mean rank; all NaN if a value is NaN.
 
-    As ``scipy.stats.rankdata``; `scipy.stats` takes half a second to import.
+    As ``scipy.stats.rankdata``, which takes as long as starting a command to import.
 
     >>> mean_ranks(np.array([0.2, 0.1, 0.2])).tolist()
     [2.5, 1.0, 2.5]
@@ -307,30 +279,6 @@ def tie_ends(values: Floats) -> tuple[Counts, Counts]:
     return low, high
 
 
-def _fisher(value: float, n: int, variance: float, lost_degrees: int, level: float) -> tuple[float, float]:
-    """tanh(atanh value ± z √(variance/(n − lost))); the ends meet at −1 and 1."""
-    from rankgate.measurement.stats.special_functions import ndtri
-
-    if n <= lost_degrees or np.isnan(value):
-        return float("nan"), float("nan")
-    if abs(value) == 1:
-        return value, value
-    half_width = float(ndtri((1 + level) / 2)) * np.sqrt(variance / (n - lost_degrees))
-    middle = np.arctanh(value)
-    return float(np.tanh(middle - half_width)), float(np.tanh(middle + half_width))
-
-
-def _student(value: float, n: int) -> float:
-    from rankgate.measurement.stats.special_functions import stdtr
-
-    if n < 3 or np.isnan(value):
-        return float("nan")
-    if abs(value) == 1:
-        return 0.0
-    t = value * np.sqrt((n - 2) / (1 - value**2))
-    return float(2 * stdtr(n - 2, -abs(t)))
-
-
 _EXACT = 9  # all orders of up to this number of pairs are counted: 362,880
 
 
@@ -338,8 +286,14 @@ def _spearman_p(first: Floats, second: Floats, value: float) -> float:
     n = len(first)
     first_ranks, second_ranks = (mean_ranks(tie_levels(values)) for values in (first, second))
     has_ties = len(np.unique(first_ranks)) < n or len(np.unique(second_ranks)) < n
-    if has_ties or n > _EXACT or n < 2:
-        return _student(value, n)
+    if n < 2 or np.isnan(value):
+        return float("nan")
+    if has_ties or n > _EXACT:
+        if abs(value) == 1:
+            return 0.0
+        from rankgate.measurement.stats.special_functions import stdtr
+
+        return float(2 * stdtr(n - 2, -abs(value) * np.sqrt((n - 2) / (1 - value**2))))
     from itertools import permutations
 
     orders = np.array(list(permutations(range(1, n + 1))), np.int8)

@@ -258,9 +258,7 @@ def preference_values(
     ]
     block = Preferred(tuple(queries))
     values = [
-        np.nan_to_num(column.metrics[0].kernel(block, **column.metrics[0].bound()))
-        if column.metrics
-        else np.ones(len(block))
+        np.nan_to_num(column.metrics[0].compute(block)) if column.metrics else np.ones(len(block))
         for column in columns
     ]
     return query_ids, values, np.array([query in rankings for query in query_ids], bool)

@@ -8,7 +8,7 @@ from rankgate.core.arrays import Floats
 from rankgate.core.declare import Cutoff, OnlyWith, Range
 from rankgate.core.errors import InputError
 from rankgate.measurement.metrics.graded.gains_ideals import GainMap, gain_of_grades
-from rankgate.measurement.metrics.judged_block import PAD, Judged, Ranks, Steps, cutoff_weight, ratio, total
+from rankgate.measurement.metrics.judged_block import PAD, Judged, Ranks, Steps, ratio
 from rankgate.measurement.metrics.metric_declaration import Metric
 
 Satisfaction = Literal["exp", "linear"] | GainMap
@@ -24,7 +24,7 @@ def expected_reciprocal_rank(
     unjudged: Annotated[float, Range(0)] = 0.0,
     gain: Satisfaction = "exp",
     scale: Scale = "fixed",
-) -> Floats:
+) -> Floats | Steps:
     """Expected reciprocal of the rank at which the reader is satisfied and stops.
 
         ERR@k = Σ_{i≤k} 1/i^d · pᵢ · Π_{j<i} (1 − pⱼ),   pᵢ = g(gradeᵢ) / (g(max) + 1)
@@ -49,44 +49,13 @@ def expected_reciprocal_rank(
         InputError: a grade is above ``max_grade`` on a fixed scale.
 
     >>> from rankgate.measurement.metrics.judged_block import Ranks, block
-    >>> expected_reciprocal_rank(block([[3, 2, 1]]), max_grade=3).round(4)
+    >>> expected_reciprocal_rank(block([[3, 2, 1]]), max_grade=3).value.round(4)
     array([0.9017])
     """
     top = _scale_top(judged, max_grade, scale, unjudged)
-    if unjudged:
-        rank, grade = _with_imputed_grades(judged, cutoff, unjudged)
-    else:
-        rank, grade = judged.rank[:, :cutoff], judged.grade[:, :cutoff]
-    stop_chance, reach_chance = _reader_chances(_satisfaction(grade, rank, gain, top))
-    stops = reach_chance * stop_chance / _rank_discount(rank, decay)
-    return total(stops if cutoff is None else np.where(rank > cutoff, 0, stops))
-
-
-def expected_reciprocal_rank_steps(
-    judged: Judged,
-    *,
-    cutoff: Cutoff | None = None,
-    max_grade: Annotated[float, Range(0)] = 4,
-    decay: Annotated[float, Range(0)] = 1.0,
-    unjudged: Annotated[float, Range(0)] = 0.0,
-    gain: Satisfaction = "exp",
-    scale: Scale = "fixed",
-) -> Steps | None:
-    """The probability of satisfaction times that of reaching the rank, divided by the rank.
-
-    None if unjudged documents have a grade, because then they also add to the sum.
-    """
-    if unjudged:
-        return None
-    stop_chance, reach_chance = _reader_chances(
-        _satisfaction(judged.grade, judged.rank, gain, _scale_top(judged, max_grade, scale))
-    )
-    return Steps(
-        stop_chance,
-        reach_chance * cutoff_weight(judged, cutoff) / _rank_discount(judged.rank, decay),
-        np.ones(len(judged.rank)),
-        weighed="reached / rank",
-    )
+    rank, grade = _with_imputed_grades(judged, cutoff, unjudged) if unjudged else (judged.rank, judged.grade)
+    steps = _stops_at_ranks(rank, grade, gain, top, cutoff=cutoff, decay=decay)
+    return steps.value if unjudged else steps  # unjudged documents add to the sum, too
 
 
 def _with_imputed_grades(judged: Judged, cutoff: int | None, unjudged: float) -> tuple[Ranks, Floats]:
@@ -114,22 +83,24 @@ def _scale_top(judged: Judged, max_grade: float, scale: Scale, unjudged: float =
     return np.array([float(max_grade)])
 
 
-def _satisfaction(grade: Floats, rank: Ranks, gain: Satisfaction, top: Floats) -> Floats:
-    """The probability that each document satisfies; 0 in the padding, for any gain of grade 0."""
-    chance: Floats = gain_of_grades(grade, gain) / (gain_of_grades(top, gain) + 1)
-    return chance if isinstance(gain, str) else np.where(rank < PAD, chance, 0)
-
-
-def _reader_chances(stop_chance: Floats) -> tuple[Floats, Floats]:
-    """The probabilities that a document satisfies, and that the reader reaches it."""
+def _stops_at_ranks(
+    rank: Ranks,
+    grade: Floats,
+    gain: Satisfaction,
+    top: Floats,
+    *,
+    cutoff: int | None = None,
+    decay: float = 1,
+) -> Steps:
+    """The probability that each document satisfies, times that of reaching it, over its rank."""
+    stop_chance: Floats = gain_of_grades(grade, gain) / (gain_of_grades(top, gain) + 1)
+    if not isinstance(gain, str):  # grade 0 may have a gain, but not in the padding
+        stop_chance = np.where(rank < PAD, stop_chance, 0)
     reach_chance = np.ones_like(stop_chance)
     np.cumprod(1 - stop_chance[:, :-1], axis=-1, out=reach_chance[:, 1:])
-    return stop_chance, reach_chance
-
-
-def _rank_discount(rank: Ranks, decay: float) -> Ranks | Floats:
-    """The discount of a rank: itself, or a power of it."""
-    return rank if decay == 1 else np.power(rank, decay)
+    reach_chance = np.where(rank <= (PAD - 1 if cutoff is None else cutoff), reach_chance, 0)
+    discount = rank if decay == 1 else np.power(rank, decay)
+    return Steps(stop_chance, reach_chance, discount=discount, weighed="reached / rank")
 
 
 def normalised_reciprocal_rank(
@@ -157,14 +128,12 @@ def normalised_reciprocal_rank(
     >>> normalised_reciprocal_rank(block([[0, 3]], ideal=[[3, 0]]), max_grade=3)
     array([0.5])
     """
-    value = expected_reciprocal_rank(judged, cutoff=cutoff, max_grade=max_grade, gain=gain)
-    grades = judged.ideal[:, :cutoff]
-    places = np.arange(1, grades.shape[-1] + 1, dtype=np.int32)
+    top = _scale_top(judged, max_grade, "fixed")
+    ideal = judged.ideal[:, :cutoff]
+    places = np.arange(1, ideal.shape[-1] + 1, dtype=np.int32)
     ideal_ranks = np.where(places <= judged.judged[:, None], places, PAD)
-    stop_chance, reach_chance = _reader_chances(
-        _satisfaction(grades, ideal_ranks, gain, np.array([float(max_grade)]))
-    )
-    return ratio(value, total(stop_chance * reach_chance / places))
+    value = _stops_at_ranks(judged.rank, judged.grade, gain, top, cutoff=cutoff).value
+    return ratio(value, _stops_at_ranks(ideal_ranks, ideal, gain, top).value)
 
 
 ERR = Metric(
@@ -173,7 +142,6 @@ ERR = Metric(
     title="The expected reciprocal of the rank at which the reader is satisfied.",
     formula="ERR@k = Σ_{i≤k} 1/i · pᵢ · Π_{j<i} (1 − pⱼ),   pᵢ = (2^gradeᵢ − 1) / 2^max",
     aliases=("expected_reciprocal_rank",),
-    steps=expected_reciprocal_rank_steps,
     source="Chapelle, Metzler, Zhang & Grinspan, CIKM 2009, doi:10.1145/1645953.1646033",
     sees="grades and ranks, and that a document below a perfect one is hardly ever read",
     blind_to=(

@@ -19,43 +19,29 @@ from rankgate.measurement.metrics.graded.gains_ideals import (
     Ideal,
     Levels,
     Ties,
-    discount_by_rank,
-    discount_gains,
+    document_discounts,
     ideal_gains,
+    ideal_norm,
     ideal_ranking,
-    one_if_gain_elsewhere,
+    rank_discounts,
     retrieved_gains,
     tied_weights,
 )
-from rankgate.measurement.metrics.judged_block import (
-    Counts,
-    Judged,
-    Steps,
-    count,
-    cutoff_weight,
-    ratio,
-    total,
-)
+from rankgate.measurement.metrics.judged_block import Counts, Judged, Steps, count, ratio, total
 from rankgate.measurement.metrics.metric_declaration import Metric
 
 Refusal = Literal["taken", "refused"]
 Digits = Annotated[int, Range(0)]
 
 
-def cumulated_gain(judged: Judged, *, cutoff: Cutoff | None = None, gain: Gain = "linear") -> Floats:
+def cumulated_gain(judged: Judged, *, cutoff: Cutoff | None = None, gain: Gain = "linear") -> Steps:
     """Sum of the gains up to a rank, regardless of their order: CG@k = Σ_{i≤k} g(gradeᵢ).
 
     >>> from rankgate.measurement.metrics.judged_block import block
-    >>> cumulated_gain(block([[3, 2, 1]]), cutoff=2)
+    >>> cumulated_gain(block([[3, 2, 1]]), cutoff=2).value
     array([5.])
     """
-    gains = retrieved_gains(judged, gain, cutoff)
-    return total(gains if cutoff is None else np.where(judged.rank[:, :cutoff] > cutoff, 0, gains))
-
-
-def cumulated_gain_steps(judged: Judged, *, cutoff: Cutoff | None = None, gain: Gain = "linear") -> Steps:
-    """The gains without discounts."""
-    return Steps(retrieved_gains(judged, gain), cutoff_weight(judged, cutoff), np.ones(len(judged.rank)))
+    return Steps(retrieved_gains(judged, gain), judged.within(cutoff))
 
 
 def dcg(
@@ -67,7 +53,7 @@ def dcg(
     discount: Discount = "shifted",
     ties: Ties = "broken",
     least: float = 0,
-) -> Floats:
+) -> Steps:
     """Sum of the gains up to a rank, each divided by the logarithm of its rank.
 
         DCG@k = Σ_{i≤k} g(gradeᵢ) / log_b(i + 1)
@@ -89,31 +75,14 @@ def dcg(
         ``(T,)``, 0 if nothing relevant is retrieved.
 
     >>> from rankgate.measurement.metrics.judged_block import block
-    >>> dcg(block([[3, 2, 1]]), gain="exp").round(3)  # 7 + 3/log₂3 + 1/2
+    >>> dcg(block([[3, 2, 1]]), gain="exp").value.round(3)  # 7 + 3/log₂3 + 1/2
     array([9.393])
     """
     judged = judged.from_grade(least, _zero_gain_grade(gain))
-    return total(_terms(judged, cutoff, gain, discount, base=base, ties=ties))
-
-
-def dcg_steps(
-    judged: Judged,
-    *,
-    cutoff: Cutoff | None = None,
-    gain: Gain = "linear",
-    base: Base = 2.0,
-    discount: Discount = "shifted",
-    ties: Ties = "broken",
-    least: float = 0,
-) -> Steps:
-    """Gains with discounts as weights."""
-    judged = judged.from_grade(least, _zero_gain_grade(gain))
     gains = retrieved_gains(judged, gain)
     if ties == "averaged":
-        weight = tied_weights(judged, cutoff, discount, base)
-    else:
-        weight = discount_by_rank(judged, np.ones_like(gains), cutoff, discount, base)
-    return Steps(gains, weight, np.ones(len(gains)), weighed="discount")
+        return Steps(gains, tied_weights(judged, cutoff, discount, base), weighed="discount")
+    return Steps(gains, discount=document_discounts(judged, cutoff, discount, base), weighed="discount")
 
 
 def ndcg(
@@ -132,7 +101,7 @@ def ndcg(
     single: Refusal = "taken",
     least: float = 0,
     highest: float | None = None,
-) -> Floats:
+) -> Steps:
     """Discounted gain of the ranking over that of the ideal ranking.
 
         nDCG@k = DCG@k / IDCG@k,   DCG@k = Σ_{i≤k} g(gradeᵢ) / log₂(i + 1)
@@ -170,76 +139,29 @@ def ndcg(
             above ``highest``.
 
     >>> from rankgate.measurement.metrics.judged_block import block
-    >>> ndcg(block([[3, 2, 1]], ideal=[[3, 3, 2]]), cutoff=3, gain="exp").round(3)
+    >>> ndcg(block([[3, 2, 1]], ideal=[[3, 3, 2]]), cutoff=3, gain="exp").value.round(3)
     array([0.727])
     """
     _check_judgments(judged, negative, single, highest)
     judged = judged.from_grade(least, _zero_gain_grade(gain))
     base = base if discount == "original" else 2.0
-    gain_sum = total(_truncate(_terms(judged, cutoff, gain, discount, base=base, ties=ties), term_digits))
+    steps = dcg(judged, cutoff=cutoff, gain=gain, base=base, discount=discount, ties=ties)
     best_gains, rank = ideal_ranking(judged, cutoff, gain, ideal=ideal, depth=depth, levels=levels)
-    norm = total(_truncate(discount_gains(best_gains, rank, None, discount, base), term_digits))
-    if ideal in ("retrieved", "shown") or depth == "returned":
-        norm = one_if_gain_elsewhere(judged, norm, gain)
-    value: Floats = np.full(norm.shape, np.nan)
-    return np.divide(gain_sum, norm, out=value, where=norm != 0)
-
-
-def ndcg_steps(
-    judged: Judged,
-    *,
-    cutoff: Cutoff | None = None,
-    gain: Gain = "linear",
-    discount: Discount = "shifted",
-    base: Annotated[Base, OnlyWith("discount", "original")] = 2.0,
-    ideal: Ideal = "judged",
-    depth: Depth = "cutoff",
-    levels: Levels = "exact",
-    term_digits: Digits | None = None,
-    ties: Ties = "broken",
-    negative: Refusal = "taken",
-    single: Refusal = "taken",
-    least: float = 0,
-    highest: float | None = None,
-) -> Steps:
-    """Gains with discounts as weights, divided by the same sum for the ideal ranking."""
-    _check_judgments(judged, negative, single, highest)
-    judged = judged.from_grade(least, _zero_gain_grade(gain))
-    base = base if discount == "original" else 2.0
-    steps = dcg_steps(judged, cutoff=cutoff, gain=gain, discount=discount, base=base, ties=ties)
-    best_gains, rank = ideal_ranking(judged, cutoff, gain, ideal=ideal, depth=depth, levels=levels)
-    weight = discount_gains(np.ones_like(best_gains), rank, None, discount, base)
-    if term_digits is not None:
-        steps = replace(steps, weight=_truncated_weight(steps.gain, steps.weight, term_digits))
-        weight = _truncated_weight(best_gains, weight, term_digits)
+    best = Steps(best_gains, discount=rank_discounts(rank, None, discount, base), digits=term_digits)
     suffix = "" if cutoff is None else f"@{cutoff}"
-    norm = total(best_gains * weight)
-    if ideal in ("retrieved", "shown") or depth == "returned":
-        norm = one_if_gain_elsewhere(judged, norm, gain)
-    return Steps(
-        steps.gain,
-        steps.weight,
-        norm,
-        weighed="discount",
+    return replace(
+        steps,
+        norm=ideal_norm(judged, best, gain, ideal, depth),
+        digits=term_digits,
         summed=f"DCG{suffix}",
         divisor=f"IDCG{suffix}",
-        ideal=(best_gains, weight) if ideal != "counted" else None,
+        ideal=best if ideal != "counted" else None,
     )
 
 
 def _zero_gain_grade(gain: Gain) -> float:
     """A grade without a gain: 0, or a grade below 0 if grade 0 has a gain."""
     return -1 if gain == "judged" or not isinstance(gain, str) else 0
-
-
-def _terms(
-    judged: Judged, cutoff: int | None, gain: Gain, discount: Discount, *, base: float, ties: Ties
-) -> Floats:
-    """Discounted gains, ``(T, J)`` or the number of columns that the cutoff needs."""
-    if ties == "averaged":  # a group that begins before the cutoff may end after it
-        return retrieved_gains(judged, gain) * tied_weights(judged, cutoff, discount, base)
-    gains = retrieved_gains(judged, gain, cutoff)
-    return discount_by_rank(judged, gains, cutoff, discount, base)
 
 
 def _check_judgments(judged: Judged, negative: Refusal, single: Refusal, highest: float | None) -> None:
@@ -263,19 +185,6 @@ def _check_judgments(judged: Judged, negative: Refusal, single: Refusal, highest
         )
 
 
-def _truncated_weight(gains: Floats, weight: Floats, digits: int) -> Floats:
-    """The weights that give terms without the decimals behind some."""
-    truncated = _truncate(gains * weight, digits)
-    return np.divide(truncated, gains, out=weight.copy(), where=gains != 0)
-
-
-def _truncate(terms: Floats, digits: int | None) -> Floats:
-    """Terms without the decimals behind some; None keeps all."""
-    if digits is None:
-        return terms
-    return np.floor(terms * 10.0**digits) / 10.0**digits
-
-
 _DCG_SOURCE = "Järvelin & Kekäläinen, ACM TOIS 20(4), 2002, doi:10.1145/582415.582418"
 
 CG = Metric(
@@ -284,7 +193,6 @@ CG = Metric(
     title="The sum of the gains in the first k places.",
     formula="CG@k = Σ_{i≤k} g(gradeᵢ)",
     aliases=("cumulated_gain",),
-    steps=cumulated_gain_steps,
     high=None,
     source=_DCG_SOURCE,
     sees="the grades of the first k documents",
@@ -300,7 +208,6 @@ DCG = Metric(
     title="The sum of the gains in the first k places, discounted by rank.",
     formula="DCG@k = Σ_{i≤k} g(gradeᵢ) / log₂(i + 1)",
     aliases=("discounted_cumulated_gain",),
-    steps=dcg_steps,
     high=None,
     source=_DCG_SOURCE,
     sees="the grade and the rank of every judged document above the cutoff",
@@ -317,7 +224,6 @@ nDCG = Metric(  # noqa: N816 the field's own name
     formula="nDCG@k = DCG@k / IDCG@k,   DCG@k = Σ_{i≤k} g(gradeᵢ) / log₂(i + 1)",
     aliases=("NDCG", "MSnDCG"),
     trec=("ndcg", "ndcg_cut"),
-    steps=ndcg_steps,
     source=_DCG_SOURCE,
     sees="the grade and the rank of every judged document above the cutoff",
     blind_to=(
@@ -325,7 +231,7 @@ nDCG = Metric(  # noqa: N816 the field's own name
         "cutoff; rel has no effect on it"
     ),
     prefix_only=True,
-    whole_list_when=(("ideal", "retrieved"),),
+    whole_list_when=(("ideal", "retrieved"), ("ideal", "known")),
     ideal_order_optimal=True,
     bounds="safe",
 )

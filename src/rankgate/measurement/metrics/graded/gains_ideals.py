@@ -14,7 +14,7 @@ import numpy as np
 
 from rankgate.core.arrays import Flags, Floats
 from rankgate.core.declare import OnlyWith, Range
-from rankgate.measurement.metrics.judged_block import PAD, Counts, Judged, Ranks, count, total
+from rankgate.measurement.metrics.judged_block import PAD, Counts, Judged, Ranks, Steps, count, total
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,11 +49,11 @@ def gain_of_grades(grade: Floats, gain: Gain) -> Floats:
     return worth
 
 
-def retrieved_gains(judged: Judged, gain: Gain, cutoff: int | None = None) -> Floats:
-    """Gains by rank, ``(T, J)``; with a cutoff only the columns up to it, ``(T, min(J, k))``."""
-    gains = gain_of_grades(judged.grade[:, :cutoff], gain)
+def retrieved_gains(judged: Judged, gain: Gain) -> Floats:
+    """Gains by rank, ``(T, J)``."""
+    gains = gain_of_grades(judged.grade, gain)
     if _has_zero_gain(gain):
-        gains[judged.rank[:, :cutoff] == PAD] = 0
+        gains[judged.rank == PAD] = 0
     return gains
 
 
@@ -128,30 +128,30 @@ Ties = Literal["broken", "averaged"]
 Base = Annotated[float, Range(1.000001)]
 
 
-def discount_gains(
-    gains: Floats,
-    rank: Ranks | NDArray[np.int64] | Floats,
+def rank_discounts(
+    rank: Ranks | NDArray[np.int64] | NDArray[np.floating],
     cutoff: int | None,
     discount: Discount,
     base: float = 2.0,
 ) -> Floats:
-    """Gains divided by the discount of their ranks; 0 after the cutoff."""
-    with np.errstate(divide="ignore"):  # an infinite value raises an error with its query
-        discounted_gains: Floats = gains / _divisor(rank, discount, base)
+    """The divisor of the gains at some ranks; infinite after the cutoff."""
+    log: Floats = np.log2(rank if discount == "original" else rank + 1.0)
+    if base != 2:  # the binary logarithm is the usual one
+        log /= np.log2(base)
+    if discount == "original":
+        np.maximum(log, 1, out=log)
     if cutoff is not None:
-        discounted_gains[rank > cutoff] = 0
-    return discounted_gains
+        log[rank > cutoff] = np.inf
+    return log
 
 
-def discount_by_rank(
-    judged: Judged, gains: Floats, cutoff: int | None, discount: Discount, base: float = 2.0
-) -> Floats:
-    """Gains of the documents retrieved, ``(T, J)`` or fewer columns, divided by the discount."""
-    rank, grade = judged.rank[:, : gains.shape[1]], judged.grade[:, : gains.shape[1]]
+def document_discounts(judged: Judged, cutoff: int | None, discount: Discount, base: float = 2.0) -> Floats:
+    """The divisor of the gain of each retrieved document, ``(T, J)``; infinite after the cutoff."""
+    rank, grade = judged.rank, judged.grade
     if discount != "graded":
-        return discount_gains(gains, rank, cutoff, discount, base)
-    discounted_gains = discount_gains(gains, np.where(grade > 0, rank * grade, rank), None, "shifted", base)
-    return discounted_gains if cutoff is None else np.where(rank > cutoff, 0, discounted_gains)
+        return rank_discounts(rank, cutoff, discount, base)
+    discounts = rank_discounts(np.where(grade > 0, rank * grade, rank), None, "shifted", base)
+    return discounts if cutoff is None else np.where(rank > cutoff, np.inf, discounts)
 
 
 def tied_weights(judged: Judged, cutoff: int | None, discount: Discount, base: float = 2.0) -> Floats:
@@ -160,7 +160,8 @@ def tied_weights(judged: Judged, cutoff: int | None, discount: Discount, base: f
     A group from rank a to rank b has the weight Σ_{a≤i≤b, i≤k} 1/d(i) / (b − a + 1), which
     two prefix sums give.
     """
-    weights = discount_by_rank(judged, np.ones_like(judged.grade), cutoff, discount, base)
+    with np.errstate(divide="ignore"):  # an infinite value raises an error with its query
+        weights: Floats = 1 / document_discounts(judged, cutoff, discount, base)
     is_tied = (judged.last > judged.first) & (judged.rank < PAD)
     if not is_tied.any():
         return weights
@@ -180,22 +181,14 @@ def _group_mean(
     first, last = judged.first[rows], judged.last[rows]
     ranks = np.arange(1, int(last.max()) + 1)
     if discount == "graded":
-        scaled_ranks = (ranks * (grade or 1.0)).astype(np.float64)
-        rank_weights = discount_gains(np.ones(len(ranks)), scaled_ranks, None, "shifted", base)
-        rank_weights[ranks > (cutoff or np.inf)] = 0
+        discounts = rank_discounts(ranks * (grade or 1.0), None, "shifted", base)
+        discounts[ranks > (cutoff or np.inf)] = np.inf
     else:
-        rank_weights = discount_gains(np.ones(len(ranks)), ranks, cutoff, discount, base)
+        discounts = rank_discounts(ranks, cutoff, discount, base)
+    with np.errstate(divide="ignore"):
+        rank_weights = 1 / discounts
     cumulated = np.concatenate([[0], np.cumsum(rank_weights)])
     return (cumulated[last] - cumulated[first - 1]) / (last - first + 1)
-
-
-def _divisor(rank: Ranks | NDArray[np.int64] | Floats, discount: Discount, base: float) -> Floats:
-    log: Floats = np.log2(rank if discount == "original" else rank + 1.0)
-    if base != 2:  # the binary logarithm is the usual one
-        log /= np.log2(base)
-    if discount == "original":
-        np.maximum(log, 1, out=log)
-    return log
 
 
 Ideal = Literal["judged", "retrieved", "shown", "known", "counted"]
@@ -257,8 +250,11 @@ def _ones(judged: Judged, end: int | None) -> Floats:
     return (ranks <= length[:, None]).astype(np.float64)
 
 
-def one_if_gain_elsewhere(judged: Judged, norm: Floats, gain: Gain) -> Floats:
-    """An ideal of what was retrieved, 1 where that is worth nothing and other documents are."""
+def ideal_norm(judged: Judged, best: Steps, gain: Gain, ideal: Ideal, depth: Depth) -> Floats:
+    """The sum of an ideal; 1 where what was retrieved is worth nothing and other documents are."""
+    norm = best.sum
+    if ideal not in ("retrieved", "shown") and depth != "returned":
+        return norm
     elsewhere = ideal_gains(judged, gain)[:, 0] > 0
     return np.where((norm <= 0) & elsewhere, 1, norm)
 

@@ -4,37 +4,27 @@ First come sum, mean and share of the grades of the first k documents. Then come
 gain on the scale of the grades, not of the ideal ranking.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 
-from rankgate.core.arrays import Floats
 from rankgate.core.declare import Cutoff, Range
 from rankgate.core.errors import UsageError
 from rankgate.measurement.metrics.graded.gains_ideals import (
     Depth,
     Gain,
     Ideal,
+    ideal_norm,
     ideal_ranking,
-    one_if_gain_elsewhere,
     retrieved_gains,
 )
-from rankgate.measurement.metrics.judged_block import (
-    Counts,
-    Judged,
-    Steps,
-    count,
-    cutoff_weight,
-    relevance_gain,
-)
+from rankgate.measurement.metrics.judged_block import Judged, Places, Steps
 from rankgate.measurement.metrics.metric_declaration import Metric
-
-Places = Literal["cutoff", "returned", "judged"]
 
 
 def average_grade(
     judged: Judged, *, cutoff: Cutoff | None = None, gain: Gain = "linear", denominator: Places = "cutoff"
-) -> Floats:
+) -> Steps:
     """Mean of the grades of the first k documents.
 
         AvgGrade@k = 1/k · Σ_{i≤k} gradeᵢ
@@ -51,36 +41,17 @@ def average_grade(
         ``(T,)``; NaN for a divisor of 0.
 
     >>> from rankgate.measurement.metrics.judged_block import block
-    >>> average_grade(block([[3, None, 0]]), cutoff=2)
+    >>> average_grade(block([[3, None, 0]]), cutoff=2).value
     array([1.5])
-    >>> average_grade(block([[3, None, 0]]), cutoff=2, denominator="judged")
+    >>> average_grade(block([[3, None, 0]]), cutoff=2, denominator="judged").value
     array([3.])
     """
-    steps = average_grade_steps(judged, cutoff=cutoff, gain=gain, denominator=denominator)
-    return steps.value
-
-
-def average_grade_steps(
-    judged: Judged, *, cutoff: Cutoff | None = None, gain: Gain = "linear", denominator: Places = "cutoff"
-) -> Steps:
-    """The grades, divided by the number of positions."""
-    places = _places(judged, cutoff, denominator).astype(np.float64)
+    places = judged.places(cutoff, denominator)
     gains = retrieved_gains(judged, gain)
-    return Steps(gains, cutoff_weight(judged, cutoff), places, summed="CG", divisor="places")
+    return Steps(gains, judged.within(cutoff), places, summed="CG", divisor="places")
 
 
-def _places(judged: Judged, cutoff: int | None, denominator: Places) -> Counts:
-    """The divisor of the sum of grades, ``(T,)``."""
-    if denominator == "judged":
-        return count(judged.hits(0, cutoff) & judged.known[:, :cutoff])
-    if cutoff is None:
-        return judged.retrieved
-    if denominator == "returned":
-        return np.minimum(judged.retrieved, cutoff)
-    return np.full_like(judged.retrieved, cutoff)
-
-
-def hits(judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1) -> Floats:
+def hits(judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1) -> Steps:
     """Relevant documents in the first k places.
 
         Hits@k = |relevant at ranks ≤ k|
@@ -94,15 +65,10 @@ def hits(judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1) -> Flo
         ``(T,)``; 0 if no document is relevant.
 
     >>> from rankgate.measurement.metrics.judged_block import block
-    >>> hits(block([[1, 0, 2]]), cutoff=2)
+    >>> hits(block([[1, 0, 2]]), cutoff=2).value
     array([1.])
     """
-    return count(judged.hits(rel, cutoff)).astype(np.float64)
-
-
-def hits_steps(judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1) -> Steps:
-    """A gain of 1 for each relevant document."""
-    return Steps(relevance_gain(judged, rel), cutoff_weight(judged, cutoff), np.ones(len(judged.rank)))
+    return Steps(judged.hits(rel), judged.within(cutoff))
 
 
 def ncg(
@@ -112,7 +78,7 @@ def ncg(
     gain: Gain = "linear",
     ideal: Ideal = "judged",
     depth: Depth = "cutoff",
-) -> Floats:
+) -> Steps:
     """Gain of the first k places over that of the ideal ranking's first k.
 
         NCG@k = CG@k / ICG@k,   CG@k = Σ_{i≤k} g(gradeᵢ)
@@ -128,33 +94,19 @@ def ncg(
         ``(T,)``; NaN where no judged document is worth anything.
 
     >>> from rankgate.measurement.metrics.judged_block import block
-    >>> ncg(block([[1, 3]], ideal=[[3, 2, 1]]), cutoff=2)  # (1 + 3) / (3 + 2)
+    >>> ncg(block([[1, 3]], ideal=[[3, 2, 1]]), cutoff=2).value  # (1 + 3) / (3 + 2)
     array([0.8])
     """
-    return ncg_steps(judged, cutoff=cutoff, gain=gain, ideal=ideal, depth=depth).value
-
-
-def ncg_steps(
-    judged: Judged,
-    *,
-    cutoff: Cutoff | None = None,
-    gain: Gain = "linear",
-    ideal: Ideal = "judged",
-    depth: Depth = "cutoff",
-) -> Steps:
-    """Gains, divided by the sum of gains in the ideal ranking."""
     best_gains, _ = ideal_ranking(judged, cutoff, gain, ideal=ideal, depth=depth)
-    norm = np.cumsum(best_gains, axis=-1)[:, -1]
-    if ideal in ("retrieved", "shown") or depth == "returned":
-        norm = one_if_gain_elsewhere(judged, norm, gain)
+    best = Steps(best_gains)
     suffix = "" if cutoff is None else f"@{cutoff}"
     return Steps(
         retrieved_gains(judged, gain),
-        cutoff_weight(judged, cutoff),
-        norm,
+        judged.within(cutoff),
+        ideal_norm(judged, best, gain, ideal, depth),
         summed=f"CG{suffix}",
         divisor=f"ICG{suffix}",
-        ideal=(best_gains, np.ones_like(best_gains)) if ideal != "counted" else None,
+        ideal=best if ideal != "counted" else None,
     )
 
 
@@ -165,7 +117,6 @@ AvgGrade = Metric(
     formula="AvgGrade@k = 1/k · Σ_{i≤k} gradeᵢ",
     aliases=("average_grade", "mean_grade"),
     high=None,
-    steps=average_grade_steps,
     source="the cumulated gain of Järvelin & Kekäläinen, ACM TOIS 20(4), 2002, doi:10.1145/582415.582418, a "
     "place",
     sees="the grades of the first k documents, in the unit of the scale",
@@ -184,7 +135,6 @@ Hits = Metric(
     title="The number of relevant documents in the first k places.",
     formula="Hits@k = |relevant at ranks ≤ k|",
     high=None,
-    steps=hits_steps,
     source="ranx, hits",
     sees="the number of relevant documents in the first k",
     blind_to=(
@@ -201,12 +151,11 @@ NCG = Metric(
     title="Gain of the first k places over that of the first k of the ideal ranking.",
     formula="NCG@k = CG@k / ICG@k,   CG@k = Σ_{i≤k} g(gradeᵢ)",
     aliases=("normalized_cumulated_gain", "nCG"),
-    steps=ncg_steps,
     source="Järvelin & Kekäläinen, ACM TOIS 20(4), 2002, doi:10.1145/582415.582418",
     sees="the grades of the first k documents, besides the best there could be",
     blind_to="the order within the first k, and unjudged documents, which count as not relevant",
     prefix_only=True,
-    whole_list_when=(("ideal", "retrieved"),),
+    whole_list_when=(("ideal", "retrieved"), ("ideal", "known")),
     ideal_order_optimal=True,
     bounds="safe",
 )
@@ -216,7 +165,7 @@ Grade = Annotated[float, Range(0)]
 _LONGEST = 1 << 24  # largest number of ranks with discounts to add
 
 
-def scaled_dcg(judged: Judged, *, cutoff: Cutoff, max_grade: Grade = 4, min_grade: Grade = 0) -> Floats:
+def scaled_dcg(judged: Judged, *, cutoff: Cutoff, max_grade: Grade = 4, min_grade: Grade = 0) -> Steps:
     """Discounted gain over that of a list that has the highest grade at each of its k ranks.
 
         SDCG@k = Σ_{i≤k} gᵢ / log₂(i + 1)  /  Σ_{i≤k} 1 / log₂(i + 1)
@@ -232,26 +181,18 @@ def scaled_dcg(judged: Judged, *, cutoff: Cutoff, max_grade: Grade = 4, min_grad
         ``(T,)``; 0 if nothing relevant is retrieved.
 
     >>> from rankgate.measurement.metrics.judged_block import block
-    >>> scaled_dcg(block([[3, 0, 3]]), cutoff=3, max_grade=3).round(4)
+    >>> scaled_dcg(block([[3, 0, 3]]), cutoff=3, max_grade=3).value.round(4)
     array([0.7039])
     """
-    steps = scaled_dcg_steps(judged, cutoff=cutoff, max_grade=max_grade, min_grade=min_grade)
-    return steps.value
-
-
-def scaled_dcg_steps(judged: Judged, *, cutoff: Cutoff, max_grade: Grade = 4, min_grade: Grade = 0) -> Steps:
-    """Gains on the scale, times discounts, over all discounts."""
     if cutoff > _LONGEST:
         problem = f"SDCG: cutoff={cutoff} is one number for each rank; give at most {_LONGEST}."
         raise UsageError(problem, code="invalid-cutoff")
     span = max(max_grade - min_grade, np.finfo(float).tiny)
-    gain = np.clip((judged.grade - min_grade) / span, 0, 1)
     discount = 1 / np.log2(judged.rank + 1.0)
-    discount_sum = float(np.cumsum(1 / np.log2(np.arange(2.0, cutoff + 2)))[-1])
     return Steps(
-        gain,
+        np.clip((judged.grade - min_grade) / span, 0, 1),
         np.where(judged.rank <= cutoff, discount, 0),
-        np.full(len(gain), discount_sum),
+        float(np.cumsum(1 / np.log2(np.arange(2.0, cutoff + 2)))[-1]),
         weighed="discount",
         divisor="Σ discount",
     )
@@ -263,7 +204,6 @@ SDCG = Metric(
     title="Discounted gain over that of a list with the highest grade at each of its k ranks.",
     formula="SDCG@k = Σ_{i≤k} gᵢ / log₂(i + 1) / Σ_{i≤k} 1 / log₂(i + 1)",
     aliases=("scaled_dcg",),
-    steps=scaled_dcg_steps,
     source="Moffat, Bailey, Scholer & Thomas, ADCS 2015, doi:10.1145/2838931.2838938; cwl_eval",
     sees="grades and ranks of the first k; it needs no ideal, so judgments never lower it",
     blind_to=(

@@ -18,7 +18,7 @@ from rankgate.measurement.metrics.graded.gains_ideals import (
     ideal_gains,
     retrieved_gains,
 )
-from rankgate.measurement.metrics.judged_block import Judged, Steps, count, cutoff_weight, total
+from rankgate.measurement.metrics.judged_block import Judged, Steps, count, total
 from rankgate.measurement.metrics.metric_declaration import Metric
 
 
@@ -29,7 +29,7 @@ def q_measure(
     rel: float = 1,
     beta: Annotated[float, Range(0)] = 1.0,
     gain: Gain = "linear",
-) -> Floats:
+) -> Steps:
     """Mean over the relevant documents of the blended ratio at the rank of each.
 
         Q@k = 1/min(k, R) · Σ_{relevant at rank i ≤ k} (Cᵢ + β·cgᵢ) / (i + β·cg*ᵢ)
@@ -48,10 +48,20 @@ def q_measure(
         ``(T,)``; NaN for a query without a relevant document.
 
     >>> from rankgate.measurement.metrics.judged_block import block
-    >>> q_measure(block([[1, 3]]))  # ((1 + 1)/(1 + 3) + (2 + 4)/(2 + 4)) / 2
+    >>> q_measure(block([[1, 3]])).value  # ((1 + 1)/(1 + 3) + (2 + 4)/(2 + 4)) / 2
     array([0.75])
     """
-    return q_measure_steps(judged, cutoff=cutoff, rel=rel, beta=beta, gain=gain).value
+    judged = judged.at_level(rel)
+    hits = judged.hits(rel)
+    ratios = blended_ratio(judged, hits, gain, beta)
+    relevant_count = judged.relevant if cutoff is None else np.minimum(judged.relevant, cutoff)
+    return Steps(
+        hits,
+        judged.within(cutoff) * ratios,
+        relevant_count,
+        weighed="blended ratio",
+        divisor="R" if cutoff is None else "min(k, R)",
+    )
 
 
 def blended_ratio(judged: Judged, hits: Flags, gain: Gain, beta: float) -> Floats:
@@ -63,35 +73,12 @@ def blended_ratio(judged: Judged, hits: Flags, gain: Gain, beta: float) -> Float
     return (np.cumsum(hits, axis=-1) + beta * cumulated_gain) / (judged.rank + beta * ideal)
 
 
-def q_measure_steps(
-    judged: Judged,
-    *,
-    cutoff: Cutoff | None = None,
-    rel: float = 1,
-    beta: Annotated[float, Range(0)] = 1.0,
-    gain: Gain = "linear",
-) -> Steps:
-    """Relevant documents, each with the blended ratio at its rank as weight."""
-    judged = judged.at_level(rel)
-    hits = judged.hits(rel)
-    ratios = blended_ratio(judged, hits, gain, beta)
-    relevant_count = judged.relevant if cutoff is None else np.minimum(judged.relevant, cutoff)
-    return Steps(
-        hits.astype(np.float64),
-        cutoff_weight(judged, cutoff) * ratios,
-        relevant_count.astype(np.float64),
-        weighed="blended ratio",
-        divisor="R" if cutoff is None else "min(k, R)",
-    )
-
-
 Q = Metric(
     "Q",
     q_measure,
     title="The mean, over all relevant documents, of the blended ratio at the rank of each.",
     formula="Q@k = 1/min(k, R) · Σ_{relevant at rank i ≤ k} (Cᵢ + β·cgᵢ) / (i + β·cg*ᵢ)",
     aliases=("QMeasure", "Q-measure"),
-    steps=q_measure_steps,
     source="Sakai & Robertson, EVIA 2008; Sakai & Song, SIGIR 2011, doi:10.1145/2009916.2010055",
     sees="the rank of every relevant document as AP does, and the grades",
     blind_to="unjudged documents, which count as not relevant",

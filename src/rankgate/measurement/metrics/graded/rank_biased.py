@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from rankgate.core.arrays import Floats
+from rankgate.core.arrays import Flags, Floats
 from rankgate.core.declare import Cutoff, OnlyWith, Range
 from rankgate.measurement.metrics.graded.gains_ideals import GainMap, Ties, gain_of_grades
 from rankgate.measurement.metrics.judged_block import PAD, Counts, Judged, Ranks, Steps, count, total
@@ -30,7 +30,7 @@ def rank_biased_precision(
     max_grade: Top | None = None,
     ties: Ties = "broken",
     horizon: Cutoff | None = None,
-) -> Floats:
+) -> Steps:
     """Expected gain a document for a reader who looks at the next one with probability p.
 
         RBP = (1 − p) · Σ_i p^(i−1) · g(gradeᵢ)
@@ -53,62 +53,31 @@ def rank_biased_precision(
         ``(T,)``; 0 if nothing relevant is retrieved.
 
     >>> from rankgate.measurement.metrics.judged_block import block
-    >>> rank_biased_precision(block([[1, 0, 1]]), p=0.5)  # (1 + 1/4) / 2
+    >>> rank_biased_precision(block([[1, 0, 1]]), p=0.5).value  # (1 + 1/4) / 2
     array([0.625])
     """
-    worth = _worth(judged, gain, rel, cutoff, max_grade)
-    return _weight_scale(p, horizon) * total(_weights(judged, p, cutoff, ties, horizon) * worth)
-
-
-def rank_biased_precision_steps(
-    judged: Judged,
-    *,
-    p: Persistence = 0.8,
-    rel: float = 1,
-    gain: Worth = "binary",
-    cutoff: Cutoff | None = None,
-    max_grade: Top | None = None,
-    ties: Ties = "broken",
-    horizon: Cutoff | None = None,
-) -> Steps:
-    """Gains times the probability that the reader reaches them."""
-    weights = np.zeros(judged.rank.shape)
-    weights[:, :cutoff] = _weights(judged, p, cutoff, ties, horizon)
+    end = min([last for last in (cutoff, horizon) if last is not None], default=None)
+    weight = _weight(judged.rank, p, end)
+    if ties == "averaged":
+        first, last = judged.first, judged.last if end is None else np.minimum(judged.last, end)
+        weight_sum = _weight_sum(last, p) - _weight_sum(first - 1, p)
+        weight = np.where(judged.within(end), weight_sum / np.maximum(last - first + 1, 1), 0)
     return Steps(
-        _worth(judged, gain, rel, None, max_grade),
-        _weight_scale(p, horizon) * weights,
-        np.ones(len(judged.rank)),
+        _worth(judged, gain, rel, max_grade),
+        weight,
+        factor=1 - p if horizon is None else 1 / float(_weight_sum(horizon, p)),  # weights sum to 1
         weighed="(1−p)·p^(i−1)",
     )
 
 
-def _worth(judged: Judged, gain: Worth, rel: float, cutoff: int | None, max_grade: float | None) -> Floats:
-    """The gain of each document; with a cutoff only its columns."""
+def _worth(judged: Judged, gain: Worth, rel: float, max_grade: float | None) -> Flags | Floats:
+    """The gain of each document, ``(T, J)``."""
     if gain == "binary":
-        return judged.hits(rel, cutoff).astype(np.float64)
-    grade = judged.grade[:, :cutoff]
+        return judged.hits(rel)
     if gain == "scaled":
-        return np.maximum(grade, 0) / np.maximum(judged.ideal[:, :1], 1)
+        return np.maximum(judged.grade, 0) / np.maximum(judged.ideal[:, :1], 1)
     top = 1.0 if max_grade is None else gain_of_grades(np.array([max_grade]), gain)[0]
-    return np.where(judged.rank[:, :cutoff] < PAD, gain_of_grades(grade, gain) / top, 0)
-
-
-def _weight_scale(p: float, horizon: int | None) -> float:
-    """The factor that makes the sum of the weights 1."""
-    return 1 - p if horizon is None else 1 / float(_weight_sum(horizon, p))
-
-
-def _weights(judged: Judged, p: float, cutoff: int | None, ties: Ties, horizon: int | None) -> Floats:
-    """The weight of each document, ``(T, min(J, k))``."""
-    ends = [end for end in (cutoff, horizon) if end is not None]
-    end = min(ends, default=None)
-    rank = judged.rank[:, :cutoff]
-    if ties == "broken":
-        return _weight(rank, p, end)
-    first, last = judged.first[:, :cutoff], judged.last[:, :cutoff]
-    last = last if end is None else np.minimum(last, end)
-    mean_weight = (_weight_sum(last, p) - _weight_sum(first - 1, p)) / np.maximum(last - first + 1, 1)
-    return np.where(rank > (PAD - 1 if end is None else end), 0, mean_weight)
+    return np.where(judged.rank < PAD, gain_of_grades(judged.grade, gain) / top, 0)
 
 
 def _weight_sum(ranks: Ranks | int, p: float) -> Floats:
@@ -180,7 +149,6 @@ RBP = Metric(
     formula="RBP = (1 − p) · Σ_i p^(i−1) · g(gradeᵢ)",
     aliases=("rank_biased_precision",),
     trec=("rbp",),
-    steps=rank_biased_precision_steps,
     high=None,
     source=_SOURCE,
     sees=(
@@ -215,7 +183,7 @@ Patience = Annotated[float, Range(0, 1)]
 Best = Literal["ideal", "endless"]
 
 
-def compatibility(judged: Judged, *, p: Patience = 0.95, best: Best = "ideal") -> Floats:
+def compatibility(judged: Judged, *, p: Patience = 0.95, best: Best = "ideal") -> Steps:
     """Rank-biased overlap of the ranking with the ideal that is most like it.
 
         Compat = RBO(ranking, ideal) / RBO(ideal, ideal),   RBO = Σ_{i≤n} p^(i−1)·|Aᵢ ∩ Bᵢ| / i
@@ -234,14 +202,9 @@ def compatibility(judged: Judged, *, p: Patience = 0.95, best: Best = "ideal") -
         ``(T,)``; NaN for a query without a document of a grade above 0.
 
     >>> from rankgate.measurement.metrics.judged_block import block
-    >>> compatibility(block([[0, 1]]), p=0.5)  # (1/2 · 1/2) / (1 + 1/2 · 1/2)
+    >>> compatibility(block([[0, 1]]), p=0.5).value  # (1/2 · 1/2) / (1 + 1/2 · 1/2)
     array([0.2])
     """
-    return compatibility_steps(judged, p=p, best=best).value
-
-
-def compatibility_steps(judged: Judged, *, p: Patience = 0.95, best: Best = "ideal") -> Steps:
-    """Documents of the ideal, each weighed by the prefixes at which both lists hold it."""
     ideal_size = count(judged.ideal > 0)
     length = np.maximum(judged.retrieved, ideal_size)
     ranks = np.arange(1.0, length.max(initial=1) + 1)
@@ -256,7 +219,7 @@ def compatibility_steps(judged: Judged, *, p: Patience = 0.95, best: Best = "ide
         places = np.minimum(np.arange(1, judged.ideal.shape[-1] + 1), ranks.size)
         norm = total(np.where(judged.ideal > 0, total_weight - weight_up_to[places - 1], 0))
     return Steps(
-        hits.astype(np.float64),
+        hits,
         np.where(hits, total_weight - weight_up_to[shared_from - 1], 0),
         norm,
         weighed="prefixes shared",
@@ -293,7 +256,6 @@ Compat = Metric(
     title="The similarity of the ranking to the ideal, by rank-biased overlap.",
     formula="Compat = RBO(ranking, ideal) / RBO(ideal, ideal),   RBO = Σ_i p^(i−1)·|Aᵢ ∩ Bᵢ| / i",
     aliases=("compatibility",),
-    steps=compatibility_steps,
     at=None,
     source="Clarke, Vtyurina & Smucker, ACM TOIS 39(3), 2021, doi:10.1145/3451161",
     sees="the ranks of the documents of the ideal",

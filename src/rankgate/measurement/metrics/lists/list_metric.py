@@ -185,7 +185,7 @@ class ListMetric(Metric):
     def of_sums(self, sums: Sums | Floats) -> float:
         """The number that sums over lists make; not for ``mean``."""
         if isinstance(sums, Sums):
-            return float(self.kernel(sums, **self._own_parameters()))
+            return float(self.kernel(sums, **self._own_parameters()))  # type: ignore[arg-type]  # a number
         assert self.finish is not None
         return float(self.finish(sums))
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from rankgate.core.arrays import Floats
 from rankgate.core.declare import Cutoff, Range
-from rankgate.measurement.metrics.judged_block import Counts, Judged, Steps, cutoff_weight, ratio, total
+from rankgate.measurement.metrics.judged_block import Counts, Judged, Steps, count, ratio, total
 from rankgate.measurement.metrics.metric_declaration import Metric
 
 Divisor = Literal["relevant", "reachable", "returned", "retrieved", "found", "ranks"]
@@ -18,7 +18,7 @@ Divisor = Literal["relevant", "reachable", "returned", "retrieved", "found", "ra
 
 def average_precision(
     judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1, denominator: Divisor = "relevant"
-) -> Floats:
+) -> Steps:
     """Mean over the relevant documents of the precision at the rank of each.
 
         AP@k = 1/R · Σ_{relevant at rank i ≤ k} P@i
@@ -37,72 +37,44 @@ def average_precision(
         ``(T,)``; 0 where none of the relevant documents is found, NaN where there are none.
 
     >>> from rankgate.measurement.metrics.judged_block import block
-    >>> average_precision(block([[1, 0, 1, 1]]), cutoff=3).round(4)  # (1/1 + 2/3) / 3
+    >>> average_precision(block([[1, 0, 1, 1]]), cutoff=3).value.round(4)  # (1/1 + 2/3) / 3
     array([0.5556])
     """
     judged = judged.at_level(rel)
     if denominator == "ranks":
-        return _mean_precision_steps(judged, cutoff, rel).value
-    hits = judged.hits(rel, cutoff)
+        return _mean_precision(judged, cutoff, rel)
+    hits, within = judged.hits(rel), judged.within(cutoff)
     hit_counts: Counts = np.cumsum(hits, axis=-1)
-    at_hits = np.where(hits, hit_counts / judged.rank[:, :cutoff], 0)
-    divisor = _divisor(judged, hit_counts[:, -1], cutoff, denominator)
-    value = ratio(total(at_hits), divisor)
-    return np.where((divisor == 0) & (judged.relevant > 0), 0, value)
-
-
-def average_precision_steps(
-    judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1, denominator: Divisor = "relevant"
-) -> Steps:
-    """Average precision as a sum over the relevant documents of the precision at each."""
-    judged = judged.at_level(rel)
-    if denominator == "ranks":
-        return _mean_precision_steps(judged, cutoff, rel)
-    hits, within = judged.hits(rel), cutoff_weight(judged, cutoff)
-    hit_counts: Counts = np.cumsum(hits, axis=-1)
-    last = np.count_nonzero(hits & (within > 0), axis=-1)
-    divisor = _divisor(judged, last, cutoff, denominator)
-    norm = np.where(judged.relevant > 0, np.maximum(divisor, 1), 0)
-    names = {
-        "relevant": "R",
-        "reachable": "min(k, R)",
-        "returned": "min(k, R, n)",
-        "retrieved": "relevant retrieved",
-    }
+    reachable = judged.relevant if cutoff is None else np.minimum(judged.relevant, cutoff)
+    name, divisor = {
+        "relevant": ("R", judged.relevant),
+        "reachable": ("min(k, R)", reachable),
+        "returned": ("min(k, R, n)", np.minimum(reachable, judged.retrieved)),
+        "retrieved": ("relevant retrieved", judged.relevant_retrieved),
+        "found": ("relevant within k", count(hits & within)),
+    }[denominator]
     return Steps(
-        hits.astype(np.float64),
-        within * hit_counts / judged.rank,
-        norm.astype(np.float64),
+        hits,
+        within * hit_counts,
+        np.where(judged.relevant > 0, np.maximum(divisor, 1), 0),
+        discount=judged.rank,
         weighed="P@rank",
-        divisor=names.get(denominator, "relevant within k"),
+        divisor=name,
     )
 
 
-def _mean_precision_steps(judged: Judged, cutoff: int | None, rel: float) -> Steps:
+def _mean_precision(judged: Judged, cutoff: int | None, rel: float) -> Steps:
     """The mean of P@1 … P@k: a relevant document at rank i adds 1/i + 1/(i+1) + … + 1/k."""
     depth = judged.retrieved if cutoff is None else np.full_like(judged.retrieved, cutoff)
     harmonic = np.cumsum([0, *(1 / np.arange(1.0, depth.max(initial=0) + 1))])
     ranks_above = np.where(judged.rank <= depth[:, None], judged.rank - 1, depth[:, None])
-    norm = np.where(judged.relevant > 0, np.maximum(depth, 1), 0)
     return Steps(
-        judged.hits(rel).astype(np.float64),
+        judged.hits(rel),
         harmonic[depth][:, None] - harmonic[ranks_above],
-        norm.astype(np.float64),
+        np.where(judged.relevant > 0, np.maximum(depth, 1), 0),
         weighed="1/rank + … + 1/k",
         divisor="k",
     )
-
-
-def _divisor(judged: Judged, hit_count: Counts, cutoff: int | None, denominator: Divisor) -> Counts:
-    """The divisor of average precision, ``(T,)``."""
-    if denominator == "found":
-        return hit_count
-    if denominator == "retrieved":
-        return judged.relevant_retrieved
-    relevant_count = judged.relevant
-    if denominator != "relevant" and cutoff is not None:
-        relevant_count = np.minimum(relevant_count, cutoff)
-    return np.minimum(relevant_count, judged.retrieved) if denominator == "returned" else relevant_count
 
 
 _AP_SOURCE = "Buckley & Voorhees, SIGIR 2000, doi:10.1145/345508.345543; trec_eval"
@@ -114,7 +86,6 @@ AP = Metric(
     formula="AP@k = 1/R · Σ_{relevant at rank i ≤ k} P@i",
     aliases=("MAP", "average_precision", "mean_average_precision"),
     trec=("map", "map_cut"),
-    steps=average_precision_steps,
     source=_AP_SOURCE,
     sees="the rank of every relevant document, and those that are missing",
     blind_to=(
@@ -132,7 +103,6 @@ GMAP = Metric(
     title="Average precision, joined over queries by the geometric mean.",
     formula="GMAP = exp( mean of ln max(AP, 0.00001) )",
     trec=("gm_map",),
-    steps=average_precision_steps,
     aggregate="geometric",
     source="Robertson, CIKM 2006, doi:10.1145/1183614.1183630; trec_eval",
     sees="progress on the worst queries: from 0.01 to 0.02 counts as much as from 0.4 to 0.8",

@@ -134,7 +134,7 @@ def bpref(
     negative: Negative = "unjudged",
     unopposed: Unopposed = "kept",
     over: Over = "least",
-) -> Floats:
+) -> Steps:
     """Share of judged non-relevant documents that stay below the relevant ones.
 
         Bpref = 1/R · Σ_{relevant retrieved} (1 − min(n, R) / min(N, R))
@@ -158,21 +158,9 @@ def bpref(
         ``(T,)``; NaN for a query without a relevant document.
 
     >>> from rankgate.measurement.metrics.judged_block import block
-    >>> bpref(block([[1, None, 0, 1]]))  # (1 + (1 - 1/1)) / 2
+    >>> bpref(block([[1, None, 0, 1]])).value  # (1 + (1 - 1/1)) / 2
     array([0.5])
     """
-    return bpref_steps(judged, rel=rel, negative=negative, unopposed=unopposed, over=over).value
-
-
-def bpref_steps(
-    judged: Judged,
-    *,
-    rel: float = 1,
-    negative: Negative = "unjudged",
-    unopposed: Unopposed = "kept",
-    over: Over = "least",
-) -> Steps:
-    """Relevant documents, weighted by the judged non-relevant documents below them."""
     judged = judged.at_level(rel)
     hits = judged.hits(rel) & judged.known
     below = judged.hits(0) & judged.known & ~hits
@@ -188,9 +176,7 @@ def bpref_steps(
     possible = np.minimum(opposed_count, relevant_count) if over == "least" else limit
     unopposed_loss = np.where(hits, {"kept": 0.0, "lost": 1.0, "undefined": np.nan}[unopposed], 0)
     loss = np.divide(nonrelevant_above, possible, out=unopposed_loss, where=possible > 0)
-    return Steps(
-        hits.astype(np.float64), 1 - loss, judged.relevant.astype(np.float64), weighed="1 − n/N", divisor="R"
-    )
+    return Steps(hits, 1 - loss, judged.relevant, weighed="1 − n/N", divisor="R")
 
 
 _SEES = "the order of judged relevant and judged non-relevant documents"
@@ -201,7 +187,6 @@ Bpref = Metric(
     title="1 minus the share of judged non-relevant documents above relevant ones.",
     formula="Bpref = 1/R · Σ_{relevant retrieved} (1 − min(n, R) / min(N, R))",
     trec=("bpref",),
-    steps=bpref_steps,
     at=None,
     source="Buckley & Voorhees, SIGIR 2004, doi:10.1145/1008992.1009000, as trec_eval since 8.0; over: "
     "Sakai, SIGIR 2007, doi:10.1145/1277741.1277756",
@@ -216,7 +201,6 @@ GMBpref = Metric(
     formula="GMBpref = exp( mean of ln max(Bpref, 0.00001) )",
     aliases=("gm_bpref",),
     trec=("gm_bpref",),
-    steps=bpref_steps,
     at=None,
     aggregate="geometric",
     source="trec_eval",
@@ -225,7 +209,7 @@ GMBpref = Metric(
 )
 
 
-def inferred_ap(judged: Judged, *, rel: float = 1) -> Floats:
+def inferred_ap(judged: Judged, *, rel: float = 1) -> Steps:
     """Average precision expected from the judged sample of the pool.
 
         infAP = 1/R · Σ_{relevant at rank i} ( 1/i + (i−1)/i · pool/(i−1) · (r + ε)/(r + n + 2ε) )
@@ -238,14 +222,9 @@ def inferred_ap(judged: Judged, *, rel: float = 1) -> Floats:
         ``(T,)``; NaN for a query without a relevant document.
 
     >>> from rankgate.measurement.metrics.judged_block import block
-    >>> inferred_ap(block([[1, None, 1]])).round(4)  # (1 + 1/3 + 2/3 · 1/2 · 1) / 2
+    >>> inferred_ap(block([[1, None, 1]])).value.round(4)  # (1 + 1/3 + 2/3 · 1/2 · 1) / 2
     array([0.8333])
     """
-    return inferred_ap_steps(judged, rel=rel).value
-
-
-def inferred_ap_steps(judged: Judged, *, rel: float = 1) -> Steps:
-    """Relevant documents, weighted by the expected precision at their rank."""
     judged = judged.at_level(rel)
     hits = judged.hits(rel) & judged.known
     is_judged = judged.hits(0) & judged.known
@@ -259,9 +238,9 @@ def inferred_ap_steps(judged: Judged, *, rel: float = 1) -> Steps:
     share = np.divide(pooled_above, ranks_above, out=np.zeros(ranks_above.shape), where=ranks_above > 0)
     relevant_share = (relevant_above + EPSILON) / (judged_above + 2 * EPSILON)
     return Steps(
-        hits.astype(np.float64),
+        hits,
         1 / (ranks_above + 1) + ranks_above / (ranks_above + 1) * share * relevant_share,
-        judged.relevant.astype(np.float64),
+        judged.relevant,
         weighed="expected P",
         divisor="R",
     )
@@ -279,7 +258,6 @@ infAP = Metric(  # noqa: N816 the field's own name
     title="Average precision, estimated where only a sample of the pool is judged.",
     formula="infAP = 1/R · Σ_{relevant at rank i} ( 1/i + (i−1)/i · pool/(i−1) · (r + ε)/(r + n + 2ε) )",
     trec=("infAP",),
-    steps=inferred_ap_steps,
     at=None,
     source="Yilmaz & Aslam, CIKM 2006, doi:10.1145/1183614.1183633; trec_eval",
     sees="the ranks of judged documents and, by negative grades, the other documents of the pool",

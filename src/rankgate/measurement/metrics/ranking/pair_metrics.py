@@ -13,16 +13,7 @@ import numpy as np
 
 from rankgate.core.arrays import Flags, Floats
 from rankgate.core.declare import Cutoff
-from rankgate.measurement.metrics.judged_block import (
-    Counts,
-    Judged,
-    Steps,
-    count,
-    cutoff_weight,
-    ratio,
-    relevance_gain,
-    total,
-)
+from rankgate.measurement.metrics.judged_block import Counts, Judged, Steps, count, ratio, total
 from rankgate.measurement.metrics.metric_declaration import Metric
 
 
@@ -53,7 +44,7 @@ def count_before_group(judged: Judged, rows: Flags) -> Counts:
     return np.take_along_axis(np.cumsum(rows, axis=-1) - rows, start, axis=-1)
 
 
-def pairwise_accuracy(judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1) -> Floats:
+def pairwise_accuracy(judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1) -> Steps:
     """Share of the retrieved pairs with the relevant document above the other.
 
         Accuracy@k = 1/H · Σ_{relevant at rank i ≤ k} (others below it, up to k) / (n − H)
@@ -64,25 +55,18 @@ def pairwise_accuracy(judged: Judged, *, cutoff: Cutoff | None = None, rel: floa
         ``(T,)``; NaN where there is no such pair: nothing relevant there, or nothing else.
 
     >>> from rankgate.measurement.metrics.judged_block import block
-    >>> pairwise_accuracy(block([[1, None, 1]]))  # one of two pairs
+    >>> pairwise_accuracy(block([[1, None, 1]])).value  # one of two pairs
     array([0.5])
     """
-    return pairwise_accuracy_steps(judged, cutoff=cutoff, rel=rel).value
-
-
-def pairwise_accuracy_steps(judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1) -> Steps:
-    """Relevant documents, each weighed by the share of the others that are below it."""
-    hits = judged.hits(rel) & (cutoff_weight(judged, cutoff) > 0)
+    hits = judged.hits(rel) & judged.within(cutoff)
     hit_counts = np.cumsum(hits, axis=-1)
     shown_count = judged.retrieved if cutoff is None else np.minimum(judged.retrieved, cutoff)
     other_count = shown_count - hit_counts[:, -1]
     others_above = judged.rank - hit_counts
     below = np.where(hits, other_count[:, None] - others_above, 0).astype(np.float64)
     share = ratio(below, np.broadcast_to(other_count[:, None], below.shape))
-    norm = np.where(other_count > 0, hit_counts[:, -1], 0).astype(np.float64)
-    return Steps(
-        relevance_gain(judged, rel), np.nan_to_num(share), norm, weighed="others below", divisor="relevant"
-    )
+    norm = np.where(other_count > 0, hit_counts[:, -1], 0)
+    return Steps(judged.hits(rel), np.nan_to_num(share), norm, weighed="others below", divisor="relevant")
 
 
 Accuracy = Metric(
@@ -91,7 +75,6 @@ Accuracy = Metric(
     title="The share of retrieved pairs in which the relevant document is above the other.",
     formula="Accuracy@k = |pairs (relevant above other)| / |pairs (relevant, other)|",
     aliases=("pairwise_accuracy",),
-    steps=pairwise_accuracy_steps,
     source="ir_measures",
     sees="the order of relevant documents and others, each pair as much as any",
     blind_to=("relevant documents that were not retrieved, grades above rel, and the depth of the pairs"),
@@ -99,7 +82,7 @@ Accuracy = Metric(
 )
 
 
-def ordered_pair_accuracy(judged: Judged) -> Floats:
+def ordered_pair_accuracy(judged: Judged) -> Steps:
     """Share of the pairs of different grades in which the better document scores higher.
 
         OPA = |pairs with gradeᵢ > gradeⱼ and sᵢ > sⱼ| / |pairs with gradeᵢ > gradeⱼ|
@@ -112,14 +95,9 @@ def ordered_pair_accuracy(judged: Judged) -> Floats:
         ``(T,)``; NaN where all documents have the same grade.
 
     >>> from rankgate.measurement.metrics.judged_block import block
-    >>> ordered_pair_accuracy(block([[1, None, 2]])).round(4)  # only 1 before None, of 3 pairs
+    >>> ordered_pair_accuracy(block([[1, None, 2]])).value.round(4)  # only 1 before None, of 3 pairs
     array([0.3333])
     """
-    return ordered_pair_accuracy_steps(judged).value
-
-
-def ordered_pair_accuracy_steps(judged: Judged) -> Steps:
-    """The number of pairs that each document wins."""
     wins = np.zeros_like(judged.grade)
     remaining = judged.documents
     same_grade_pairs = np.zeros_like(remaining)
@@ -132,7 +110,7 @@ def ordered_pair_accuracy_steps(judged: Judged) -> Steps:
         lower_above = judged.last - count_through_group(judged, is_at_level)  # with an equal score
         wins += np.where(judged.grade == level, lower[:, None] - lower_above, 0)
     pairs = (judged.documents**2 - same_grade_pairs - remaining**2) / 2
-    return Steps(wins, np.ones_like(wins), pairs, divisor="pairs of different grades")
+    return Steps(wins, norm=pairs, divisor="pairs of different grades")
 
 
 OPA = Metric(
@@ -142,7 +120,6 @@ OPA = Metric(
     formula="OPA = |pairs with gradeᵢ > gradeⱼ and sᵢ > sⱼ| / |pairs with gradeᵢ > gradeⱼ|",
     aliases=("ordered_pair_accuracy",),
     at=None,
-    steps=ordered_pair_accuracy_steps,
     source="rax, opa_metric; TensorFlow Ranking, ordered_pair_accuracy; over relevant and other documents it "
     "is the area under the ROC curve: Hanley & McNeil, Radiology 143(1), 1982, "
     "doi:10.1148/radiology.143.1.7063747",
@@ -366,7 +343,7 @@ CoverageError = Metric(
 )
 
 
-def label_ranking_average_precision(judged: Judged, *, rel: float = 1) -> Floats:
+def label_ranking_average_precision(judged: Judged, *, rel: float = 1) -> Steps:
     """Mean over the relevant documents of the precision down to all that score as high.
 
         LRAP = 1/R · Σ_{relevant i} |relevant with score ≥ sᵢ| / |documents with score ≥ sᵢ|
@@ -378,20 +355,15 @@ def label_ranking_average_precision(judged: Judged, *, rel: float = 1) -> Floats
         ``(T,)``; 0 where none of the relevant documents is found, NaN where there are none.
 
     >>> from rankgate.measurement.metrics.judged_block import block
-    >>> label_ranking_average_precision(block([[1, 0, 1]])).round(4)  # (1/1 + 2/3) / 2
+    >>> label_ranking_average_precision(block([[1, 0, 1]])).value.round(4)  # (1/1 + 2/3) / 2
     array([0.8333])
     """
-    return label_ranking_average_precision_steps(judged, rel=rel).value
-
-
-def label_ranking_average_precision_steps(judged: Judged, *, rel: float = 1) -> Steps:
-    """The precision down to the last document with the score of each relevant document."""
     judged = judged.at_level(rel)
     hits = judged.hits(rel)
     return Steps(
-        hits.astype(np.float64),
+        hits,
         count_through_group(judged, hits) / judged.last,
-        judged.relevant.astype(np.float64),
+        judged.relevant,
         weighed="P@last of its score",
         divisor="R",
     )
@@ -404,7 +376,6 @@ LRAP = Metric(
     formula="LRAP = 1/R · Σ_{relevant i} |relevant with score ≥ sᵢ| / |documents with score ≥ sᵢ|",
     aliases=("label_ranking_average_precision",),
     at=None,
-    steps=label_ranking_average_precision_steps,
     source="Tsoumakas, Katakis & Vlahavas, Mining Multi-label Data, 2010, doi:10.1007/978-0-387-09823-4_34; "
     "scikit-learn, label_ranking_average_precision_score",
     sees="the scores' order of every relevant document, and ties, which it counts at their last rank: equal "

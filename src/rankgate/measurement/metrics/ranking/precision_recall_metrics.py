@@ -11,23 +11,13 @@ import numpy as np
 
 from rankgate.core.arrays import Floats
 from rankgate.core.declare import Cutoff, Range
-from rankgate.measurement.metrics.judged_block import (
-    Counts,
-    Judged,
-    Steps,
-    count,
-    cutoff_weight,
-    ratio,
-    relevance_gain,
-    weight_until_hit,
-)
+from rankgate.measurement.metrics.judged_block import Judged, Places, Steps, count, ratio, until_hit
 from rankgate.measurement.metrics.metric_declaration import Metric
 
-Places = Literal["cutoff", "returned", "judged"]
 _TREC = "trec_eval; Buckley & Voorhees, in: TREC: Experiment and Evaluation, MIT Press 2005, ch. 3"
 
 
-def precision(judged: Judged, *, cutoff: Cutoff, rel: float = 1, denominator: Places = "cutoff") -> Floats:
+def precision(judged: Judged, *, cutoff: Cutoff, rel: float = 1, denominator: Places = "cutoff") -> Steps:
     """Share of the first k places that hold a relevant document.
 
         P@k = |relevant at ranks ≤ k| / k
@@ -43,36 +33,20 @@ def precision(judged: Judged, *, cutoff: Cutoff, rel: float = 1, denominator: Pl
         ``(T,)``; 0 for an empty list under `cutoff`, NaN under the other two.
 
     >>> from rankgate.measurement.metrics.judged_block import block
-    >>> precision(block([[1, 0, None, 1]]), cutoff=4)
+    >>> precision(block([[1, 0, None, 1]]), cutoff=4).value
     array([0.5])
     """
-    return ratio(count(judged.hits(rel, cutoff)), _places(judged, cutoff, denominator))
-
-
-def precision_steps(
-    judged: Judged, *, cutoff: Cutoff, rel: float = 1, denominator: Places = "cutoff"
-) -> Steps:
-    """Precision as a count of relevant documents, divided by the number of positions."""
     names = {"cutoff": "k", "returned": "min(k, retrieved)", "judged": "judged within k"}
     return Steps(
-        relevance_gain(judged, rel),
-        cutoff_weight(judged, cutoff),
-        _places(judged, cutoff, denominator).astype(np.float64),
+        judged.hits(rel),
+        judged.within(cutoff),
+        judged.places(cutoff, denominator),
         summed="relevant within k",
         divisor=names[denominator],
     )
 
 
-def _places(judged: Judged, cutoff: int, denominator: Places) -> Counts:
-    """The divisor of precision, ``(T,)``."""
-    if denominator == "judged":
-        return count(judged.hits(0, cutoff) & judged.known[:, :cutoff])
-    if denominator == "returned":
-        return np.minimum(judged.retrieved, cutoff)
-    return np.full(judged.retrieved.shape, cutoff)
-
-
-def relative_precision(judged: Judged, *, cutoff: Cutoff, rel: float = 1) -> Floats:
+def relative_precision(judged: Judged, *, cutoff: Cutoff, rel: float = 1) -> Steps:
     """Precision over the best that the query allows.
 
         RelP@k = |relevant at ranks ≤ k| / min(k, R)
@@ -81,27 +55,19 @@ def relative_precision(judged: Judged, *, cutoff: Cutoff, rel: float = 1) -> Flo
         ``(T,)``; NaN for a query without a relevant document.
 
     >>> from rankgate.measurement.metrics.judged_block import block
-    >>> relative_precision(block([[1, 0, None, 1]]), cutoff=10)
+    >>> relative_precision(block([[1, 0, None, 1]]), cutoff=10).value
     array([1.])
     """
-    judged = judged.at_level(rel)
-    hits = count(judged.hits(rel, cutoff))
-    return ratio(hits, np.minimum(judged.relevant, cutoff))
-
-
-def relative_precision_steps(judged: Judged, *, cutoff: Cutoff, rel: float = 1) -> Steps:
-    """Relative precision as a count of relevant documents, divided by the possible maximum."""
-    reachable = np.minimum(judged.at_level(rel).relevant, cutoff).astype(np.float64)
     return Steps(
-        relevance_gain(judged, rel),
-        cutoff_weight(judged, cutoff),
-        reachable,
+        judged.hits(rel),
+        judged.within(cutoff),
+        np.minimum(judged.at_level(rel).relevant, cutoff),
         summed="relevant within k",
         divisor="min(k, R)",
     )
 
 
-def r_precision(judged: Judged, *, rel: float = 1, cutoff: Cutoff | None = None) -> Floats:
+def r_precision(judged: Judged, *, rel: float = 1, cutoff: Cutoff | None = None) -> Steps:
     """Precision at the rank that a perfect ranking would need.
 
         Rprec = |relevant at ranks ≤ R| / R
@@ -115,21 +81,14 @@ def r_precision(judged: Judged, *, rel: float = 1, cutoff: Cutoff | None = None)
         ``(T,)``; NaN for a query without a relevant document.
 
     >>> from rankgate.measurement.metrics.judged_block import block
-    >>> r_precision(block([[1, 0, None, 1]]))
+    >>> r_precision(block([[1, 0, None, 1]])).value
     array([0.5])
     """
     relevant = judged.at_level(rel).relevant
-    hits = judged.hits(rel, cutoff)
-    return ratio(count(hits & (judged.rank[:, :cutoff] <= relevant[:, None])), relevant)
-
-
-def r_precision_steps(judged: Judged, *, rel: float = 1, cutoff: Cutoff | None = None) -> Steps:
-    """R-precision as a count of the relevant documents in the first R places."""
-    relevant = judged.at_level(rel).relevant
     return Steps(
-        relevance_gain(judged, rel),
-        cutoff_weight(judged, cutoff) * (judged.rank <= relevant[:, None]),
-        relevant.astype(np.float64),
+        judged.hits(rel),
+        judged.within(cutoff) & (judged.rank <= relevant[:, None]),
+        relevant,
         summed="relevant within R",
         divisor="R",
     )
@@ -149,14 +108,9 @@ def r_precision_multiple(judged: Judged, *, multiple: Annotated[float, Range(0)]
     """
     judged = judged.at_level(rel)
     cutoffs = np.floor(multiple * judged.relevant + 0.9).astype(np.int64)
-    value = np.nan_to_num(_precision_at(judged, cutoffs, rel))
-    return np.where(judged.relevant > 0, value, np.nan)
-
-
-def _precision_at(judged: Judged, cutoffs: Counts, rel: float) -> Floats:
-    """Precision at a separate cutoff for each query, ``(T,)``; NaN for a cutoff of 0."""
     hits = judged.hits(rel) & (judged.rank <= cutoffs[:, None])
-    return ratio(count(hits), cutoffs)
+    value = np.nan_to_num(ratio(count(hits), cutoffs))
+    return np.where(judged.relevant > 0, value, np.nan)
 
 
 P = Metric(
@@ -166,7 +120,6 @@ P = Metric(
     formula="P@k = |relevant at ranks ≤ k| / k",
     aliases=("precision", "prec"),
     trec=("P",),
-    steps=precision_steps,
     source=_TREC,
     sees="the number of relevant documents in the first k",
     blind_to=(
@@ -186,7 +139,6 @@ RelP = Metric(
     formula="RelP@k = |relevant at ranks ≤ k| / min(k, R)",
     aliases=("relative_precision", "R_cap", "capped_recall", "calibrated_recall"),
     trec=("relative_P",),
-    steps=relative_precision_steps,
     source=_TREC,
     sees=(
         "the share of the relevant documents that fit into k places; recall over the largest possible recall "
@@ -203,7 +155,6 @@ Rprec = Metric(
     formula="Rprec = |relevant at ranks ≤ R| / R",
     aliases=("r_precision", "R-precision"),
     trec=("Rprec",),
-    steps=r_precision_steps,
     at=None,
     source=_TREC,
     sees="the number of relevant documents in the first R places, of R",
@@ -226,7 +177,7 @@ RprecMult = Metric(
 Wanted = Literal["relevant", "reachable", "retrieved"]
 
 
-def recall(judged: Judged, *, cutoff: Cutoff, rel: float = 1, denominator: Wanted = "relevant") -> Floats:
+def recall(judged: Judged, *, cutoff: Cutoff, rel: float = 1, denominator: Wanted = "relevant") -> Steps:
     """Share of the relevant documents found in the first k places.
 
         R@k = |relevant at ranks ≤ k| / R
@@ -242,35 +193,19 @@ def recall(judged: Judged, *, cutoff: Cutoff, rel: float = 1, denominator: Wante
         ``(T,)``; NaN for a query without a relevant document.
 
     >>> from rankgate.measurement.metrics.judged_block import block
-    >>> recall(block([[1, 0, None, 1]]), cutoff=2)
+    >>> recall(block([[1, 0, None, 1]]), cutoff=2).value
     array([0.5])
     """
-    divisor = _divisor(judged.at_level(rel), cutoff, denominator)
-    return ratio(count(judged.hits(rel, cutoff)), divisor)
+    judged = judged.at_level(rel)
+    name, norm = {
+        "relevant": ("R", judged.relevant),
+        "reachable": ("min(k, R)", np.minimum(judged.relevant, cutoff)),
+        "retrieved": ("relevant retrieved", judged.relevant_retrieved),
+    }[denominator]
+    return Steps(judged.hits(rel), judged.within(cutoff), norm, summed="relevant within k", divisor=name)
 
 
-def recall_steps(
-    judged: Judged, *, cutoff: Cutoff, rel: float = 1, denominator: Wanted = "relevant"
-) -> Steps:
-    """Recall as a count of relevant documents, divided by the number of relevant documents."""
-    names = {"relevant": "R", "reachable": "min(k, R)", "retrieved": "relevant retrieved"}
-    return Steps(
-        relevance_gain(judged, rel),
-        cutoff_weight(judged, cutoff),
-        _divisor(judged.at_level(rel), cutoff, denominator).astype(np.float64),
-        summed="relevant within k",
-        divisor=names[denominator],
-    )
-
-
-def _divisor(judged: Judged, cutoff: int, denominator: Wanted) -> Counts:
-    """The divisor of recall, ``(T,)``."""
-    if denominator == "reachable":
-        return np.minimum(judged.relevant, cutoff)
-    return judged.relevant_retrieved if denominator == "retrieved" else judged.relevant
-
-
-def success(judged: Judged, *, cutoff: Cutoff, rel: float = 1) -> Floats:
+def success(judged: Judged, *, cutoff: Cutoff, rel: float = 1) -> Steps:
     """1 if a relevant document is in the first k places, else 0.
 
         Success@k = 1 if |relevant at ranks ≤ k| > 0, else 0
@@ -279,20 +214,11 @@ def success(judged: Judged, *, cutoff: Cutoff, rel: float = 1) -> Floats:
         ``(T,)``; NaN for a query without a relevant document, which nothing can satisfy.
 
     >>> from rankgate.measurement.metrics.judged_block import block
-    >>> success(block([[0, 1], [0, None, 1]]), cutoff=2)
+    >>> success(block([[0, 1], [0, None, 1]]), cutoff=2).value
     array([1., 0.])
     """
-    judged = judged.at_level(rel)
-    has_hit = judged.hits(rel, cutoff).any(axis=-1)
-    return np.where(judged.relevant > 0, has_hit, np.nan)
-
-
-def success_steps(judged: Judged, *, cutoff: Cutoff, rel: float = 1) -> Steps:
-    """Success as the contribution of the first relevant document."""
-    has_relevant = judged.at_level(rel).relevant > 0
-    return Steps(
-        relevance_gain(judged, rel), weight_until_hit(judged, cutoff, rel), has_relevant.astype(np.float64)
-    )
+    hits = judged.hits(rel)
+    return Steps(hits, judged.within(cutoff) & until_hit(hits), judged.at_level(rel).relevant > 0)
 
 
 R = Metric(
@@ -302,7 +228,6 @@ R = Metric(
     formula="R@k = |relevant at ranks ≤ k| / R",
     aliases=("recall",),
     trec=("recall",),
-    steps=recall_steps,
     source="Cleverdon, Mills & Keen, Factors Determining the Performance of Indexing Systems, 1966; "
     "trec_eval",
     sees="the share of the known relevant documents in the first k",
@@ -320,7 +245,6 @@ Success = Metric(
     formula="Success@k = [ |relevant at ranks ≤ k| > 0 ]",
     aliases=("hit_rate", "hit", "HR"),
     trec=("success",),
-    steps=success_steps,
     source="Craswell, Success at n, in: Encyclopedia of Database Systems, 2009, "
     "doi:10.1007/978-0-387-39940-9_1090; trec_eval",
     sees="the presence of a relevant document in the first k",
@@ -333,7 +257,7 @@ Success = Metric(
 
 def f_measure(
     judged: Judged, *, cutoff: Cutoff, beta: Annotated[float, Range(0)] = 1.0, rel: float = 1
-) -> Floats:
+) -> Steps:
     """Weighted harmonic mean of P@k and R@k; recall weighs beta times as much.
 
         F@k = (1 + β²)·P·R / (β²·P + R) = (1 + β²)·|relevant at ranks ≤ k| / (β²·R + k)
@@ -344,25 +268,15 @@ def f_measure(
         ``(T,)``; NaN for a query without a relevant document.
 
     >>> from rankgate.measurement.metrics.judged_block import block
-    >>> f_measure(block([[1, 0, None, 1]]), cutoff=4)  # P = 1/2, R = 1
+    >>> f_measure(block([[1, 0, None, 1]]), cutoff=4).value  # P = 1/2, R = 1
     array([0.66666667])
     """
-    judged = judged.at_level(rel)
-    hits = count(judged.hits(rel, cutoff))
-    weight = beta * beta
-    value: Floats = (1 + weight) * hits / (weight * judged.relevant + cutoff)
-    return np.where(judged.relevant > 0, value, np.nan)
-
-
-def f_measure_steps(
-    judged: Judged, *, cutoff: Cutoff, beta: Annotated[float, Range(0)] = 1.0, rel: float = 1
-) -> Steps:
-    """The F measure as weighted hits divided by their weighted maximum."""
     relevant, weight = judged.at_level(rel).relevant, beta * beta
     return Steps(
-        relevance_gain(judged, rel),
-        (1 + weight) * cutoff_weight(judged, cutoff),
+        judged.hits(rel),
+        judged.within(cutoff),
         np.where(relevant > 0, weight * relevant + cutoff, 0),
+        factor=1 + weight,
         weighed="1 + β²",
         divisor="β²·R + k",
     )
@@ -374,7 +288,6 @@ F = Metric(
     title="The weighted harmonic mean of precision and recall at k.",
     formula="F@k = (1 + β²)·P@k·R@k / (β²·P@k + R@k)",
     aliases=("F1", "f_measure", "f1_score"),
-    steps=f_measure_steps,
     source="van Rijsbergen, Information Retrieval, 2nd ed., Butterworths 1979, ch. 7",
     sees=(
         "the number of relevant documents in the first k, against both k and the number of relevant documents"

@@ -8,17 +8,8 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from rankgate.core.arrays import Flags, Floats
 from rankgate.core.declare import Cutoff, Range
-from rankgate.measurement.metrics.judged_block import (
-    Counts,
-    Judged,
-    Steps,
-    cutoff_weight,
-    ratio,
-    relevance_gain,
-    total,
-)
+from rankgate.measurement.metrics.judged_block import Judged, Steps, until_hit
 from rankgate.measurement.metrics.metric_declaration import Metric
 
 Target = Literal["relevant", "highest", "best"]
@@ -32,7 +23,7 @@ def reciprocal_rank(
     rel: float = 1,
     target: Target = "relevant",
     offset: Offset = 0,
-) -> Floats:
+) -> Steps:
     """One over the rank of the first relevant document.
 
         RR@k = 1 / min{ i ≤ k : gradeᵢ ≥ rel }, 0 if there is none
@@ -51,48 +42,22 @@ def reciprocal_rank(
         ``(T,)``; NaN for a query without a relevant document.
 
     >>> from rankgate.measurement.metrics.judged_block import block
-    >>> reciprocal_rank(block([[0, 1, 1]]))
+    >>> reciprocal_rank(block([[0, 1, 1]])).value
     array([0.5])
     """
-    judged = judged.at_level(rel)
-    hits = _targets(judged, cutoff, rel, target)
-    first = hits.argmax(axis=-1)[:, None]  # index of the first column that is True
-    has_target = np.take_along_axis(hits, first, axis=-1)[:, 0]
-    value = has_target / (np.take_along_axis(judged.rank, first, axis=-1)[:, 0] + offset)
-    return np.where(judged.relevant > 0, value, np.nan)
-
-
-def reciprocal_rank_steps(
-    judged: Judged,
-    *,
-    cutoff: Cutoff | None = None,
-    rel: float = 1,
-    target: Target = "relevant",
-    offset: Offset = 0,
-) -> Steps:
-    """The reciprocal rank as the contribution of the one document that counts."""
-    has_relevant = judged.at_level(rel).relevant > 0
-    inside_weight = cutoff_weight(judged, cutoff)
-    hits = np.zeros(inside_weight.shape, dtype=np.bool_)
-    hits[:, :cutoff] = _targets(judged, cutoff, rel, target)
-    targets_above: Counts = np.cumsum(hits, axis=-1) - hits
-    return Steps(
-        hits.astype(np.float64),
-        np.where(targets_above == 0, inside_weight, 0) / (judged.rank + offset),
-        has_relevant.astype(np.float64),
-        weighed=f"1 / (rank + {offset})" if offset else "1 / rank",
-    )
-
-
-def _targets(judged: Judged, cutoff: int | None, rel: float, target: Target) -> Flags:
-    """True for the documents of which the first counts, ``(T, min(J, k))``."""
-    hits = judged.hits(rel, cutoff)
+    hits = judged.hits(rel) & judged.within(cutoff)
     if target == "highest":
-        grade = np.where(hits, judged.grade[:, :cutoff], -np.inf)
+        grade = np.where(hits, judged.grade, -np.inf)
         hits &= grade == grade.max(axis=-1, keepdims=True)
     if target == "best":
-        hits &= judged.grade[:, :cutoff] == judged.ideal[:, :1]
-    return hits
+        hits &= judged.grade == judged.ideal[:, :1]
+    return Steps(
+        hits,
+        judged.within(cutoff) & until_hit(hits),
+        judged.at_level(rel).relevant > 0,
+        discount=judged.rank + offset,
+        weighed=f"1 / (rank + {offset})" if offset else "1 / rank",
+    )
 
 
 RR = Metric(
@@ -102,7 +67,6 @@ RR = Metric(
     formula="RR@k = 1 / rank of the first relevant document, 0 if it is not within k",
     aliases=("MRR", "reciprocal_rank", "mean_reciprocal_rank"),
     trec=("recip_rank",),
-    steps=reciprocal_rank_steps,
     source="Kantor & Voorhees, Information Retrieval 2(2/3), 2000, doi:10.1023/A:1009902609570",
     sees="the rank where a reader who wants one relevant document stops",
     blind_to="everything below the first relevant document, and its grade above rel; a step from rank 1 to 2 "
@@ -113,7 +77,7 @@ RR = Metric(
 )
 
 
-def average_reciprocal_rank(judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1) -> Floats:
+def average_reciprocal_rank(judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1) -> Steps:
     """Mean over the relevant documents of one over the rank of each.
 
         ARR@k = 1/R · Σ_{relevant at rank i ≤ k} 1/i
@@ -122,20 +86,14 @@ def average_reciprocal_rank(judged: Judged, *, cutoff: Cutoff | None = None, rel
         ``(T,)``; NaN for a query without a relevant document.
 
     >>> from rankgate.measurement.metrics.judged_block import block
-    >>> average_reciprocal_rank(block([[1, 1]]))  # (1/1 + 1/2) / 2
+    >>> average_reciprocal_rank(block([[1, 1]])).value  # (1/1 + 1/2) / 2
     array([0.75])
     """
-    judged = judged.at_level(rel)
-    hits = judged.hits(rel, cutoff)
-    return ratio(total(hits / judged.rank[:, :cutoff]), judged.relevant)
-
-
-def average_reciprocal_rank_steps(judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1) -> Steps:
-    """The reciprocal ranks of all relevant documents, divided by their number."""
     return Steps(
-        relevance_gain(judged, rel),
-        cutoff_weight(judged, cutoff) / judged.rank,
-        judged.at_level(rel).relevant.astype(np.float64),
+        judged.hits(rel),
+        judged.within(cutoff),
+        judged.at_level(rel).relevant,
+        discount=judged.rank,
         weighed="1 / rank",
         divisor="R",
     )
@@ -147,7 +105,6 @@ ARR = Metric(
     title="The mean, over all relevant documents, of one over the rank of each.",
     formula="ARR@k = 1/R · Σ_{relevant at rank i ≤ k} 1/i",
     aliases=("average_reciprocal_rank",),
-    steps=average_reciprocal_rank_steps,
     source="rexmex 0.1.3, where it is called mean reciprocal rank",
     sees="the rank of every relevant document, and those that are missing",
     blind_to="grades above rel; a perfect ranking stays below 1 where more than one document is relevant, "

@@ -4,11 +4,11 @@ import numpy as np
 
 from rankgate.core.arrays import Floats
 from rankgate.measurement.metrics.graded.gains_ideals import Gain, Levels, ideal_gains, retrieved_gains
-from rankgate.measurement.metrics.judged_block import Judged, Steps, ratio, relevance_gain, total
+from rankgate.measurement.metrics.judged_block import Judged, Steps, total
 from rankgate.measurement.metrics.metric_declaration import Metric
 
 
-def gain_against_cost(judged: Judged, *, gain: Gain = "linear", levels: Levels = "exact") -> Floats:
+def gain_against_cost(judged: Judged, *, gain: Gain = "linear", levels: Levels = "exact") -> Steps:
     """Gain of each document, discounted by the gain that the ranks above it wasted.
 
         G = Σ_i gᵢ / log₂(2 + cost(i) − got(i)) / Σ_j ideal_j
@@ -20,21 +20,9 @@ def gain_against_cost(judged: Judged, *, gain: Gain = "linear", levels: Levels =
         ``(T,)``; NaN where the ideal is worth nothing.
 
     >>> from rankgate.measurement.metrics.judged_block import block
-    >>> gain_against_cost(block([[0, 1]])).round(4)  # 1 / log₂(2 + 2 − 1)
+    >>> gain_against_cost(block([[0, 1]])).value.round(4)  # 1 / log₂(2 + 2 − 1)
     array([0.6309])
     """
-    gains, discount, best_gains = _gains_and_costs(judged, gain, levels)
-    return ratio(total(gains / discount), total(best_gains))
-
-
-def gain_against_cost_steps(judged: Judged, *, gain: Gain = "linear", levels: Levels = "exact") -> Steps:
-    """Discounted gains, divided by the gain of the ideal ranking."""
-    gains, discount, best_gains = _gains_and_costs(judged, gain, levels)
-    return Steps(gains, 1 / discount, total(best_gains), weighed="discount", divisor="ideal gain")
-
-
-def _gains_and_costs(judged: Judged, gain: Gain, levels: Levels) -> tuple[Floats, Floats, Floats]:
-    """Gains, their discounts (1 without a gain), and the gains of the ideal ranking."""
     gains = retrieved_gains(judged, gain)
     best_gains = ideal_gains(judged, gain, levels=levels)
     gain_sums = np.cumsum(gains, axis=-1)
@@ -44,10 +32,10 @@ def _gains_and_costs(judged: Judged, gain: Gain, levels: Levels) -> tuple[Floats
     # no ranking gains more than the ideal one, but imputed grades and truncated ideals might
     wasted_gain = np.maximum(costs + (judged.rank - ideal_rank) - gain_sums, 0)
     discount = np.log2(2 + wasted_gain, out=np.ones(gains.shape), where=gains != 0)
-    return gains, discount, best_gains
+    return Steps(gains, norm=total(best_gains), discount=discount, weighed="discount", divisor="ideal gain")
 
 
-def binary_gain(judged: Judged, *, rel: float = 1) -> Floats:
+def binary_gain(judged: Judged, *, rel: float = 1) -> Steps:
     """As G with relevant or not: each relevant document discounted by the others above it.
 
         BinG = 1/R · Σ_{j-th relevant at rank i} 1 / log₂(2 + i − j)
@@ -56,24 +44,13 @@ def binary_gain(judged: Judged, *, rel: float = 1) -> Floats:
         ``(T,)``; NaN for a query without a relevant document.
 
     >>> from rankgate.measurement.metrics.judged_block import block
-    >>> binary_gain(block([[0, 1]])).round(4)  # 1 / log₂3
+    >>> binary_gain(block([[0, 1]])).value.round(4)  # 1 / log₂3
     array([0.6309])
     """
-    return binary_gain_steps(judged, rel=rel).value
-
-
-def binary_gain_steps(judged: Judged, *, rel: float = 1) -> Steps:
-    """Relevant documents, each discounted by the irrelevant documents above it."""
     judged = judged.at_level(rel)
     hits = judged.hits(rel)
     nonrelevant_above = judged.rank - np.cumsum(hits, axis=-1)
-    return Steps(
-        relevance_gain(judged, rel),
-        1 / np.log2(2.0 + nonrelevant_above),
-        judged.relevant.astype(np.float64),
-        weighed="discount",
-        divisor="R",
-    )
+    return Steps(hits, 1 / np.log2(2.0 + nonrelevant_above), judged.relevant, weighed="discount", divisor="R")
 
 
 def yaap(judged: Judged, *, rel: float = 1) -> Floats:
@@ -99,7 +76,6 @@ G = Metric(
     title="The gain of each document, discounted by the gain wasted above it.",
     formula="G = Σ_i gᵢ / log₂(2 + cost(i) − got(i)) / Σ_j ideal_j",
     trec=("G",),
-    steps=gain_against_cost_steps,
     at=None,
     source="trec_eval (experimental)",
     sees="grades, and the number of useless documents before each",
@@ -112,7 +88,6 @@ BinG = Metric(
     title="Relevant documents, each discounted by the non-relevant ones above it.",
     formula="BinG = 1/R · Σ_{j-th relevant at rank i} 1 / log₂(2 + i − j)",
     trec=("binG",),
-    steps=binary_gain_steps,
     at=None,
     source="trec_eval (experimental)",
     sees="the number of nonrelevant documents above each relevant one",
