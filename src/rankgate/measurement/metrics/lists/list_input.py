@@ -142,7 +142,7 @@ _BLOCK = 1 << 20  # numbers in a block; a few blocks fit the cache
 _TABLES = 8  # times the number of items in a block, as items cost time per block
 _FEW = 16  # positions in lists that are compared with each other
 _HALF, _WHOLE = 2.0**26, 2.0**53
-_BY_USER = ("relevant", "history", "baseline", "earlier", "before", "drawn", "judged", "outside")
+_BY_USER = ("relevant", "history", "baseline", "earlier", "before", "drawn", "judged", "outside_places")
 """The fields of `Listed` with a row for each user."""
 
 
@@ -241,7 +241,7 @@ class Listed:
             return self
         cut_fields = {
             name: matrix[..., :cutoff]
-            for name in ("baseline", "earlier", "drawn", "outside")
+            for name in ("baseline", "earlier", "drawn", "outside_places")
             if (matrix := getattr(self, name)) is not None
         }
         return replace(self, items=self.items[:, :cutoff], **cut_fields)
@@ -558,7 +558,7 @@ def restrict_lists(lists: Listed, is_included: Flags) -> Listed:
     for name in tables:
         table = getattr(lists, name)
         new_fields[name] = None if table is None else table[is_included]
-    new_fields["outside"] = None
+    new_fields["outside_places"] = None
     new_fields["tables"] = {need: table[is_included] for need, table in lists.tables.items()}
     if lists.similarities is not None:
         new_fields["similarities"] = lists.similarities[np.ix_(is_included, is_included)]
