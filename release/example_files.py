@@ -199,6 +199,9 @@ MADE = (
     "gate qrels.txt old.run new.run --format json -o gate.json",
     "compare qrels.txt old.run new.run --format json -o compare.json",
     "compare qrels.txt old.run new.run --format json -o results/compare.json",
+    "compare qrels.txt old.run new.run --format json -o ml-1m.json",
+    "compare data-sets/beauty.qrels old.run new.run --format json -o beauty.json",
+    "compare data-sets/games.qrels old.run new.run --format json -o games.json",
     "baseline save main qrels.txt main.run -m nDCG@10 -m RR@10",
     "record eval.json --to history --qrels qrels.txt --run bm25=bm25.run --at 2026-03-09",
     "record later.json --to history --qrels qrels.txt --run bm25=later/bm25.run --at 2026-03-10",
@@ -268,8 +271,11 @@ def write(folder: Path) -> None:
     _judging(folder, rng, grades)
     _recommending(folder, rng)
     _online(folder, rng, grades)
-    for name in ("later", "results", "evaluation"):
+    for name in ("later", "results", "evaluation", "data-sets"):
         (folder / name).mkdir()
+    judgments = (folder / "qrels.txt").read_text().splitlines()
+    for count, name in enumerate(("beauty", "games"), 1):
+        _lines(folder / "data-sets" / f"{name}.qrels", judgments[count:])
     shutil.copy(folder / "rerank.run", folder / "later" / "bm25.run")
     shutil.copy(folder / "qrels.txt", folder / "gold.qrels")
     shutil.copy(folder / "bm25.run", folder / "exact.run")  # of an approximate search and an exact one
@@ -538,6 +544,7 @@ def _recommending(folder: Path, rng: random.Random) -> None:
         for item in rng.sample([i for i in ITEMS if (user, i) not in {r[:2] for r in log}], 4)
     ]
     _csv(folder / "test.qrels.csv", "user_id,item_id,rating", later)
+    _csv(folder / "test.csv", "user_id,item_id", (row[:2] for row in later))
     _csv(
         folder / "predicted.csv",
         "user_id,item_id,score",

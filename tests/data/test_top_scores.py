@@ -39,7 +39,7 @@ def sorted_in_python(scores, k, above, absent, without):
             (number, column)
             for column, number in enumerate(numbers)
             if not math.isnan(number)
-            and number > (-INF if above is None else above)
+            and number > (-INF if above is None else float(scores.dtype.type(above)))
             and number != absent
             and not (without is not None and without[row, column])
         ]

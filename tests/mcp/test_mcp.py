@@ -273,7 +273,7 @@ def test_errors_quote_little_and_unknown_arguments_are_refused(place):
 
 def test_a_figure_without_a_value_has_its_reason(place):
     (place / "none.txt").write_text("q1 0 a 0\n")
-    call = {"qrels": "none.txt", "runs": ["old.run"], "metrics": ["RR"], "convention": "lenskit"}
+    call = {"qrels": "none.txt", "runs": ["old.run"], "metrics": ["RR"], "convention": "recbole"}
     _, [(wrong, answer)] = talk(place, [("evaluate", call)])
     assert not wrong, answer
     assert answer["result"]["runs"][0]["mean"]["RR"] is None

@@ -2,7 +2,6 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from threading import Barrier
 
 import pytest
@@ -12,20 +11,16 @@ from pyotp import TOTP
 
 from rankgate.core.errors import UsageError
 from rankgate.judging.store import store_people
-from rankgate.judging.store.store_checks import upgrade_store
 from rankgate.store import backup
-from rankgate.store import store as versions
 from rankgate.store.people import one_time_secrets, second_factors, sign_in, users
 from rankgate.store.people.stored_secrets import KEY_VARIABLE
 from rankgate.store.rows import now
-from rankgate.store.store import Store
 from rankgate.store.store_integrity import check
 from rankgate.store.tables.people_tables import one_time_secrets as secrets_table
 from rankgate.store.tables.people_tables import recovery_codes, sessions
 from rankgate.store.tables.people_tables import second_factors as factors_table
 from support.wording import raises
 
-RELEASED = Path(__file__).parent / "released"
 RFC_SECRET = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"  # noqa: S105 - "12345678901234567890" of RFC 6238
 RFC_CODES = {  # the table of appendix B for SHA-1 has eight digits, of which an app shows six
     59: "94287082",
@@ -245,26 +240,6 @@ def test_a_backup_has_second_factors_and_no_links(store, ann, factor, tmp_path):
     rows = backup.backup(store, tmp_path / "a.zip").rows
     assert (rows["second_factors"], rows["recovery_codes"]) == (1, len(factor))
     assert not {"one_time_secrets", "sessions"} & rows.keys()
-
-
-def test_a_session_goes_on_when_an_older_store_is_upgraded(url, tmp_path, monkeypatch):
-    with monkeypatch.context() as patch:  # leaves the restored store as it was
-        build = versions.migrate
-        patch.setattr(versions, "migrate", lambda connection, to=None: to and build(connection, to))
-        backup.restore(RELEASED / "0007.zip", url, f"{tmp_path}/blobs")
-    secret, moment = "rgs_older", now()
-    values = {"secret_hash": sign_in.secret_hash(secret), "user": 1, "csrf": "c"}
-    values |= {"created_at": moment, "seen_at": moment, "expires_at": moment + timedelta(hours=1)}
-    with Store.open(url, older=True) as store, store.write() as connection:
-        columns = [column for column in sessions.columns if column.name in values]
-        table = sa.table("sessions", *(sa.column(column.name, column.type) for column in columns))
-        connection.execute(sa.insert(table).values(**values))
-    assert upgrade_store(url)[1] == ("0008", "0009", "0010")
-    with Store.open(url) as store, store.write() as connection:
-        session = sign_in.by_session(connection, secret, None).owner
-        assert (session.user, session.address, session.browser) == (1, "", "")
-        assert not second_factors.has_second_factor(connection, 1)
-        second_factors.begin(connection, 1)
 
 
 KEYS = [Fernet.generate_key().decode() for _ in range(2)]

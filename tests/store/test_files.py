@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from rankgate.data.read import read_qrels
-from rankgate.judging.store.store_checks import upgrade_store
 from rankgate.store import rows
-from rankgate.store import store as versions
-from rankgate.store.backup import backup, restore
+from rankgate.store.backup import backup
 from rankgate.store.blobs import stored_runs
 from rankgate.store.material import projects
 from rankgate.store.store import Store
 from support.wording import raises
-
-RELEASED = Path(__file__).parent / "released"
 
 
 @pytest.fixture
@@ -73,31 +67,6 @@ def test_a_store_of_somebody_else_is_left_as_it_is(tmp_path):
     os.chown(file, 4_321, -1)
     with Store.open(str(file)):
         assert mode(file) == 0o664
-
-
-def test_names_that_no_address_can_hold_become_ones_in_an_upgrade(tmp_path, monkeypatch):
-    path, build = f"{tmp_path}/old.db", versions.migrate
-    with monkeypatch.context() as patch:  # leaves the restored store as it was
-        patch.setattr(versions, "migrate", lambda connection, to=None: to and build(connection, to))
-        restore(RELEASED / "0006.zip", path, f"{tmp_path}/blobs")
-    with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE judgments SET name = 'beir/scifact'")
-        columns = [row[1] for row in connection.execute("PRAGMA table_info(judgments)")]
-        other_columns = ", ".join(name for name in columns if name not in {"id", "name"})
-        for number, name in ((2, "beir-scifact"), (3, "fine"), (4, "..")):
-            connection.execute(
-                f"INSERT INTO judgments (id, name, {other_columns})"  # noqa: S608 - of this file alone
-                f" SELECT ?, ?, {other_columns} FROM judgments WHERE id = 1",
-                (number, name),
-            )
-        connection.execute("UPDATE projects SET name = 'shop.json'")
-    connection.close()
-    upgrade_store(path)
-    with Store.open(path) as store, store.read() as connection:
-        assert projects.list_projects(connection)[0].name == "shop-json"
-        names = [stored.name for stored in stored_runs.list_judgments(connection, 1)]
-        assert names == ["beir-scifact-2", "beir-scifact", "fine", "--"]
-        assert stored_runs.read_judgments(connection, store.blobs, 1, "beir-scifact-2").sha256
 
 
 FULL = """

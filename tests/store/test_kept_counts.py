@@ -11,22 +11,18 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from rankgate.store import store as versions
 from rankgate.store.backup import backup, restore
 from rankgate.store.rating import kept_counts, ratings
 from rankgate.store.rating.kept_counts import IDLE_SECONDS
-from rankgate.store.records import series
 from rankgate.store.store import Store
 from rankgate.store.store_integrity import check
 from rankgate.store.tables.rating_tables import answer_counts, pair_counts, tasks
 from support.stored_answers import list_preferences, list_ratings
-from support.stores import address_of
 
 from .conftest import Shop
 from .counts_writer import answer
 
 SOURCE = Path(__file__).parents[2] / "src"
-RELEASED = Path(__file__).parent / "released"
 STEPS = 3
 DELAYS = (0, 5, 20)
 """After how many complete steps the process is killed, in turn."""
@@ -125,27 +121,3 @@ def test_a_check_counts_again_what_is_wrong(shop, tmp_path):
     restore(tmp_path / "a.zip", f"{tmp_path}/restored.db")
     with Store.open(f"{tmp_path}/restored.db") as restored:
         check_counts(restored, shop.project)
-
-
-def test_an_older_store_gets_counts_and_hashes_of_runs(url, tmp_path, monkeypatch):
-    with monkeypatch.context() as patch:
-        build = versions.migrate
-        patch.setattr(versions, "migrate", lambda connection, to=None: to and build(connection, to))
-        restore(RELEASED / "0009.zip", url, f"{tmp_path}/blobs")
-    with Store.open(url, older=True) as store:
-        with store.write() as connection:
-            change = """UPDATE records SET inputs = '{"runs": {"bm25": "0123", "other": null}}'"""
-            guards = ("records_no_update", "record_values_no_update")
-            if connection.dialect.name == "sqlite":
-                connection.exec_driver_sql(f"DROP TRIGGER {guards[0]}")
-            else:
-                connection.exec_driver_sql("ALTER TABLE records DISABLE TRIGGER USER")
-            connection.exec_driver_sql(change)
-        versions.upgrade(store.engine)
-    with Store.open(url) as store:
-        check_counts(store, 1)
-        with store.read() as connection:
-            assert [point.run_sha256 for point in series.list_points(connection, 1)] == ["0123"]
-        with pytest.raises(Exception, match="only added to"), store.write() as connection:
-            connection.exec_driver_sql("UPDATE record_values SET n = 0")
-    assert address_of(store)
