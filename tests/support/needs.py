@@ -7,6 +7,7 @@ the reason if a need is missing, and the summary at the end counts such tests.
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import os
 import shutil
@@ -70,6 +71,11 @@ def _module(name: str) -> Callable[[], object]:
     return lambda: importlib.util.find_spec(name) is not None
 
 
+def _distribution(name: str) -> Callable[[], object]:
+    """Libraries whose modules have the name of a folder of tests."""
+    return lambda: any(importlib.metadata.distributions(name=name))
+
+
 def _axe() -> bool:
     return "RANKGATE_AXE" in os.environ or importlib.util.find_spec(AXE) is not None
 
@@ -102,7 +108,17 @@ NEEDS = {
         fixtures=("spark_session", "opensearch", "master"),
     ),
     "jax": Need("JAX", "make tensors", _module("jax")),
-    "lenskit": Need("LensKit", "pip install lenskit", _module("lenskit")),
+    **{
+        name: Need(title, f"pip install {name}", _distribution(name))
+        for name, title in (
+            ("evidently", "Evidently"),
+            ("lenskit", "LensKit"),
+            ("recbole", "RecBole"),
+            ("recmetrics", "recmetrics"),
+            ("recommenders", "recommenders"),
+            ("recpack", "RecPack"),
+        )
+    },
     "libraries": Need(
         "libraries whose objects are read", "make objects", lambda: all(_module(name)() for name in LIBRARIES)
     ),

@@ -66,7 +66,8 @@ def compare_data_sets(parts: Sequence[ReportPart]) -> ReportPart:
             problem = "two files have this name; name each file after its data set."
             raise InputError(problem, source=name, code="data-set-twice")
         comparisons[name] = result
-    return ReportPart(DataSetComparison.from_comparisons(comparisons))
+    with damage_named(", ".join(comparisons)):
+        return ReportPart(DataSetComparison.from_comparisons(comparisons))
 
 
 _RESULT_START = re.compile(rb'\s*\{\s*"schema_version"\s*:')
@@ -120,7 +121,7 @@ def _has_known_kind(path: Path) -> bool:
     """True if the result in a file has a known kind; a damaged file raises an error later."""
     try:
         raw = path.read_bytes()
-        return is_baseline(raw[:_HEAD_BYTES]) or bool(result_class(json.loads(raw).get("kind", "")))
+        return is_baseline(raw[:_HEAD_BYTES]) or bool(result_class(str(json.loads(raw).get("kind", ""))))
     except UsageError:
         return False
     except (OSError, ValueError, RecursionError, AttributeError):
@@ -155,7 +156,7 @@ def read_result(values: Mapping[str, Any], label: str) -> Result:
         InputError: the kind is unknown, the version differs, or a value is missing.
     """
     try:
-        cls: type[Result] = result_class(values.get("kind", ""))
+        cls: type[Result] = result_class(str(values.get("kind", "")))
     except UsageError as error:
         problem = f"{error.problem} It may be of a later version of rankgate, or of another program."
         raise InputError(problem, source=label, code="unknown-kind") from None
