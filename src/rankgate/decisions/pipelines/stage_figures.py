@@ -105,10 +105,10 @@ def latency_table(stages: Sequence[StageRun]) -> pl.DataFrame:
         # queries that failed in an earlier stage have no latency of this one
         sent_ids = taken_stage.states.drop_nulls("latency_ms")["query_id"]
         latencies_alone = latencies.filter(pl.col("query_id").is_in(sent_ids.implode()))
-        waits = _waiting_time([totals[name] for name in taken_stage.stage.inputs], latencies)
-        to_here = latencies.join(waits, on="query_id", suffix="_waits", maintain_order="left").select(
-            "query_id", *(pl.col(end) + pl.col(f"{end}_waits") for end in ("low", "high"))
-        )
+        input_totals = _waiting_time([totals[name] for name in taken_stage.stage.inputs], latencies)
+        # in the order of the queries, as sums of floats depend on their order
+        waits = latencies.select("query_id").join(input_totals, on="query_id", maintain_order="left")
+        to_here = latencies.with_columns(pl.col(end) + waits[end] for end in ("low", "high"))
         totals[taken_stage.stage.name] = to_here
         bounds = latency_bounds(latencies_alone)
         total_bounds = latency_bounds(to_here)
