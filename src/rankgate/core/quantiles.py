@@ -28,9 +28,12 @@ def quantiles(values: Floats, shares: Sequence[float]) -> Floats:
     [1.5, 2.0, inf]
     """
     finite = np.isfinite(values)
-    smallest, largest = (pick(values, where=finite, initial=0.0) for pick in (np.min, np.max))
-    interpolated: Floats = np.quantile(np.clip(values, smallest, largest), list(shares), axis=-1)
-    if finite.all():
+    bounded = values
+    if not (is_finite := bool(finite.all())):
+        smallest, largest = (pick(values, where=finite, initial=0.0) for pick in (np.min, np.max))
+        bounded = np.clip(values, smallest, largest)
+    interpolated: Floats = np.quantile(bounded, list(shares), axis=-1)
+    if is_finite:
         return interpolated
     # the rank is rounded, as 0.95 * 20 may be a little more than 19
     ranks = np.round(np.asarray(shares) * (values.shape[-1] - 1), 9)

@@ -38,8 +38,8 @@ class Outcome:
         state: ``ok``, ``zero`` results, ``failed`` after all tries.
         started_at: the time of the first try, in UTC.
         latencies: the milliseconds of each try; the last try gave the answer.
-        elapsed: the milliseconds from `latency_from` to the end of the last try, with all pauses.
-        latency_from: ``first send``, or ``arrival`` where queries arrive at a fixed rate.
+        elapsed: the milliseconds from the first send, or from the arrival where queries arrive at a
+            fixed rate, to the end of the last try, with all pauses.
         error: the reason why it failed.
         doc_ids, scores: the documents, best first; scores are None if the engine gives no scores.
         total: the number of matching documents.
@@ -60,7 +60,6 @@ class Outcome:
     started_at: str = ""
     latencies: Sequence[float] = ()
     elapsed: float | None = None
-    latency_from: str = ""
     error: str | None = None
     doc_ids: Sequence[str] = ()
     scores: Sequence[float] | None = None

@@ -227,7 +227,6 @@ class QuerySender:
                         number,
                         replace(
                             outcome,
-                            latency_from="first send" if arrival is None else "arrival",
                             concurrency=self.pace.concurrency,
                             rate=self.pace.rate,
                             arrival_rate=self.pace.arrival_rate,

@@ -170,7 +170,7 @@ def _row(outcome: Outcome) -> tuple[object, ...]:
         outcome.state,
         outcome.elapsed,
         outcome.elapsed is not None and not is_answered,
-        outcome.latency_from or None,
+        _latency_from(outcome),
         outcome.latencies[-1] if outcome.latencies else None,
         None if outcome.elapsed is None else round(outcome.elapsed - sum(outcome.latencies), 3),
         len(outcome.latencies),
@@ -182,6 +182,12 @@ def _row(outcome: Outcome) -> tuple[object, ...]:
         outcome.rate,
         outcome.arrival_rate,
     )
+
+
+def _latency_from(outcome: Outcome) -> str | None:
+    if outcome.elapsed is None:
+        return None
+    return "first send" if outcome.arrival_rate is None else "arrival"
 
 
 def _score_list(
