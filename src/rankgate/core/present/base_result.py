@@ -5,7 +5,8 @@ A result class is a frozen dataclass that inherits `Result` and declares:
 - ``label``: the title of its part in a report, where `heading` does not make one;
 - ``kind``: its name in JSON, by which the class of a saved result is looked up in a table
   (`rankgate.interface.kinds_of_results`); ``schema_version``;
-- ``document_from``: ``module:function`` that makes its `Document`;
+- ``headline_text``, ``lead`` and ``layout``: the parts of its `Document`
+  (`rankgate.core.present.layout`), or ``document_from``: ``module:function`` that makes it;
 - ``charts``: by name, ``module:function`` that draws it; the first one is ``plot()``'s
   default;
 - ``report_from``, where a page shows more than ``document`` does: ``module:function`` of the
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
 
     from rankgate.core.present.charts.picture import Picture
     from rankgate.core.present.columns import Columns
-    from rankgate.core.present.document_model import Document
+    from rankgate.core.present.document_model import Document, PlainRows
+    from rankgate.core.present.layout import Layout, Texts
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,10 @@ class Result(ByContent):
     kind: ClassVar[str]
     schema_version: ClassVar[int] = 1
     label: ClassVar[str] = ""
-    document_from: ClassVar[str]
+    headline_text: ClassVar[str] = ""
+    lead: ClassVar[Texts] = ()
+    layout: ClassVar[Layout] = ()
+    document_from: ClassVar[str] = "rankgate.core.present.layout:layout_document"
     report_from: ClassVar[str] = ""
     charts: ClassVar[Mapping[str, str]] = {}
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {}
@@ -142,6 +147,24 @@ class Result(ByContent):
     def heading(self) -> str:
         """The title of its part in a report."""
         return self.label or self.kind.replace("_", " ").capitalize()
+
+    @property
+    def headline(self) -> str:
+        """The title of its document: the template ``headline_text``, or a property of the class."""
+        from rankgate.core.present.layout import fill
+
+        return fill(self.headline_text, self)
+
+    @property
+    def outcome(self) -> str:
+        """The status of its document: pass, fail or inconclusive; empty where nothing is decided."""
+        return ""
+
+    def csv_rows(self) -> PlainRows | None:
+        """The rows of its CSV form: its main table, or None for every cell of every table."""
+        from rankgate.core.present.layout import main_rows
+
+        return main_rows(self) if self.SCHEMAS else None
 
     @property
     def inputs(self) -> tuple[tuple[str, str, str], ...]:

@@ -128,6 +128,8 @@ class _AnnotationNames(dict[str, Any]):
             "Literal": Literal,
             "Schema": Mapping,
             "Columns": Mapping,
+            "Layout": Sequence,
+            "Texts": Sequence,
             "Json": Any,
             "JsonObject": Mapping[str, Any],
         }

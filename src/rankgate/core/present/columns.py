@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rankgate.core.present.document_model import Grid, make_printable
 from rankgate.core.present.number_formats import (
     UNDEFINED,
+    format_column,
+    format_counts,
     format_decimal,
     format_grade,
     format_milliseconds,
@@ -42,6 +44,31 @@ FORMATS: Mapping[str, Callable[[Any], str]] = {
 }
 """Formats of values by the name that a column gives; any other name is a format of Python."""
 
+FORMATS_OF_COLUMNS: Mapping[str, Callable[[list[Any]], list[str]]] = {
+    "counts": format_counts,
+    "values": format_column,
+}
+"""Formats that depend on all values of a column."""
+
+
+def format_value(value: object, format_name: str = "") -> str:
+    """A value as text for people, by a name in `FORMATS` or a format of Python.
+
+    >>> format_value(0.25, ".0%"), format_value(None), format_value(1234, ","), format_value(True)
+    ('25%', '–', '1,234', 'yes')
+    """
+    if format_name in FORMATS:
+        return FORMATS[format_name](value)
+    if isinstance(value, list | tuple):
+        return make_printable(", ".join(map(str, value)))
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return UNDEFINED
+    if isinstance(value, str):
+        return make_printable(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return format(value, format_name or ("z.4f" if isinstance(value, float) else ","))
+
 
 class Column(NamedTuple):
     """A column of a table.
@@ -50,19 +77,24 @@ class Column(NamedTuple):
         name: its name in the frame and in JSON.
         type: the Polars type of its values.
         help: the meaning of a value, in a sentence without a full stop.
-        format: the format of its values in tables for people: a name in `FORMATS`, or a format of
-            Python such as ``.0%``; if empty, the default of its type.
+        format: the format of its values in tables for people: a name in `FORMATS` or
+            `FORMATS_OF_COLUMNS`, a format of Python such as ``.0%``, or a function; if empty, the
+            default of its type.
         unit: the unit of its values, such as ``s`` or ``queries``.
         header: its header in tables for people; if empty, its name. A newline marks a possible line
             break for narrow media.
+        by: the column whose value a function takes first, such as the KPI of a value.
+        empty: the text of an undefined value or an empty text; if empty, a dash for numbers alone.
     """
 
     name: str
     type: pl.DataType | type[pl.DataType]
     help: str
-    format: str = ""
+    format: str | Callable[..., str] = ""
     unit: str = ""
     header: str = ""
+    by: str = ""
+    empty: str = ""
 
     @property
     def is_text(self) -> bool:
@@ -85,25 +117,29 @@ class Column(NamedTuple):
         """The JSON schema of a value; undefined values are null."""
         return {**json_type(self.type), "description": self.description}
 
-    def text_of(self, value: object) -> str:
-        """A value as text for people.
+    def texts(self, table: pl.DataFrame) -> list[str]:
+        """The values of the column in a table as texts for people.
 
         >>> import polars as pl
         >>> share = Column("share", pl.Float64, "the share of judged documents", ".0%")
-        >>> share.text_of(0.25), share.text_of(None)
-        ('25%', '–')
+        >>> share.texts(pl.DataFrame({"share": [0.25, None]}))
+        ['25%', '–']
         """
-        if self.format in FORMATS:
-            return FORMATS[self.format](value)
-        if isinstance(value, list):
-            return make_printable(", ".join(map(str, value)))
-        if value is None or (isinstance(value, float) and math.isnan(value)):
-            return "" if self.is_text else UNDEFINED
-        if isinstance(value, str):
-            return make_printable(value)
-        if isinstance(value, bool):
-            return "yes" if value else "no"
-        return format(value, self.format or ("z.4f" if isinstance(value, float) else "d"))
+        values = table[self.name].to_list()
+        if isinstance(self.format, str):
+            if self.format in FORMATS_OF_COLUMNS:
+                return FORMATS_OF_COLUMNS[self.format](values)
+            undefined = self.empty or ("" if self.is_text else UNDEFINED)
+            is_named = self.format in FORMATS
+            return [
+                undefined
+                if value == "" or (value is None and not is_named)
+                else format_value(value, self.format)
+                for value in values
+            ]
+        if self.by:
+            return [self.format(*pair) for pair in zip(table[self.by].to_list(), values, strict=True)]
+        return [self.format(value) for value in values]
 
 
 class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
@@ -187,16 +223,17 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
     def grid(
         self,
         table: pl.DataFrame,
-        *column_names: str | tuple[str, str],
+        *column_names: str | tuple[str, ...],
         headers: Mapping[str, str] = MappingProxyType({}),
-        formats: Mapping[str, str] = MappingProxyType({}),
+        formats: Mapping[str, str | Callable[..., str]] = MappingProxyType({}),
         keys: int = 1,
     ) -> Grid:
         """The rows of a table as text for people.
 
         Args:
             table: with these columns.
-            column_names: names of columns, or the two ends of an interval; all columns by default.
+            column_names: names of columns; a pair of names is an interval, and a longer tuple has
+                names and the texts between them in turn. All columns by default.
             headers: headers by column, where they differ from the declaration.
             formats: formats by column, where they differ from the declaration.
             keys: the number of first columns that identify a row; they are left-aligned, as texts
@@ -206,32 +243,39 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
         >>> low, high = (Column(name, pl.Float64, "an end", "signed") for name in ("low", "high"))
         >>> interval = Columns("One row.", low, high)
         >>> table = pl.DataFrame({"low": [0.1], "high": [0.2]})
-        >>> interval.grid(table, ("low", "high"), headers={"low": "interval"})
-        Grid(head=('interval',), rows=(('[+0.1000, +0.2000]',),), left=frozenset({0}), keys=1)
+        >>> interval.grid(table, ("low", "high"), headers={"low": "95 % interval"})
+        Grid(head=('95 % interval',), rows=(('[+0.1000, +0.2000]',),), left=frozenset({0}), keys=1)
         """
         names_of_cells = [(names,) if isinstance(names, str) else names for names in column_names or self]
         columns = [self.by_name[names[0]] for names in names_of_cells]
-        texts = {
-            name: [
-                self.by_name[name]._replace(format=format_name).text_of(value)
-                for value in table[name].to_list()
-            ]
-            for names in names_of_cells
-            for name in names
-            for format_name in (formats.get(name, self.by_name[name].format),)
-        }
-        cells = [
-            texts[names[0]]
-            if len(names) == 1
-            else list(map(_interval_text, *(texts[name] for name in names)))
-            for names in names_of_cells
-        ]
+        cells = [self._cells(table, names, formats) for names in names_of_cells]
         return Grid(
-            tuple(headers.get(column.name) or column.header or column.name for column in columns),
+            tuple(
+                headers.get(column.name) or column.header or ("interval" if len(names) == 2 else column.name)
+                for column, names in zip(columns, names_of_cells, strict=True)
+            ),
             tuple(zip(*cells, strict=True)),
             frozenset(i for i, column in enumerate(columns) if column.is_text or i < keys),
             keys,
         )
+
+    def _cells(
+        self, table: pl.DataFrame, names: tuple[str, ...], formats: Mapping[str, str | Callable[..., str]]
+    ) -> list[str]:
+        """The texts of one or more columns as cells."""
+        columns = [self.by_name[name] for name in names[:: 2 if len(names) > 2 else 1]]
+        texts = [
+            column._replace(format=formats.get(column.name, column.format)).texts(table) for column in columns
+        ]
+        if len(names) == 1:
+            return texts[0]
+        if len(names) == 2:  # the ends of an interval
+            return list(map(_interval_text, *texts))
+        between = [*names[1::2], ""]
+        return [
+            "".join(text + separator for text, separator in zip(row, between, strict=True))
+            for row in zip(*texts, strict=True)
+        ]
 
 
 def _interval_text(low: str, high: str) -> str:

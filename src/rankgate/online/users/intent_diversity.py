@@ -15,6 +15,7 @@ from rankgate.core.declare import Range
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, Texts, View
 from rankgate.core.present.number_formats import count_noun
 from rankgate.online.events.diagnosis import diagnose_events, spoiled_notice
 from rankgate.online.events.events import Events, EventsLike
@@ -29,19 +30,24 @@ QUERIES = Columns(
         "entropy",
         pl.Float64,
         "−Σ p log2 p, where p is the mean over users of the share of their clicks on a document",
-        unit="bits",
+        ".3f",
+        "bits",
+        "entropy\nbits",
     ),
     Column(
         "corrected",
         pl.Float64,
         "entropy plus (documents − 1) / (2 users ln 2), as few users see too little of it (Miller and Madow "
         "1955)",
-        unit="bits",
+        ".3f",
+        "bits",
+        "corrected\nbits",
     ),
     Column(
         "distance",
         pl.Float64,
         "the probability that a click of one user and a click of another are on different documents",
+        ".2%",
     ),
 )
 
@@ -61,10 +67,27 @@ class IntentDiversity(Result):
 
     kind: ClassVar[str] = "intent_diversity"
     label: ClassVar[str] = "Diversity of intents"
-    document_from: ClassVar[str] = "rankgate.online.users.user_documents:intents"
     charts: ClassVar[Mapping[str, str]] = {"intents": "rankgate.online.charts.log_charts:intents"}
     order: ClassVar[int] = 65
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"queries": QUERIES}
+    lead: ClassVar[Texts] = (
+        Sentence("95 % interval {low:.2%} to {high:.2%}; click entropy {entropy:.3f} bits.", "low"),
+    )
+    layout: ClassVar[Layout] = (
+        ShownChart("intents", "queries"),
+        View(
+            "queries",
+            "most diverse queries",
+            ("query", "users", "documents", "entropy", "corrected", "distance"),
+            first=20,
+        ),
+        NOTICES,
+        Sentence(
+            "Distance is the probability that a click of one user and a click of another are on different "
+            "documents. Entropy is of the shares of users' clicks on documents; corrected is by Miller and "
+            "Madow, as few users give too low a value."
+        ),
+    )
 
     queries: pl.DataFrame
     min_users: int
@@ -74,6 +97,14 @@ class IntentDiversity(Result):
     low: float | None
     high: float | None
     faults: tuple[str, ...] = ()
+
+    @property
+    def headline(self) -> str:
+        """The mean over queries."""
+        if self.queries.is_empty():
+            return "No query has clicks of enough users"
+        count = count_noun(len(self.queries), "query")
+        return f"Clicks of two users are on different documents in {self.distance:.2%} of cases, over {count}"
 
     @property
     def notices(self) -> tuple[Notice, ...]:

@@ -20,10 +20,12 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import KPI, P_RAW, P_VALUE, VARIANT
+from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, View
 from rankgate.data.foreign_frames import polars_frame
 from rankgate.measurement.stats.multiple_comparisons import correct
 from rankgate.online.events.diagnosis import diagnose_events, spoiled_notice, spoiled_text
 from rankgate.online.events.events import Events, EventsLike
+from rankgate.online.indicators.kpi_table import format_kpi
 from rankgate.online.log_database import Database, quote_text
 from rankgate.online.users.user_rates import UserRate, select_rate_kpis, sum_kpis_by_user, user_rate
 
@@ -38,19 +40,22 @@ LIFTS = Columns(
     VARIANT,
     Column("group", pl.String, "the group of users; ``all`` first"),
     Column("users", pl.Int64, "users of the variant", unit="users"),
-    Column("users_control", pl.Int64, "users of the control", unit="users"),
-    Column("control", pl.Float64, "the rate of the control"),
-    Column("value", pl.Float64, "the value of the variant"),
+    Column(
+        "users_control", pl.Int64, "users of the control", unit="users", header="users\ncontrol / variant"
+    ),
+    Column("control", pl.Float64, "the rate of the control", format_kpi, by="kpi"),
+    Column("value", pl.Float64, "the value of the variant", format_kpi, by="kpi"),
     Column("delta", pl.Float64, "value − control", "signed"),
     Column("low", pl.Float64, "the low end of its 95 % interval (users are units, delta method)", "signed"),
     Column("high", pl.Float64, "the high end of its 95 % interval (users are units, delta method)", "signed"),
-    Column("lift", pl.Float64, "delta / control", "relative"),
+    Column("lift", pl.Float64, "delta / control", "+z.2%"),
     P_RAW,
     Column(
         "p_value",
         pl.Float64,
         "the p-value by Benjamini and Hochberg over the groups of a KPI and variant",
         "p",
+        header="p",
     ),
 )
 INTERACTIONS = Columns(
@@ -58,7 +63,7 @@ INTERACTIONS = Columns(
     KPI,
     VARIANT,
     Column("groups", pl.Int64, "how many groups there are"),
-    Column("statistic", pl.Float64, "Cochran's Q", ".2f"),
+    Column("statistic", pl.Float64, "Cochran's Q", ".3f", header="Q"),
     P_VALUE,
 )
 LISTS = Columns(
@@ -83,6 +88,16 @@ LISTS = Columns(
 ALL = "all"
 """The group of all users."""
 
+_LIFT_CELLS = (
+    ("users_control", " / ", "users"),
+    "control",
+    "value",
+    "delta",
+    ("low", "high"),
+    "lift",
+    "p_value",
+)
+
 
 @dataclass(frozen=True)
 class PersonalizationImpact(Result):
@@ -100,12 +115,30 @@ class PersonalizationImpact(Result):
 
     kind: ClassVar[str] = "personalization_impact"
     label: ClassVar[str] = "Impact of personalisation"
-    document_from: ClassVar[str] = "rankgate.online.users.user_documents:personalization"
     charts: ClassVar[Mapping[str, str]] = {
         "personalization": "rankgate.online.charts.log_charts:personalization"
     }
     order: ClassVar[int] = 66
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"lifts": LIFTS, "interactions": INTERACTIONS, "lists": LISTS}
+    layout: ClassVar[Layout] = (
+        ShownChart("personalization", "lifts"),
+        View("lifts", "all users", ("kpi", "variant", *_LIFT_CELLS), keys=2, where=pl.col("group") == ALL),
+        View(
+            "lifts",
+            "by group of users",
+            ("kpi", "variant", "group", *_LIFT_CELLS),
+            keys=3,
+            where=pl.col("group") != ALL,
+        ),
+        View("interactions", "whether groups differ", keys=2),
+        View("lists", "lists: first {depth:n document} that differ"),
+        NOTICES,
+        Sentence(
+            "Intervals are 95 %, with users as units (delta method). p-values of groups are corrected by "
+            "Benjamini and Hochberg; whether groups differ is Cochran's Q: without it a group that seems to "
+            "gain most may do so by chance."
+        ),
+    )
 
     control: str
     depth: int
@@ -114,6 +147,15 @@ class PersonalizationImpact(Result):
     interactions: pl.DataFrame
     lists: pl.DataFrame
     faults: tuple[str, ...] = ()
+
+    @property
+    def headline(self) -> str:
+        """The first lift of all users."""
+        lifts = self.lifts.filter(pl.col("group") == ALL, pl.col("lift").is_not_null())
+        if lifts.is_empty():
+            return f"No KPI to compare with {self.control}"
+        row = lifts.row(0, named=True)
+        return f"{row['variant']} against {self.control}: {row['kpi']} {row['lift']:+.2%} of the control's"
 
     @property
     def notices(self) -> tuple[Notice, ...]:

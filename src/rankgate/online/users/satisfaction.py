@@ -19,6 +19,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import KPI, METRIC, P_VALUE
+from rankgate.core.present.layout import NOTICES, CrossView, Layout, Sentence, ShownChart, View
 from rankgate.data import read_qrels
 from rankgate.data.table_rows import in_row_order
 from rankgate.measurement.evaluation.evaluate import evaluate
@@ -27,6 +28,7 @@ from rankgate.measurement.stats.rank_correlation import spearman
 from rankgate.online.events.diagnosis import diagnose_events, spoiled_notice, spoiled_text
 from rankgate.online.events.events import Events, EventsLike
 from rankgate.online.indicators import search_tables
+from rankgate.online.indicators.kpi_table import format_kpi
 from rankgate.online.indicators.search_tables import KpiTables
 from rankgate.online.users.user_rates import select_rate_kpis, sum_kpis_by_user, user_rate
 
@@ -38,20 +40,20 @@ if TYPE_CHECKING:
 
 WEEKS = Columns(
     "One row per week and KPI.",
-    Column("week", pl.String, "the Monday of the week, in the log's time zone"),
+    Column("week", pl.String, "the Monday of the week, in the log's time zone", header="week of"),
     KPI,
     Column("users", pl.Int64, "users of the week", unit="users"),
-    Column("value", pl.Float64, "the value of the KPI"),
+    Column("value", pl.Float64, "the value of the KPI", format_kpi, by="kpi"),
     Column("low", pl.Float64, "the low end of its 95 % interval (users are units, delta method)"),
     Column("high", pl.Float64, "the high end of its 95 % interval (users are units, delta method)"),
 )
 COHORTS = Columns(
     "One row per cohort and age; weeks after the end of the log, and its last one, are left out.",
-    Column("cohort", pl.String, "the week of a user's first event"),
+    Column("cohort", pl.String, "the week of a user's first event", header="week of"),
     Column("age", pl.Int64, "weeks since then", unit="weeks"),
     Column("users", pl.Int64, "users of the cohort", unit="users"),
     Column("active", pl.Int64, "users of the cohort with an event in the week", unit="users"),
-    Column("retention", pl.Float64, "active / users", ".0%"),
+    Column("retention", pl.Float64, "active / users", ".2%"),
 )
 AGES = Columns(
     "One row per variant, KPI and age: values that fall with age show a novelty that wears off.",
@@ -65,10 +67,12 @@ AGES = Columns(
 )
 TRENDS = Columns(
     "One row per variant and KPI: the weighted line through the values by age.",
-    Column("variant", pl.String, "the variant; empty is all; ``b - a`` is the difference of two"),
+    Column(
+        "variant", pl.String, "the variant; empty is all; ``b - a`` is the difference of two", empty="all"
+    ),
     KPI,
     Column("weeks", pl.Int64, "weeks that the line goes through"),
-    Column("slope", pl.Float64, "the change of the value in a week", "signed"),
+    Column("slope", pl.Float64, "the change of the value in a week", "signed", header="change\na week"),
     Column("low", pl.Float64, "the low end of its interval", "signed"),
     Column("high", pl.Float64, "the high end of its interval", "signed"),
     P_VALUE,
@@ -79,9 +83,9 @@ CORRELATIONS = Columns(
     METRIC,
     KPI,
     Column("n", pl.Int64, "how many pairs there are"),
-    Column("spearman", pl.Float64, "Spearman's correlation", ".2f"),
-    Column("low", pl.Float64, "the low end of its interval", ".2f"),
-    Column("high", pl.Float64, "the high end of its interval", ".2f"),
+    Column("spearman", pl.Float64, "Spearman's correlation", "+.3f", header="Spearman"),
+    Column("low", pl.Float64, "the low end of its interval", "+.3f"),
+    Column("high", pl.Float64, "the high end of its interval", "+.3f"),
     P_VALUE,
 )
 DIFFERENCE_SIGN = " - "
@@ -103,7 +107,6 @@ class Satisfaction(Result):
 
     kind: ClassVar[str] = "satisfaction"
     label: ClassVar[str] = "Satisfaction over weeks"
-    document_from: ClassVar[str] = "rankgate.online.users.user_documents:weeks"
     charts: ClassVar[Mapping[str, str]] = {
         "weeks": "rankgate.online.charts.log_charts:weeks",
         "novelty": "rankgate.online.charts.log_charts:novelty",
@@ -117,6 +120,38 @@ class Satisfaction(Result):
         "trends": TRENDS,
         "correlations": CORRELATIONS,
     }
+    headline_text: ClassVar[str] = "{week_count:n week}, {users:n user} with a complete first week"
+    layout: ClassVar[Layout] = (
+        ShownChart("weeks", "weeks"),
+        ShownChart("novelty", "trends"),
+        ShownChart("retention", "cohorts"),
+        CrossView("weeks", "by week", ("week", "users"), across="kpi", value="value"),
+        CrossView(
+            "cohorts",
+            "users that come back, by the week of their first event",
+            ("cohort", "users"),
+            across="age",
+            value="retention",
+            header="after {}",
+        ),
+        View(
+            "trends",
+            "change with each week since a user's first event",
+            ("kpi", "variant", "weeks", "slope", ("low", "high"), "p_value"),
+            keys=2,
+        ),
+        View(
+            "correlations",
+            "correlation with ranking metrics",
+            ("per", "metric", "kpi", "n", "spearman", ("low", "high"), "p_value"),
+            keys=3,
+        ),
+        NOTICES,
+        Sentence(
+            "Intervals are 95 %, with users as units. A trend below 0 is a novelty that wears off, or users "
+            "of other kinds who stay: a difference of two variants has the same users in both."
+        ),
+    )
 
     weeks: pl.DataFrame
     cohorts: pl.DataFrame
@@ -124,6 +159,16 @@ class Satisfaction(Result):
     trends: pl.DataFrame
     correlations: pl.DataFrame
     faults: tuple[str, ...] = ()
+
+    @property
+    def week_count(self) -> int:
+        """The number of weeks."""
+        return self.weeks["week"].n_unique()
+
+    @property
+    def users(self) -> int:
+        """The number of users with a complete first week."""
+        return int(self.cohorts.filter(pl.col("age") == 0)["users"].sum())
 
     @property
     def notices(self) -> tuple[Notice, ...]:

@@ -1,0 +1,272 @@
+"""Layouts: the parts of a result's document, declared over its frames and facts.
+
+A result class declares ``headline_text`` (or a property ``headline``), ``lead`` and ``layout``; its
+document follows from them, and so does every form: text, Markdown, LaTeX, CSV, pages, notebooks. A
+layout is a tuple of these parts in the order of reading:
+
+- a text or a `Sentence`: a paragraph;
+- `View`: rows and columns of a frame; `CrossView`: a frame in long form, with a column for each value
+  of a key;
+- `FactTable`: facts with labels;
+- `ShownChart`: one of the class's charts;
+- `NOTICES`: the notices of the result;
+- a function of the result that returns blocks, for what is none of these.
+
+Texts are templates over the result's attributes: ``{pairs:n pair}`` is a count with its noun, ``{level:.0%}``
+a number in a format of Python, ``{delta:signed}`` in one of `rankgate.core.present.columns.FORMATS`; an
+undefined value is a dash. An empty paragraph and a table without rows are left out.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rankgate.core.present.columns import format_value
+from rankgate.core.present.document_model import (
+    Block,
+    Chart,
+    Document,
+    Grid,
+    PlainRows,
+    Table,
+    Warnings,
+    make_document,
+)
+from rankgate.core.present.number_formats import count_noun
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rankgate.core.present.base_result import Result
+    from rankgate.core.present.columns import Columns
+
+_NO_TEXTS: Mapping[str, str] = MappingProxyType({})
+
+
+class Sentence(NamedTuple):
+    """A paragraph.
+
+    Attributes:
+        text: a template.
+        when: the attribute that must be true, or hold a value or rows; always, if empty.
+    """
+
+    text: str
+    when: str = ""
+
+
+class View(NamedTuple):
+    """Rows of a frame as a table.
+
+    Attributes:
+        source: the attribute that holds the frame: a field or a property.
+        heading: a template.
+        cells: names of columns; a pair of names is an interval; a longer tuple has names and the
+            texts between them in turn, ``("wins", "/", "ties")``. All columns by default.
+        columns: the declaration of the frame, where the class's ``SCHEMAS`` has none of that name.
+        headers: templates of headers by column, where they differ from the declaration.
+        formats: formats by column, where they differ from the declaration.
+        keys: the number of first columns that identify a row.
+        where: the condition of the rows that are shown.
+        first: the largest number of rows; the heading says how many there are.
+        optional: columns that are left out where all their values are null or empty.
+        prose: as `Table` takes it.
+        folded: as `Table` takes it.
+    """
+
+    source: str
+    heading: str = ""
+    cells: tuple[str | tuple[str, ...], ...] = ()
+    columns: Columns | None = None
+    headers: Mapping[str, str] = _NO_TEXTS
+    formats: Mapping[str, str] = _NO_TEXTS
+    keys: int = 1
+    where: pl.Expr | None = None
+    first: int | None = None
+    optional: tuple[str, ...] = ()
+    prose: bool = False
+    folded: bool = False
+
+    def blocks(self, result: Result) -> Iterator[Block]:
+        """The table."""
+        table: pl.DataFrame = getattr(result, self.source)
+        table = table if self.where is None else table.filter(self.where)
+        heading = fill(self.heading, result)
+        if self.first is not None and len(table) > self.first:
+            heading = f"{heading} (first {self.first:,} of {len(table):,})".lstrip()
+            table = table.head(self.first)
+        columns = self.columns or result.SCHEMAS[self.source]
+        empty = {name for name in self.optional if not any(table[name].to_list())}
+        cells = [cell for cell in self.cells or tuple(columns) if cell not in empty]
+        headers = {name: fill(header, result) for name, header in self.headers.items()}
+        grid = columns.grid(table, *cells, headers=headers, formats=self.formats, keys=self.keys)
+        yield Table(heading, grid, folded=self.folded, prose=self.prose)
+
+
+class CrossView(NamedTuple):
+    """A frame in long form as a table with a column for each value of a key.
+
+    Attributes:
+        source: the attribute that holds the frame.
+        heading: a template.
+        rows: the columns that stand at the left; the first identifies a row, the others have their
+            first value.
+        across: the column whose values become columns.
+        value: the column of the cells.
+        header: a format of the values of ``across`` as headers.
+        sort: True if rows are in the order of their key, False in the order of the frame.
+        where: the condition of the rows that are shown.
+        formats: formats by column, where they differ from the declaration.
+    """
+
+    source: str
+    heading: str
+    rows: tuple[str, ...]
+    across: str
+    value: str
+    header: str = "{}"
+    where: pl.Expr | None = None
+    formats: Mapping[str, str] = _NO_TEXTS
+
+    def blocks(self, result: Result) -> Iterator[Block]:
+        """The table."""
+        table: pl.DataFrame = getattr(result, self.source)
+        table = table if self.where is None else table.filter(self.where)
+        columns = result.SCHEMAS[self.source]
+        grid = columns.grid(table, *self.rows, self.value, formats=self.formats)
+        keys = [str(key) for key in table[self.across].to_list()]
+        names = list(dict.fromkeys(keys))
+        rows: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {}
+        for key, (*row_cells, text) in zip(keys, grid.rows, strict=True):
+            rows.setdefault(row_cells[0], (tuple(row_cells), {}))[1][key] = text
+        headers = (self.header.format(name).replace("_", " ") for name in names)
+        cells = tuple((*left, *(texts.get(name, "–") for name in names)) for left, texts in rows.values())
+        yield Table(fill(self.heading, result), Grid((*grid.head[:-1], *headers), cells))
+
+
+class FactTable(NamedTuple):
+    """Facts with labels, one below the other.
+
+    Attributes:
+        heading: a template.
+        facts: labels, and templates of their values; an empty value is a dash.
+        across: True if the labels are headers above a single row of values.
+    """
+
+    heading: str
+    facts: tuple[tuple[str, str], ...]
+    across: bool = False
+
+    def blocks(self, result: Result) -> Iterator[Block]:
+        """The table."""
+        rows = tuple((label, fill(text, result) or "–") for label, text in self.facts)
+        if self.across:
+            labels, values = zip(*rows, strict=True)
+            grid = Grid(labels, (values,))
+        else:
+            grid = Grid(("", "value"), rows, frozenset({0, 1}))
+        yield Table(fill(self.heading, result), grid)
+
+
+class ShownChart(NamedTuple):
+    """A chart of the class.
+
+    Attributes:
+        name: its name in ``charts``.
+        when: the attribute that must be true, or hold a value or rows; always, if empty.
+    """
+
+    name: str
+    when: str = ""
+
+    def blocks(self, result: Result) -> Iterator[Block]:
+        """The chart."""
+        if _is_true(self.when, result):
+            yield Chart(result.charts[self.name], result)
+
+
+class Notices(NamedTuple):
+    """The notices of the result as warnings."""
+
+    def blocks(self, result: Result) -> Iterator[Block]:
+        """The warnings."""
+        yield Warnings.from_notices(result.notices)
+
+
+NOTICES = Notices()
+
+Part = str | Sentence | View | CrossView | FactTable | ShownChart | Notices | Callable[[Any], Iterable[Block]]
+Layout = Sequence[Part]
+Texts = Sequence[str | Sentence]
+
+
+def layout_document(result: Result) -> Document:
+    """The document of a result by its class's layout; its CSV form has the rows of the main table."""
+    blocks = [block for part in result.layout for block in _blocks(part, result)]
+    return make_document(
+        result.headline,
+        *blocks,
+        lead=[text for template in result.lead if (text := _sentence(template, result))],
+        status=result.outcome,
+        rows=result.csv_rows(),
+    )
+
+
+def _blocks(part: Part, result: Result) -> Iterable[Block]:
+    if isinstance(part, str | Sentence):
+        return (_sentence(part, result),)
+    if callable(part):
+        return part(result)
+    return part.blocks(result)
+
+
+def _sentence(part: str | Sentence, result: Result) -> str:
+    if isinstance(part, str):
+        return fill(part, result)
+    return fill(part.text, result) if _is_true(part.when, result) else ""
+
+
+def _is_true(name: str, result: Result) -> bool:
+    value = getattr(result, name) if name else True
+    return len(value) > 0 if isinstance(value, Sized) else value not in (None, False)
+
+
+def main_rows(result: Result) -> PlainRows:
+    """The main table of a result, with all digits."""
+    table = result.to_polars()
+    return PlainRows(tuple(table.columns), list(table.iter_rows()))
+
+
+def fill(template: str, result: object) -> str:
+    """A template with the attributes of a result, as one printable line.
+
+    >>> from types import SimpleNamespace
+    >>> fill("{pairs:n pair}, p {p:p}", SimpleNamespace(pairs=2, p=None))
+    '2 pairs, p –'
+    """
+    if "{" not in template:
+        return template
+    return _Texts().vformat(template, (), _Attributes(result))
+
+
+class _Attributes(dict[str, object]):
+    """The attributes of a result by name."""
+
+    def __init__(self, result: object) -> None:
+        super().__init__()
+        self.result = result
+
+    def __missing__(self, name: str) -> object:
+        return getattr(self.result, name)
+
+
+class _Texts(string.Formatter):
+    """Formats of templates."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:  # noqa: ANN401 - as its base has it
+        if format_spec.startswith("n "):
+            return count_noun(value, format_spec[2:])
+        return format_value(value, format_spec)
