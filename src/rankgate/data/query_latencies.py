@@ -74,9 +74,10 @@ def latency_bounds(latencies: pl.DataFrame, shares: Mapping[str, float] = SHARES
 def bounds_columns(*columns: Column) -> Iterator[Column]:
     """Each column of a statistic, followed by the column of its largest possible value."""
     for column in columns:
-        yield column
+        at_most = f"{column.name}_at_most"
+        yield column._replace(at_most=at_most)
         yield Column(
-            f"{column.name}_at_most",
+            at_most,
             pl.Float64,
             f"the largest possible {column.name}; null where failed queries leave it open",
             column.format,

@@ -56,6 +56,10 @@ class Facts:
     state: str = ""
 
 
+ENGINE_FACTS = (("kind", "{engine_kind}"), *((name, f"{{facts.{name}}}") for name in vars(Facts())))
+"""The facts about an engine in documents: labels, and templates over a result."""
+
+
 class Connection(ABC):
     """A connection to an engine; used by one thread at a time."""
 

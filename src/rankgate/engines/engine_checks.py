@@ -15,9 +15,12 @@ import polars as pl
 from rankgate.core.declare import fields_of
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.document_model import PlainRows
+from rankgate.core.present.layout import NOTICES, FactTable, Layout, Sentence, Texts, View, frame_rows
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.answers.engine_answers import Answer
 from rankgate.engines.configuration import ENGINES, EngineKind, Pace
-from rankgate.engines.engine import Facts, Query
+from rankgate.engines.engine import ENGINE_FACTS, Facts, Query
 from rankgate.engines.requests.secrets import plain_text_secrets
 from rankgate.engines.snapshots.query_sender import outcome_of_answer
 from rankgate.engines.snapshots.run_files import count_list
@@ -94,7 +97,15 @@ class EngineKinds(Result):
     """
 
     kind: ClassVar[str] = "engine_kinds"
-    document_from: ClassVar[str] = "rankgate.engines.engine_documents:kinds_document"
+    main_table: ClassVar[str] = "kind_table"
+    lead: ClassVar[Texts] = (Sentence("{only.title}", "only"), Sentence("{only.source}", "only"))
+    layout: ClassVar[Layout] = (
+        View(
+            "kind_table", cells=("kind", "title"), headers={"title": "what it is"}, prose=True, when="several"
+        ),
+        Sentence("rankgate engines show KIND lists the keys of an engine's file.", "several"),
+        View("keys", prose=True, when="only"),
+    )
 
     kinds: tuple[KindDetails, ...]
 
@@ -102,9 +113,40 @@ class EngineKinds(Result):
         """The number of kinds."""
         return len(self.kinds)
 
-    def _table(self) -> pl.DataFrame:
+    @property
+    def headline(self) -> str:
+        """The number of kinds, or the name of the only one."""
+        return self.only.name if self.only else f"{len(self)} kinds of engines"
+
+    @property
+    def only(self) -> KindDetails | None:
+        """The only kind; None where there are several."""
+        return self.kinds[0] if len(self) == 1 else None
+
+    @property
+    def several(self) -> bool:
+        """True if there is more than one kind."""
+        return len(self) != 1
+
+    @property
+    def kind_table(self) -> pl.DataFrame:
+        """The kinds: ``kind``, ``title``, ``source``."""
         rows = [{"kind": kind.name, "title": kind.title, "source": kind.source} for kind in self.kinds]
         return pl.DataFrame(rows)
+
+    @property
+    def keys(self) -> pl.DataFrame:
+        """The keys of the files of kinds: ``key``, ``takes``, ``default``, ``meaning``."""
+        rows = [
+            (f"{key.table}.{key.name}", key.takes, "required" if key.required else key.default, key.help)
+            for kind in self.kinds
+            for key in kind.keys
+        ]
+        return pl.DataFrame(rows, ["key", "takes", "default", "meaning"], orient="row")
+
+    def csv_rows(self) -> PlainRows:
+        """The kinds, or the keys of the only one."""
+        return frame_rows(self.keys if self.only else self.kind_table)
 
 
 def engines(kind: str | None = None) -> EngineKinds:
@@ -146,7 +188,13 @@ class EngineCheck(Result):
     """
 
     kind: ClassVar[str] = "engine_check"
-    document_from: ClassVar[str] = "rankgate.engines.engine_documents:check_document"
+    headline_text: ClassVar[str] = "{engine}: {answer_text} for {query!r} in {milliseconds:,.1f} ms"
+    main_table: ClassVar[str] = "document_table"
+    layout: ClassVar[Layout] = (
+        View("document_table", "first documents"),
+        FactTable("engine", ENGINE_FACTS),
+        NOTICES,
+    )
 
     engine: str
     engine_kind: str
@@ -170,6 +218,27 @@ class EngineCheck(Result):
         return not self.returned or bool(self.missing or self.unknown)
 
     @property
+    def outcome(self) -> str:
+        """``fail`` if a snapshot needs a fix first."""
+        return "fail" if self.failed else "pass"
+
+    @property
+    def answer_text(self) -> str:
+        """The number of documents."""
+        total = "" if self.total is None else f" of {self.total:,}"
+        return "no answer" if self.problem else f"{count_noun(self.returned, 'document')}{total}"
+
+    @property
+    def milliseconds(self) -> float:
+        """The time until the answer."""
+        return self.seconds * 1000
+
+    @property
+    def document_table(self) -> pl.DataFrame:
+        """The first documents: ``doc_id``, ``score`` and fields as text."""
+        return pl.DataFrame(list(self.documents))
+
+    @property
     def notices(self) -> tuple[Notice, ...]:
         """Notices about what is missing for a snapshot."""
         notices = []
@@ -188,9 +257,6 @@ class EngineCheck(Result):
         ]
         notices += plain_secret_notices(self.plain_secrets)
         return (*notices, *incomplete_notices(self.lists, self.depth))
-
-    def _table(self) -> pl.DataFrame:
-        return pl.DataFrame(list(self.documents))
 
 
 def check_engine(

@@ -11,7 +11,8 @@ A result class is a frozen dataclass that inherits `Result` and declares:
   default;
 - ``report_from``, where a page shows more than ``document`` does: ``module:function`` of the
   result and `ReportOptions`; ``order``, its place among the parts of a report;
-- ``SCHEMAS``: the columns of its tables by field, the main table first;
+- ``SCHEMAS``: the columns of its tables by field, the main table first; ``main_table``, the
+  attribute that holds the main table, where it is another one;
 - ``to_dict`` and ``from_dict``, where the default (a key for each field) is not its JSON.
 
 Text, Markdown, LaTeX, CSV, HTML, notebook display, pictures and reports follow from these.
@@ -98,6 +99,7 @@ class Result(ByContent):
     report_from: ClassVar[str] = ""
     charts: ClassVar[Mapping[str, str]] = {}
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {}
+    main_table: ClassVar[str] = ""
     order: ClassVar[int] = 50
 
     @property
@@ -162,9 +164,9 @@ class Result(ByContent):
 
     def csv_rows(self) -> PlainRows | None:
         """The rows of its CSV form: its main table, or None for every cell of every table."""
-        from rankgate.core.present.layout import main_rows
+        from rankgate.core.present.layout import frame_rows
 
-        return main_rows(self) if self.SCHEMAS else None
+        return frame_rows(self._table()) if self.main_table or self.SCHEMAS else None
 
     @property
     def inputs(self) -> tuple[tuple[str, str, str], ...]:
@@ -247,10 +249,10 @@ class Result(ByContent):
         return self.to_dict()
 
     def _table(self) -> pl.DataFrame:
-        """The main table: the first of `SCHEMAS`; classes with another main table override this."""
-        if not self.SCHEMAS:
+        name = self.main_table or next(iter(self.SCHEMAS), "")
+        if not name:
             raise UsageError(f"a result of kind {self.kind} has no table.", code="no-table")
-        table: pl.DataFrame = getattr(self, next(iter(self.SCHEMAS)))
+        table: pl.DataFrame = getattr(self, name)
         return table
 
     def plot(self, kind: str = "", **options: Any) -> Picture:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rankgate.core.present.document_model import Grid, make_printable
 from rankgate.core.present.number_formats import (
     UNDEFINED,
+    format_bounds,
     format_column,
     format_counts,
     format_decimal,
@@ -64,10 +65,14 @@ def format_value(value: object, format_name: str = "") -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return UNDEFINED
     if isinstance(value, str):
-        return make_printable(value)
+        return format(value if value.isprintable() else make_printable(value), format_name)
     if isinstance(value, bool):
         return "yes" if value else "no"
     return format(value, format_name or ("z.4f" if isinstance(value, float) else ","))
+
+
+Format = str | Callable[..., str] | Mapping[Any, str]
+"""How the values of a column become texts; see `Column`."""
 
 
 class Column(NamedTuple):
@@ -78,30 +83,40 @@ class Column(NamedTuple):
         type: the Polars type of its values.
         help: the meaning of a value, in a sentence without a full stop.
         format: the format of its values in tables for people: a name in `FORMATS` or
-            `FORMATS_OF_COLUMNS`, a format of Python such as ``.0%``, or a function; if empty, the
-            default of its type.
+            `FORMATS_OF_COLUMNS`, a format of Python such as ``.0%``, a function, or texts by value; if
+            empty, the default of its type.
         unit: the unit of its values, such as ``s`` or ``queries``.
         header: its header in tables for people; if empty, its name. A newline marks a possible line
             break for narrow media.
-        by: the column whose value a function takes first, such as the KPI of a value.
+        by: the columns whose values a function takes first, such as the KPI of a value.
+        at_most: the column of the largest possible value, where a value is the smallest possible; null
+            there is no limit.
         empty: the text of an undefined value or an empty text; if empty, a dash for numbers alone.
     """
 
     name: str
     type: pl.DataType | type[pl.DataType]
     help: str
-    format: str | Callable[..., str] = ""
+    format: Format = ""
     unit: str = ""
     header: str = ""
-    by: str = ""
+    by: tuple[str, ...] = ()
     empty: str = ""
+    at_most: str = ""
 
     @property
     def is_text(self) -> bool:
-        """True if the values are texts, which are left-aligned."""
+        """True if the values are texts."""
         import polars as pl
 
         return self.type == pl.String or self.type.is_nested()
+
+    @property
+    def is_left(self) -> bool:
+        """True if the texts of the values are words, which are left-aligned."""
+        import polars as pl
+
+        return self.is_text or self.type == pl.Boolean or isinstance(self.format, Mapping)
 
     @property
     def description(self) -> str:
@@ -126,6 +141,11 @@ class Column(NamedTuple):
         ['25%', '–']
         """
         values = table[self.name].to_list()
+        if self.at_most:
+            bounds = zip(values, table[self.at_most].to_list(), strict=True)
+            return [
+                format_bounds(*pair, lambda value: format_value(value, str(self.format))) for pair in bounds
+            ]
         if isinstance(self.format, str):
             if self.format in FORMATS_OF_COLUMNS:
                 return FORMATS_OF_COLUMNS[self.format](values)
@@ -137,9 +157,9 @@ class Column(NamedTuple):
                 else format_value(value, self.format)
                 for value in values
             ]
-        if self.by:
-            return [self.format(*pair) for pair in zip(table[self.by].to_list(), values, strict=True)]
-        return [self.format(value) for value in values]
+        if isinstance(self.format, Mapping):
+            return [self.format.get(value, str(value)) for value in values]
+        return [self.format(*row) for row in table.select(*self.by, self.name).iter_rows()]
 
 
 class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
@@ -225,7 +245,7 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
         table: pl.DataFrame,
         *column_names: str | tuple[str, ...],
         headers: Mapping[str, str] = MappingProxyType({}),
-        formats: Mapping[str, str | Callable[..., str]] = MappingProxyType({}),
+        formats: Mapping[str, Format] = MappingProxyType({}),
         keys: int = 1,
     ) -> Grid:
         """The rows of a table as text for people.
@@ -255,13 +275,11 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
                 for column, names in zip(columns, names_of_cells, strict=True)
             ),
             tuple(zip(*cells, strict=True)),
-            frozenset(i for i, column in enumerate(columns) if column.is_text or i < keys),
+            frozenset(i for i, column in enumerate(columns) if column.is_left or i < keys),
             keys,
         )
 
-    def _cells(
-        self, table: pl.DataFrame, names: tuple[str, ...], formats: Mapping[str, str | Callable[..., str]]
-    ) -> list[str]:
+    def _cells(self, table: pl.DataFrame, names: tuple[str, ...], formats: Mapping[str, Format]) -> list[str]:
         """The texts of one or more columns as cells."""
         columns = [self.by_name[name] for name in names[:: 2 if len(names) > 2 else 1]]
         texts = [
@@ -278,8 +296,16 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
         ]
 
 
+def undeclared(schema: Mapping[str, pl.DataType]) -> Columns:
+    """Columns by their types alone, for a table whose columns the data name."""
+    return Columns("", *(Column(name, dtype, "") for name, dtype in schema.items()))
+
+
 def _interval_text(low: str, high: str) -> str:
-    return UNDEFINED if UNDEFINED in {low, high} else f"[{low}, {high}]"
+    """An interval, which may have one end only."""
+    if UNDEFINED not in {low, high}:
+        return f"[{low}, {high}]"
+    return UNDEFINED if low == high else f"≤ {high}" if low == UNDEFINED else f"≥ {low}"
 
 
 def type_name(dtype: pl.DataType | DataTypeClass) -> str:

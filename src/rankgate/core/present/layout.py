@@ -12,6 +12,8 @@ layout is a tuple of these parts in the order of reading:
 - `NOTICES`: the notices of the result;
 - a function of the result that returns blocks, for what is none of these.
 
+A part with ``when`` stands only if the attribute of that name is true, or holds a value or rows.
+
 Texts are templates over the result's attributes: ``{pairs:n pair}`` is a count with its noun, ``{level:.0%}``
 a number in a format of Python, ``{delta:signed}`` in one of `rankgate.core.present.columns.FORMATS`; an
 undefined value is a dash. An empty paragraph and a table without rows are left out.
@@ -24,7 +26,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Siz
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rankgate.core.present.columns import format_value
+from rankgate.core.present.columns import format_value, undeclared
 from rankgate.core.present.document_model import (
     Block,
     Chart,
@@ -34,6 +36,7 @@ from rankgate.core.present.document_model import (
     Table,
     Warnings,
     make_document,
+    make_printable,
 )
 from rankgate.core.present.number_formats import count_noun
 
@@ -41,7 +44,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.core.present.base_result import Result
-    from rankgate.core.present.columns import Columns
+    from rankgate.core.present.columns import Columns, Format
 
 _NO_TEXTS: Mapping[str, str] = MappingProxyType({})
 
@@ -51,56 +54,64 @@ class Sentence(NamedTuple):
 
     Attributes:
         text: a template.
-        when: the attribute that must be true, or hold a value or rows; always, if empty.
+        when: its condition; see the module.
     """
 
     text: str
     when: str = ""
+
+    def blocks(self, result: Result) -> Iterator[str]:
+        """The paragraph."""
+        yield fill(self.text, result)
 
 
 class View(NamedTuple):
     """Rows of a frame as a table.
 
     Attributes:
-        source: the attribute that holds the frame: a field or a property.
+        source: the attribute that holds the frame, a field or a property; or the frame.
         heading: a template.
         cells: names of columns; a pair of names is an interval; a longer tuple has names and the
             texts between them in turn, ``("wins", "/", "ties")``. All columns by default.
-        columns: the declaration of the frame, where the class's ``SCHEMAS`` has none of that name.
+        columns: the declaration of the frame, where the class's ``SCHEMAS`` has none of that name; a
+            frame without a declaration is shown by its types.
         headers: templates of headers by column, where they differ from the declaration.
         formats: formats by column, where they differ from the declaration.
         keys: the number of first columns that identify a row.
         where: the condition of the rows that are shown.
         first: the largest number of rows; the heading says how many there are.
         optional: columns that are left out where all their values are null or empty.
+        varying: columns that are left out where all their values are equal.
         prose: as `Table` takes it.
         folded: as `Table` takes it.
+        when: its condition; see the module.
     """
 
-    source: str
+    source: str | pl.DataFrame
     heading: str = ""
     cells: tuple[str | tuple[str, ...], ...] = ()
     columns: Columns | None = None
     headers: Mapping[str, str] = _NO_TEXTS
-    formats: Mapping[str, str] = _NO_TEXTS
+    formats: Mapping[str, Format] = _NO_TEXTS
     keys: int = 1
     where: pl.Expr | None = None
     first: int | None = None
     optional: tuple[str, ...] = ()
+    varying: tuple[str, ...] = ()
     prose: bool = False
     folded: bool = False
+    when: str = ""
 
     def blocks(self, result: Result) -> Iterator[Block]:
         """The table."""
-        table: pl.DataFrame = getattr(result, self.source)
-        table = table if self.where is None else table.filter(self.where)
+        table, columns = _source(self, result)
         heading = fill(self.heading, result)
         if self.first is not None and len(table) > self.first:
             heading = f"{heading} (first {self.first:,} of {len(table):,})".lstrip()
             table = table.head(self.first)
-        columns = self.columns or result.SCHEMAS[self.source]
-        empty = {name for name in self.optional if not any(table[name].to_list())}
-        cells = [cell for cell in self.cells or tuple(columns) if cell not in empty]
+        left_out = {name for name in self.optional if not any(table[name].to_list())}
+        left_out.update(name for name in self.varying if table[name].n_unique() < 2)
+        cells = [cell for cell in self.cells or tuple(columns) if cell not in left_out]
         headers = {name: fill(header, result) for name, header in self.headers.items()}
         grid = columns.grid(table, *cells, headers=headers, formats=self.formats, keys=self.keys)
         yield Table(heading, grid, folded=self.folded, prose=self.prose)
@@ -110,33 +121,36 @@ class CrossView(NamedTuple):
     """A frame in long form as a table with a column for each value of a key.
 
     Attributes:
-        source: the attribute that holds the frame.
+        source: as `View` takes it.
         heading: a template.
         rows: the columns that stand at the left; the first identifies a row, the others have their
             first value.
         across: the column whose values become columns.
-        value: the column of the cells.
+        value: the column of the cells, or several as `View` has them.
         header: a format of the values of ``across`` as headers.
-        sort: True if rows are in the order of their key, False in the order of the frame.
+        columns: as `View` takes it.
+        headers: headers by column, where they differ from the declaration.
         where: the condition of the rows that are shown.
         formats: formats by column, where they differ from the declaration.
+        when: its condition; see the module.
     """
 
-    source: str
+    source: str | pl.DataFrame
     heading: str
     rows: tuple[str, ...]
     across: str
-    value: str
+    value: str | tuple[str, ...]
     header: str = "{}"
+    columns: Columns | None = None
+    headers: Mapping[str, str] = _NO_TEXTS
     where: pl.Expr | None = None
-    formats: Mapping[str, str] = _NO_TEXTS
+    formats: Mapping[str, Format] = _NO_TEXTS
+    when: str = ""
 
     def blocks(self, result: Result) -> Iterator[Block]:
         """The table."""
-        table: pl.DataFrame = getattr(result, self.source)
-        table = table if self.where is None else table.filter(self.where)
-        columns = result.SCHEMAS[self.source]
-        grid = columns.grid(table, *self.rows, self.value, formats=self.formats)
+        table, columns = _source(self, result)
+        grid = columns.grid(table, *self.rows, self.value, headers=self.headers, formats=self.formats)
         keys = [str(key) for key in table[self.across].to_list()]
         names = list(dict.fromkeys(keys))
         rows: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {}
@@ -147,22 +161,42 @@ class CrossView(NamedTuple):
         yield Table(fill(self.heading, result), Grid((*grid.head[:-1], *headers), cells))
 
 
+def _source(view: View | CrossView, result: Result) -> tuple[pl.DataFrame, Columns]:
+    """The rows of a view and their declaration."""
+    if isinstance(view.source, str):
+        table: pl.DataFrame = getattr(result, view.source)
+        columns = view.columns or result.SCHEMAS.get(view.source)
+    else:
+        table, columns = view.source, view.columns
+    if view.where is not None:
+        table = table.filter(view.where)
+    return table, columns or undeclared(table.schema)
+
+
 class FactTable(NamedTuple):
     """Facts with labels, one below the other.
 
     Attributes:
         heading: a template.
-        facts: labels, and templates of their values; an empty value is a dash.
+        facts: labels, and templates of their values; an empty value is a dash. A name alone is an
+            attribute that holds further facts: their texts by label.
         across: True if the labels are headers above a single row of values.
+        when: its condition; see the module.
     """
 
     heading: str
-    facts: tuple[tuple[str, str], ...]
+    facts: tuple[tuple[str, str] | str, ...]
     across: bool = False
+    when: str = ""
 
     def blocks(self, result: Result) -> Iterator[Block]:
         """The table."""
-        rows = tuple((label, fill(text, result) or "–") for label, text in self.facts)
+        pairs = [
+            pair
+            for fact in self.facts
+            for pair in (getattr(result, fact).items() if isinstance(fact, str) else (fact,))
+        ]
+        rows = tuple((label, make_printable(fill(text, result)) or "–") for label, text in pairs)
         if self.across:
             labels, values = zip(*rows, strict=True)
             grid = Grid(labels, (values,))
@@ -176,7 +210,7 @@ class ShownChart(NamedTuple):
 
     Attributes:
         name: its name in ``charts``.
-        when: the attribute that must be true, or hold a value or rows; always, if empty.
+        when: its condition; see the module.
     """
 
     name: str
@@ -184,12 +218,13 @@ class ShownChart(NamedTuple):
 
     def blocks(self, result: Result) -> Iterator[Block]:
         """The chart."""
-        if _is_true(self.when, result):
-            yield Chart(result.charts[self.name], result)
+        yield Chart(result.charts[self.name], result)
 
 
 class Notices(NamedTuple):
     """The notices of the result as warnings."""
+
+    when: str = ""
 
     def blocks(self, result: Result) -> Iterator[Block]:
         """The warnings."""
@@ -209,24 +244,18 @@ def layout_document(result: Result) -> Document:
     return make_document(
         result.headline,
         *blocks,
-        lead=[text for template in result.lead if (text := _sentence(template, result))],
+        lead=[str(text) for part in result.lead for text in _blocks(part, result) if text],
         status=result.outcome,
         rows=result.csv_rows(),
     )
 
 
 def _blocks(part: Part, result: Result) -> Iterable[Block]:
-    if isinstance(part, str | Sentence):
-        return (_sentence(part, result),)
+    if isinstance(part, str):
+        return (fill(part, result),)
     if callable(part):
         return part(result)
-    return part.blocks(result)
-
-
-def _sentence(part: str | Sentence, result: Result) -> str:
-    if isinstance(part, str):
-        return fill(part, result)
-    return fill(part.text, result) if _is_true(part.when, result) else ""
+    return part.blocks(result) if _is_true(part.when, result) else ()
 
 
 def _is_true(name: str, result: Result) -> bool:
@@ -234,9 +263,8 @@ def _is_true(name: str, result: Result) -> bool:
     return len(value) > 0 if isinstance(value, Sized) else value not in (None, False)
 
 
-def main_rows(result: Result) -> PlainRows:
-    """The main table of a result, with all digits."""
-    table = result.to_polars()
+def frame_rows(table: pl.DataFrame) -> PlainRows:
+    """The rows of a table for CSV, with all digits."""
     return PlainRows(tuple(table.columns), list(table.iter_rows()))
 
 

@@ -17,17 +17,19 @@ from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import encode
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import QUERY_ID
-from rankgate.core.present.number_formats import count_noun
+from rankgate.core.present.layout import NOTICES, FactTable, Layout, Sentence, View, fill
+from rankgate.core.present.number_formats import UNDEFINED, count_noun
 from rankgate.data import Run
 from rankgate.data.formats.run_companions import CAUTIONS_KEY
 from rankgate.data.query_latencies import (
     SHARES_TO_LARGEST,
     Bounds,
     bounds_columns,
+    bounds_row,
     latency_bounds,
     query_latencies,
 )
-from rankgate.engines.engine import Facts
+from rankgate.engines.engine import ENGINE_FACTS, Facts
 
 # the codec reads the types of fields when it restores a result
 
@@ -68,6 +70,23 @@ SNAPSHOT_QUERIES = Columns(
 )
 
 
+_LOAD_COLUMNS = ("concurrency", "rate", "arrival_rate")
+_PACE = Columns(
+    "One row.",
+    *bounds_columns(
+        *(
+            Column(name, pl.Float64, "a latency", ",.1f", "ms", f"{header}\nms")
+            for name, header in {
+                "mean": "mean",
+                "p50": "median",
+                **{name: name for name in ("p90", "p95", "p99")},
+                "p100": "largest",
+            }.items()
+        )
+    ),
+    Column("seconds", pl.Float64, "the time that asking took", ",.1f", "s", "asked in\ns"),
+    Column("rate", pl.Float64, "queries a second", ",.1f", "1/s", "queries\na second"),
+)
 _RUN_CAUTIONS = frozenset(
     {"index-changed", "cut-lists", "partial-answers", "shared-ids", "unusable-ids", "repeated-documents"}
 )
@@ -143,8 +162,34 @@ class Snapshot(Result):
 
     kind: ClassVar[str] = "snapshot"
     label: ClassVar[str] = "Snapshot of an engine"
-    document_from: ClassVar[str] = "rankgate.engines.engine_documents:snapshot_document"
     order: ClassVar[int] = 29
+    headline_text: ClassVar[str] = (
+        "Snapshot of {engine}: {queries.height:n query}, {state_text}; {lists.documents:n document}"
+    )
+    layout: ClassVar[Layout] = (
+        View("pace", "latency", ("p50", "p90", "p95", "p99", "p100", "seconds", "rate"), _PACE, keys=0),
+        FactTable(
+            "engine",
+            (
+                *ENGINE_FACTS,
+                ("configuration", "{configuration:.12}"),
+                ("depth", "{depth:,}"),
+                "load",
+                ("latency from", "{latency_from}"),
+                "parameter_facts",
+            ),
+        ),
+        View(
+            "queries",
+            "failed",
+            ("query_id", "attempts", "error"),
+            headers={"attempts": "tries"},
+            where=pl.col("state") == "failed",
+            first=10,
+        ),
+        NOTICES,
+        Sentence("Written to {output}.", "output"),
+    )
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"queries": SNAPSHOT_QUERIES}
 
     engine: str
@@ -192,6 +237,33 @@ class Snapshot(Result):
     def latency(self) -> Mapping[str, float | None]:
         """The smallest possible quantiles, p50 to p100, of `latency_bounds`."""
         return {name: low for name, (low, _) in self.latency_bounds.items() if name != "mean"}
+
+    @property
+    def state_text(self) -> str:
+        """The number of queries in each state, in words."""
+        states = self.states
+        rare = {"failed": states["failed"], "not asked": states["not_run"]}
+        parts = [f"{states['ok']:,} with results", f"{states['zero']:,} without"]
+        return ", ".join(parts + [f"{count:,} {state}" for state, count in rare.items() if count])
+
+    @property
+    def pace(self) -> pl.DataFrame:
+        """One row: the bounds of each latency, the seconds that asking took, and queries a second."""
+        rate = self.asked / self.seconds if self.seconds and self.asked else None
+        return pl.DataFrame(
+            [{**bounds_row(self.latency_bounds), "seconds": self.seconds, "rate": rate}], _PACE
+        )
+
+    @property
+    def load(self) -> Mapping[str, str]:
+        """The concurrency and rates of the queries, by name."""
+        values = {name: self.queries[name].drop_nulls().unique().sort() for name in _LOAD_COLUMNS}
+        return {name: " and ".join(map("{:g}".format, rates)) for name, rates in values.items() if len(rates)}
+
+    @property
+    def parameter_facts(self) -> Mapping[str, str]:
+        """The parameters of the request, by label."""
+        return {f"parameter {name}": str(value) for name, value in self.parameters.items()}
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -340,18 +412,18 @@ LATENCY = Columns(
     "One row per statistic, over the queries that both engines got.",
     Column("statistic", pl.String, "mean, p50 or p95"),
     *bounds_columns(
-        Column("baseline", pl.Float64, "the latency of the baseline", ".1f", unit="ms"),
-        Column("candidate", pl.Float64, "the latency of the candidate", ".1f", unit="ms"),
+        Column("baseline", pl.Float64, "the latency of the baseline", ",.2f", unit="ms"),
+        Column("candidate", pl.Float64, "the latency of the candidate", ",.2f", unit="ms"),
     ),
     Column(
         "delta",
         pl.Float64,
         "candidate − baseline; null where failed queries leave it open",
-        "+.1f",
+        "+z.2f",
         unit="ms",
     ),
-    Column("low", pl.Float64, "the low end of the interval of delta; null: none", "+.1f", unit="ms"),
-    Column("high", pl.Float64, "the high end of the interval of delta; null: none", "+.1f", unit="ms"),
+    Column("low", pl.Float64, "the low end of the interval of delta; null: none", "+z.2f", unit="ms"),
+    Column("high", pl.Float64, "the high end of the interval of delta; null: none", "+z.2f", unit="ms"),
 )
 COMPARED_QUERIES = Columns(
     "One row per query.",
@@ -382,8 +454,34 @@ class EngineComparison(Result):
 
     kind: ClassVar[str] = "engine_comparison"
     label: ClassVar[str] = "Comparison of two engines"
-    document_from: ClassVar[str] = "rankgate.engines.engine_documents:engine_comparison_document"
     order: ClassVar[int] = 30
+    main_table: ClassVar[str] = "queries"
+    headline_text: ClassVar[str] = (
+        "{names[1]} against {names[0]}, queried in turn: {queries.height:n query}{median_text}"
+    )
+    layout: ClassVar[Layout] = (
+        View(
+            "latency",
+            "latency in ms",
+            ("statistic", "baseline", "candidate", "delta", ("low", "high")),
+            headers={
+                "statistic": " ",
+                "baseline": "{names[0]}",
+                "candidate": "{names[1]}",
+                "delta": "difference",
+                "low": "{level:.0%} interval",
+            },
+        ),
+        View("states", "states"),
+        View("facts", "engines"),
+        Sentence(
+            "Each query was sent to both engines, one right after the other; {names[0]} was first in "
+            "{first:,} of {queries.height:,}. Differences are over {pairs:n pair}; intervals ({level:.0%}) "
+            "are from {resamples:,} resamples of the pairs."
+        ),
+        NOTICES,
+        Sentence("Written to {outputs}.", "outputs"),
+    )
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"latency": LATENCY, "queries": COMPARED_QUERIES}
 
     baseline: Snapshot
@@ -421,7 +519,7 @@ class EngineComparison(Result):
         """Notices about each engine, and about unpaired queries."""
         notices = [
             replace(notice, text=f"{name}: {notice.text}", subject=name)
-            for name, snapshot in zip(self.names, (self.baseline, self.candidate), strict=True)
+            for name, snapshot in zip(self.names, self._snapshots, strict=True)
             for notice in snapshot.notices
         ]
         if self.pairs < len(self.queries):
@@ -443,5 +541,43 @@ class EngineComparison(Result):
             )
         return tuple(notices)
 
-    def _table(self) -> pl.DataFrame:
-        return self.queries
+    @property
+    def median_text(self) -> str:
+        """The difference of the median latencies, as the end of the headline."""
+        (row,) = LATENCY.grid(self.latency.filter(statistic="p50"), "delta", ("low", "high")).rows
+        text = " ms ".join(text for text in row if text != UNDEFINED)
+        return text and f"; median latency {text}{'' if ' ms ' in text else ' ms'}"
+
+    @property
+    def first(self) -> int:
+        """The number of queries that the baseline got first."""
+        return int((self.queries["first"] == "baseline").sum())
+
+    @property
+    def outputs(self) -> str:
+        """The files of the runs."""
+        return " and ".join(snapshot.output for snapshot in self._snapshots if snapshot.output)
+
+    @property
+    def states(self) -> pl.DataFrame:
+        """The number of queries by engine and state."""
+        headers = ("ok", "zero results", "failed", "not run")
+        rows = [
+            (name, *snapshot.states.values())
+            for name, snapshot in zip(self.names, self._snapshots, strict=True)
+        ]
+        return pl.DataFrame(rows, ["engine", *headers], orient="row")
+
+    @property
+    def facts(self) -> pl.DataFrame:
+        """The facts about both engines, side by side."""
+        facts = (*ENGINE_FACTS, ("configuration", "{configuration:.12}"))
+        columns = {
+            name: [fill(text, snapshot) or "–" for _, text in facts]
+            for name, snapshot in zip(self.names, self._snapshots, strict=True)
+        }
+        return pl.DataFrame({" ": [label for label, _ in facts], **columns})
+
+    @property
+    def _snapshots(self) -> tuple[Snapshot, Snapshot]:
+        return self.baseline, self.candidate

@@ -1,4 +1,4 @@
-"""Judgments from clicks: the result of ``judgments``, and its document."""
+"""Judgments from clicks: the result of ``judgments``."""
 
 from __future__ import annotations
 
@@ -16,16 +16,7 @@ from rankgate.core.output_files import replace_file
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
-from rankgate.core.present.document_model import (
-    Chart,
-    Document,
-    Grid,
-    PlainRows,
-    Table,
-    Warnings,
-    make_printable,
-)
-from rankgate.core.present.document_model import make_document as made
+from rankgate.core.present.layout import NOTICES, CrossView, Layout, Sentence, ShownChart, View
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.file_contents import FileContents
 from rankgate.data.files.conversion import choose_format
@@ -37,27 +28,39 @@ JUDGMENTS = Columns(
     "One row per query and document that was shown.",
     QUERY_ID,
     DOC_ID,
-    Column("grade", pl.Float64, "the grade that the rule makes of the value"),
+    Column("grade", pl.Float64, "the grade that the rule makes of the value", "grade"),
     Column("impressions", pl.Int64, "how often the document was shown for the query"),
-    Column("clicks", pl.Int64, "how often it was clicked"),
-    Column("examined", pl.Float64, "impressions that were looked at, as the model expects"),
+    Column("clicks", pl.Int64, "how often it was clicked", header="clicks/shown"),
+    Column(
+        "examined",
+        pl.Float64,
+        "impressions that were looked at, as the model expects",
+        ",.0f",
+        header="looked at",
+    ),
     Column("attractiveness", pl.Float64, "the model's parameter of clicks on examined documents"),
     Column(
         "satisfaction", pl.Float64, "the model's parameter of clicks that satisfy; null for models without it"
     ),
-    Column("value", pl.Float64, "the value that the grade is made of"),
-    Column("low", pl.Float64, "the low end of the interval of the value"),
-    Column("high", pl.Float64, "the high end of the interval of the value"),
+    Column("value", pl.Float64, "the value that the grade is made of", ".3f"),
+    Column("low", pl.Float64, "the low end of the interval of the value", ".3f"),
+    Column("high", pl.Float64, "the high end of the interval of the value", ".3f"),
     Column("model", pl.String, "the click model"),
 )
 MODEL_COLUMNS = Columns(
     "One row per click model.",
     Column("model", pl.String, "the click model"),
-    Column("log_likelihood", pl.Float64, "the log-likelihood of a search that was held out"),
+    Column(
+        "log_likelihood",
+        pl.Float64,
+        "the log-likelihood of a search that was held out",
+        header="log-likelihood\na search",
+    ),
     Column(
         "error",
         pl.Float64,
         "the standard error of its distance from the best log-likelihood; models within two are tied",
+        header="± from\nthe best",
     ),
     Column("perplexity", pl.Float64, "the perplexity of searches that were held out; 1 is perfect"),
     Column("seconds", pl.Float64, "the time that fitting took", unit="s"),
@@ -66,23 +69,27 @@ RANKS = Columns(
     "One row per click model and rank.",
     Column("model", pl.String, "the click model"),
     Column("rank", pl.Int64, "the rank, from 1"),
-    Column("perplexity", pl.Float64, "the perplexity of clicks at the rank in searches that were held out"),
+    Column(
+        "perplexity", pl.Float64, "the perplexity of clicks at the rank in searches that were held out", ".3f"
+    ),
 )
 _MODELS_WITHOUT_DOCUMENTS = ("gctr", "rctr")  # models that do not distinguish documents
 CURVES = Columns(
     "One row per value of a parameter that all pairs share, such as how often a rank is looked at.",
-    Column("name", pl.String, "the name of the parameter"),
-    Column("place", pl.Int64, "which value of it, such as the rank"),
-    Column("value", pl.Float64, "its value"),
+    Column("name", pl.String, "the name of the parameter", header="parameter"),
+    Column("place", pl.Int64, "which value of it, such as the rank", header="rank"),
+    Column("value", pl.Float64, "its value", ".3f"),
     Column(
         "low",
         pl.Float64,
         "the low end of the 95 % interval by the Poisson bootstrap over sessions; null without resamples",
+        ".3f",
     ),
     Column(
         "high",
         pl.Float64,
         "the high end of the 95 % interval by the Poisson bootstrap over sessions; null without resamples",
+        ".3f",
     ),
 )
 
@@ -110,7 +117,6 @@ class ClickJudgments(Result):
 
     kind: ClassVar[str] = "click_judgments"
     label: ClassVar[str] = "Judgments from clicks"
-    document_from: ClassVar[str] = "rankgate.online.clicks.click_judgments:click_judgments_document"
     charts: ClassVar[Mapping[str, str]] = {
         "click-models": "rankgate.online.charts.click_charts:models",
         "click-curves": "rankgate.online.charts.click_charts:curves",
@@ -122,6 +128,43 @@ class ClickJudgments(Result):
         "by_rank": RANKS,
         "curves": CURVES,
     }
+    layout: ClassVar[Layout] = (
+        View("models", "models on held-out searches", ("model", "log_likelihood", "error", "perplexity")),
+        CrossView(
+            "ranks_shown", "perplexity at a rank", ("model",), "rank", "perplexity", "at {}", columns=RANKS
+        ),
+        ShownChart("click-models", "models"),
+        ShownChart("click-curves", "has_curve"),
+        View("grade_counts", "grades", formats={"grade": "grade"}, headers={"len": "judgments"}),
+        View(
+            "most_examined",
+            "judgments with the most evidence",
+            (
+                "query_id",
+                "doc_id",
+                "grade",
+                ("clicks", "/", "impressions"),
+                "examined",
+                "value",
+                ("low", "high"),
+            ),
+            JUDGMENTS,
+            keys=2,
+            first=20,
+        ),
+        View("curves", "shared parameters", ("name", "place", "value", ("low", "high"))),
+        NOTICES,
+        "{rule_text}",
+        Sentence(
+            "Too few pairs ({agreement[pairs]:.0f}) have judgments of people to compare with.",
+            "lacks_correlation",
+        ),
+        Sentence(
+            "On the {agreement[pairs]:,.0f} pairs that people judged: Spearman {agreement[spearman]:.3f}, "
+            "Kendall {agreement[kendall]:.3f}.",
+            "has_correlation",
+        ),
+    )
 
     model: str
     searches: int
@@ -175,6 +218,69 @@ class ClickJudgments(Result):
         return Path(path)
 
     @property
+    def rule_text(self) -> str:
+        """The rule of the grades, the model and its intervals."""
+        rule, cuts = self.made_by["rule"], self.made_by.get("cuts")
+        measure = {
+            "relative": "the value divided by the highest of the query",
+            "cuts": "the value",
+            "quantiles": "the share of the query's documents with a lower value",
+            "value": "the value itself",
+        }[rule]
+        cuts_text = f", with a grade from each of {', '.join(f'{cut:g}' for cut in cuts)}" if cuts else ""
+        title = MODELS[self.model].formula if self.model in MODELS else "as OpenSearch computes it"
+        bands = ""
+        if self.curves["low"].is_not_null().any():
+            bands = " Those of shared parameters are by a bootstrap over sessions."
+        level = "95 % (Jeffreys)" if separates_ranks(self.model) else "those of shares, without a level,"
+        return (
+            f"Grades are by {measure}{cuts_text}. Values are of {self.model}: {title}. Intervals are {level} "
+            f"on the impressions that were looked at.{bands}"
+        )
+
+    @property
+    def headline(self) -> str:
+        """The number of judgments."""
+        if self.status:
+            searches = count_noun(self.searches, "search cannot", "searches cannot")
+            return f"No judgments: {searches} teach {self.model}"
+        queries = count_noun(self.judged["query_id"].n_unique(), "query")
+        judgments, searches = count_noun(len(self.judged), "judgment"), count_noun(self.searches, "search")
+        return f"{judgments} of {queries} from {searches}, by {self.model}"
+
+    @property
+    def ranks_shown(self) -> pl.DataFrame:
+        """`by_rank` at the ranks 1, 2, 3, 5 and 10."""
+        ranks = self.by_rank.filter(pl.col("rank").is_in([1, 2, 3, 5, 10]))
+        return self.models.select("model").join(ranks, on="model", maintain_order="left_right")
+
+    @property
+    def grade_counts(self) -> pl.DataFrame:
+        """The number of judgments of each grade; no rows where grades are values."""
+        rows = self.judged if self.made_by["rule"] != "value" else self.judged.clear()
+        return rows.group_by("grade").len().sort("grade")
+
+    @property
+    def most_examined(self) -> pl.DataFrame:
+        """`judged`, those with the most evidence first."""
+        return self.judged.sort("examined", "query_id", "doc_id", descending=[True, False, False])
+
+    @property
+    def has_curve(self) -> bool:
+        """True if a parameter is a curve over ranks."""
+        return len(self.curves) > 0 and self.curves["place"].max() != 1
+
+    @property
+    def has_correlation(self) -> bool:
+        """True if the grades were correlated with those of people."""
+        return self.agreement.get("spearman") is not None
+
+    @property
+    def lacks_correlation(self) -> bool:
+        """True if too few pairs have judgments of people."""
+        return bool(self.agreement) and not self.has_correlation
+
+    @property
     def notices(self) -> tuple[Notice, ...]:
         """Warnings about the judgments."""
         notices = []
@@ -217,143 +323,3 @@ class ClickJudgments(Result):
 def separates_ranks(model: str) -> bool:
     """True if a click model separates what documents attract from their ranks."""
     return model in MODELS and MODELS[model].separates
-
-
-_RANKS = (1, 2, 3, 5, 10)
-_MAX_ROWS = 20
-
-
-def click_judgments_document(result: ClickJudgments) -> Document:
-    """Models by held-out likelihood, grades, and the documents with the most evidence."""
-    count = len(result.judged)
-    columns = tuple(result.judged.columns)
-    blocks = [Table("judgments with the most evidence", _judgments(result))]
-    if len(result.curves):
-        blocks.append(Table("shared parameters", _curves(result)))
-    title = (
-        f"{count_noun(count, 'judgment')} of "
-        f"{count_noun(result.judged['query_id'].n_unique(), 'query')} from "
-        f"{count_noun(result.searches, 'search')}, by {result.model}"
-    )
-    if result.status:
-        title = (
-            f"No judgments: {count_noun(result.searches, 'search cannot', 'searches cannot')} teach "
-            f"{result.model}"
-        )
-    return made(
-        title,
-        Table("models on held-out searches", _models(result)),
-        *([Chart("rankgate.online.charts.click_charts:models", result)] if len(result.models) else []),
-        *([Chart("rankgate.online.charts.click_charts:curves", result)] if _has_curve(result) else []),
-        Table("grades", _grades(result)),
-        *blocks,
-        Warnings.from_notices(result.notices),
-        _describe_rule(result),
-        _describe_agreement(result),
-        rows=PlainRows(columns, list(result.judged.iter_rows())),
-    )
-
-
-def _models(result: ClickJudgments) -> Grid:
-    surprise = {
-        (row["model"], row["rank"]): row["perplexity"] for row in result.by_rank.iter_rows(named=True)
-    }
-    ranks = [rank for rank in _RANKS if any(rank == measured_rank for _, measured_rank in surprise)]
-    rows = []
-    for row in result.models.iter_rows(named=True):
-        cells = [surprise.get((row["model"], rank)) for rank in ranks]
-        rows.append(
-            (
-                row["model"],
-                f"{row['log_likelihood']:.4f}",
-                "–" if row.get("error") is None else f"{row['error']:.4f}",
-                f"{row['perplexity']:.4f}",
-                *("–" if perplexity is None else f"{perplexity:.3f}" for perplexity in cells),
-            )
-        )
-    header = (
-        "model",
-        "log-likelihood\na search",
-        "± from\nthe best",
-        "perplexity",
-        *(f"at\n{rank}" for rank in ranks),
-    )
-    return Grid(header, tuple(rows))
-
-
-def _grades(result: ClickJudgments) -> Grid:
-    if result.made_by["rule"] == "value":
-        return Grid(("grade", "judgments"), ())
-    grade_counts = result.judged.group_by("grade").len().sort("grade")
-    return Grid(
-        ("grade", "judgments"),
-        tuple((f"{grade:g}", f"{count:,}") for grade, count in grade_counts.iter_rows()),
-    )
-
-
-def _judgments(result: ClickJudgments) -> Grid:
-    judgments = result.judged.sort("examined", "query_id", "doc_id", descending=[True, False, False])
-    rows = tuple(
-        (
-            make_printable(row["query_id"]),
-            make_printable(row["doc_id"]),
-            f"{row['grade']:g}",
-            f"{row['clicks']:,}/{row['impressions']:,}",
-            f"{row['examined']:,.0f}",
-            f"{row['value']:.3f}",
-            f"{row['low']:.3f} to {row['high']:.3f}",
-        )
-        for row in judgments.head(_MAX_ROWS).iter_rows(named=True)
-    )
-    header = ("query", "document", "grade", "clicks/shown", "looked at", "value", "interval")
-    return Grid(header, rows, frozenset({0, 1}), keys=2)
-
-
-def _curves(result: ClickJudgments) -> Grid:
-    rows = tuple(
-        (
-            row["name"],
-            f"{row['place']}",
-            f"{row['value']:.3f}",
-            "–" if row["low"] is None else f"{row['low']:.3f} to {row['high']:.3f}",
-        )
-        for row in result.curves.iter_rows(named=True)
-    )
-    return Grid(("parameter", "rank", "value", "interval"), rows)
-
-
-def _has_curve(result: ClickJudgments) -> bool:
-    """True if a parameter is a curve over ranks."""
-    return bool(len(result.curves)) and result.curves["place"].max() != 1
-
-
-def _describe_rule(result: ClickJudgments) -> str:
-    rule, cuts = result.made_by["rule"], result.made_by.get("cuts")
-    measure = {
-        "relative": "the value divided by the highest of the query",
-        "cuts": "the value",
-        "quantiles": "the share of the query's documents with a lower value",
-        "value": "the value itself",
-    }[rule]
-    cuts_text = f", with a grade from each of {', '.join(f'{cut:g}' for cut in cuts)}" if cuts else ""
-    title = MODELS[result.model].formula if result.model in MODELS else "as OpenSearch computes it"
-    bands = ""
-    if result.curves["low"].is_not_null().any():
-        bands = " Those of shared parameters are by a bootstrap over sessions."
-    level = "95 % (Jeffreys)" if separates_ranks(result.model) else "those of shares, without a level,"
-    return (
-        f"Grades are by {measure}{cuts_text}. Values are of {result.model}: {title}. Intervals are {level} "
-        f"on the impressions that were looked at.{bands}"
-    )
-
-
-def _describe_agreement(result: ClickJudgments) -> str:
-    agreement = result.agreement
-    if not agreement:
-        return ""
-    if agreement["spearman"] is None:
-        return f"Too few pairs ({agreement['pairs']:.0f}) have judgments of people to compare with."
-    return (
-        f"On the {agreement['pairs']:,.0f} pairs that people judged: Spearman {agreement['spearman']:.3f}, "
-        f"Kendall {agreement['kendall']:.3f}."
-    )

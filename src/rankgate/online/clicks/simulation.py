@@ -1,4 +1,4 @@
-"""A simulated log: the result of ``simulate``, and its document."""
+"""A simulated log: the result of ``simulate``."""
 
 from __future__ import annotations
 
@@ -12,36 +12,37 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import VARIANT
-from rankgate.core.present.document_model import Document, Grid, Table, Warnings, make_printable
-from rankgate.core.present.document_model import make_document as made
-from rankgate.core.present.number_formats import count_noun
+from rankgate.core.present.layout import NOTICES, Layout, Sentence, View
 
 VARIANTS = Columns(
     "One row per variant.",
     VARIANT,
     Column("searches", pl.Int64, "how many searches were simulated"),
     Column("clicks", pl.Int64, "how many clicks were simulated"),
-    Column("clicks_per_search", pl.Float64, "the simulated clicks of a search"),
+    Column("clicks_per_search", pl.Float64, "the simulated clicks of a search", header="clicks a\nsearch"),
     Column(
         "expected",
         pl.Float64,
         "the true clicks of a search; the simulated value differs from them only by chance",
+        header="true\nvalue",
     ),
 )
 RANKS = Columns(
     "One row per rank.",
     Column("rank", pl.Int64, "the rank, from 1"),
     Column("simulated", pl.Float64, "the simulated rate of clicks"),
-    Column("expected", pl.Float64, "the true rate of clicks"),
+    Column("expected", pl.Float64, "the true rate of clicks", header="true\nvalue"),
     Column(
         "observed",
         pl.Float64,
         "the rate in searches of the log that were not learned from; null without a log",
+        header="in unseen\nsearches",
     ),
     Column(
         "error",
         pl.Float64,
         "the standard error of the difference of observed and expected; null without a log",
+        header="standard\nerror",
     ),
 )
 
@@ -67,9 +68,20 @@ class Simulation(Result):
 
     kind: ClassVar[str] = "simulation"
     label: ClassVar[str] = "Simulated clicks"
-    document_from: ClassVar[str] = "rankgate.online.clicks.simulation:simulation_document"
     order: ClassVar[int] = 64
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"variants": VARIANTS, "by_rank": RANKS}
+    headline_text: ClassVar[str] = "{searches:n simulated search} with {clicks:n click}, by {user}"
+    layout: ClassVar[Layout] = (
+        View("variants"),
+        View("by_rank", "clicks by rank", first=10, optional=("observed", "error")),
+        Sentence(
+            "Check of the simulator: {reliability[ranks]:.0f} ranks differ from unseen searches by more than "
+            "three standard errors; {order_text}. {trust_text}.",
+            "reliability",
+        ),
+        NOTICES,
+        Sentence("Written to {output}.", "output"),
+    )
 
     user: str
     variants: pl.DataFrame
@@ -94,6 +106,32 @@ class Simulation(Result):
         return bool(agrees and pairs >= MIN_PAIRS and not self.reliability["ranks"])
 
     @property
+    def searches(self) -> int:
+        """The number of searches of all variants."""
+        return int(self.variants["searches"].sum())
+
+    @property
+    def clicks(self) -> int:
+        """The number of clicks of all variants."""
+        return int(self.variants["clicks"].sum())
+
+    @property
+    def order_text(self) -> str:
+        """How many pairs of lists are in the order of the log."""
+        if self.reliability["agreement"] is None:
+            return "no two lists of a query were shown often enough to compare"
+        pairs = f"{self.reliability['pairs']:.0f} pairs of lists"
+        return f"{self.reliability['agreement']:.1%} of {pairs} are in the order of the log"
+
+    @property
+    def trust_text(self) -> str:
+        """Whether the simulator passed the check."""
+        return "Passed" if self.trusted else "Not passed"
+
+    def csv_rows(self) -> None:
+        """Every cell of every table."""
+
+    @property
     def notices(self) -> tuple[Notice, ...]:
         """A warning if the simulator failed the check of its reliability."""
         if self.trusted is not False:
@@ -105,64 +143,3 @@ class Simulation(Result):
                 "not to decide which system is better",
             ),
         )
-
-
-_RANKS = 10
-
-
-def simulation_document(result: Simulation) -> Document:
-    """Clicks of each variant with the truth, rates by rank, and the check of the simulator."""
-    searches, clicks = (int(result.variants[name].sum()) for name in ("searches", "clicks"))
-    variants = tuple(
-        (
-            make_printable(row["variant"]),
-            f"{row['searches']:,}",
-            f"{row['clicks']:,}",
-            f"{row['clicks_per_search']:.4f}",
-            f"{row['expected']:.4f}",
-        )
-        for row in result.variants.iter_rows(named=True)
-    )
-    header = ("variant", "searches", "clicks", "clicks a\nsearch", "true\nvalue")
-    return made(
-        f"{count_noun(searches, 'simulated search')} with {count_noun(clicks, 'click')}, by {result.user}",
-        Table("", Grid(header, variants)),
-        Table("clicks by rank", _ranks(result)),
-        _reliability(result),
-        Warnings.from_notices(result.notices),
-        *([f"Written to {make_printable(result.output)}."] if result.output else []),
-    )
-
-
-def _ranks(result: Simulation) -> Grid:
-    observed = result.by_rank["observed"].is_not_null().any()
-    rows = []
-    for row in result.by_rank.head(_RANKS).iter_rows(named=True):
-        cells = [str(row["rank"]), f"{row['simulated']:.4f}", f"{row['expected']:.4f}"]
-        if observed:
-            has_observed = row["observed"] is not None
-            cells += [
-                f"{row['observed']:.4f}" if has_observed else "–",
-                f"{row['error']:.4f}" if has_observed else "–",
-            ]
-        rows.append(tuple(cells))
-    header = ("rank", "simulated", "true\nvalue")
-    more = ("in unseen\nsearches", "standard\nerror") if observed else ()
-    return Grid((*header, *more), tuple(rows))
-
-
-def _reliability(result: Simulation) -> str:
-    reliability = result.reliability
-    if not reliability:
-        return ""
-    order = (
-        "no two lists of a query were shown often enough to compare"
-        if reliability["agreement"] is None
-        else f"{reliability['agreement']:.1%} of {reliability['pairs']:.0f} pairs of lists are in the order "
-        "of the log"
-    )
-    return (
-        f"Check of the simulator: {reliability['ranks']:.0f} ranks differ from unseen searches by more than "
-        f"three standard errors; {order}. "
-        f"{'Passed' if result.trusted else 'Not passed'}."
-    )

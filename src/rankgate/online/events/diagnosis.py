@@ -1,12 +1,12 @@
 """The log doctor: runs every check over the events of a log, and reports the faults.
 
-The module has `LogFinding`, the result of ``doctor`` and its document; tests of the shares of users
+The module has `LogFinding`, the result of ``doctor``; tests of the shares of users
 by variant and of the mean of weights; and the verb ``doctor``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,16 +15,8 @@ import polars as pl
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
-from rankgate.core.present.document_model import (
-    Document,
-    Entries,
-    Entry,
-    Grid,
-    PlainRows,
-    Table,
-    make_printable,
-)
-from rankgate.core.present.document_model import make_document as made
+from rankgate.core.present.document_model import Entries, Entry, make_printable
+from rankgate.core.present.layout import Layout, Sentence, Texts, View
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.value_types import JsonObject
 from rankgate.measurement.stats.sequential_experiments import sequential_sample_ratio
@@ -88,6 +80,34 @@ COUNTS = Columns(
 )
 
 
+FAULTS = Columns(
+    "One row per finding, the worst first.",
+    Column("code", pl.String, "the code of the check", header="finding"),
+    Column("severity", pl.String, "block or annotate"),
+    Column("count", pl.Int64, "the number of faults", header="faults"),
+    Column("total", pl.Int64, "the number of rows that were checked", header="of"),
+    Column("share", pl.Float64, "count / total", ".2%"),
+    Column("spoils", pl.String, "the figures that the fault makes wrong", empty="–"),
+    Column("words", pl.String, "the problem"),
+    Column("examples", pl.String, "where some of the faults are"),
+    Column("fix", pl.String, "the remedy"),
+)
+_SEVERITY_LABELS = {"block": "✘ blocks", "annotate": "! warns"}
+
+
+def _finding_entries(result: Diagnosis) -> Iterator[Entries]:
+    """Each finding with examples and its remedy."""
+    entries = []
+    for finding in result.findings:
+        lines = [f"{finding.code}: {finding.count:,} of {finding.total:,}: {finding.words}."]
+        if finding.examples:
+            lines.append(f"For example {', '.join(map(make_printable, finding.examples))}.")
+        if finding.fix:
+            lines.append(f"{finding.fix[:1].upper()}{finding.fix[1:]}.")
+        entries.append(Entry(_SEVERITY_LABELS[finding.severity], tuple(lines)))
+    yield Entries(tuple(entries))
+
+
 @dataclass(frozen=True)
 class Diagnosis(Result):
     """Faults of a log.
@@ -104,9 +124,14 @@ class Diagnosis(Result):
 
     kind: ClassVar[str] = "diagnosis"
     label: ClassVar[str] = "Faults of the log"
-    document_from: ClassVar[str] = "rankgate.online.events.diagnosis:diagnosis_document"
     order: ClassVar[int] = 61
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"counts": COUNTS}
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"faults": FAULTS, "counts": COUNTS}
+    lead: ClassVar[Texts] = ("{event_counts}; {period}.",)
+    layout: ClassVar[Layout] = (
+        View("faults", cells=("code", "count", "total", "share", "spoils")),
+        _finding_entries,
+        Sentence("Not checked, because the log has no data for them: {unchecked}.", "unchecked"),
+    )
 
     findings: tuple[LogFinding, ...]
     passed: tuple[str, ...]
@@ -132,76 +157,42 @@ class Diagnosis(Result):
             if finding.severity == "block" and set(finding.spoils) & set(subjects)
         )
 
-    def _table(self) -> pl.DataFrame:
+    @property
+    def headline(self) -> str:
+        """The number of faults."""
+        if not self.findings:
+            return f"No faults in {count_noun(len(self.passed), 'check')}"
+        blocks = sum(finding.severity == "block" for finding in self.findings)
+        return f"{count_noun(len(self.findings), 'fault')} in the log; {blocks} of them block figures"
+
+    @property
+    def event_counts(self) -> str:
+        """The number of events of each kind."""
+        return ", ".join(f"{events:,} {kind}" for kind, events in self.counts.iter_rows()) or "no events"
+
+    @property
+    def period(self) -> str:
+        """The times of the first and the last event."""
+        return f"{self.first} to {self.last}" if self.first else "without times"
+
+    @property
+    def unchecked(self) -> str:
+        """The checks that were skipped."""
+        return ", ".join(self.skipped)
+
+    @property
+    def faults(self) -> pl.DataFrame:
+        """The columns of `FAULTS`."""
         rows = [
-            {**asdict(finding), "spoils": ", ".join(finding.spoils), "examples": ", ".join(finding.examples)}
+            {
+                **asdict(finding),
+                "share": finding.share,
+                "spoils": ", ".join(finding.spoils),
+                "examples": ", ".join(finding.examples),
+            }
             for finding in self.findings
         ]
-        return pl.DataFrame(rows)
-
-
-_SEVERITY_LABELS = {"block": "✘ blocks", "annotate": "! warns"}
-
-
-def diagnosis_document(result: Diagnosis) -> Document:
-    """The findings with their counts, affected figures, examples and fixes."""
-    blocks = sum(finding.severity == "block" for finding in result.findings)
-    counts = ", ".join(f"{events:,} {kind}" for kind, events in result.counts.iter_rows())
-    period = f"{result.first} to {result.last}" if result.first else "without times"
-    if not result.findings:
-        title = f"No faults in {count_noun(len(result.passed), 'check')}"
-    else:
-        count = len(result.findings)
-        title = f"{count_noun(count, 'fault')} in the log; {blocks} of them block figures"
-    columns = ("code", "severity", "count", "total", "share", "spoils", "words", "examples", "fix")
-    rows = [
-        (
-            finding.code,
-            finding.severity,
-            finding.count,
-            finding.total,
-            finding.share,
-            ", ".join(finding.spoils),
-            finding.words,
-            ", ".join(finding.examples),
-            finding.fix,
-        )
-        for finding in result.findings
-    ]
-    return made(
-        title,
-        Table("", _grid(result.findings)),
-        Entries(tuple(map(_finding_entry, result.findings))),
-        f"Not checked, because the log has no data for them: {', '.join(result.skipped)}."
-        if result.skipped
-        else "",
-        lead=(f"{counts or 'no events'}; {period}.",),
-        rows=PlainRows(columns, rows),
-    )
-
-
-def _grid(findings: tuple[LogFinding, ...]) -> Grid:
-    rows = tuple(
-        (
-            finding.code,
-            f"{finding.count:,}",
-            f"{finding.total:,}",
-            f"{finding.share:.2%}",
-            ", ".join(finding.spoils) or "–",
-        )
-        for finding in findings
-    )
-    return Grid(("finding", "faults", "of", "share", "spoils"), rows, frozenset({0, 4}))
-
-
-def _finding_entry(finding: LogFinding) -> Entry:
-    sentence = f"{finding.code}: {finding.count:,} of {finding.total:,}: {finding.words}."
-    lines = [sentence]
-    if finding.examples:
-        lines.append(f"For example {', '.join(map(make_printable, finding.examples))}.")
-    if finding.fix:
-        lines.append(f"{finding.fix[:1].upper()}{finding.fix[1:]}.")
-    return Entry(_SEVERITY_LABELS[finding.severity], tuple(lines))
+        return pl.DataFrame(rows, FAULTS)
 
 
 def check_sample_ratio(base: Database, split: Mapping[str, float] | None = None) -> LogFinding | bool:

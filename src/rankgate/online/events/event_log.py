@@ -1,4 +1,4 @@
-"""The events that were read from logs: the result of ``ingest``, and its document."""
+"""The events that were read from logs: the result of ``ingest``."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ import polars as pl
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
-from rankgate.core.present.document_model import Document, Grid, Table, Warnings, make_printable
-from rankgate.core.present.document_model import make_document as made
-from rankgate.core.present.number_formats import count_noun
+from rankgate.core.present.layout import NOTICES, Layout, Sentence, View
 from rankgate.core.value_types import JsonObject
 
 FILES = Columns(
@@ -20,9 +18,15 @@ FILES = Columns(
     Column("file", pl.String, "the path of the file"),
     Column("sha256", pl.String, "the SHA-256 of its content"),
     Column("events", pl.Int64, "events in it", unit="events"),
-    Column("new", pl.Boolean, "true if it was read now; false if it was read before"),
-    Column("first", pl.String, "the time of its first event (UTC)"),
-    Column("last", pl.String, "the time of its last event (UTC)"),
+    Column(
+        "new",
+        pl.Boolean,
+        "true if it was read now; false if it was read before",
+        {True: "new", False: "as before"},
+        header="read",
+    ),
+    Column("first", pl.String, "the time of its first event (UTC)", ".19", header="first (UTC)", empty="–"),
+    Column("last", pl.String, "the time of its last event (UTC)", ".19", header="last (UTC)", empty="–"),
 )
 COUNTS = Columns(
     "One row per kind of event.",
@@ -40,9 +44,19 @@ PROBLEM_COLUMNS = Columns(
 RANKS = Columns(
     "One row per file and application.",
     Column("file", pl.String, "the path of the file"),
-    Column("application", pl.String, "the application that wrote the events; empty where it is not known"),
-    Column("base", pl.Int64, "the rank of the first document of a list in the log: 0 or 1"),
-    Column("least", pl.Int64, "the lowest rank in the log"),
+    Column(
+        "application",
+        pl.String,
+        "the application that wrote the events; empty where it is not known",
+        empty="–",
+    ),
+    Column(
+        "base",
+        pl.Int64,
+        "the rank of the first document of a list in the log: 0 or 1",
+        header="ranks are\ncounted from",
+    ),
+    Column("least", pl.Int64, "the lowest rank in the log", header="lowest rank\nin the log"),
     Column("certain", pl.Boolean, "true if the base follows from the log; false if it is assumed"),
 )
 
@@ -62,14 +76,23 @@ class EventLog(Result):
 
     kind: ClassVar[str] = "event_log"
     label: ClassVar[str] = "Events"
-    document_from: ClassVar[str] = "rankgate.online.events.event_log:event_log_document"
     order: ClassVar[int] = 60
+    headline_text: ClassVar[str] = (
+        "{event_count:n event} in {folder}: {files.height:n file}, {new_files:,} new"
+    )
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "files": FILES,
         "counts": COUNTS,
         "problems": PROBLEM_COLUMNS,
         "ranks": RANKS,
     }
+    layout: ClassVar[Layout] = (
+        View("counts", "events"),
+        View("files", "files", ("file", "events", "new", "first", "last")),
+        View("ranks", "ranks", ("application", "base", "least")),
+        NOTICES,
+        Sentence("Left out or hashed: {removed}; other attributes are left out.", "removed"),
+    )
 
     folder: str
     files: pl.DataFrame
@@ -77,6 +100,24 @@ class EventLog(Result):
     problems: pl.DataFrame
     ranks: pl.DataFrame
     privacy: JsonObject
+
+    @property
+    def event_count(self) -> int:
+        """The number of events."""
+        return int(self.files["events"].sum())
+
+    @property
+    def new_files(self) -> int:
+        """The number of files that were read now."""
+        return int(self.files["new"].sum())
+
+    @property
+    def removed(self) -> str:
+        """What was left out or hashed."""
+        return ", ".join(f"{name} {value}" for name, value in self.privacy.items() if value != "keep")
+
+    def csv_rows(self) -> None:
+        """Every cell of every table."""
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -99,41 +140,3 @@ class EventLog(Result):
             for row in self.ranks.filter(~pl.col("certain")).iter_rows(named=True)
         ]
         return tuple(notices)
-
-
-def event_log_document(result: EventLog) -> Document:
-    """The files, events by kind, ranks, and unreadable lines."""
-    total = int(result.files["events"].sum())
-    new = result.files["new"].sum()
-    files = [
-        (
-            make_printable(row["file"]),
-            f"{row['events']:,}",
-            "new" if row["new"] else "as before",
-            (row["first"] or "–")[:19],
-            (row["last"] or "–")[:19],
-        )
-        for row in result.files.iter_rows(named=True)
-    ]
-    counts = [(row["kind"], f"{row['events']:,}") for row in result.counts.iter_rows(named=True)]
-    ranks = [
-        (make_printable(row["application"]) or "–", str(row["base"]), f"{row['least']}")
-        for row in result.ranks.iter_rows(named=True)
-    ]
-    removed = [f"{name} {value}" for name, value in result.privacy.items() if value != "keep"]
-    return made(
-        f"{count_noun(total, 'event')} in {make_printable(result.folder)}: "
-        f"{count_noun(len(files), 'file')}, {new:,} new",
-        Table("events", Grid(("kind", "events"), tuple(counts))),
-        Table(
-            "files",
-            Grid(
-                ("file", "events", "read", "first (UTC)", "last (UTC)"), tuple(files), frozenset({0, 2, 3, 4})
-            ),
-        ),
-        Table(
-            "ranks", Grid(("application", "ranks are\ncounted from", "lowest rank\nin the log"), tuple(ranks))
-        ),
-        Warnings.from_notices(result.notices),
-        *([f"Left out or hashed: {', '.join(removed)}; other attributes are left out."] if removed else []),
-    )

@@ -1,11 +1,8 @@
-"""Plan of an experiment: the result of ``plan``, and its document.
-
-The document shows the most sensitive KPIs, the days by share of traffic, and the spread of KPIs.
-"""
+"""Plan of an experiment: the result of ``plan``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import Any, ClassVar
 
@@ -15,29 +12,28 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import KPI
-from rankgate.core.present.document_model import (
-    Chart,
-    Document,
-    Grid,
-    PlainRows,
-    Table,
-    Warnings,
-    make_printable,
-)
-from rankgate.core.present.document_model import make_document as made
-from rankgate.core.present.number_formats import UNDEFINED, count_noun
-from rankgate.online.experiments.experiment_result import ExperimentFinding, format_figure
+from rankgate.core.present.document_model import make_printable
+from rankgate.core.present.layout import NOTICES, CrossView, Layout, Sentence, ShownChart, View
+from rankgate.core.present.number_formats import count_noun
+from rankgate.online.experiments.experiment_result import ExperimentFinding, format_difference
 
 KPIS = Columns(
     "One row per KPI.",
     KPI,
-    Column("value", pl.Float64, "its value in the log"),
+    Column("value", pl.Float64, "its value in the log", format_difference, by=("kpi",)),
     Column(
-        "deviation", pl.Float64, "the standard deviation of one unit's contribution, relative to the value"
+        "deviation",
+        pl.Float64,
+        "the standard deviation of one unit's contribution, relative to the value",
+        ".2f",
     ),
     Column("units", pl.Int64, "units with a value", unit="units"),
     Column(
-        "explained", pl.Float64, "the share of the variance that the unit's own earlier value explains", ".0%"
+        "explained",
+        pl.Float64,
+        "the share of the variance that the unit's own earlier value explains",
+        ".1%",
+        header="explained by\nearlier values",
     ),
     Column("why", pl.String, "the reason where the KPI cannot be planned for; null elsewhere"),
 )
@@ -69,11 +65,32 @@ INTERLEAVING = Columns(
     "One row per test of two systems, by simulation with all traffic; no rows without two systems.",
     Column("test", pl.String, "an interleaving method or a KPI"),
     Column("design", pl.String, "interleaving or A/B"),
-    Column("searches", pl.Int64, "searches needed to distinguish the systems"),
+    Column("searches", pl.Int64, "searches needed to distinguish the systems", header="searches\nneeded"),
     Column("units", pl.Int64, "units that they need"),
-    Column("days", pl.Int64, "days that they need"),
-    Column("times_fewer", pl.Float64, "how many times fewer searches than the best A/B test"),
+    Column("days", pl.Int64, "days that they need", header="days with\nall traffic"),
+    Column(
+        "times_fewer",
+        pl.Float64,
+        "how many times fewer searches than the best A/B test",
+        ".3g",
+        header="times fewer\nthan best A/B",
+    ),
 )
+
+
+_DAYS = Columns(
+    "One row per KPI, share and analysis.",
+    KPI,
+    Column("condition", pl.String, "the share of units with the treatment, and the analysis"),
+    Column("days", pl.Int64, "days until the effect shows"),
+)
+
+
+def _unplanned_kpis(result: ExperimentPlan) -> Iterator[str]:
+    """The KPIs that cannot be planned for, by reason."""
+    unplanned = result.kpis.drop_nulls("why").group_by("why", maintain_order=True).agg("kpi")
+    for reason, names in unplanned.iter_rows():
+        yield make_printable(f"Not planned, as {reason}: {', '.join(names)}.")
 
 
 @dataclass(frozen=True)
@@ -95,7 +112,6 @@ class ExperimentPlan(Result):
 
     kind: ClassVar[str] = "experiment_plan"
     label: ClassVar[str] = "Plan of an experiment"
-    document_from: ClassVar[str] = "rankgate.online.experiments.experiment_plan:plan_document"
     charts: ClassVar[Mapping[str, str]] = {"experiment-plan": "rankgate.online.charts.experiment_charts:plan"}
     order: ClassVar[int] = 63
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {
@@ -104,6 +120,35 @@ class ExperimentPlan(Result):
         "detectable": DETECTABLE,
         "interleaving": INTERLEAVING,
     }
+    main_table: ClassVar[str] = "needed"
+    headline_text: ClassVar[str] = (
+        "Days until a relative difference of {settings[effect]:.1%} shows, {unit}s of {first} to {last}"
+    )
+    layout: ClassVar[Layout] = (
+        "{first_kpi}",
+        CrossView("days", "days", ("kpi",), "condition", "days", columns=_DAYS),
+        ShownChart("experiment-plan", "detectable"),
+        View(
+            "kpis",
+            "KPIs",
+            ("kpi", "value", "deviation", "units", "explained"),
+            headers={"deviation": "sd of a {unit}\nover value", "units": "{unit}s"},
+            where=pl.col("why").is_null(),
+        ),
+        Sentence(
+            "A dash is more than {horizon:n day}. With CUPED: adjusted for each {unit}'s own earlier value. "
+            "Any look: with intervals that hold at every look."
+        ),
+        View("interleaving", "to distinguish the two systems", headers={"units": "{unit}s\nneeded"}, keys=2),
+        Sentence(
+            "Simulated users click on documents that are judged relevant, and {unit}s search as often as in "
+            "the log. For a power of 80% at 5%, two-sided; a dash where the simulation shows no difference. "
+            "Interleaving measures which lists users prefer, not what revenue or latency will be.",
+            "interleaving",
+        ),
+        NOTICES,
+        _unplanned_kpis,
+    )
 
     unit: str
     first: str
@@ -117,126 +162,36 @@ class ExperimentPlan(Result):
     interleaving: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=INTERLEAVING))
 
     @property
+    def first_kpi(self) -> str:
+        """The KPI that moves first, in a sentence."""
+        top = max(self.settings["shares"], default=0.5)
+        rows = self.needed.filter(pl.col("share") == top).drop_nulls("days")
+        if rows.is_empty():
+            return f"No KPI shows such a difference within {count_noun(self.horizon, 'day')}."
+        row = rows.row(0, named=True)
+        days = count_noun(row["days"], "day")
+        traffic = f"{top:.0%} of the traffic and {row['units']:,} {self.unit}s"
+        return f"{row['kpi']} moves first: after {days} with {traffic}."
+
+    @property
+    def days(self) -> pl.DataFrame:
+        """The days of `needed`, a row for each KPI, share and analysis.
+
+        The analysis of all looks is shown for the largest share alone.
+        """
+        analyses = {"days": "", "days_cuped": "\nCUPED", "days_sequential": "\nany look"}
+        largest = self.needed["share"].max()
+        rows = [
+            (kpi, f"{share:.0%}{label}", row[name])
+            for (kpi, share), row in self.needed.rows_by_key(
+                ["kpi", "share"], named=True, unique=True
+            ).items()
+            for name, label in analyses.items()
+            if name != "days_sequential" or share == largest
+        ]
+        return pl.DataFrame(rows, {"kpi": pl.String, "condition": pl.String, "days": pl.Int64}, orient="row")
+
+    @property
     def notices(self) -> tuple[Notice, ...]:
         """Warnings about the plan."""
         return tuple(finding.notice for finding in self.findings)
-
-    def _table(self) -> pl.DataFrame:
-        return self.needed
-
-
-def plan_document(result: ExperimentPlan) -> Document:
-    """The days until an effect is detected, effects by weeks, and reasons for missing KPIs."""
-    effect = result.settings["effect"]
-    unplanned_kpis = result.kpis.drop_nulls("why")
-    reasons = unplanned_kpis.group_by("why", maintain_order=True).agg("kpi")
-    chart = (
-        [Chart("rankgate.online.charts.experiment_charts:plan", result)]
-        if not result.detectable.is_empty()
-        else []
-    )
-    return made(
-        f"Days until a relative difference of {effect:.1%} shows, {result.unit}s of {result.first} to "
-        f"{result.last}",
-        _first_kpi(result),
-        Table("days", _days(result)),
-        *chart,
-        Table("KPIs", _kpis(result)),
-        (
-            f"A dash is more than {count_noun(result.horizon, 'day')}. With CUPED: adjusted for each "
-            f"{result.unit}'s own earlier value. Any look: with intervals that hold at every look."
-        ),
-        *_interleaving(result),
-        Warnings(tuple(finding.text for finding in result.findings)),
-        *(f"Not planned, as {row['why']}: {', '.join(row['kpi'])}." for row in reasons.iter_rows(named=True)),
-        rows=PlainRows(tuple(result.needed.columns), list(result.needed.iter_rows())),
-    )
-
-
-def _interleaving(result: ExperimentPlan) -> list[Table | str]:
-    """The units that interleaving and A/B tests of the same two systems need."""
-    if result.interleaving.is_empty():
-        return []
-    rows = tuple(
-        (
-            row["test"],
-            row["design"],
-            _format_count(row["searches"]),
-            _format_count(row["units"]),
-            _format_count(row["days"]),
-            UNDEFINED if row["times_fewer"] is None else f"{row['times_fewer']:.3g}x",
-        )
-        for row in result.interleaving.iter_rows(named=True)
-    )
-    header = (
-        "test",
-        "design",
-        "searches\nneeded",
-        f"{result.unit}s\nneeded",
-        "days with\nall traffic",
-        "fewer than\nbest A/B",
-    )
-    note = (
-        f"Simulated users click on documents that are judged relevant, and {result.unit}s search as often as "
-        "in the log. For a power of 80% at 5%, two-sided; a dash where the simulation shows no difference. "
-        "Interleaving measures which lists users prefer, not what revenue or latency will be."
-    )
-    return [Table("to distinguish the two systems", Grid(header, rows, frozenset({0, 1}))), note]
-
-
-def _first_kpi(result: ExperimentPlan) -> str:
-    traffic_shares = result.settings["shares"]
-    top = max(traffic_shares) if traffic_shares else 0.5
-    rows = result.needed.filter(pl.col("share") == top).drop_nulls("days")
-    if rows.is_empty():
-        return f"No KPI shows such a difference within {count_noun(result.horizon, 'day')}."
-    row = rows.row(0, named=True)
-    sentence = (
-        f"{row['kpi']} moves first: after {count_noun(row['days'], 'day')} with {top:.0%} of the traffic"
-    )
-    return f"{sentence} and {row['units']:,} {result.unit}s."
-
-
-def _days(result: ExperimentPlan) -> Grid:
-    traffic_shares = sorted(set(result.needed["share"]), reverse=True)
-    rows = []
-    for name in result.needed["kpi"].unique(maintain_order=True):
-        cells = [make_printable(name)]
-        for share in traffic_shares:
-            kpi_rows = result.needed.filter(pl.col("kpi") == name, pl.col("share") == share)
-            row = kpi_rows.row(0, named=True)
-            cells += [_format_count(row["days"]), _format_count(row["days_cuped"])]
-            if share == traffic_shares[0]:
-                cells.append(_format_count(row["days_sequential"]))
-        rows.append(tuple(cells))
-    header = ["KPI"]
-    for share in traffic_shares:
-        header += [f"{share:.0%}", f"{share:.0%}\nCUPED"]
-        if share == traffic_shares[0]:
-            header.append(f"{share:.0%}\nany look")
-    return Grid(tuple(header), tuple(rows))
-
-
-def _format_count(value: int | None) -> str:
-    return UNDEFINED if value is None else f"{value:,}"
-
-
-def _kpis(result: ExperimentPlan) -> Grid:
-    rows = [
-        (
-            make_printable(row["kpi"]),
-            format_figure(row["value"], "", row["kpi"]),
-            f"{row['deviation']:.2f}",
-            f"{row['units']:,}",
-            UNDEFINED if row["explained"] is None else f"{row['explained']:.1%}",
-        )
-        for row in result.kpis.filter(pl.col("why").is_null()).iter_rows(named=True)
-    ]
-    header = (
-        "KPI",
-        "value",
-        f"sd of a {result.unit}\nover value",
-        f"{result.unit}s",
-        "explained by\nearlier values",
-    )
-    return Grid(header, tuple(rows))

@@ -1,7 +1,6 @@
 """Arms compared on KPIs: the result of ``ab``, its findings and its document.
 
-Findings warn about an experiment's figures, or block them. The document shows checks first, then
-arms, metrics, segments and days.
+Findings warn about an experiment's figures, or block them. The document shows checks first.
 """
 
 from __future__ import annotations
@@ -15,23 +14,8 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import LEVEL, P_RAW
-from rankgate.core.present.document_model import (
-    Chart,
-    Document,
-    Grid,
-    PlainRows,
-    Table,
-    Warnings,
-    make_printable,
-)
-from rankgate.core.present.document_model import make_document as made
-from rankgate.core.present.number_formats import (
-    UNDEFINED,
-    format_p_value,
-    format_probability,
-    format_share,
-    format_share_interval,
-)
+from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, Texts, View
+from rankgate.core.present.number_formats import UNDEFINED, format_p_value, format_share
 from rankgate.core.value_types import JsonObject
 
 Severity = Literal["block", "warn"]
@@ -60,11 +44,62 @@ class ExperimentFinding:
         return Notice(self.code, self.text, self.subject)
 
 
+def _kpi_unit(metric: str) -> str:
+    from rankgate.online.indicators.kpi_catalogue import KPIS
+
+    return KPIS[metric].unit if metric in KPIS else ""
+
+
+def format_figure(value: float | None, kind: str = "", metric: str = "") -> str:
+    """Format a value of a metric: proportions and shares in per cent.
+
+    >>> format_figure(0.1902, "proportion"), format_figure(52.4563), format_figure(None)
+    ('19.02%', '52.46', '–')
+    """
+    if value is None:
+        return UNDEFINED
+    if kind == "proportion" or _kpi_unit(metric) == "share":
+        return f"{value:.2%}"
+    return f"{value:,.2f}" if abs(value) >= 10 else f"{value:.4f}"
+
+
+_UNITS = {"ms": " ms", "millisecond": " ms", "seconds": " s", "days": " days", "pages": " pages"}
+
+
+def _format_figure_of(kind: str, metric: str, value: float | None) -> str:
+    return format_figure(value, kind, metric)
+
+
+def format_difference(metric: str, value: float | None) -> str:
+    """Format a value of a metric by its unit alone."""
+    return format_figure(value, "", metric)
+
+
+def _format_loss(kind: str, metric: str, loss: float | None) -> str:
+    """The expected loss in the unit of the metric."""
+    if loss is None:
+        return UNDEFINED
+    unit = _kpi_unit(metric)
+    if kind == "proportion" or unit == "share":
+        return f"{100 * loss:.2f} points"
+    return format_figure(loss) + _UNITS.get(unit, "")
+
+
+def _format_p_value(p: float | None) -> str:
+    """Format a p-value, with more digits if it is small."""
+    if p is not None and 1e-5 <= p < 0.01:
+        return f"{p:.5f}"
+    return format_p_value(p)
+
+
+_ARM = Column("variant", pl.String, "the arm", header="arm")
+_KIND_AND_METRIC = ("kind", "metric")
+
 VARIANTS = Columns(
     "One row per arm.",
-    Column("variant", pl.String, "the arm"),
-    Column("planned", pl.Float64, "the planned share of units"),
-    Column("observed", pl.Float64, "the observed share of units"),
+    _ARM,
+    Column("planned", pl.Float64, "the planned share of units", ".2%"),
+    Column("observed", pl.Float64, "the observed share of units", ".2%"),
     Column("units", pl.Int64, "units in the arm", unit="units"),
 )
 METRICS = Columns(
@@ -73,21 +108,21 @@ METRICS = Columns(
     Column("kind", pl.String, "its kind: mean, proportion, ratio or quantile"),
     Column("role", pl.String, "its role: success or guardrail"),
     Column("better", pl.String, "its better direction"),
-    Column("variant", pl.String, "the arm"),
+    _ARM,
     Column("n_control", pl.Int64, "units of the control", unit="units"),
     Column("n", pl.Int64, "units of the arm", unit="units"),
-    Column("control", pl.Float64, "the value of the control"),
-    Column("treatment", pl.Float64, "the value of the arm"),
+    Column("control", pl.Float64, "the value of the control", _format_figure_of, by=_KIND_AND_METRIC),
+    Column("treatment", pl.Float64, "the value of the arm", _format_figure_of, by=_KIND_AND_METRIC),
     Column("delta", pl.Float64, "treatment − control"),
     Column("low", pl.Float64, "the low end of the interval of delta"),
     Column("high", pl.Float64, "the high end of the interval of delta"),
-    Column("relative", pl.Float64, "delta / control"),
-    Column("relative_low", pl.Float64, "the low end of the interval of relative"),
-    Column("relative_high", pl.Float64, "the high end of the interval of relative"),
-    LEVEL,
+    Column("relative", pl.Float64, "delta / control", "relative"),
+    Column("relative_low", pl.Float64, "the low end of the interval of relative", "relative"),
+    Column("relative_high", pl.Float64, "the high end of the interval of relative", "relative"),
+    LEVEL._replace(format=".0%"),
     Column("method", pl.String, "the method of the interval and the test"),
-    P_RAW,
-    Column("p_value", pl.Float64, "the p-value after the correction"),
+    P_RAW._replace(format=_format_p_value),
+    Column("p_value", pl.Float64, "the p-value after the correction", _format_p_value),
     Column("correction", pl.String, "the correction of the p-value, and over how many tests"),
     Column(
         "mde",
@@ -95,42 +130,72 @@ METRICS = Columns(
         "the smallest true difference that these units show with the power that was asked for",
     ),
     Column("explained", pl.Float64, "the share of the variance that earlier values of the units explain"),
-    Column("chance_better", pl.Float64, "the probability that the arm is better"),
-    Column("expected_loss", pl.Float64, "the expected loss if the arm is chosen"),
-    Column("margin", pl.Float64, "the largest loss that does not matter; null where none was given"),
+    Column(
+        "chance_better",
+        pl.Float64,
+        "the probability that the arm is better",
+        "probability",
+        header="probability\nto be better",
+    ),
+    Column(
+        "expected_loss",
+        pl.Float64,
+        "the expected loss if the arm is chosen",
+        _format_loss,
+        by=_KIND_AND_METRIC,
+    ),
+    Column(
+        "margin",
+        pl.Float64,
+        "the largest loss that does not matter; null where none was given",
+        ".1%",
+        header="margin",
+    ),
     Column("status", pl.String, "how the metric ended"),
-    Column("why", pl.String, "the reason where figures are null"),
+    Column("why", pl.String, "the reason where figures are null", header="reason"),
 )
 DAILY = Columns(
     "One row per metric, arm and day: the difference at the end of the day.",
     Column("metric", pl.String, "the KPI"),
-    Column("variant", pl.String, "the arm"),
+    _ARM,
     Column("day", pl.String, "the day"),
-    Column("n", pl.Int64, "units of the arm until then", unit="units"),
-    Column("delta", pl.Float64, "treatment − control"),
-    Column("low", pl.Float64, "the low end of the always-valid interval"),
-    Column("high", pl.Float64, "the high end of the always-valid interval"),
+    Column("n", pl.Int64, "units of the arm until then", unit="units", header="units"),
+    Column("delta", pl.Float64, "treatment − control", "+.4g", header="difference"),
+    Column(
+        "low", pl.Float64, "the low end of the always-valid interval", "+.4g", header="always-valid interval"
+    ),
+    Column("high", pl.Float64, "the high end of the always-valid interval", "+.4g"),
 )
 SEGMENTS = Columns(
     "One row per metric, arm and value of a segment.",
     Column("metric", pl.String, "the KPI"),
-    Column("variant", pl.String, "the arm"),
+    _ARM,
     Column("segment", pl.String, "the name of the segment"),
     Column("value", pl.String, "its value"),
-    Column("n", pl.Int64, "units of the arm in it", unit="units"),
-    Column("delta", pl.Float64, "treatment − control"),
+    Column("n", pl.Int64, "units of the arm in it", unit="units", header="units"),
+    Column(
+        "delta", pl.Float64, "treatment − control", format_difference, header="difference", by=("metric",)
+    ),
     Column("low", pl.Float64, "the low end of the interval of delta"),
     Column("high", pl.Float64, "the high end of the interval of delta"),
     P_RAW,
-    Column("p_value", pl.Float64, "the p-value after the correction"),
+    Column("p_value", pl.Float64, "the p-value after the correction", _format_p_value, header="p (BH)"),
     Column("p_differ", pl.Float64, "the p-value of the test whether segments differ"),
 )
 AGAINST_ITSELF = Columns(
     "One row per metric: random halves of the control.",
     Column("metric", pl.String, "the KPI"),
-    Column("splits", pl.Int64, "how often the control was split"),
+    Column("splits", pl.Int64, "how often the control was split", header="random halves"),
     Column("rejected", pl.Int64, "splits in which the halves differ significantly"),
     Column("share", pl.Float64, "rejected / splits", ".1%"),
+)
+_FIGURES = Columns(
+    "One row per metric and arm.",
+    METRICS,
+    Column("detectable", pl.Float64, "mde as a share of the control", ".1%"),
+    Column(
+        "loss_share", pl.Float64, "expected_loss as a share of the control", ".1%", header="of the\ncontrol"
+    ),
 )
 
 
@@ -154,7 +219,6 @@ class Experiment(Result):
 
     kind: ClassVar[str] = "experiment"
     label: ClassVar[str] = "Experiment"
-    document_from: ClassVar[str] = "rankgate.online.experiments.experiment_result:experiment_document"
     charts: ClassVar[Mapping[str, str]] = {
         "experiment": "rankgate.online.charts.experiment_charts:intervals",
         "experiment-days": "rankgate.online.charts.experiment_charts:days",
@@ -167,6 +231,90 @@ class Experiment(Result):
         "segments": SEGMENTS,
         "against_itself": AGAINST_ITSELF,
     }
+    main_table: ClassVar[str] = "metrics"
+    headline_text: ClassVar[str] = "{treatments} against {control}{period_text}"
+    lead: ClassVar[Texts] = (
+        Sentence("No verdict: a fault of the experiment forbids figures.", "no_figures"),
+        "{outcome_text}",
+    )
+    layout: ClassVar[Layout] = (
+        NOTICES,
+        "Sample ratio: {ratio_text} (p = {srm[p_value]:.2g}, {srm[method]}).",
+        View(
+            "variants",
+            "arms",
+            ("variant", "units", "planned", "observed"),
+            headers={"units": "units\n({unit})"},
+        ),
+        Sentence(
+            "No figures: a fault above forbids them (rankgate online ab --despite gives them).", "no_figures"
+        ),
+        View(
+            "figures",
+            "metrics",
+            (
+                "metric",
+                "variant",
+                "margin",
+                "control",
+                "treatment",
+                "relative",
+                ("relative_low", "relative_high"),
+                "level",
+                "p_raw",
+                "p_value",
+                "detectable",
+                "status",
+                "why",
+            ),
+            _FIGURES,
+            headers={
+                "relative_low": "{settings[level]:.0%} interval",
+                "p_value": "p\n({settings[correction]})",
+            },
+            optional=("margin", "why"),
+            varying=("variant", "level"),
+        ),
+        ShownChart("experiment", "metrics"),
+        ShownChart("experiment-days", "has_days"),
+        Sentence("{method_text}", "metrics"),
+        View(
+            "figures",
+            "Bayesian view",
+            ("metric", "variant", "chance_better", "expected_loss", "loss_share"),
+            _FIGURES,
+            headers={"expected_loss": "expected loss\n(prior sd {settings[prior]:.0%})"},
+            keys=2,
+            where=pl.col("chance_better").is_not_null(),
+            when="is_bayesian",
+        ),
+        Sentence(
+            "Expected loss: by how much the metric is worse on average if the arm is launched, where better "
+            "counts as 0.",
+            "is_bayesian",
+        ),
+        View(
+            "segments",
+            "segments",
+            ("metric", "variant", "segment", "value", "n", "delta", "p_value"),
+            keys=4,
+            first=40,
+        ),
+        Sentence(
+            "Do segments differ? {segment_tests}. Where they do not, differences between segments are "
+            "noise: with 20 segments one of them has p < 0.05 by chance. Segments with fewer than 100 units "
+            "in an arm are left out.",
+            "segments",
+        ),
+        View(
+            "against_itself",
+            "control against itself",
+            headers={"rejected": "significant\n({expected_rejections:.0%} expected)"},
+        ),
+        View(
+            "daily", "days", ("metric", "variant", "day", "n", "delta", ("low", "high")), keys=3, folded=True
+        ),
+    )
 
     unit: str
     control: str
@@ -195,50 +343,103 @@ class Experiment(Result):
         """The faults, those that block first."""
         return tuple(finding.notice for finding in self.findings)
 
-    def _table(self) -> pl.DataFrame:
-        return self.metrics
+    @property
+    def treatments(self) -> str:
+        """The arms other than the control."""
+        return ", ".join(name for name in self.variants["variant"] if name != self.control)
 
+    @property
+    def period_text(self) -> str:
+        """The period and its time zone, as the end of the headline."""
+        period = f", {self.period[0]} to {self.period[1]}" if self.period[0] else ""
+        zone = self.settings.get("time_zone", "UTC")
+        return period if zone == "UTC" else f"{period}, days of {zone}"
 
-_SEGMENTS = 40
-_LOSS_NOTE = (
-    "Expected loss: by how much the metric is worse on average if the arm is launched, where better counts "
-    "as 0; in brackets as a share of the control."
-)
-_UNITS = {"ms": " ms", "millisecond": " ms", "seconds": " s", "days": " days", "pages": " pages"}
-_NO_FIGURES_NOTE = "No figures: a fault above forbids them (rankgate online ab --despite gives them)."
+    @property
+    def no_figures(self) -> bool:
+        """True if a fault forbids figures."""
+        return bool(self.blocking) and self.metrics.is_empty()
 
+    @property
+    def has_days(self) -> bool:
+        """True if there are figures of several days."""
+        return not self.metrics.is_empty() and self.daily["day"].n_unique() > 1
 
-def experiment_document(result: Experiment) -> Document:
-    """Findings and sample ratio before any figure; then metrics, segments, days."""
-    names = result.variants["variant"].to_list()
-    treatments = ", ".join(name for name in names if name != result.control)
-    period = f", {result.period[0]} to {result.period[1]}" if result.period[0] else ""
-    if (zone := result.settings.get("time_zone", "UTC")) != "UTC":
-        period += f", days of {zone}"
-    charts = []
-    if not result.metrics.is_empty():
-        charts = [Chart("rankgate.online.charts.experiment_charts:intervals", result)]
-        if result.daily["day"].n_unique() > 1:
-            charts.append(Chart("rankgate.online.charts.experiment_charts:days", result))
-    columns = tuple(result.metrics.columns)
-    return made(
-        f"{make_printable(treatments)} against {make_printable(result.control)}{period}",
-        Warnings(tuple(finding.text for finding in result.findings)),
-        _ratio(result),
-        Table("arms", _arms(result)),
-        _NO_FIGURES_NOTE if result.blocking and result.metrics.is_empty() else "",
-        Table("metrics", _metrics(result)),
-        *charts,
-        _describe_method(result) if not result.metrics.is_empty() else "",
-        Table("Bayesian view", _bayesian(result)),
-        _LOSS_NOTE if result.metrics["chance_better"].count() else "",
-        Table("segments", _segments(result)),
-        _describe_segment_tests(result),
-        Table("control against itself", _self_comparison(result)),
-        Table("days", _days(result), folded=True),
-        lead=_verdict_sentences(result),
-        rows=PlainRows(columns, list(result.metrics.iter_rows())),
-    )
+    @property
+    def is_bayesian(self) -> bool:
+        """True if a metric has a probability that the arm is better."""
+        return self.metrics["chance_better"].count() > 0
+
+    @property
+    def expected_rejections(self) -> float:
+        """The share of random halves that differ significantly by chance."""
+        return 1 - float(self.settings["level"])
+
+    @property
+    def figures(self) -> pl.DataFrame:
+        """`metrics`, with the detectable difference and the expected loss as shares of the control."""
+        control = pl.when(pl.col("control") != 0).then(pl.col("control").abs())
+        return self.metrics.with_columns(
+            detectable=pl.col("mde") / control, loss_share=pl.col("expected_loss") / control
+        )
+
+    @property
+    def outcome_text(self) -> str:
+        """A sentence for each arm: the metrics in which it is better, worse, or not shown to differ."""
+        sentences = []
+        for (arm,), rows in self.metrics.group_by("variant", maintain_order=True):
+            parts = []
+            for status, text in _OUTCOMES.items():
+                names = [
+                    f"{row['metric']} ({format_share(row['relative'])})"
+                    for row in rows.filter(pl.col("status") == status).iter_rows(named=True)
+                ]
+                parts += [text.format(", ".join(names))] if names else []
+            sentences.append(f"{arm} is {'; '.join(parts)}, against {self.control}.")
+        return " ".join(sentences)
+
+    @property
+    def ratio_text(self) -> str:
+        """Whether the units of the arms are as planned."""
+        codes = {finding.code for finding in self.findings}
+        text = "not as planned" if "sample-ratio" in codes else "as planned"
+        return f"{text}, and not the same on all days" if "shares-changed" in codes else text
+
+    @property
+    def method_text(self) -> str:
+        """The methods of p-values, intervals, correction and covariates."""
+        methods = self.metrics["method"].drop_nulls().unique(maintain_order=True).to_list()
+        sentences = f"p and intervals: {'; '.join(methods)}."
+        if (relative_by := self.settings.get("relative", "log")) != "fieller":
+            sentences += f" Relative intervals ({relative_by}) do not belong to the test that gives p."
+        with_relative = self.metrics.drop_nulls("relative")
+        if with_relative["relative_low"].null_count() or with_relative["relative_high"].null_count():
+            sentences += (
+                " If a relative interval has one end or none, the control is not clearly different from 0, "
+                "and an interval with two ends would not keep its level."
+            )
+        correction = self.metrics["correction"].drop_nulls()
+        sentences += f" p of metrics that are not guardrails: {correction[0]}." if len(correction) else ""
+        for row in self.metrics.drop_nulls("explained").iter_rows(named=True):
+            sentences += (
+                f" The covariate of {row['metric']} explains {row['explained']:.2%} of its variance"
+                f" ({row['variant']})."
+            )
+        return (
+            f"{sentences} Detectable: the smallest difference that this experiment shows with a probability "
+            f"of {self.settings['power']:.0%}, as a share of the control."
+        )
+
+    @property
+    def segment_tests(self) -> str:
+        """The p-value of the test whether segments differ, by metric, segment and arm."""
+        tests = self.segments.drop_nulls("p_differ").unique(
+            ["metric", "variant", "segment"], maintain_order=True
+        )
+        return "; ".join(
+            f"{row['metric']} by {row['segment']} ({row['variant']}) p = {_format_p_value(row['p_differ'])}"
+            for row in tests.iter_rows(named=True)
+        )
 
 
 _OUTCOMES = {
@@ -251,238 +452,3 @@ _OUTCOMES = {
     "inconclusive": "not decided in {}",
 }
 """By status of a metric, what an arm is."""
-
-
-def _verdict_sentences(result: Experiment) -> tuple[str, ...]:
-    """A sentence for each arm: the metrics in which it is better, worse, or not shown to differ."""
-    if result.metrics.is_empty():
-        return ("No verdict: a fault of the experiment forbids figures.",) if result.blocking else ()
-    sentences = []
-    for (arm,), rows in result.metrics.group_by("variant", maintain_order=True):
-        parts = []
-        for status, text in _OUTCOMES.items():
-            names = [
-                f"{row['metric']} ({format_share(row['relative'])})"
-                for row in rows.filter(pl.col("status") == status).iter_rows(named=True)
-            ]
-            parts += [text.format(", ".join(names))] if names else []
-        sentences.append(
-            f"{make_printable(str(arm))} is {'; '.join(parts)}, against {make_printable(result.control)}."
-        )
-    return tuple(sentences)
-
-
-def _ratio(result: Experiment) -> str:
-    p = result.srm["p_value"]
-    codes = {finding.code for finding in result.findings}
-    status_text = "not as planned" if "sample-ratio" in codes else "as planned"
-    if "shares-changed" in codes:
-        status_text += ", and not the same on all days"
-    return f"Sample ratio: {status_text} (p = {p:.2g}, {result.srm['method']})."
-
-
-def _arms(result: Experiment) -> Grid:
-    rows = [
-        (
-            make_printable(row["variant"]),
-            f"{row['units']:,}",
-            f"{row['planned']:.2%}",
-            f"{row['observed']:.2%}",
-        )
-        for row in result.variants.iter_rows(named=True)
-    ]
-    return Grid(("arm", f"units\n({result.unit})", "planned", "observed"), tuple(rows))
-
-
-def format_figure(value: float | None, kind: str = "", metric: str = "") -> str:
-    """Format a value of a metric: proportions and shares in per cent.
-
-    >>> format_figure(0.1902, "proportion"), format_figure(52.4563), format_figure(None)
-    ('19.02%', '52.46', '–')
-    """
-    if value is None:
-        return UNDEFINED
-    if kind == "proportion" or _kpi_unit(metric) == "share":
-        return f"{value:.2%}"
-    return f"{value:,.2f}" if abs(value) >= 10 else f"{value:.4f}"
-
-
-def _kpi_unit(metric: str) -> str:
-    from rankgate.online.indicators.kpi_catalogue import KPIS
-
-    return KPIS[metric].unit if metric in KPIS else ""
-
-
-def _metrics(result: Experiment) -> Grid:
-    rows = []
-    has_several_arms = result.metrics["variant"].n_unique() > 1
-    for row in result.metrics.iter_rows(named=True):
-        name = make_printable(row["metric"]) + (
-            f" ({make_printable(row['variant'])})" if has_several_arms else ""
-        )
-        if row["role"] == "guardrail":
-            name += f", guardrail {row['margin']:.1%}"
-        if row["why"]:
-            rows.append((name, *[UNDEFINED] * 7, row["why"]))
-            continue
-        rows.append(
-            (
-                name,
-                format_figure(row["control"], row["kind"], row["metric"]),
-                format_figure(row["treatment"], row["kind"], row["metric"]),
-                format_share(row["relative"]),
-                _interval(row, result),
-                _format_p_value(row["p_raw"]),
-                _format_p_value(row["p_value"]),
-                _format_mde(row),
-                row["status"],
-            )
-        )
-    header = (
-        "metric",
-        "control",
-        "treatment",
-        "relative",
-        f"{result.settings['level']:.0%} interval",
-        "p",
-        f"p\n({result.settings['correction']})",
-        "detectable",
-        "status",
-    )
-    return Grid(header, tuple(rows), frozenset({0, 8}))
-
-
-def _interval(row: Mapping[str, Any], result: Experiment) -> str:
-    """The relative interval; one end if the other is infinite; the level if not the default."""
-    low, high = row["relative_low"], row["relative_high"]
-    text = format_share_interval(low, high)
-    if low is not None and high is None:
-        text = f"> {format_share(low)}"
-    elif high is not None and low is None:
-        text = f"< {format_share(high)}"
-    level = row["level"]
-    return text if level is None or level == result.settings["level"] else f"{text} ({level:.0%})"
-
-
-def _format_p_value(p: float | None) -> str:
-    """Format a p-value, with more digits if it is small."""
-    if p is not None and 1e-5 <= p < 0.01:
-        return f"{p:.5f}"
-    return format_p_value(p)
-
-
-def _format_mde(row: Mapping[str, Any]) -> str:
-    if row["mde"] is None or not row["control"]:
-        return UNDEFINED
-    return f"{row['mde'] / abs(row['control']):.1%}"
-
-
-def _describe_method(result: Experiment) -> str:
-    methods = result.metrics["method"].drop_nulls().unique(maintain_order=True).to_list()
-    sentences = f"p and intervals: {'; '.join(methods)}."
-    if (relative_by := result.settings.get("relative", "log")) != "fieller":
-        sentences += f" Relative intervals ({relative_by}) do not belong to the test that gives p."
-    with_relative = result.metrics.drop_nulls("relative")
-    if with_relative["relative_low"].null_count() or with_relative["relative_high"].null_count():
-        sentences += (
-            " If a relative interval has one end or none, the control is not clearly different from 0, and "
-            "an interval with two ends would not keep its level."
-        )
-    correction = result.metrics["correction"].drop_nulls()
-    sentences += f" p of metrics that are not guardrails: {correction[0]}." if len(correction) else ""
-    explained = result.metrics.drop_nulls("explained")
-    for row in explained.iter_rows(named=True):
-        sentences += (
-            f" The covariate of {row['metric']} explains {row['explained']:.2%} of its variance"
-            f" ({row['variant']})."
-        )
-    sentences += (
-        f" Detectable: the smallest difference that this experiment shows with a chance of "
-        f"{result.settings['power']:.0%}, as a share of the control."
-    )
-    return sentences
-
-
-def _bayesian(result: Experiment) -> Grid:
-    rows = [
-        (
-            make_printable(row["metric"]),
-            make_printable(row["variant"]),
-            format_probability(row["chance_better"]),
-            _format_loss(row),
-        )
-        for row in result.metrics.iter_rows(named=True)
-        if row["chance_better"] is not None
-    ]
-    prior = f"expected loss\n(prior sd {result.settings['prior']:.0%})"
-    return Grid(("metric", "arm", "chance to\nbe better", prior), tuple(rows), frozenset({0, 1}))
-
-
-def _format_loss(row: Mapping[str, Any]) -> str:
-    """The expected loss in the unit of the metric, and as a share of the control."""
-    loss, unit = row["expected_loss"], _kpi_unit(row["metric"])
-    if loss is None:
-        return UNDEFINED
-    if row["kind"] == "proportion" or unit == "share":
-        text = f"{100 * loss:.2f} points"
-    else:
-        text = format_figure(loss) + _UNITS.get(unit, "")
-    return f"{text} ({loss / abs(row['control']):.1%})" if row["control"] else text
-
-
-def _segments(result: Experiment) -> Grid:
-    rows = [
-        (
-            make_printable(row["metric"]),
-            make_printable(row["variant"]),
-            f"{make_printable(row['segment'])}={make_printable(row['value'])}",
-            f"{row['n']:,}",
-            format_figure(row["delta"], "", row["metric"]),
-            _format_p_value(row["p_value"]),
-        )
-        for row in result.segments.head(_SEGMENTS).iter_rows(named=True)
-    ]
-    header = ("metric", "arm", "segment", "units", "difference", "p (BH)")
-    return Grid(header, tuple(rows), frozenset({0, 1, 2}))
-
-
-def _describe_segment_tests(result: Experiment) -> str:
-    if result.segments.is_empty():
-        return ""
-    tests = result.segments.drop_nulls("p_differ").unique(
-        ["metric", "variant", "segment"], maintain_order=True
-    )
-    test_texts = [
-        f"{row['metric']} by {row['segment']} ({row['variant']}) p = {_format_p_value(row['p_differ'])}"
-        for row in tests.iter_rows(named=True)
-    ]
-    return (
-        f"Do segments differ? {'; '.join(test_texts)}. Where they do not, differences between segments are "
-        "noise: with 20 segments one of them has p < 0.05 by chance. Segments with fewer than 100 units in "
-        "an arm are left out."
-    )
-
-
-def _self_comparison(result: Experiment) -> Grid:
-    rows = [
-        (make_printable(row["metric"]), f"{row['splits']:,}", f"{row['rejected']:,}", f"{row['share']:.1%}")
-        for row in result.against_itself.iter_rows(named=True)
-    ]
-    expected = f"significant\n({1 - result.settings['level']:.0%} expected)"
-    return Grid(("metric", "random halves", expected, "share"), tuple(rows))
-
-
-def _days(result: Experiment) -> Grid:
-    rows = [
-        (
-            row["day"],
-            make_printable(row["metric"]),
-            make_printable(row["variant"]),
-            f"{row['n']:,}",
-            f"{row['delta']:+.4g}",
-            f"[{row['low']:+.4g}, {row['high']:+.4g}]",
-        )
-        for row in result.daily.sort(pl.col("day"), maintain_order=True).iter_rows(named=True)
-    ]
-    header = ("day", "metric", "arm", "units", "difference", "always-valid interval")
-    return Grid(header, tuple(rows), frozenset({0, 1, 2}))

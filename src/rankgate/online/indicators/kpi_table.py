@@ -1,12 +1,11 @@
 """KPIs of a log, in total and by day, variant and more: the result of ``kpi``.
 
-The document has totals with their definitions, then a table for each way to divide. Tables are
-computed once; then each table has one aggregation for each way to divide.
+Tables are computed once; then each table has one aggregation for each way to divide.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
@@ -16,17 +15,8 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import KPI
-from rankgate.core.present.document_model import (
-    Chart,
-    Document,
-    Grid,
-    PlainRows,
-    Table,
-    Warnings,
-    make_printable,
-)
-from rankgate.core.present.document_model import make_document as made
-from rankgate.core.present.number_formats import count_noun
+from rankgate.core.present.document_model import Block
+from rankgate.core.present.layout import NOTICES, CrossView, Layout, Sentence, ShownChart, View
 from rankgate.data.input_types import is_on_spark, run_on_spark
 from rankgate.online.events.diagnosis import UNMAPPED, LogFinding, diagnose_events
 from rankgate.online.events.events import Events, EventsLike
@@ -42,14 +32,70 @@ if TYPE_CHECKING:
     from rankgate.online.indicators.kpi import Kpi
 
 
+def format_kpi(name: str, value: float | None) -> str:
+    """A value with its unit.
+
+    >>> (format_kpi("search_ctr", 0.275), format_kpi("mean_click_rank", 2.45),
+    ...  format_kpi("search_ctr", None))
+    ('27.50%', '2.450', '–')
+    """
+    if value is None:
+        return "–"
+    unit = KPIS[name].unit if name in KPIS else ""
+    if unit == "share":
+        return f"{value:.2%}"
+    if unit in ("seconds", "ms"):
+        return f"{value:,.3f} {'s' if unit == 'seconds' else unit}"
+    return f"{value:,.2f}" if unit == "money" else f"{value:,.3f}"
+
+
 VALUES = Columns(
     "One row per KPI and slice.",
     KPI,
     Column("by", pl.String, "what divides the log; ``all`` for the total"),
     Column("slice", pl.String, "the part of the log"),
-    Column("value", pl.Float64, "the value of the KPI; null where undefined, blocked or without events"),
+    Column(
+        "value",
+        pl.Float64,
+        "the value of the KPI; null where undefined, blocked or without events",
+        format_kpi,
+        by=("kpi",),
+    ),
     Column("n", pl.Int64, "the divisor"),
 )
+_TOTALS = Columns("One row per KPI.", VALUES, Column("what", pl.String, "what the KPI measures"))
+_MAX_COLUMNS = 6  # KPIs of each divided table
+_FIRST_KPIS = (
+    "search_ctr",
+    "zero_result_rate",
+    "impression_ctr",
+    "mrr_first_click",
+    "mean_click_rank",
+    "session_success_rate",
+    "revenue_per_search",
+    "latency_p95",
+)
+_BANDS = {"head": 0, "torso": 1, "tail": 2}
+
+
+def _slice_tables(result: KpiTable) -> Iterator[Block]:
+    """A table for each column that divides the log, with the most important KPIs first."""
+    divided = result.values.filter(pl.col("by") != "all")
+    for (by,), rows in divided.group_by("by", maintain_order=True):
+        available = rows.filter(pl.col("value").is_not_null())["kpi"].unique(maintain_order=True).to_list()
+        first = [name for name in _FIRST_KPIS if name in available]
+        names = (first + [name for name in available if name not in first])[:_MAX_COLUMNS]
+        order = {name: position for position, name in enumerate(names)}
+        table = rows.filter(pl.col("kpi").is_in(names)).sort(
+            pl.col("slice").replace_strict(_BANDS, default=len(_BANDS)),
+            pl.col("slice").cast(pl.Int64, strict=False),
+            "slice",
+            pl.col("kpi").replace_strict(order),
+        )
+        view = CrossView(
+            table, f"by {by}", ("slice",), "kpi", "value", columns=VALUES, headers={"slice": str(by)}
+        )
+        yield from view.blocks(result)
 
 
 @dataclass(frozen=True)
@@ -69,13 +115,22 @@ class KpiTable(Result):
 
     kind: ClassVar[str] = "kpi_table"
     label: ClassVar[str] = "KPIs"
-    document_from: ClassVar[str] = "rankgate.online.indicators.kpi_table:kpi_document"
     charts: ClassVar[Mapping[str, str]] = {
         "kpi-days": "rankgate.online.charts.log_charts:days",
         "kpi-positions": "rankgate.online.charts.log_charts:positions",
     }
     order: ClassVar[int] = 62
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"values": VALUES}
+    headline_text: ClassVar[str] = "{totals.height} KPIs of {events:n event}, {period}"
+    layout: ClassVar[Layout] = (
+        View("totals", cells=("kpi", "value", "n", "what"), columns=_TOTALS),
+        ShownChart("kpi-days", "has_days"),
+        ShownChart("kpi-positions", "has_positions"),
+        _slice_tables,
+        NOTICES,
+        Sentence("Left out: {excluded_text}.", "excluded"),
+        Sentence("The log has nothing for: {kpis_without_events}.", "kpis_without_events"),
+    )
 
     values: pl.DataFrame
     findings: tuple[LogFinding, ...]
@@ -93,6 +148,40 @@ class KpiTable(Result):
             raise KeyError(name)
         value: float | None = matches.item()
         return value
+
+    @property
+    def totals(self) -> pl.DataFrame:
+        """The KPIs of the whole log that have a value, with their titles."""
+        titles = {name: indicator.title for name, indicator in KPIS.items()}
+        total = self.values.filter(pl.col("value").is_not_null(), by="all")
+        return total.with_columns(what=pl.col("kpi").replace_strict(titles, default=""))
+
+    @property
+    def period(self) -> str:
+        """The first and the last day of the log, and the zone of its days."""
+        days = f"{self.first[:10]} to {self.last[:10]}" if self.first else "without times"
+        return days if self.time_zone == "UTC" else f"{days}, days of {self.time_zone}"
+
+    @property
+    def has_days(self) -> bool:
+        """True if there are values of several days."""
+        return self.values.filter(by="day")["slice"].n_unique() > 1
+
+    @property
+    def has_positions(self) -> bool:
+        """True if there are values by position."""
+        return "position" in self.values["by"]
+
+    @property
+    def excluded_text(self) -> str:
+        """What was left out of the log."""
+        return "; ".join(self.excluded)
+
+    @property
+    def kpis_without_events(self) -> str:
+        """The KPIs for which the log has no events."""
+        names = self.values.filter(pl.col("value").is_null(), by="all")["kpi"]
+        return ", ".join(name for name in names if name not in self.blocked)
 
     @property
     def status(self) -> int:
@@ -122,99 +211,6 @@ def _sentence(finding: LogFinding) -> str:
     if finding.code == UNMAPPED:
         sentence += f" ({finding.share:.2%}); {finding.fix}"
     return sentence
-
-
-_SORT_DIGITS = 12  # digits, so that 10 comes after 9
-_MAX_COLUMNS = 6  # KPIs of each divided table
-_FIRST_KPIS = (
-    "search_ctr",
-    "zero_result_rate",
-    "impression_ctr",
-    "mrr_first_click",
-    "mean_click_rank",
-    "session_success_rate",
-    "revenue_per_search",
-    "latency_p95",
-)
-
-
-def kpi_document(result: KpiTable) -> Document:
-    """All KPIs of the log, the faults that affect them, and the most important KPIs divided."""
-    total = result.values.filter(pl.col("by") == "all")
-    with_values = total.filter(pl.col("value").is_not_null())
-    nulls = total.filter(pl.col("value").is_null())["kpi"].to_list()
-    kpis_without_events = [name for name in nulls if name not in result.blocked]
-    period = f"{result.first[:10]} to {result.last[:10]}" if result.first else "without times"
-    rows = [
-        (row["kpi"], format_kpi(row["kpi"], row["value"]), f"{row['n']:,}", _kpi_title(row["kpi"]))
-        for row in with_values.iter_rows(named=True)
-    ]
-    if result.time_zone != "UTC":
-        period += f", days of {result.time_zone}"
-    divided = [column for column in result.values["by"].unique(maintain_order=True) if column != "all"]
-    blocks = [Table(f"by {column}", _slice_grid(result, column)) for column in divided]
-    charts = [Chart("rankgate.online.charts.log_charts:days", result)] if _has_days(result) else []
-    if "position" in divided:
-        charts.append(Chart("rankgate.online.charts.log_charts:positions", result))
-    columns = tuple(result.values.columns)
-    return made(
-        f"{len(with_values)} KPIs of {count_noun(result.events, 'event')}, {period}",
-        Table("", Grid(("KPI", "value", "n", "what"), tuple(rows), frozenset({0, 3}))),
-        *charts,
-        *blocks,
-        Warnings.from_notices(result.notices),
-        f"Left out: {'; '.join(result.excluded)}." if result.excluded else "",
-        f"The log has nothing for: {', '.join(kpis_without_events)}." if kpis_without_events else "",
-        rows=PlainRows(columns, list(result.values.iter_rows())),
-    )
-
-
-def _has_days(result: KpiTable) -> bool:
-    return result.values.filter(pl.col("by") == "day")["slice"].n_unique() > 1
-
-
-def _kpi_title(name: str) -> str:
-    return KPIS[name].title if name in KPIS else ""
-
-
-def format_kpi(name: str, value: float | None) -> str:
-    """A value with its unit.
-
-    >>> (format_kpi("search_ctr", 0.275), format_kpi("mean_click_rank", 2.45),
-    ...  format_kpi("search_ctr", None))
-    ('27.50%', '2.450', '–')
-    """
-    if value is None:
-        return "–"
-    unit = KPIS[name].unit if name in KPIS else ""
-    if unit == "share":
-        return f"{value:.2%}"
-    if unit in ("seconds", "ms"):
-        return f"{value:,.3f} {'s' if unit == 'seconds' else unit}"
-    return f"{value:,.2f}" if unit == "money" else f"{value:,.3f}"
-
-
-def _slice_sort_key(name: str) -> tuple[str, str]:
-    """A key that sorts numbers by size, and bands by frequency."""
-    return {"head": "0", "torso": "1", "tail": "2"}.get(name, name).zfill(_SORT_DIGITS), name
-
-
-def _slice_grid(result: KpiTable, by: str) -> Grid:
-    """The table of slices, with the most used KPIs first."""
-    rows = result.values.filter(pl.col("by") == by)
-    available = rows.filter(pl.col("value").is_not_null())["kpi"].unique(maintain_order=True).to_list()
-    first = [name for name in _FIRST_KPIS if name in available]
-    names = (first + [name for name in available if name not in first])[:_MAX_COLUMNS]
-    values = {(row["slice"], row["kpi"]): row["value"] for row in rows.iter_rows(named=True)}
-    slices = sorted(map(str, rows["slice"].unique()), key=_slice_sort_key)
-    cells = tuple(
-        (
-            make_printable(slice_name) or "–",
-            *(format_kpi(name, values.get((slice_name, name))) for name in names),
-        )
-        for slice_name in slices
-    )
-    return Grid((by, *(name.replace("_", " ") for name in names)), cells)
 
 
 def kpi(

@@ -16,8 +16,7 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import replace_file
 from rankgate.core.present.base_result import Notice, Result
-from rankgate.core.present.document_model import Document, Warnings, make_printable
-from rankgate.core.present.document_model import make_document as made
+from rankgate.core.present.layout import NOTICES, Layout, Sentence
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.read import read_run
 from rankgate.online.interleaving.interleave import interleave
@@ -48,8 +47,16 @@ class MixedLists(Result):
 
     kind: ClassVar[str] = "mixed_lists"
     label: ClassVar[str] = "Interleaved lists"
-    document_from: ClassVar[str] = "rankgate.online.interleaving.mixed_lists:mixed_lists_document"
     order: ClassVar[int] = 64
+    headline_text: ClassVar[str] = "{lists:n list} of {queries:n query}, mixed by {method}"
+    layout: ClassVar[Layout] = (
+        Sentence(
+            "The runs {systems} rank {competitive:.1%} of {slots:n slot} differently; only clicks on these "
+            "distinguish them."
+        ),
+        NOTICES,
+        Sentence("Written to {output}.", "output"),
+    )
 
     method: str
     systems: tuple[str, ...]
@@ -77,18 +84,6 @@ class MixedLists(Result):
             text = "the runs rank all shown documents equally: clicks cannot distinguish the runs"
             notices.append(Notice("same-lists", text))
         return tuple(notices)
-
-
-def mixed_lists_document(result: MixedLists) -> Document:
-    """The number of lists, and how much the runs differ on them."""
-    return made(
-        f"{count_noun(result.lists, 'list')} of {count_noun(result.queries, 'query')}, mixed by "
-        f"{result.method}",
-        f"The runs {', '.join(map(make_printable, result.systems))} rank {result.competitive:.1%} of "
-        f"{count_noun(result.slots, 'slot')} differently; only clicks on these distinguish them.",
-        Warnings.from_notices(result.notices),
-        f"Written to {make_printable(result.output)}." if result.output else "",
-    )
 
 
 def mix(

@@ -1,7 +1,7 @@
 """Preference between systems, and searches that interleaving and A/B tests need.
 
 `Preference` is the result of scoring interleaved lists, `Sensitivity` the result of
-``sensitivity``. The module also has their documents.
+``sensitivity``.
 """
 
 from __future__ import annotations
@@ -15,16 +15,23 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import SYSTEM
-from rankgate.core.present.document_model import Chart, Document, Grid, Table, Warnings, make_printable
-from rankgate.core.present.document_model import make_document as made
+from rankgate.core.present.layout import NOTICES, CrossView, Layout, Sentence, ShownChart, View
 from rankgate.core.present.number_formats import count_noun
 
 PAIRS = Columns(
     "One row per pair of systems.",
-    Column("one", pl.String, "the first system"),
-    Column("other", pl.String, "the second system"),
-    Column("wins_one", pl.Int64, "units with a click that prefer the first", unit="units"),
-    Column("wins_other", pl.Int64, "units with a click that prefer the second", unit="units"),
+    Column("one", pl.String, "the first system", header="first"),
+    Column("other", pl.String, "the second system", header="second"),
+    Column(
+        "wins_one", pl.Int64, "units with a click that prefer the first", unit="units", header="first\nwins"
+    ),
+    Column(
+        "wins_other",
+        pl.Int64,
+        "units with a click that prefer the second",
+        unit="units",
+        header="second\nwins",
+    ),
     Column("ties", pl.Int64, "units with a click that prefer neither", unit="units"),
     Column(
         "preference",
@@ -43,12 +50,13 @@ PAIRS = Columns(
     Column("credit", pl.Float64, "the mean difference of credits, other less one", "signed"),
     Column("credit_low", pl.Float64, "the low end of its interval (Student's t)", "signed"),
     Column("credit_high", pl.Float64, "the high end of its interval (Student's t)", "signed"),
-    Column("p_t", pl.Float64, "the p-value of the t-test of credits", "p"),
+    Column("p_t", pl.Float64, "the p-value of the t-test of credits", "p", header="p (t)"),
     Column(
         "p_value",
         pl.Float64,
         "the p-value of the method's test, by Holm's correction where there are several pairs",
         "p",
+        header="p",
     ),
     Column(
         "needed",
@@ -56,8 +64,21 @@ PAIRS = Columns(
         "units for a power of 80 % at this effect, with a winner for the sign test",
         unit="units",
     ),
-    Column("preferred", pl.String, "the system that users prefer; null where they prefer none"),
+    Column("preferred", pl.String, "the system that users prefer; null where they prefer none", empty="–"),
 )
+_WINS = (
+    "one",
+    "other",
+    "wins_one",
+    "wins_other",
+    "ties",
+    "preference",
+    ("low", "high"),
+    "p_value",
+    "needed",
+    "preferred",
+)
+_IN_PER_CENT = dict.fromkeys(("preference", "low", "high"), "+.1%")
 SLOTS = Columns(
     "One row per slot and system, for methods with teams.",
     Column("slot", pl.Int64, "the rank in the mixed list, from 1"),
@@ -91,10 +112,48 @@ class Preference(Result):
 
     kind: ClassVar[str] = "preference"
     label: ClassVar[str] = "Interleaving"
-    document_from: ClassVar[str] = "rankgate.online.interleaving.preference:preference_document"
     charts: ClassVar[Mapping[str, str]] = {"preference": "rankgate.online.charts.click_charts:preferences"}
     order: ClassVar[int] = 66
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"pairs": PAIRS, "slots": SLOTS}
+    layout: ClassVar[Layout] = (
+        Sentence(
+            "{clicks:n click} on {requests:n list}; {clicked:,} of {units:,} {unit}s have a click. The "
+            "systems rank {competitive:.1%} of the shown documents differently. Lists are mixed by {method}."
+        ),
+        View("pairs", "wins", _WINS, keys=2, formats=_IN_PER_CENT, when="by_wins"),
+        View("pairs", "wins", _WINS, keys=2, when="by_credits"),
+        View(
+            "pairs",
+            "credit of a click",
+            ("one", "other", "credit", ("credit_low", "credit_high"), "p_t"),
+            headers={"credit": "second less first,\na {unit}"},
+            keys=2,
+            when="by_wins",
+        ),
+        ShownChart("preference", "pairs"),
+        CrossView(
+            "slots",
+            "slots and clicks by system",
+            ("slot",),
+            across="system",
+            value=("clicks", "/", "shown"),
+            where=pl.col("slot") <= 10,
+        ),
+        NOTICES,
+        Sentence(
+            "Preference is (wins of the second + ties / 2) / all - 50 %; its interval and p are of the sign "
+            "test on wins{holm}. Needed: {unit}s with a winner for a power of 80 % at this effect.",
+            "by_wins",
+        ),
+        Sentence(
+            "Preference is the credit of the second less that of the first, a {unit} with a click; its "
+            "interval and p are of the t-test on credits (wins of {method} are not equally frequent where "
+            "users click at random, only mean credits are){holm}. Needed: {unit}s with a click for a power "
+            "of 80 % at this effect.",
+            "by_credits",
+        ),
+        Sentence("Known limit of {method}: {bias}.", "bias"),
+    )
 
     method: str
     systems: tuple[str, ...]
@@ -113,6 +172,45 @@ class Preference(Result):
 
     UNBALANCED: ClassVar[float] = 0.001
     FEW: ClassVar[int] = 20
+
+    @property
+    def by_wins(self) -> bool:
+        """True if the preference is of wins, with the sign test."""
+        return self.test == "sign"
+
+    @property
+    def by_credits(self) -> bool:
+        """True if the preference is of mean credits, with the t-test."""
+        return not self.by_wins
+
+    @property
+    def holm(self) -> str:
+        """The correction of p-values."""
+        return ", p corrected by Holm" if len(self.pairs) > 1 else ""
+
+    @property
+    def outcome(self) -> str:
+        """The verdict."""
+        return self.verdict
+
+    @property
+    def headline(self) -> str:
+        """The system that users prefer."""
+        if self.verdict:
+            return "no preference: the shares of the systems do not fit the draw"
+        decided_pairs = [row for row in self.pairs.iter_rows(named=True) if row["preferred"]]
+        if len(self.pairs) > 1:
+            return (
+                f"{len(decided_pairs)} of {count_noun(len(self.pairs), 'pair')} of systems show a preference"
+            )
+        row = self.pairs.row(0, named=True)
+        if not decided_pairs:
+            return f"no preference shown between {row['one']} and {row['other']}"
+        loser = row["one"] if row["preferred"] == row["other"] else row["other"]
+        return f"users prefer {row['preferred']} to {loser}"
+
+    def csv_rows(self) -> None:
+        """Every cell of every table."""
 
     @property
     def verdict(self) -> str:
@@ -164,8 +262,19 @@ TESTS = Columns(
     "One row per test.",
     Column("test", pl.String, "an interleaving method or a KPI"),
     Column("design", pl.String, "interleaving or A/B"),
-    Column("effect", pl.Float64, "the mean difference of a search, second less first", "signed"),
-    Column("spread", pl.Float64, "the standard deviation of that difference (of both arms together for A/B)"),
+    Column(
+        "effect",
+        pl.Float64,
+        "the mean difference of a search, second less first",
+        "signed",
+        header="effect\na search",
+    ),
+    Column(
+        "spread",
+        pl.Float64,
+        "the standard deviation of that difference (of both arms together for A/B)",
+        header="standard\ndeviation",
+    ),
     Column("low", pl.Float64, "the low end of its 95 % interval", "signed"),
     Column("high", pl.Float64, "the high end of its 95 % interval", "signed"),
     Column(
@@ -173,9 +282,16 @@ TESTS = Columns(
         pl.Int64,
         "searches in all arms for a power of 80 % at 5 %; null without an effect",
         unit="searches",
+        header="searches\nneeded",
     ),
-    Column("times_fewer", pl.Float64, "how many times fewer searches than the best A/B test"),
-    Column("better", pl.String, "the system that is better by the test; null where none is"),
+    Column(
+        "times_fewer",
+        pl.Float64,
+        "how many times fewer searches than the best A/B test",
+        ".3g",
+        header="times fewer\nthan best A/B",
+    ),
+    Column("better", pl.String, "the system that is better by the test; null where none is", empty="–"),
 )
 
 
@@ -193,16 +309,41 @@ class Sensitivity(Result):
 
     kind: ClassVar[str] = "sensitivity"
     label: ClassVar[str] = "Sensitivity of interleaving"
-    document_from: ClassVar[str] = "rankgate.online.interleaving.preference:sensitivity"
     charts: ClassVar[Mapping[str, str]] = {"sensitivity": "rankgate.online.charts.click_charts:sensitivities"}
     order: ClassVar[int] = 65
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"tests": TESTS}
+    layout: ClassVar[Layout] = (
+        View(
+            "tests", cells=("test", "design", "effect", "spread", "needed", "times_fewer", "better"), keys=2
+        ),
+        NOTICES,
+        Sentence(
+            "{searches:n simulated search} for each test, by {user} users. Needed: searches in all arms "
+            "together for a power of 80 % at 5 %, two-sided; – where the simulation shows no effect. "
+            "Simulated users prefer documents with better judgments; real users may need more searches. "
+            "Interleaving measures which list is preferred, not what revenue, latency or return visits will "
+            "be: an A/B test follows."
+        ),
+    )
 
     systems: tuple[str, str]
     user: str
     searches: int
     tests: pl.DataFrame
     seed: int
+
+    @property
+    def headline(self) -> str:
+        """The interleaving method that needs the fewest searches."""
+        needed = self.tests.filter(pl.col("needed").is_not_null(), design="interleaving").sort("needed")
+        if needed.is_empty():
+            return f"interleaving shows no preference between {' and '.join(self.systems)}"
+        best = needed.row(0, named=True)
+        searches = count_noun(best["needed"], "search")
+        return f"{best['test']} needs {searches} to tell {' from '.join(self.systems)}"
+
+    def csv_rows(self) -> None:
+        """Every cell of every table."""
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -215,186 +356,3 @@ class Sensitivity(Result):
             for (name,), rows in with_better.group_by("better", maintain_order=True)
         ]
         return (Notice("tests-disagree", "; ".join(parts)),)
-
-
-_DASH = "–"
-_MAX_SLOTS = 10
-
-
-def preference_document(result: Preference) -> Document:
-    """The preferred system, wins and credits of each pair, and the shares of slots."""
-    return made(
-        _title(result),
-        f"{count_noun(result.clicks, 'click')} on {count_noun(result.requests, 'list')}; {result.clicked:,} "
-        f"of {result.units:,} {result.unit}s have a click. The systems rank {result.competitive:.1%} of the "
-        f"shown documents differently. Lists are mixed by {result.method}.",
-        Table("wins", _wins(result)),
-        *([Table("credit of a click", _credits(result))] if result.test == "sign" else []),
-        *([Chart("rankgate.online.charts.click_charts:preferences", result)] if len(result.pairs) else []),
-        Table("slots and clicks by system", _slots(result)),
-        Warnings.from_notices(result.notices),
-        _describe_method(result),
-        f"Known limit of {result.method}: {result.bias}." if result.bias else "",
-        status=result.verdict,
-    )
-
-
-def _describe_method(result: Preference) -> str:
-    signs = result.test == "sign"
-    test_name = "of the sign test on wins" if signs else "of the t-test on credits"
-    reason = (
-        ""
-        if signs
-        else (
-            f" (wins of {result.method} are not equally frequent where users click at random, only mean "
-            "credits are)"
-        )
-    )
-    holm = ", p corrected by Holm" if len(result.pairs) > 1 else ""
-    estimate = (
-        "(wins of the second + ties / 2) / all - 50 %"
-        if signs
-        else f"the credit of the second less that of the first, a {result.unit} with a click"
-    )
-    return (
-        f"Preference is {estimate}; its interval and p are {test_name}{reason}{holm}. Needed: {result.unit}s "
-        f"with a {'winner' if signs else 'click'} for a power of 80 % at this effect."
-    )
-
-
-def _title(result: Preference) -> str:
-    if result.verdict:
-        return "no preference: the shares of the systems do not fit the draw"
-    decided_pairs = [row for row in result.pairs.iter_rows(named=True) if row["preferred"]]
-    if len(result.pairs) == 1:
-        row = result.pairs.row(0, named=True)
-        if not decided_pairs:
-            return f"no preference shown between {row['one']} and {row['other']}"
-        loser = row["one"] if row["preferred"] == row["other"] else row["other"]
-        return f"users prefer {row['preferred']} to {loser}"
-    return f"{len(decided_pairs)} of {count_noun(len(result.pairs), 'pair')} of systems show a preference"
-
-
-def _wins(result: Preference) -> Grid:
-    rows = tuple(
-        (
-            make_printable(row["one"]),
-            make_printable(row["other"]),
-            f"{row['wins_one']:,}",
-            f"{row['wins_other']:,}",
-            f"{row['ties']:,}",
-            _format_preference(row["preference"], result),
-            _interval(row["low"], row["high"], result),
-            _format_p_value(row["p_value"]),
-            _DASH if row["needed"] is None else f"{row['needed']:,}",
-            row["preferred"] or _DASH,
-        )
-        for row in result.pairs.iter_rows(named=True)
-    )
-    header = (
-        "first",
-        "second",
-        "first\nwins",
-        "second\nwins",
-        "ties",
-        "preference",
-        "interval",
-        "p",
-        "needed",
-        "preferred",
-    )
-    return Grid(header, rows, frozenset({0, 1, 9}), keys=2)
-
-
-def _credits(result: Preference) -> Grid:
-    rows = tuple(
-        (
-            make_printable(row["one"]),
-            make_printable(row["other"]),
-            _DASH if row["credit"] is None else f"{row['credit']:+.4f}",
-            _DASH if row["credit_low"] is None else f"{row['credit_low']:+.4f} to {row['credit_high']:+.4f}",
-            _format_p_value(row["p_t"]),
-        )
-        for row in result.pairs.iter_rows(named=True)
-    )
-    header = ("first", "second", f"second less first,\na {result.unit}", "interval", "p (t)")
-    return Grid(header, rows, frozenset({0, 1}), keys=2)
-
-
-def _slots(result: Preference) -> Grid:
-    table = result.slots.filter(result.slots["slot"] <= _MAX_SLOTS)
-    counts_of_slot = {(row[0], row[1]): row[2:] for row in table.iter_rows()}
-    rows = tuple(
-        (
-            str(slot),
-            *(
-                f"{counts[1]:,}/{counts[0]:,}" if (counts := counts_of_slot.get((slot, name))) else _DASH
-                for name in result.systems
-            ),
-        )
-        for slot in sorted({slot for slot, _ in counts_of_slot})
-    )
-    return Grid(("slot", *map(make_printable, result.systems)), rows)
-
-
-def _format_preference(value: float | None, result: Preference) -> str:
-    """Format a preference: of wins in per cent, of credits as a plain number."""
-    if value is None:
-        return _DASH
-    return f"{value:+.1%}" if result.test == "sign" else f"{value:+.4f}"
-
-
-def _interval(low: float | None, high: float | None, result: Preference) -> str:
-    if low is None or high is None:
-        return _DASH
-    return f"{_format_preference(low, result)} to {_format_preference(high, result)}"
-
-
-def _format_p_value(value: float | None) -> str:
-    return _DASH if value is None else f"{value:.4f}" if value >= 1e-4 else "<0.0001"
-
-
-def sensitivity(result: Sensitivity) -> Document:
-    """The searches that each method and an A/B test need, and the agreement of the methods."""
-    rows = tuple(
-        (
-            row["test"],
-            row["design"],
-            f"{row['effect']:+.4f}",
-            f"{row['spread']:.4f}",
-            _DASH if row["needed"] is None else f"{row['needed']:,}",
-            _DASH if row["times_fewer"] is None else f"{row['times_fewer']:.3g}x",
-            row["better"] or _DASH,
-        )
-        for row in result.tests.iter_rows(named=True)
-    )
-    header = (
-        "test",
-        "design",
-        "effect\na search",
-        "standard\ndeviation",
-        "searches\nneeded",
-        "fewer than\nbest A/B",
-        "better",
-    )
-    return made(
-        _sensitivity_title(result),
-        Table("", Grid(header, rows, frozenset({0, 1, 6}))),
-        Warnings.from_notices(result.notices),
-        f"{count_noun(result.searches, 'simulated search')} for each test, by {result.user} users. Needed: "
-        "searches in all arms together for a power of 80 % at 5 %, two-sided; – where the simulation shows "
-        "no effect. Simulated users prefer documents with better judgments; real users may need more "
-        "searches. Interleaving measures which list is preferred, not what revenue, latency or return visits "
-        "will be: an A/B test follows.",
-    )
-
-
-def _sensitivity_title(result: Sensitivity) -> str:
-    detected = [row for row in result.tests.iter_rows(named=True) if row["needed"] is not None]
-    interleaving_tests = [row for row in detected if row["design"] == "interleaving"]
-    if not interleaving_tests:
-        return f"interleaving shows no preference between {' and '.join(result.systems)}"
-    best = min(interleaving_tests, key=lambda row: row["needed"])
-    return (
-        f"{best['test']} needs {count_noun(best['needed'], 'search')} to tell {' from '.join(result.systems)}"
-    )

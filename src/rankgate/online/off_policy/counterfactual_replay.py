@@ -1,4 +1,4 @@
-"""A candidate ranking on logged clicks: the result of ``replay``, and its document."""
+"""A candidate ranking on logged clicks: the result of ``replay``."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import QUERY_ID
-from rankgate.core.present.document_model import Chart, Document, Grid, Table, Warnings, make_printable
-from rankgate.core.present.document_model import make_document as made
-from rankgate.core.present.number_formats import count_noun
+from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, View
 from rankgate.online.clicks.click_models import MODELS
 from rankgate.online.events.diagnosis import spoiled_notice
-from rankgate.online.off_policy.off_policy_estimate import CHECKS, checks_grid
+from rankgate.online.off_policy.off_policy_estimate import CHECKS, CHECKS_VIEW, check_notices
 
 MEASURES = Columns(
     "One row per measure; no rows where the log cannot answer.",
-    Column("measure", pl.String, "clicks of a search, chance of a click at rank ``first``, or ``dcg``"),
+    Column(
+        "measure",
+        pl.String,
+        "clicks of a search, probability of a click at rank ``first``, or ``dcg``",
+        {"clicks": "clicks a search", "first": "click at rank 1", "dcg": "DCG"},
+    ),
     Column("logged", pl.Float64, "the value of the lists that were shown"),
     Column(
         "candidate", pl.Float64, "the value of the candidate if documents that were never shown earn nothing"
@@ -28,12 +31,13 @@ MEASURES = Columns(
     Column("low", pl.Float64, "the low end of the interval of candidate"),
     Column("high", pl.Float64, "the high end of the interval of candidate"),
     Column("delta", pl.Float64, "candidate − logged", "signed"),
-    Column("delta_low", pl.Float64, "the low end of the interval of delta", "signed"),
+    Column("delta_low", pl.Float64, "the low end of the interval of delta", "signed", header="interval"),
     Column("delta_high", pl.Float64, "the high end of the interval of delta", "signed"),
     Column(
         "most",
         pl.Float64,
         "the candidate's value if documents that were never shown are as good as the query's best",
+        header="at\nmost",
     ),
     Column("most_high", pl.Float64, "the high end of the interval of its difference"),
 )
@@ -98,7 +102,6 @@ class CounterfactualReplay(Result):
 
     kind: ClassVar[str] = "counterfactual_replay"
     label: ClassVar[str] = "Replay on logged clicks"
-    document_from: ClassVar[str] = "rankgate.online.off_policy.counterfactual_replay:replay_document"
     charts: ClassVar[Mapping[str, str]] = {"replay": "rankgate.online.charts.click_charts:measures"}
     order: ClassVar[int] = 12
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {
@@ -107,6 +110,40 @@ class CounterfactualReplay(Result):
         "by_rank": RANKS_OF_LISTS,
         "by_query": QUERIES,
     }
+    layout: ClassVar[Layout] = (
+        Sentence(
+            "{searches:n search} of {queries:n query}; {support:.1%} of the top {k} of {candidate} was ever "
+            "shown for its query."
+        ),
+        View(
+            "measures",
+            "against what was shown",
+            ("measure", "logged", "candidate", ("low", "high"), "delta", ("delta_low", "delta_high"), "most"),
+        ),
+        ShownChart("replay", "measures"),
+        CHECKS_VIEW,
+        View("by_rank", "ranks"),
+        View(
+            "by_query",
+            "queries with the most searches",
+            ("query_id", "searches", "shown", "logged", "candidate", "delta"),
+            first=20,
+        ),
+        NOTICES,
+        Sentence(
+            "No estimate is given: show such documents to a few users (interleaving, swaps of neighbours), "
+            "or replay a candidate that is nearer to the logged lists.",
+            "verdict",
+        ),
+        Sentence(
+            "{method_text} Documents that were never shown earn nothing (candidate), or as much as the "
+            "query's best if it were looked at (at most). The probability that users look at a rank is "
+            "estimated from documents shown at several ranks. Intervals are {level:.0%}, by the bootstrap "
+            "over sessions; each resample fits the model again.{other_models} A candidate that learned from "
+            "these clicks looks better here than it is: replay it on later ones.",
+            "measures",
+        ),
+    )
 
     candidate: str
     model: str
@@ -126,6 +163,49 @@ class CounterfactualReplay(Result):
     models: tuple[str, ...] = ()
 
     @property
+    def headline(self) -> str:
+        """The difference in clicks."""
+        if self.verdict:
+            return f"the log cannot show the clicks of users on {self.candidate}"
+        row = self.measures.row(by_predicate=pl.col("measure") == "clicks", named=True)
+        ends = f"({row['delta_low']:+.4f} to {row['delta_high']:+.4f})"
+        if row["delta_low"] > 0:
+            return f"{self.candidate} would earn more clicks: {row['delta']:+.4f} a search {ends}"
+        if row["most_high"] < 0:
+            return f"{self.candidate} would earn fewer clicks: {row['delta']:+.4f} a search {ends}"
+        if row["delta_high"] < 0:
+            return (
+                f"fewer clicks on documents that were shown, {row['delta']:+.4f} a search {ends}; what never "
+                f"was could make it {row['most_high']:+.4f}"
+            )
+        return (
+            f"no difference shown between {self.candidate} and the logged lists: {row['delta']:+.4f} {ends}"
+        )
+
+    @property
+    def outcome(self) -> str:
+        """The verdict."""
+        return self.verdict
+
+    @property
+    def method_text(self) -> str:
+        """How lists are valued."""
+        if self.examination_given:
+            return "The probability that users look at each rank was given."
+        return f"Lists are valued by the click model {self.model}: {MODELS[self.model].formula}."
+
+    @property
+    def other_models(self) -> str:
+        """The other models that intervals cover, in a sentence."""
+        if len(self.models) < 2:
+            return ""
+        names = ", ".join(self.models[1:])
+        return f" They also cover those of {names}, which may predict clicks on other searches equally well."
+
+    def csv_rows(self) -> None:
+        """Every cell of every table."""
+
+    @property
     def verdict(self) -> str:
         """``inconclusive`` where the log cannot answer; else empty."""
         return "" if len(self.measures) else "inconclusive"
@@ -138,104 +218,7 @@ class CounterfactualReplay(Result):
     @property
     def notices(self) -> tuple[Notice, ...]:
         """Checks that spoil the estimate, and faults of the log."""
-        notices = [
-            Notice(
-                row["check"],
-                f"{'refused' if row['outcome'] == 'blocks' else 'warning'}: {row['words']}",
-                self.candidate,
-            )
-            for row in self.checks.filter(pl.col("outcome") != "ok").iter_rows(named=True)
-        ]
+        notices = [*check_notices(self.checks, self.candidate)]
         if self.faults:
             notices.append(spoiled_notice("spoiled-clicks", self.faults, "clicks or ranks"))
         return tuple(notices)
-
-
-_MAX_ROWS = 20
-_MEASURE_LABELS = {"clicks": "clicks a search", "first": "click at rank 1", "dcg": "DCG"}
-
-
-def replay_document(result: CounterfactualReplay) -> Document:
-    """The candidate against what was shown, what the log allows, ranks and queries."""
-    chart = Chart("rankgate.online.charts.click_charts:measures", result)
-    charts = (chart,) if len(result.measures) else ()
-    return made(
-        _title(result),
-        f"{count_noun(result.searches, 'search')} of {count_noun(result.queries, 'query')}; "
-        f"{result.support:.1%} of the top {result.k} of {make_printable(result.candidate)} was ever shown "
-        "for its query.",
-        Table("against what was shown", _measures(result)),
-        *charts,
-        Table("what the log allows", checks_grid(result.checks)),
-        Table("ranks", RANKS_OF_LISTS.grid(result.by_rank)),
-        Table("queries with the most searches", _queries(result), find=True),
-        Warnings.from_notices(result.notices),
-        _closing_note(result),
-        status=result.verdict,
-    )
-
-
-def _title(result: CounterfactualReplay) -> str:
-    name = make_printable(result.candidate)
-    if result.verdict:
-        return f"the log cannot show the clicks of users on {name}"
-    row = result.measures.row(by_predicate=pl.col("measure") == "clicks", named=True)
-    ends = f"({row['delta_low']:+.4f} to {row['delta_high']:+.4f})"
-    if row["delta_low"] > 0:
-        return f"{name} would earn more clicks: {row['delta']:+.4f} a search {ends}"
-    if row["most_high"] < 0:
-        return f"{name} would earn fewer clicks: {row['delta']:+.4f} a search {ends}"
-    if row["delta_high"] < 0:
-        return (
-            f"fewer clicks on documents that were shown, {row['delta']:+.4f} a search {ends}; what never was "
-            f"could make it {row['most_high']:+.4f}"
-        )
-    return f"no difference shown between {name} and the logged lists: {row['delta']:+.4f} {ends}"
-
-
-def _measures(result: CounterfactualReplay) -> Grid:
-    rows = tuple(
-        (
-            _MEASURE_LABELS[row["measure"]],
-            f"{row['logged']:.4f}",
-            f"{row['candidate']:.4f}",
-            f"{row['low']:.4f} to {row['high']:.4f}",
-            f"{row['delta']:+.4f}",
-            f"{row['delta_low']:+.4f} to {row['delta_high']:+.4f}",
-            f"{row['most']:.4f}",
-        )
-        for row in result.measures.iter_rows(named=True)
-    )
-    header = ("measure", "logged", "candidate", "interval", "delta", "interval ", "at\nmost")
-    return Grid(header, rows)
-
-
-def _queries(result: CounterfactualReplay) -> Grid:
-    names = ("query_id", "searches", "shown", "logged", "candidate", "delta")
-    return QUERIES.grid(result.by_query.head(_MAX_ROWS), *names)
-
-
-def _closing_note(result: CounterfactualReplay) -> str:
-    if result.verdict:
-        return (
-            "No estimate is given: show such documents to a few users (interleaving, swaps of neighbours), "
-            "or replay a candidate that is nearer to the logged lists."
-        )
-    method = (
-        "The probability that users look at each rank was given."
-        if result.examination_given
-        else f"Lists are valued by the click model {result.model}: {MODELS[result.model].formula}."
-    )
-    other_models = ", ".join(result.models[1:])
-    note = (
-        f" They also cover those of {other_models}, which may predict clicks on other searches equally well."
-        if other_models
-        else ""
-    )
-    return (
-        f"{method} Documents that were never shown earn nothing (candidate), or as much as the query's best "
-        "if it were looked at (at most). The probability that users look at a rank is estimated from "
-        f"documents shown at several ranks. Intervals are {result.level:.0%}, by the bootstrap over "
-        f"sessions; each resample fits the model again.{note} A candidate that learned from these clicks "
-        "looks better here than it is: replay it on later ones."
-    )

@@ -1,4 +1,4 @@
-"""Off-policy estimate: checks of the log, the result of ``ope``, and its document."""
+"""Off-policy estimate: checks of the log, the result of ``ope``."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import polars as pl
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
-from rankgate.core.present.document_model import Chart, Document, Grid, Table, Warnings, make_printable
-from rankgate.core.present.document_model import make_document as made
+from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, View
 from rankgate.online.off_policy.estimators import ESTIMATORS
 
 if TYPE_CHECKING:
@@ -20,8 +19,8 @@ if TYPE_CHECKING:
 CHECKS = Columns(
     "One row per check of the log.",
     Column("check", pl.String, "the check"),
-    Column("value", pl.Float64, "its value"),
-    Column("limit", pl.Float64, "the value at which the check warns or blocks"),
+    Column("value", pl.Float64, "its value", ",.4g"),
+    Column("limit", pl.Float64, "the value at which the check warns or blocks", ",.4g"),
     Column("outcome", pl.String, "ok, warns or blocks"),
     Column("words", pl.String, "the outcome in words"),
 )
@@ -38,36 +37,55 @@ def check_row(check: str, value: float, limit: float, outcome: str, message: str
     }
 
 
-def checks_grid(checks: pl.DataFrame) -> Grid:
-    """Each check with its value, its limit and its outcome."""
-    rows = tuple(
-        (row["check"], f"{row['value']:,.4g}", f"{row['limit']:,.4g}", row["outcome"])
-        for row in checks.iter_rows(named=True)
+CHECKS_VIEW = View("checks", "what the log allows", ("check", "value", "limit", "outcome"))
+"""Each check with its value, its limit and its outcome."""
+
+
+def check_notices(checks: pl.DataFrame, subject: str) -> tuple[Notice, ...]:
+    """The checks that spoil or forbid an estimate."""
+    return tuple(
+        Notice(
+            row["check"], f"{'refused' if row['outcome'] == 'blocks' else 'warning'}: {row['words']}", subject
+        )
+        for row in checks.filter(pl.col("outcome") != "ok").iter_rows(named=True)
     )
-    return Grid(("check", "value", "limit", "outcome"), rows, frozenset({0, 3}))
 
 
 ESTIMATES = Columns(
     "One row per estimator; values are null where the log cannot answer.",
     Column("estimator", pl.String, "the name of the estimator"),
-    Column("value", pl.Float64, "the estimated mean reward"),
+    Column("value", pl.Float64, "the estimated mean reward", ".5f"),
     Column(
         "low",
         pl.Float64,
         "the low end of its interval; null of ``dm`` where its model is too much the mean of all actions",
+        ".5f",
     ),
     Column(
         "high",
         pl.Float64,
         "the high end of its interval; null of ``dm`` where its model is too much the mean of all actions",
+        ".5f",
     ),
     Column("error", pl.Float64, "its standard error"),
-    Column("delta", pl.Float64, "its difference to the logged reward", "signed"),
-    Column("delta_low", pl.Float64, "the low end of the interval of delta", "signed"),
-    Column("delta_high", pl.Float64, "the high end of the interval of delta", "signed"),
-    Column("assumption", pl.String, "what the estimator assumes"),
-    Column("p_assumption", pl.Float64, "the p-value of the test against an estimator that assumes less", "p"),
-    Column("holds", pl.Boolean, "true if the assumption holds, as far as the test shows"),
+    Column("delta", pl.Float64, "its difference to the logged reward", "+.5f", header="less\nlogged"),
+    Column("delta_low", pl.Float64, "the low end of the interval of delta", "+.5f", header="interval"),
+    Column("delta_high", pl.Float64, "the high end of the interval of delta", "+.5f"),
+    Column("assumption", pl.String, "what the estimator assumes", header="assumes that"),
+    Column(
+        "p_assumption",
+        pl.Float64,
+        "the p-value of the test against an estimator that assumes less",
+        "p",
+        header="p",
+    ),
+    Column(
+        "holds",
+        pl.Boolean,
+        "true if the assumption holds, as far as the test shows",
+        {True: "not rejected", False: "rejected", None: "not tested"},
+        header="test",
+    ),
 )
 
 
@@ -96,10 +114,55 @@ class OffPolicyEstimate(Result):
 
     kind: ClassVar[str] = "off_policy_estimate"
     label: ClassVar[str] = "Off-policy estimate"
-    document_from: ClassVar[str] = "rankgate.online.off_policy.off_policy_estimate:estimate_document"
     charts: ClassVar[Mapping[str, str]] = {"off-policy": "rankgate.online.charts.click_charts:estimates"}
     order: ClassVar[int] = 67
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"estimates": ESTIMATES, "checks": CHECKS}
+    layout: ClassVar[Layout] = (
+        Sentence(
+            "{units:,} logged {unit_name}, which earned {logged:.5f} each{logged_interval}. Weights "
+            "P(target) / P(logged): mean {mean_weight:.4f}, largest {max_weight:,.1f}; effective size "
+            "{ess:,.1f}."
+        ),
+        CHECKS_VIEW,
+        View(
+            "reported_estimates",
+            "estimates",
+            ("estimator", "value", ("low", "high"), "delta", ("delta_low", "delta_high"), "reported"),
+            Columns(
+                "One row per estimator.", ESTIMATES, Column("reported", pl.String, "which one is reported")
+            ),
+            headers={"reported": " "},
+            when="allowed",
+        ),
+        ShownChart("off-policy", "has_intervals"),
+        View(
+            "assumptions",
+            "assumptions",
+            ("estimator", "assumption", "against", "p_assumption", "holds"),
+            Columns(
+                "One row per estimator.", ESTIMATES, Column("against", pl.String, "the one that assumes less")
+            ),
+        ),
+        NOTICES,
+        Sentence(
+            "No estimate is given: log more exploration, or evaluate a policy that is nearer to the logged "
+            "one.",
+            "refused",
+        ),
+        Sentence(
+            "No estimate is reported: leave out --estimator, or name one with fewer assumptions.",
+            "contradicted",
+        ),
+        Sentence(
+            "The reported estimate has the smallest error among estimators without assumptions; one with "
+            "assumptions is taken only if these have fewer than 20 effective rewards, or if --estimator "
+            "names it, and not if it is rejected at 1 %. A test that does not reject proves nothing. "
+            "Intervals are {level:.0%}: their upper ends hold as if one further decision with the largest "
+            "weight had the largest reward of the log. They assume that propensities are right, that "
+            "decisions are independent, and that no reward is much larger than the largest one of the log.",
+            "estimator",
+        ),
+    )
 
     target: str
     units: int
@@ -117,6 +180,69 @@ class OffPolicyEstimate(Result):
     clipped: int
     clip: float
     level: float
+
+    @property
+    def headline(self) -> str:
+        """The reported estimate."""
+        row = self.estimate
+        if row is None and self.refused:
+            return f"the log cannot show what {self.target} would have earned"
+        if row is None:
+            return (
+                f"no estimate for {self.target}: the log contradicts the assumptions of the named estimators"
+            )
+        interval_text = "no interval" if row["low"] is None else f"{row['low']:.5f} to {row['high']:.5f}"
+        supposing = f" if {row['assumption']}" if row["assumption"] else ""
+        earned = f"{self.target} would have earned {row['value']:.5f}"
+        return f"{earned} ({interval_text}), by {row['estimator']}{supposing}"
+
+    @property
+    def outcome(self) -> str:
+        """The verdict."""
+        return self.verdict
+
+    @property
+    def unit_name(self) -> str:
+        """What the log's units are."""
+        return "slates" if self.depth > 1 else "decisions"
+
+    @property
+    def logged_interval(self) -> str:
+        """The interval of the logged reward."""
+        if self.logged_low is None or self.logged_high is None:
+            return ""
+        return f" ({self.logged_low:.5f} to {self.logged_high:.5f})"
+
+    @property
+    def allowed(self) -> bool:
+        """True if no check blocks the estimate."""
+        return not self.refused
+
+    @property
+    def contradicted(self) -> bool:
+        """True if the log contradicts the assumptions of the named estimators."""
+        return self.allowed and self.estimator is None
+
+    @property
+    def has_intervals(self) -> bool:
+        """True if there are estimates with intervals to draw."""
+        return bool(self.estimator) and self.estimates["low"].count() > 0
+
+    @property
+    def reported_estimates(self) -> pl.DataFrame:
+        """`estimates`, with the word ``reported`` at the reported one."""
+        is_reported = pl.col("estimator").eq_missing(pl.lit(self.estimator))
+        return self.estimates.with_columns(reported=pl.when(is_reported).then(pl.lit("reported")))
+
+    @property
+    def assumptions(self) -> pl.DataFrame:
+        """The estimators that assume something, with the estimator that they are tested against."""
+        against = {name: estimator.against for name, estimator in ESTIMATORS.items()}
+        rows = self.estimates.filter(pl.col("assumption") != "")
+        return rows.with_columns(against=pl.col("estimator").replace_strict(against, return_dtype=pl.String))
+
+    def csv_rows(self) -> None:
+        """Every cell of every table."""
 
     @property
     def verdict(self) -> str:
@@ -143,14 +269,7 @@ class OffPolicyEstimate(Result):
     @property
     def notices(self) -> tuple[Notice, ...]:
         """Checks that spoil the estimate, and assumptions that are rejected."""
-        notices = [
-            Notice(
-                row["check"],
-                f"{'refused' if row['outcome'] == 'blocks' else 'warning'}: {row['words']}",
-                self.target,
-            )
-            for row in self.checks.filter(pl.col("outcome") != "ok").iter_rows(named=True)
-        ]
+        notices = [*check_notices(self.checks, self.target)]
         unknown = self.estimates.filter(pl.col("value").is_not_null() & pl.col("low").is_null())
         notices += [
             Notice(
@@ -168,100 +287,3 @@ class OffPolicyEstimate(Result):
             )
             notices.append(Notice("assumption-rejected", text, row["estimator"]))
         return tuple(notices)
-
-
-_DASH = "–"
-
-
-def estimate_document(result: OffPolicyEstimate) -> Document:
-    """The estimate, what the log allows, every estimator with its assumption."""
-    unit_name = "slates" if result.depth > 1 else "decisions"
-    interval_text = (
-        f" ({result.logged_low:.5f} to {result.logged_high:.5f})"
-        if result.logged_low is not None and result.logged_high is not None
-        else ""
-    )
-    return made(
-        _title(result),
-        f"{result.units:,} logged {unit_name}, which earned {result.logged:.5f} each{interval_text}. Weights "
-        f"P(target) / P(logged): mean {result.mean_weight:.4f}, largest {result.max_weight:,.1f}; effective "
-        f"size {result.ess:,.1f}.",
-        Table("what the log allows", checks_grid(result.checks)),
-        *([] if result.refused else [Table("estimates", _estimates(result))]),
-        *(
-            [Chart("rankgate.online.charts.click_charts:estimates", result)]
-            if result.estimator and result.estimates["low"].count()
-            else []
-        ),
-        Table("assumptions", _assumptions(result)),
-        Warnings.from_notices(result.notices),
-        _closing_note(result),
-        status=result.verdict,
-    )
-
-
-def _title(result: OffPolicyEstimate) -> str:
-    row = result.estimate
-    name = make_printable(result.target)
-    if row is None and result.refused:
-        return f"the log cannot show what {name} would have earned"
-    if row is None:
-        return f"no estimate for {name}: the log contradicts the assumptions of the named estimators"
-    interval_text = "no interval" if row["low"] is None else f"{row['low']:.5f} to {row['high']:.5f}"
-    supposing = f" if {row['assumption']}" if row["assumption"] else ""
-    return f"{name} would have earned {row['value']:.5f} ({interval_text}), by {row['estimator']}{supposing}"
-
-
-def _estimates(result: OffPolicyEstimate) -> Grid:
-    rows = tuple(
-        (
-            row["estimator"],
-            *_cells(row, "value", "low", "high", ".5f"),
-            *_cells(row, "delta", "delta_low", "delta_high", "+.5f"),
-            "reported" if row["estimator"] == result.estimator else "",
-        )
-        for row in result.estimates.iter_rows(named=True)
-    )
-    header = ("estimator", "value", "interval", "less\nlogged", "interval ", "")
-    return Grid(header, rows, frozenset({0, 5}))
-
-
-def _cells(row: JsonObject, value: str, low: str, high: str, form: str) -> tuple[str, str]:
-    if row[value] is None:
-        return _DASH, _DASH
-    interval_text = _DASH if row[low] is None else f"{row[low]:{form}} to {row[high]:{form}}"
-    return f"{row[value]:{form}}", interval_text
-
-
-def _assumptions(result: OffPolicyEstimate) -> Grid:
-    outcome_texts = {True: "not rejected", False: "rejected", None: "not tested"}
-    rows = tuple(
-        (
-            row["estimator"],
-            row["assumption"],
-            ESTIMATORS[row["estimator"]].against,
-            _DASH if row["p_assumption"] is None else f"{row['p_assumption']:.4f}",
-            outcome_texts[row["holds"]],
-        )
-        for row in result.estimates.iter_rows(named=True)
-        if row["assumption"]
-    )
-    return Grid(("estimator", "supposes that", "against", "p", ""), rows, frozenset({0, 1, 2, 4}))
-
-
-def _closing_note(result: OffPolicyEstimate) -> str:
-    if result.refused:
-        return (
-            "No estimate is given: log more exploration, or evaluate a policy that is nearer to the logged "
-            "one."
-        )
-    if result.estimator is None:
-        return "No estimate is reported: leave out --estimator, or name one with fewer assumptions."
-    return (
-        "The reported estimate has the smallest error among estimators without assumptions; one with "
-        "assumptions is taken only if these have fewer than 20 effective rewards, or if --estimator names "
-        "it, and not if it is rejected at 1 %. A test that does not reject proves nothing. Intervals are "
-        f"{result.level:.0%}: their upper ends hold as if one further decision with the largest weight had "
-        "the largest reward of the log. They assume that propensities are right, that decisions are "
-        "independent, and that no reward is much larger than the largest one of the log."
-    )

@@ -43,8 +43,8 @@ LIFTS = Columns(
     Column(
         "users_control", pl.Int64, "users of the control", unit="users", header="users\ncontrol / variant"
     ),
-    Column("control", pl.Float64, "the rate of the control", format_kpi, by="kpi"),
-    Column("value", pl.Float64, "the value of the variant", format_kpi, by="kpi"),
+    Column("control", pl.Float64, "the rate of the control", format_kpi, by=("kpi",)),
+    Column("value", pl.Float64, "the value of the variant", format_kpi, by=("kpi",)),
     Column("delta", pl.Float64, "value − control", "signed"),
     Column("low", pl.Float64, "the low end of its 95 % interval (users are units, delta method)", "signed"),
     Column("high", pl.Float64, "the high end of its 95 % interval (users are units, delta method)", "signed"),

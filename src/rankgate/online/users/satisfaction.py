@@ -43,7 +43,7 @@ WEEKS = Columns(
     Column("week", pl.String, "the Monday of the week, in the log's time zone", header="week of"),
     KPI,
     Column("users", pl.Int64, "users of the week", unit="users"),
-    Column("value", pl.Float64, "the value of the KPI", format_kpi, by="kpi"),
+    Column("value", pl.Float64, "the value of the KPI", format_kpi, by=("kpi",)),
     Column("low", pl.Float64, "the low end of its 95 % interval (users are units, delta method)"),
     Column("high", pl.Float64, "the high end of its 95 % interval (users are units, delta method)"),
 )

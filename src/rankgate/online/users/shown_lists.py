@@ -1,6 +1,6 @@
 """The lists that users were shown, as a run for which ranking metrics can be computed.
 
-The result of ``lists`` comes first, then its document.
+The result of ``lists`` comes first.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from rankgate.core.declare import Count
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
-from rankgate.core.present.document_model import Document, Warnings
-from rankgate.core.present.document_model import make_document as made
+from rankgate.core.present.layout import NOTICES, Layout, Sentence
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data import Run, read_run
 from rankgate.data.files.conversion import choose_format, write_run
@@ -45,8 +44,11 @@ class ShownLists(Result):
 
     kind: ClassVar[str] = "shown_lists"
     label: ClassVar[str] = "Lists that users were shown"
-    document_from: ClassVar[str] = "rankgate.online.users.shown_lists:shown_lists_document"
     order: ClassVar[int] = 63
+    headline_text: ClassVar[str] = (
+        "{queries:n list} with {documents:n document}, from {searches:n search}{variant_text}"
+    )
+    layout: ClassVar[Layout] = (NOTICES, Sentence("Written to {output}.", "output"))
 
     name: str
     choose: str
@@ -75,20 +77,14 @@ class ShownLists(Result):
             )
         return tuple(notices)
 
+    @property
+    def variant_text(self) -> str:
+        """The variant of the searches, as the end of a sentence."""
+        return f" of variant {self.variant}" if self.variant else ""
+
     def _table(self) -> pl.DataFrame:
         assert self.run is not None
         return self.run.table
-
-
-def shown_lists_document(result: ShownLists) -> Document:
-    """The number of lists, and warnings about them."""
-    variant_text = f" of variant {result.variant}" if result.variant else ""
-    return made(
-        f"{count_noun(result.queries, 'list')} with {count_noun(result.documents, 'document')}, from "
-        f"{count_noun(result.searches, 'search')}{variant_text}",
-        Warnings.from_notices(result.notices),
-        f"Written to {result.output}." if result.output else "",
-    )
 
 
 Choice = Literal["frequent", "latest", "average"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankgate.core.present.document_model import (
-    Chart,
     Document,
     Entries,
     Grid,
@@ -18,7 +17,6 @@ from rankgate.core.present.document_model import (
 )
 from rankgate.core.present.number_formats import UNDEFINED
 from rankgate.decisions.gating.verdict_document import rule_entry
-from rankgate.online.experiments import experiment_result as experiments
 
 if TYPE_CHECKING:
     from rankgate.decisions.gating.ramps.watch import RampVerdict
@@ -39,13 +37,8 @@ def ramp_document(result: RampVerdict) -> Document:
     )
     sections = [Section("rules", "Rules", blocks)]
     if result.experiment is not None:
-        experiment_document = experiments.experiment_document(result.experiment)
+        experiment_document = result.experiment.document()
         blocks_shown = [block for section in experiment_document.sections for block in section.blocks]
-        if (
-            not any(isinstance(block, Chart) for block in blocks_shown)
-            or not result.experiment.metrics.height
-        ):
-            blocks_shown = [block for block in blocks_shown if not isinstance(block, Chart)]
         sections.append(Section("experiment", "The experiment in this step", tuple(blocks_shown)))
     rows = [tuple(rule_result.to_dict().values())[:-1] for rule_result in result.rules]
     header = tuple(result.rules[0].to_dict())[:-1] if result.rules else ("id",)
