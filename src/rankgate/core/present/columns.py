@@ -256,8 +256,7 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
                 names and the texts between them in turn. All columns by default.
             headers: headers by column, where they differ from the declaration.
             formats: formats by column, where they differ from the declaration.
-            keys: the number of first columns that identify a row; they are left-aligned, as texts
-                are.
+            keys: the number of first columns that identify a row.
 
         >>> import polars as pl
         >>> low, high = (Column(name, pl.Float64, "an end", "signed") for name in ("low", "high"))
@@ -275,7 +274,7 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
                 for column, names in zip(columns, names_of_cells, strict=True)
             ),
             tuple(zip(*cells, strict=True)),
-            frozenset(i for i, column in enumerate(columns) if column.is_left or i < keys),
+            frozenset(i for i, column in enumerate(columns) if column.is_left or i == 0),
             keys,
         )
 
@@ -291,7 +290,9 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
             return list(map(_interval_text, *texts))
         between = [*names[1::2], ""]
         return [
-            "".join(text + separator for text, separator in zip(row, between, strict=True))
+            UNDEFINED
+            if {*row} == {UNDEFINED}
+            else "".join(text + separator for text, separator in zip(row, between, strict=True))
             for row in zip(*texts, strict=True)
         ]
 

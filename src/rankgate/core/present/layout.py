@@ -14,7 +14,8 @@ layout is a tuple of these parts in the order of reading:
 
 A part with ``when`` stands only if the attribute of that name is true, or holds a value or rows.
 
-Texts are templates over the result's attributes: ``{pairs:n pair}`` is a count with its noun, ``{level:.0%}``
+Texts are templates over the result's attributes: ``{pairs:n pair}`` is a number, or the number of
+members or rows, with its noun, ``{level:.0%}``
 a number in a format of Python, ``{delta:signed}`` in one of `rankgate.core.present.columns.FORMATS`; an
 undefined value is a dash. An empty paragraph and a table without rows are left out.
 """
@@ -102,8 +103,8 @@ class View(NamedTuple):
     folded: bool = False
     when: str = ""
 
-    def blocks(self, result: Result) -> Iterator[Block]:
-        """The table."""
+    def table(self, result: object) -> Table:
+        """The table of a result, or of another value with these attributes."""
         table, columns = _source(self, result)
         heading = fill(self.heading, result)
         if self.first is not None and len(table) > self.first:
@@ -114,7 +115,11 @@ class View(NamedTuple):
         cells = [cell for cell in self.cells or tuple(columns) if cell not in left_out]
         headers = {name: fill(header, result) for name, header in self.headers.items()}
         grid = columns.grid(table, *cells, headers=headers, formats=self.formats, keys=self.keys)
-        yield Table(heading, grid, folded=self.folded, prose=self.prose)
+        return Table(heading, grid, folded=self.folded, prose=self.prose)
+
+    def blocks(self, result: Result) -> Iterator[Block]:
+        """The table."""
+        yield self.table(result)
 
 
 class CrossView(NamedTuple):
@@ -147,8 +152,8 @@ class CrossView(NamedTuple):
     formats: Mapping[str, Format] = _NO_TEXTS
     when: str = ""
 
-    def blocks(self, result: Result) -> Iterator[Block]:
-        """The table."""
+    def table(self, result: object) -> Table:
+        """The table of a result, or of another value with these attributes."""
         table, columns = _source(self, result)
         grid = columns.grid(table, *self.rows, self.value, headers=self.headers, formats=self.formats)
         keys = [str(key) for key in table[self.across].to_list()]
@@ -158,14 +163,18 @@ class CrossView(NamedTuple):
             rows.setdefault(row_cells[0], (tuple(row_cells), {}))[1][key] = text
         headers = (self.header.format(name).replace("_", " ") for name in names)
         cells = tuple((*left, *(texts.get(name, "–") for name in names)) for left, texts in rows.values())
-        yield Table(fill(self.heading, result), Grid((*grid.head[:-1], *headers), cells))
+        return Table(fill(self.heading, result), Grid((*grid.head[:-1], *headers), cells))
+
+    def blocks(self, result: Result) -> Iterator[Block]:
+        """The table."""
+        yield self.table(result)
 
 
-def _source(view: View | CrossView, result: Result) -> tuple[pl.DataFrame, Columns]:
+def _source(view: View | CrossView, result: object) -> tuple[pl.DataFrame, Columns]:
     """The rows of a view and their declaration."""
     if isinstance(view.source, str):
         table: pl.DataFrame = getattr(result, view.source)
-        columns = view.columns or result.SCHEMAS.get(view.source)
+        columns = view.columns or getattr(result, "SCHEMAS", {}).get(view.source)
     else:
         table, columns = view.source, view.columns
     if view.where is not None:
@@ -296,5 +305,5 @@ class _Texts(string.Formatter):
 
     def format_field(self, value: Any, format_spec: str) -> str:  # noqa: ANN401 - as its base has it
         if format_spec.startswith("n "):
-            return count_noun(value, format_spec[2:])
+            return count_noun(len(value) if isinstance(value, Sized) else value, format_spec[2:])
         return format_value(value, format_spec)

@@ -164,7 +164,7 @@ class Snapshot(Result):
     label: ClassVar[str] = "Snapshot of an engine"
     order: ClassVar[int] = 29
     headline_text: ClassVar[str] = (
-        "Snapshot of {engine}: {queries.height:n query}, {state_text}; {lists.documents:n document}"
+        "Snapshot of {engine}: {queries:n query}, {state_text}; {lists.documents:n document}"
     )
     layout: ClassVar[Layout] = (
         View("pace", "latency", ("p50", "p90", "p95", "p99", "p100", "seconds", "rate"), _PACE, keys=0),
@@ -457,7 +457,7 @@ class EngineComparison(Result):
     order: ClassVar[int] = 30
     main_table: ClassVar[str] = "queries"
     headline_text: ClassVar[str] = (
-        "{names[1]} against {names[0]}, queried in turn: {queries.height:n query}{median_text}"
+        "{names[1]} against {names[0]}, queried in turn: {queries:n query}{median_text}"
     )
     layout: ClassVar[Layout] = (
         View(

@@ -149,7 +149,8 @@ class SplitHalf:
 
     Attributes:
         value: the mean over splits of Pearson's r between the halves' means of systems, stepped
-            up to all queries by Spearman and Brown: 2r/(1 + r).
+            up to all queries by Spearman and Brown: 2r/(1 + r), and at least −1, as the formula has
+            a pole at r = −1.
         low, high: the range of 95 % of the splits.
         tau: the mean of Kendall's tau b between the halves' orders, not stepped up.
         splits: the number of splits in which both halves have a spread.
@@ -184,10 +185,10 @@ def split_half(matrix: Floats, *, splits: int = SPLITS, seed: int = 0) -> SplitH
         for rows in (slice(half), slice(half, 2 * half))
     )
     r_values = np.array([*map(product_moment, first_means, second_means)])
-    is_defined = np.isfinite(r_values) & (r_values > -1)
+    is_defined = np.isfinite(r_values)
     if not is_defined.any():
         return SplitHalf(nan, nan, nan, nan, 0)
-    correlations = [spearman_brown(r) for r in r_values[is_defined].tolist()]
+    correlations = [spearman_brown(max(r, -1 / 3)) for r in r_values[is_defined].tolist()]
     taus = tau_of_rows(first_means[is_defined], second_means[is_defined])
     low, high = np.quantile(correlations, [0.025, 0.975])
     return SplitHalf(

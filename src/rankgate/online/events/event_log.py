@@ -77,9 +77,7 @@ class EventLog(Result):
     kind: ClassVar[str] = "event_log"
     label: ClassVar[str] = "Events"
     order: ClassVar[int] = 60
-    headline_text: ClassVar[str] = (
-        "{event_count:n event} in {folder}: {files.height:n file}, {new_files:,} new"
-    )
+    headline_text: ClassVar[str] = "{event_count:n event} in {folder}: {files:n file}, {new_files:,} new"
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "files": FILES,
         "counts": COUNTS,

@@ -1,43 +1,33 @@
-"""Render comparisons, and the judgments and grades of the first documents by rank.
-
-A comparison shows differences, worst queries, and the ranking of many systems. Judgments and
-grades of the first documents are shown rank by rank.
-"""
+"""Render comparisons: differences, worst queries, and the ranking of many systems."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from rankgate.core.errors import UsageError
-from rankgate.core.present.document_model import (
-    SOFT,
-    Chart,
-    Document,
-    Grid,
-    PlainRows,
-    Table,
-    Warnings,
-    make_printable,
-)
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import SYSTEM
+from rankgate.core.present.document_model import Document, Grid, PlainRows, Table, Warnings, make_printable
 from rankgate.core.present.document_model import make_document as made
-from rankgate.core.present.number_formats import (
-    UNDEFINED,
-    count_noun,
-    format_bounds,
-    format_correction,
-    format_decimal,
-    format_interval,
-    format_number,
-    format_p_value,
-    format_query_count,
-    format_signed,
-    format_wins,
-)
-from rankgate.data.query_latencies import SHARES, row_bounds
+from rankgate.core.present.layout import CrossView, View
+from rankgate.core.present.number_formats import UNDEFINED, count_noun, format_correction
+from rankgate.data.query_latencies import SHARES
 from rankgate.data.run_scores import GIVEN_VALUES
+from rankgate.decisions.comparison.comparison_columns import (
+    EXCLUDED,
+    INTERACTIONS,
+    JUDGED,
+    LATENCY,
+    METRICS,
+    PLANS,
+    QUERIES,
+    SLICES,
+    STATES,
+)
 from rankgate.decisions.comparison.documents import comparison_grids as of_sample
 from rankgate.decisions.comparison.documents.comparison_grids import (
     EQUIVALENCE_CONDITIONS,
@@ -57,11 +47,17 @@ if TYPE_CHECKING:
     from rankgate.core.present.document_model import Block
     from rankgate.core.value_types import Json
     from rankgate.decisions.comparison.comparison import Comparison, Comparisons
-    from rankgate.decisions.comparison.comparison_tables import GradesByRank
 
 
 WORST = 5
 """The default number of worst queries of each metric."""
+
+_REASONS = Columns(
+    "One row per metric and reason.",
+    *(column for column in EXCLUDED.columns if column.name != "query_id"),
+    Column("queries", pl.Int64, "the number of queries"),
+    Column("examples", pl.List(pl.String), "the first of them", header="such as"),
+)
 
 
 def comparison_document(
@@ -132,21 +128,17 @@ def query_document(result: Comparison, query_id: str) -> Document:
         hint = f"did you mean {close_matches[0]}?" if close_matches else "see the queries with --worst 100."
         problem = f"no query {query_id!r} was compared; {hint}"
         raise UsageError(problem, code="unknown-query")
-    rows = [
-        (
-            row["metric"],
-            format_decimal(row["baseline"]),
-            format_decimal(row["candidate"]),
-            format_signed(row["delta"]),
-        )
-        for row in result.queries.iter_rows(named=True)
-        if row["query_id"] == query_id
-    ]
-    baseline, candidate = (make_printable(result.baseline.name), make_printable(result.candidate.name))
-    values = Grid(("metric", baseline, candidate, "delta"), tuple(rows))
+    values = QUERIES.grid(
+        result.queries.filter(query_id=query_id),
+        "metric",
+        "baseline",
+        "candidate",
+        "delta",
+        headers=_system_headers(result),
+    )
     return made(
         f"query {make_printable(query_id)}",
-        Table("", values) if rows else "no metric has a value on both sides",
+        Table("", values) if values.rows else "no metric has a value on both sides",
         Table("", side_by_side(result, query_id)),
         "grades: – is unjudged; moved: +2 is two ranks higher in the candidate's list",
     )
@@ -186,51 +178,42 @@ def grids(result: Comparison, worst: int = WORST, *, two_sided: bool = False) ->
     return [(heading, grid) for heading, grid in tables if grid.rows]
 
 
+def _system_headers(result: Comparison) -> dict[str, str]:
+    """The names of both systems as headers."""
+    return {
+        "baseline": make_printable(result.baseline.name),
+        "candidate": make_printable(result.candidate.name),
+    }
+
+
 def figure_grid(result: Comparison, *, two_sided: bool = False) -> Grid:
     """Means, difference, interval and p of each metric."""
-    rows = [
-        (
-            row["metric"],
-            format_decimal(row["baseline"]),
-            format_decimal(row["candidate"]),
-            format_signed(row["delta"]),
-            format_interval(row["low"], row["high"]),
-            format_p_value(row["p_value"]),
-            format_wins(row),
-        )
-        for row in result.metrics.iter_rows(named=True)
-    ]
-    names = (make_printable(result.baseline.name), make_printable(result.candidate.name))
-    interval_heading = format_interval_heading(result, two_sided=two_sided)
-    header = ("metric", *names, "delta", interval_heading, format_p_heading(result), "won/tied/\nlost")
-    return Grid(header, tuple(rows))
+    return METRICS.grid(
+        result.metrics,
+        "metric",
+        "baseline",
+        "candidate",
+        "delta",
+        ("low", "high"),
+        "p_value",
+        ("wins", "/", "ties", "/", "losses"),
+        headers={
+            **_system_headers(result),
+            "low": format_interval_heading(result, two_sided=two_sided),
+            "p_value": format_p_heading(result),
+        },
+    )
 
 
 def power_grid(result: Comparison) -> Grid:
     """The table of power: detectable difference, and queries needed for a wanted difference."""
-    header = [
-        "metric",
-        "queries",
-        "effect\n(gz)",
-        "sd of the\ndifferences",
-        f"detect{SOFT}\nable",
-        "queries to show\nthis difference",
-    ]
-    header += [f"queries to\nshow {wanted_difference:g}" for wanted_difference in result.plans["wanted"][:1]]
-    plans = {row["metric"]: row["queries"] for row in result.plans.iter_rows(named=True)}
-    rows = [
-        (
-            row["metric"],
-            str(row["n"]),
-            format_number(row["effect"], 2),
-            format_decimal(row["sd"]),
-            format_decimal(row["mde"]),
-            format_query_count(row["needed"]),
-            *([format_query_count(plans.get(row["metric"]))] if plans else []),
-        )
-        for row in result.metrics.iter_rows(named=True)
-    ]
-    return Grid(tuple(header), tuple(rows))
+    table, names = result.metrics, ["metric", "n", "effect", "sd", "mde", "needed"]
+    headers = {"n": "queries"}
+    if len(result.plans):
+        table = table.join(result.plans, on="metric", how="left", maintain_order="left")
+        names.append("queries")
+        headers["queries"] = f"queries to\nshow {result.plans['wanted'][0]:g}"
+    return Columns("", METRICS, PLANS).grid(table, *names, headers=headers)
 
 
 def relative_grid(result: Comparison) -> Grid:
@@ -314,156 +297,107 @@ def notes(result: Comparison, *, several: bool = False) -> str:
 
 
 def _judged_grid(result: Comparison) -> Grid:
-    if not result.depth:  # values without lists
-        return Grid(("system",), ())
-    shares: dict[int, dict[str, float | None]] = {}
-    for row in result.judged.iter_rows(named=True):
-        shares.setdefault(row["k"], {})[row["system"]] = row["share"]
-    header = ("system", *(f"judged@{k}" for k in shares))
-    rows = [
-        (
-            make_printable(system.name),
-            *(format_decimal(share_of_system.get(side)) for share_of_system in shares.values()),
-        )
-        for side, system in (("baseline", result.baseline), ("candidate", result.candidate))
-    ]
-    return Grid(header, tuple(rows))
+    table = result.judged if result.depth else result.judged.clear()  # values have no lists
+    named = table.with_columns(pl.col("system").replace(_system_headers(result)))
+    return CrossView(named, "", ("system",), "k", "share", "judged@{}", columns=JUDGED).table(result).grid
 
 
 def _worst_grid(result: Comparison, metric: str, worst: int) -> Grid:
-    rows = [
-        (
-            row["query_id"],
-            format_decimal(row["baseline"]),
-            format_decimal(row["candidate"]),
-            format_signed(row["delta"]),
-            format_number(row["overlap"], 2),
-            format_number(row["judged_baseline"], 2),
-            format_number(row["judged_candidate"], 2),
-        )
-        for row in result.deltas(metric).head(worst).iter_rows(named=True)
-        if row["gain"] < 0
-    ]
-    baseline, candidate = (make_printable(result.baseline.name), make_printable(result.candidate.name))
-    k = result.depth
-    header = (
-        "query",
-        baseline,
-        candidate,
+    headers, k = _system_headers(result), result.depth
+    of_lists = ("overlap", "judged_baseline", "judged_candidate") if k else ()
+    return QUERIES.grid(
+        result.deltas(metric).head(worst).filter(pl.col("gain") < 0),
+        "query_id",
+        "baseline",
+        "candidate",
         "delta",
-        f"shared\ntop {k}",
-        f"judged@{k}\n{baseline}",
-        f"judged@{k}\n{candidate}",
+        *of_lists,
+        headers={
+            **headers,
+            "overlap": f"shared\ntop {k}",
+            "judged_baseline": f"judged@{k}\n{headers['baseline']}",
+            "judged_candidate": f"judged@{k}\n{headers['candidate']}",
+        },
     )
-    whole = Grid(header, tuple(rows))
-    return whole if result.depth else whole.columns(0, 4)  # without lists
 
 
 def _slice_heading(result: Comparison, tag: str) -> str:
     sizes = result.slices.filter(tag=tag)["n"]
-    remark = f"; few: under {FEW} queries, whose intervals cover less often than stated"
+    remark = f" (* under {FEW} queries, whose intervals cover less often than stated)"
     return f"{tag}: figures of each value{remark if (sizes < FEW).any() else ''}"
 
 
 def _slice_tables(comparisons: Sequence[Comparison]) -> list[Table]:
-    """A table for each tag; with several candidates each has its row."""
-    tables = []
-    for tag in comparisons[0].slices["tag"].unique(maintain_order=True).to_list():
-        grids = [_slice_grid(comparison, tag) for comparison in comparisons]
-        grid = grids[0]
-        if len(grids) > 1:
-            header = (*grid.head[:2], "candidate", "n", grid.head[3], "mean", *grid.head[5:])
-            rows = [
-                (*row[:2], make_printable(comparison.candidate.name), *row[2:])
-                for comparison, own_grid in zip(comparisons, grids, strict=True)
-                for row in own_grid.rows
-            ]
-            order = {row[:2]: position for position, row in enumerate(grid.rows)}
-            rows.sort(key=lambda row: order.get(row[:2], len(order)))
-            grid = replace(grid, head=header, rows=tuple(rows), left=frozenset({0, 1, 2}), keys=3)
-        tables.append(Table(_slice_heading(comparisons[0], tag), grid))
-    return tables
-
-
-def _slice_grid(result: Comparison, tag: str) -> Grid:
-    rows: list[tuple[str, ...]] = [
-        (
-            row["value"],
-            row["metric"],
-            str(row["n"]),
-            format_decimal(row["baseline"]),
-            format_decimal(row["candidate"]),
-            format_signed(row["delta"]),
-            f"{format_interval(row['low'], row['high'])}{' few' if row['n'] < FEW else ''}",
-            format_p_value(row["p_value"]),
+    """The figures of each tag's values, with a row for each candidate; then tests whether they differ."""
+    first = comparisons[0]
+    keys = ["value", "metric", "system"] if len(comparisons) > 1 else ["value", "metric"]
+    headers = {
+        "baseline": make_printable(first.baseline.name),
+        "candidate": "mean" if len(comparisons) > 1 else make_printable(first.candidate.name),
+        "low": f"{first.level:.0%} interval\n(uncorrected)",
+        "p_value": "p\n(bh)",
+        "system": "candidate",
+    }
+    slices, tests = (
+        pl.concat(
+            getattr(comparison, name).with_columns(system=pl.lit(comparison.candidate.name))
+            for comparison in comparisons
         )
-        for row in result.slices.iter_rows(named=True)
-        if row["tag"] == tag
-    ]
-    value_count = result.slices.filter(tag=tag)["value"].n_unique()
-    rows += [
-        (
-            *("(differ?)", row["metric"], "", "", "", ""),
-            f"{row['values']} of {value_count} values",
-            format_p_value(row["p_value"]),
-        )
-        for row in result.interactions.iter_rows(named=True)
-        if row["tag"] == tag
-    ]
-    baseline, candidate = (make_printable(result.baseline.name), make_printable(result.candidate.name))
-    header = (
-        tag,
-        "metric",
-        "n",
-        baseline,
-        candidate,
-        "delta",
-        f"{result.level:.0%} interval\n(uncorrected)",
-        "p\n(bh)",
+        for name in ("slices", "interactions")
     )
-    return Grid(header, tuple(rows), frozenset({0, 1}), keys=2)
+    order = first.slices.select("tag", "value", "metric").with_row_index("position")
+    slices = slices.join(order, ["tag", "value", "metric"], how="left", maintain_order="left").sort(
+        "position", nulls_last=True, maintain_order=True
+    )
+    slices = slices.with_columns(few=pl.when(pl.col("n") < FEW).then(pl.lit("*")))
+    columns = Columns("", SLICES, SYSTEM, Column("few", pl.String, "the mark of few queries"))
+    figures = ("baseline", "candidate", "delta", ("low", "high"), "p_value")
+    tables = []
+    for tag in first.slices["tag"].unique(maintain_order=True).to_list():
+        view = View(
+            slices.filter(tag=tag),
+            _escape(_slice_heading(first, tag)),
+            (*keys, ("n", "", "few"), *figures),
+            columns,
+            headers={name: _escape(header) for name, header in {**headers, "value": tag}.items()},
+            keys=len(keys),
+        )
+        tables.append(view.table(first))
+        tested = INTERACTIONS.columns
+        test_view = View(
+            tests.filter(tag=tag),
+            _escape(f"{tag}: do its values differ?"),
+            (*keys[1:], "p_value", "values", "too_small"),
+            Columns("", *tested, SYSTEM),
+            headers={"values": "values\ncompared", "too_small": "too small", "system": "candidate"},
+            keys=len(keys) - 1,
+            optional=("too_small",),
+        )
+        tables.append(test_view.table(first))
+    return [table for table in tables if table.grid.rows]
+
+
+def _escape(text: str) -> str:
+    """A text as a template."""
+    return text.replace("{", "{{").replace("}", "}}")
 
 
 def _latency_grid(result: Comparison) -> Grid:
-    rows = [
-        (
-            _system_name(result, row["system"]),
-            str(row["n"]),
-            *(format_bounds(*row_bounds(row, name), "{:.1f}".format) for name in ("mean", *SHARES)),
-        )
-        for row in result.latency.iter_rows(named=True)
-    ]
-    return Grid(("system", "queries", "mean", *SHARES), tuple(rows))
+    table = result.latency.with_columns(pl.col("system").replace(_system_headers(result)))
+    return LATENCY.grid(table, "system", "n", "mean", *SHARES)
 
 
 def _state_grid(result: Comparison) -> Grid:
-    rows = [
-        (_system_name(result, row["system"]), row["state"], str(row["queries"]))
-        for row in result.states.iter_rows(named=True)
-    ]
-    if all(row["state"] == "ok" for row in result.states.iter_rows(named=True)):
-        rows = []
-    return Grid(("system", "state", "queries"), tuple(rows), frozenset({0, 1}))
+    table = result.states.with_columns(pl.col("system").replace(_system_headers(result)))
+    has_others = (table["state"] != "ok").any()
+    return STATES.grid(table if has_others else table.clear(), keys=2)
 
 
 def _excluded_grid(result: Comparison) -> Grid:
-    queries_by_reason: dict[tuple[str, str], list[str]] = {}
-    for query, metric, reason in result.excluded.iter_rows():
-        queries_by_reason.setdefault((metric or "all", reason), []).append(query)
-    rows = [
-        (
-            metric,
-            reason,
-            str(len(query_ids)),
-            ", ".join(query_ids[:3]) + (", …" if len(query_ids) > 3 else ""),
-        )
-        for (metric, reason), query_ids in queries_by_reason.items()
-    ]
-    return Grid(("metric", "why", "queries", "such as"), tuple(rows), frozenset({0, 1, 3}))
-
-
-def _system_name(result: Comparison, system: str) -> str:
-    return make_printable(result.baseline.name if system == "baseline" else result.candidate.name)
+    reasons = result.excluded.group_by("metric", "reason", maintain_order=True).agg(
+        queries=pl.len(), examples=pl.col("query_id").head(3)
+    )
+    return _REASONS.grid(reasons, keys=2)
 
 
 def format_move(row: Mapping[str, Any]) -> str:
@@ -497,31 +431,3 @@ def _rows(result: Comparisons) -> PlainRows:
         for row in comparison.queries.select(values).iter_rows()
     ]
     return PlainRows(("candidate", "metric", "query_id", "baseline", "candidate_value", "delta"), rows)
-
-
-def rank_document(result: GradesByRank) -> Document:
-    """The judged share of each list by rank, and the shares of grades."""
-    judged_rows = tuple(
-        (system, str(rank), f"{lists:,}", format_decimal(share_at_rank), format_decimal(share_down_to_rank))
-        for system, rank, lists, share_at_rank, share_down_to_rank in result.judged.rows()
-    )
-    grades = tuple(
-        (row["system"], str(row["rank"]), row["label"], f"{row['count']:,}", f"{row['share']:.0%}")
-        for row in result.grades.iter_rows(named=True)
-    )
-    header = ("system", "rank", "lists", "judged there", "judged down to it")
-    text_columns = frozenset({0})
-    table = result.judged
-    return made(
-        f"the first {count_noun(result.depth, 'document')} of "
-        f"{count_noun(len(result.systems), 'system')}, {count_noun(result.queries, 'query')}",
-        Chart("rankgate.decisions.comparison.charts.system_charts:judged", result),
-        Table("judged", Grid(header, judged_rows, text_columns, keys=2)),
-        Chart("rankgate.decisions.comparison.charts.system_charts:grades", result),
-        Table(
-            "grades",
-            Grid(("system", "rank", "grade", "documents", "share"), grades, frozenset({0, 2})),
-            folded=True,
-        ),
-        rows=PlainRows(tuple(table.columns), table.rows()),
-    )

@@ -11,24 +11,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from rankgate.core.present.document_model import Grid, Table, make_printable
+from rankgate.core.present.layout import View
 from rankgate.core.present.number_formats import (
     count_noun,
     format_correction,
     format_decimal,
-    format_interval,
-    format_number,
     format_p_value,
-    format_query_count,
     format_signed,
     system_mark,
 )
+from rankgate.decisions.comparison.comparison_columns import PREDICTIONS
 from rankgate.decisions.comparison.comparison_tables import marked_figures
 from rankgate.measurement.stats.weighted_means import LEAST_EFFECTIVE, MOST_SPREAD
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rankgate.decisions.comparison.comparison import Comparison, Comparisons, ManySystems
 
 
@@ -177,71 +176,41 @@ CONDITION = (
 """The conditions of the intervals of weighted queries."""
 
 
+_JUDGED_QUERIES = ("queries", " of ", "population")
+_JUDGED_HEADER = {"queries": "queries\npeople judged"}
+_WEIGHTED = View("represented", cells=("metric", "queries", "effective"))
+_CORRECTED = View(
+    "represented",
+    cells=(
+        "metric",
+        _JUDGED_QUERIES,
+        ("people_low", "people_high"),
+        "people",
+        "model",
+        "correlation",
+        "agreement",
+        "slope",
+        "saving",
+        "needed",
+    ),
+    headers={**_JUDGED_HEADER, "people_low": "{level:.0%} interval\nby people alone"},
+    formats={"needed": "queries"},
+    where=pl.col("population").is_not_null(),
+)
+_JUDGED_DOCUMENTS = _CORRECTED._replace(
+    cells=("metric", _JUDGED_QUERIES, "documents", "model", "people", "more_documents"),
+    headers={**_JUDGED_HEADER, "people": "delta of their queries,\ncorrected"},
+    formats={"more_documents": "queries"},
+)
+
+
 def represented_grid(result: Comparison) -> Grid:
     """The table by metric; no rows without a sample."""
     table = result.represented
     if not table["population"].drop_nulls().len():
-        effective_rows = [
-            (row["metric"], str(row["queries"]), format_number(row["effective"], 1))
-            for row in table.iter_rows(named=True)
-        ]
-        return Grid(("metric", "queries", "effective\nqueries"), tuple(effective_rows))
-    if table["documents"].drop_nulls().len():
-        return _document_grid(table)
-    rows = [
-        (
-            row["metric"],
-            f"{row['queries']:,} of {row['population']:,}",
-            format_interval(row["people_low"], row["people_high"]),
-            format_signed(row["people"]),
-            format_signed(row["model"]),
-            format_number(row["correlation"], 2),
-            format_number(row["agreement"], 2),
-            format_number(row["slope"], 2),
-            f"{row['saving']:.0%}",
-            format_query_count(row["needed"]),
-        )
-        for row in table.iter_rows(named=True)
-        if row["population"] is not None
-    ]
-    header = (
-        "metric",
-        "queries\npeople judged",
-        f"{result.level:.0%} interval\nby people alone",
-        "delta by\npeople",
-        "delta by\nthe model",
-        "correlation",
-        "agreement\n(kappa)",
-        "slope",
-        "queries\nsaved",
-        "people need\nfor this delta",
-    )
-    return Grid(header, tuple(rows))
-
-
-def _document_grid(table: pl.DataFrame) -> Grid:
-    """The table by metric if people judged a part of the documents."""
-    rows = tuple(
-        (
-            row["metric"],
-            f"{row['queries']:,} of {row['population']:,}",
-            f"{row['documents']:,}",
-            format_signed(row["model"]),
-            format_signed(row["people"]),
-            format_query_count(row["more_documents"]),
-        )
-        for row in table.iter_rows(named=True)
-        if row["population"] is not None
-    )
-    header = (
-        "metric",
-        "queries\npeople judged",
-        "documents\npeople judged",
-        "delta by\nthe model",
-        "delta of their queries,\ncorrected",
-        "more documents\nfor this delta",
-    )
-    return Grid(header, rows)
+        return _WEIGHTED.table(result).grid
+    has_documents = table["documents"].drop_nulls().len()
+    return (_JUDGED_DOCUMENTS if has_documents else _CORRECTED).table(result).grid
 
 
 def heading(result: Comparison) -> str:
@@ -256,14 +225,14 @@ def heading(result: Comparison) -> str:
 def prediction_grid(result: Comparison, metric: str, worst: int) -> Grid:
     """The worst queries by the model's judgments, among queries that people did not judge."""
     sign = -1.0 if metric in result.lower else 1.0
-    table = result.predictions.filter(result.predictions["metric"] == metric)
-    table = table.filter(table["delta"] * sign < 0).sort("delta", "query_id", descending=[sign < 0, False])
-    rows = [
-        (row["query_id"], format_signed(row["delta"]), format_interval(row["low"], row["high"]))
-        for row in table.head(worst).iter_rows(named=True)
-    ]
-    header = ("query", "delta by\nthe model", f"{result.level:.0%} interval\nof people's delta")
-    return Grid(header, tuple(rows))
+    table = result.predictions.filter(pl.col("delta") * sign < 0, metric=metric)
+    return PREDICTIONS.grid(
+        table.sort("delta", "query_id", descending=[sign < 0, False]).head(worst),
+        "query_id",
+        "delta",
+        ("low", "high"),
+        headers={"low": f"{result.level:.0%} interval\nof people's delta"},
+    )
 
 
 def note(result: Comparison) -> str:
@@ -306,7 +275,56 @@ EQUIVALENCE_CONDITIONS = (
 )
 """The conditions of tests of equivalence."""
 
-_PAIR = ("metric", "first", "second", "delta")
+_SINGLE_MEANS = View(
+    "means", "all systems, best first", ("metric", "system", "mean", "n", "mean_rank"), keys=2
+)
+_EVERY_PAIR = View(
+    "pairs",
+    "every pair, first minus second (Tukey's HSD, paired; randomised; Nemenyi by ranks)",
+    ("metric", "first", "second", "delta", ("low", "high"), "p_tukey", "p_randomised", "p_nemenyi"),
+    headers={"low": "{level:.0%} interval\n(Tukey)"},
+    keys=3,
+)
+_OF_METRICS = (
+    View(
+        "anova",
+        "do systems differ at all? (two-way ANOVA)",
+        ("metric", "f", "p_value", "sphericity", "p_corrected"),
+    ),
+    View("friedman", "do their ranks within queries? (Friedman; Iman and Davenport's F)"),
+)
+_OF_ALL_QUERIES = (
+    View(
+        "orderings",
+        "how much metrics agree on the order of systems ({level:.0%} of query samples)",
+        (
+            "first",
+            "second",
+            "tau",
+            ("tau_low", "tau_high"),
+            "spearman",
+            ("spearman_low", "spearman_high"),
+            "tau_ap_b",
+            "rbo",
+        ),
+        keys=2,
+    ),
+    View(
+        "reliability",
+        "what these queries can show (generalizability theory, {level:.0%} intervals)",
+        (
+            "metric",
+            "queries",
+            "e_rho2",
+            ("e_rho2_low", "e_rho2_high"),
+            "phi",
+            ("phi_low", "phi_high"),
+            "needed",
+            "tau",
+            "split_half",
+        ),
+    ),
+)
 
 
 def many_grids(result: ManySystems, *, pairs: bool = True) -> list[tuple[str, Grid]]:
@@ -316,126 +334,6 @@ def many_grids(result: ManySystems, *, pairs: bool = True) -> list[tuple[str, Gr
         result: the analysis.
         pairs: True to add every pair of systems, and the single means.
     """
-    level = f"{result.level:.0%} interval"
-    pair_rows = [
-        (
-            row["metric"],
-            row["first"],
-            row["second"],
-            format_signed(row["delta"]),
-            format_interval(row["low"], row["high"]),
-            format_p_value(row["p_tukey"]),
-            format_p_value(row["p_randomised"]),
-            format_p_value(row.get("p_nemenyi")),
-        )
-        for row in (result.pairs.iter_rows(named=True) if pairs else ())
-    ]
-    reliability_rows = [
-        (
-            row["metric"],
-            str(row["queries"]),
-            (
-                f"{format_number(row['e_rho2'], 3)} "
-                f"{format_interval(row['e_rho2_low'], row['e_rho2_high'], 3)}"
-            ),
-            f"{format_number(row['phi'], 3)} {format_interval(row['phi_low'], row['phi_high'], 3)}",
-            format_query_count(row["needed"]),
-            format_number(row["tau"], 2),
-            format_number(row.get("split_half"), 2),
-        )
-        for row in result.reliability.iter_rows(named=True)
-    ]
-    means = [
-        (
-            row["metric"],
-            row["system"],
-            format_decimal(row["mean"]),
-            str(row["n"]),
-            format_number(row.get("mean_rank"), 2),
-        )
-        for row in (result.means.iter_rows(named=True) if pairs else ())
-    ]
-    anova = [
-        (
-            row["metric"],
-            format_number(row["f"], 2),
-            format_p_value(row["p_value"]),
-            format_number(row.get("sphericity"), 2),
-            format_p_value(row.get("p_corrected")),
-        )
-        for row in result.anova.iter_rows(named=True)
-    ]
-    by_ranks = [
-        (
-            row["metric"],
-            format_number(row["statistic"], 2),
-            format_p_value(row["p_value"]),
-            format_number(row["f"], 2),
-            format_p_value(row["f_p_value"]),
-            format_number(row["critical"], 2),
-        )
-        for row in result.friedman.iter_rows(named=True)
-    ]
-    orders = [
-        (
-            row["first"],
-            row["second"],
-            (f"{format_number(row['tau'], 2)} {format_interval(row.get('tau_low'), row.get('tau_high'), 2)}"),
-            _rho(row),
-            format_number(row["tau_ap_b"], 2),
-            format_number(row["rbo"], 2),
-        )
-        for row in result.orderings.iter_rows(named=True)
-    ]
-    tables = [
-        (
-            "all systems, best first",
-            Grid(("metric", "system", "mean", "queries", "mean\nrank"), tuple(means), frozenset({0, 1})),
-        ),
-        (
-            "do systems differ at all? (two-way ANOVA)",
-            Grid(("metric", "F", "p", "ε", "p (any ε)"), tuple(anova)),
-        ),
-        (
-            "do their ranks within queries? (Friedman; Iman and Davenport's F)",
-            Grid(("metric", "χ²", "p", "F", "p (F)", "ranks differ\nfrom (Nemenyi)"), tuple(by_ranks)),
-        ),
-        (
-            "every pair, first minus second (Tukey's HSD, paired; randomised; Nemenyi by ranks)",
-            Grid(
-                (*_PAIR, f"{level}\n(Tukey)", "p\n(Tukey)", "p\n(random.)", "p\n(Nemenyi)"),
-                tuple(pair_rows),
-                frozenset({0, 1, 2}),
-                keys=3,
-            ),
-        ),
-        (
-            f"how much metrics agree on the order of systems ({result.level:.0%} of query samples)",
-            Grid(
-                ("metric", "metric ", "Kendall's tau", "Spearman's rho", "tau AP,b", "RBO (.9)"),
-                tuple(orders),
-                frozenset({0, 1}),
-            ),
-        ),
-        (
-            f"what these queries can show (generalizability theory, {level}s)",
-            Grid(
-                (
-                    "metric",
-                    "queries",
-                    "Eρ², order",
-                    "Φ, values",
-                    "queries\nfor Eρ² .95",
-                    "tau with other\nqueries",
-                    "split\nhalf",
-                ),
-                tuple(reliability_rows),
-            ),
-        ),
-    ]
-    return [(heading, grid) for heading, grid in tables if grid.rows]
-
-
-def _rho(row: Mapping[str, Any]) -> str:
-    interval_text = format_interval(row.get("spearman_low"), row.get("spearman_high"), 2)
-    return f"{format_number(row.get('spearman'), 2)} {interval_text}"
+    first, last = ((_SINGLE_MEANS,), (_EVERY_PAIR,)) if pairs else ((), ())
+    tables = [view.table(result) for view in (*first, *_OF_METRICS, *last, *_OF_ALL_QUERIES)]
+    return [(table.heading, table.grid) for table in tables if table.grid.rows]
