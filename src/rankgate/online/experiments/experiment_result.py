@@ -272,8 +272,8 @@ class Experiment(Result):
                 "relative_low": "{settings[level]:.0%} interval",
                 "p_value": "p\n({settings[correction]})",
             },
-            optional=("margin", "why"),
-            varying=("variant", "level"),
+            optional=("margin", "level", "why"),
+            varying=("variant",),
         ),
         ShownChart("experiment", "metrics"),
         ShownChart("experiment-days", "has_days"),
@@ -377,10 +377,12 @@ class Experiment(Result):
 
     @property
     def figures(self) -> pl.DataFrame:
-        """`metrics`, with the detectable difference and the expected loss as shares of the control."""
+        """`metrics` with mde and loss as shares of the control, and levels that are not the usual one."""
         control = pl.when(pl.col("control") != 0).then(pl.col("control").abs())
         return self.metrics.with_columns(
-            detectable=pl.col("mde") / control, loss_share=pl.col("expected_loss") / control
+            detectable=pl.col("mde") / control,
+            loss_share=pl.col("expected_loss") / control,
+            level=pl.when(pl.col("level") != self.settings["level"]).then(pl.col("level")),
         )
 
     @property

@@ -21,7 +21,7 @@ MEASURES = Columns(
     Column(
         "measure",
         pl.String,
-        "clicks of a search, probability of a click at rank ``first``, or ``dcg``",
+        "clicks of a search, chance of a click at rank ``first``, or ``dcg``",
         {"clicks": "clicks a search", "first": "click at rank 1", "dcg": "DCG"},
     ),
     Column("logged", pl.Float64, "the value of the lists that were shown"),
