@@ -16,7 +16,7 @@ from rankgate.core.declare import fields_of
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.document_model import PlainRows
-from rankgate.core.present.layout import NOTICES, FactTable, Layout, Sentence, Texts, View, frame_rows
+from rankgate.core.present.layout import NOTICES, FactTable, Layout, Sentence, Texts, View, plain_rows
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.answers.engine_answers import Answer
 from rankgate.engines.configuration import ENGINES, EngineKind, Pace
@@ -146,7 +146,7 @@ class EngineKinds(Result):
 
     def csv_rows(self) -> PlainRows:
         """The kinds, or the keys of the only one."""
-        return frame_rows(self.keys if self.only else self.kind_table)
+        return plain_rows(self.keys if self.only else self.kind_table)
 
 
 def engines(kind: str | None = None) -> EngineKinds:

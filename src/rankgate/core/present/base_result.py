@@ -164,9 +164,9 @@ class Result(ByContent):
 
     def csv_rows(self) -> PlainRows | None:
         """The rows of its CSV form: its main table, or None for every cell of every table."""
-        from rankgate.core.present.layout import frame_rows
+        from rankgate.core.present.layout import plain_rows
 
-        return frame_rows(self._table()) if self.main_table or self.SCHEMAS else None
+        return plain_rows(self._table()) if self.main_table or self.SCHEMAS else None
 
     @property
     def inputs(self) -> tuple[tuple[str, str, str], ...]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rankgate.core.present.document_model import Grid, make_printable
 from rankgate.core.present.number_formats import (
     UNDEFINED,
+    format_amount,
     format_bounds,
     format_column,
     format_counts,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from rankgate.core.value_types import Json, JsonObject
 
 FORMATS: Mapping[str, Callable[[Any], str]] = {
+    "amount": format_amount,
     "decimal": format_decimal,
     "grade": format_grade,
     "milliseconds": format_milliseconds,
@@ -162,6 +164,10 @@ class Column(NamedTuple):
         return [self.format(*row) for row in table.select(*self.by, self.name).iter_rows()]
 
 
+Cell = str | tuple[str | tuple[str, str], ...]
+"""The columns of a cell: a name, a pair of names as an interval, or names and texts in turn."""
+
+
 class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
     """The columns of a table in order: a Polars schema with the meaning of each column.
 
@@ -243,7 +249,7 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
     def grid(
         self,
         table: pl.DataFrame,
-        *column_names: str | tuple[str, ...],
+        *column_names: Cell,
         headers: Mapping[str, str] = MappingProxyType({}),
         formats: Mapping[str, Format] = MappingProxyType({}),
         keys: int = 1,
@@ -253,7 +259,8 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
         Args:
             table: with these columns.
             column_names: names of columns; a pair of names is an interval, and a longer tuple has
-                names and the texts between them in turn. All columns by default.
+                names and the texts between them in turn, where a pair of names is an interval that
+                is left out where it is undefined. All columns by default.
             headers: headers by column, where they differ from the declaration.
             formats: formats by column, where they differ from the declaration.
             keys: the number of first columns that identify a row.
@@ -266,7 +273,7 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
         Grid(head=('95 % interval',), rows=(('[+0.1000, +0.2000]',),), left=frozenset({0}), keys=1)
         """
         names_of_cells = [(names,) if isinstance(names, str) else names for names in column_names or self]
-        columns = [self.by_name[names[0]] for names in names_of_cells]
+        columns = [self.by_name[str(names[0])] for names in names_of_cells]
         cells = [self._cells(table, names, formats) for names in names_of_cells]
         return Grid(
             tuple(
@@ -278,12 +285,18 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
             keys,
         )
 
-    def _cells(self, table: pl.DataFrame, names: tuple[str, ...], formats: Mapping[str, Format]) -> list[str]:
+    def _cells(
+        self, table: pl.DataFrame, names: tuple[str | tuple[str, str], ...], formats: Mapping[str, Format]
+    ) -> list[str]:
         """The texts of one or more columns as cells."""
-        columns = [self.by_name[name] for name in names[:: 2 if len(names) > 2 else 1]]
-        texts = [
-            column._replace(format=formats.get(column.name, column.format)).texts(table) for column in columns
-        ]
+        texts = []
+        for name in names[:: 2 if len(names) > 2 else 1]:
+            if isinstance(name, str):
+                column = self.by_name[name]
+                texts.append(column._replace(format=formats.get(name, column.format)).texts(table))
+            else:
+                intervals = self._cells(table, name, formats)
+                texts.append(["" if text == UNDEFINED else text for text in intervals])
         if len(names) == 1:
             return texts[0]
         if len(names) == 2:  # the ends of an interval
@@ -292,14 +305,9 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
         return [
             UNDEFINED
             if {*row} == {UNDEFINED}
-            else "".join(text + separator for text, separator in zip(row, between, strict=True))
+            else "".join(f"{text}{separator}" for text, separator in zip(row, between, strict=True)).rstrip()
             for row in zip(*texts, strict=True)
         ]
-
-
-def undeclared(schema: Mapping[str, pl.DataType]) -> Columns:
-    """Columns by their types alone, for a table whose columns the data name."""
-    return Columns("", *(Column(name, dtype, "") for name, dtype in schema.items()))
 
 
 def _interval_text(low: str, high: str) -> str:

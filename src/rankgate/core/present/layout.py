@@ -7,15 +7,17 @@ layout is a tuple of these parts in the order of reading:
 - a text or a `Sentence`: a paragraph;
 - `View`: rows and columns of a frame; `CrossView`: a frame in long form, with a column for each value
   of a key;
-- `FactTable`: facts with labels;
+- `FactTable` and `FactList`: facts with labels; `Lines`: sentences one below the other;
 - `ShownChart`: one of the class's charts;
 - `NOTICES`: the notices of the result;
 - a function of the result that returns blocks, for what is none of these.
 
-A part with ``when`` stands only if the attribute of that name is true, or holds a value or rows.
+A part with ``when`` stands only if the attribute of that name is true, a count above 0, a measured
+number, or holds rows.
 
 Texts are templates over the result's attributes: ``{pairs:n pair}`` is a number, or the number of
-members or rows, with its noun, ``{level:.0%}``
+members or rows, with its noun
+(``{pairs:n pair is/pairs are}``), ``{level:.0%}``
 a number in a format of Python, ``{delta:signed}`` in one of `rankgate.core.present.columns.FORMATS`; an
 undefined value is a dash. An empty paragraph and a table without rows are left out.
 """
@@ -24,28 +26,33 @@ from __future__ import annotations
 
 import string
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from copy import copy
+from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rankgate.core.present.columns import format_value, undeclared
+from rankgate.core.present.columns import Column, Columns, format_value
 from rankgate.core.present.document_model import (
     Block,
     Chart,
     Document,
+    Entries,
+    Entry,
     Grid,
     PlainRows,
+    Points,
     Table,
     Warnings,
     make_document,
     make_printable,
 )
-from rankgate.core.present.number_formats import count_noun
+from rankgate.core.present.number_formats import UNDEFINED, count_noun
 
 if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.core.present.base_result import Result
-    from rankgate.core.present.columns import Columns, Format
+    from rankgate.core.present.columns import Cell, Format
 
 _NO_TEXTS: Mapping[str, str] = MappingProxyType({})
 
@@ -70,12 +77,14 @@ class View(NamedTuple):
     """Rows of a frame as a table.
 
     Attributes:
-        source: the attribute that holds the frame, a field or a property; or the frame.
+        source: the frame; or the attribute that holds it, or a tuple of records, where a path such as
+            ``bias.grades`` is an attribute of a field. The main table by default.
         heading: a template.
         cells: names of columns; a pair of names is an interval; a longer tuple has names and the
-            texts between them in turn, ``("wins", "/", "ties")``. All columns by default.
-        columns: the declaration of the frame, where the class's ``SCHEMAS`` has none of that name; a
-            frame without a declaration is shown by its types.
+            texts between them in turn, ``("wins", "/", "ties")``, ``("tau", " ", ("low", "high"))``.
+            All columns by default.
+        columns: the declaration of the frame, where the ``SCHEMAS`` of its class have none of that
+            name; without a declaration, columns have their names and the formats of their types.
         headers: templates of headers by column, where they differ from the declaration.
         formats: formats by column, where they differ from the declaration.
         keys: the number of first columns that identify a row.
@@ -83,14 +92,15 @@ class View(NamedTuple):
         first: the largest number of rows; the heading says how many there are.
         optional: columns that are left out where all their values are null or empty.
         varying: columns that are left out where all their values are equal.
+        by: the column whose values have a table each; templates have the value by its name.
         prose: as `Table` takes it.
         folded: as `Table` takes it.
         when: its condition; see the module.
     """
 
-    source: str | pl.DataFrame
+    source: str | pl.DataFrame = ""
     heading: str = ""
-    cells: tuple[str | tuple[str, ...], ...] = ()
+    cells: tuple[Cell, ...] = ()
     columns: Columns | None = None
     headers: Mapping[str, str] = _NO_TEXTS
     formats: Mapping[str, Format] = _NO_TEXTS
@@ -99,27 +109,37 @@ class View(NamedTuple):
     first: int | None = None
     optional: tuple[str, ...] = ()
     varying: tuple[str, ...] = ()
+    by: str = ""
     prose: bool = False
     folded: bool = False
     when: str = ""
 
-    def table(self, result: object) -> Table:
-        """The table of a result, or of another value with these attributes."""
-        table, columns = _source(self, result)
-        heading = fill(self.heading, result)
+    def blocks(self, result: object) -> Iterator[Table]:
+        """The table, or a table for each value, of a result or another value with these attributes."""
+        table, columns = _read_table(self, result)
+        if table.is_empty():
+            return
+        if not self.by:
+            yield self._block(result, table, columns, {})
+            return
+        for rows in table.partition_by(self.by, maintain_order=True):
+            yield self._block(result, rows, columns, {self.by: rows[self.by][0]})
+
+    def _block(
+        self, result: object, table: pl.DataFrame, columns: Columns, values: Mapping[str, object]
+    ) -> Table:
+        heading = fill(self.heading, result, values)
         if self.first is not None and len(table) > self.first:
             heading = f"{heading} (first {self.first:,} of {len(table):,})".lstrip()
             table = table.head(self.first)
-        left_out = {name for name in self.optional if not any(table[name].to_list())}
+        left_out = {
+            name for name in self.optional if all(value in (None, "", []) for value in table[name].to_list())
+        }
         left_out.update(name for name in self.varying if table[name].n_unique() < 2)
         cells = [cell for cell in self.cells or tuple(columns) if cell not in left_out]
-        headers = {name: fill(header, result) for name, header in self.headers.items()}
+        headers = {name: fill(header, result, values) for name, header in self.headers.items()}
         grid = columns.grid(table, *cells, headers=headers, formats=self.formats, keys=self.keys)
         return Table(heading, grid, folded=self.folded, prose=self.prose)
-
-    def blocks(self, result: Result) -> Iterator[Block]:
-        """The table."""
-        yield self.table(result)
 
 
 class CrossView(NamedTuple):
@@ -128,58 +148,72 @@ class CrossView(NamedTuple):
     Attributes:
         source: as `View` takes it.
         heading: a template.
-        rows: the columns that stand at the left; the first identifies a row, the others have their
-            first value.
-        across: the column whose values become columns.
+        rows: the columns that stand at the left, as `View` takes them; the first identifies a row,
+            the others have their first value.
+        across: the column whose values become columns; numbers in their order.
         value: the column of the cells, or several as `View` has them.
-        header: a format of the values of ``across`` as headers.
+        header: a format of the texts of ``across`` as headers.
+        words: True if headers have blanks in place of the underscores of names.
         columns: as `View` takes it.
-        headers: headers by column, where they differ from the declaration.
+        headers: templates of headers by column, where they differ from the declaration.
         where: the condition of the rows that are shown.
         formats: formats by column, where they differ from the declaration.
+        empty: the text of a cell without a row.
         when: its condition; see the module.
     """
 
     source: str | pl.DataFrame
     heading: str
-    rows: tuple[str, ...]
+    rows: tuple[Cell, ...]
     across: str
-    value: str | tuple[str, ...]
+    value: Cell
     header: str = "{}"
+    words: bool = False
     columns: Columns | None = None
     headers: Mapping[str, str] = _NO_TEXTS
     where: pl.Expr | None = None
     formats: Mapping[str, Format] = _NO_TEXTS
+    empty: str = UNDEFINED
     when: str = ""
 
-    def table(self, result: object) -> Table:
-        """The table of a result, or of another value with these attributes."""
-        table, columns = _source(self, result)
-        grid = columns.grid(table, *self.rows, self.value, headers=self.headers, formats=self.formats)
-        keys = [str(key) for key in table[self.across].to_list()]
-        names = list(dict.fromkeys(keys))
+    def blocks(self, result: object) -> Iterator[Table]:
+        """The table, of a result or another value with these attributes."""
+        table, columns = _read_table(self, result)
+        if table.is_empty():
+            return
+        headers = {name: fill(header, result) for name, header in self.headers.items()}
+        grid = columns.grid(table, *self.rows, self.value, headers=headers, formats=self.formats)
+        across = columns.by_name[self.across]
+        values = table.select(self.across).unique(maintain_order=True)
+        names = across.texts(values if across.is_text else values.sort(self.across))
         rows: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {}
-        for key, (*row_cells, text) in zip(keys, grid.rows, strict=True):
+        for key, (*row_cells, text) in zip(across.texts(table), grid.rows, strict=True):
             rows.setdefault(row_cells[0], (tuple(row_cells), {}))[1][key] = text
-        headers = (self.header.format(name).replace("_", " ") for name in names)
-        cells = tuple((*left, *(texts.get(name, "–") for name in names)) for left, texts in rows.values())
-        return Table(fill(self.heading, result), Grid((*grid.head[:-1], *headers), cells))
-
-    def blocks(self, result: Result) -> Iterator[Block]:
-        """The table."""
-        yield self.table(result)
+        labels = (name.replace("_", " ") if self.words else name for name in names)
+        head = (*grid.head[:-1], *map(self.header.format, labels))
+        cells = [(*left, *(texts.get(name, self.empty) for name in names)) for left, texts in rows.values()]
+        yield Table(fill(self.heading, result), Grid(head, tuple(cells)))
 
 
-def _source(view: View | CrossView, result: object) -> tuple[pl.DataFrame, Columns]:
-    """The rows of a view and their declaration."""
-    if isinstance(view.source, str):
-        table: pl.DataFrame = getattr(result, view.source)
-        columns = view.columns or getattr(result, "SCHEMAS", {}).get(view.source)
+def _read_table(part: View | CrossView, result: object) -> tuple[pl.DataFrame, Columns]:
+    """The rows that a part shows, and their declaration."""
+    import polars as pl
+
+    if isinstance(part.source, pl.DataFrame):
+        rows: Any = part.source
+        columns = part.columns
     else:
-        table, columns = view.source, view.columns
-    if view.where is not None:
-        table = table.filter(view.where)
-    return table, columns or undeclared(table.schema)
+        *path, name = part.source.split(".")
+        owner: Any = result
+        for attribute in path:
+            owner = None if owner is None else getattr(owner, attribute)
+        rows = () if owner is None else getattr(owner, name) if name else owner.to_polars()
+        columns = part.columns or getattr(owner, "SCHEMAS", {}).get(name)
+    if isinstance(rows, tuple):
+        names = columns or (vars(rows[0]) if rows else ())
+        rows = pl.DataFrame({name: [getattr(record, name) for record in rows] for name in names}, columns)
+    table = rows if part.where is None else rows.filter(part.where)
+    return table, columns or Columns("", *(Column(name, dtype, "") for name, dtype in table.schema.items()))
 
 
 class FactTable(NamedTuple):
@@ -187,7 +221,7 @@ class FactTable(NamedTuple):
 
     Attributes:
         heading: a template.
-        facts: labels, and templates of their values; an empty value is a dash. A name alone is an
+        facts: templates of labels and of their values; an empty value is a dash. A name alone is an
             attribute that holds further facts: their texts by label.
         across: True if the labels are headers above a single row of values.
         when: its condition; see the module.
@@ -198,20 +232,57 @@ class FactTable(NamedTuple):
     across: bool = False
     when: str = ""
 
-    def blocks(self, result: Result) -> Iterator[Block]:
+    def blocks(self, result: object) -> Iterator[Table]:
         """The table."""
-        pairs = [
-            pair
-            for fact in self.facts
-            for pair in (getattr(result, fact).items() if isinstance(fact, str) else (fact,))
-        ]
-        rows = tuple((label, make_printable(fill(text, result)) or "–") for label, text in pairs)
+        rows: list[tuple[str, str]] = []
+        for fact in self.facts:
+            if isinstance(fact, str):
+                rows += getattr(result, fact).items()
+            else:
+                rows.append((fill(fact[0], result), fill(fact[1], result)))
+        cells = tuple((label, make_printable(text) or UNDEFINED) for label, text in rows)
         if self.across:
-            labels, values = zip(*rows, strict=True)
+            labels, values = zip(*cells, strict=True)
             grid = Grid(labels, (values,))
         else:
-            grid = Grid(("", "value"), rows, frozenset({0, 1}))
+            grid = Grid(("", "value"), cells, frozenset({0, 1}))
         yield Table(fill(self.heading, result), grid)
+
+
+class FactList(NamedTuple):
+    """Facts as labelled paragraphs.
+
+    Attributes:
+        facts: labels, and their texts; a fact without a text is left out.
+        heading: a template.
+        when: its condition; see the module.
+    """
+
+    facts: tuple[tuple[str, str | Sentence], ...]
+    heading: str = ""
+    when: str = ""
+
+    def blocks(self, result: Result) -> Iterator[Entries]:
+        """The paragraphs."""
+        texts = ((label, text) for label, part in self.facts for text in _blocks(part, result))
+        entries = tuple(Entry(label, (str(text),)) for label, text in texts if text)
+        yield Entries(entries, fill(self.heading, result))
+
+
+class Lines(NamedTuple):
+    """Sentences of the result, one below the other.
+
+    Attributes:
+        source: the attribute that holds them.
+        when: its condition; see the module.
+    """
+
+    source: str
+    when: str = ""
+
+    def blocks(self, result: object) -> Iterator[Points]:
+        """The sentences."""
+        yield Points(tuple(map(make_printable, attrgetter(self.source)(result))))
 
 
 class ShownChart(NamedTuple):
@@ -242,13 +313,33 @@ class Notices(NamedTuple):
 
 NOTICES = Notices()
 
-Part = str | Sentence | View | CrossView | FactTable | ShownChart | Notices | Callable[[Any], Iterable[Block]]
+Part = (
+    str
+    | Sentence
+    | View
+    | CrossView
+    | FactTable
+    | FactList
+    | Lines
+    | ShownChart
+    | Notices
+    | Callable[[Any], Iterable[Block]]
+)
 Layout = Sequence[Part]
 Texts = Sequence[str | Sentence]
 
 
-def layout_document(result: Result) -> Document:
-    """The document of a result by its class's layout; its CSV form has the rows of the main table."""
+def layout_document(result: Result, **values: object) -> Document:
+    """The document of a result by its class's layout; its CSV form has the rows of the main table.
+
+    Args:
+        result: any result.
+        values: further values that templates and parts take by name as attributes, for a class
+            whose ``document`` has options.
+    """
+    if values:
+        result = copy(result)
+        vars(result).update(values)
     blocks = [block for part in result.layout for block in _blocks(part, result)]
     return make_document(
         result.headline,
@@ -268,17 +359,17 @@ def _blocks(part: Part, result: Result) -> Iterable[Block]:
 
 
 def _is_true(name: str, result: Result) -> bool:
-    value = getattr(result, name) if name else True
-    return len(value) > 0 if isinstance(value, Sized) else value not in (None, False)
+    value = attrgetter(name)(result) if name else True
+    return len(value) > 0 if isinstance(value, Sized) else bool(value) or isinstance(value, float)
 
 
-def frame_rows(table: pl.DataFrame) -> PlainRows:
-    """The rows of a table for CSV, with all digits."""
+def plain_rows(table: pl.DataFrame) -> PlainRows:
+    """The rows of a table for programs, with all digits."""
     return PlainRows(tuple(table.columns), list(table.iter_rows()))
 
 
-def fill(template: str, result: object) -> str:
-    """A template with the attributes of a result, as one printable line.
+def fill(template: str, result: object, values: Mapping[str, object] = _NO_TEXTS) -> str:
+    """A template with the attributes of a result, and other values by name.
 
     >>> from types import SimpleNamespace
     >>> fill("{pairs:n pair}, p {p:p}", SimpleNamespace(pairs=2, p=None))
@@ -286,14 +377,14 @@ def fill(template: str, result: object) -> str:
     """
     if "{" not in template:
         return template
-    return _Texts().vformat(template, (), _Attributes(result))
+    return _Texts().vformat(template, (), _Attributes(result, values))
 
 
 class _Attributes(dict[str, object]):
-    """The attributes of a result by name."""
+    """Values, and the attributes of a result, by name."""
 
-    def __init__(self, result: object) -> None:
-        super().__init__()
+    def __init__(self, result: object, values: Mapping[str, object]) -> None:
+        super().__init__(values)
         self.result = result
 
     def __missing__(self, name: str) -> object:
@@ -305,5 +396,6 @@ class _Texts(string.Formatter):
 
     def format_field(self, value: Any, format_spec: str) -> str:  # noqa: ANN401 - as its base has it
         if format_spec.startswith("n "):
-            return count_noun(len(value) if isinstance(value, Sized) else value, format_spec[2:])
+            count = len(value) if isinstance(value, Sized) else value
+            return count_noun(count, *format_spec[2:].split("/"))
         return format_value(value, format_spec)

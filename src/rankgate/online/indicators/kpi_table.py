@@ -93,7 +93,14 @@ def _slice_tables(result: KpiTable) -> Iterator[Block]:
             pl.col("kpi").replace_strict(order),
         )
         view = CrossView(
-            table, f"by {by}", ("slice",), "kpi", "value", columns=VALUES, headers={"slice": str(by)}
+            table,
+            f"by {by}",
+            ("slice",),
+            "kpi",
+            "value",
+            words=True,
+            columns=VALUES,
+            headers={"slice": str(by)},
         )
         yield from view.blocks(result)
 

@@ -299,7 +299,8 @@ def notes(result: Comparison, *, several: bool = False) -> str:
 def _judged_grid(result: Comparison) -> Grid:
     table = result.judged if result.depth else result.judged.clear()  # values have no lists
     named = table.with_columns(pl.col("system").replace(_system_headers(result)))
-    return CrossView(named, "", ("system",), "k", "share", "judged@{}", columns=JUDGED).table(result).grid
+    view = CrossView(named, "", ("system",), "k", "share", "judged@{}", columns=JUDGED)
+    return of_sample.view_grid(view, result)
 
 
 def _worst_grid(result: Comparison, metric: str, worst: int) -> Grid:
@@ -352,7 +353,7 @@ def _slice_tables(comparisons: Sequence[Comparison]) -> list[Table]:
     slices = slices.with_columns(few=pl.when(pl.col("n") < FEW).then(pl.lit("*")))
     columns = Columns("", SLICES, SYSTEM, Column("few", pl.String, "the mark of few queries"))
     figures = ("baseline", "candidate", "delta", ("low", "high"), "p_value")
-    tables = []
+    tables: list[Table] = []
     for tag in first.slices["tag"].unique(maintain_order=True).to_list():
         view = View(
             slices.filter(tag=tag),
@@ -362,7 +363,7 @@ def _slice_tables(comparisons: Sequence[Comparison]) -> list[Table]:
             headers={name: _escape(header) for name, header in {**headers, "value": tag}.items()},
             keys=len(keys),
         )
-        tables.append(view.table(first))
+        tables += view.blocks(first)
         tested = INTERACTIONS.columns
         test_view = View(
             tests.filter(tag=tag),
@@ -373,8 +374,8 @@ def _slice_tables(comparisons: Sequence[Comparison]) -> list[Table]:
             keys=len(keys) - 1,
             optional=("too_small",),
         )
-        tables.append(test_view.table(first))
-    return [table for table in tables if table.grid.rows]
+        tables += test_view.blocks(first)
+    return tables
 
 
 def _escape(text: str) -> str:

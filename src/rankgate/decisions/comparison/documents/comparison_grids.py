@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.core.present.document_model import Grid, Table, make_printable
-from rankgate.core.present.layout import View
+from rankgate.core.present.layout import CrossView, View
 from rankgate.core.present.number_formats import (
     count_noun,
     format_correction,
@@ -204,13 +204,18 @@ _JUDGED_DOCUMENTS = _CORRECTED._replace(
 )
 
 
+def view_grid(view: View | CrossView, result: object) -> Grid:
+    """The grid of a view; without rows where it has none."""
+    return next((table.grid for table in view.blocks(result)), Grid((), ()))
+
+
 def represented_grid(result: Comparison) -> Grid:
     """The table by metric; no rows without a sample."""
     table = result.represented
     if not table["population"].drop_nulls().len():
-        return _WEIGHTED.table(result).grid
+        return view_grid(_WEIGHTED, result)
     has_documents = table["documents"].drop_nulls().len()
-    return (_JUDGED_DOCUMENTS if has_documents else _CORRECTED).table(result).grid
+    return view_grid(_JUDGED_DOCUMENTS if has_documents else _CORRECTED, result)
 
 
 def heading(result: Comparison) -> str:
@@ -335,5 +340,5 @@ def many_grids(result: ManySystems, *, pairs: bool = True) -> list[tuple[str, Gr
         pairs: True to add every pair of systems, and the single means.
     """
     first, last = ((_SINGLE_MEANS,), (_EVERY_PAIR,)) if pairs else ((), ())
-    tables = [view.table(result) for view in (*first, *_OF_METRICS, *last, *_OF_ALL_QUERIES)]
-    return [(table.heading, table.grid) for table in tables if table.grid.rows]
+    views = (*first, *_OF_METRICS, *last, *_OF_ALL_QUERIES)
+    return [(table.heading, table.grid) for view in views for table in view.blocks(result)]
