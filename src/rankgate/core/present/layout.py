@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from copy import copy
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -73,6 +74,7 @@ class View(NamedTuple):
         where: the condition of the rows that are shown.
         first: the largest number of rows; the heading says how many there are.
         optional: columns that are left out where all their values are null or empty.
+        by: the column whose values have a table each; templates have the value by its name.
         prose: as `Table` takes it.
         folded: as `Table` takes it.
     """
@@ -87,23 +89,31 @@ class View(NamedTuple):
     where: pl.Expr | None = None
     first: int | None = None
     optional: tuple[str, ...] = ()
+    by: str = ""
     prose: bool = False
     folded: bool = False
 
     def blocks(self, result: Result) -> Iterator[Block]:
-        """The table."""
+        """The table, or a table for each value."""
         table: pl.DataFrame = getattr(result, self.source)
         table = table if self.where is None else table.filter(self.where)
-        heading = fill(self.heading, result)
+        if not self.by:
+            yield self._block(result, table, {})
+            return
+        for rows in table.partition_by(self.by, maintain_order=True):
+            yield self._block(result, rows, {self.by: rows[self.by][0]})
+
+    def _block(self, result: Result, table: pl.DataFrame, values: Mapping[str, object]) -> Table:
+        heading = fill(self.heading, result, values)
         if self.first is not None and len(table) > self.first:
             heading = f"{heading} (first {self.first:,} of {len(table):,})".lstrip()
             table = table.head(self.first)
         columns = self.columns or result.SCHEMAS[self.source]
         empty = {name for name in self.optional if not any(table[name].to_list())}
         cells = [cell for cell in self.cells or tuple(columns) if cell not in empty]
-        headers = {name: fill(header, result) for name, header in self.headers.items()}
+        headers = {name: fill(header, result, values) for name, header in self.headers.items()}
         grid = columns.grid(table, *cells, headers=headers, formats=self.formats, keys=self.keys)
-        yield Table(heading, grid, folded=self.folded, prose=self.prose)
+        return Table(heading, grid, folded=self.folded, prose=self.prose)
 
 
 class CrossView(NamedTuple):
@@ -117,7 +127,7 @@ class CrossView(NamedTuple):
         across: the column whose values become columns.
         value: the column of the cells.
         header: a format of the values of ``across`` as headers.
-        sort: True if rows are in the order of their key, False in the order of the frame.
+        columns: the declaration of the frame, where the class's ``SCHEMAS`` has none of that name.
         where: the condition of the rows that are shown.
         formats: formats by column, where they differ from the declaration.
     """
@@ -128,6 +138,7 @@ class CrossView(NamedTuple):
     across: str
     value: str
     header: str = "{}"
+    columns: Columns | None = None
     where: pl.Expr | None = None
     formats: Mapping[str, str] = _NO_TEXTS
 
@@ -135,7 +146,7 @@ class CrossView(NamedTuple):
         """The table."""
         table: pl.DataFrame = getattr(result, self.source)
         table = table if self.where is None else table.filter(self.where)
-        columns = result.SCHEMAS[self.source]
+        columns = self.columns or result.SCHEMAS[self.source]
         grid = columns.grid(table, *self.rows, self.value, formats=self.formats)
         keys = [str(key) for key in table[self.across].to_list()]
         names = list(dict.fromkeys(keys))
@@ -203,8 +214,17 @@ Layout = Sequence[Part]
 Texts = Sequence[str | Sentence]
 
 
-def layout_document(result: Result) -> Document:
-    """The document of a result by its class's layout; its CSV form has the rows of the main table."""
+def layout_document(result: Result, **values: object) -> Document:
+    """The document of a result by its class's layout; its CSV form has the rows of the main table.
+
+    Args:
+        result: any result.
+        values: further values that templates and parts take by name as attributes, for a class
+            whose ``document`` has options.
+    """
+    if values:
+        result = copy(result)
+        vars(result).update(values)
     blocks = [block for part in result.layout for block in _blocks(part, result)]
     return make_document(
         result.headline,
@@ -240,8 +260,8 @@ def main_rows(result: Result) -> PlainRows:
     return PlainRows(tuple(table.columns), list(table.iter_rows()))
 
 
-def fill(template: str, result: object) -> str:
-    """A template with the attributes of a result, as one printable line.
+def fill(template: str, result: object, values: Mapping[str, object] = MappingProxyType({})) -> str:
+    """A template with the attributes of a result, and other values by name, as one printable line.
 
     >>> from types import SimpleNamespace
     >>> fill("{pairs:n pair}, p {p:p}", SimpleNamespace(pairs=2, p=None))
@@ -249,14 +269,14 @@ def fill(template: str, result: object) -> str:
     """
     if "{" not in template:
         return template
-    return _Texts().vformat(template, (), _Attributes(result))
+    return _Texts().vformat(template, (), _Attributes(result, values))
 
 
 class _Attributes(dict[str, object]):
-    """The attributes of a result by name."""
+    """Values, and the attributes of a result, by name."""
 
-    def __init__(self, result: object) -> None:
-        super().__init__()
+    def __init__(self, result: object, values: Mapping[str, object]) -> None:
+        super().__init__(values)
         self.result = result
 
     def __missing__(self, name: str) -> object:
