@@ -59,3 +59,11 @@ def test_options_of_a_document_are_values_of_its_layout():
     assert grid.rows == (("market", "3"),)
     assert not hasattr(result, "frequent")
     assert result == Counts(result.counts)
+
+
+def test_optional_columns_stay_for_a_zero_and_go_without_a_value():
+    view = View("counts", optional=("value", "n"))
+    for count, names in ((0, ("tag", "n")), (None, ("tag",))):
+        result = Counts(pl.DataFrame([("market", "", count)], COUNTS, orient="row"))
+        (table,) = view.blocks(result)
+        assert table.grid.head == names

@@ -109,7 +109,9 @@ class View(NamedTuple):
             heading = f"{heading} (first {self.first:,} of {len(table):,})".lstrip()
             table = table.head(self.first)
         columns = self.columns or result.SCHEMAS[self.source]
-        empty = {name for name in self.optional if not any(table[name].to_list())}
+        empty = {
+            name for name in self.optional if all(value in (None, "", []) for value in table[name].to_list())
+        }
         cells = [cell for cell in self.cells or tuple(columns) if cell not in empty]
         headers = {name: fill(header, result, values) for name, header in self.headers.items()}
         grid = columns.grid(table, *cells, headers=headers, formats=self.formats, keys=self.keys)
