@@ -52,7 +52,8 @@ class Sentence(NamedTuple):
 
     Attributes:
         text: a template.
-        when: the attribute that must be true, or hold a value or rows; always, if empty.
+        when: the attribute that must be true, a count above 0, a measured number, or hold rows;
+            always, if empty.
     """
 
     text: str
@@ -129,6 +130,7 @@ class CrossView(NamedTuple):
         across: the column whose values become columns.
         value: the column of the cells.
         header: a format of the values of ``across`` as headers.
+        words: True if headers have blanks in place of the underscores of names.
         columns: the declaration of the frame, where the class's ``SCHEMAS`` has none of that name.
         where: the condition of the rows that are shown.
         formats: formats by column, where they differ from the declaration.
@@ -140,6 +142,7 @@ class CrossView(NamedTuple):
     across: str
     value: str
     header: str = "{}"
+    words: bool = False
     columns: Columns | None = None
     where: pl.Expr | None = None
     formats: Mapping[str, str] = _NO_TEXTS
@@ -155,7 +158,7 @@ class CrossView(NamedTuple):
         rows: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {}
         for key, (*row_cells, text) in zip(keys, grid.rows, strict=True):
             rows.setdefault(row_cells[0], (tuple(row_cells), {}))[1][key] = text
-        headers = (self.header.format(name).replace("_", " ") for name in names)
+        headers = (self.header.format(name.replace("_", " ") if self.words else name) for name in names)
         cells = tuple((*left, *(texts.get(name, "–") for name in names)) for left, texts in rows.values())
         yield Table(fill(self.heading, result), Grid((*grid.head[:-1], *headers), cells))
 
@@ -165,7 +168,7 @@ class FactTable(NamedTuple):
 
     Attributes:
         heading: a template.
-        facts: labels, and templates of their values; an empty value is a dash.
+        facts: templates of labels and of their values; an empty value is a dash.
         across: True if the labels are headers above a single row of values.
     """
 
@@ -175,7 +178,7 @@ class FactTable(NamedTuple):
 
     def blocks(self, result: Result) -> Iterator[Block]:
         """The table."""
-        rows = tuple((label, fill(text, result) or "–") for label, text in self.facts)
+        rows = tuple((fill(label, result), fill(text, result) or "–") for label, text in self.facts)
         if self.across:
             labels, values = zip(*rows, strict=True)
             grid = Grid(labels, (values,))
@@ -189,7 +192,8 @@ class ShownChart(NamedTuple):
 
     Attributes:
         name: its name in ``charts``.
-        when: the attribute that must be true, or hold a value or rows; always, if empty.
+        when: the attribute that must be true, a count above 0, a measured number, or hold rows;
+            always, if empty.
     """
 
     name: str
@@ -253,12 +257,11 @@ def _sentence(part: str | Sentence, result: Result) -> str:
 
 def _is_true(name: str, result: Result) -> bool:
     value = getattr(result, name) if name else True
-    return len(value) > 0 if isinstance(value, Sized) else value not in (None, False)
+    return len(value) > 0 if isinstance(value, Sized) else bool(value) or isinstance(value, float)
 
 
-def main_rows(result: Result) -> PlainRows:
-    """The main table of a result, with all digits."""
-    table = result.to_polars()
+def plain_rows(table: pl.DataFrame) -> PlainRows:
+    """The rows of a table for programs, with all digits."""
     return PlainRows(tuple(table.columns), list(table.iter_rows()))
 
 
