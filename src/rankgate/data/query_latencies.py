@@ -8,13 +8,15 @@ which are equal where no such query can move them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from math import isfinite
 from typing import TypeAlias
 
 import numpy as np
 import polars as pl
 
-from rankgate.core.present.columns import Column
+from rankgate.core.present.columns import Column, format_value
+from rankgate.core.present.number_formats import format_bounds
 from rankgate.core.quantiles import quantiles
 
 Bounds: TypeAlias = "tuple[float | None, float | None]"
@@ -72,16 +74,36 @@ def latency_bounds(latencies: pl.DataFrame, shares: Mapping[str, float] = SHARES
 
 
 def bounds_columns(*columns: Column) -> Iterator[Column]:
-    """Each column of a statistic, followed by the column of its largest possible value."""
+    """Each column of a statistic, followed by the column of its largest possible value.
+
+    Tables for people have both bounds in the first one.
+    """
     for column in columns:
-        yield column
+        at_most = f"{column.name}_at_most"
+        yield column._replace(format=partial(_bounds_text, str(column.format)), by=at_most)
         yield Column(
-            f"{column.name}_at_most",
+            at_most,
             pl.Float64,
             f"the largest possible {column.name}; null where failed queries leave it open",
             column.format,
             unit="ms",
         )
+
+
+def _bounds_text(format_name: str, high: float | None, low: float | None) -> str:
+    return format_bounds(low, high, lambda value: format_value(value, format_name))
+
+
+def complete_bounds(table: pl.DataFrame) -> pl.DataFrame:
+    """The table of `bounds_columns` with the largest possible values of rows of earlier versions.
+
+    These rows, whose ``censored`` is null, count only queries that were answered.
+    """
+    statistics = [name for name in table.columns if f"{name}_at_most" in table.columns]
+    return table.with_columns(
+        pl.when(pl.col("censored").is_null()).then(name).otherwise(f"{name}_at_most").alias(f"{name}_at_most")
+        for name in statistics
+    )
 
 
 def bounds_row(bounds: Mapping[str, Bounds]) -> dict[str, float | None]:

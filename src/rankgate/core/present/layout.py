@@ -35,6 +35,7 @@ from rankgate.core.present.document_model import (
     Table,
     Warnings,
     make_document,
+    make_printable,
 )
 from rankgate.core.present.number_formats import count_noun
 
@@ -158,7 +159,8 @@ class CrossView(NamedTuple):
         rows: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {}
         for key, (*row_cells, text) in zip(keys, grid.rows, strict=True):
             rows.setdefault(row_cells[0], (tuple(row_cells), {}))[1][key] = text
-        headers = (self.header.format(name.replace("_", " ") if self.words else name) for name in names)
+        words = (name.replace("_", " ") if self.words else name for name in names)
+        headers = (make_printable(self.header.format(name)) for name in words)
         cells = tuple((*left, *(texts.get(name, "–") for name in names)) for left, texts in rows.values())
         yield Table(fill(self.heading, result), Grid((*grid.head[:-1], *headers), cells))
 
