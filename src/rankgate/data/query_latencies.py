@@ -80,7 +80,7 @@ def bounds_columns(*columns: Column) -> Iterator[Column]:
     """
     for column in columns:
         at_most = f"{column.name}_at_most"
-        yield column._replace(format=partial(_bounds_text, str(column.format)), by=at_most)
+        yield column._replace(format=partial(bounds_text, str(column.format)), by=at_most)
         yield Column(
             at_most,
             pl.Float64,
@@ -90,7 +90,8 @@ def bounds_columns(*columns: Column) -> Iterator[Column]:
         )
 
 
-def _bounds_text(format_name: str, high: float | None, low: float | None) -> str:
+def bounds_text(format_name: str, high: float | None, low: float | None) -> str:
+    """Both bounds in a format of a column, as the format of the first of two columns."""
     return format_bounds(low, high, lambda value: format_value(value, format_name))
 
 
