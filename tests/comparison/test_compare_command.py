@@ -125,6 +125,15 @@ def test_the_pool_of_what_to_judge_next(run, data):
     assert {row[1] for row in rows[1:]} <= {"x", "y"}
 
 
+def test_ids_like_formulas_are_guarded_once_in_the_pool(run, tmp_path):
+    for name, text in (("q.txt", "q 0 a 1\n"), ("old", "q Q0 a 1 2 t\n"), ("new", "q Q0 =x 1 2 t\n")):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    paths = [tmp_path / name for name in ("q.txt", "old", "new")]
+    pool = tmp_path / "pool.csv"
+    run("holes", *paths, "-m", "P@1", "--format", "pool", "-o", pool)
+    assert next(line for line in pool.read_text("utf-8").splitlines() if "x" in line).startswith("q, =x,")
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.parametrize(
     ("change", "code", "line"),

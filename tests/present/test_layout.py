@@ -150,14 +150,21 @@ def test_templates_format_numbers_and_counts(template, text):
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_template_names_attributes_of_its_class(kind):
     cls = result_class(kind)
-    names = {*cls.__dataclass_fields__, *dir(cls)}
+    names = {*cls.__dataclass_fields__, *dir(cls), *_document_values(cls)}
     for template, condition in _templates(cls):
         used = {
             field.split(".")[0].split("[")[0]
             for _, field, _, _ in string.Formatter().parse(template)
             if field
         }
-        assert used | ({condition} if condition else set()) <= names, (kind, template)
+        assert used | ({condition.split(".")[0]} if condition else set()) <= names, (kind, template)
+
+
+def _document_values(cls):
+    """The names of the values that its ``document`` gives to ``layout_document``."""
+    code = cls.document.__code__
+    keywords = [names for names in code.co_consts if isinstance(names, tuple)]
+    return [*code.co_varnames, *(name for names in keywords for name in names)]
 
 
 def _templates(cls):
@@ -169,10 +176,11 @@ def _templates(cls):
             case Sentence(text, condition):
                 yield text, condition
             case View() | CrossView():
-                yield part.heading, part.when
+                divider = getattr(part, "by", "")
+                texts = [part.heading, *part.headers.values()]
+                yield from ((text.replace(f"{{{divider}}}", ""), part.when) for text in texts)
                 if isinstance(part.source, str):
                     yield "", part.source
-                yield from ((header, "") for header in part.headers.values())
             case FactTable():
                 yield part.heading, part.when
                 for fact in part.facts:

@@ -72,7 +72,10 @@ def latency_bounds(latencies: pl.DataFrame, shares: Mapping[str, float] = SHARES
 
 
 def bounds_columns(*columns: Column) -> Iterator[Column]:
-    """Each column of a statistic, followed by the column of its largest possible value."""
+    """Each column of a statistic, followed by the column of its largest possible value.
+
+    Tables for people have both bounds in the first one.
+    """
     for column in columns:
         at_most = f"{column.name}_at_most"
         yield column._replace(at_most=at_most)
@@ -85,6 +88,18 @@ def bounds_columns(*columns: Column) -> Iterator[Column]:
         )
 
 
+def complete_bounds(table: pl.DataFrame) -> pl.DataFrame:
+    """The table of `bounds_columns` with the largest possible values of rows of earlier versions.
+
+    These rows, whose ``censored`` is null, count only queries that were answered.
+    """
+    statistics = [name for name in table.columns if f"{name}_at_most" in table.columns]
+    return table.with_columns(
+        pl.when(pl.col("censored").is_null()).then(name).otherwise(f"{name}_at_most").alias(f"{name}_at_most")
+        for name in statistics
+    )
+
+
 def bounds_row(bounds: Mapping[str, Bounds]) -> dict[str, float | None]:
     """The cells of `bounds_columns`."""
     return {
@@ -92,9 +107,3 @@ def bounds_row(bounds: Mapping[str, Bounds]) -> dict[str, float | None]:
         for statistic, (low, high) in bounds.items()
         for name, value in ((statistic, low), (f"{statistic}_at_most", high))
     }
-
-
-def row_bounds(row: Mapping[str, float | None], statistic: str) -> Bounds:
-    """A statistic of a row; a row of an earlier version counts only queries that were answered."""
-    low, high = row[statistic], row[f"{statistic}_at_most"]
-    return (low, low) if row.get("censored") is None else (low, high)

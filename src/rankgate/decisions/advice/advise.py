@@ -5,14 +5,23 @@ The result holds metrics for a task, with reasons.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import polars as pl
 
 from rankgate.core.declare import Cutoff
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result, run_notices
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import METRIC
+from rankgate.core.present.document_model import Code, Entries, Entry, Warnings, make_printable
+from rankgate.core.present.layout import Layout, Sentence, View, fill, layout_document
 from rankgate.core.present.lazy_names import load_name
+from rankgate.core.present.number_formats import UNDEFINED, count_noun, format_number
+from rankgate.core.present.text_tables import shorten_middle
 from rankgate.core.progress import step
 from rankgate.core.value_types import JsonObject
 from rankgate.data.collection import SAMPLE_FIELDS, TASK_FIELDS, Collection
@@ -46,6 +55,7 @@ from rankgate.measurement.metrics.metric_name_parser import parse
 from rankgate.measurement.scoring.alignment.top_documents import rename_duplicates
 
 if TYPE_CHECKING:
+    from rankgate.core.present.document_model import Block, Document
     from rankgate.data.input_types import QrelsLike, RunsLike
     from rankgate.data.run_scores import ScoredRun
     from rankgate.measurement.scoring import Convention
@@ -81,6 +91,105 @@ class AdvisedMetric:
     blind_to: str
     carrying: MetricPower | None
 
+    @property
+    def reason_lines(self) -> tuple[str, ...]:
+        """The reasons with their sources."""
+        return tuple(f"{reason.words} [{reason.source}]" for reason in self.reasons)
+
+    def margin_sentence(self, margin: float) -> str:
+        """A sentence on the margin that the queries carry; empty without an estimate."""
+        carrying = self.carrying
+        if carrying is None or carrying.needed is None or carrying.margin is None:
+            return ""
+        if carrying.carries:
+            verb, end = ("query carries", "queries carry"), "detect a difference of {detectable}"
+        else:
+            verb, end = ("query does not carry", "queries do not carry"), "carry one of {margin}"
+        return fill(
+            f"{count_noun(carrying.n, *verb)} a margin of {margin:g}, which takes {{needed:queries}}; they "
+            f"{end}.",
+            carrying,
+        )
+
+
+POWER = Columns(
+    "One row per metric with an estimate.",
+    METRIC,
+    Column("n", pl.Int64, "queries of the widest pair of runs", "d"),
+    Column("sd", pl.Float64, "the largest standard deviation of a run's differences to the first run"),
+    Column("detectable", pl.Float64, "the smallest true difference that the queries detect"),
+    Column("margin", pl.Float64, "the smallest margin that the queries carry", header="margin\ncarried"),
+    Column("needed", pl.Float64, "the number of queries that the margin of the gate needs", "queries"),
+    Column(
+        "unmoved",
+        pl.Float64,
+        "the share of changed lists for which the metric does not move",
+        ".0%",
+        header="changed,\nunmoved",
+    ),
+    Column("reliability", pl.String, "the reliability of the order of the runs", header="Eρ²"),
+)
+JUDGED = Columns(
+    "One row per run.",
+    Column("run", pl.String, "the name of the run", lambda name: shorten_middle(make_printable(name), 40)),
+    Column("judged", pl.Float64, "the mean share of judged documents on the page", ".1%"),
+)
+_ROLES = {
+    "gate": "decide by: a loss beyond the margin blocks",
+    "watch": "watch: a loss beyond the margin warns",
+    "report": "report as well",
+}
+
+
+def _input_warnings(advice: Advice) -> Iterator[Block]:
+    yield Warnings.from_notices(advice.input_notices)
+
+
+def _choice_entries(advice: Advice) -> Iterator[Block]:
+    """The metrics of each role with their reasons, then those to avoid."""
+    for role, heading in _ROLES.items():
+        entries = []
+        for choice in advice.of(role):
+            lines = (*choice.reason_lines, f"sees: {choice.sees}", f"blind to: {choice.blind_to}")
+            sentence = "" if role == "report" else choice.margin_sentence(advice.answers.margin)
+            entries.append(Entry(choice.metric, (*lines, sentence) if sentence else lines))
+        yield Entries(tuple(entries), heading)
+    avoided = tuple(Entry(choice.metric, choice.reason_lines) for choice in advice.avoided)
+    yield Entries(avoided, "do not decide by")
+
+
+def _caution_entries(advice: Advice) -> Iterator[Block]:
+    cautions = tuple(Entry("-", (f"{caution.words} [{caution.source}]",)) for caution in advice.cautions)
+    yield Entries(cautions, "to know")
+
+
+def _next_commands(advice: Advice) -> Iterator[Block]:
+    if advice.commands:
+        yield "to run next"
+        yield Code("\n".join(shell_command(arguments, advice.columns) for arguments in advice.commands))
+
+
+def _source_entries(advice: Advice) -> Iterator[Block]:
+    sources = tuple(Entry(f"[{key}]", (citation,)) for key, citation in advice.sources.items())
+    yield Entries(sources, "sources")
+
+
+def shell_command(arguments: Sequence[str], width: int) -> str:
+    r"""A command in shell syntax, with line breaks where a line would be too long.
+
+    >>> print(shell_command(["rankgate", "eval", "my qrels.txt", "a.run", "-m", "RR"], 34))
+    rankgate eval 'my qrels.txt' \
+      a.run -m RR
+    """
+    lines = [""]
+    for word in map(shlex.quote, arguments):
+        longer_line = f"{lines[-1]} {word}" if lines[-1] else word
+        if len(longer_line) > width - 2 and lines[-1]:
+            lines.append(f"  {word}")
+        else:
+            lines[-1] = longer_line
+    return " \\\n".join(lines)
+
 
 @dataclass(frozen=True)
 class Advice(Result):
@@ -101,7 +210,31 @@ class Advice(Result):
 
     kind: ClassVar[str] = "advice"
     order: ClassVar[int] = 80
-    document_from: ClassVar[str] = "rankgate.decisions.advice.advice_document:advice_document"
+    layout: ClassVar[Layout] = (
+        _input_warnings,
+        _choice_entries,
+        View(
+            "power",
+            "differences that the queries can show, by these runs",
+            columns=POWER,
+            headers={"needed": "queries\nfor {answers.margin:g}"},
+        ),
+        View("judged_shares", "judged shares", columns=JUDGED, headers={"judged": "judged@{facts.page:d}"}),
+        Sentence(
+            "sd: of the differences to {runs[0]}, by the run that differs most unevenly. Detectable: the "
+            "smallest true difference shown with a power of {answers.power:.0%}, two-sided, alpha "
+            "{answers.alpha:g}. Margin carried: at it a candidate that is as good passes the gate with that "
+            "power, one-sided. Changed, unmoved: lists with other documents at the top but an equal value of "
+            "the metric. Eρ²: how far other queries would give these runs the same order, from 0 to 1, for "
+            "three runs or more.",
+            "power",
+        ),
+        _caution_entries,
+        _next_commands,
+        _source_entries,
+    )
+    commands: ClassVar[Sequence[Sequence[str]]] = ()
+    columns: ClassVar[int] = 78
 
     answers: Answers
     facts: DataFacts
@@ -118,6 +251,59 @@ class Advice(Result):
     def of(self, role: str) -> tuple[AdvisedMetric, ...]:
         """The choices of one role."""
         return tuple(choice for choice in self.choices if choice.role == role)
+
+    def document(  # type: ignore[override] # options of its own
+        self, *, commands: Sequence[Sequence[str]] = (), columns: int = 78
+    ) -> Document:
+        """Recommended metrics with reasons, power of the queries, cautions, next commands, sources.
+
+        Args:
+            commands: arguments of the commands to run next.
+            columns: the width of their lines.
+        """
+        return layout_document(self, commands=commands, columns=columns)
+
+    def csv_rows(self) -> None:
+        """Every cell of every table."""
+
+    @property
+    def headline(self) -> str:
+        """The task and the inputs, in one sentence."""
+        grades = ", ".join(f"{grade:g}" for grade in self.facts.grades[:8])
+        grades = f"{grades}, …" if len(self.facts.grades) > 8 else grades
+        request = (
+            "Metrics for task {answers.task}, stage {answers.stage}, pages of {answers.page:d}, "
+            "{answers.depth:n candidate}; "
+        )
+        inputs = (
+            "judgments {qrels}: {facts.queries:n query}, {facts.judgments:n judged document}, grades "
+            "{grades}, {facts.relevant:g} relevant a query (median); {run_names}; convention "
+            "{convention[name]} ({convention[hash]})"
+            if self.qrels
+            else "no judgments yet: {facts.queries:n query}, grades {grades} assumed"
+        )
+        run_names = ", ".join(self.runs) or "no runs"
+        return fill(request + inputs, self, {"grades": grades, "run_names": run_names})
+
+    @property
+    def power(self) -> pl.DataFrame:
+        """The columns of `POWER`, where runs allow an estimate."""
+        rows = []
+        for choice in self.choices:
+            power = choice.carrying
+            if power is not None and power.sd is not None:
+                reliability = UNDEFINED
+                if power.e_rho2 is not None:
+                    low, high = format_number(power.low, 2), format_number(power.high, 2)
+                    reliability = f"{power.e_rho2:.2f} [{low}, {high}]"
+                figures = (getattr(power, name) for name in tuple(POWER)[1:-1])
+                rows.append((choice.metric, *figures, reliability))
+        return pl.DataFrame(rows, POWER, orient="row")
+
+    @property
+    def judged_shares(self) -> pl.DataFrame:
+        """The columns of `JUDGED`."""
+        return pl.DataFrame(self.facts.judged, JUDGED, orient="row")
 
     @property
     def heading(self) -> str:
@@ -151,7 +337,7 @@ class Advice(Result):
     @property
     def policy(self) -> str:
         """The advice as a policy in TOML; saved to a file, ``rankgate.gate`` reads it."""
-        policy_text: str = load_name("rankgate.decisions.advice.advice_document:policy")(self)
+        policy_text: str = load_name("rankgate.decisions.advice.advice_policy:policy")(self)
         return policy_text
 
 

@@ -19,6 +19,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result, run_notices
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC
+from rankgate.core.present.layout import NOTICES, CrossView, Layout, Sentence, View, plain_rows
 from rankgate.core.progress import step
 from rankgate.core.value_types import JsonObject
 from rankgate.data import read_run
@@ -30,6 +31,7 @@ from rankgate.measurement.scoring.run_sources import score
 
 if TYPE_CHECKING:
     from rankgate.core.arrays import Floats
+    from rankgate.core.present.document_model import PlainRows
     from rankgate.data import Run
     from rankgate.data.input_types import QrelsLike, RunLike
     from rankgate.measurement.metrics.metric_declaration import Metric
@@ -97,12 +99,36 @@ class BlindSpots(Result):
     """
 
     kind: ClassVar[str] = "blindspots"
-    document_from: ClassVar[str] = "rankgate.decisions.advice.blind_spots_document:blind_spots_document"
     order: ClassVar[int] = 35
     charts: ClassVar[Mapping[str, str]] = {
-        "blindspots": "rankgate.decisions.advice.blind_spots_document:draw_blind_spots"
+        "blindspots": "rankgate.decisions.advice.blind_spots_chart:draw_blind_spots"
     }
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"seen": SEEN, "profile": PROFILE}
+    layout: ClassVar[Layout] = (
+        NOTICES,
+        View(
+            "seen",
+            "{candidate} against {baseline}: the first {depth:n document} changed for {changed} of "
+            "{queries:n query}",
+        ),
+        CrossView(
+            "profile",
+            "if {baseline} changed so (k = {k}): share of the lists with other grades at their ranks for "
+            "which the metric does not move",
+            ("change", "altered"),
+            across="metric",
+            value="unmoved",
+        ),
+        CrossView(
+            "profile",
+            "and by how much it moves, mean over these lists",
+            ("change", "altered"),
+            across="metric",
+            value="delta",
+        ),
+        Sentence("the smallest set that detects all detectable changes: {suggested}", "suggested"),
+        Sentence("not detected by any tried metric: {unseen}", "unseen"),
+    )
 
     baseline: str
     candidate: str | None
@@ -121,6 +147,10 @@ class BlindSpots(Result):
     def heading(self) -> str:
         """The heading of its part of a report."""
         return "What the metrics do not see"
+
+    def csv_rows(self) -> PlainRows:
+        """The profile, without descriptions of the changes."""
+        return plain_rows(self.profile.drop("about"))
 
     def _table(self) -> pl.DataFrame:
         return self.profile

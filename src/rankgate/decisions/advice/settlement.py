@@ -18,7 +18,8 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
-from rankgate.core.present.number_formats import count_noun
+from rankgate.core.present.layout import NOTICES, FactTable, Layout, Sentence, View, fill
+from rankgate.core.present.number_formats import count_noun, format_interval
 from rankgate.core.value_types import JsonObject
 from rankgate.data import Qrels
 from rankgate.data.query_sample import sampled_documents
@@ -41,10 +42,19 @@ if TYPE_CHECKING:
 
 State = Literal["better", "worse", "not-worse", "open"]
 
+_ACTIONS = {
+    "documents": "documents, by people",
+    "queries": "queries, by people",
+    "model": "documents, by the model",
+}
+
 ACTIONS = Columns(
     "One row per action that settles the comparison alone.",
     Column(
-        "action", pl.String, "the unit of judging: documents or queries by people, or documents by the model"
+        "action",
+        pl.String,
+        "the unit of judging: documents or queries by people, or documents by the model",
+        _ACTIONS.__getitem__,
     ),
     Column(
         "count",
@@ -52,21 +62,24 @@ ACTIONS = Columns(
         "how many documents people judge, how many queries they judge as the others, or how many documents "
         "the model judges, each alone; in the first batch those of the batch; null if no number would settle "
         "it",
-        ",",
+        "queries",
     ),
-    Column("price", pl.Float64, "the price of one"),
-    Column("cost", pl.Float64, "the price of all"),
+    Column("price", pl.Float64, "the price of one", ".2f"),
+    Column("cost", pl.Float64, "the price of all", ".2f"),
     Column(
         "gain",
         pl.Float64,
         "how much the chance that it is settled grows for each unit of the price; null of queries and of the "
         "model before people judged",
+        ".5f",
+        header="gain per\nprice",
     ),
     Column(
         "chosen",
         pl.Boolean,
         "true for the action with the largest gain; in the first batch, and where the model judges first, "
         "for every action",
+        header="next",
     ),
 )
 
@@ -133,9 +146,38 @@ class Settlement(Result):
 
     kind: ClassVar[str] = "settlement"
     label: ClassVar[str] = "What to judge next"
-    document_from: ClassVar[str] = "rankgate.decisions.advice.settlement_document:settlement_document"
     order: ClassVar[int] = 13
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"actions": ACTIONS, "sample": SAMPLE, "batch": BATCH}
+    layout: ClassVar[Layout] = (
+        FactTable(
+            "",
+            (
+                ("metric", "{metric}"),
+                ("delta", "{delta:signed}"),
+                ("{level:.1%} interval", "{interval}"),
+                ("documents\npeople judged", "{judged} of {documents}"),
+                ("queries\npeople judged", "{opened} of {queries}"),
+                ("looks", "{look} of {looks}"),
+            ),
+            across=True,
+        ),
+        View("actions", "what would settle it alone"),
+        View("batch", "what to judge next", ("query_id", "doc_id", "who", "inclusion", "gain"), first=5),
+        NOTICES,
+        Sentence(
+            "The correlation of people's and the model's differences by query is {correlation:.2f}: "
+            "judgments of a query by the model are worthwhile up to a price of {worth:.2f}.",
+            "correlation",
+        ),
+        "{next_step}",
+        Sentence(
+            "If the systems do not differ, the chance that a look before the last wrongly finds a difference "
+            "is at most 1 - level (5% at the default level); one of all looks, with the last, does in about "
+            "7% of simulated comparisons, and in at most 1 - level² (9.75%). A level of 0.975 keeps 5% over "
+            "all looks.",
+            "delta",
+        ),
+    )
 
     baseline: str
     candidate: str
@@ -162,6 +204,43 @@ class Settlement(Result):
     batch: pl.DataFrame
     new: int
     input_notices: tuple[Notice, ...] = ()
+
+    @property
+    def headline(self) -> str:
+        """The state of the comparison."""
+        state = {
+            "better": "{candidate} is better than {baseline}",
+            "worse": "{candidate} is worse than {baseline}",
+            "not-worse": "{candidate} is not worse than {baseline}",
+            "open": "{candidate} against {baseline} is not settled",
+        }[self.state]
+        margin = " by more than {margin}" if self.margin and self.state != "open" else ""
+        return fill(f"{state}{margin}: {{metric}}", self)
+
+    @property
+    def interval(self) -> str:
+        """The interval of the difference."""
+        return format_interval(self.low, self.high)
+
+    @property
+    def next_step(self) -> str:
+        """What has to be judged next, and by whom."""
+        if self.state != "open":
+            return "Nothing more has to be judged."
+        if not self.new:
+            documents_for_model = len(self.batch)
+            if not documents_for_model:
+                return "No further documents were drawn."
+            return (
+                f"The model judges next: {count_noun(documents_for_model, 'document')}. Run next again with "
+                "all its judgments."
+            )
+        return (
+            f"{count_noun(self.new, 'document was', 'documents were')} drawn, the last batch of the sample. "
+            "A document's chance is proportional to how much its grade can move the difference; compare, "
+            "gate and next take the sample with people's judgments of all documents that were drawn. The "
+            "gain is how much the chance that the difference is settled grows."
+        )
 
     @property
     def notices(self) -> tuple[Notice, ...]:

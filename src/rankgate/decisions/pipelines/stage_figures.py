@@ -158,7 +158,7 @@ _MAX_UNJUDGED_DIFFERENCE = 0.05
 MOVES = Columns(
     "One row per stage and cutoff: documents that came and went, over all queries.",
     Column("stage", pl.String, "the name of the stage"),
-    Column("k", pl.Int64, "the cutoff"),
+    Column("k", pl.Int64, "the cutoff", header="among\nfirst"),
     Column("documents", pl.Int64, "documents that the stage has", unit="documents"),
     Column(
         "new", pl.Int64, "documents that the stage before lacks; null for the first stage", unit="documents"
@@ -169,7 +169,7 @@ MOVES = Columns(
         "documents of the stage before that it lacks; null for the first stage",
         unit="documents",
     ),
-    Column("relevant", pl.Int64, "its documents with a grade above 0", unit="documents"),
+    Column("relevant", pl.Int64, "its documents with a grade above 0", unit="documents", header="found"),
     Column("gained", pl.Int64, "new documents that are relevant; null for the first stage", unit="documents"),
     Column("lost", pl.Int64, "gone documents that are relevant; null for the first stage", unit="documents"),
 )
@@ -179,7 +179,7 @@ MIX = Columns(
     SHOWN_GRADE,
     GRADE_LABEL,
     Column("count", pl.Int64, "documents with the grade", unit="documents"),
-    Column("share", pl.Float64, "their share of the documents shown", ".0%"),
+    Column("share", pl.Float64, "their share of the documents shown", ".1%"),
 )
 
 
@@ -303,7 +303,7 @@ LOSSES = Columns(
     Column("stage", pl.String, "the name of the stage"),
     Column("why", pl.String, "the cause: ``retrieval``, ``approximation``, ``depth``, ``cut`` or ``order``"),
     Column("lost", pl.Float64, "the loss of the target, mean over queries"),
-    Column("share", pl.Float64, "its share of all that is missing", ".0%"),
+    Column("share", pl.Float64, "its share of all that is missing", ".1%"),
 )
 
 _ROUNDING = 1e-12

@@ -13,9 +13,13 @@ from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import frame
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC
-from rankgate.core.present.lazy_names import load_name
+from rankgate.core.present.layout import NOTICES, CrossView, Layout, Sentence, ShownChart, Texts, View, fill
+from rankgate.core.present.number_formats import format_correction
 from rankgate.core.value_types import JsonObject, Schema
+from rankgate.data.query_latencies import complete_bounds
 from rankgate.decisions.comparison.comparison_columns import METRICS as FIGURES
+from rankgate.decisions.comparison.inference import describe_method
+from rankgate.decisions.pipelines.bottleneck_sentences import bottleneck_sentence, lowering_sentences
 from rankgate.decisions.pipelines.stage_figures import LATENCY, LOSSES, MIX, MOVES, Bottleneck
 
 MEANS = Columns(
@@ -101,7 +105,6 @@ class Pipeline(Result):
     """
 
     kind: ClassVar[str] = "stages"
-    document_from: ClassVar[str] = "rankgate.decisions.pipelines.pipeline_document:stages_document"
     order: ClassVar[int] = 30
     charts: ClassVar[Mapping[str, str]] = {
         "stages": "rankgate.decisions.pipelines.charts.stage_chart:draw_stages"
@@ -115,6 +118,51 @@ class Pipeline(Result):
         "losses": LOSSES,
         "latency": LATENCY,
     }
+    lead: ClassVar[Texts] = ("{sentence}",)
+    layout: ClassVar[Layout] = (
+        ShownChart("stages"),
+        CrossView("means", "", ("stage",), across="metric", value="mean"),
+        View(
+            "latency_bounds",
+            "latency in milliseconds, and queries that were answered",
+            ("stage", "does", "ok", "zero", "failed", "p50", "p95", "total_p50", "total_p95"),
+            columns=LATENCY,
+        ),
+        View(
+            "steps",
+            "each step against {predecessor}",
+            ("stage", "metric", "delta", ("low", "high"), "p_value", ("wins", "/", "ties", "/", "losses")),
+            headers={"low": "{level:.0%} interval", "wins": "won/tied/\nlost"},
+            keys=2,
+        ),
+        View(
+            "ceilings",
+            "the ceiling: {target} of the first {depth:n document}, or those that a reranker may order, in "
+            "their best order (best there is: {best})",
+            ("stage", "kind", "documents", "value", "ceiling", "realised"),
+            headers={"value": "{target}"},
+        ),
+        View("causes_of_losses", "where {target} is lost", columns=LOSSES, keys=2),
+        View(
+            "moves",
+            "relevant documents, over all queries",
+            ("stage", "k", "relevant", "gained", "lost"),
+            keys=2,
+        ),
+        CrossView("mix", "labels of the first {k:n document}", ("stage",), across="label", value="share"),
+        NOTICES,
+        Sentence(
+            "Means are over queries; the ceiling is over the {queries} that have a value at every stage. "
+            "Relevant is a grade above 0; unjudged documents count as not relevant, in the ceiling too. A "
+            "stage reranks if all of its first {depth:n document} are among those of the stage before. "
+            "{method}, {correction_text}."
+        ),
+        Sentence(
+            "Latency to here: that of the stage plus that of its slowest input, as branches run at the same "
+            "time; fusion is timed for all queries together.",
+            "latency",
+        ),
+    )
 
     stages: tuple[str, ...]
     kinds: tuple[str, ...]
@@ -197,7 +245,46 @@ class Pipeline(Result):
         )
 
     @property
+    def headline(self) -> str:
+        """The stages in order, the judgments and the convention."""
+        template = "{stages}, by judgments {qrels}, convention {convention[name]} ({convention[hash]})"
+        return fill(template, self, {"stages": " → ".join(self.stages)})
+
+    @property
     def sentence(self) -> str:
-        """The sentence on the present bottleneck."""
-        text: str = load_name("rankgate.decisions.pipelines.pipeline_document:sentence")(self)
-        return text
+        """Sentences on the stages that lower the metric, then on the present bottleneck."""
+        return " ".join([*lowering_sentences(self), bottleneck_sentence(self)])
+
+    @property
+    def predecessor(self) -> str:
+        """What each stage is compared with."""
+        return "its last input" if len(self.latency) else "the stage before"
+
+    @property
+    def latency_bounds(self) -> pl.DataFrame:
+        """The columns of `LATENCY`, with the largest possible values of earlier versions."""
+        return complete_bounds(self.latency)
+
+    @property
+    def causes_of_losses(self) -> pl.DataFrame:
+        """The columns of `LOSSES`, with the causes in words."""
+        causes = {
+            "retrieval": f"its first {self.depth} lack relevant documents",
+            "approximation": "its approximate search misses relevant documents",
+            "depth": "it does not look below its first candidates",
+            "cut": "takes relevant documents out",
+            "order": "its order of the candidates",
+        }
+        return self.losses.with_columns(pl.col("why").replace(causes))
+
+    @property
+    def method(self) -> str:
+        """The methods of the interval and of the p-values."""
+        errors = self.steps["mc_error"]
+        method = describe_method(self.interval, self.test, self.resamples, self.seed, errors)
+        return f"{method[0].upper()}{method[1:]}"
+
+    @property
+    def correction_text(self) -> str:
+        """The correction of the p-values."""
+        return format_correction(self.correction)

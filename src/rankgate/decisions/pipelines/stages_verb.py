@@ -34,7 +34,7 @@ from rankgate.decisions.pipelines.stage_figures import (
 )
 from rankgate.decisions.pipelines.stage_run import rerank_depth
 from rankgate.decisions.pipelines.stage_runner import LivePipeline, is_pipeline
-from rankgate.decisions.pipelines.stages import CEILINGS, Pipeline
+from rankgate.decisions.pipelines.stages import CEILINGS, STEPS, Pipeline
 from rankgate.measurement.evaluation.ceilings import (
     best_ranking_values,
     ceiling,
@@ -192,7 +192,7 @@ def _pipeline(
     pairs = [(systems[i], systems[j]) for j, i in enumerate(previous_stages) if i is not None]
     inputs = [text for system in systems for text in with_run_name(system.name, system.cautions)]
     steps, cautions, correction = _steps(pairs, rules, correction, inputs)
-    times = latency_table(taken_stages) if taken_stages else pl.DataFrame(schema=LATENCY)
+    times = latency_table(taken_stages) if taken_stages else LATENCY.empty()
     failed = [
         f"{taken_stage.stage.name}: {failure_text}; --again repeats them"
         for taken_stage in taken_stages
@@ -351,7 +351,7 @@ def _steps(
     with progress(None):
         comparisons: list[Comparison] = [compare_pairs(before, after, rules)[0] for before, after in pairs]
     if not comparisons:
-        return pl.DataFrame(), [], "none"
+        return STEPS.empty(), [], "none"
     table = pl.concat(
         comparison.metrics.select(
             pl.lit(after.name).alias("stage"), pl.lit(before.name).alias("against"), pl.all()

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -19,11 +20,14 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import SYSTEM
+from rankgate.core.present.document_model import Points
+from rankgate.core.present.layout import Layout, Sentence, Texts, View, fill
 from rankgate.core.present.number_formats import count_noun
 from rankgate.decisions.reproduction.printed_cells import plain_text
 from rankgate.measurement.metrics.metric_name_parser import parse
 
 if TYPE_CHECKING:
+    from rankgate.core.present.document_model import Block
     from rankgate.measurement.metrics.metric_declaration import Metric
 
 
@@ -223,7 +227,7 @@ CELLS = Columns(
     Column("column", pl.String, "the column of the table"),
     Column("metric", pl.String, "the metric that the column is taken for; null: unknown"),
     Column("printed", pl.String, "the number as it is printed"),
-    Column("line", pl.Int64, "the line of the file that it is in"),
+    Column("line", pl.Int64, "the line of the file that it is in", "d"),
     Column("n", pl.Int64, "queries that the mean is over", unit="queries"),
     Column("low", pl.Float64, "the lowest mean that is printed so"),
     Column("high", pl.Float64, "the highest mean that is printed so"),
@@ -239,7 +243,9 @@ PAIRS = Columns(
     Column("column", pl.String, "the column of the table"),
     Column("best", pl.String, "the best system"),
     Column("second", pl.String, "the second best system"),
-    Column("difference", pl.Float64, "their largest difference before rounding"),
+    Column(
+        "difference", pl.Float64, "their largest difference before rounding", header="difference\nat most"
+    ),
     Column("needed", pl.Float64, "the smallest difference that is significant"),
     Column("status", pl.String, "resolvable, unresolvable or unknown"),
     Column("why", pl.String, "the reason of the status"),
@@ -253,6 +259,22 @@ POSSIBLE, IMPOSSIBLE, UNRESOLVABLE, CONSISTENT, UNKNOWN, UNREAD = (
     "unknown",
     "unread",
 )
+
+
+_LEAD = {
+    IMPOSSIBLE: "Some numbers cannot be means over so many queries.",
+    UNRESOLVABLE: "No metric separates the best system from the second.",
+    CONSISTENT: "",
+    UNKNOWN: "Most could not be checked: that decides nothing.",
+}
+_REASONED = ("line", "system", "column", "printed", "why")
+
+
+def _unknown_columns(audit: TableAudit) -> Iterator[Block]:
+    """The columns of numbers that could not be checked, by reason."""
+    unknown_cells = audit.cells.filter(status=UNKNOWN)
+    reasons = unknown_cells.group_by("why", maintain_order=True).agg(pl.col("column").unique().sort())
+    yield Points(tuple(fill("{column}: {why}", audit, row) for row in reasons.iter_rows(named=True)))
 
 
 @dataclass(frozen=True)
@@ -272,9 +294,23 @@ class TableAudit(Result):
 
     kind: ClassVar[str] = "table_audit"
     label: ClassVar[str] = "Audit of a table"
-    document_from: ClassVar[str] = "rankgate.decisions.reproduction.reproduction_documents:audit_document"
     order: ClassVar[int] = 28
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"cells": CELLS, "pairs": PAIRS}
+    headline_text: ClassVar[str] = "{table}: {verdict}"
+    lead: ClassVar[Texts] = ("{summary}",)
+    layout: ClassVar[Layout] = (
+        View("cells", "impossible", _REASONED, where=pl.col("status") == IMPOSSIBLE),
+        View("cells", "not read", _REASONED, where=pl.col("status") == UNREAD),
+        View("pairs", "best and second"),
+        _unknown_columns,
+        Sentence(
+            "{cells.height:n cell}: {counts[possible]} possible, {counts[impossible]} impossible, "
+            "{counts[unknown]} unknown, {counts[unread]} not read. A printed number can be any mean that "
+            "rounds to it; one that was cut off, or that is over several runs of a system, can look "
+            "impossible. Needed is the smallest difference that is significant at {alpha:.2g} if per-query "
+            "differences have a standard deviation of {sd:g}; usual ones are larger."
+        ),
+    )
 
     table: str
     verdict: str
@@ -287,6 +323,36 @@ class TableAudit(Result):
     def status(self) -> int:
         """The exit code: 1 if a number is impossible, 0 if all is consistent, else 3."""
         return {IMPOSSIBLE: 1, CONSISTENT: 0}.get(self.verdict, 3)
+
+    @property
+    def outcome(self) -> str:
+        """Pass if all is consistent, fail if a number is impossible."""
+        return {IMPOSSIBLE: "fail", CONSISTENT: "pass"}.get(self.verdict, "inconclusive")
+
+    @property
+    def counts(self) -> Counter[str]:
+        """The number of cells by status."""
+        return Counter(self.cells["status"])
+
+    @property
+    def alpha(self) -> float:
+        """The level of the tests."""
+        return 1 - self.level
+
+    @property
+    def summary(self) -> str:
+        """What the verdict is based on."""
+        possible, unknown = self.counts[POSSIBLE], self.counts[UNKNOWN]
+        if self.counts[IMPOSSIBLE]:
+            checked = ""
+        elif unknown:
+            checked = (
+                f"{possible} of {count_noun(self.cells.height, 'number')} could be checked"
+                f"{', and are possible' if possible else ''}; {unknown} could not, for the reasons below."
+            )
+        else:
+            checked = "Every number is possible."
+        return f"{checked} {_LEAD[self.verdict]}".strip()
 
     @property
     def notices(self) -> tuple[Notice, ...]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from math import isnan
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -11,23 +12,30 @@ import polars as pl
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.charts.chart_style import count_queries
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC, QUERY_ID
-from rankgate.core.present.number_formats import count_noun
+from rankgate.core.present.document_model import Grid, Table, make_printable
+from rankgate.core.present.layout import NOTICES, Layout, Sentence, View, fill, layout_document
+from rankgate.core.present.number_formats import count_noun, format_decimal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from rankgate.core.present.document_model import Block, Document
 
 
 MEASURES = Columns(
     "One row per measure.",
     Column("measure", pl.String, "the measure of similarity"),
     Column("mean", pl.Float64, "the mean over queries"),
-    Column("low", pl.Float64, "the mean of the low bound; null for measures other than ``RBO``"),
+    Column(
+        "low", pl.Float64, "the mean of the low bound; null for measures other than ``RBO``", header="bounds"
+    ),
     Column("high", pl.Float64, "the mean of the high bound; null for measures other than ``RBO``"),
     Column("lowest", pl.Float64, "the value of the query that is least similar"),
-    Column("lowest_query", pl.String, "the query that is least similar"),
-    Column("n", pl.Int64, "queries with a value", unit="queries"),
+    Column("lowest_query", pl.String, "the query that is least similar", header="query"),
+    Column("n", pl.Int64, "queries with a value", unit="queries", header="queries"),
 )
 PER_QUERY = Columns(
     "One row per query and measure.",
@@ -45,15 +53,19 @@ REPRODUCTION = Columns(
     METRIC,
     Column("first", pl.Float64, "the mean of the first run"),
     Column("second", pl.Float64, "the mean of the second run"),
-    Column("rmse", pl.Float64, "the root mean square error of the values of queries"),
-    Column("n", pl.Int64, "queries with a value of both", unit="queries"),
+    Column("rmse", pl.Float64, "the root mean square error of the values of queries", header="RMSE"),
+    Column("n", pl.Int64, "queries with a value of both", unit="queries", header="queries"),
     Column(
-        "effect_ratio", pl.Float64, "the effect ratio (Breuer et al., SIGIR 2020); null without baselines"
+        "effect_ratio",
+        pl.Float64,
+        "the effect ratio (Breuer et al., SIGIR 2020); null without baselines",
+        header="effect\nratio",
     ),
     Column(
         "delta_ri",
         pl.Float64,
         "the delta of the relative improvement (Breuer et al., SIGIR 2020); null without baselines",
+        header="delta of rel.\nimprovement",
     ),
 )
 PAIRS = Columns(
@@ -66,6 +78,24 @@ PAIRS = Columns(
 )
 DIRECTED = ("tau-AP",)
 """Measures that take the first run as the reference: the second against the first differs."""
+
+_TIES = {"a": "mean over all orders", "b": "corrected for ties", "w": "equal ranks"}
+_DEPTHS = [1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000]
+
+
+def _matrix_table(result: RankSimilarities) -> Iterator[Block]:
+    """A column for each run; where names are too long for text, its number."""
+    names = tuple(map(make_printable, result.runs))
+    cells = [
+        ["" if isnan(cell) else format_decimal(cell) for cell in row] for row in result.matrix(result.measure)
+    ]
+    numbers = tuple(f"({number})" for number in range(1, len(names) + 1))
+    numbered_names = map(" ".join, zip(numbers, names, strict=True))
+    by_name, by_number = (
+        Grid(("run", *head), tuple((name, *row) for name, row in zip(row_names, cells, strict=True)))
+        for head, row_names in ((names, names), (numbers, numbered_names))
+    )
+    yield Table("", by_name, plain=(by_name, by_number))
 
 
 @dataclass(frozen=True)
@@ -88,12 +118,9 @@ class RankSimilarity(Result):
 
     kind: ClassVar[str] = "rank_similarity"
     label: ClassVar[str] = "Similarity of rankings"
-    document_from: ClassVar[str] = (
-        "rankgate.decisions.reproduction.reproduction_documents:rank_similarity_document"
-    )
     order: ClassVar[int] = 27
     charts: ClassVar[Mapping[str, str]] = {
-        "overlap-curve": "rankgate.decisions.reproduction.reproduction_documents:draw_overlap"
+        "overlap-curve": "rankgate.decisions.reproduction.reproduction_charts:draw_overlap"
     }
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "measures": MEASURES,
@@ -101,6 +128,22 @@ class RankSimilarity(Result):
         "agreement": CURVE,
         "reproduction": REPRODUCTION,
     }
+    headline_text: ClassVar[str] = "RBO {measures[mean][0]:.4f}: {first} and {second} on {queries:n query}"
+    layout: ClassVar[Layout] = (
+        View("measures", "", ("measure", "mean", ("low", "high"), "lowest", "lowest_query", "n")),
+        View("agreement", "overlap by depth", where=pl.col("depth").is_in(_DEPTHS)),
+        View(
+            "reproduction",
+            "reproduction of values",
+            headers={"first": "{first}", "second": "{second}"},
+            optional=("effect_ratio", "delta_ri"),
+        ),
+        NOTICES,
+        Sentence(
+            "RBO with p = {p:g}, ties: {tie_rule}; its bounds show what documents below rank {depth} could "
+            "change. tau, tau-b, tau-AP and Spearman are over documents that both rankings have."
+        ),
+    )
 
     first: str
     second: str
@@ -115,6 +158,11 @@ class RankSimilarity(Result):
     agreement: pl.DataFrame
     reproduction: pl.DataFrame
     input_notices: tuple[Notice, ...] = ()
+
+    @property
+    def tie_rule(self) -> str:
+        """How rank-biased overlap treats equal scores."""
+        return _TIES[self.ties]
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -146,12 +194,22 @@ class RankSimilarities(Result):
 
     kind: ClassVar[str] = "rank_similarities"
     label: ClassVar[str] = "Similarity of rankings"
-    document_from: ClassVar[str] = "rankgate.decisions.reproduction.reproduction_documents:document_of_many"
     order: ClassVar[int] = 27
     charts: ClassVar[Mapping[str, str]] = {
-        "similarity": "rankgate.decisions.reproduction.reproduction_documents:matrix"
+        "similarity": "rankgate.decisions.reproduction.reproduction_charts:matrix"
     }
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"pairs": PAIRS}
+    measure: ClassVar[str] = "RBO"
+    headline_text: ClassVar[str] = "{measure} of {run_count:n run} on {query_counts}"
+    layout: ClassVar[Layout] = (
+        "{extremes}",
+        _matrix_table,
+        NOTICES,
+        Sentence(
+            "{method}. CSV and JSON have all measures of each pair; two runs alone show theirs, with the "
+            "least similar queries and the overlap by depth."
+        ),
+    )
 
     runs: tuple[str, ...]
     p: float
@@ -159,6 +217,52 @@ class RankSimilarities(Result):
     depth: int
     pairs: pl.DataFrame
     missing: Mapping[str, int]
+
+    def document(self, *, measure: str = "RBO") -> Document:  # type: ignore[override] # its own option
+        """The matrix of one measure; CSV has all measures of each pair.
+
+        Args:
+            measure: one of ``measures``.
+
+        Raises:
+            UsageError: there is no such measure.
+        """
+        return layout_document(self, measure=measure)
+
+    @property
+    def run_count(self) -> int:
+        """The number of runs."""
+        return len(self.runs)
+
+    @property
+    def query_counts(self) -> str:
+        """The number of queries of the pairs."""
+        return count_queries(*(int(n) for n in self.pairs["queries"].unique()))
+
+    @property
+    def extremes(self) -> str:
+        """A sentence on the most and the least similar pair of runs."""
+        pairs = self.pairs.filter(pl.col("measure") == self.measure, pl.col("mean").is_not_null())
+        if pairs.is_empty():
+            return f"No pair of runs has a value of {self.measure}."
+        sorted_pairs = pairs.sort("mean", "first", "second", descending=[True, False, False])
+        most_similar, least_similar = (
+            fill("{first} and {second} ({mean})", self, sorted_pairs.row(index, named=True))
+            for index in (0, -1)
+        )
+        return f"Most similar: {most_similar}; least: {least_similar}."
+
+    @property
+    def method(self) -> str:
+        """How the measure was computed."""
+        parts = [f"Means over queries, of the first {count_noun(self.depth, 'document')} of each ranking"]
+        if self.measure == "RBO":
+            parts.append(f"p = {self.p:g}, ties: {_TIES[self.ties]}")
+        if self.measure in DIRECTED:
+            parts.append("the run of the row is the reference, over documents that both rankings have")
+        if self.measure in {"tau", "tau-b", "Spearman"}:
+            parts.append("over documents that both rankings have")
+        return "; ".join(parts)
 
     @property
     def notices(self) -> tuple[Notice, ...]:

@@ -14,8 +14,10 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.layout import NOTICES, Layout, Texts, View, plain_rows
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.value_types import JsonObject
+from rankgate.decisions.sweeps import sweep_parts
 from rankgate.decisions.sweeps.dials import Dial, Importance, point_text, value_text
 from rankgate.measurement.stats.mean_intervals import guarded_ends, guarded_interval, skewness
 from rankgate.measurement.stats.paired_tests import student_test
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.core.arrays import Floats
+    from rankgate.core.present.document_model import PlainRows
     from rankgate.core.value_types import Json
     from rankgate.data.query_latencies import Bounds
 
@@ -242,13 +245,37 @@ class Sweep(Result):
 
     kind: ClassVar[str] = "sweep"
     label: ClassVar[str] = "Sweep"
-    document_from: ClassVar[str] = "rankgate.decisions.sweeps.sweep_document:sweep_document"
     order: ClassVar[int] = 28
     charts: ClassVar[Mapping[str, str]] = {
         "sweep-front": f"{_CHARTS}:draw_front",
         "sweep-dials": f"{_CHARTS}:draw_by_dial",
         "sweep-heat": f"{_CHARTS}:draw_dial_pair",
     }
+    headline_text: ClassVar[str] = (
+        "{name}: {setting_count:n setting} of {target} on {queries:n query}, convention {convention[name]} "
+        "({convention[hash]})"
+    )
+    lead: ClassVar[Texts] = ("{gain_sentence}", "{choice_sentence}")
+    layout: ClassVar[Layout] = (
+        sweep_parts.charts,
+        View(
+            "gains",
+            "gain over the baseline in {metric}",
+            ("", "gain", ("low", "high"), "p"),
+            columns=sweep_parts.GAINS,
+            headers={"low": "{level:.0%} interval"},
+        ),
+        sweep_parts.best_points,
+        sweep_parts.front_points,
+        View("dial_shares", "importance of dials", columns=sweep_parts.DIALS),
+        NOTICES,
+        "{method}",
+    )
+    gain_sentence = property(sweep_parts.gain_sentence)
+    choice_sentence = property(sweep_parts.choice_sentence)
+    gains = property(sweep_parts.gains)
+    dial_shares = property(sweep_parts.importance)
+    method = property(sweep_parts.method)
 
     name: str
     target: str
@@ -290,6 +317,21 @@ class Sweep(Result):
         return None if self.choice is None else self.points[self.choice.place]
 
     @property
+    def chosen_place(self) -> int | None:
+        """The index of the chosen point."""
+        return None if self.choice is None else self.choice.place
+
+    @property
+    def measured(self) -> list[int]:
+        """The indices of the points with figures."""
+        return [index for index, point in enumerate(self.points) if point.state == "ok"]
+
+    @property
+    def setting_count(self) -> int:
+        """The number of points."""
+        return len(self.points)
+
+    @property
     def finished(self) -> bool:
         """True if every point was measured."""
         return all(point.state in ("ok", "empty") for point in self.points)
@@ -298,6 +340,10 @@ class Sweep(Result):
     def notices(self) -> tuple[Notice, ...]:
         """Cautions of runs, points without figures, and the basis of the gain."""
         return (*self.input_notices, *_notices(self))
+
+    def csv_rows(self) -> PlainRows:
+        """Every point."""
+        return plain_rows(self.to_polars())
 
     def _table(self) -> pl.DataFrame:
         """A row for each point: dials, state, means with intervals, latency."""

@@ -17,6 +17,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
 from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.layout import Layout, ShownChart, View
 from rankgate.core.progress import step
 from rankgate.core.value_types import JsonObject
 from rankgate.data import read_qrels, read_run
@@ -138,14 +139,22 @@ _BINS = 10
 
 BINS = Columns(
     "One row per tenth that has predictions.",
-    Column("low", pl.Float64, "the low end of the tenth"),
-    Column("high", pl.Float64, "the high end of the tenth"),
+    Column("low", pl.Float64, "the low end of the tenth", ".0%", header="predicted"),
+    Column("high", pl.Float64, "the high end of the tenth", ".0%"),
     Column("n", pl.Int64, "predictions in it"),
-    Column("predicted", pl.Float64, "the mean prediction"),
-    Column("measured", pl.Float64, "the share that came true"),
-    Column("measured_low", pl.Float64, "the low end of Wilson's interval of that share"),
-    Column("measured_high", pl.Float64, "the high end of Wilson's interval of that share"),
+    Column("predicted", pl.Float64, "the mean prediction", header="mean prediction"),
+    Column("measured", pl.Float64, "the share that came true", header="came true"),
+    Column(
+        "measured_low",
+        pl.Float64,
+        "the low end of Wilson's interval of that share",
+        "signed",
+        header="95% interval",
+    ),
+    Column("measured_high", pl.Float64, "the high end of Wilson's interval of that share", "signed"),
 )
+_CELLS = (("low", " to ", "high"), "n", "predicted", "measured", ("measured_low", "measured_high"))
+_BRIER = ": Brier score {{brier[{0}][0]}}, of the mean alone {{brier[{0}][1]}}"
 
 
 @dataclass(frozen=True)
@@ -180,9 +189,19 @@ class Calibration(Result):
     seed: int
 
     kind: ClassVar = "calibration"
-    document_from: ClassVar = "rankgate.decisions.unjudged.unjudged_documents:calibration_document"
-    charts: ClassVar = {"calibration": "rankgate.decisions.unjudged.unjudged_documents:draw_calibration"}
+    charts: ClassVar = {"calibration": "rankgate.decisions.unjudged.unjudged_charts:draw_calibration"}
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"relevance": BINS, "flips": BINS}
+    headline_text: ClassVar = (
+        "hidden judgments guessed: {candidate} against {baseline}, {metric}, {queries:n query}"
+    )
+    layout: ClassVar[Layout] = (
+        ShownChart("calibration"),
+        View("relevance", "relevant, {documents:n document}" + _BRIER.format("relevance"), _CELLS),
+        View("flips", "flips, {experiments:n trial}" + _BRIER.format("flips"), _CELLS),
+    )
+
+    def csv_rows(self) -> None:
+        """Every cell of every table."""
 
     @property
     def heading(self) -> str:

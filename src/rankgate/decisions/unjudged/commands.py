@@ -15,12 +15,12 @@ from rankgate.core.console.declared_options import value_options, verb_options
 from rankgate.core.console.option_types import TEST, SectionedCommand
 from rankgate.core.console.shared_options import write_output
 from rankgate.core.console.terminal_output import TerminalProgress, print_result
+from rankgate.core.present.csv_form import guarded_csv
 from rankgate.core.present.write_results import FORMS
 from rankgate.decisions.comparison import commands as comparing
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.unjudged.holes import holes
 from rankgate.decisions.unjudged.total_error import total_error
-from rankgate.decisions.unjudged.unjudged_documents import pool_csv
 from rankgate.measurement import metric_options
 from rankgate.measurement.collection_options import of_collection
 
@@ -67,7 +67,8 @@ def holes_command(
     with TerminalProgress(2):
         analysis = holes(collection, baseline, candidate, **settings)
     if form == "pool":
-        write_output(pool_csv(analysis, count), output)
+        rows = analysis.judge_next.head(count).select("query_id", "doc_id", "why").iter_rows()
+        write_output(guarded_csv(("query", "document", "why"), rows), output)
     elif form == "json":
         print_result(analysis, form, output)
     else:

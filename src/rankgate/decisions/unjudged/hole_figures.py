@@ -53,7 +53,7 @@ FIGURES = Columns(
     ),
     Column("best", pl.Float64, "the difference if all unjudged documents were for the candidate", "signed"),
     Column("expected", pl.Float64, "the estimated difference", "signed"),
-    Column("low", pl.Float64, "the low end of the interval of the estimate", "signed"),
+    Column("low", pl.Float64, "the low end of the interval of the estimate", "signed", header="95% of draws"),
     Column("high", pl.Float64, "the high end of the interval of the estimate", "signed"),
     Column(
         "flip",
@@ -66,6 +66,7 @@ FIGURES = Columns(
         pl.Float64,
         "the same where judgments are missing at random; null where `selection` excludes it",
         ".0%",
+        header="if random",
     ),
     Column(
         "flip_pooled",
@@ -73,6 +74,7 @@ FIGURES = Columns(
         "the same where judgments are missing because no pooled system had the document; null where "
         "`selection` excludes it",
         ".0%",
+        header="if pooled",
     ),
 )
 

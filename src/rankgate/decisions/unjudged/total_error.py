@@ -17,6 +17,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result, run_notices
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC
+from rankgate.core.present.layout import NOTICES, Layout, Sentence, View
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.present.result_frames import make_frame
 from rankgate.core.progress import step
@@ -40,6 +41,13 @@ if TYPE_CHECKING:
     from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring import Convention
     from rankgate.measurement.stats.variance_components import Facets
+
+
+HOLES = "unjudged documents"
+
+
+def _facet_text(levels: int | None, facet: str) -> str:
+    return f"judge all {facet}" if levels is None else f"{levels:,} {facet}"
 
 
 METRICS = Columns(
@@ -68,16 +76,24 @@ SOURCES = Columns(
     METRIC,
     Column("source", pl.String, "a facet, an interaction of facets, or unjudged documents"),
     Column("levels", pl.Int64, "how many levels of the facet were measured"),
-    Column("share", pl.Float64, "the share of the source in the variance", ".0%"),
+    Column("share", pl.Float64, "the share of the source in the variance", ".1%"),
 )
 NEXT = Columns(
     "One row per metric and facet, the largest gain first.",
     METRIC,
-    Column("facet", pl.String, "the facet that would have twice as many levels"),
+    Column(
+        "facet",
+        pl.String,
+        "the facet that would have twice as many levels",
+        _facet_text,
+        header="with",
+        by=("levels",),
+    ),
     Column("levels", pl.Int64, "how many it would have"),
-    Column("error", pl.Float64, "the standard error of the difference then"),
-    Column("less", pl.Float64, "by how much the error falls"),
+    Column("error", pl.Float64, "the standard error of the difference then", header="standard\nerror"),
+    Column("less", pl.Float64, "by how much the error falls", ".1%"),
 )
+_MIN_SHARE = 0.005  # smaller shares are not shown
 
 
 @dataclass(frozen=True)
@@ -100,9 +116,42 @@ class TotalError(Result):
 
     kind: ClassVar[str] = "total_error"
     label: ClassVar[str] = "Total error"
-    document_from: ClassVar[str] = "rankgate.decisions.unjudged.unjudged_documents:total_error_document"
     order: ClassVar[int] = 12
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"metrics": METRICS, "sources": SOURCES, "next": NEXT}
+    headline_text: ClassVar[str] = "{candidate} against {baseline}: {facet_sizes}"
+    layout: ClassVar[Layout] = (
+        View(
+            "metrics",
+            "",
+            ("metric", "baseline", "candidate", "delta", ("low", "high"), ("naive_low", "naive_high")),
+            headers={
+                "baseline": "{baseline}",
+                "candidate": "{candidate}",
+                "low": "{level:.0%} interval,\ntotal",
+                "naive_low": "{level:.0%} interval,\nqueries alone",
+            },
+        ),
+        View(
+            "sources",
+            "{metric}: sources of the error",
+            ("source", "levels", "share"),
+            by="metric",
+            where=pl.col("share") >= _MIN_SHARE,
+        ),
+        View(
+            "next",
+            "the input that lowers the error most",
+            ("metric", "facet", "error", "less"),
+            where=pl.col("less") >= _MIN_SHARE,
+        ),
+        NOTICES,
+        Sentence(
+            "The total interval is for other queries, judgments and snapshots like these; that of queries "
+            "alone takes the judgments and snapshots for the only ones there are. Shares are of the variance "
+            "of the difference; a product of two is their joint effect, such as a judge that is strict with "
+            "some queries."
+        ),
+    )
 
     baseline: str
     candidate: str
@@ -115,6 +164,11 @@ class TotalError(Result):
     left_out: int
     without_holes: tuple[str, ...] = ()
     input_notices: tuple[Notice, ...] = ()
+
+    @property
+    def facet_sizes(self) -> str:
+        """The number of levels of each facet."""
+        return ", ".join(f"{levels:,} {name}" for name, levels in self.facets.items())
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -139,7 +193,7 @@ class TotalError(Result):
         return (*self.input_notices, *notices)
 
 
-QUERIES, SNAPSHOTS, HOLES = "queries", "snapshots", "unjudged documents"
+QUERIES, SNAPSHOTS = "queries", "snapshots"
 DRAWS = 100
 """Sets of grades of unjudged documents; the variance of their means is known to 14 %."""
 

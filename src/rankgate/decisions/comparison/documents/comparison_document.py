@@ -15,7 +15,7 @@ from rankgate.core.present.document_model import Document, Grid, PlainRows, Tabl
 from rankgate.core.present.document_model import make_document as made
 from rankgate.core.present.layout import CrossView, View
 from rankgate.core.present.number_formats import UNDEFINED, count_noun, format_correction
-from rankgate.data.query_latencies import SHARES
+from rankgate.data.query_latencies import SHARES, complete_bounds
 from rankgate.data.run_scores import GIVEN_VALUES
 from rankgate.decisions.comparison.comparison_columns import (
     EXCLUDED,
@@ -384,7 +384,7 @@ def _escape(text: str) -> str:
 
 
 def _latency_grid(result: Comparison) -> Grid:
-    table = result.latency.with_columns(pl.col("system").replace(_system_headers(result)))
+    table = complete_bounds(result.latency).with_columns(pl.col("system").replace(_system_headers(result)))
     return LATENCY.grid(table, "system", "n", "mean", *SHARES)
 
 
