@@ -142,6 +142,10 @@ class Column(NamedTuple):
         return [self.format(value) for value in values]
 
 
+Cell = str | tuple[str | tuple[str, str], ...]
+"""The columns of a cell: a name, a pair of names as an interval, or names and texts in turn."""
+
+
 class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
     """The columns of a table in order: a Polars schema with the meaning of each column.
 
@@ -223,7 +227,7 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
     def grid(
         self,
         table: pl.DataFrame,
-        *column_names: str | tuple[str, ...],
+        *column_names: Cell,
         headers: Mapping[str, str] = MappingProxyType({}),
         formats: Mapping[str, str | Callable[..., str]] = MappingProxyType({}),
         keys: int = 1,
@@ -233,7 +237,8 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
         Args:
             table: with these columns.
             column_names: names of columns; a pair of names is an interval, and a longer tuple has
-                names and the texts between them in turn. All columns by default.
+                names and the texts between them in turn, where a pair of names is an interval that
+                is left out where it is undefined. All columns by default.
             headers: headers by column, where they differ from the declaration.
             formats: formats by column, where they differ from the declaration.
             keys: the number of first columns that identify a row; they are left-aligned, as texts
@@ -247,7 +252,7 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
         Grid(head=('95 % interval',), rows=(('[+0.1000, +0.2000]',),), left=frozenset({0}), keys=1)
         """
         names_of_cells = [(names,) if isinstance(names, str) else names for names in column_names or self]
-        columns = [self.by_name[names[0]] for names in names_of_cells]
+        columns = [self.by_name[str(names[0])] for names in names_of_cells]
         cells = [self._cells(table, names, formats) for names in names_of_cells]
         return Grid(
             tuple(
@@ -260,21 +265,28 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
         )
 
     def _cells(
-        self, table: pl.DataFrame, names: tuple[str, ...], formats: Mapping[str, str | Callable[..., str]]
+        self,
+        table: pl.DataFrame,
+        names: tuple[str | tuple[str, str], ...],
+        formats: Mapping[str, str | Callable[..., str]],
     ) -> list[str]:
         """The texts of one or more columns as cells."""
-        columns = [self.by_name[name] for name in names[:: 2 if len(names) > 2 else 1]]
-        texts = [
-            column._replace(format=formats.get(column.name, column.format)).texts(table) for column in columns
-        ]
+        cells = []
+        for name in names[:: 2 if len(names) > 2 else 1]:
+            if isinstance(name, str):
+                column = self.by_name[name]
+                cells.append(column._replace(format=formats.get(name, column.format)).texts(table))
+            else:
+                intervals = self._cells(table, name, formats)
+                cells.append(["" if text == UNDEFINED else text for text in intervals])
         if len(names) == 1:
-            return texts[0]
+            return cells[0]
         if len(names) == 2:  # the ends of an interval
-            return list(map(_interval_text, *texts))
+            return list(map(_interval_text, *cells))
         between = [*names[1::2], ""]
         return [
-            "".join(text + separator for text, separator in zip(row, between, strict=True))
-            for row in zip(*texts, strict=True)
+            "".join(text + separator for text, separator in zip(row, between, strict=True)).rstrip()
+            for row in zip(*cells, strict=True)
         ]
 
 

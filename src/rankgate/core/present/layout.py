@@ -5,9 +5,9 @@ document follows from them, and so does every form: text, Markdown, LaTeX, CSV, 
 layout is a tuple of these parts in the order of reading:
 
 - a text or a `Sentence`: a paragraph;
-- `View`: rows and columns of a frame; `CrossView`: a frame in long form, with a column for each value
-  of a key;
-- `FactTable`: facts with labels;
+- `View`: rows and columns of a frame, or of records; `CrossView`: a frame in long form, with a column
+  for each value of a key;
+- `FactTable`, `FactList`: facts with labels;
 - `ShownChart`: one of the class's charts;
 - `NOTICES`: the notices of the result;
 - a function of the result that returns blocks, for what is none of these.
@@ -24,24 +24,26 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Siz
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rankgate.core.present.columns import format_value
+from rankgate.core.present.columns import Column, Columns, format_value
 from rankgate.core.present.document_model import (
     Block,
     Chart,
     Document,
+    Entries,
+    Entry,
     Grid,
     PlainRows,
     Table,
     Warnings,
     make_document,
 )
-from rankgate.core.present.number_formats import count_noun
+from rankgate.core.present.number_formats import UNDEFINED, count_noun
 
 if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.core.present.base_result import Result
-    from rankgate.core.present.columns import Columns
+    from rankgate.core.present.columns import Cell
 
 _NO_TEXTS: Mapping[str, str] = MappingProxyType({})
 
@@ -62,11 +64,14 @@ class View(NamedTuple):
     """Rows of a frame as a table.
 
     Attributes:
-        source: the attribute that holds the frame: a field or a property.
+        source: the attribute that holds the frame, a field or a property, or a tuple of records; a
+            path such as ``bias.grades`` for an attribute of a field. The main table by default.
         heading: a template.
         cells: names of columns; a pair of names is an interval; a longer tuple has names and the
-            texts between them in turn, ``("wins", "/", "ties")``. All columns by default.
-        columns: the declaration of the frame, where the class's ``SCHEMAS`` has none of that name.
+            texts between them in turn, ``("wins", "/", "ties")``, ``("tau", " ", ("low", "high"))``.
+            All columns by default.
+        columns: the declaration of the frame, where the ``SCHEMAS`` of its class have none of that
+            name; without a declaration, columns have their names and the formats of their types.
         headers: templates of headers by column, where they differ from the declaration.
         formats: formats by column, where they differ from the declaration.
         keys: the number of first columns that identify a row.
@@ -77,9 +82,9 @@ class View(NamedTuple):
         folded: as `Table` takes it.
     """
 
-    source: str
+    source: str = ""
     heading: str = ""
-    cells: tuple[str | tuple[str, ...], ...] = ()
+    cells: tuple[Cell, ...] = ()
     columns: Columns | None = None
     headers: Mapping[str, str] = _NO_TEXTS
     formats: Mapping[str, str] = _NO_TEXTS
@@ -92,13 +97,13 @@ class View(NamedTuple):
 
     def blocks(self, result: Result) -> Iterator[Block]:
         """The table."""
-        table: pl.DataFrame = getattr(result, self.source)
-        table = table if self.where is None else table.filter(self.where)
+        table, columns = _read_table(self, result)
+        if table.is_empty():
+            return
         heading = fill(self.heading, result)
         if self.first is not None and len(table) > self.first:
             heading = f"{heading} (first {self.first:,} of {len(table):,})".lstrip()
             table = table.head(self.first)
-        columns = self.columns or result.SCHEMAS[self.source]
         empty = {name for name in self.optional if not any(table[name].to_list())}
         cells = [cell for cell in self.cells or tuple(columns) if cell not in empty]
         headers = {name: fill(header, result) for name, header in self.headers.items()}
@@ -112,39 +117,43 @@ class CrossView(NamedTuple):
     Attributes:
         source: the attribute that holds the frame.
         heading: a template.
-        rows: the columns that stand at the left; the first identifies a row, the others have their
-            first value.
-        across: the column whose values become columns.
+        rows: the columns that stand at the left, as `View` takes them; the first identifies a row,
+            the others have their first value.
+        across: the column whose values become columns; numbers in their order.
         value: the column of the cells.
         header: a format of the values of ``across`` as headers.
-        sort: True if rows are in the order of their key, False in the order of the frame.
         where: the condition of the rows that are shown.
         formats: formats by column, where they differ from the declaration.
+        columns: the declaration of the frame, as `View` takes it.
+        empty: the text of a cell without a row.
     """
 
     source: str
     heading: str
-    rows: tuple[str, ...]
+    rows: tuple[Cell, ...]
     across: str
     value: str
     header: str = "{}"
     where: pl.Expr | None = None
     formats: Mapping[str, str] = _NO_TEXTS
+    columns: Columns | None = None
+    empty: str = UNDEFINED
 
     def blocks(self, result: Result) -> Iterator[Block]:
         """The table."""
-        table: pl.DataFrame = getattr(result, self.source)
-        table = table if self.where is None else table.filter(self.where)
-        columns = result.SCHEMAS[self.source]
+        table, columns = _read_table(self, result)
+        if table.is_empty():
+            return
         grid = columns.grid(table, *self.rows, self.value, formats=self.formats)
-        keys = [str(key) for key in table[self.across].to_list()]
-        names = list(dict.fromkeys(keys))
+        across = columns.by_name[self.across]
+        values = table.select(self.across).unique(maintain_order=True)
+        names = across.texts(values if across.is_text else values.sort(self.across))
         rows: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {}
-        for key, (*row_cells, text) in zip(keys, grid.rows, strict=True):
+        for key, (*row_cells, text) in zip(across.texts(table), grid.rows, strict=True):
             rows.setdefault(row_cells[0], (tuple(row_cells), {}))[1][key] = text
         headers = (self.header.format(name).replace("_", " ") for name in names)
-        cells = tuple((*left, *(texts.get(name, "–") for name in names)) for left, texts in rows.values())
-        yield Table(fill(self.heading, result), Grid((*grid.head[:-1], *headers), cells))
+        cells = [(*left, *(texts.get(name, self.empty) for name in names)) for left, texts in rows.values()]
+        yield Table(fill(self.heading, result), Grid((*grid.head[:-1], *headers), tuple(cells)))
 
 
 class FactTable(NamedTuple):
@@ -162,13 +171,31 @@ class FactTable(NamedTuple):
 
     def blocks(self, result: Result) -> Iterator[Block]:
         """The table."""
-        rows = tuple((label, fill(text, result) or "–") for label, text in self.facts)
+        rows = tuple((label, fill(text, result) or UNDEFINED) for label, text in self.facts)
         if self.across:
             labels, values = zip(*rows, strict=True)
             grid = Grid(labels, (values,))
         else:
             grid = Grid(("", "value"), rows, frozenset({0, 1}))
         yield Table(fill(self.heading, result), grid)
+
+
+class FactList(NamedTuple):
+    """Facts as labelled paragraphs.
+
+    Attributes:
+        facts: labels, and their texts; a fact without a text is left out.
+        heading: a template.
+    """
+
+    facts: tuple[tuple[str, str | Sentence], ...]
+    heading: str = ""
+
+    def blocks(self, result: Result) -> Iterator[Block]:
+        """The paragraphs."""
+        texts = ((label, _sentence(text, result)) for label, text in self.facts)
+        entries = tuple(Entry(label, (text,)) for label, text in texts if text)
+        yield Entries(entries, fill(self.heading, result))
 
 
 class ShownChart(NamedTuple):
@@ -198,7 +225,17 @@ class Notices(NamedTuple):
 
 NOTICES = Notices()
 
-Part = str | Sentence | View | CrossView | FactTable | ShownChart | Notices | Callable[[Any], Iterable[Block]]
+Part = (
+    str
+    | Sentence
+    | View
+    | CrossView
+    | FactTable
+    | FactList
+    | ShownChart
+    | Notices
+    | Callable[[Any], Iterable[Block]]
+)
 Layout = Sequence[Part]
 Texts = Sequence[str | Sentence]
 
@@ -221,6 +258,23 @@ def _blocks(part: Part, result: Result) -> Iterable[Block]:
     if callable(part):
         return part(result)
     return part.blocks(result)
+
+
+def _read_table(part: View | CrossView, result: Result) -> tuple[pl.DataFrame, Columns]:
+    """The rows that a part shows, and their declaration."""
+    import polars as pl
+
+    *path, name = part.source.split(".")
+    owner: Any = result
+    for attribute in path:
+        owner = None if owner is None else getattr(owner, attribute)
+    rows: Any = () if owner is None else getattr(owner, name) if name else result.to_polars()
+    columns = part.columns or getattr(owner, "SCHEMAS", {}).get(name)
+    if isinstance(rows, tuple):
+        names = columns or (vars(rows[0]) if rows else ())
+        rows = pl.DataFrame({name: [getattr(record, name) for record in rows] for name in names}, columns)
+    table = rows if part.where is None else rows.filter(part.where)
+    return table, columns or Columns("", *(Column(name, dtype, "") for name, dtype in table.schema.items()))
 
 
 def _sentence(part: str | Sentence, result: Result) -> str:
