@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -284,7 +285,7 @@ def _sentence(part: str | Sentence, result: Result) -> str:
 
 
 def _is_true(name: str, result: Result) -> bool:
-    value = getattr(result, name) if name else True
+    value = attrgetter(name)(result) if name else True
     return len(value) > 0 if isinstance(value, Sized) else value not in (None, False)
 
 
