@@ -1,75 +1,69 @@
-"""Parts of documents that results declare."""
+"""Parts of layouts, on small results."""
 
-from __future__ import annotations
-
-from types import SimpleNamespace
+from typing import ClassVar
 
 import polars as pl
 
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.base_result import Result
 from rankgate.core.present.columns import Column, Columns
-from rankgate.core.present.document_model import Entries, Entry
-from rankgate.core.present.layout import CrossView, FactList, Sentence, View
+from rankgate.core.present.document_model import Document, Table
+from rankgate.core.present.layout import CrossView, Layout, View, layout_document
 
-_VALUES = Columns(
-    "One row per metric.",
-    Column("metric", pl.String, "its name"),
-    Column("tau", pl.Float64, "the correlation", ".2f", header="τ"),
-    Column("low", pl.Float64, "the low end", "+.2f"),
-    Column("high", pl.Float64, "the high end", "+.2f"),
-)
-_COUNTS = Columns(
-    "One row per pair of grades.",
-    Column("first", pl.Float64, "a grade", "grade"),
-    Column("second", pl.Float64, "a grade", "grade"),
+COUNTS = Columns(
+    "One row per tag and value.",
+    Column("tag", pl.String, "the tag"),
+    Column("value", pl.String, "its value"),
     Column("n", pl.Int64, "how often"),
 )
 
 
-def blocks(part, **attributes):
-    return list(part.blocks(SimpleNamespace(SCHEMAS={}, **attributes)))
+@dataclass(frozen=True)
+class Counts(Result):
+    """Counts, as an example of a result."""
+
+    kind: ClassVar[str] = "counts"
+    SCHEMAS: ClassVar = {"counts": COUNTS}
+    layout: ClassVar[Layout] = (
+        View("counts", "values of {tag}", ("value", "n"), by="tag", headers={"value": "{tag}"}),
+        CrossView("frequent", "at least {minimum}", ("tag",), across="value", value="n", columns=COUNTS),
+    )
+    counts: pl.DataFrame
+
+    def document(self, minimum: int = 2) -> Document:
+        """The counts, and those of frequent values."""
+        frequent = self.counts.filter(pl.col("n") >= minimum)
+        return layout_document(self, minimum=minimum, frequent=frequent)
 
 
-def test_a_view_shows_a_frame_of_a_field_by_the_declaration_of_its_class():
-    table = pl.DataFrame([("AP", 0.5, 0.25, None), ("RR", None, None, None)], _VALUES, orient="row")
-    figures = SimpleNamespace(SCHEMAS={"values": _VALUES}, values=table)
-    (shown,) = blocks(View("figures.values", cells=("metric", "tau")), figures=figures)
-    assert shown.grid.head == ("metric", "τ")
-    assert shown.grid.rows == (("AP", "0.50"), ("RR", "–"))
-    assert blocks(View("figures.values"), figures=None) == []
+ROWS = [("market", "de", 3), ("device", "phone", 1), ("market", "fr", 2)]
 
 
-def test_a_value_and_its_interval_share_a_cell_and_an_undefined_interval_is_left_out():
-    table = pl.DataFrame([("AP", 0.5, 0.25, 0.75), ("RR", 1.0, None, None)], _VALUES, orient="row")
-    (shown,) = blocks(View("values", cells=(("tau", " ", ("low", "high")),), columns=_VALUES), values=table)
-    assert shown.grid.head == ("τ",)
-    assert shown.grid.rows == (("0.50 [+0.25, +0.75]",), ("1.00",))
+def tables(result, **options):
+    blocks = result.document(**options).sections[0].blocks
+    return {block.heading: block.grid for block in blocks if isinstance(block, Table)}
 
 
-def test_a_view_shows_records_with_their_properties_or_all_fields_without_a_declaration():
-    record = SimpleNamespace(name="a", n=1200)
-    (declared,) = blocks(View("files", columns=Columns("", Column("n", pl.Int64, ""))), files=(record,))
-    assert declared.grid.rows == (("1,200",),)
-    (plain,) = blocks(View("files"), files=(record,))
-    assert plain.grid.head == ("name", "n")
-    assert plain.grid.rows == (("a", "1,200"),)
-    assert plain.grid.left == {0}
-    assert blocks(View("files", cells=("n",)), files=()) == []
+def test_a_column_divides_a_view_into_tables_in_the_order_of_its_values():
+    grids = tables(Counts(pl.DataFrame(ROWS, COUNTS, orient="row")))
+    assert list(grids) == ["values of market", "values of device", "at least 2"]
+    assert grids["values of market"].rows == (("de", "3"), ("fr", "2"))
+    assert grids["values of device"].head == ("device", "n")
+    assert list(tables(Counts(COUNTS.empty()))) == []
 
 
-def test_a_view_without_a_source_shows_the_main_table():
-    table = pl.DataFrame({"name": ["a", None]})
-    (shown,) = blocks(View(), to_polars=lambda: table)
-    assert shown.grid.rows == (("a",), ("",))
+def test_options_of_a_document_are_values_of_its_layout():
+    result = Counts(pl.DataFrame(ROWS, COUNTS, orient="row"))
+    grid = tables(result, minimum=3)["at least 3"]
+    assert grid.head == ("tag", "de")
+    assert grid.rows == (("market", "3"),)
+    assert not hasattr(result, "frequent")
+    assert result == Counts(result.counts)
 
 
-def test_numbers_across_a_table_are_in_their_order_and_cells_without_a_row_have_a_text():
-    table = pl.DataFrame([(0.0, 2.0, 3), (1.0, 0.0, 4)], _COUNTS, orient="row")
-    part = CrossView("n", "", ("first",), across="second", value="n", columns=_COUNTS, empty="0")
-    (shown,) = blocks(part, n=table)
-    assert shown.grid.head == ("first", "0", "2")
-    assert shown.grid.rows == (("0", "0", "3"), ("1", "4", "0"))
-
-
-def test_a_list_of_facts_leaves_out_those_without_a_text():
-    part = FactList((("pairs", "{n:,}"), ("cost", Sentence("{cost:.2f}", "cost")), ("note", "{note}")))
-    assert blocks(part, n=1200, cost=None, note="") == [Entries((Entry("pairs", ("1,200",)),))]
+def test_optional_columns_stay_for_a_zero_and_go_without_a_value():
+    view = View("counts", optional=("value", "n"))
+    for count, names in ((0, ("tag", "n")), (None, ("tag",))):
+        result = Counts(pl.DataFrame([("market", "", count)], COUNTS, orient="row"))
+        (table,) = view.blocks(result)
+        assert table.grid.head == names

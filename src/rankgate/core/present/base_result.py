@@ -162,9 +162,9 @@ class Result(ByContent):
 
     def csv_rows(self) -> PlainRows | None:
         """The rows of its CSV form: its main table, or None for every cell of every table."""
-        from rankgate.core.present.layout import main_rows
+        from rankgate.core.present.layout import plain_rows
 
-        return main_rows(self) if self.SCHEMAS else None
+        return plain_rows(self.to_polars()) if self.SCHEMAS else None
 
     @property
     def inputs(self) -> tuple[tuple[str, str, str], ...]:

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from copy import copy
 from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -79,6 +80,7 @@ class View(NamedTuple):
         where: the condition of the rows that are shown.
         first: the largest number of rows; the heading says how many there are.
         optional: columns that are left out where all their values are null or empty.
+        by: the column whose values have a table each; templates have the value by its name.
         prose: as `Table` takes it.
         folded: as `Table` takes it.
     """
@@ -93,23 +95,35 @@ class View(NamedTuple):
     where: pl.Expr | None = None
     first: int | None = None
     optional: tuple[str, ...] = ()
+    by: str = ""
     prose: bool = False
     folded: bool = False
 
     def blocks(self, result: Result) -> Iterator[Block]:
-        """The table."""
+        """The table, or a table for each value."""
         table, columns = _read_table(self, result)
         if table.is_empty():
             return
-        heading = fill(self.heading, result)
+        if not self.by:
+            yield self._block(result, table, columns, {})
+            return
+        for rows in table.partition_by(self.by, maintain_order=True):
+            yield self._block(result, rows, columns, {self.by: rows[self.by][0]})
+
+    def _block(
+        self, result: Result, table: pl.DataFrame, columns: Columns, values: Mapping[str, object]
+    ) -> Table:
+        heading = fill(self.heading, result, values)
         if self.first is not None and len(table) > self.first:
             heading = f"{heading} (first {self.first:,} of {len(table):,})".lstrip()
             table = table.head(self.first)
-        empty = {name for name in self.optional if not any(table[name].to_list())}
+        empty = {
+            name for name in self.optional if all(value in (None, "", []) for value in table[name].to_list())
+        }
         cells = [cell for cell in self.cells or tuple(columns) if cell not in empty]
-        headers = {name: fill(header, result) for name, header in self.headers.items()}
+        headers = {name: fill(header, result, values) for name, header in self.headers.items()}
         grid = columns.grid(table, *cells, headers=headers, formats=self.formats, keys=self.keys)
-        yield Table(heading, grid, folded=self.folded, prose=self.prose)
+        return Table(heading, grid, folded=self.folded, prose=self.prose)
 
 
 class CrossView(NamedTuple):
@@ -241,8 +255,17 @@ Layout = Sequence[Part]
 Texts = Sequence[str | Sentence]
 
 
-def layout_document(result: Result) -> Document:
-    """The document of a result by its class's layout; its CSV form has the rows of the main table."""
+def layout_document(result: Result, **values: object) -> Document:
+    """The document of a result by its class's layout; its CSV form has the rows of the main table.
+
+    Args:
+        result: any result.
+        values: further values that templates and parts take by name as attributes, for a class
+            whose ``document`` has options.
+    """
+    if values:
+        result = copy(result)
+        vars(result).update(values)
     blocks = [block for part in result.layout for block in _blocks(part, result)]
     return make_document(
         result.headline,
@@ -289,14 +312,13 @@ def _is_true(name: str, result: Result) -> bool:
     return len(value) > 0 if isinstance(value, Sized) else value not in (None, False)
 
 
-def main_rows(result: Result) -> PlainRows:
-    """The main table of a result, with all digits."""
-    table = result.to_polars()
+def plain_rows(table: pl.DataFrame) -> PlainRows:
+    """The rows of a table for programs, with all digits."""
     return PlainRows(tuple(table.columns), list(table.iter_rows()))
 
 
-def fill(template: str, result: object) -> str:
-    """A template with the attributes of a result, as one printable line.
+def fill(template: str, result: object, values: Mapping[str, object] = MappingProxyType({})) -> str:
+    """A template with the attributes of a result, and other values by name, as one printable line.
 
     >>> from types import SimpleNamespace
     >>> fill("{pairs:n pair}, p {p:p}", SimpleNamespace(pairs=2, p=None))
@@ -304,14 +326,14 @@ def fill(template: str, result: object) -> str:
     """
     if "{" not in template:
         return template
-    return _Texts().vformat(template, (), _Attributes(result))
+    return _Texts().vformat(template, (), _Attributes(result, values))
 
 
 class _Attributes(dict[str, object]):
-    """The attributes of a result by name."""
+    """Values, and the attributes of a result, by name."""
 
-    def __init__(self, result: object) -> None:
-        super().__init__()
+    def __init__(self, result: object, values: Mapping[str, object]) -> None:
+        super().__init__(values)
         self.result = result
 
     def __missing__(self, name: str) -> object:

@@ -12,7 +12,16 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import decode, encode, frame
 from rankgate.core.present.document_model import PlainRows, make_printable
-from rankgate.core.present.layout import NOTICES, CrossView, Layout, Sentence, ShownChart, Texts, View
+from rankgate.core.present.layout import (
+    NOTICES,
+    CrossView,
+    Layout,
+    Sentence,
+    ShownChart,
+    Texts,
+    View,
+    plain_rows,
+)
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.column_map import map_columns
 from rankgate.data.qrels import parse_scale
@@ -220,8 +229,7 @@ class RaterAgreement(Result):
 
     def csv_rows(self) -> PlainRows:
         """The coefficients."""
-        table = self.coefficient_table
-        return PlainRows(tuple(table.columns), table.rows())
+        return plain_rows(self.coefficient_table)
 
     def _table(self) -> pl.DataFrame:
         return self.found.raters
