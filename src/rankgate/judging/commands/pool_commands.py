@@ -21,9 +21,8 @@ from rankgate.core.console.terminal_output import TerminalProgress, print_result
 from rankgate.core.errors import UsageError
 from rankgate.core.output_files import check_suffix
 from rankgate.core.present.write_results import FORMS
-from rankgate.judging.pooling.pool import order_facts, pool
+from rankgate.judging.pooling.pool import order_facts, pool, undrawn_judgments
 from rankgate.judging.pooling.pool_sampling import PoolDesign
-from rankgate.judging.pooling.pooling_documents import pool_summary, undrawn_judgments
 from rankgate.judging.pooling.reusability import reusability
 from rankgate.judging.sheets.sheets import (
     SHEET_FORMS,
@@ -110,7 +109,7 @@ def pool_command(
     print_result(result, form, output, **({"blind": blind} if form == "csv" else {}))
     if rest_to:
         write_output(undrawn_judgments(result), rest_to)
-    print_summary(pool_summary(result))
+    print_summary([result.headline, *result.samples])
 
 
 @click.command("reusability", cls=SectionedCommand)
