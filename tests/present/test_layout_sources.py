@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import polars as pl
 
 from rankgate.core.present.columns import Column, Columns
-from rankgate.core.present.document_model import Entries, Entry
-from rankgate.core.present.layout import CrossView, FactList, Sentence, View
+from rankgate.core.present.document_model import Entries, Entry, Points
+from rankgate.core.present.layout import CrossView, FactList, Lines, Sentence, View, fill
 
 _VALUES = Columns(
     "One row per metric.",
@@ -73,3 +73,13 @@ def test_numbers_across_a_table_are_in_their_order_and_cells_without_a_row_have_
 def test_a_list_of_facts_leaves_out_those_without_a_text():
     part = FactList((("pairs", "{n:,}"), ("cost", Sentence("{cost:.2f}", "cost")), ("note", "{note}")))
     assert blocks(part, n=1200, cost=None, note="") == [Entries((Entry("pairs", ("1,200",)),))]
+
+
+def test_lines_are_printable_sentences():
+    assert blocks(Lines("problems"), problems=("a\nb", "c")) == [Points(("a b", "c"))]
+
+
+def test_templates_have_verbs_and_beginnings_of_texts():
+    result = SimpleNamespace(n=1, m=2, sha256="0123456789abcdef")
+    assert fill("{n:n pair has/pairs have}, {m:n pair has/pairs have}", result) == "1 pair has, 2 pairs have"
+    assert fill("({sha256:.4})", result) == "(0123)"

@@ -64,7 +64,7 @@ def format_value(value: object, format_name: str = "") -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return UNDEFINED
     if isinstance(value, str):
-        return make_printable(value)
+        return make_printable(format(value, format_name))
     if isinstance(value, bool):
         return "yes" if value else "no"
     return format(value, format_name or ("z.4f" if isinstance(value, float) else ","))

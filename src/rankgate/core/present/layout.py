@@ -7,14 +7,15 @@ layout is a tuple of these parts in the order of reading:
 - a text or a `Sentence`: a paragraph;
 - `View`: rows and columns of a frame, or of records; `CrossView`: a frame in long form, with a column
   for each value of a key;
-- `FactTable`, `FactList`: facts with labels;
+- `FactTable`, `FactList`: facts with labels; `Lines`: sentences of the result;
 - `ShownChart`: one of the class's charts;
 - `NOTICES`: the notices of the result;
 - a function of the result that returns blocks, for what is none of these.
 
-Texts are templates over the result's attributes: ``{pairs:n pair}`` is a count with its noun, ``{level:.0%}``
-a number in a format of Python, ``{delta:signed}`` in one of `rankgate.core.present.columns.FORMATS`; an
-undefined value is a dash. An empty paragraph and a table without rows are left out.
+Texts are templates over the result's attributes: ``{pairs:n pair}`` is a count with its noun,
+``{pairs:n pair has/pairs have}`` one with its verb, ``{level:.0%}`` a number in a format of Python,
+``{delta:signed}`` in one of `rankgate.core.present.columns.FORMATS`; an undefined value is a dash. An
+empty paragraph and a table without rows are left out.
 """
 
 from __future__ import annotations
@@ -35,9 +36,11 @@ from rankgate.core.present.document_model import (
     Entry,
     Grid,
     PlainRows,
+    Points,
     Table,
     Warnings,
     make_document,
+    make_printable,
 )
 from rankgate.core.present.number_formats import UNDEFINED, count_noun
 
@@ -55,7 +58,8 @@ class Sentence(NamedTuple):
 
     Attributes:
         text: a template.
-        when: the attribute that must be true, or hold a value or rows; always, if empty.
+        when: the attribute that must be true, a count above 0, a measured number, or hold rows;
+            always, if empty.
     """
 
     text: str
@@ -213,12 +217,27 @@ class FactList(NamedTuple):
         yield Entries(entries, fill(self.heading, result))
 
 
+class Lines(NamedTuple):
+    """Sentences of the result, one below the other.
+
+    Attributes:
+        source: the attribute that holds them.
+    """
+
+    source: str
+
+    def blocks(self, result: Result) -> Iterator[Block]:
+        """The sentences."""
+        yield Points(tuple(map(make_printable, attrgetter(self.source)(result))))
+
+
 class ShownChart(NamedTuple):
     """A chart of the class.
 
     Attributes:
         name: its name in ``charts``.
-        when: the attribute that must be true, or hold a value or rows; always, if empty.
+        when: the attribute that must be true, a count above 0, a measured number, or hold rows;
+            always, if empty.
     """
 
     name: str
@@ -247,6 +266,7 @@ Part = (
     | CrossView
     | FactTable
     | FactList
+    | Lines
     | ShownChart
     | Notices
     | Callable[[Any], Iterable[Block]]
@@ -309,7 +329,7 @@ def _sentence(part: str | Sentence, result: Result) -> str:
 
 def _is_true(name: str, result: Result) -> bool:
     value = attrgetter(name)(result) if name else True
-    return len(value) > 0 if isinstance(value, Sized) else value not in (None, False)
+    return len(value) > 0 if isinstance(value, Sized) else bool(value) or isinstance(value, float)
 
 
 def plain_rows(table: pl.DataFrame) -> PlainRows:
@@ -345,5 +365,5 @@ class _Texts(string.Formatter):
 
     def format_field(self, value: Any, format_spec: str) -> str:  # noqa: ANN401 - as its base has it
         if format_spec.startswith("n "):
-            return count_noun(value, format_spec[2:])
+            return count_noun(value, *format_spec[2:].split("/"))
         return format_value(value, format_spec)
