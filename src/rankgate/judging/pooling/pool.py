@@ -6,7 +6,6 @@ Each candidate document of the pool has a reason.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -19,7 +18,7 @@ from rankgate.core.present.base_result import Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
 from rankgate.core.present.document_model import PlainRows
-from rankgate.core.present.layout import Layout, View
+from rankgate.core.present.layout import Layout, Lines, View
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.progress import progress
 from rankgate.core.value_types import JsonObject
@@ -246,7 +245,7 @@ class Pool(Result):
     label: ClassVar[str] = "What to judge next"
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"table": POOL, "rest": UNSAMPLED_PAIRS}
     layout: ClassVar[Layout] = (
-        attrgetter("samples"),
+        Lines("samples"),
         View("table", "documents to judge", ("query_id", "doc_id", "why", "batch"), keys=2, first=20),
     )
     blind: ClassVar[bool] = False

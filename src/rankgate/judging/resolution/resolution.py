@@ -5,7 +5,7 @@ A rule combines several ratings into one grade. The result has the judgments, wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -19,8 +19,8 @@ from rankgate.core.present.codec import encode, frame
 from rankgate.core.present.column_texts import column_texts
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
-from rankgate.core.present.document_model import PlainRows, Points, make_printable
-from rankgate.core.present.layout import NOTICES, Layout, View
+from rankgate.core.present.document_model import PlainRows, make_printable
+from rankgate.core.present.layout import NOTICES, Layout, Lines, View
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.qrels import QRELS_SCHEMA, Qrels
 from rankgate.data.table_rows import RowLocation, in_row_order
@@ -288,11 +288,6 @@ _MAX_EXAMPLES = 5
 _MAX_ROWS = 1000  # files have all of them
 
 
-def _unused_ratings(result: ResolvedJudgments) -> Iterator[Points]:
-    """The numbers of unused ratings and of unresolved pairs, one below the other."""
-    yield Points(result.unused)
-
-
 @dataclass(frozen=True)
 class ResolvedJudgments(Result):
     """Judgments made of ratings: at most one grade per query and document, by a stated rule.
@@ -311,7 +306,7 @@ class ResolvedJudgments(Result):
     label: ClassVar[str] = "Judgments made of ratings"
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"unresolved": _UNRESOLVED}
     layout: ClassVar[Layout] = (
-        _unused_ratings,
+        Lines("unused"),
         NOTICES,
         View("unresolved", "pairs without a judgment", keys=2, first=_MAX_ROWS, folded=True),
     )
