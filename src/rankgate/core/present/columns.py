@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rankgate.core.present.document_model import Grid, make_printable
 from rankgate.core.present.number_formats import (
     UNDEFINED,
+    format_amount,
     format_column,
     format_counts,
     format_decimal,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from rankgate.core.value_types import Json, JsonObject
 
 FORMATS: Mapping[str, Callable[[Any], str]] = {
+    "amount": format_amount,
     "decimal": format_decimal,
     "grade": format_grade,
     "milliseconds": format_milliseconds,

@@ -171,6 +171,17 @@ def format_bounds(low: float | None, high: float | None, format_value: Callable[
     return text if text == (high_text := format_value(high)) else f"{text} to {high_text}"
 
 
+def format_amount(value: float | None) -> str:
+    """An amount of money: two decimals, or three digits below 1.
+
+    >>> format_amount(1234.5), format_amount(0.01234), format_amount(0.0), format_amount(None)
+    ('1,234.50', '0.0123', '0.00', '–')
+    """
+    if value is None:
+        return UNDEFINED
+    return f"{value:,.2f}" if value >= 1 or not value else f"{value:.3g}"
+
+
 def format_query_count(value: float | None) -> str:
     """A number of queries, rounded up; above a million only a bound."""
     if value is None:
