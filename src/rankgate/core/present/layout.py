@@ -94,7 +94,7 @@ class View(NamedTuple):
     cells: tuple[Cell, ...] = ()
     columns: Columns | None = None
     headers: Mapping[str, str] = _NO_TEXTS
-    formats: Mapping[str, str] = _NO_TEXTS
+    formats: Mapping[str, str | Callable[..., str]] = _NO_TEXTS
     keys: int = 1
     where: pl.Expr | None = None
     first: int | None = None
