@@ -166,7 +166,8 @@ class Result(ByContent):
         """The rows of its CSV form: its main table, or None for every cell of every table."""
         from rankgate.core.present.layout import plain_rows
 
-        return plain_rows(self._table()) if self.main_table or self.SCHEMAS else None
+        has_table = self.main_table or self.SCHEMAS or type(self)._table is not Result._table  # noqa: SLF001
+        return plain_rows(self._table()) if has_table else None
 
     @property
     def inputs(self) -> tuple[tuple[str, str, str], ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
@@ -15,10 +15,13 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import InputHash
 from rankgate.core.present.columns import Columns
+from rankgate.core.present.document_model import SIGNS, Entries, Entry, PlainRows
+from rankgate.core.present.layout import NOTICES, CrossView, Layout, Sentence, ShownChart, View
 from rankgate.core.progress import step
 from rankgate.core.value_types import JsonObject
 from rankgate.data.collection import Collection
 from rankgate.judging.admission.judged_pairs import (
+    ANSWERS,
     ATTACKS,
     COMPONENTS,
     AnsweredShare,
@@ -41,9 +44,13 @@ from rankgate.judging.admission.requirements import (
     check_demands,
     check_family,
 )
-from rankgate.judging.admission.system_order import SYSTEMS, TOP, SystemOrder, order_systems
+from rankgate.judging.admission.system_order import ORDERS, SYSTEMS, TOP, SystemOrder, order_systems
 from rankgate.judging.agreement.agreement_alarms import few_difference_alarms, stray_alarms
-from rankgate.judging.agreement.agreement_coefficients import agreements
+from rankgate.judging.agreement.agreement_coefficients import (
+    COEFFICIENT_VALUES,
+    agreements,
+    coefficient_table,
+)
 from rankgate.judging.agreement.rated_pairs import rated_pairs
 from rankgate.measurement.stats.rater_agreement import Agreement
 
@@ -58,6 +65,13 @@ if TYPE_CHECKING:
 
 
 _LEVEL = 0.95
+
+
+def _requirements(result: JudgeAdmission) -> Iterator[Entries]:
+    """The requirements, each with a sign and its reason."""
+    yield Entries(
+        tuple(Entry(f"{SIGNS[demand.status]} {demand.name}", (demand.reason,)) for demand in result.demands)
+    )
 
 
 @dataclass(frozen=True)
@@ -84,7 +98,6 @@ class JudgeAdmission(Result):
 
     kind: ClassVar[str] = "admission"
     label: ClassVar[str] = "Does the judge agree with people?"
-    document_from: ClassVar[str] = "rankgate.judging.admission.admission_document:admission_document"
     charts: ClassVar[Mapping[str, str]] = {
         "admission": "rankgate.judging.admission.admission_chart:draw_admission"
     }
@@ -95,6 +108,64 @@ class JudgeAdmission(Result):
         "families": FAMILIES,
         "components": COMPONENTS,
     }
+    headline_text: ClassVar[str] = "{decision}: {judge.name} compared with {people.name}"
+    layout: ClassVar[Layout] = (
+        _requirements,
+        NOTICES,
+        ShownChart("admission"),
+        View(
+            "coefficient_table",
+            "agreement over {pairs:n pair} of {queries:n query}",
+            ("coefficient", "value", ("low", "high")),
+            COEFFICIENT_VALUES,
+            {"low": "95% interval"},
+        ),
+        View("incomplete_answers", "answered, by people's grade", columns=ANSWERS),
+        View(
+            "bias.grades", "by people's grade", ("grade", "pairs", "mean", "bias", ("low", "high"), "equal")
+        ),
+        CrossView(
+            "bias.confusion",
+            "people's grades (rows) and the judge's (columns)",
+            ("people",),
+            across="judge",
+            value="pairs",
+            empty="0",
+        ),
+        View("systems", "systems by these pairs alone", keys=2),
+        View(
+            "orders",
+            "the order of systems",
+            (
+                "metric",
+                ("tau", " ", ("tau_low", "tau_high")),
+                ("spearman", " ", ("spearman_low", "spearman_high")),
+                *("tau_ap", "pairs", "flips", "lost", "reversed"),
+                ("agreed", " of ", "significant"),
+                "tau_top",
+            ),
+            ORDERS,
+            {"tau_top": "tau@{orders[0].top}"},
+        ),
+        View(
+            "families",
+            "systems of the judge's family",
+            (*("metric", "family", "systems", "others", "queries", "advantage"), ("low", "high"), "needed"),
+            headers={"needed": "queries to\nfind {asked.family:g}"},
+            keys=2,
+        ),
+        View("components", "variance of the judge's grades"),
+        View(
+            "attacks",
+            "documents changed in ways that must not change their grade",
+            ("attack", "pairs", "raised", ("low", "high"), "lowered", "shift"),
+        ),
+        Sentence(
+            "Results on the pairs that both judged may not hold elsewhere: take the pairs from the queries "
+            "and the ranks that will be judged, and repeat this when judge, prompt or collection change. "
+            "Intervals leave out one query at a time, as grades of one query resemble each other."
+        ),
+    )
 
     people: InputHash
     judge: InputHash
@@ -125,9 +196,30 @@ class JudgeAdmission(Result):
         return {"pass": 0, "fail": 1, "inconclusive": 3}[self.verdict]
 
     @property
+    def decision(self) -> str:
+        """The verdict about the judge in capitals."""
+        return {"pass": "ADMITTED", "fail": "REFUSED", "inconclusive": "INCONCLUSIVE"}[self.verdict]
+
+    @property
+    def coefficient_table(self) -> pl.DataFrame:
+        """The coefficients: the columns of `COEFFICIENT_VALUES`."""
+        return coefficient_table(self.coefficients)
+
+    @property
+    def incomplete_answers(self) -> pl.DataFrame:
+        """The answers by people's grade; no rows if the judge answered every pair."""
+        answers = self.answers
+        return answers.grades if answers.answered < answers.asked else answers.grades.clear()
+
+    @property
     def notices(self) -> tuple[Notice, ...]:
         """Warnings to read before using the verdict."""
         return tuple(Notice("stray-grade", text, self.judge[0]) for text in self.cautions)
+
+    def csv_rows(self) -> PlainRows:
+        """The requirements."""
+        rows = [(d.name, d.status, d.value, d.low, d.high, d.asked) for d in self.demands]
+        return PlainRows(("requirement", "status", "value", "low", "high", "required"), rows)
 
     def _table(self) -> pl.DataFrame:
         return self.bias.confusion

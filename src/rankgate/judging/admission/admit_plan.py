@@ -19,7 +19,9 @@ from rankgate.core.present.base_result import Result
 from rankgate.core.present.codec import InputHash
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
-from rankgate.core.present.number_formats import finite_or_none
+from rankgate.core.present.document_model import PlainRows, make_printable
+from rankgate.core.present.layout import Layout, Sentence, View
+from rankgate.core.present.number_formats import count_noun, finite_or_none
 from rankgate.data import read_qrels
 from rankgate.data.qrels import MOST_GRADES, on_scale, parse_scale, possible_grades
 from rankgate.judging.admission.judged_pairs import JUDGE, PEOPLE, JudgeGrades, judged_pairs
@@ -91,31 +93,61 @@ def influence(figure: AgreementFigure, table: Floats, grades: Floats) -> Floats:
     return derivatives
 
 
+FIGURE_LABELS: Mapping[str, str] = {"equal": "equal grades", "bias": "bias", "alpha": "alpha, ordinal"}
+"""The names of figures for people."""
+
 PLAN_FIGURES = Columns(
     "One row per figure of the admission check.",
-    Column("figure", pl.String, "the name of the figure"),
-    Column("value", pl.Float64, "its value by the pilot; null where a stratum has too few pairs of it"),
+    Column("figure", pl.String, "the name of the figure", FIGURE_LABELS.__getitem__),
     Column(
-        "half_width", pl.Float64, "its half-width by the pilot; null where a stratum has too few pairs of it"
+        "value",
+        pl.Float64,
+        "its value by the pilot; null where a stratum has too few pairs of it",
+        "z.3f",
+        header="by the pilot",
     ),
     Column(
-        "pairs", pl.Int64, "pairs that reach the width, if they are allocated for this figure", unit="pairs"
+        "half_width",
+        pl.Float64,
+        "its half-width by the pilot; null where a stratum has too few pairs of it",
+        ".3f",
+        header="±",
     ),
-    Column("planned", pl.Float64, "the half-width with this sample"),
+    Column(
+        "pairs",
+        pl.Int64,
+        "pairs that reach the width, if they are allocated for this figure",
+        unit="pairs",
+        header="pairs needed\nfor it",
+    ),
+    Column("planned", pl.Float64, "the half-width with this sample", ".3f", header="± with this\nsample"),
 )
+
+
+def _format_deviation(is_assumed: bool, deviation: float) -> str:  # noqa: FBT001 - called by its column
+    return f"{deviation:.3f}{' (worst case)' if is_assumed else ''}"
 
 
 STRATA = Columns(
     "One row per grade of the judge.",
     Column("stratum", pl.String, "the name of the stratum"),
-    Column("grade", pl.Float64, "the judge's grade", "grade"),
-    Column("pool", pl.Int64, "pairs of the judge", unit="pairs"),
-    Column("pilot", pl.Int64, "pairs that people judged in the pilot", unit="pairs"),
-    Column("deviation", pl.Float64, "the standard deviation of what a pair adds to the figure"),
+    Column("grade", pl.Float64, "the judge's grade", "grade", header="judge's grade"),
+    Column("pool", pl.Int64, "pairs of the judge", unit="pairs", header="pairs"),
+    Column(
+        "pilot", pl.Int64, "pairs that people judged in the pilot", unit="pairs", header="judged by\npeople"
+    ),
+    Column(
+        "deviation",
+        pl.Float64,
+        "the standard deviation of what a pair adds to the figure",
+        _format_deviation,
+        header="standard deviation",
+        by=("assumed",),
+    ),
     Column("assumed", pl.Boolean, "true if the deviation is the largest possible"),
-    Column("pairs", pl.Int64, "pairs of the sample in all", unit="pairs"),
-    Column("to_judge", pl.Int64, "pairs to judge, without the pilot", unit="pairs"),
-    Column("inclusion", pl.Float64, "the chance of a pair to be in the sample"),
+    Column("pairs", pl.Int64, "pairs of the sample in all", unit="pairs", header="needed"),
+    Column("to_judge", pl.Int64, "pairs to judge, without the pilot", unit="pairs", header="to judge"),
+    Column("inclusion", pl.Float64, "the chance of a pair to be in the sample", ".3f"),
 )
 
 
@@ -152,12 +184,24 @@ class AdmissionPlan(Result):
 
     kind: ClassVar[str] = "admission_plan"
     label: ClassVar[str] = "Which human judgments are needed to admit the judge?"
-    document_from: ClassVar[str] = "rankgate.judging.admission.admission_document:admission_plan_document"
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "figures": PLAN_FIGURES,
         "strata": STRATA,
         "sample": PLAN_SAMPLE,
     }
+    layout: ClassVar[Layout] = (
+        View(
+            "strata",
+            "the judge's grades",
+            ("grade", "pool", "pilot", "deviation", "pairs", "to_judge", "inclusion"),
+        ),
+        View("figures", "figures, and pairs for ±{width:g}"),
+        Sentence(
+            "The interval is for the pairs that the judge graded, with each pair weighed by 1/inclusion. The"
+            " interval of admit is for other queries and weighs all pairs equally, so it is wider where "
+            "pairs of a query are similar."
+        ),
+    )
 
     judge: InputHash
     people: InputHash | None
@@ -172,6 +216,27 @@ class AdmissionPlan(Result):
     seed: int
     wider: float | None = None
     reached_high: float | None = None
+
+    @property
+    def headline(self) -> str:
+        """The pairs to judge, the expected width, and the cost."""
+        count = len(self.sample)
+        pairs = f"{count_noun(count, 'pair')} for people to judge" if count else "nothing more to judge"
+        message = (
+            f"{make_printable(self.judge.name)}: {pairs}; {FIGURE_LABELS[self.figure]} "
+            f"{'will then be' if count else 'is'} known to ±{self.reached:.4f} (±{self.width:g} asked)"
+        )
+        if count and self.wider is not None and self.reached_high is not None:
+            message += (
+                f"; wider than asked in {self.wider:.0%} of cases, in 95% at most ±{self.reached_high:.4f}"
+            )
+        if self.cost is not None:
+            message += f"; cost {self.cost:,.2f}"
+        return message if self.minutes is None else f"{message}; {self.minutes / 60:,.1f} hours"
+
+    def csv_rows(self) -> PlainRows:
+        """The sample."""
+        return PlainRows(("query", "document", "stratum", "inclusion"), self.sample.rows())
 
     def _table(self) -> pl.DataFrame:
         return self.strata

@@ -44,7 +44,11 @@ FAMILIES = Columns(
         "signed",
     ),
     Column(
-        "low", pl.Float64, "the low end of its 95 % interval; null with fewer than four systems", "signed"
+        "low",
+        pl.Float64,
+        "the low end of its 95 % interval; null with fewer than four systems",
+        "signed",
+        header="95% interval",
     ),
     Column(
         "high", pl.Float64, "the high end of its 95 % interval; null with fewer than four systems", "signed"

@@ -42,6 +42,31 @@ SYSTEMS = Columns(
     Column("judge", pl.Float64, "the mean by the judge's grades"),
     Column("delta", pl.Float64, "judge − people", "signed"),
 )
+ORDERS = Columns(
+    "One row per metric: the order of systems by people and by the judge.",
+    METRIC,
+    Column("tau", pl.Float64, "Kendall's tau", ".3f", header="tau, 95% of\nquery samples"),
+    Column("tau_low", pl.Float64, "the low end of its interval", "+.2f"),
+    Column("tau_high", pl.Float64, "the high end of its interval", "+.2f"),
+    Column("spearman", pl.Float64, "Spearman's rho", ".3f", header="Spearman's rho"),
+    Column("spearman_low", pl.Float64, "the low end of its interval", "+.2f"),
+    Column("spearman_high", pl.Float64, "the high end of its interval", "+.2f"),
+    Column("tau_ap", pl.Float64, "tau AP", ".3f", header="tau AP"),
+    Column("pairs", pl.Int64, "pairs of systems"),
+    Column("flips", pl.Int64, "pairs in the opposite order", header="swapped"),
+    Column("lost", pl.Int64, "pairs that only people distinguish", header="significance\nlost"),
+    Column("reversed", pl.Int64, "pairs with opposite signs", header="significantly\nreversed"),
+    Column(
+        "agreed",
+        pl.Int64,
+        "pairs that people distinguish, in the same order",
+        header="significant by people,\nsame direction by judge",
+    ),
+    Column("significant", pl.Int64, "pairs that people distinguish"),
+    Column("tau_top", pl.Float64, "tau of people's best systems", ".3f"),
+)
+"""The columns of `SystemOrder` in tables for people."""
+
 _ALPHA = 0.05
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -10,13 +11,30 @@ import polars as pl
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import decode, encode, frame
+from rankgate.core.present.document_model import PlainRows, make_printable
+from rankgate.core.present.layout import (
+    NOTICES,
+    CrossView,
+    Layout,
+    Sentence,
+    ShownChart,
+    Texts,
+    View,
+    plain_rows,
+)
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.column_map import map_columns
 from rankgate.data.qrels import parse_scale
 from rankgate.data.read import read_ratings
 from rankgate.judging.agreement.agreement_alarms import Alarm, alarms
-from rankgate.judging.agreement.agreement_coefficients import Agreements, agreements
+from rankgate.judging.agreement.agreement_coefficients import (
+    COEFFICIENT_VALUES,
+    Agreements,
+    agreements,
+    coefficient_table,
+)
 from rankgate.judging.agreement.rated_pairs import rated_pairs
-from rankgate.judging.agreement.rater_resampling import RaterResampling
+from rankgate.judging.agreement.rater_resampling import COMPONENT_SHARES, EFFECTS, RaterResampling
 from rankgate.measurement.stats.rater_agreement import Agreement
 
 if TYPE_CHECKING:
@@ -24,6 +42,8 @@ if TYPE_CHECKING:
     from rankgate.data.input_types import ColumnsLike, RatingsLike
 
 
+_MAX_ROWS = 15
+_MAIN_COEFFICIENT = "alpha, ordinal"
 _F, _I, _S = pl.Float64, pl.Int64, pl.String
 _TABLES: Mapping[str, Schema] = {
     "grades": {"grade": _F, "ratings": _I, "share": _F, "agreement": _F},
@@ -82,12 +102,77 @@ class RaterAgreement(Result):
 
     kind: ClassVar[str] = "agreement"
     label: ClassVar[str] = "Agreement of raters"
-    document_from: ClassVar[str] = "rankgate.judging.agreement.agreement_document:agreement_document"
-    report_from: ClassVar[str] = "rankgate.judging.agreement.agreement_document:agreement_report_document"
     charts: ClassVar[Mapping[str, str]] = {
         "agreement": "rankgate.judging.agreement.agreement_chart:draw_agreement",
         "coefficients": "rankgate.judging.agreement.agreement_chart:coefficients",
     }
+    lead: ClassVar[Texts] = ("{summary}",)
+    layout: ClassVar[Layout] = (
+        NOTICES,
+        ShownChart("coefficients"),
+        ShownChart("agreement", "found.pairs"),
+        View(
+            "coefficient_table",
+            "over the {found.counts[overlap]:n pair} with two grades or more ({level:.0%} intervals)",
+            ("coefficient", "value", ("low", "high")),
+            COEFFICIENT_VALUES,
+        ),
+        View(
+            "found.raters",
+            "raters",
+            (
+                *("rater", "ratings", "cannot_tell", "mean", "overlap", "bias", "agreement"),
+                ("kappa_low", "kappa_high"),
+                *("top_share", "median_seconds"),
+            ),
+            first=_MAX_ROWS,
+            optional=("median_seconds",),
+        ),
+        View("found.grades", "grades"),
+        View(
+            "found.pairs",
+            "pairs of raters",
+            ("first", "second", "overlap", "agreement", "kappa", "kappa_linear", "bias"),
+            keys=2,
+            first=_MAX_ROWS,
+        ),
+        View(
+            "found.pairs",
+            "differences and correlations of raters",
+            (
+                *("first", "second", "mae", "pearson"),
+                ("spearman", " ", ("spearman_low", "spearman_high")),
+                ("kendall", " ", ("kendall_low", "kendall_high")),
+            ),
+            keys=2,
+            first=_MAX_ROWS,
+        ),
+        View("found.queries", "queries, least agreement first", first=_MAX_ROWS),
+        View("found.periods", "by month"),
+        View(
+            "effect.effects",
+            "{effect.candidate} against {effect.baseline} by other raters, drawn {effect.draws:n time} "
+            "(seed {effect.seed:d}, {effect.rule})",
+            ("metric", "delta", ("low", "high"), "reversed"),
+            EFFECTS,
+        ),
+        CrossView(
+            "effect.component_shares",
+            "values by each judge's own grades (system × query × judge, crossed random effects; shares of "
+            "the variance of one value)",
+            ("metric", "queries", "judges", "delta", ("low", "high"), "p_value"),
+            across="effect",
+            value="share",
+            columns=COMPONENT_SHARES,
+        ),
+        Sentence(
+            "Kappas and alpha compare with the agreement that chance would give with these shares of grades:"
+            " where one grade prevails they fall though raters agree (the kappa paradox); Gwet's "
+            "coefficients and the raw agreement do not. Numbers of different coefficients, or of different "
+            "sets of pairs, cannot be compared. Intervals are over queries, because grades of one query "
+            "resemble each other. They are not over raters and do not apply to other raters."
+        ),
+    )
 
     found: Agreements
     alarms: tuple[Alarm, ...]
@@ -98,6 +183,53 @@ class RaterAgreement(Result):
         """The cautions of runs, and the alarms, for programs."""
         alarms = tuple(Notice(alarm.kind, alarm.what, alarm.who) for alarm in self.alarms)
         return (*(self.effect.notices if self.effect else ()), *alarms)
+
+    @property
+    def headline(self) -> str:
+        """The numbers of ratings, raters and pairs."""
+        counts = self.found.counts
+        line = (
+            f"agreement in {make_printable(self.found.name)}: {count_noun(counts['ratings'], 'grade')} by "
+            f"{count_noun(counts['raters'], 'rater')} of {count_noun(counts['pairs'], 'pair')}; "
+            f"{count_noun(counts['overlap'], 'pair has', 'pairs have')} two grades or more, "
+            f"{counts['ties']:,} of them without a majority"
+        )
+        further_counts = {
+            "cannot_tell": "could not be graded",
+            "corrected": "were corrected",
+            "outside": "are outside the scale",
+        }
+        count_texts = [f"{counts[name]:,} {text}" for name, text in further_counts.items() if counts[name]]
+        return "; ".join([line, *count_texts])
+
+    @property
+    def summary(self) -> str:
+        """Krippendorff's alpha and the number of alarms, as a sentence."""
+        coefficient = self.found.coefficients[_MAIN_COEFFICIENT]
+        count = len(self.alarms)
+        alarms = count_noun(count, "warning") if count else "no warnings"
+        if not math.isfinite(coefficient.value):
+            return f"Krippendorff's alpha (ordinal) has no value; {alarms}."
+        interval = (
+            f" (95% interval [{coefficient.low:z.3f}, {coefficient.high:z.3f}])"
+            if math.isfinite(coefficient.low)
+            else " (too few queries for an interval)"
+        )
+        return f"Krippendorff's alpha (ordinal) is {coefficient.value:z.3f}{interval}; {alarms}."
+
+    @property
+    def level(self) -> float:
+        """The confidence level of the coefficients' intervals."""
+        return next(iter(self.found.coefficients.values())).level
+
+    @property
+    def coefficient_table(self) -> pl.DataFrame:
+        """The coefficients: the columns of `COEFFICIENT_VALUES`."""
+        return coefficient_table(self.found.coefficients)
+
+    def csv_rows(self) -> PlainRows:
+        """The coefficients."""
+        return plain_rows(self.coefficient_table)
 
     def _table(self) -> pl.DataFrame:
         return self.found.raters

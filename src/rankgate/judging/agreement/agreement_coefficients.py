@@ -6,8 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+import polars as pl
 
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.result_frames import make_frame
 from rankgate.judging.agreement import agreement_tables
 from rankgate.judging.agreement.agreement_columns import CONFUSION, GRADES, PAIRS, PERIODS, QUERIES, RATERS
 from rankgate.judging.agreement.rated_pairs import rater_checks
@@ -24,10 +27,7 @@ from rankgate.measurement.stats.rater_agreement import (
 )
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rankgate.core.arrays import Floats
-    from rankgate.core.present.columns import Columns
     from rankgate.judging.agreement.rated_pairs import RatedPairs
 
 
@@ -51,6 +51,21 @@ COEFFICIENTS: tuple[tuple[str, str, Callable[..., Floats], str], ...] = (
     ("Brennan-Prediger", "chance as if all grades were equally likely", brennan_prediger, "identity"),
 )
 """The name, description, function of the tallies, and weights or level of measurement of each."""
+
+
+COEFFICIENT_VALUES = Columns(
+    "One row per coefficient.",
+    Column("coefficient", pl.String, "the name of the coefficient"),
+    Column("value", pl.Float64, "its value", "z.3f"),
+    Column("low", pl.Float64, "the low end of its interval", "z.3f"),
+    Column("high", pl.Float64, "the high end of its interval", "z.3f"),
+)
+
+
+def coefficient_table(coefficients: Mapping[str, Agreement]) -> pl.DataFrame:
+    """Coefficients by name as a frame with the columns of `COEFFICIENT_VALUES`."""
+    rows = [(name, figure.value, figure.low, figure.high) for name, figure in coefficients.items()]
+    return make_frame(rows, COEFFICIENT_VALUES)
 
 
 @dataclass(frozen=True)

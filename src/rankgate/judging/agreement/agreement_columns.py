@@ -6,8 +6,11 @@ import polars as pl
 
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import QUERY_ID
+from rankgate.core.present.document_model import SOFT
 
 _RATER = Column("rater", pl.String, "the name of the rater")
+_AGREEMENT = Column("agreement", pl.Float64, "the share of equal grades", ".2f", header=f"agree{SOFT}\nment")
+_PAIR_OVERLAP = Column("overlap", pl.Int64, "pairs with two grades or more", unit="pairs", header="pairs")
 
 GRADES = Columns(
     "One row per grade.",
@@ -28,8 +31,14 @@ KAPPAS = Columns(
     "One row per rater: the agreement with all others.",
     _RATER,
     Column("kappa_linear", pl.Float64, "kappa with linear weights against all others"),
-    Column("kappa_low", pl.Float64, "the low end of the interval of kappa_linear"),
-    Column("kappa_high", pl.Float64, "the high end of the interval of kappa_linear"),
+    Column(
+        "kappa_low",
+        pl.Float64,
+        "the low end of the interval of kappa_linear",
+        "+.2f",
+        header="kappa with\nothers, 95%",
+    ),
+    Column("kappa_high", pl.Float64, "the high end of the interval of kappa_linear", "+.2f"),
 )
 
 BIASES = Columns(
@@ -42,14 +51,28 @@ BIASES = Columns(
 RATERS = Columns(
     "One row per rater; intervals leave out one query at a time.",
     _RATER,
-    Column("ratings", pl.Int64, "ratings with a grade"),
-    Column("cannot_tell", pl.Int64, "ratings without a grade", unit="ratings"),
-    Column("mean", pl.Float64, "the mean grade"),
-    Column("overlap", pl.Int64, "ratings of pairs that others graded too", unit="ratings"),
-    Column("bias", pl.Float64, "the mean of the grade minus the mean of the others' grades"),
-    Column("agreement", pl.Float64, "the share of the other ratings of the same pair that are equal"),
-    Column("top_share", pl.Float64, "the share of the rater's most frequent grade"),
-    Column("median_seconds", pl.Float64, "the median time of a rating", unit="s"),
+    Column("ratings", pl.Int64, "ratings with a grade", header="grades"),
+    Column("cannot_tell", pl.Int64, "ratings without a grade", unit="ratings", header="can't\ntell"),
+    Column("mean", pl.Float64, "the mean grade", "z.2f"),
+    Column(
+        "overlap",
+        pl.Int64,
+        "ratings of pairs that others graded too",
+        unit="ratings",
+        header="also graded\nby others",
+    ),
+    Column("bias", pl.Float64, "the mean of the grade minus the mean of the others' grades", "+z.2f"),
+    Column(
+        "agreement",
+        pl.Float64,
+        "the share of the other ratings of the same pair that are equal",
+        ".2f",
+        header=f"agree{SOFT}\nment",
+    ),
+    Column(
+        "top_share", pl.Float64, "the share of the rater's most frequent grade", ".2f", header="top\ngrade"
+    ),
+    Column("median_seconds", pl.Float64, "the median time of a rating", ".1f", "s", "seconds"),
     Column("lowest", pl.Float64, "the lowest grade"),
     Column("highest", pl.Float64, "the highest grade"),
     BIASES.drop("rater"),
@@ -60,21 +83,23 @@ PAIRS = Columns(
     "One row per pair of raters; intervals leave out one query at a time.",
     Column("first", pl.String, "the first rater"),
     Column("second", pl.String, "the second rater"),
-    Column("overlap", pl.Int64, "pairs of query and document that both graded", unit="pairs"),
-    Column("agreement", pl.Float64, "the share of equal grades"),
-    Column("kappa", pl.Float64, "Cohen's kappa"),
-    Column("kappa_linear", pl.Float64, "Cohen's kappa with linear weights"),
-    Column("bias", pl.Float64, "the first rater's mean grade minus the second rater's mean grade"),
+    Column("overlap", pl.Int64, "pairs of query and document that both graded", unit="pairs", header="pairs"),
+    _AGREEMENT,
+    Column("kappa", pl.Float64, "Cohen's kappa", "z.3f", header="Cohen's\nkappa"),
+    Column("kappa_linear", pl.Float64, "Cohen's kappa with linear weights", "z.3f", header="linear"),
+    Column("bias", pl.Float64, "the first rater's mean grade minus the second rater's mean grade", "+z.2f"),
     Column("kappa_low", pl.Float64, "the low end of the interval of kappa"),
     Column("kappa_high", pl.Float64, "the high end of the interval of kappa"),
-    Column("mae", pl.Float64, "the mean absolute difference of the grades"),
-    Column("pearson", pl.Float64, "Pearson's correlation"),
-    Column("spearman", pl.Float64, "Spearman's correlation"),
-    Column("spearman_low", pl.Float64, "the low end of the interval of spearman"),
-    Column("spearman_high", pl.Float64, "the high end of the interval of spearman"),
-    Column("kendall", pl.Float64, "Kendall's tau b"),
-    Column("kendall_low", pl.Float64, "the low end of the interval of kendall"),
-    Column("kendall_high", pl.Float64, "the high end of the interval of kendall"),
+    Column(
+        "mae", pl.Float64, "the mean absolute difference of the grades", ".2f", header="mean abs.\ndifference"
+    ),
+    Column("pearson", pl.Float64, "Pearson's correlation", "z.2f", header="Pearson's\nr"),
+    Column("spearman", pl.Float64, "Spearman's correlation", "z.2f", header="Spearman's rho"),
+    Column("spearman_low", pl.Float64, "the low end of the interval of spearman", "+z.2f"),
+    Column("spearman_high", pl.Float64, "the high end of the interval of spearman", "+z.2f"),
+    Column("kendall", pl.Float64, "Kendall's tau b", "z.2f", header="Kendall's tau"),
+    Column("kendall_low", pl.Float64, "the low end of the interval of kendall", "+z.2f"),
+    Column("kendall_high", pl.Float64, "the high end of the interval of kendall", "+z.2f"),
 )
 
 CONFUSION = Columns(
@@ -88,16 +113,22 @@ CONFUSION = Columns(
 QUERIES = Columns(
     "One row per query with a pair of two grades, least agreement first.",
     QUERY_ID,
-    Column("overlap", pl.Int64, "pairs with two grades or more", unit="pairs"),
-    Column("agreement", pl.Float64, "the share of equal grades"),
-    Column("spread", pl.Float64, "the mean standard deviation of the grades of a pair"),
-    Column("mae", pl.Float64, "the mean absolute difference of two ratings of a pair"),
+    _PAIR_OVERLAP,
+    _AGREEMENT,
+    Column("spread", pl.Float64, "the mean standard deviation of the grades of a pair", ".2f"),
+    Column(
+        "mae",
+        pl.Float64,
+        "the mean absolute difference of two ratings of a pair",
+        ".2f",
+        header="mean abs.\ndifference",
+    ),
 )
 
 PERIODS = Columns(
     "One row per month; no rows where times are not known.",
-    Column("period", pl.String, "the month"),
-    Column("overlap", pl.Int64, "pairs with two grades or more", unit="pairs"),
-    Column("agreement", pl.Float64, "the share of equal grades"),
-    Column("mean", pl.Float64, "the mean grade"),
+    Column("period", pl.String, "the month", header="month"),
+    _PAIR_OVERLAP,
+    _AGREEMENT,
+    Column("mean", pl.Float64, "the mean grade", "z.2f"),
 )

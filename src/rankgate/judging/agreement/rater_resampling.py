@@ -18,6 +18,9 @@ from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, run_notices
 from rankgate.core.present.codec import encode_fields
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import METRIC, P_VALUE
+from rankgate.core.present.result_frames import make_frame
 from rankgate.core.progress import step
 from rankgate.data import Qrels, read_qrels, read_run
 from rankgate.data.read import read_ratings
@@ -231,6 +234,46 @@ DRAWS = 200
 """The number of random sets of raters."""
 
 
+EFFECTS = Columns(
+    "One row per metric.",
+    METRIC,
+    Column("delta", pl.Float64, "candidate minus baseline, by the actual ratings", "signed"),
+    Column(
+        "low",
+        pl.Float64,
+        "the 2.5 % quantile of the drawn differences",
+        "signed",
+        header="95% of other raters",
+    ),
+    Column("high", pl.Float64, "the 97.5 % quantile of the drawn differences", "signed"),
+    Column("reversed", pl.Float64, "the share of drawn sets of raters that reverse the sign", ".0%"),
+)
+
+
+def _break_effect(effect: str) -> str:
+    return effect.replace(" × ", "\n× ")
+
+
+COMPONENT_SHARES = Columns(
+    "One row per metric and effect.",
+    METRIC,
+    Column("queries", pl.Int64, "queries with grades of all judges"),
+    Column("judges", pl.Int64, "the number of judges"),
+    Column("delta", pl.Float64, "candidate minus baseline, mean over queries and judges", "signed"),
+    Column(
+        "low",
+        pl.Float64,
+        "the low end of its interval for other queries and judges",
+        "signed",
+        header="95% of other queries\nand judges",
+    ),
+    Column("high", pl.Float64, "the high end of this interval", "signed"),
+    P_VALUE,
+    Column("effect", pl.String, "the effect", _break_effect),
+    Column("share", pl.Float64, "its share in the variance of a single value", ".0%"),
+)
+
+
 @dataclass(frozen=True)
 class RaterEffect:
     """Effect of the choice of raters on the difference of two systems under one metric.
@@ -275,6 +318,16 @@ class RaterResampling:
     convention: JsonObject
     components: tuple[RaterComponents, ...] = ()
     notices: tuple[Notice, ...] = ()
+
+    @property
+    def component_shares(self) -> pl.DataFrame:
+        """The share of each effect in the variance of values: the columns of `COMPONENT_SHARES`."""
+        rows = [
+            (c.metric, c.queries, len(c.judges), c.delta, c.low, c.high, c.p_value, effect, share)
+            for c in self.components
+            for effect, share in c.shares.items()
+        ]
+        return make_frame(rows, COMPONENT_SHARES)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

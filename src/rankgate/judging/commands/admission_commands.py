@@ -17,7 +17,6 @@ from rankgate.core.console.terminal_output import TerminalProgress, print_result
 from rankgate.core.present.write_results import FORMS
 from rankgate.data import read_qrels
 from rankgate.data.collection import Collection
-from rankgate.judging.admission.admission_document import admission_plan_summary
 from rankgate.judging.admission.admit import METRICS, admit
 from rankgate.judging.admission.admit_plan import admit_plan
 from rankgate.judging.admission.judged_pairs import JudgeGrades
@@ -104,4 +103,4 @@ def admit_plan_command(
     result = admit_plan(judge, people, **arguments)
     print_result(result, form, output)
     if output:
-        print_summary([admission_plan_summary(result)])
+        print_summary([result.headline])

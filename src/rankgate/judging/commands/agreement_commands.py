@@ -25,7 +25,7 @@ from rankgate.data.column_map import map_columns
 from rankgate.judging.agreement.agree import agree
 from rankgate.judging.agreement.rater_resampling import resample_raters
 from rankgate.judging.gold.gold_check import check_gold, draw_gold
-from rankgate.judging.resolution.resolution_documents import as_pool, origin_json, resolution_summary, trec
+from rankgate.judging.resolution.judgment_files import as_pool, origin_json, trec
 from rankgate.judging.resolution.resolve import resolve, rules
 from rankgate.measurement import metric_options, store_options
 
@@ -139,7 +139,7 @@ def resolve_command(
         write_output(origin_json(result), f"{output}.meta.json")
     if unresolved:
         write_output(as_pool(result), unresolved)
-    print_summary(resolution_summary(result))
+    print_summary([result.headline, *result.unused, *(f"! {caution}" for caution in result.cautions)])
 
 
 @click.group("gold", cls=FullHelpGroup)

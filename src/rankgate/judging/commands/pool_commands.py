@@ -21,18 +21,10 @@ from rankgate.core.console.terminal_output import TerminalProgress, print_result
 from rankgate.core.errors import UsageError
 from rankgate.core.output_files import check_suffix
 from rankgate.core.present.write_results import FORMS
-from rankgate.judging.pooling.pool import order_facts, pool
+from rankgate.judging.pooling.pool import order_facts, pool, undrawn_judgments
 from rankgate.judging.pooling.pool_sampling import PoolDesign
-from rankgate.judging.pooling.pooling_documents import pool_summary, undrawn_judgments
 from rankgate.judging.pooling.reusability import reusability
-from rankgate.judging.sheets.sheets import (
-    SHEET_FORMS,
-    Form,
-    collect,
-    collected_summary,
-    lines_of_json,
-    sheets,
-)
+from rankgate.judging.sheets.sheets import SHEET_FORMS, Form, collect, lines_of_json, sheets
 from rankgate.measurement import metric_options, store_options
 from rankgate.measurement.collection_options import of_collection
 
@@ -110,7 +102,7 @@ def pool_command(
     print_result(result, form, output, **({"blind": blind} if form == "csv" else {}))
     if rest_to:
         write_output(undrawn_judgments(result), rest_to)
-    print_summary(pool_summary(result))
+    print_summary([result.headline, *result.samples])
 
 
 @click.command("reusability", cls=SectionedCommand)
@@ -219,4 +211,7 @@ def collect_command(sheets: tuple[str, ...], form: str, output: str | None, **ar
         write_output(lines_of_json(result), output)
     else:
         print_result(result, form, output)
-    print_summary(collected_summary(result, added))
+    lines = [result.headline]
+    if added is not None and added < len(result.table):
+        lines.append(f"added: {added:,}; the others are in the file already")
+    print_summary([*lines, *result.empty_rows])

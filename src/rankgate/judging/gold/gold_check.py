@@ -20,9 +20,7 @@ from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import InputHash
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, METRIC, QUERY_ID, SYSTEM
-from rankgate.core.present.document_model import Document, Grid, PlainRows, Table, Warnings, make_printable
-from rankgate.core.present.document_model import make_document as made
-from rankgate.core.present.number_formats import count_noun
+from rankgate.core.present.layout import NOTICES, Layout, Sentence, View
 from rankgate.core.value_types import JsonObject
 from rankgate.data import Qrels, read_qrels
 from rankgate.data.library_objects import read_rankings
@@ -84,6 +82,15 @@ SYSTEMS = Columns(
 )
 
 
+_LABELS = View(
+    "labels",
+    cells=("query_id", "doc_id", "gold", "grade", ("agree", " of ", "ratings")),
+    headers={"grade": "raters"},
+    keys=2,
+    first=30,
+)
+
+
 @dataclass(frozen=True)
 class GoldCheck(Result):
     """Gold labels compared with the grades of raters who have not seen them.
@@ -108,13 +115,31 @@ class GoldCheck(Result):
 
     kind: ClassVar[str] = "gold_check"
     label: ClassVar[str] = "Are the gold labels right?"
-    document_from: ClassVar[str] = "rankgate.judging.gold.gold_check:gold_document"
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "labels": LABELS,
         "shares": SHARES,
         "grades": GRADES,
         "systems": SYSTEMS,
     }
+    headline_text: ClassVar[str] = "{gold.name}: {wrong} of {decided:n label is/labels are} wrong"
+    layout: ClassVar[Layout] = (
+        NOTICES,
+        View("shares", "labels", ("status", "pairs", "share", ("low", "high"))),
+        _LABELS._replace(heading="wrong labels", where=pl.col("status") == WRONG),
+        _LABELS._replace(heading="ambiguous labels", where=pl.col("status") == AMBIGUOUS),
+        View("grades", "by gold grade"),
+        View("systems", "systems with the wrong labels replaced", keys=2),
+        Sentence(
+            "Wrong: {majority:.0%} of a pair's raters or more agree on another grade; ambiguous: they do not"
+            " agree."
+        ),
+        Sentence(
+            "Estimated from the agreement of two raters, one rater errs in {error:.1%} of the pairs; "
+            "{by_chance:.1f} right labels would look wrong by that alone.",
+            "by_chance",
+        ),
+        Sentence("{undecided:n pair has/pairs have} fewer than {fewest:n rating}.", "undecided"),
+    )
 
     gold: InputHash
     ratings: str
@@ -129,6 +154,21 @@ class GoldCheck(Result):
     systems: pl.DataFrame
     convention: JsonObject | None
     cautions: tuple[str, ...] = ()
+
+    @property
+    def wrong(self) -> int:
+        """The number of wrong labels."""
+        return self.labels.filter(status=WRONG).height
+
+    @property
+    def undecided(self) -> int:
+        """The number of labels with too few ratings."""
+        return self.labels.filter(status=OPEN).height
+
+    @property
+    def decided(self) -> int:
+        """The number of the other labels."""
+        return len(self.labels) - self.undecided
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -340,69 +380,3 @@ def _cautions(labelled_ratings: pl.DataFrame, decided: pl.DataFrame) -> tuple[st
     ):
         messages.append("every rating equals the gold label: raters have probably seen it.")
     return tuple(messages)
-
-
-_MAX_ROWS = 30
-
-
-def gold_document(result: GoldCheck) -> Document:
-    """The number of wrong labels, followed by every table."""
-    wrong_labels = result.labels.filter(status=WRONG)
-    decided = result.labels.filter(pl.col("status") != OPEN).height
-    open_labels = result.labels.height - decided
-    open_sentence = (
-        f" {count_noun(open_labels, 'pair has', 'pairs have')} fewer than "
-        f"{count_noun(result.fewest, 'rating')}."
-        if open_labels
-        else ""
-    )
-    return made(
-        f"{make_printable(result.gold[0])}: {wrong_labels.height} of "
-        f"{count_noun(decided, 'label')} {'is' if wrong_labels.height == 1 else 'are'} wrong",
-        Warnings(result.cautions),
-        *(Table(heading, grid) for heading, grid in _tables(result) if grid.rows),
-        _chance_sentence(result) + open_sentence,
-        rows=PlainRows(tuple(result.labels.columns), list(result.labels.iter_rows())),
-    )
-
-
-def _tables(result: GoldCheck) -> list[tuple[str, Grid]]:
-    wrong_labels, ambiguous_labels = (result.labels.filter(status=status) for status in (WRONG, AMBIGUOUS))
-    return [
-        ("labels", SHARES.grid(result.shares, "status", "pairs", "share", ("low", "high"))),
-        (_heading("wrong labels", wrong_labels), _labels_grid(wrong_labels)),
-        (_heading("ambiguous labels", ambiguous_labels), _labels_grid(ambiguous_labels)),
-        ("by gold grade", GRADES.grid(result.grades)),
-        ("systems with the wrong labels replaced", SYSTEMS.grid(result.systems, keys=2)),
-    ]
-
-
-def _heading(heading: str, labels: pl.DataFrame) -> str:
-    return heading if len(labels) <= _MAX_ROWS else f"{heading}, the first {_MAX_ROWS} of {len(labels)}"
-
-
-def _labels_grid(labels: pl.DataFrame) -> Grid:
-    rows = tuple(
-        (
-            make_printable(row["query_id"]),
-            make_printable(row["doc_id"]),
-            f"{row['gold']:g}",
-            f"{row['grade']:g}",
-            f"{row['agree']} of {row['ratings']}",
-        )
-        for row in labels.head(_MAX_ROWS).iter_rows(named=True)
-    )
-    return Grid(("query", "document", "gold", "raters", "agree"), rows, frozenset({0, 1}))
-
-
-def _chance_sentence(result: GoldCheck) -> str:
-    message = (
-        f"Wrong: {result.majority:.0%} of a pair's raters or more agree on another grade; ambiguous: they do "
-        "not agree."
-    )
-    if result.error is None or result.by_chance is None:
-        return message
-    return (
-        f"{message} Estimated from the agreement of two raters, one rater errs in {result.error:.1%} of the "
-        f"pairs; {result.by_chance:.1f} right labels would look wrong by that alone."
-    )

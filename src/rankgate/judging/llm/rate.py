@@ -17,8 +17,7 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
 from rankgate.core.present.codec import InputHash
-from rankgate.core.present.document_model import Document, Entries, Entry
-from rankgate.core.present.document_model import make_document as made
+from rankgate.core.present.layout import FactList, Layout, Sentence
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.qrels import parse_scale
 from rankgate.data.streams.journal import Closing
@@ -61,7 +60,18 @@ class ModelRatings(Result):
 
     kind: ClassVar[str] = "model_ratings"
     label: ClassVar[str] = "Ratings of a language model"
-    document_from: ClassVar[str] = "rankgate.judging.llm.rate:model_ratings_document"
+    layout: ClassVar[Layout] = (
+        FactList(
+            (
+                ("no grade", "{missing}"),
+                ("not asked", Sentence("{left:,} {stopped}", "left")),
+                ("tokens", Sentence("{input_tokens:,} of input, {output_tokens:,} of output", "asked")),
+                ("cost", Sentence("{cost:amount} now, {spent:amount} in all", "cost")),
+                ("template", "{template.name} ({template.sha256:.12})"),
+            )
+        ),
+        Sentence("The same command sends the unanswered requests again.", "status"),
+    )
 
     rater: str
     model: str
@@ -80,35 +90,20 @@ class ModelRatings(Result):
     stopped: str = ""
 
     @property
+    def headline(self) -> str:
+        """The numbers of pairs, and of those with a grade."""
+        answered_before = f", {self.known:,} of them known before" if self.known else ""
+        return f"{self.rater} graded {self.graded:,} of {count_noun(self.pairs, 'pair')}{answered_before}"
+
+    @property
+    def missing(self) -> str:
+        """The reasons for missing grades, with counts."""
+        return "; ".join(f"{count:,} {reason}" for reason, count in self.reasons.items())
+
+    @property
     def status(self) -> int:
         """The exit code: 0 all pairs are answered; 3 some are not."""
         return 3 if self.left or self.unanswered else 0
-
-
-def model_ratings_document(result: ModelRatings) -> Document:
-    """Graded pairs, reasons for missing grades, tokens and cost."""
-    known_text = f", {result.known} of them known before" if result.known else ""
-    entries = [Entry("no grade", (f"{n} {reason}",)) for reason, n in result.reasons.items()]
-    if result.left:
-        entries.append(Entry("not asked", (f"{result.left} {result.stopped}",)))
-    if result.asked:
-        tokens = f"{result.input_tokens:,} of input, {result.output_tokens:,} of output"
-        entries.append(Entry("tokens", (tokens,)))
-    if result.cost is not None:
-        cost = f"{_money(result.cost)} now, {_money(result.spent or 0)} in all"
-        entries.append(Entry("cost", (cost,)))
-    name, sha256 = result.template
-    entries.append(Entry("template", (f"{name} ({sha256[:12]})",)))
-    sentence = "The same command sends the unanswered requests again."
-    return made(
-        f"{result.rater} graded {result.graded} of {count_noun(result.pairs, 'pair')}{known_text}",
-        Entries(tuple(entries)),
-        sentence if result.left or result.unanswered else "",
-    )
-
-
-def _money(amount: float) -> str:
-    return f"{amount:.2f}" if amount >= 1 or not amount else f"{amount:.3g}"
 
 
 LIMITS = {

@@ -17,6 +17,9 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
+from rankgate.core.present.document_model import PlainRows
+from rankgate.core.present.layout import Layout, Lines, View
+from rankgate.core.present.number_formats import count_noun
 from rankgate.core.progress import progress
 from rankgate.core.value_types import JsonObject
 from rankgate.data.collection import Collection
@@ -25,6 +28,7 @@ from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.unjudged.holes import holes
 from rankgate.judging.counting_ratings import PAIR
 from rankgate.judging.pooling.pool_sampling import PoolDesign, sample_pool, sample_queries
+from rankgate.judging.trec_lines import trec_lines
 from rankgate.measurement.scoring.alignment.top_documents import rank_runs, read_named_runs
 from rankgate.measurement.scoring.presets import chosen_convention
 
@@ -239,8 +243,13 @@ class Pool(Result):
 
     kind: ClassVar[str] = "pool"
     label: ClassVar[str] = "What to judge next"
-    document_from: ClassVar[str] = "rankgate.judging.pooling.pooling_documents:pool_document"
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"table": POOL, "rest": UNSAMPLED_PAIRS}
+    layout: ClassVar[Layout] = (
+        Lines("samples"),
+        View("table", "documents to judge", ("query_id", "doc_id", "why", "batch"), keys=2, first=20),
+    )
+    blind: ClassVar[bool] = False
+    """An option of its document: leave ranks and systems out of the CSV."""
 
     KEYS: ClassVar[Mapping[str, str]] = {"table": "documents"}
 
@@ -249,6 +258,43 @@ class Pool(Result):
     made_by: JsonObject
     table: pl.DataFrame
     rest: pl.DataFrame
+
+    @property
+    def headline(self) -> str:
+        """The size of the pool, and how it was made."""
+        counts, made_by = self.counts, self.made_by
+        return (
+            f"pool of {count_noun(len(self.systems), 'run')}, depth {made_by['depth']}: "
+            f"{count_noun(counts['pool'], 'document')}; {counts['judged']:,} of them judged already; "
+            f"{counts['to_judge']:,} to judge, of {count_noun(counts['queries'], 'query')}, by "
+            f"{made_by['order']}, seed {made_by['seed']}"
+        )
+
+    @property
+    def samples(self) -> tuple[str, ...]:
+        """Sentences about the samples of documents and queries; empty without samples."""
+        counts, made_by, lines = self.counts, self.made_by, []
+        if counts["sampled"] < counts["pool"]:
+            sampled = f"sampled {counts['sampled']:,} by strata {made_by['strata']}"
+            lines.append(f"{sampled}; weigh each by 1/inclusion")
+        if "query_sampling" in made_by:
+            lines.append(f"queries drawn: {made_by['queries']}, {made_by['query_sampling']}")
+        return tuple(lines)
+
+    def csv_rows(self) -> PlainRows:
+        """The documents to judge."""
+        names = ("batch",) if self.blind else tuple(POOL)[2:]
+        rows = self.table.select("query_id", "doc_id", *names).rows()
+        return PlainRows(("query", "document", *names), rows)
+
+
+def undrawn_judgments(result: Pool) -> str:
+    """The pool's documents that were not drawn, graded −1, as estimates from samples need them.
+
+    Raises:
+        UsageError: an id is not possible in TREC's format.
+    """
+    return trec_lines(result.rest, "-1", "the other rows are in --format json")
 
 
 def order_facts() -> tuple[tuple[str, str], ...]:

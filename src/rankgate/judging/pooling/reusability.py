@@ -15,6 +15,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result, run_notices
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC, RUN
+from rankgate.core.present.layout import NOTICES, Layout, Sentence, View
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.progress import progress, step
 from rankgate.core.value_types import JsonObject
@@ -61,19 +62,21 @@ LOSSES = Columns(
     ),
     Column("value", pl.Float64, "the value by all judgments"),
     Column("without", pl.Float64, "the value without the judgments of its unique documents"),
-    Column("loss", pl.Float64, "value − without"),
+    Column("loss", pl.Float64, "value − without", "signed"),
     Column("rank", pl.Int64, "its rank among all runs by all judgments; 1 is the best"),
     Column("rank_without", pl.Int64, "its rank among all runs without these judgments"),
-    Column("tau", pl.Float64, "Kendall's tau b of the order of all runs with and without these judgments"),
+    Column(
+        "tau", pl.Float64, "Kendall's tau b of the order of all runs with and without these judgments", ".3f"
+    ),
 )
 
 
 MEANS = Columns(
     "One row per metric.",
     METRIC,
-    Column("mean_loss", pl.Float64, "the mean loss of a run"),
-    Column("largest_loss", pl.Float64, "the largest loss of a run"),
-    Column("run", pl.String, "the run that loses most"),
+    Column("mean_loss", pl.Float64, "the mean loss of a run", "signed", header="mean loss"),
+    Column("largest_loss", pl.Float64, "the largest loss of a run", "signed", header="largest loss"),
+    Column("run", pl.String, "the run that loses most", header="run that\nloses most"),
 )
 
 
@@ -92,8 +95,31 @@ class Reusability(Result):
 
     kind: ClassVar[str] = "reusability"
     label: ClassVar[str] = "The loss of runs outside the pool"
-    document_from: ClassVar[str] = "rankgate.judging.pooling.pooling_documents:reusability_document"
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"table": LOSSES, "means": MEANS}
+    headline_text: ClassVar[str] = (
+        "leaving each run out of the pool of depth {depth}, judgments {qrels}, convention "
+        "{convention[name]} ({convention[hash]})"
+    )
+    layout: ClassVar[Layout] = (
+        View("means"),
+        View(
+            "losses",
+            "{metric}",
+            (
+                *("run", "unique", "unique_relevant", "value", "without", "loss"),
+                ("rank", " → ", "rank_without"),
+                "tau",
+            ),
+            LOSSES,
+            by="metric",
+        ),
+        NOTICES,
+        Sentence(
+            "unique: judged documents that no other run has down to the depth. without: the value when those"
+            " judgments are missing, as they would be if the run had never been pooled. tau: the order of "
+            "all runs with and without them."
+        ),
+    )
 
     KEYS: ClassVar[Mapping[str, str]] = {"table": "runs"}
 
@@ -103,6 +129,12 @@ class Reusability(Result):
     table: pl.DataFrame
     means: pl.DataFrame
     notices: tuple[Notice, ...] = ()
+
+    @property
+    def losses(self) -> pl.DataFrame:
+        """The columns of `LOSSES`, by metric, the largest loss first."""
+        metric = pl.col("metric").cast(pl.Enum(self.means["metric"]))
+        return self.table.sort(metric, "loss", "run", descending=[False, True, False])
 
 
 def reusability(

@@ -91,7 +91,7 @@ class RatedEvaluation(Result):
 
     kind: ClassVar[str] = "rated"
     label: ClassVar[str] = "Values by the ratings of single raters"
-    document_from: ClassVar[str] = "rankgate.judging.resolution.resolution_documents:rated_document"
+    document_from: ClassVar[str] = "rankgate.judging.resolution.rated_document:rated_document"
     order: ClassVar[int] = 10
 
     parts: tuple[RatedPart, ...]

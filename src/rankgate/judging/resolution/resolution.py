@@ -5,7 +5,7 @@ A rule combines several ratings into one grade. The result has the judgments, wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -16,8 +16,11 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import encode, frame
+from rankgate.core.present.column_texts import column_texts
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
+from rankgate.core.present.document_model import PlainRows, make_printable
+from rankgate.core.present.layout import NOTICES, Layout, Lines, View
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.qrels import QRELS_SCHEMA, Qrels
 from rankgate.data.table_rows import RowLocation, in_row_order
@@ -254,12 +257,23 @@ RULES = Registry(
 """Every rule, by name."""
 
 
+def _format_grades(grades: Sequence[float] | None) -> str:
+    return ", ".join(f"{grade:g}" for grade in grades or ())
+
+
+def format_exact(grade: float | None) -> str:
+    """A grade with all digits of a fraction; whole numbers without a point."""
+    if grade is None:
+        return ""
+    return f"{grade:.0f}" if grade.is_integer() else repr(grade)
+
+
 _UNRESOLVED = Columns(
     "One row per pair without a judgment; the rows can be given out again as a pool.",
     QUERY_ID,
     DOC_ID,
     Column("why", pl.String, "why it has no judgment"),
-    Column("grades", pl.List(pl.Float64), "the grades as raters gave them"),
+    Column("grades", pl.List(pl.Float64), "the grades as raters gave them", _format_grades),
 )
 _JUDGED = Columns(
     "One row per judgment.",
@@ -268,6 +282,10 @@ _JUDGED = Columns(
     Column("grade", pl.Float64, "the grade that the rule made", "grade"),
 )
 _RATE_DIFFERENCE = 0.1  # a difference between rates of strata that is larger than rounding
+
+
+_MAX_EXAMPLES = 5
+_MAX_ROWS = 1000  # files have all of them
 
 
 @dataclass(frozen=True)
@@ -286,14 +304,58 @@ class ResolvedJudgments(Result):
 
     kind: ClassVar[str] = "resolution"
     label: ClassVar[str] = "Judgments made of ratings"
-    document_from: ClassVar[str] = "rankgate.judging.resolution.resolution_documents:resolution_document"
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"unresolved": _UNRESOLVED}
+    layout: ClassVar[Layout] = (
+        Lines("unused"),
+        NOTICES,
+        View("unresolved", "pairs without a judgment", keys=2, first=_MAX_ROWS, folded=True),
+    )
 
     name: str
     qrels: Qrels | None
     unresolved: pl.DataFrame
     made_by: Mapping[str, Any]
     counts: Mapping[str, int]
+
+    @property
+    def headline(self) -> str:
+        """The number of pairs with a judgment, and the rule."""
+        counts, made_by = self.counts, self.made_by
+        options = made_by.get("parameters", {})
+        rule = ", ".join([made_by["rule"], *(f"{name}={value}" for name, value in options.items())])
+        if "transformer" in made_by:
+            rule += f" after {make_printable(made_by['transformer'])}"
+        if "slots" in made_by:
+            rule += f", the first {count_noun(made_by['slots'], 'grade')} of a pair"
+        sentence = (
+            f"{make_printable(self.name)}: {count_noun(counts['ratings'], 'rating')} by "
+            f"{count_noun(counts['raters'], 'rater')}, {counts['resolved']:,} of "
+            f"{count_noun(counts['pairs'], 'pair')} resolved by {rule}"
+        )
+        if "adjudicated" in counts:
+            other_rule = options.get("otherwise", "majority")
+            sentence += (
+                f" ({counts['adjudicated']:,} by {options['adjudicator']}, the others by {other_rule})"
+            )
+        return sentence
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """Sentences with the numbers of unused ratings and of unresolved pairs."""
+        reasons = {
+            "corrected": "replaced by a later one of the same rater",
+            "beyond_slots": "left out, as the pair had no slot for them",
+            "cannot_tell": "without a grade, because the rater could not tell",
+        }
+        lines = [
+            f"ratings {text}: {self.counts[name]:,}" for name, text in reasons.items() if self.counts[name]
+        ]
+        for (reason,), table in self.unresolved.group_by("why", maintain_order=True):
+            pairs = table.head(_MAX_EXAMPLES).select("query_id", "doc_id").iter_rows()
+            examples = ", ".join(make_printable(f"{query}/{document}") for query, document in pairs)
+            more = ", …" if len(table) > _MAX_EXAMPLES else ""
+            lines.append(f"pairs left unjudged, {reason}: {len(table):,} ({examples}{more})")
+        return tuple(lines)
 
     @property
     def cautions(self) -> tuple[str, ...]:
@@ -318,6 +380,14 @@ class ResolvedJudgments(Result):
             problem = "no pair has a judgment: there are no grades, or only ties."
             raise InputError(problem, source=label, code="no-grades")
         return self.qrels
+
+    def csv_rows(self) -> PlainRows:
+        """The judgments, including the columns of a sample."""
+        table = self._table()
+        sample = (name for name in ("stratum", "inclusion") if name in table.columns)
+        header = ("query_id", "doc_id", "grade", *sample)
+        grades = column_texts(table["grade"], format_exact)
+        return PlainRows(header, table.with_columns(grades).select(header).rows(), data=True)
 
     def _table(self) -> pl.DataFrame:
         return self.qrels.table if self.qrels else pl.DataFrame(schema=_JUDGED)

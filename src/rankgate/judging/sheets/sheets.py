@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -22,8 +23,8 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import find_form, has_known_suffix, new_folder, replace_file
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import decode, encode, frame
-from rankgate.core.present.document_model import Document, Grid, PlainRows, Points, Table, make_printable
-from rankgate.core.present.document_model import make_document as made
+from rankgate.core.present.document_model import PlainRows
+from rankgate.core.present.layout import Layout, Lines, View, plain_rows
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.file_contents import Note
 from rankgate.data.formats.pool_file import read_sheet
@@ -135,7 +136,7 @@ class Sheets(Result):
 
     kind: ClassVar[str] = "sheets"
     label: ClassVar[str] = "Rating sheets"
-    document_from: ClassVar[str] = "rankgate.judging.sheets.sheets:sheets_document"
+    layout: ClassVar[Layout] = (View(), "documents that two raters or more have: {doubled:,}")
 
     tables: Mapping[str, tuple[list[str], list[list[str]]]]
     scale: str
@@ -177,6 +178,20 @@ class Sheets(Result):
     def __len__(self) -> int:
         """The number of raters."""
         return len(self.tables)
+
+    @property
+    def headline(self) -> str:
+        """The number of sheets, the scale and the seed."""
+        return f"{count_noun(len(self), 'rating sheet')}, scale {self.scale}, seed {self.seed}"
+
+    def csv_rows(self) -> PlainRows:
+        """Every row of every sheet."""
+        rows = [
+            (name, row[header.index("query")], row[header.index("document")])
+            for name, (header, sheet_rows) in self.tables.items()
+            for row in sheet_rows
+        ]
+        return PlainRows(("rater", "query_id", "doc_id"), rows)
 
     def _table(self) -> pl.DataFrame:
         """A row for each rater: ``rater``, ``documents``."""
@@ -249,24 +264,6 @@ def _grade_choices(scale: str) -> list[str]:
         return []
 
 
-def sheets_document(result: Sheets) -> Document:
-    """A row for each rater; the CSV has every row of every sheet."""
-    rows = tuple((name, f"{len(rows):,}") for name, (_, rows) in result.tables.items())
-    title = f"{count_noun(len(result), 'rating sheet')}, scale {result.scale}, seed {result.seed}"
-    sheet_rows = [
-        (name, query, document)
-        for name, (header, table_rows) in result.tables.items()
-        for row in table_rows
-        for query, document in [(row[header.index("query")], row[header.index("document")])]
-    ]
-    return made(
-        title,
-        Table("", Grid(("rater", "documents"), rows)),
-        f"documents that two raters or more have: {result.doubled}",
-        rows=PlainRows(("rater", "query_id", "doc_id"), sheet_rows),
-    )
-
-
 @dataclass(frozen=True)
 class CollectedRatings(Result):
     """Ratings from sheets that came back.
@@ -278,10 +275,31 @@ class CollectedRatings(Result):
 
     kind: ClassVar[str] = "collected"
     label: ClassVar[str] = "Ratings in sheets"
-    document_from: ClassVar[str] = "rankgate.judging.sheets.sheets:collected_document"
+    layout: ClassVar[Layout] = (Lines("empty_rows"),)
 
     ratings: Ratings
     notes: tuple[Note, ...]
+
+    @property
+    def headline(self) -> str:
+        """The numbers of grades, raters, and pairs without a grade."""
+        grades = self.table["grade"]
+        raters = count_noun(self.table["rater"].n_unique(), "rater")
+        graded = count_noun(len(grades) - grades.null_count(), "grade")
+        return f"{graded} by {raters}; {grades.null_count():,} could not be graded"
+
+    @property
+    def empty_rows(self) -> tuple[str, ...]:
+        """The numbers of rows that were left empty, with examples."""
+        return tuple(
+            f"{note.what}: {note.count:,} ({', '.join(note.examples)}"
+            f"{', …' if note.count > len(note.examples) else ''})"
+            for note in self.notes
+        )
+
+    def csv_rows(self) -> PlainRows:
+        """The ratings, for a file that is read again."""
+        return replace(plain_rows(self.table.drop("at", "seconds")), data=True)
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -369,28 +387,3 @@ def _pair(row: JsonObject) -> tuple[object, ...]:
 def lines_of_json(result: CollectedRatings) -> str:
     """The ratings as JSON lines, one object per line."""
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in result.rows)
-
-
-def collected_document(result: CollectedRatings) -> Document:
-    """The number of ratings and of empty rows; the CSV has the ratings."""
-    first, *more = collected_summary(result)
-    table = result.table.drop("at", "seconds")
-    return made(first, Points(tuple(more)), rows=PlainRows(tuple(table.columns), table.rows(), data=True))
-
-
-def collected_summary(result: CollectedRatings, added: int | None = None) -> list[str]:
-    """Summarize the ratings, the ratings added to a file, and empty rows."""
-    table = result.table
-    graded = len(table) - table["grade"].null_count()
-    unsure = len(table) - graded
-    raters = table["rater"].n_unique()
-    lines = [
-        (f"{count_noun(graded, 'grade')} by {count_noun(raters, 'rater')}; {unsure} could not be graded")
-    ]
-    if added is not None and added < len(table):
-        lines.append(f"added: {added}; the others are in the file already")
-    for note in result.notes:
-        examples = ", ".join(map(make_printable, note.examples))
-        more = ", …" if note.count > len(note.examples) else ""
-        lines.append(f"{note.what}: {note.count} ({examples}{more})")
-    return lines

@@ -1,7 +1,4 @@
-"""Upgrade and check a store, hash its tables, and test the restoring of a backup.
-
-The module also has the documents of checks and lists of a store.
-"""
+"""Upgrade and check a store, hash its tables, and test the restoring of a backup."""
 
 from __future__ import annotations
 
@@ -15,9 +12,8 @@ import polars as pl
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
-from rankgate.core.present.document_model import Document, Grid, PlainRows, Table, make_printable
-from rankgate.core.present.document_model import make_document as made
-from rankgate.core.present.number_formats import count_noun, count_plural
+from rankgate.core.present.layout import Layout, Lines, View
+from rankgate.core.present.number_formats import count_noun
 from rankgate.store import store
 from rankgate.store.backup import backup, hashes, restore
 from rankgate.store.database import address, display_address, file_of, make_engine
@@ -26,7 +22,6 @@ from rankgate.store.store_integrity import check, delete_unused_blobs
 from rankgate.store.store_integrity import check as found_in
 
 if TYPE_CHECKING:
-    from rankgate.judging.store.store_people import StoreListing
     from rankgate.store.backup import TableHash
 
 
@@ -77,10 +72,21 @@ class StoreCheck(Result):
     """
 
     kind: ClassVar[str] = "store_check"
-    document_from: ClassVar[str] = "rankgate.judging.store.store_checks:checked"
+    layout: ClassVar[Layout] = (View(first=50, prose=True),)
 
     store: str
     findings: tuple[StoreFinding, ...]
+
+    @property
+    def headline(self) -> str:
+        """The number of problems."""
+        count = len(self.findings)
+        return f"{self.store}: {count_noun(count, 'problem') if count else 'no problems'}"
+
+    @property
+    def outcome(self) -> str:
+        """Fail if there is a problem."""
+        return "fail" if self.findings else "pass"
 
     def _table(self) -> pl.DataFrame:
         names = dict.fromkeys(("code", "subject", "problem"), pl.String)
@@ -128,12 +134,28 @@ class StoreHashes(Result):
     """
 
     kind: ClassVar[str] = "store_hashes"
-    document_from: ClassVar[str] = "rankgate.judging.store.store_checks:hashed"
+    layout: ClassVar[Layout] = (
+        View(headers={"sha256": "SHA-256,\nfirst 16 digits"}, formats={"sha256": ".16"}),
+        Lines("problems"),
+    )
 
     store: str
     tables: tuple[TableContent, ...]
     restored_from: str = ""
     problems: tuple[str, ...] = ()
+
+    @property
+    def headline(self) -> str:
+        """The number of tables, or the outcome of restoring them."""
+        if not self.restored_from:
+            return f"{self.store}: {count_noun(len(self.tables), 'table')}"
+        outcome = "has problems" if self.problems else "restored, and each table is the same"
+        return f"{self.restored_from}: {outcome}"
+
+    @property
+    def outcome(self) -> str:
+        """Fail if a restored store has problems."""
+        return "" if not self.restored_from else "fail" if self.problems else "pass"
 
     def _table(self) -> pl.DataFrame:
         return pl.DataFrame([vars(content) for content in self.tables])
@@ -184,46 +206,3 @@ def _contents(hash_of_table: Mapping[str, TableHash]) -> tuple[TableContent, ...
         TableContent(name, table_hash.rows, table_hash.sha256)
         for name, table_hash in sorted(hash_of_table.items())
     )
-
-
-_MAX_ROWS = 50
-
-
-def checked(result: StoreCheck) -> Document:
-    """The document of a store check: each finding with its row."""
-    header = ("code", "subject", "problem")
-    rows = [(finding.code, finding.subject, finding.problem) for finding in result.findings]
-    count = len(rows)
-    problems = count_noun(count, "problem") if count else "no problems"
-    title = f"{make_printable(result.store)}: {problems}"
-    grid_rows = tuple(tuple(map(make_printable, row)) for row in rows[:_MAX_ROWS])
-    table = [Table("", Grid(header, grid_rows, frozenset(range(3))), prose=True)] if rows else []
-    more = [f"… and {count - _MAX_ROWS:,} more"] if count > _MAX_ROWS else []
-    return made(title, *table, *more, rows=PlainRows(header, rows), status="fail" if count else "pass")
-
-
-def listed(result: StoreListing) -> Document:
-    """The document of a list: a row for each user, token or project."""
-    header = tuple(result.rows[0]) if result.rows else ()
-    rows = [tuple(row.values()) for row in result.rows]
-    grid_rows = tuple(tuple("" if v is None else make_printable(str(v)) for v in row) for row in rows)
-    count = count_plural(len(rows), result.what)
-    title = f"{count} in {make_printable(result.store)}"
-    grid = Grid(header, grid_rows, frozenset(range(len(header))))
-    return made(title, *([Table("", grid)] if rows else []), rows=PlainRows(header, rows))
-
-
-def hashed(result: StoreHashes) -> Document:
-    """The document of hashes: each table with its hash."""
-    header = ("table", "rows", "sha256")
-    rows = [(content.table, content.rows, content.sha256) for content in result.tables]
-    grid_rows = tuple((name, f"{count:,}", f"{digest[:16]}…") for name, count, digest in rows)
-    title = f"{make_printable(result.store)}: {count_noun(len(rows), 'table')}"
-    status = ""
-    if result.restored_from:
-        outcome = "restored, and each table is the same" if not result.problems else "has problems"
-        title = f"{make_printable(result.restored_from)}: {outcome}"
-        status = "fail" if result.problems else "pass"
-    more = [make_printable(problem) for problem in result.problems[:_MAX_ROWS]]
-    grid = Grid(header, grid_rows, frozenset({0, 2}))
-    return made(title, Table("", grid), *more, rows=PlainRows(header, rows), status=status)

@@ -13,6 +13,8 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
+from rankgate.core.present.layout import Layout, View
+from rankgate.core.present.number_formats import count_plural
 from rankgate.data.qrels import Scale, parse_scale, possible_grades
 from rankgate.store.blobs import stored_runs
 from rankgate.store.material import projects
@@ -37,14 +39,19 @@ class StoreListing(Result):
     """
 
     kind: ClassVar[str] = "store_listing"
-    document_from: ClassVar[str] = "rankgate.judging.store.store_checks:listed"
+    layout: ClassVar[Layout] = (View(),)
 
     store: str
     what: str
     rows: tuple[Mapping[str, Any], ...]
 
+    @property
+    def headline(self) -> str:
+        """The number of rows."""
+        return f"{count_plural(len(self.rows), self.what)} in {self.store}"
+
     def _table(self) -> pl.DataFrame:
-        return pl.DataFrame(list(self.rows))
+        return pl.DataFrame(list(self.rows), infer_schema_length=None)
 
 
 def add_project(

@@ -82,6 +82,9 @@ class ShownLists(Result):
         """The variant of the searches, as the end of a sentence."""
         return f" of variant {self.variant}" if self.variant else ""
 
+    def csv_rows(self) -> None:
+        """No rows, as a result that was read from JSON has no run."""
+
     def _table(self) -> pl.DataFrame:
         assert self.run is not None
         return self.run.table

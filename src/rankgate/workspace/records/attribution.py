@@ -18,6 +18,7 @@ from rankgate.core.errors import RankgateError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.layout import NOTICES, Layout, View
 from rankgate.core.present.result_frames import make_frame
 from rankgate.data.collection import Collection
 from rankgate.data.id_match import ACCEPT
@@ -47,7 +48,7 @@ PARTS_SCHEMA = Columns(
         "changed", pl.String, "whether it changed: yes, no or unknown; unknown with 0 where nothing tells"
     ),
     Column("part", pl.Float64, "its part of the difference; null where it is not known", "signed"),
-    Column("evidence", pl.String, "how this is known, in words"),
+    Column("evidence", pl.String, "how this is known, in words", header="why"),
 )
 
 
@@ -66,8 +67,11 @@ class Attribution(Result):
 
     kind: ClassVar[str] = "attribution"
     label: ClassVar[str] = "What a difference came from"
-    document_from: ClassVar[str] = "rankgate.workspace.records.record_documents:attribution_document"
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"parts": PARTS_SCHEMA}
+    headline_text: ClassVar[str] = (
+        "{metric} of {system}: {before:.4f} to {after:.4f}, {delta:+.4f}: {finding}"
+    )
+    layout: ClassVar[Layout] = (View("parts"), NOTICES)
 
     metric: str
     system: str
@@ -94,6 +98,16 @@ class Attribution(Result):
             return "none"
         cause = max(effects, key=lambda name: effects[name])
         return cause if effects[cause] > total / 2 else "several"
+
+    @property
+    def finding(self) -> str:
+        """The answer in words."""
+        answers = {
+            "several": "several causes",
+            "none": "nothing changed",
+            "unknown": "the cause is not known",
+        }
+        return answers.get(self.answer, f"mostly the {self.answer}")
 
     @property
     def notices(self) -> tuple[Notice, ...]:

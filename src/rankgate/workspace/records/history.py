@@ -21,6 +21,8 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import P_VALUE, SYSTEM
+from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, View
+from rankgate.core.present.number_formats import count_noun
 from rankgate.core.present.result_frames import make_frame
 from rankgate.measurement.stats.change_points import (
     MIN_EVALUATIONS,
@@ -30,6 +32,15 @@ from rankgate.measurement.stats.change_points import (
     extend_change_points,
 )
 from rankgate.workspace.records.cron_times import parse_moment
+from rankgate.workspace.records.history_entries import annotation_entries, changes_and_breaks
+from rankgate.workspace.records.record_columns import (
+    BRANCH,
+    KIND,
+    REVISION,
+    VERDICT,
+    format_day,
+    format_minute,
+)
 from rankgate.workspace.records.rescoring import BreakParts, split_break
 from rankgate.workspace.records.storages.record_storage import open_storage
 
@@ -49,18 +60,32 @@ found; independent values of `MIN_EVALUATIONS` evaluations rarely reach this cor
 SERIES_SCHEMA = Columns(
     "One row per evaluation.",
     SYSTEM,
-    Column("at", pl.String, "when it was measured"),
+    Column("at", pl.String, "when it was measured", format_minute, header="at (UTC)"),
     Column("value", pl.Float64, "the value of the metric"),
-    Column("low", pl.Float64, "the low end of its interval; null where it is not known"),
+    Column(
+        "low", pl.Float64, "the low end of its interval; null where it is not known", header="95% interval"
+    ),
     Column("high", pl.Float64, "the high end of its interval; null where it is not known"),
     Column("n", pl.Int64, "queries with a value", unit="queries"),
     Column("record", pl.Int64, "the number of the record"),
     Column("sha256", pl.String, "the hash of the record"),
-    Column("kind", pl.String, "the kind of result"),
-    Column("revision", pl.String, "the revision of git"),
-    Column("branch", pl.String, "the branch of git"),
-    Column("verdict", pl.String, "the verdict of a gate; null for other results"),
+    KIND,
+    REVISION,
+    BRANCH,
+    VERDICT,
     Column("segment", pl.Int64, "the number of the segment; values of one segment are comparable"),
+)
+_EVALUATIONS = Columns(
+    "One row per evaluation.",
+    SERIES_SCHEMA,
+    Column("outcome", pl.String, "the verdict, and the change or break", header="what"),
+)
+_LATEST = Columns(
+    "One row per system.",
+    SERIES_SCHEMA,
+    Column("first", pl.Float64, "the first value"),
+    Column("since", pl.String, "the day of the first evaluation", format_day),
+    Column("evaluations", pl.Int64, "the number of evaluations"),
 )
 BREAKS_SCHEMA = Columns(
     "One row per evaluation with a value that cannot be compared with the value before it. The parts are "
@@ -135,7 +160,6 @@ class History(Result):
     """
 
     kind: ClassVar[str] = "history"
-    document_from: ClassVar[str] = "rankgate.workspace.records.record_documents:history_document"
     charts: ClassVar[Mapping[str, str]] = {"history": "rankgate.workspace.records.history_chart:draw_history"}
     order: ClassVar[int] = 3
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {
@@ -144,6 +168,33 @@ class History(Result):
         "changes": CHANGES_SCHEMA,
         "annotations": ANNOTATIONS_SCHEMA,
     }
+    layout: ClassVar[Layout] = (
+        View(
+            "latest",
+            "",
+            ("system", "value", ("low", "high"), "n", "at", "first", "since", "evaluations"),
+            _LATEST,
+            {"value": "last", "at": "on"},
+            {"at": format_day},
+        ),
+        ShownChart("history", "has_trend"),
+        changes_and_breaks,
+        annotation_entries,
+        View(
+            "evaluations",
+            "Evaluations, the newest first",
+            ("at", "system", "value", ("low", "high"), "revision", "outcome"),
+            _EVALUATIONS,
+            keys=2,
+            first=30,
+        ),
+        Sentence(
+            "Changes are found with a rate of {rate:g} false alarms for each evaluation of a series: at most"
+            " that where evaluations are independent, at most twice that where they resemble the one before,"
+            " more in a season or a slow drift. Values on the two sides of a break are not comparable."
+        ),
+        NOTICES,
+    )
 
     metric: str
     slice: str
@@ -159,6 +210,45 @@ class History(Result):
     def systems(self) -> tuple[str, ...]:
         """The systems, in the order of their first evaluation."""
         return tuple(self.series["system"].unique(maintain_order=True).to_list())
+
+    @property
+    def headline(self) -> str:
+        """The numbers of evaluations, changes and breaks."""
+        queries = f" for {self.slice}" if self.slice else ""
+        counts = {"evaluation": self.series, "change": self.changes, "break": self.breaks}
+        texts = [count_noun(len(table), noun) for noun, table in counts.items()]
+        return f"{self.metric}{queries}: {', '.join(texts)}"
+
+    @property
+    def has_trend(self) -> bool:
+        """True if a system has two evaluations or more."""
+        return len(self.series) > len(self.systems)
+
+    @property
+    def latest(self) -> pl.DataFrame:
+        """The last evaluation of each system, and its first value."""
+        return self.series.group_by("system", maintain_order=True).agg(
+            pl.exclude("system").last(),
+            pl.col("value").first().alias("first"),
+            pl.col("at").first().alias("since"),
+            pl.len().alias("evaluations"),
+        )
+
+    @property
+    def evaluations(self) -> pl.DataFrame:
+        """The evaluations with their outcomes, the newest first."""
+        reasons = (
+            self.changes.select("system", "record", reason=pl.lit("change")),
+            self.breaks.select("system", "record", reason="break: " + pl.col("reasons")),
+        )
+        table = self.series.join(
+            pl.concat(reasons).unique(["system", "record"], keep="last"),
+            on=["system", "record"],
+            how="left",
+            maintain_order="left",
+        )
+        outcome = pl.concat_str("verdict", "reason", separator=", ", ignore_nulls=True)
+        return table.with_columns(outcome.alias("outcome")).sort("at", descending=True, maintain_order=True)
 
     @property
     def heading(self) -> str:

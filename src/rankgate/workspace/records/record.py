@@ -23,6 +23,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import SYSTEM
+from rankgate.core.present.layout import NOTICES, Layout, View
 from rankgate.core.present.lazy_names import load_name
 from rankgate.core.present.result_frames import make_frame
 from rankgate.data.collection import Collection
@@ -32,6 +33,7 @@ from rankgate.workspace.records.cron_times import parse_moment
 from rankgate.workspace.records.figures import figures_of
 from rankgate.workspace.records.provenance import judge_label, provenance
 from rankgate.workspace.records.provenance import provenance as provenance_of
+from rankgate.workspace.records.record_columns import BRANCH, KIND, REVISION, VERDICT, format_minute
 from rankgate.workspace.records.storages.record_storage import open_storage
 
 if TYPE_CHECKING:
@@ -47,12 +49,12 @@ RECORDS_SCHEMA = Columns(
     "One row per record.",
     Column("record", pl.String, "its name in the history or the store"),
     Column("new", pl.Boolean, "true if it was added; false if its content was there before"),
-    Column("evaluated_at", pl.String, "when it was measured"),
-    Column("kind", pl.String, "the kind of result"),
+    Column("evaluated_at", pl.String, "when it was measured", format_minute, header="evaluated\n(UTC)"),
+    KIND,
     SYSTEM,
-    Column("revision", pl.String, "the revision of git"),
-    Column("branch", pl.String, "the branch of git"),
-    Column("verdict", pl.String, "the verdict of a gate; null for other results"),
+    REVISION,
+    BRANCH,
+    VERDICT,
     Column("figures", pl.Int64, "how many figures it has"),
     Column("queries", pl.Int64, "how many queries it has"),
 )
@@ -70,12 +72,30 @@ class Recorded(Result):
 
     kind: ClassVar[str] = "recorded"
     label: ClassVar[str] = "Recorded evaluations"
-    document_from: ClassVar[str] = "rankgate.workspace.records.record_documents:recorded_document"
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"records": RECORDS_SCHEMA}
+    layout: ClassVar[Layout] = (
+        View(
+            "records",
+            cells=(
+                *("record", "evaluated_at", "kind", "system", "revision", "verdict"),
+                *("figures", "queries", "new"),
+            ),
+        ),
+        NOTICES,
+    )
 
     place: str
     records: pl.DataFrame
     warnings: tuple[str, ...] = ()
+
+    @property
+    def headline(self) -> str:
+        """The numbers of new records, and of those that were there before."""
+        new = int(self.records["new"].sum())
+        repeated = len(self.records) - new
+        counts = [f"{new:,} recorded"] if new or not repeated else []
+        counts += [f"{repeated:,} recorded before"] if repeated else []
+        return f"{', '.join(counts)} in {self.place}"
 
     @property
     def notices(self) -> tuple[Notice, ...]:

@@ -16,6 +16,9 @@ import polars as pl
 from rankgate.core.declare.toml_file import TomlFile
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
+from rankgate.core.present.document_model import PlainRows
+from rankgate.core.present.layout import Layout, View
+from rankgate.core.present.number_formats import count_noun
 from rankgate.judging.store.store_people import StoreListing
 from rankgate.store.material import projects
 from rankgate.store.people import audit
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from rankgate.store.store import Store
 
 
+_STATES = {"fail": "alert", "pass": "ok", "inconclusive": "unknown"}
 ChangeKind = Literal["", "fired", "again", "resolved"]
 
 
@@ -73,7 +77,15 @@ class AlertCheck(Result):
     """
 
     kind: ClassVar[str] = "alert_check"
-    document_from: ClassVar[str] = "rankgate.workspace.records.record_documents:alert_check_document"
+    layout: ClassVar[Layout] = (
+        View(
+            "states",
+            cells=("rule", "metric", "system", "slice", "status", "change", "reason"),
+            headers={"status": "state"},
+            formats={"status": _STATES.__getitem__},
+            optional=("metric", "system", "slice", "change"),
+        ),
+    )
 
     project: str
     checked_at: str
@@ -83,6 +95,25 @@ class AlertCheck(Result):
     def failed(self) -> tuple[RuleState, ...]:
         """The states with an alert."""
         return tuple(state for state in self.states if state.status == "fail")
+
+    @property
+    def headline(self) -> str:
+        """The number of alerts."""
+        failed = len(self.failed)
+        count = count_noun(failed, "alert") if failed else "no alerts"
+        return f"{self.project}: {count}, {count_noun(len(self.states), 'rule')} on series"
+
+    @property
+    def outcome(self) -> str:
+        """Fail if there is an alert."""
+        return "fail" if self.failed else "pass"
+
+    def csv_rows(self) -> PlainRows:
+        """The state of every rule."""
+        rows = [
+            (s.rule, s.metric, s.system, s.slice, _STATES[s.status], s.change, s.reason) for s in self.states
+        ]
+        return PlainRows(("rule", "metric", "system", "slice", "state", "change", "reason"), rows)
 
     def _table(self) -> pl.DataFrame:
         return pl.DataFrame([vars(state) for state in self.states])

@@ -22,7 +22,7 @@ from rankgate.store.records import record_notes as noted
 from rankgate.store.records import records, series
 from rankgate.store.rows import now
 from rankgate.workspace.records.history import find_differences, make_history, split_comparable
-from rankgate.workspace.records.record_documents import break_entry, change_entry
+from rankgate.workspace.records.history_entries import break_entry, change_entry
 from rankgate.workspace.records.rescoring import split_break
 from rankgate.workspace.records.storages.store_storage import StoreStorage
 from rankgate.workspace.web.dashboard import trend_chart

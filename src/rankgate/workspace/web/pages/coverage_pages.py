@@ -18,7 +18,6 @@ import polars as pl
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.present.pages.page import Links, page_content
 from rankgate.judging.agreement.agree import agree
-from rankgate.judging.agreement.agreement_document import sentence
 from rankgate.judging.agreement.agreement_tables import drift
 from rankgate.judging.pooling.pool import pool
 from rankgate.judging.pooling.pool_sampling import DEPTH, Order, PoolDesign
@@ -381,7 +380,8 @@ def compute_agreement(store: Store, project: int, name: str, batch: int | None) 
         "drift": drift(opinions).to_dicts(),
         "at": now(),
     }
-    extra = {"document": page_content(agreement.document(), links), "sentence": sentence(agreement)}
+    document = replace(agreement.document(), lead=())  # the sentence stands at the top of the page
+    extra = {"document": page_content(document, links), "sentence": agreement.summary}
     return {"data": data, "extra": extra}
 
 
