@@ -270,7 +270,7 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
         >>> interval = Columns("One row.", low, high)
         >>> table = pl.DataFrame({"low": [0.1], "high": [0.2]})
         >>> interval.grid(table, ("low", "high"), headers={"low": "95 % interval"})
-        Grid(head=('95 % interval',), rows=(('[+0.1000, +0.2000]',),), left=frozenset({0}), keys=1)
+        Grid(head=('95 % interval',), rows=(('[+0.1000, +0.2000]',),), left=frozenset(), keys=1)
         """
         names_of_cells = [(names,) if isinstance(names, str) else names for names in column_names or self]
         columns = [self.by_name[str(names[0])] for names in names_of_cells]
@@ -281,7 +281,7 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
                 for column, names in zip(columns, names_of_cells, strict=True)
             ),
             tuple(zip(*cells, strict=True)),
-            frozenset(i for i, column in enumerate(columns) if column.is_left or i == 0),
+            frozenset(i for i, column in enumerate(columns) if column.is_left),
             keys,
         )
 

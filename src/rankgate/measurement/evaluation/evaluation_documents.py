@@ -1,9 +1,4 @@
-"""Documents of an evaluation and of a trade-off, and the report of an evaluation.
-
-First comes the document of an evaluation: means, counts, convention, and values per query.
-Then comes the report of an evaluation: the best run, all means, and values by query. Last
-comes the document of a trade-off: means and the Pareto front.
-"""
+"""The document of an evaluation (means, counts, convention, values per query), and its report."""
 
 from __future__ import annotations
 
@@ -27,14 +22,14 @@ from rankgate.core.present.document_model import (
     nonempty_blocks,
 )
 from rankgate.core.present.document_model import make_document as made
-from rankgate.core.present.number_formats import UNDEFINED, count_noun, format_column, format_decimal
+from rankgate.core.present.number_formats import count_noun, format_column, format_decimal
+from rankgate.measurement.evaluation.evaluation_columns import WEIGHTED
 
 if TYPE_CHECKING:
     from rankgate.core.present.base_result import ReportOptions
     from rankgate.core.present.document_model import Block
     from rankgate.data import RunScores
     from rankgate.measurement.evaluation.scores import Scores
-    from rankgate.measurement.evaluation.tradeoff import Tradeoff
 
 
 ALL_QUERIES = "all"
@@ -123,24 +118,17 @@ def _bound_mean(scores: RunScores | None, metric: str) -> float | None:
 
 def intervals(table: pl.DataFrame) -> Grid:
     """One row per run and metric: the mean over the population, and its interval."""
-    from rankgate.core.present.number_formats import format_number
-
-    rows = [
-        (
-            row["run"],
-            row["metric"],
-            str(row["queries"]),
-            format_number(row["effective"], 1),
-            format_decimal(row["mean"]),
-            UNDEFINED
-            if row["low"] is None
-            else f"[{format_decimal(row['low'])}, {format_decimal(row['high'])}]",
-        )
-        for row in table.iter_rows(named=True)
-    ]
-    level = f"{table['level'][0]:.0%} interval"
-    headers = ("run", "metric", "queries", "effective\nqueries", "mean", level)
-    return Grid(headers, tuple(rows), frozenset({0, 1}))
+    return WEIGHTED.grid(
+        table,
+        "run",
+        "metric",
+        "queries",
+        "effective",
+        "mean",
+        ("low", "high"),
+        headers={"low": f"{table['level'][0]:.0%} interval"},
+        keys=2,
+    )
 
 
 def counts(result: Scores) -> Grid:
@@ -295,21 +283,3 @@ def _table(result: Scores, run: RunScores, options: ReportOptions) -> Table:
     left_columns = (0, 1) if options.queries else (0,)
     heading = f"{len(first_queries):,} of {count_noun(len(queries), 'query')}, the worst {first} first"
     return Table(heading, Grid.of(columns, left_columns), find=len(first_queries) > _SEARCHED_ROWS)
-
-
-def tradeoff_document(result: Tradeoff) -> Document:
-    """A row for each system; the front: no other is as good at everything and better at some."""
-    rows = tuple(
-        (name, *map(format_decimal, means.values()), "front" if name in result.front else "")
-        for name, means in result.means.items()
-    )
-    metrics = (f"{metric} {'↑' if higher else '↓'}" for metric, higher in result.higher.items())
-    table = result.to_polars()
-    return made(
-        f"{count_noun(len(result), 'system')} by {count_noun(len(result.higher), 'metric')}",
-        Chart("rankgate.measurement.evaluation.charts.mean_charts:pareto", result),
-        Table("", Grid(("system", *metrics, ""), rows)),
-        f"front: {', '.join(result.front)}",
-        f"without all means, left out: {', '.join(result.left_out)}" if result.left_out else "",
-        rows=PlainRows(tuple(table.columns), table.rows()),
-    )

@@ -15,6 +15,7 @@ import polars as pl
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
+from rankgate.core.present.layout import Layout, Sentence, ShownChart, View
 from rankgate.core.value_types import JsonObject
 from rankgate.measurement.evaluation.scores import Scores
 
@@ -97,7 +98,14 @@ class Tradeoff(Result):
 
     kind: ClassVar[str] = "tradeoff"
     label: ClassVar[str] = "Systems by several metrics"
-    document_from: ClassVar[str] = "rankgate.measurement.evaluation.evaluation_documents:tradeoff_document"
+    headline_text: ClassVar[str] = "{means:n system} by {higher:n metric}"
+    main_table: ClassVar[str] = "table"
+    layout: ClassVar[Layout] = (
+        ShownChart("pareto"),
+        View("marked_means"),
+        "front: {front}",
+        Sentence("without all means, left out: {left_out}", "left_out"),
+    )
     charts: ClassVar[Mapping[str, str]] = {
         "pareto": "rankgate.measurement.evaluation.charts.mean_charts:pareto",
         "scorecard": "rankgate.measurement.evaluation.charts.mean_charts:scorecard",
@@ -115,11 +123,19 @@ class Tradeoff(Result):
         """The number of systems."""
         return len(self.means)
 
-    def _table(self) -> pl.DataFrame:
+    @property
+    def table(self) -> pl.DataFrame:
         """A row for each system: its means, and True if it is on the front."""
         return pl.DataFrame(
             [{"system": name, **means, "front": name in self.front} for name, means in self.means.items()]
         )
+
+    @property
+    def marked_means(self) -> pl.DataFrame:
+        """`table` with the direction of each metric in its name, and a word at systems on the front."""
+        arrows = {metric: f"{metric} {'↑' if higher else '↓'}" for metric, higher in self.higher.items()}
+        mark = pl.when(pl.col("front")).then(pl.lit("front"))
+        return self.table.with_columns(front=mark).rename({**arrows, "front": " "})
 
 
 def tradeoff(result: Scores | ScorecardFigures | Tradeoff) -> Tradeoff:

@@ -13,11 +13,13 @@ from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import encode
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import RUN
+from rankgate.core.present.layout import NOTICES, Layout, Sentence, Texts, View
 
 # the codec reads the field types when it restores a result
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data import Run
-from rankgate.measurement.fusion.run_fuser import Setting, TrainedFold
+from rankgate.measurement.fusion.run_fuser import TOP_RANKS, Setting, TrainedFold
+from rankgate.measurement.fusion.trained_methods import METHODS
 
 SOURCES = Columns(
     "One row per fused run.",
@@ -25,8 +27,16 @@ SOURCES = Columns(
     Column("queries", pl.Int64, "queries that it has"),
     Column("missing", pl.Int64, "queries of the fused run that it lacks", unit="queries"),
     Column("documents", pl.Int64, "its documents that counted"),
-    Column("alone", pl.Int64, "documents that no other run has", unit="documents"),
-    Column("first", pl.Float64, "the share of the first 10 fused documents that it has", ".0%"),
+    Column(
+        "alone", pl.Int64, "documents that no other run has", unit="documents", header="only in\nthis run"
+    ),
+    Column(
+        "first",
+        pl.Float64,
+        "the share of the first 10 fused documents that it has",
+        ".1%",
+        header=f"of first\n{TOP_RANKS} fused",
+    ),
 )
 
 
@@ -94,9 +104,31 @@ class Fusion(Result):
 
     kind: ClassVar[str] = "fusion"
     label: ClassVar[str] = "Fusion of runs"
-    document_from: ClassVar[str] = "rankgate.measurement.fusion.fusion_document:fusion_document"
     order: ClassVar[int] = 28
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"sources": SOURCES}
+    headline_text: ClassVar[str] = (
+        "{sources:n run} fused by {method}: {queries:n query}, {documents:n document}"
+    )
+    lead: ClassVar[Texts] = (
+        Sentence(
+            "{learned.metric} on held-out queries: {learned.held_out:.4f}, against {best_single}, the best "
+            "single run; on the queries that were learned from {learned.in_sample:.4f}.",
+            "learned",
+        ),
+    )
+    layout: ClassVar[Layout] = (
+        View(
+            "weighted_sources",
+            "",
+            ("run", "queries", "documents", "alone", "first", "weight"),
+            Columns("One row per fused run.", SOURCES, Column("weight", pl.Float64, "its weight", "g")),
+            optional=("weight",),
+        ),
+        View("means", "by metric", headers={"mean": "{learned.metric}"}, when="learned"),
+        View("folds", "folds", headers={"training": "{learned.metric}\nthere"}, when="learned"),
+        NOTICES,
+        "{method_text}",
+    )
 
     method: str
     parameters: Mapping[str, Any]
@@ -112,6 +144,54 @@ class Fusion(Result):
     run: Run | None = field(default=None, compare=False, repr=False)
     fused: tuple[Run, ...] = field(default=(), compare=False, repr=False)
     known: tuple[str, ...] = field(default=(), compare=False, repr=False)
+
+    @property
+    def best_single(self) -> str:
+        """The mean of the best single run, and its name."""
+        singles = self.learned.singles if self.learned else {}
+        best = max(singles, key=lambda name: singles[name])
+        return f"{singles[best]:.4f} of {best}"
+
+    @property
+    def weighted_sources(self) -> pl.DataFrame:
+        """`sources` with the weight of each run; null where they are equal."""
+        weights = self.weights or (None,) * len(self.sources)
+        return self.sources.with_columns(weight=pl.Series(weights, dtype=pl.Float64))
+
+    @property
+    def means(self) -> pl.DataFrame:
+        """The mean of each run, and of the fused run: ``run``, ``mean``."""
+        learned = self.learned
+        assert learned is not None
+        rows = [
+            *learned.singles.items(),
+            ("fused, held-out queries", learned.held_out),
+            ("fused, same queries (too high)", learned.in_sample),
+        ]
+        return pl.DataFrame(rows, ["run", "mean"], orient="row")
+
+    @property
+    def folds(self) -> pl.DataFrame:
+        """The settings of the folds that learned one: ``fold``, ``queries``, ``setting``, ``training``."""
+        rows = [
+            (number, fold.queries, str(fold.setting), fold.training)
+            for number, fold in enumerate(self.learned.folds if self.learned else (), 1)
+            if fold.training is not None
+        ]
+        names = ["fold", "queries", "chosen on the others", "training"]
+        return pl.DataFrame(rows, names, orient="row")
+
+    @property
+    def method_text(self) -> str:
+        """The method with its setting, and what counts of each list."""
+        method = METHODS.find(self.method)
+        setting = Setting(self.parameters, self.weights)
+        scores = f" Scores are normalised by {self.normalisation}." if self.normalisation else ""
+        depth = f" The first {count_noun(self.depth, 'document')} of each list count." if self.depth else ""
+        return (
+            f"{method.name}: {method.title} ({method.formula}; {method.source}); {setting}."
+            f"{scores}{depth} Ranks are by score, equal scores by document id, descending."
+        )
 
     @property
     def notices(self) -> tuple[Notice, ...]:
