@@ -10,22 +10,24 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape, quoteattr
 
+import polars as pl
+
 from rankgate.core.present.base_result import ReportOptions
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import METRIC, QUERY_ID
 from rankgate.core.present.document_model import (
     SIGNS,
     Document,
     Entries,
     Entry,
-    Grid,
     Points,
     Section,
-    Table,
     Warnings,
     make_printable,
     nonempty_blocks,
 )
 from rankgate.core.present.document_model import make_document as made
-from rankgate.core.present.number_formats import format_decimal, format_signed
+from rankgate.core.present.layout import View
 from rankgate.core.present.pages.page import document_page
 from rankgate.core.present.text_tables import WIDTH, shorten_middle
 from rankgate.core.present.write_results import render_result
@@ -38,6 +40,7 @@ from rankgate.decisions.gating.outcome_sentences import limit_percent
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from rankgate.core.present.document_model import Block
     from rankgate.decisions.gating.rule import Outcome
     from rankgate.decisions.gating.verdict import RuleResult, Verdict
 
@@ -76,11 +79,9 @@ def verdict_document(result: Verdict, *, details: bool = False) -> Document:
         details: true for methods, hashes, the reasons of all rules and more losses.
     """
     loss_count = _WORST if details else _SHORT
-    rules, means, worst = (
-        Entries(tuple(rule_entry(rule, short=not details) for rule in result.rules), "rules"),
-        Table("", mean_grid(result)),
-        Table(_losses_heading(result, loss_count), lost_query_grid(result, loss_count)),
-    )
+    rules = Entries(tuple(rule_entry(rule, short=not details) for rule in result.rules), "rules")
+    means = [*_means(result).blocks(result)]
+    worst = [*_lost_queries(result, loss_count).blocks(result)]
     # what a few queries show comes before the reason why they cannot decide
     is_few = result.verdict == "inconclusive" and any(row["n"] < MIN_QUERIES for row in result.means)
     closing_blocks = (
@@ -88,10 +89,11 @@ def verdict_document(result: Verdict, *, details: bool = False) -> Document:
         if details
         else (stability_line(result), Points(_next_steps(result)))
     )
+    blocks: list[Block] = [*means, *worst, rules] if is_few else [*means, rules, *worst]
     return made(
         result.claim,
-        *((means, worst, rules) if is_few else (means, rules, worst)),
-        Table("states of queries", state_grid(result)),
+        *blocks,
+        *_states(result).blocks(result),
         Warnings(result.notes if details else _short_notes(result)),
         *closing_blocks,
         lead=_lead(result),
@@ -123,10 +125,10 @@ def page_document(result: Verdict, options: ReportOptions) -> Document:
     comparison = result.comparison
     comparison_warnings = comparison.warnings if comparison else ()
     notes = Points((*result.methods, *(note for note in result.notes if note not in comparison_warnings)))
-    blocks = (
-        Table("", rule_grid(result)),
+    blocks: tuple[Block, ...] = (
+        *_rules(result).blocks(result),
         flip_rate_note(result),
-        Table("states of queries", state_grid(result)),
+        *_states(result).blocks(result),
         notes,
         input_line(result),
     )
@@ -137,8 +139,8 @@ def page_document(result: Verdict, options: ReportOptions) -> Document:
         own_options = replace(options, two_sided=True)
         comparison_sections = comparison_report.sections(comparison, options.place, own_options)
     elif result.queries:
-        losses = Table(_losses_heading(result, _WORST), lost_query_grid(result, _WORST))
-        comparison_sections = [Section("worst", "Largest losses", (losses,))]
+        losses = tuple(_lost_queries(result, _WORST).blocks(result))
+        comparison_sections = [Section("worst", "Largest losses", losses)]
     rules_section = Section(
         "verdict", f"Rules: {candidate} against {baseline}", nonempty_blocks(blocks), "Rules"
     )
@@ -204,76 +206,96 @@ def _is_worse(row: Mapping[str, Any], outcome: Outcome) -> bool:
     return end is not None and (end > 0 if _is_lower_better(row) else end < 0)
 
 
-def mean_grid(result: Verdict) -> Grid:
+def _means(result: Verdict) -> View:
     """The means of both systems by the metrics of the rules, and the bound that a pass needs."""
     ruled_metrics = {row["metric"] for row in result.means}
     rows = []
     for row in result.all_means:
         outcome = _loss_outcome(result, row["metric"])
-        end = None if outcome is None else outcome.high if _is_lower_better(row) else outcome.low
-        bound = "" if end is None else format_signed(end)
-        rows.append(
-            (
-                row["metric"],
-                format_decimal(row["baseline"]),
-                format_decimal(row["candidate"]),
-                format_signed(row["delta"]),
-                bound if row["metric"] in ruled_metrics else "not gated",
-            )
-        )
+        bound = None if outcome is None else outcome.high if _is_lower_better(row) else outcome.low
+        is_ruled = row["metric"] in ruled_metrics
+        rows.append({**row, "bound": bound if is_ruled else None, "remark": "" if is_ruled else "not gated"})
+    table = pl.DataFrame(rows, _MEANS)
     level = "" if result.level is None else f" {limit_percent(result.level)}"
-    header = ("metric", *map(make_printable, result.names), "delta", f"one-sided{level}\nbound")
-    grid = Grid(header, tuple(rows))
-    return grid if any(row[-1] not in {"", "not gated"} for row in rows) else grid.columns(0, 4)
+    return View(
+        table,
+        cells=_MEAN_CELLS if table["bound"].count() else _MEAN_CELLS[:4],
+        columns=_MEANS,
+        headers={**_NAMES, "bound": f"one-sided{level}\nbound"},
+        optional=("remark",),
+    )
 
 
-def rule_grid(result: Verdict) -> Grid:
+def _shorten(text: str | None) -> str:
+    return shorten_middle(make_printable(text or ""), 40)
+
+
+_NAMES = {"baseline": "{names[0]}", "candidate": "{names[1]}"}
+_VALUES = Columns(
+    "One row per metric.",
+    METRIC,
+    Column("baseline", pl.Float64, "the value of the baseline"),
+    Column("candidate", pl.Float64, "the value of the candidate"),
+    Column("delta", pl.Float64, "candidate − baseline", "signed"),
+)
+_MEANS = Columns(
+    "One row per metric.",
+    _VALUES,
+    Column("bound", pl.Float64, "the one-sided bound of delta", "signed"),
+    Column("remark", pl.String, "why there is no bound", header=" "),
+)
+_MEAN_CELLS = tuple(_MEANS)
+_LOSSES = Columns(
+    "One row per query and metric.",
+    QUERY_ID,
+    Column("text", pl.String, "the text of the query", _shorten),
+    _VALUES,
+)
+_STATES = Columns(
+    "One row per system and state.",
+    Column("system", pl.String, "baseline or candidate"),
+    Column("state", pl.String, "the state of queries"),
+    Column("queries", pl.Int64, "how many queries have it"),
+)
+_RULES = Columns(
+    "One row per rule.",
+    Column("status", pl.String, "the outcome, with its sign"),
+    Column("rule", pl.String, "the id of the rule"),
+    Column("tier", pl.String, "what the rule may do"),
+    Column("why", pl.String, "the reason of the outcome"),
+    Column("next", pl.String, "the next step"),
+)
+
+
+def _rules(result: Verdict) -> View:
     """Each rule with its status, its reason and the next step."""
-    rows = tuple(
-        (
-            f"{SIGNS[result_of_rule.outcome.status]} {result_of_rule.outcome.status}",
-            result_of_rule.rule.id,
-            result_of_rule.rule.tier,
-            result_of_rule.outcome.reason,
-            result_of_rule.outcome.next,
-        )
-        for result_of_rule in result.rules
-    )
-    return Grid(("status", "rule", "tier", "why", "next"), rows, frozenset(range(5)))
+    rows = [
+        (f"{SIGNS[outcome.status]} {outcome.status}", rule.id, rule.tier, outcome.reason, outcome.next)
+        for rule, outcome in ((rule_result.rule, rule_result.outcome) for rule_result in result.rules)
+    ]
+    return View(pl.DataFrame(rows, _RULES, orient="row"), columns=_RULES)
 
 
-_TEXT_WIDTH = 40  # characters of a query's text in a table
-
-
-def lost_query_grid(result: Verdict, count: int) -> Grid:
+def _lost_queries(result: Verdict, count: int) -> View:
     """The first queries that lost most, with their texts if these are known; metrics of rules come first."""
-    losses = result.queries[:count]
-    baseline, candidate = map(make_printable, result.names)
-    columns = {
-        "query": [row["query_id"] for row in losses],
-        "text": [shorten_middle(make_printable(row.get("text") or ""), _TEXT_WIDTH) for row in losses],
-        "metric": [row["metric"] for row in losses],
-        baseline: [format_decimal(row["baseline"]) for row in losses],
-        candidate: [format_decimal(row["candidate"]) for row in losses],
-        "delta": [format_signed(row["delta"]) for row in losses],
-    }
-    if not any(columns["text"]):
-        del columns["text"]
-    if len(set(columns["metric"])) == 1:
-        del columns["metric"]  # the heading names it
-    text_columns = tuple(
-        position for position, name in enumerate(columns) if name in {"query", "text", "metric"}
+    table = pl.DataFrame(result.queries[:count], _LOSSES)
+    return View(
+        table,
+        _losses_heading(result, count),
+        columns=_LOSSES,
+        headers=_NAMES,
+        keys=3,
+        optional=("text",),
+        varying=("metric",),  # the heading names a single one
     )
-    return replace(Grid.of(columns, text_columns), keys=len(text_columns))
 
 
-def state_grid(result: Verdict) -> Grid:
-    """The number of queries of each system by state; empty if every query has a list."""
-    names = dict(zip(("baseline", "candidate"), map(make_printable, result.names), strict=True))
-    rows = [(names[row["system"]], row["state"], f"{row['queries']:,}") for row in result.states]
-    if all(row["state"] == "ok" for row in result.states):
-        rows = []
-    return Grid(("system", "state", "queries"), tuple(rows), frozenset({0, 1}))
+def _states(result: Verdict) -> View:
+    """The number of queries of each system by state; no rows if every query has a list."""
+    rows = [row for row in result.states if any(row["state"] != "ok" for row in result.states)]
+    names = dict(zip(("baseline", "candidate"), result.names, strict=True))
+    table = pl.DataFrame(rows, _STATES).with_columns(pl.col("system").replace(names))
+    return View(table, "states of queries", columns=_STATES, keys=2)
 
 
 def flip_rate_note(result: Verdict) -> str:
