@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from _pages.words import MADE, code, label, prose, table, toctree
-from rankgate.measurement.evaluation import metric_documents as documents
+from rankgate.measurement.evaluation import metric_details as documents
 from rankgate.measurement.evaluation.convention_details import axes as every_axis
 from rankgate.measurement.evaluation.convention_details import conventions
 from rankgate.measurement.evaluation.metric_details import metric_details

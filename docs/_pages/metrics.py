@@ -8,7 +8,7 @@ from _pages.behaviour import panels, shown
 from _pages.drawing import figure
 from _pages.formulas import typeset
 from _pages.words import MADE, code, prose, table, toctree
-from rankgate.measurement.evaluation import metric_documents as documents
+from rankgate.measurement.evaluation import metric_details as documents
 from rankgate.measurement.evaluation.metric_details import metric_details
 from rankgate.measurement.metrics.facet_metrics import FACET_METRICS
 from rankgate.measurement.metrics.lists import LIST_METRICS
@@ -109,8 +109,8 @@ def _page(metric: Metric, description: MetricDetails) -> str:
 
 def _facts(description: MetricDetails) -> str:
     result = {
-        "written": code(documents.written_name(description)),
-        "values": prose(documents.values(description)),
+        "written": code(description.written_name),
+        "values": prose(description.value_text),
         "needs besides judgments and runs": prose("; ".join(description.needs)),
         "also called": ", ".join(map(code, description.aliases)),
         "trec_eval's name": ", ".join(map(code, description.trec)),
@@ -126,7 +126,7 @@ def _parameters(description: MetricDetails) -> str:
         (
             code(parameter.name),
             "required" if parameter.required else code(parameter.default),
-            prose(documents.permitted_values(parameter))
+            prose(parameter.permitted)
             + (f", written @{parameter.name}" if parameter.name == description.at else ""),
         )
         for parameter in description.parameters

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.document_model import PlainRows
+from rankgate.core.present.layout import FactList, Layout, Texts, View, plain_rows
+from rankgate.measurement.evaluation.metric_details import text_table
 from rankgate.measurement.metrics.metric_catalogue import by_name
 from rankgate.measurement.scoring import CONVENTIONS, Convention, convention
 from rankgate.measurement.scoring.convention import axes as convention_axes
@@ -65,7 +68,17 @@ class ConventionDetails(Result):
     """
 
     kind: ClassVar[str] = "convention"
-    document_from: ClassVar[str] = "rankgate.measurement.evaluation.convention_documents:convention_document"
+    headline_text: ClassVar[str] = "{name} ({hash})"
+    lead: ClassVar[Texts] = ("{title}",)
+    main_table: ClassVar[str] = "table"
+    layout: ClassVar[Layout] = (
+        FactList((("source", "{source}"), ("checked against", "{versions}"), ("defects", "{defect_text}"))),
+        View("axis_table", "axes", prose=True),
+        View("parameter_table", "parameters of metrics", prose=True),
+        View("special_table", "single metrics", prose=True),
+        View("spelling_table", "its own names of metrics", prose=True),
+        "* other than the default",
+    )
 
     name: str
     title: str
@@ -99,12 +112,55 @@ class ConventionDetails(Result):
         """Behaviour of the tool that is not reproduced."""
         return tuple(Notice("not-reproduced", text, self.name) for text in self.defects)
 
-    def _table(self) -> pl.DataFrame:
+    @property
+    def defect_text(self) -> str:
+        """The behaviour of the tool that is not reproduced, as sentences."""
+        return " ".join(self.defects)
+
+    @property
+    def axis_table(self) -> pl.DataFrame:
+        """The choice on every axis."""
+        return _choice_table(self.choices, "axis")
+
+    @property
+    def parameter_table(self) -> pl.DataFrame:
+        """The parameters of metrics that it binds."""
+        return _choice_table(self.parameters, "parameter")
+
+    @property
+    def special_table(self) -> pl.DataFrame:
+        """Its different choices for single metrics."""
+        return _choice_table(self.special, "for a single metric")
+
+    @property
+    def spelling_table(self) -> pl.DataFrame:
+        """The tool's own names of metrics."""
+        return text_table(list(self.spellings.items()), "its own name", "here")
+
+    @property
+    def table(self) -> pl.DataFrame:
         """Every choice: ``axis``, ``value``, ``usual``, ``about``."""
         import polars as pl
 
         all_choices = (*self.choices, *self.parameters, *self.special)
         return pl.DataFrame([vars(choice) for choice in all_choices])
+
+    def csv_rows(self) -> PlainRows:
+        """Every choice, as texts."""
+        return _text_rows(self.table)
+
+
+def _choice_table(choices: Iterable[AxisChoice], header: str) -> pl.DataFrame:
+    rows = [
+        (f"{choice.axis}{'' if choice.usual else ' *'}", choice.value, choice.about) for choice in choices
+    ]
+    return text_table(rows, header, "choice", "what it decides")
+
+
+def _text_rows(table: pl.DataFrame) -> PlainRows:
+    import polars as pl
+
+    return plain_rows(table.cast(pl.String))
 
 
 def convention_details(name: str | Convention) -> ConventionDetails:
@@ -168,7 +224,13 @@ class Conventions(Result):
     """
 
     kind: ClassVar[str] = "conventions"
-    document_from: ClassVar[str] = "rankgate.measurement.evaluation.convention_documents:conventions_document"
+    headline_text: ClassVar[str] = "{conventions:n convention}"
+    main_table: ClassVar[str] = "table"
+    layout: ClassVar[Layout] = (
+        View(
+            cells=("name", "title"), headers={"name": "convention", "title": "what it reproduces"}, prose=True
+        ),
+    )
 
     conventions: tuple[ConventionDetails, ...]
 
@@ -193,7 +255,8 @@ class Conventions(Result):
         """
         return convention(name)
 
-    def _table(self) -> pl.DataFrame:
+    @property
+    def table(self) -> pl.DataFrame:
         """One row per convention: ``name``, ``title``, ``source``, ``hash``."""
         import polars as pl
 
@@ -232,6 +295,23 @@ class AxisDetails:
     each: bool
     chosen: Mapping[str, tuple[str, ...]]
 
+    @property
+    def summary(self) -> str:
+        """Its meaning, its values and its default."""
+        default = self.default if self.default == "required" else f"{self.default} by default"
+        scope = "for all metrics or for one" if self.each and "." not in self.name else ""
+        return "; ".join(text for text in (self.about.rstrip("."), self.takes, default, scope) if text)
+
+    @property
+    def names_by_choice(self) -> Mapping[str, str]:
+        """The conventions by choice; if most have the first choice, it is shown for "all others"."""
+        first, *other_choices = self.chosen
+        if not other_choices:
+            return {first: "all"}
+        values = {value: ", ".join(names) for value, names in self.chosen.items()}
+        half = sum(map(len, self.chosen.values())) // 2
+        return values | ({first: "all others"} if len(self.chosen[first]) > half else {})
+
 
 @dataclass(frozen=True)
 class Axes(Result):
@@ -242,7 +322,13 @@ class Axes(Result):
     """
 
     kind: ClassVar[str] = "axes"
-    document_from: ClassVar[str] = "rankgate.measurement.evaluation.convention_documents:axes"
+    headline_text: ClassVar[str] = "{axes:n axis/axes} of conventions"
+    main_table: ClassVar[str] = "table"
+    layout: ClassVar[Layout] = (
+        View(
+            "summaries", "{axis}", ("choice", "conventions"), headers={"choice": " ", "conventions": " "}, by="axis", prose=True
+        ),
+    )
 
     axes: tuple[AxisDetails, ...]
 
@@ -250,7 +336,23 @@ class Axes(Result):
         """The number of axes."""
         return len(self.axes)
 
-    def _table(self) -> pl.DataFrame:
+    @property
+    def summaries(self) -> pl.DataFrame:
+        """A row for each choice: the axis with its meaning, the choice, the conventions as a text."""
+        rows = [
+            (f"{axis.name}: {axis.summary}", choice, names)
+            for axis in self.axes
+            for choice, names in axis.names_by_choice.items()
+        ]
+        return text_table(rows, "axis", "choice", "conventions")
+
+    def csv_rows(self) -> PlainRows:
+        """A row for each choice, with the conventions as a text."""
+        rows = [(axis, choice, ", ".join(names)) for axis, choice, names in self.table.rows()]
+        return PlainRows(tuple(self.table.columns), rows)
+
+    @property
+    def table(self) -> pl.DataFrame:
         """A row for each choice: ``axis``, ``choice``, ``conventions``."""
         import polars as pl
 

@@ -6,11 +6,14 @@ The details are formula, parameters, source, strengths and blind spots.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
+from rankgate.core.present.document_model import PlainRows
+from rankgate.core.present.layout import FactList, Layout, Texts, View
 from rankgate.measurement.metrics.facet_metrics import FACET_METRICS
 from rankgate.measurement.metrics.lists import LIST_METRICS, NEEDS
 from rankgate.measurement.metrics.lists.list_metric import split_list_metrics
@@ -69,6 +72,37 @@ class ParameterDetails:
             high=_bound(parameter.range.high),
         )
 
+    @property
+    def permitted(self) -> str:
+        """The permitted values of a parameter."""
+        choices = " or ".join(self.choices)
+        if self.kind == "gain":
+            return f"{choices}, or a map such as {{1: 1, 2: 3}}"
+        if self.choices:
+            return choices
+        if self.kind == "bool":
+            return "True or False"
+        number = "a whole number" if self.kind == "int" else "a number"
+        if self.low is None:
+            return number
+        if self.high is None:
+            return f"{number} of at least {self.low:g}"
+        return f"{number} from {self.low:g} to {self.high:g}"
+
+
+_FACTS = FactList(
+    (
+        ("formula", "{formula}"),
+        ("values", "{value_text}"),
+        ("needs", "{need_text}"),
+        ("sees", "{sees}"),
+        ("blind to", "{blind_to}"),
+        ("also called", "{aliases}"),
+        ("trec_eval", "{trec}"),
+        ("source", "{source}"),
+    )
+)
+
 
 @dataclass(frozen=True)
 class MetricDetails(Result):
@@ -96,7 +130,13 @@ class MetricDetails(Result):
     """
 
     kind: ClassVar[str] = "metric"
-    document_from: ClassVar[str] = "rankgate.measurement.evaluation.metric_documents:metric_document"
+    headline_text: ClassVar[str] = "{written_name}"
+    lead: ClassVar[Texts] = ("{title}",)
+    layout: ClassVar[Layout] = (
+        _FACTS,
+        View("parameter_table", "parameters and their defaults", prose=True),
+        View("treatments", "conventions", prose=True),
+    )
 
     name: str
     title: str
@@ -114,6 +154,69 @@ class MetricDetails(Result):
     blind_to: str
     conventions: Mapping[str, Mapping[str, Any]]
     needs: tuple[str, ...] = ()
+
+    @property
+    def written_name(self) -> str:
+        """The name as users write it, with the part after @."""
+        needed = {parameter.name: parameter.required for parameter in self.parameters}
+        if self.at is None:
+            return self.name
+        return self.name + (f"@{self.at}" if needed[self.at] else f"[@{self.at}]")
+
+    @property
+    def value_text(self) -> str:
+        """The bounds, the direction of improvement, and the aggregation over queries."""
+        low = "no lower bound" if self.low is None else f"from {self.low:g}"
+        high = "no upper bound" if self.high is None else f"to {self.high:g}"
+        better = "higher is better" if self.higher_is_better else "lower is better"
+        joint = {"geometric": "geometric mean", "weighted": "weighted mean"}.get(
+            self.aggregate, self.aggregate
+        )
+        scope = "" if "lists" in joint else " over queries"
+        comma = " " if self.low is not None and self.high is not None else ", "
+        return f"{low}{comma}{high}; {better}; {joint}{scope}"
+
+    @property
+    def need_text(self) -> str:
+        """The data that it needs besides judgments and runs."""
+        return "; ".join(self.needs)
+
+    @property
+    def entry(self) -> str:
+        """The title, the parameters and other names."""
+        names = dict.fromkeys((*self.aliases, *self.trec))
+        inside = ", ".join(parameter.name for parameter in self.parameters if parameter.name != self.at)
+        notes = [f"parameters {inside}"] if inside else []
+        other_names = ", ".join(name for name in names if name != self.name)
+        notes += [f"also {other_names}"] if other_names else []
+        return f"{self.title} ({'; '.join(notes)})" if notes else self.title
+
+    @property
+    def parameter_table(self) -> pl.DataFrame:
+        """The parameters: ``parameter``, ``default``, ``may be``."""
+        rows = [
+            (
+                parameter.name,
+                "required" if parameter.required else f"{parameter.default}",
+                parameter.permitted + (f", written @{parameter.name}" if parameter.name == self.at else ""),
+            )
+            for parameter in self.parameters
+        ]
+        return text_table(rows, "parameter", "default", "may be")
+
+    @property
+    def treatments(self) -> pl.DataFrame:
+        """The treatment of the metric by each convention; equal treatments are grouped."""
+        if any("called" in treatment for treatment in self.conventions.values()):
+            return text_table(tools(self.conventions), "convention", "parameters", "its tool's name")
+        rows = [(*key, ", ".join(names)) for key, names in group_by_treatment(self.conventions).items()]
+        return text_table(rows, "parameters", "nothing relevant", "empty list", "conventions")
+
+    def csv_rows(self) -> PlainRows:
+        """The title and the facts."""
+        (facts,) = _FACTS.blocks(self)
+        rows = [("title", self.title), *((entry.label, *entry.lines) for entry in facts.entries)]
+        return PlainRows(("what", "value"), rows)
 
     @classmethod
     def from_metric(cls, metric: Metric) -> MetricDetails:
@@ -141,6 +244,53 @@ class MetricDetails(Result):
             else _variants(list_metric),
             needs=() if list_metric is None else tuple(NEEDS[need] for need in list_metric.needs),
         )
+
+
+USUAL_TEXT = "as usual"
+"""The words for a convention that binds no parameter of a metric."""
+
+
+def group_by_treatment(conventions: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, ...], list[str]]:
+    """Group conventions by their treatment of a metric.
+
+    The treatment is the set parameters, and the values without relevant or retrieved documents.
+    """
+    fields: dict[tuple[str, ...], list[str]] = {}
+    for name, treatment in conventions.items():
+        bound = ", ".join(_bound_text(key, value) for key, value in treatment["parameters"].items())
+        empty = (_empty(treatment[kind]) for kind in ("without_relevant", "nothing_retrieved"))
+        fields.setdefault((bound or USUAL_TEXT, *empty), []).append(name)
+    return fields
+
+
+def tools(conventions: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str, str]]:
+    """The tools that have a metric on lists, with their parameters and names for it."""
+    return [
+        (
+            name,
+            ", ".join(_bound_text(*pair) for pair in treatment["parameters"].items()) or USUAL_TEXT,
+            ", ".join(treatment["called"]),
+        )
+        for name, treatment in conventions.items()
+    ]
+
+
+def _bound_text(key: str, value: object) -> str:
+    """A parameter that a convention sets; the smallest positive number is shown as "above 0"."""
+    is_smallest = isinstance(value, float) and 0 < value < sys.float_info.min
+    return f"{key} above 0" if is_smallest else f"{key}={value!r}"
+
+
+def _empty(value: float | str) -> str:
+    """The substituted value, or the treatment as text."""
+    return value if isinstance(value, str) else f"{value:g}"
+
+
+def text_table(rows: Sequence[tuple[str, ...]], *names: str) -> pl.DataFrame:
+    """Rows of texts as a frame."""
+    import polars as pl
+
+    return pl.DataFrame(rows, dict.fromkeys(names, pl.String), orient="row")
 
 
 def metric_details(name: str) -> MetricDetails:
@@ -200,9 +350,6 @@ def _bound(number: float) -> float | None:
     return number if math.isfinite(number) else None
 
 
-COLUMNS = ("name", "title", "formula", "higher_is_better", "source")
-
-
 @dataclass(frozen=True)
 class Metrics(Result):
     """Every metric that can be named.
@@ -212,7 +359,9 @@ class Metrics(Result):
     """
 
     kind: ClassVar[str] = "metrics"
-    document_from: ClassVar[str] = "rankgate.measurement.evaluation.metric_documents:metrics_document"
+    headline_text: ClassVar[str] = "{metrics:n metric}"
+    main_table: ClassVar[str] = "table"
+    layout: ClassVar[Layout] = (View("entries", prose=True),)
 
     metrics: tuple[MetricDetails, ...]
 
@@ -221,14 +370,19 @@ class Metrics(Result):
         return len(self.metrics)
 
     @property
-    def rows(self) -> list[tuple[Any, ...]]:
-        """The details for tables, by `COLUMNS`."""
-        return [tuple(getattr(details, name) for name in COLUMNS) for details in self.metrics]
+    def entries(self) -> pl.DataFrame:
+        """The metrics with their titles, parameters and other names."""
+        return text_table(
+            [(metric.written_name, metric.entry) for metric in self.metrics], "metric", "what it measures"
+        )
 
-    def _table(self) -> pl.DataFrame:
+    @property
+    def table(self) -> pl.DataFrame:
+        """The metrics: ``name``, ``title``, ``formula``, ``higher_is_better``, ``source``."""
         import polars as pl
 
-        return pl.DataFrame(self.rows, COLUMNS, orient="row")
+        columns = ("name", "title", "formula", "higher_is_better", "source")
+        return pl.DataFrame({name: [getattr(metric, name) for metric in self.metrics] for name in columns})
 
 
 def metrics() -> Metrics:
