@@ -14,7 +14,19 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result, result_class
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.document_model import Table, Warnings
-from rankgate.core.present.layout import NOTICES, CrossView, FactTable, Layout, Sentence, Texts, View, fill
+from rankgate.core.present.layout import (
+    NOTICES,
+    CrossView,
+    FactList,
+    FactTable,
+    Group,
+    Layout,
+    Lines,
+    Sentence,
+    Texts,
+    View,
+    fill,
+)
 
 SYSTEMS = Columns(
     "One row per system and day.",
@@ -157,7 +169,10 @@ def test_every_template_names_attributes_of_its_class(kind):
             for _, field, _, _ in string.Formatter().parse(template)
             if field
         }
-        assert used | ({condition.split(".")[0]} if condition else set()) <= names, (kind, template)
+        assert used | ({condition.split(".")[0].split("[")[0]} if condition else set()) <= names, (
+            kind,
+            template,
+        )
 
 
 def _document_values(cls):
@@ -168,8 +183,8 @@ def _document_values(cls):
 
 
 def _templates(cls):
-    yield cls.headline_text, ""
-    for part in (*cls.lead, *cls.layout):
+    texts = (cls.headline_text,) if isinstance(cls.headline_text, str) else cls.headline_text
+    for part in (*texts, *cls.lead, *_parts(cls.layout)):
         match part:
             case str():
                 yield part, ""
@@ -185,3 +200,17 @@ def _templates(cls):
                 yield part.heading, part.when
                 for fact in part.facts:
                     yield ("", fact) if isinstance(fact, str) else (fact[1], "")
+            case Lines():
+                yield "", part.source
+
+
+def _parts(layout):
+    """The parts of a layout, those of its groups, and the texts of its lists of facts."""
+    for part in layout:
+        match part:
+            case Group():
+                yield from _parts(part.parts)
+            case FactList():
+                yield from (text for _, text in part.facts)
+            case _:
+                yield part

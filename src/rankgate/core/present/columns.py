@@ -20,6 +20,7 @@ from rankgate.core.present.number_formats import (
     format_counts,
     format_decimal,
     format_grade,
+    format_hash,
     format_milliseconds,
     format_p_value,
     format_probability,
@@ -38,6 +39,7 @@ FORMATS: Mapping[str, Callable[[Any], str]] = {
     "amount": format_amount,
     "decimal": format_decimal,
     "grade": format_grade,
+    "hash": format_hash,
     "milliseconds": format_milliseconds,
     "p": format_p_value,
     "probability": format_probability,
@@ -260,7 +262,8 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
             table: with these columns.
             column_names: names of columns; a pair of names is an interval, and a longer tuple has
                 names and the texts between them in turn, where a pair of names is an interval that
-                is left out where it is undefined. All columns by default.
+                is left out where it is undefined. A text is left out before an empty one. All
+                columns by default.
             headers: headers by column, where they differ from the declaration.
             formats: formats by column, where they differ from the declaration.
             keys: the number of first columns that identify a row.
@@ -301,13 +304,12 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
             return texts[0]
         if len(names) == 2:  # the ends of an interval
             return list(map(_interval_text, *texts))
-        between = [*names[1::2], ""]
-        return [
-            UNDEFINED
-            if {*row} == {UNDEFINED}
-            else "".join(f"{text}{separator}" for text, separator in zip(row, between, strict=True)).rstrip()
-            for row in zip(*texts, strict=True)
-        ]
+        cells = texts[0]
+        for text_between, next_texts in zip(names[1::2], texts[1:], strict=True):
+            pairs = zip(cells, next_texts, strict=True)
+            cells = [f"{cell}{text_between}{text}" if text else cell for cell, text in pairs]
+        is_undefined = [{*row} == {UNDEFINED} for row in zip(*texts, strict=True)]
+        return [UNDEFINED if alone else cell for alone, cell in zip(is_undefined, cells, strict=True)]
 
 
 def _interval_text(low: str, high: str) -> str:

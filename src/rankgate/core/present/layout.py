@@ -1,8 +1,8 @@
 """Layouts: the parts of a result's document, declared over its frames and facts.
 
-A result class declares ``headline_text`` (or a property ``headline``), ``lead`` and ``layout``; its
-document follows from them, and so does every form: text, Markdown, LaTeX, CSV, pages, notebooks. A
-layout is a tuple of these parts in the order of reading:
+A result class declares ``headline_text`` (a template, or parts with conditions; or a property
+``headline``), ``lead`` and ``layout``; its document follows from them, and so does every form: text,
+Markdown, LaTeX, CSV, pages, notebooks. A layout is a tuple of these parts in the order of reading:
 
 - a text or a `Sentence`: a paragraph;
 - `View`: rows and columns of a frame; `CrossView`: a frame in long form, with a column for each value
@@ -10,10 +10,11 @@ layout is a tuple of these parts in the order of reading:
 - `FactTable` and `FactList`: facts with labels; `Lines`: sentences one below the other;
 - `ShownChart`: one of the class's charts;
 - `NOTICES`: the notices of the result;
-- a function of the result that returns blocks, for what is none of these.
+- `Group`: parts under a title, as a section of their own after the parts without one;
+- a function of the result that returns blocks or sections, for what is none of these.
 
-A part with ``when`` stands only if the attribute of that name is true, a count above 0, a measured
-number, or holds rows.
+A part with ``when`` stands only if the attribute of that name, such as ``counts[ties]``, is true, a count
+above 0, a measured number, or holds rows.
 
 Texts are templates over the result's attributes: ``{pairs:n pair}`` is a number, or the number of
 members or rows, with its noun
@@ -27,6 +28,7 @@ from __future__ import annotations
 import string
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from copy import copy
+from dataclasses import replace
 from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -41,10 +43,12 @@ from rankgate.core.present.document_model import (
     Grid,
     PlainRows,
     Points,
+    Section,
     Table,
     Warnings,
     make_document,
     make_printable,
+    nonempty_blocks,
 )
 from rankgate.core.present.number_formats import UNDEFINED, count_noun
 
@@ -68,10 +72,6 @@ class Sentence(NamedTuple):
     text: str
     when: str = ""
 
-    def blocks(self, result: Result) -> Iterator[str]:
-        """The paragraph."""
-        yield fill(self.text, result)
-
 
 class View(NamedTuple):
     """Rows of a frame as a table.
@@ -93,8 +93,7 @@ class View(NamedTuple):
         optional: columns that are left out where all their values are null or empty.
         varying: columns that are left out where all their values are equal.
         by: the column whose values have a table each; templates have the value by its name.
-        prose: as `Table` takes it.
-        folded: as `Table` takes it.
+        find, prose, folded: as `Table` takes them.
         when: its condition; see the module.
     """
 
@@ -110,6 +109,7 @@ class View(NamedTuple):
     optional: tuple[str, ...] = ()
     varying: tuple[str, ...] = ()
     by: str = ""
+    find: bool = False
     prose: bool = False
     folded: bool = False
     when: str = ""
@@ -139,7 +139,7 @@ class View(NamedTuple):
         cells = [cell for cell in self.cells or tuple(columns) if cell not in left_out]
         headers = {name: fill(header, result, values) for name, header in self.headers.items()}
         grid = columns.grid(table, *cells, headers=headers, formats=self.formats, keys=self.keys)
-        return Table(heading, grid, folded=self.folded, prose=self.prose)
+        return Table(heading, grid, find=self.find, folded=self.folded, prose=self.prose)
 
 
 class CrossView(NamedTuple):
@@ -253,19 +253,19 @@ class FactList(NamedTuple):
     """Facts as labelled paragraphs.
 
     Attributes:
-        facts: labels, and their texts; a fact without a text is left out.
+        facts: labels, and their texts; a fact without a text or a line is left out.
         heading: a template.
         when: its condition; see the module.
     """
 
-    facts: tuple[tuple[str, str | Sentence], ...]
+    facts: tuple[tuple[str, str | Sentence | Lines], ...]
     heading: str = ""
     when: str = ""
 
-    def blocks(self, result: Result) -> Iterator[Entries]:
+    def blocks(self, result: object) -> Iterator[Entries]:
         """The paragraphs."""
-        texts = ((label, text) for label, part in self.facts for text in _blocks(part, result))
-        entries = tuple(Entry(label, (str(text),)) for label, text in texts if text)
+        facts = ((label, _lines(text, result)) for label, text in self.facts)
+        entries = tuple(Entry(label, lines) for label, lines in facts if lines)
         yield Entries(entries, fill(self.heading, result))
 
 
@@ -282,7 +282,7 @@ class Lines(NamedTuple):
 
     def blocks(self, result: object) -> Iterator[Points]:
         """The sentences."""
-        yield Points(tuple(map(make_printable, attrgetter(self.source)(result))))
+        yield Points(_lines(self, result))
 
 
 class ShownChart(NamedTuple):
@@ -313,6 +313,29 @@ class Notices(NamedTuple):
 
 NOTICES = Notices()
 
+
+class Group(NamedTuple):
+    """A section.
+
+    Attributes:
+        anchor: its name in links.
+        title: its heading.
+        parts: its parts, which have no sections.
+        when: its condition; see the module.
+    """
+
+    anchor: str
+    title: str
+    parts: Layout
+    when: str = ""
+
+    def blocks(self, result: Result) -> Iterator[Section]:
+        """The section."""
+        blocks = (block for part in self.parts for block in _blocks(part, result))
+        own_blocks = [block for block in blocks if not isinstance(block, Section)]
+        yield Section(self.anchor, self.title, nonempty_blocks(own_blocks))
+
+
 Part = (
     str
     | Sentence
@@ -323,7 +346,8 @@ Part = (
     | Lines
     | ShownChart
     | Notices
-    | Callable[[Any], Iterable[Block]]
+    | Group
+    | Callable[[Any], Iterable[Block | Section]]
 )
 Layout = Sequence[Part]
 Texts = Sequence[str | Sentence]
@@ -341,25 +365,41 @@ def layout_document(result: Result, **values: object) -> Document:
         result = copy(result)
         vars(result).update(values)
     blocks = [block for part in result.layout for block in _blocks(part, result)]
-    return make_document(
+    document = make_document(
         result.headline,
-        *blocks,
-        lead=[str(text) for part in result.lead for text in _blocks(part, result) if text],
+        *(block for block in blocks if not isinstance(block, Section)),
+        lead=sentences(result.lead, result),
         status=result.outcome,
         rows=result.csv_rows(),
     )
+    untitled = (section for section in document.sections if section.blocks)
+    sections = (*untitled, *(block for block in blocks if isinstance(block, Section)))
+    return replace(document, sections=sections or document.sections)
 
 
-def _blocks(part: Part, result: Result) -> Iterable[Block]:
-    if isinstance(part, str):
-        return (fill(part, result),)
+def _blocks(part: Part, result: Result) -> Iterable[Block | Section]:
+    if isinstance(part, str | Sentence):
+        return sentences((part,), result)
     if callable(part):
         return part(result)
     return part.blocks(result) if _is_true(part.when, result) else ()
 
 
-def _is_true(name: str, result: Result) -> bool:
-    value = attrgetter(name)(result) if name else True
+def sentences(texts: Texts, result: object) -> list[str]:
+    """Templates filled with the attributes of a result; those without a true condition are left out."""
+    parts = (Sentence(text) if isinstance(text, str) else text for text in texts)
+    filled = (fill(text, result) for text, when in parts if _is_true(when, result))
+    return [text for text in filled if text]
+
+
+def _lines(part: str | Sentence | Lines, result: object) -> tuple[str, ...]:
+    if isinstance(part, Lines):
+        return tuple(map(make_printable, attrgetter(part.source)(result)))
+    return tuple(sentences((part,), result))
+
+
+def _is_true(name: str, result: object) -> bool:
+    value = _Texts().get_field(name, (), _Attributes(result, _NO_TEXTS))[0] if name else True
     return len(value) > 0 if isinstance(value, Sized) else bool(value) or isinstance(value, float)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.document_model import PlainRows
-from rankgate.core.present.layout import FactList, Layout, Texts, View, plain_rows
+from rankgate.core.present.layout import FactList, Layout, Lines, Texts, View, plain_rows
 from rankgate.measurement.evaluation.metric_details import text_table
 from rankgate.measurement.metrics.metric_catalogue import by_name
 from rankgate.measurement.scoring import CONVENTIONS, Convention, convention
@@ -72,7 +72,7 @@ class ConventionDetails(Result):
     lead: ClassVar[Texts] = ("{title}",)
     main_table: ClassVar[str] = "table"
     layout: ClassVar[Layout] = (
-        FactList((("source", "{source}"), ("checked against", "{versions}"), ("defects", "{defect_text}"))),
+        FactList((("source", "{source}"), ("checked against", "{versions}"), ("defects", Lines("defects")))),
         View("axis_table", "axes", prose=True),
         View("parameter_table", "parameters of metrics", prose=True),
         View("special_table", "single metrics", prose=True),
@@ -111,11 +111,6 @@ class ConventionDetails(Result):
     def notices(self) -> tuple[Notice, ...]:
         """Behaviour of the tool that is not reproduced."""
         return tuple(Notice("not-reproduced", text, self.name) for text in self.defects)
-
-    @property
-    def defect_text(self) -> str:
-        """The behaviour of the tool that is not reproduced, as sentences."""
-        return " ".join(self.defects)
 
     @property
     def axis_table(self) -> pl.DataFrame:
@@ -326,7 +321,12 @@ class Axes(Result):
     main_table: ClassVar[str] = "table"
     layout: ClassVar[Layout] = (
         View(
-            "summaries", "{axis}", ("choice", "conventions"), headers={"choice": " ", "conventions": " "}, by="axis", prose=True
+            "summaries",
+            "{axis}",
+            ("choice", "conventions"),
+            headers={"choice": " ", "conventions": " "},
+            by="axis",
+            prose=True,
         ),
     )
 
