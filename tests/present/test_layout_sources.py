@@ -71,8 +71,18 @@ def test_numbers_across_a_table_are_in_their_order_and_cells_without_a_row_have_
 
 
 def test_a_list_of_facts_leaves_out_those_without_a_text():
-    part = FactList((("pairs", "{n:,}"), ("cost", Sentence("{cost:.2f}", "cost")), ("note", "{note}")))
-    assert blocks(part, n=1200, cost=None, note="") == [Entries((Entry("pairs", ("1,200",)),))]
+    part = FactList(
+        (
+            ("pairs", "{n:,}"),
+            ("cost", Sentence("{cost:.2f}", "cost")),
+            ("lost", Lines("losses")),
+            ("", "{note}"),
+        )
+    )
+    entry = Entry("pairs", ("1,200",))
+    assert blocks(part, n=1200, cost=None, note="", losses=()) == [Entries((entry,))]
+    lost = Entry("lost", ("a", "b"))
+    assert blocks(part, n=1200, cost=None, note="", losses=("a", "b")) == [Entries((entry, lost))]
 
 
 def test_lines_are_printable_sentences():

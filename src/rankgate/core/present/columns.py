@@ -285,7 +285,7 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
             return cells[0]
         if len(names) == 2:  # the ends of an interval
             return list(map(_interval_text, *cells))
-        between = [*names[1::2], ""]
+        between = [*names[1::2], ""][: len(cells)]
         return [
             "".join(text + separator for text, separator in zip(row, between, strict=True)).rstrip()
             for row in zip(*cells, strict=True)

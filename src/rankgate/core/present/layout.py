@@ -203,17 +203,17 @@ class FactList(NamedTuple):
     """Facts as labelled paragraphs.
 
     Attributes:
-        facts: labels, and their texts; a fact without a text is left out.
+        facts: labels, and their texts; a fact without a text or a line is left out.
         heading: a template.
     """
 
-    facts: tuple[tuple[str, str | Sentence], ...]
+    facts: tuple[tuple[str, str | Sentence | Lines], ...]
     heading: str = ""
 
     def blocks(self, result: Result) -> Iterator[Block]:
         """The paragraphs."""
-        texts = ((label, _sentence(text, result)) for label, text in self.facts)
-        entries = tuple(Entry(label, (text,)) for label, text in texts if text)
+        facts = ((label, _lines(text, result)) for label, text in self.facts)
+        entries = tuple(Entry(label, lines) for label, lines in facts if lines)
         yield Entries(entries, fill(self.heading, result))
 
 
@@ -228,7 +228,7 @@ class Lines(NamedTuple):
 
     def blocks(self, result: Result) -> Iterator[Block]:
         """The sentences."""
-        yield Points(tuple(map(make_printable, attrgetter(self.source)(result))))
+        yield Points(_lines(self, result))
 
 
 class ShownChart(NamedTuple):
@@ -319,6 +319,12 @@ def _read_table(part: View | CrossView, result: Result) -> tuple[pl.DataFrame, C
         rows = pl.DataFrame({name: [getattr(record, name) for record in rows] for name in names}, columns)
     table = rows if part.where is None else rows.filter(part.where)
     return table, columns or Columns("", *(Column(name, dtype, "") for name, dtype in table.schema.items()))
+
+
+def _lines(part: str | Sentence | Lines, result: Result) -> tuple[str, ...]:
+    if isinstance(part, Lines):
+        return tuple(map(make_printable, attrgetter(part.source)(result)))
+    return tuple(filter(None, (_sentence(part, result),)))
 
 
 def _sentence(part: str | Sentence, result: Result) -> str:
