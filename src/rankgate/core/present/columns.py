@@ -240,7 +240,8 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
             table: with these columns.
             column_names: names of columns; a pair of names is an interval, and a longer tuple has
                 names and the texts between them in turn, where a pair of names is an interval that
-                is left out where it is undefined. All columns by default.
+                is left out where it is undefined. A text is left out before an empty one. All
+                columns by default.
             headers: headers by column, where they differ from the declaration.
             formats: formats by column, where they differ from the declaration.
             keys: the number of first columns that identify a row; they are left-aligned, as texts
@@ -285,11 +286,12 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
             return cells[0]
         if len(names) == 2:  # the ends of an interval
             return list(map(_interval_text, *cells))
-        between = [*names[1::2], ""][: len(cells)]
-        return [
-            "".join(text + separator for text, separator in zip(row, between, strict=True)).rstrip()
-            for row in zip(*cells, strict=True)
-        ]
+        for text_before, texts in zip(names[1::2], cells[1:], strict=False):
+            cells[0] = [
+                f"{left}{text_before}{right}" if right else left
+                for left, right in zip(cells[0], texts, strict=True)
+            ]
+        return cells[0]
 
 
 def _interval_text(low: str, high: str) -> str:

@@ -142,7 +142,7 @@ class Formats(Result):
 
     kind: ClassVar[str] = "formats"
     layout: ClassVar[Layout] = (
-        View("formats", "", ("name", "access", ("title", " (", "endings", ")")), _FORMATS, prose=True),
+        View("formats", "", ("name", "access", ("title", ": ", "endings")), _FORMATS, prose=True),
     )
 
     formats: tuple[FormatDetails, ...]
