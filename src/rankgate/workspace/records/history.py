@@ -5,7 +5,7 @@ A history has comparable segments, change-points, breaks and annotations.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import closing
 from datetime import datetime
 from functools import partial
@@ -21,6 +21,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import P_VALUE, SYSTEM
+from rankgate.core.present.document_model import Entries, Entry
 from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, View
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.present.result_frames import make_frame
@@ -32,7 +33,7 @@ from rankgate.measurement.stats.change_points import (
     extend_change_points,
 )
 from rankgate.workspace.records.cron_times import parse_moment
-from rankgate.workspace.records.history_entries import annotation_entries, changes_and_breaks
+from rankgate.workspace.records.history_entries import annotation_entry, break_entry, change_entry
 from rankgate.workspace.records.record_columns import (
     BRANCH,
     KIND,
@@ -143,6 +144,16 @@ ANNOTATIONS_SCHEMA = Columns(
 )
 
 
+def _list_events(result: History) -> Iterator[Entries]:
+    """The changes and breaks with reasons, then the annotations, by time."""
+    events = [
+        *map(change_entry, result.changes.iter_rows(named=True)),
+        *map(break_entry, result.breaks.iter_rows(named=True)),
+    ]
+    yield Entries(tuple(Entry(label, lines) for _, label, lines in sorted(events)), "Changes and breaks")
+    yield Entries(tuple(map(annotation_entry, result.annotations.iter_rows(named=True))), "Annotations")
+
+
 @dataclass(frozen=True)
 class History(Result):
     """A metric over time.
@@ -178,8 +189,7 @@ class History(Result):
             {"at": format_day},
         ),
         ShownChart("history", "has_trend"),
-        changes_and_breaks,
-        annotation_entries,
+        _list_events,
         View(
             "evaluations",
             "Evaluations, the newest first",

@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from rankgate.core.present.document_model import Entries, Entry, make_printable
+from rankgate.core.present.document_model import Entry, make_printable
 from rankgate.workspace.records.record_columns import format_day, format_minute, format_revision
-
-if TYPE_CHECKING:
-    from rankgate.workspace.records.history import History
-
 
 _TOLERANCE = 1e-12
 
 
-def changes_and_breaks(result: History) -> Iterator[Entries]:
-    """The changes and breaks with reasons, by time."""
-    dated_entries = sorted(
-        [
-            *map(change_entry, result.changes.iter_rows(named=True)),
-            *map(break_entry, result.breaks.iter_rows(named=True)),
-        ]
-    )
-    yield Entries(tuple(Entry(label, lines) for _, label, lines in dated_entries), "Changes and breaks")
-
-
-def annotation_entries(result: History) -> Iterator[Entries]:
-    """The annotations by time."""
-    entries = []
-    for row in result.annotations.iter_rows(named=True):
-        revision = f" {format_revision(row['revision'])}" if row["revision"] else ""
-        text = f"{row['kind']}{revision}: {make_printable(row['text'])}"
-        entries.append(Entry(format_minute(row["at"]), (text,)))
-    yield Entries(tuple(entries), "Annotations")
+def annotation_entry(row: dict[str, Any]) -> Entry:
+    """An annotation with its time."""
+    revision = f" {format_revision(row['revision'])}" if row["revision"] else ""
+    text = f"{row['kind']}{revision}: {make_printable(row['text'])}"
+    return Entry(format_minute(row["at"]), (text,))
 
 
 def change_entry(row: dict[str, Any]) -> tuple[str, str, tuple[str, ...]]:
