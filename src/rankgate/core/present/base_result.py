@@ -91,7 +91,7 @@ class Result(ByContent):
     kind: ClassVar[str]
     schema_version: ClassVar[int] = 1
     label: ClassVar[str] = ""
-    headline_text: ClassVar[str] = ""
+    headline_text: ClassVar[str | Texts] = ""
     lead: ClassVar[Texts] = ()
     layout: ClassVar[Layout] = ()
     document_from: ClassVar[str] = "rankgate.core.present.layout:layout_document"
@@ -150,10 +150,11 @@ class Result(ByContent):
 
     @property
     def headline(self) -> str:
-        """The title of its document: the template ``headline_text``, or a property of the class."""
-        from rankgate.core.present.layout import fill
+        """The title of its document: the templates ``headline_text``, or a property of the class."""
+        from rankgate.core.present.layout import sentences
 
-        return fill(self.headline_text, self)
+        texts = self.headline_text
+        return "".join(sentences((texts,) if isinstance(texts, str) else texts, self))
 
     @property
     def outcome(self) -> str:

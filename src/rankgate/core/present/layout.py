@@ -1,8 +1,8 @@
 """Layouts: the parts of a result's document, declared over its frames and facts.
 
-A result class declares ``headline_text`` (or a property ``headline``), ``lead`` and ``layout``; its
-document follows from them, and so does every form: text, Markdown, LaTeX, CSV, pages, notebooks. A
-layout is a tuple of these parts in the order of reading:
+A result class declares ``headline_text`` (a template, or parts with conditions; or a property
+``headline``), ``lead`` and ``layout``; its document follows from them, and so does every form: text,
+Markdown, LaTeX, CSV, pages, notebooks. A layout is a tuple of these parts in the order of reading:
 
 - a text or a `Sentence`: a paragraph;
 - `View`: rows and columns of a frame, or of records; `CrossView`: a frame in long form, with a column
@@ -12,10 +12,10 @@ layout is a tuple of these parts in the order of reading:
 - `NOTICES`: the notices of the result;
 - a function of the result that returns blocks, for what is none of these.
 
-Texts are templates over the result's attributes: ``{pairs:n pair}`` is a count with its noun,
-``{pairs:n pair has/pairs have}`` one with its verb, ``{level:.0%}`` a number in a format of Python,
-``{delta:signed}`` in one of `rankgate.core.present.columns.FORMATS`; an undefined value is a dash. An
-empty paragraph and a table without rows are left out.
+Texts are templates over the result's attributes: ``{pairs:n pair}`` is a count, or the length of a
+table or a tuple, with its noun, ``{pairs:n pair has/pairs have}`` one with its verb, ``{level:.0%}`` a
+number in a format of Python, ``{delta:signed}`` in one of `rankgate.core.present.columns.FORMATS`; an
+undefined value is a dash. An empty paragraph and a table without rows are left out.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class Sentence(NamedTuple):
 
     Attributes:
         text: a template.
-        when: the attribute that must be true, a count above 0, a measured number, or hold rows;
-            always, if empty.
+        when: the attribute, such as ``counts[ties]``, that must be true, a count above 0, a measured
+            number, or hold rows; always, if empty.
     """
 
     text: str
@@ -236,8 +236,8 @@ class ShownChart(NamedTuple):
 
     Attributes:
         name: its name in ``charts``.
-        when: the attribute that must be true, a count above 0, a measured number, or hold rows;
-            always, if empty.
+        when: the attribute, such as ``counts[ties]``, that must be true, a count above 0, a measured
+            number, or hold rows; always, if empty.
     """
 
     name: str
@@ -290,7 +290,7 @@ def layout_document(result: Result, **values: object) -> Document:
     return make_document(
         result.headline,
         *blocks,
-        lead=[text for template in result.lead if (text := _sentence(template, result))],
+        lead=sentences(result.lead, result),
         status=result.outcome,
         rows=result.csv_rows(),
     )
@@ -298,7 +298,7 @@ def layout_document(result: Result, **values: object) -> Document:
 
 def _blocks(part: Part, result: Result) -> Iterable[Block]:
     if isinstance(part, str | Sentence):
-        return (_sentence(part, result),)
+        return sentences((part,), result)
     if callable(part):
         return part(result)
     return part.blocks(result)
@@ -324,17 +324,18 @@ def _read_table(part: View | CrossView, result: Result) -> tuple[pl.DataFrame, C
 def _lines(part: str | Sentence | Lines, result: Result) -> tuple[str, ...]:
     if isinstance(part, Lines):
         return tuple(map(make_printable, attrgetter(part.source)(result)))
-    return tuple(filter(None, (_sentence(part, result),)))
+    return tuple(sentences((part,), result))
 
 
-def _sentence(part: str | Sentence, result: Result) -> str:
-    if isinstance(part, str):
-        return fill(part, result)
-    return fill(part.text, result) if _is_true(part.when, result) else ""
+def sentences(texts: Texts, result: object) -> list[str]:
+    """Templates filled with the attributes of a result; those without a true condition are left out."""
+    sentences = (Sentence(text) if isinstance(text, str) else text for text in texts)
+    filled = (fill(text, result) for text, when in sentences if _is_true(when, result))
+    return [text for text in filled if text]
 
 
-def _is_true(name: str, result: Result) -> bool:
-    value = attrgetter(name)(result) if name else True
+def _is_true(name: str, result: object) -> bool:
+    value = _Texts().get_field(name, (), _Attributes(result, {}))[0] if name else True
     return len(value) > 0 if isinstance(value, Sized) else bool(value) or isinstance(value, float)
 
 
@@ -371,5 +372,6 @@ class _Texts(string.Formatter):
 
     def format_field(self, value: Any, format_spec: str) -> str:  # noqa: ANN401 - as its base has it
         if format_spec.startswith("n "):
+            value = len(value) if isinstance(value, Sized) else value
             return count_noun(value, *format_spec[2:].split("/"))
         return format_value(value, format_spec)
