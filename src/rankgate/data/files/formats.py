@@ -141,6 +141,7 @@ class Formats(Result):
     """
 
     kind: ClassVar[str] = "formats"
+    headline_text: ClassVar[str] = "{formats:n format}"
     layout: ClassVar[Layout] = (
         View("formats", "", ("name", "access", ("title", ": ", "endings")), _FORMATS, prose=True),
     )
@@ -150,11 +151,6 @@ class Formats(Result):
     def __len__(self) -> int:
         """The number of formats."""
         return len(self.formats)
-
-    @property
-    def headline(self) -> str:
-        """The number of formats."""
-        return f"{len(self)} formats"
 
     def csv_rows(self) -> PlainRows:
         """Every format."""

@@ -102,7 +102,7 @@ class Reanchored(Result):
         ),
         NOTICES,
         Sentence(
-            "The new judgments are {judgment_count:n grade}. They do not contain unjudged documents. Every "
+            "The new judgments are {judgments:n grade}. They do not contain unjudged documents. Every "
             "decision is in the CSV and JSON of this result."
         ),
     )
@@ -151,11 +151,6 @@ class Reanchored(Result):
     def unjudged(self) -> pl.DataFrame:
         """The judgments that did not reach a new document, the highest grades first."""
         return self.labels.filter(~pl.col("kept")).sort("grade", descending=True, maintain_order=True)
-
-    @property
-    def judgment_count(self) -> int:
-        """The number of new judgments."""
-        return len(self.judgments)
 
     @property
     def relevant(self) -> tuple[int, int]:

@@ -22,8 +22,7 @@ from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import P_VALUE, SYSTEM
 from rankgate.core.present.document_model import Entries, Entry
-from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, View
-from rankgate.core.present.number_formats import count_noun
+from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, Texts, View
 from rankgate.core.present.result_frames import make_frame
 from rankgate.measurement.stats.change_points import (
     MIN_EVALUATIONS,
@@ -179,6 +178,11 @@ class History(Result):
         "changes": CHANGES_SCHEMA,
         "annotations": ANNOTATIONS_SCHEMA,
     }
+    headline_text: ClassVar[Texts] = (
+        "{metric}",
+        Sentence(" for {slice}", "slice"),
+        ": {series:n evaluation}, {changes:n change}, {breaks:n break}",
+    )
     layout: ClassVar[Layout] = (
         View(
             "latest",
@@ -220,14 +224,6 @@ class History(Result):
     def systems(self) -> tuple[str, ...]:
         """The systems, in the order of their first evaluation."""
         return tuple(self.series["system"].unique(maintain_order=True).to_list())
-
-    @property
-    def headline(self) -> str:
-        """The numbers of evaluations, changes and breaks."""
-        queries = f" for {self.slice}" if self.slice else ""
-        counts = {"evaluation": self.series, "change": self.changes, "break": self.breaks}
-        texts = [count_noun(len(table), noun) for noun, table in counts.items()]
-        return f"{self.metric}{queries}: {', '.join(texts)}"
 
     @property
     def has_trend(self) -> bool:
