@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from rankgate.core.present import markup_tables
 from rankgate.core.present.document_model import Grid
-from rankgate.data.files.file_documents import access_label, facts, parts_label, suffixes
 from rankgate.data.files.formats import formats
 
 if TYPE_CHECKING:
@@ -100,7 +99,7 @@ Each limit ends in an error that names it, with exit code 2.
 def page() -> str:
     """The page from the registry of formats."""
     all_formats = formats().formats
-    rows = tuple((fmt.name, parts_label(fmt), access_label(fmt), suffixes(fmt)) for fmt in all_formats)
+    rows = tuple((fmt.name, fmt.parts, fmt.access, fmt.endings) for fmt in all_formats)
     header = ("format", "holds", "read, written", "suffixes")
     table = markup_tables.markdown_table(Grid(header, rows, frozenset(range(4))))
     for fmt in all_formats:  # names are links; words in cells never are
@@ -109,5 +108,5 @@ def page() -> str:
 
 
 def _section(result: FormatDetails) -> str:
-    rows = [f"- {label}: {line}" for label, line in facts(result).items() if line]
+    rows = [f"- {label}: {line}" for label, line in result.csv_rows().rows if line]
     return "\n".join([f"## {result.name}", "", f"{result.title}.", "", *rows, ""])

@@ -26,15 +26,15 @@ def test_errors_exit_with_2_and_all_are_reported(run, wrong):
         "error  line 2: 1 row judging a document again for the same query, 1 document\n"
         "         with another grade [judged-twice]\n"
         "       example: query 1, document a\n"
-        "       mend: remove all but one of them; rankgate resolve does that for ratings\n"
+        "       fix: remove all but one of them; rankgate resolve does that for ratings\n"
         "         of several people\n"
         "error  line 3: 1 row with a grade that is not a finite number (nan) [no-grade]\n"
         "       example: query 1, document b\n"
-        "       mend: write a number such as 2, or leave the row out where there is no\n"
+        "       fix: write a number such as 2, or leave the row out where there is no\n"
         "         grade\n"
         "note   line 4: 1 negative grade (-1): in the pool, never relevant; tools differ\n"
         "         over whether such a document is judged [negative-grade]\n"
-        "       mend: make sure that they mean spam or unjudged, and are not part of the\n"
+        "       fix: make sure that they mean spam or unjudged, and are not part of the\n"
         "         scale\n"
     )
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.document_model import Entries, Entry, Points
-from rankgate.core.present.layout import CrossView, FactList, Lines, Sentence, View, fill
+from rankgate.core.present.layout import CrossView, FactList, Lines, Sentence, View, fill, sentences
 
 _VALUES = Columns(
     "One row per metric.",
@@ -71,8 +71,18 @@ def test_numbers_across_a_table_are_in_their_order_and_cells_without_a_row_have_
 
 
 def test_a_list_of_facts_leaves_out_those_without_a_text():
-    part = FactList((("pairs", "{n:,}"), ("cost", Sentence("{cost:.2f}", "cost")), ("note", "{note}")))
-    assert blocks(part, n=1200, cost=None, note="") == [Entries((Entry("pairs", ("1,200",)),))]
+    part = FactList(
+        (
+            ("pairs", "{n:,}"),
+            ("cost", Sentence("{cost:.2f}", "cost")),
+            ("lost", Lines("losses")),
+            ("", "{note}"),
+        )
+    )
+    entry = Entry("pairs", ("1,200",))
+    assert blocks(part, n=1200, cost=None, note="", losses=()) == [Entries((entry,))]
+    lost = Entry("lost", ("a", "b"))
+    assert blocks(part, n=1200, cost=None, note="", losses=("a", "b")) == [Entries((entry, lost))]
 
 
 def test_lines_are_printable_sentences():
@@ -83,3 +93,14 @@ def test_templates_have_verbs_and_beginnings_of_texts():
     result = SimpleNamespace(n=1, m=2, sha256="0123456789abcdef")
     assert fill("{n:n pair has/pairs have}, {m:n pair has/pairs have}", result) == "1 pair has, 2 pairs have"
     assert fill("({sha256:.4})", result) == "(0123)"
+
+
+def test_headlines_have_parts_with_conditions():
+    result = SimpleNamespace(counts={"ties": 0, "pairs": 2}, share=0.0, names=("a",), cost=None)
+    texts = (
+        "{counts[pairs]:n pair} of {names:n rater}",
+        Sentence(", {counts[ties]} ties", "counts[ties]"),
+        Sentence(", share {share:.1f}", "share"),
+        Sentence(", {cost:.2f}", "cost"),
+    )
+    assert "".join(sentences(texts, result)) == "2 pairs of 1 rater, share 0.0"

@@ -22,6 +22,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import replace_file, suffix_of
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.layout import FactList, Layout, Lines, plain_rows
 from rankgate.data import read
 from rankgate.data.column_map import map_columns
 from rankgate.data.file_contents import PART_LABELS, STATES, FileContents, Loss, Note
@@ -31,6 +32,7 @@ from rankgate.data.run import Run, ScatteredError
 from rankgate.data.streams.source import InputFile
 
 if TYPE_CHECKING:
+    from rankgate.core.present.document_model import PlainRows
     from rankgate.data.formats.format import Format
     from rankgate.data.input_types import ColumnsLike, FileLike
     from rankgate.data.table_rows import Part
@@ -137,7 +139,17 @@ class Conversion(Result):
     """
 
     kind: ClassVar[str] = "conversion"
-    document_from: ClassVar[str] = "rankgate.data.files.file_documents:conversion_document"
+    headline_text: ClassVar[str] = "{source} to {target}"
+    layout: ClassVar[Layout] = (
+        FactList(
+            (
+                ("read", "{source} as {from_format}: {reason}"),
+                ("written", "{target} as {to_format}: {written}"),
+                ("seen", Lines("seen")),
+                ("lost", Lines("lost")),
+            )
+        ),
+    )
 
     source: str
     target: str
@@ -147,6 +159,28 @@ class Conversion(Result):
     rows: Mapping[str, int]
     notes: tuple[Note, ...]
     losses: tuple[Loss, ...]
+
+    @property
+    def written(self) -> str:
+        """The numbers of written rows."""
+        names = {"qrels": "judgments", "runs": "lines of runs", "values": "metric values"}
+        counts = (f"{count:,} {names.get(name, name)}" for name, count in self.rows.items())
+        return ", ".join(counts) or "nothing"
+
+    @property
+    def seen(self) -> tuple[str, ...]:
+        """The notes of the reader."""
+        return tuple(note.words for note in self.notes)
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """The losses in words."""
+        return tuple(loss.words for loss in self.losses) or ("nothing",)
+
+    def csv_rows(self) -> PlainRows:
+        """Notes and losses."""
+        examples = pl.col("examples").list.join(", ")
+        return plain_rows(self._table().with_columns(examples))
 
     @property
     def notices(self) -> tuple[Notice, ...]:

@@ -201,7 +201,14 @@ def _find_spans(doc_words: tuple[str, ...], grams: Collection[tuple[str, ...]]) 
 
 
 Status = Literal["valid", "moved", "split", "merged", "ambiguous", "lost"]
-STATUSES: tuple[Status, ...] = ("valid", "moved", "split", "merged", "ambiguous", "lost")
+STATUSES: Mapping[Status, str] = {
+    "valid": "the same text under the same id",
+    "moved": "the text has another id",
+    "split": "the text is in several documents now",
+    "merged": "the text is in a longer document",
+    "ambiguous": "several documents are as near",
+    "lost": "less than half of the text is anywhere",
+}
 
 NEAR_SHARE = 0.9
 """The share of a document's words that another document must have to contain it."""

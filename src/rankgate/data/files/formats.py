@@ -11,10 +11,33 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.document_model import PlainRows
+from rankgate.core.present.layout import FactList, Layout, Texts, View, fill
 from rankgate.data.formats import registry
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Format
+
+
+_FACTS = FactList(
+    (
+        ("holds", "{parts}"),
+        ("is", "{access}{streaming}"),
+        ("suffixes", "{endings}"),
+        ("known by", "{detection}"),
+        ("cannot hold", "{loses}"),
+        ("notes", "{detail}"),
+    )
+)
+_FORMATS = Columns(
+    "One row per format.",
+    Column("name", pl.String, "its name", header="format"),
+    Column("parts", pl.String, "the parts that it can hold", header="holds"),
+    Column("access", pl.String, "read, or read and written", header="read, written"),
+    Column("endings", pl.String, "the suffixes of its files", header="suffixes"),
+    Column("title", pl.String, "a short description", header="what it is"),
+)
 
 
 @dataclass(frozen=True)
@@ -37,7 +60,9 @@ class FormatDetails(Result):
     """
 
     kind: ClassVar[str] = "format"
-    document_from: ClassVar[str] = "rankgate.data.files.file_documents:details"
+    headline_text: ClassVar[str] = "{name}"
+    lead: ClassVar[Texts] = ("{title}",)
+    layout: ClassVar[Layout] = (_FACTS,)
 
     name: str
     title: str
@@ -50,6 +75,30 @@ class FormatDetails(Result):
     detection: str
     loses: str
     detail: str
+
+    @property
+    def parts(self) -> str:
+        """The parts that it can hold."""
+        return ", ".join("judgments" if name == "qrels" else name for name in self.holds)
+
+    @property
+    def access(self) -> str:
+        """Read, or read and written."""
+        return "read, written" if self.writes else "read"
+
+    @property
+    def streaming(self) -> str:
+        """A run that is written while it is read, if any."""
+        return ", a run while it is read" if self.streams else ""
+
+    @property
+    def endings(self) -> str:
+        """The suffixes of its files."""
+        return " ".join(self.suffixes)
+
+    def csv_rows(self) -> PlainRows:
+        """The facts."""
+        return PlainRows(("what", "value"), [(label, fill(str(text), self)) for label, text in _FACTS.facts])
 
     @classmethod
     def from_format(cls, format_: Format) -> FormatDetails:
@@ -92,13 +141,21 @@ class Formats(Result):
     """
 
     kind: ClassVar[str] = "formats"
-    document_from: ClassVar[str] = "rankgate.data.files.file_documents:listed"
+    headline_text: ClassVar[str] = "{formats:n format}"
+    layout: ClassVar[Layout] = (
+        View("formats", "", ("name", "access", ("title", ": ", "endings")), _FORMATS, prose=True),
+    )
 
     formats: tuple[FormatDetails, ...]
 
     def __len__(self) -> int:
         """The number of formats."""
         return len(self.formats)
+
+    def csv_rows(self) -> PlainRows:
+        """Every format."""
+        rows = [(f.name, f.parts, f.access, f.endings, f.title) for f in self.formats]
+        return PlainRows(("format", "holds", "read, written", "suffixes", "title"), rows)
 
     def _table(self) -> pl.DataFrame:
         rows = [{name: getattr(details, name) for name in _LIST_COLUMNS} for details in self.formats]

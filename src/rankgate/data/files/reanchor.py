@@ -17,6 +17,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
+from rankgate.core.present.layout import NOTICES, Layout, Sentence, View
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.file_contents import FileContents
 from rankgate.data.files.conversion import convert
@@ -86,9 +87,25 @@ class Reanchored(Result):
 
     kind: ClassVar[str] = "reanchored"
     label: ClassVar[str] = "Judgments of new documents"
-    document_from: ClassVar[str] = "rankgate.data.files.file_documents:reanchored_document"
     order: ClassVar[int] = 92
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"decisions": DECISIONS, "judgments": JUDGMENTS}
+    layout: ClassVar[Layout] = (
+        View("outcomes", "what became of judged documents"),
+        View(
+            "unjudged",
+            "unjudged now, the highest grades first",
+            ("query_id", "old_doc", "grade", "status"),
+            DECISIONS,
+            {"old_doc": "document"},
+            keys=2,
+            first=20,
+        ),
+        NOTICES,
+        Sentence(
+            "The new judgments are {judgments:n grade}. They do not contain unjudged documents. Every "
+            "decision is in the CSV and JSON of this result."
+        ),
+    )
 
     name: str
     decisions: pl.DataFrame
@@ -108,6 +125,32 @@ class Reanchored(Result):
         rows = self.labels.group_by("status").agg(pl.len(), pl.col("kept").sum()).iter_rows()
         counts_by_status = {status: (count, kept_count) for status, count, kept_count in rows}
         return {status: counts_by_status.get(status, (0, 0)) for status in STATUSES}
+
+    @property
+    def headline(self) -> str:
+        """The share of relevant judgments that apply to a new document, then that of all judgments."""
+        relevant, reached = self.relevant
+        total, kept_count = (sum(counts) for counts in zip(*self.counts.values(), strict=True))
+        everything = f"{kept_count:,} of {count_noun(total, 'judgment')} in all"
+        if not relevant:
+            return f"no judgment is relevant; {everything} reached a new document"
+        share = f"{reached / relevant:.1%}"
+        return (
+            f"{reached:,} of {count_noun(relevant, 'relevant judgment')} ({share}) reached a new document; "
+            f"{everything}"
+        )
+
+    @property
+    def outcomes(self) -> pl.DataFrame:
+        """The counts with the meaning of each status."""
+        counts = self.counts
+        rows = [(status, *counts[status], meaning) for status, meaning in STATUSES.items()]
+        return pl.DataFrame(rows, ["status", "judgments", "kept", "meaning"], orient="row")
+
+    @property
+    def unjudged(self) -> pl.DataFrame:
+        """The judgments that did not reach a new document, the highest grades first."""
+        return self.labels.filter(~pl.col("kept")).sort("grade", descending=True, maintain_order=True)
 
     @property
     def relevant(self) -> tuple[int, int]:

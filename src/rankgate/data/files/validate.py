@@ -17,6 +17,9 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
 from rankgate.core.present.codec import encode_fields
 from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.document_model import Entries, Entry, PlainRows, make_printable
+from rankgate.core.present.layout import Layout, View
+from rankgate.core.present.number_formats import count_noun
 from rankgate.core.progress import step
 from rankgate.data.column_map import map_columns, source_label
 from rankgate.data.files.checks import CHECKS, SEVERITIES, Needs, Severity
@@ -69,6 +72,11 @@ class Problem:
     example: str
     mend: str
 
+    @property
+    def location(self) -> str:
+        """The file, and the line if there is one."""
+        return f"{self.file}:{self.line}" if self.line else self.file
+
 
 @dataclass(frozen=True)
 class CheckedFile:
@@ -89,6 +97,41 @@ class CheckedFile:
     ranked: int
 
 
+def _list_problems(result: Validation) -> Iterator[Entries]:
+    """The problems of each file."""
+    files = [checked_file.file for checked_file in result.files]
+    for label in dict.fromkeys([*files, *(problem.file for problem in result.problems)]):
+        yield _file(result, label)
+
+
+def _file(result: Validation, label: str) -> Entries:
+    """The problems of one file."""
+    checked_file = next((file for file in result.files if file.file == label), None)
+    entries = [_entry(problem) for problem in result.problems if problem.file == label]
+    return Entries(tuple(entries or [Entry("", ("no problems found",))]), _file_heading(label, checked_file))
+
+
+def _file_heading(label: str, checked_file: CheckedFile | None) -> str:
+    if checked_file is None:
+        return make_printable(label)
+    content = [
+        count_noun(count, noun)
+        for count, noun in ((checked_file.judgments, "judgment"), (checked_file.ranked, "ranked document"))
+        if count
+    ]
+    format_notes = [f"read as {checked_file.format}"] if checked_file.format not in {"?", "memory"} else []
+    text = ", ".join([*format_notes, *content])
+    return make_printable(label) + (f": {text}" if text else "")
+
+
+def _entry(problem: Problem) -> Entry:
+    line_label = f"line {problem.line}: " if problem.line else ""
+    lines = [f"{line_label}{problem.what} [{problem.check}]"]
+    lines += [f"example: {problem.example}"] if problem.example else []
+    lines += [f"fix: {problem.mend}"] if problem.mend else []
+    return Entry(problem.severity, tuple(lines))
+
+
 @dataclass(frozen=True)
 class Validation(Result):
     """The problems found in some files.
@@ -100,7 +143,7 @@ class Validation(Result):
 
     kind: ClassVar[str] = "validation"
     label: ClassVar[str] = "Errors and warnings in files"
-    document_from: ClassVar[str] = "rankgate.data.files.file_documents:validation_document"
+    layout: ClassVar[Layout] = (_list_problems,)
 
     files: tuple[CheckedFile, ...]
     problems: tuple[Problem, ...]
@@ -123,6 +166,17 @@ class Validation(Result):
         """The number of problems of each severity."""
         severities = [problem.severity for problem in self.problems]
         return {severity: severities.count(severity) for severity in SEVERITIES}
+
+    @property
+    def headline(self) -> str:
+        """The numbers of errors, warnings and notes."""
+        counts = [count_noun(count, severity) for severity, count in self.counts.items() if count]
+        return ", ".join(counts) or "no errors, warnings or notes"
+
+    def csv_rows(self) -> PlainRows:
+        """Every problem."""
+        rows = [(p.severity, p.check, p.location, p.what, p.example, p.mend) for p in self.problems]
+        return PlainRows(("severity", "check", "where", "what", "example", "mend"), rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -158,13 +212,30 @@ class Checklist(Result):
     """
 
     kind: ClassVar[str] = "checklist"
-    document_from: ClassVar[str] = "rankgate.data.files.file_documents:checklist"
+    layout: ClassVar[Layout] = (
+        View(
+            "checks",
+            cells=("name", "severity", "title"),
+            headers={"name": "check", "title": "finds"},
+            prose=True,
+        ),
+    )
 
     checks: tuple[CheckDetails, ...]
 
     def __len__(self) -> int:
         """The number of checks."""
         return len(self.checks)
+
+    @property
+    def headline(self) -> str:
+        """The number of checks."""
+        return f"rankgate validate looks for {len(self)} problems"
+
+    def csv_rows(self) -> PlainRows:
+        """Every check."""
+        rows = [(check.name, check.severity, check.needs, check.title) for check in self.checks]
+        return PlainRows(("check", "severity", "looks at", "finds"), rows)
 
     def _table(self) -> pl.DataFrame:
         import polars as pl

@@ -15,29 +15,25 @@ import platform
 import re
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from rankgate.core.errors import RankgateError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
-from rankgate.core.present.document_model import Document as Made
-from rankgate.core.present.document_model import Grid, PlainRows, Section, Table, make_printable
+from rankgate.core.present.document_model import PlainRows
+from rankgate.core.present.layout import Layout, View
 from rankgate.decisions.gating.policy import Policy, find_policy, read
 from rankgate.interface.cli.project_file import Settings, settings
 from rankgate.measurement.metrics.metric_name_parser import parse_all
 from rankgate.measurement.scoring.presets import chosen_convention
 
-if TYPE_CHECKING:
-    from rankgate.core.present.document_model import Document
-
-
 Status = Literal["works", "missing", "wrong", "advice"]
 
 _STATUS_LABELS = {"works": "✔ works", "missing": "– missing", "wrong": "✘ wrong", "advice": "! advice"}
-_TEXT_COLUMNS = frozenset(range(3))
 
 
 @dataclass(frozen=True)
@@ -69,9 +65,31 @@ class DoctorReport(Result):
 
     kind: ClassVar[str] = "doctor_report"
     label: ClassVar[str] = "Installation and project"
-    document_from: ClassVar[str] = "rankgate.interface.cli.doctor:doctor_document"
+    layout: ClassVar[Layout] = (
+        View(
+            "findings",
+            "{area}",
+            ("status", "name", ("words", "; to fix it: ", "mend")),
+            headers={"name": "what", "words": "found"},
+            formats={"status": _STATUS_LABELS.__getitem__},
+            by="area",
+            prose=True,
+        ),
+    )
 
     findings: tuple[DoctorFinding, ...]
+
+    @property
+    def headline(self) -> str:
+        """The numbers of findings that are not as they should be."""
+        counts = Counter(finding.status for finding in self.findings)
+        title = f"{counts['wrong'] or 'Nothing'} wrong, {counts['missing'] or 'nothing'} missing"
+        return f"{title}, {counts['advice']} to improve" if counts["advice"] else title
+
+    def csv_rows(self) -> PlainRows:
+        """Every finding."""
+        rows = [(f.area, f.name, f.status, f.words, f.mend) for f in self.findings]
+        return PlainRows(("area", "name", "status", "found", "to fix it"), rows)
 
     @property
     def wrong(self) -> tuple[DoctorFinding, ...]:
@@ -82,33 +100,6 @@ class DoctorReport(Result):
     def notices(self) -> tuple[Notice, ...]:
         """Warnings about parts that exist and fail."""
         return tuple(Notice("doctor", finding.words, finding.name) for finding in self.wrong)
-
-
-def doctor_document(result: DoctorReport) -> Document:
-    """A table for each area."""
-    areas = list(dict.fromkeys(finding.area for finding in result.findings))
-    sections = []
-    for area in areas:
-        rows = tuple(
-            (
-                _STATUS_LABELS[finding.status],
-                make_printable(finding.name),
-                make_printable(
-                    f"{finding.words}; to fix it: {finding.mend}" if finding.mend else finding.words
-                ),
-            )
-            for finding in result.findings
-            if finding.area == area
-        )
-        grid = Grid(("", "what", "found"), rows, _TEXT_COLUMNS)
-        sections.append(Section(area, area.capitalize(), (Table("", grid, prose=True),)))
-    wrong, missing = len(result.wrong), sum(e.status == "missing" for e in result.findings)
-    advice = sum(finding.status == "advice" for finding in result.findings)
-    title = f"{wrong or 'Nothing'} wrong, {missing or 'nothing'} missing"
-    title += f", {advice} to improve" if advice else ""
-    rows_of_all = [(e.area, e.name, e.status, e.words, e.mend) for e in result.findings]
-    columns = ("area", "name", "status", "found", "to fix it")
-    return Made(title, sections=tuple(sections), rows=PlainRows(columns, rows_of_all))
 
 
 _PURPOSES = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Iterator
+from dataclasses import fields
 from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -22,8 +23,8 @@ from rankgate.core.declare.registries import (
 )
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
-from rankgate.core.present.document_model import Document, Grid, PlainRows, Table, Warnings, make_printable
-from rankgate.core.present.document_model import make_document as made
+from rankgate.core.present.document_model import PlainRows
+from rankgate.core.present.layout import NOTICES, Layout, View
 from rankgate.core.present.number_formats import count_noun
 from rankgate.interface.extend.points import EXTENSION_POINTS, ExtensionPoint
 
@@ -66,10 +67,33 @@ class InstalledPlugins(Result):
 
     kind: ClassVar[str] = "installed_plugins"
     label: ClassVar[str] = "Plug-ins"
-    document_from: ClassVar[str] = "rankgate.interface.cli.installed_plugins:plugins_document"
+    layout: ClassVar[Layout] = (
+        NOTICES,
+        View(
+            "plugins",
+            cells=("plugin", "adds", "names", "status", "place"),
+            headers={"plugin": "plug-in", "place": "file"},
+            prose=True,
+        ),
+    )
 
     api_version: int
     plugins: tuple[PluginDetails, ...]
+
+    @property
+    def headline(self) -> str:
+        """The number of plug-ins."""
+        count = len({plugin.plugin for plugin in self.plugins})
+        count_text = count_noun(count, "plug-in") if count else "No plug-ins"
+        return f"{count_text}; version {self.api_version} of the extension points"
+
+    def csv_rows(self) -> PlainRows:
+        """Every plug-in."""
+        rows = [
+            [" ".join(value) if isinstance(value, tuple) else value for value in vars(plugin).values()]
+            for plugin in self.plugins
+        ]
+        return PlainRows(tuple(field.name for field in fields(PluginDetails)), rows)
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -135,43 +159,6 @@ def _module_file(module: str) -> str:
     except Exception:  # noqa: BLE001 - its own code may run
         return ""
     return (spec.origin or "") if spec else ""
-
-
-_TEXT_COLUMNS = frozenset(range(4))
-_COLUMNS = ("plugin", "adds", "names", "entry", "place", "versions", "status", "problem")
-
-
-def plugins_document(result: InstalledPlugins) -> Document:
-    """The plug-ins with the objects that they add and their status, then their problems."""
-    rows = tuple(
-        (make_printable(plugin.plugin), plugin.adds, make_printable(", ".join(plugin.names)), plugin.status)
-        for plugin in result.plugins
-    )
-    places = tuple(dict.fromkeys((plugin.plugin, plugin.place) for plugin in result.plugins))
-    count = len({plugin.plugin for plugin in result.plugins})
-    count_text = count_noun(count, "plug-in") if count else "No plug-ins"
-    return made(
-        f"{count_text}; version {result.api_version} of the extension points",
-        Warnings.from_notices(result.notices),
-        Table("", Grid(("plug-in", "adds", "names", "status"), rows, _TEXT_COLUMNS)),
-        Table("from", Grid(("plug-in", "file"), places, _TEXT_COLUMNS), prose=True),
-        rows=PlainRows(
-            _COLUMNS,
-            [
-                (
-                    plugin.plugin,
-                    plugin.adds,
-                    " ".join(plugin.names),
-                    plugin.entry,
-                    plugin.place,
-                    " ".join(plugin.versions),
-                    plugin.status,
-                    plugin.problem,
-                )
-                for plugin in result.plugins
-            ],
-        ),
-    )
 
 
 def find_culprit(error: Exception) -> str:

@@ -5,24 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from rankgate.core.console.option_types import COLLECTION, OUTPUT, TEST
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
-from rankgate.core.present.document_model import Grid, PlainRows, Table, make_printable
-from rankgate.core.present.document_model import make_document as made
+from rankgate.core.present.document_model import PlainRows, make_printable
+from rankgate.core.present.layout import Layout, View
+from rankgate.core.present.number_formats import UNDEFINED
 from rankgate.interface.cli.project_file import DEFAULTS, Settings, settings
-
-if TYPE_CHECKING:
-    from rankgate.core.present.document_model import Document
-
 
 _BUILT_IN = "built in"
 _KEYS = {"form": "format", "test": "method", "candidate_items": "candidates"}
 """Keys of the file that are not called as the parameter of commands."""
 
-_TEXT_COLUMNS = frozenset(range(4))
 _ENVIRONMENT = {
     "NO_COLOR": "no colours",
     "RANKGATE_DEBUG": "errors with their trace",
@@ -47,6 +43,10 @@ class Setting:
     purpose: str
 
 
+def _format_value(value: str) -> str:
+    return make_printable(value) or UNDEFINED
+
+
 @dataclass(frozen=True)
 class ProjectSettings(Result):
     """The settings of commands in a folder, and their sources.
@@ -57,21 +57,27 @@ class ProjectSettings(Result):
     """
 
     kind: ClassVar[str] = "project_settings"
-    document_from: ClassVar[str] = "rankgate.interface.cli.project_settings:settings_document"
+    layout: ClassVar[Layout] = (
+        View(
+            "settings",
+            headers={"origin": "from", "purpose": "what it is"},
+            formats={"value": _format_value},
+            prose=True,
+        ),
+    )
 
     source: str
     settings: tuple[Setting, ...]
 
+    @property
+    def headline(self) -> str:
+        """The file of the settings."""
+        return f"Settings of {self.source}" if self.source else "No settings in rankgate.toml"
 
-def settings_document(result: ProjectSettings) -> Document:
-    """A table with a row for each setting."""
-    rows = tuple(
-        (setting.name, make_printable(setting.value) or "–", setting.origin, setting.purpose)
-        for setting in result.settings
-    )
-    title = f"Settings of {result.source}" if result.source else "No settings in rankgate.toml"
-    header = ("name", "value", "from", "what it is")
-    return made(title, Table("", Grid(header, rows, _TEXT_COLUMNS), prose=True), rows=PlainRows(header, rows))
+    def csv_rows(self) -> PlainRows:
+        """Every setting."""
+        rows = [(s.name, _format_value(s.value), s.origin, s.purpose) for s in self.settings]
+        return PlainRows(("name", "value", "from", "what it is"), rows)
 
 
 def config(folder: Path | None = None) -> ProjectSettings:

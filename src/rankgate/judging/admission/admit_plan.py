@@ -19,9 +19,9 @@ from rankgate.core.present.base_result import Result
 from rankgate.core.present.codec import InputHash
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
-from rankgate.core.present.document_model import PlainRows, make_printable
-from rankgate.core.present.layout import Layout, Sentence, View
-from rankgate.core.present.number_formats import count_noun, finite_or_none
+from rankgate.core.present.document_model import PlainRows
+from rankgate.core.present.layout import Layout, Sentence, Texts, View
+from rankgate.core.present.number_formats import finite_or_none
 from rankgate.data import read_qrels
 from rankgate.data.qrels import MOST_GRADES, on_scale, parse_scale, possible_grades
 from rankgate.judging.admission.judged_pairs import JUDGE, PEOPLE, JudgeGrades, judged_pairs
@@ -189,6 +189,17 @@ class AdmissionPlan(Result):
         "strata": STRATA,
         "sample": PLAN_SAMPLE,
     }
+    headline_text: ClassVar[Texts] = (
+        "{judge.name}: ",
+        Sentence("{sample:n pair} for people to judge; {figure_label} will then be", "sample"),
+        Sentence("nothing more to judge; {figure_label} is", "is_complete"),
+        " known to ±{reached:.4f} (±{width:g} asked)",
+        Sentence(
+            "; wider than asked in {wider:.0%} of cases, in 95% at most ±{reached_high:.4f}", "may_be_wider"
+        ),
+        Sentence("; cost {cost:,.2f}", "cost"),
+        Sentence("; {hours:,.1f} hours", "hours"),
+    )
     layout: ClassVar[Layout] = (
         View(
             "strata",
@@ -218,21 +229,24 @@ class AdmissionPlan(Result):
     reached_high: float | None = None
 
     @property
-    def headline(self) -> str:
-        """The pairs to judge, the expected width, and the cost."""
-        count = len(self.sample)
-        pairs = f"{count_noun(count, 'pair')} for people to judge" if count else "nothing more to judge"
-        message = (
-            f"{make_printable(self.judge.name)}: {pairs}; {FIGURE_LABELS[self.figure]} "
-            f"{'will then be' if count else 'is'} known to ±{self.reached:.4f} (±{self.width:g} asked)"
-        )
-        if count and self.wider is not None and self.reached_high is not None:
-            message += (
-                f"; wider than asked in {self.wider:.0%} of cases, in 95% at most ±{self.reached_high:.4f}"
-            )
-        if self.cost is not None:
-            message += f"; cost {self.cost:,.2f}"
-        return message if self.minutes is None else f"{message}; {self.minutes / 60:,.1f} hours"
+    def is_complete(self) -> bool:
+        """True if there is nothing more to judge."""
+        return self.sample.is_empty()
+
+    @property
+    def may_be_wider(self) -> bool:
+        """True if there are pairs to judge, and a pilot that tells how wide the interval may be."""
+        return not self.is_complete and None not in {self.wider, self.reached_high}
+
+    @property
+    def figure_label(self) -> str:
+        """The name of the figure for people."""
+        return FIGURE_LABELS[self.figure]
+
+    @property
+    def hours(self) -> float | None:
+        """The time that people need."""
+        return None if self.minutes is None else self.minutes / 60
 
     def csv_rows(self) -> PlainRows:
         """The sample."""

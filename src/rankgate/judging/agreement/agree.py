@@ -11,7 +11,6 @@ import polars as pl
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import decode, encode, frame
-from rankgate.core.present.document_model import PlainRows, make_printable
 from rankgate.core.present.layout import (
     NOTICES,
     CrossView,
@@ -38,6 +37,7 @@ from rankgate.judging.agreement.rater_resampling import COMPONENT_SHARES, EFFECT
 from rankgate.measurement.stats.rater_agreement import Agreement
 
 if TYPE_CHECKING:
+    from rankgate.core.present.document_model import PlainRows
     from rankgate.core.value_types import Schema
     from rankgate.data.input_types import ColumnsLike, RatingsLike
 
@@ -106,6 +106,14 @@ class RaterAgreement(Result):
         "agreement": "rankgate.judging.agreement.agreement_chart:draw_agreement",
         "coefficients": "rankgate.judging.agreement.agreement_chart:coefficients",
     }
+    headline_text: ClassVar[Texts] = (
+        "agreement in {found.name}: {found.counts[ratings]:n grade} by {found.counts[raters]:n rater} of ",
+        "{found.counts[pairs]:n pair}; {found.counts[overlap]:n pair has/pairs have} two grades or more, ",
+        "{found.counts[ties]:,} of them without a majority",
+        Sentence("; {found.counts[cannot_tell]:,} could not be graded", "found.counts[cannot_tell]"),
+        Sentence("; {found.counts[corrected]:,} were corrected", "found.counts[corrected]"),
+        Sentence("; {found.counts[outside]:,} are outside the scale", "found.counts[outside]"),
+    )
     lead: ClassVar[Texts] = ("{summary}",)
     layout: ClassVar[Layout] = (
         NOTICES,
@@ -183,24 +191,6 @@ class RaterAgreement(Result):
         """The cautions of runs, and the alarms, for programs."""
         alarms = tuple(Notice(alarm.kind, alarm.what, alarm.who) for alarm in self.alarms)
         return (*(self.effect.notices if self.effect else ()), *alarms)
-
-    @property
-    def headline(self) -> str:
-        """The numbers of ratings, raters and pairs."""
-        counts = self.found.counts
-        line = (
-            f"agreement in {make_printable(self.found.name)}: {count_noun(counts['ratings'], 'grade')} by "
-            f"{count_noun(counts['raters'], 'rater')} of {count_noun(counts['pairs'], 'pair')}; "
-            f"{count_noun(counts['overlap'], 'pair has', 'pairs have')} two grades or more, "
-            f"{counts['ties']:,} of them without a majority"
-        )
-        further_counts = {
-            "cannot_tell": "could not be graded",
-            "corrected": "were corrected",
-            "outside": "are outside the scale",
-        }
-        count_texts = [f"{counts[name]:,} {text}" for name, text in further_counts.items() if counts[name]]
-        return "; ".join([line, *count_texts])
 
     @property
     def summary(self) -> str:

@@ -20,6 +20,7 @@ from rankgate.core.console.shared_options import check_paths, input_paths, write
 from rankgate.core.console.terminal_output import TerminalProgress, print_result, print_summary
 from rankgate.core.errors import UsageError
 from rankgate.core.output_files import check_suffix
+from rankgate.core.present.layout import sentences
 from rankgate.core.present.write_results import FORMS
 from rankgate.judging.pooling.pool import order_facts, pool, undrawn_judgments
 from rankgate.judging.pooling.pool_sampling import PoolDesign
@@ -102,7 +103,7 @@ def pool_command(
     print_result(result, form, output, **({"blind": blind} if form == "csv" else {}))
     if rest_to:
         write_output(undrawn_judgments(result), rest_to)
-    print_summary([result.headline, *result.samples])
+    print_summary([result.headline, *sentences(result.lead, result)])
 
 
 @click.command("reusability", cls=SectionedCommand)

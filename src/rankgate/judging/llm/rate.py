@@ -17,7 +17,7 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
 from rankgate.core.present.codec import InputHash
-from rankgate.core.present.layout import FactList, Layout, Sentence
+from rankgate.core.present.layout import FactList, Layout, Sentence, Texts
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.qrels import parse_scale
 from rankgate.data.streams.journal import Closing
@@ -60,6 +60,10 @@ class ModelRatings(Result):
 
     kind: ClassVar[str] = "model_ratings"
     label: ClassVar[str] = "Ratings of a language model"
+    headline_text: ClassVar[Texts] = (
+        "{rater} graded {graded:,} of {pairs:n pair}",
+        Sentence(", {known:,} of them known before", "known"),
+    )
     layout: ClassVar[Layout] = (
         FactList(
             (
@@ -88,12 +92,6 @@ class ModelRatings(Result):
     cost: float | None
     spent: float | None
     stopped: str = ""
-
-    @property
-    def headline(self) -> str:
-        """The numbers of pairs, and of those with a grade."""
-        answered_before = f", {self.known:,} of them known before" if self.known else ""
-        return f"{self.rater} graded {self.graded:,} of {count_noun(self.pairs, 'pair')}{answered_before}"
 
     @property
     def missing(self) -> str:

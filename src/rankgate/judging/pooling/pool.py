@@ -18,8 +18,7 @@ from rankgate.core.present.base_result import Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
 from rankgate.core.present.document_model import PlainRows
-from rankgate.core.present.layout import Layout, Lines, View
-from rankgate.core.present.number_formats import count_noun
+from rankgate.core.present.layout import Layout, Sentence, Texts, View
 from rankgate.core.progress import progress
 from rankgate.core.value_types import JsonObject
 from rankgate.data.collection import Collection
@@ -244,8 +243,18 @@ class Pool(Result):
     kind: ClassVar[str] = "pool"
     label: ClassVar[str] = "What to judge next"
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"table": POOL, "rest": UNSAMPLED_PAIRS}
+    headline_text: ClassVar[str] = (
+        "pool of {systems:n run}, depth {made_by[depth]}: {counts[pool]:n document}; {counts[judged]:,} of "
+        "them judged already; {counts[to_judge]:,} to judge, of {counts[queries]:n query}, by "
+        "{made_by[order]}, seed {made_by[seed]:d}"
+    )
+    lead: ClassVar[Texts] = (
+        Sentence(
+            "sampled {counts[sampled]:,} by strata {made_by[strata]}; weigh each by 1/inclusion", "is_sampled"
+        ),
+        Sentence("queries drawn: {made_by[queries]}, {made_by[query_sampling]}", "has_drawn_queries"),
+    )
     layout: ClassVar[Layout] = (
-        Lines("samples"),
         View("table", "documents to judge", ("query_id", "doc_id", "why", "batch"), keys=2, first=20),
     )
     blind: ClassVar[bool] = False
@@ -260,26 +269,14 @@ class Pool(Result):
     rest: pl.DataFrame
 
     @property
-    def headline(self) -> str:
-        """The size of the pool, and how it was made."""
-        counts, made_by = self.counts, self.made_by
-        return (
-            f"pool of {count_noun(len(self.systems), 'run')}, depth {made_by['depth']}: "
-            f"{count_noun(counts['pool'], 'document')}; {counts['judged']:,} of them judged already; "
-            f"{counts['to_judge']:,} to judge, of {count_noun(counts['queries'], 'query')}, by "
-            f"{made_by['order']}, seed {made_by['seed']}"
-        )
+    def is_sampled(self) -> bool:
+        """True if only some documents of the pool were drawn."""
+        return self.counts["sampled"] < self.counts["pool"]
 
     @property
-    def samples(self) -> tuple[str, ...]:
-        """Sentences about the samples of documents and queries; empty without samples."""
-        counts, made_by, lines = self.counts, self.made_by, []
-        if counts["sampled"] < counts["pool"]:
-            sampled = f"sampled {counts['sampled']:,} by strata {made_by['strata']}"
-            lines.append(f"{sampled}; weigh each by 1/inclusion")
-        if "query_sampling" in made_by:
-            lines.append(f"queries drawn: {made_by['queries']}, {made_by['query_sampling']}")
-        return tuple(lines)
+    def has_drawn_queries(self) -> bool:
+        """True if only some queries were drawn."""
+        return "query_sampling" in self.made_by
 
     def csv_rows(self) -> PlainRows:
         """The documents to judge."""

@@ -305,6 +305,10 @@ class ResolvedJudgments(Result):
     kind: ClassVar[str] = "resolution"
     label: ClassVar[str] = "Judgments made of ratings"
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"unresolved": _UNRESOLVED}
+    headline_text: ClassVar[str] = (
+        "{name}: {counts[ratings]:n rating} by {counts[raters]:n rater}, {counts[resolved]:,} of "
+        "{counts[pairs]:n pair} resolved by {rule}"
+    )
     layout: ClassVar[Layout] = (
         Lines("unused"),
         NOTICES,
@@ -318,26 +322,19 @@ class ResolvedJudgments(Result):
     counts: Mapping[str, int]
 
     @property
-    def headline(self) -> str:
-        """The number of pairs with a judgment, and the rule."""
+    def rule(self) -> str:
+        """The rule with its parameters, in words."""
         counts, made_by = self.counts, self.made_by
         options = made_by.get("parameters", {})
         rule = ", ".join([made_by["rule"], *(f"{name}={value}" for name, value in options.items())])
         if "transformer" in made_by:
-            rule += f" after {make_printable(made_by['transformer'])}"
+            rule += f" after {made_by['transformer']}"
         if "slots" in made_by:
             rule += f", the first {count_noun(made_by['slots'], 'grade')} of a pair"
-        sentence = (
-            f"{make_printable(self.name)}: {count_noun(counts['ratings'], 'rating')} by "
-            f"{count_noun(counts['raters'], 'rater')}, {counts['resolved']:,} of "
-            f"{count_noun(counts['pairs'], 'pair')} resolved by {rule}"
-        )
         if "adjudicated" in counts:
             other_rule = options.get("otherwise", "majority")
-            sentence += (
-                f" ({counts['adjudicated']:,} by {options['adjudicator']}, the others by {other_rule})"
-            )
-        return sentence
+            rule += f" ({counts['adjudicated']:,} by {options['adjudicator']}, the others by {other_rule})"
+        return rule
 
     @property
     def unused(self) -> tuple[str, ...]:

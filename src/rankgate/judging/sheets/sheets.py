@@ -136,6 +136,7 @@ class Sheets(Result):
 
     kind: ClassVar[str] = "sheets"
     label: ClassVar[str] = "Rating sheets"
+    headline_text: ClassVar[str] = "{tables:n rating sheet}, scale {scale}, seed {seed:d}"
     layout: ClassVar[Layout] = (View(), "documents that two raters or more have: {doubled:,}")
 
     tables: Mapping[str, tuple[list[str], list[list[str]]]]
@@ -178,11 +179,6 @@ class Sheets(Result):
     def __len__(self) -> int:
         """The number of raters."""
         return len(self.tables)
-
-    @property
-    def headline(self) -> str:
-        """The number of sheets, the scale and the seed."""
-        return f"{count_noun(len(self), 'rating sheet')}, scale {self.scale}, seed {self.seed}"
 
     def csv_rows(self) -> PlainRows:
         """Every row of every sheet."""

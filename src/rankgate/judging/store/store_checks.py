@@ -72,16 +72,11 @@ class StoreCheck(Result):
     """
 
     kind: ClassVar[str] = "store_check"
+    headline_text: ClassVar[str] = "{store}: {findings:n problem}"
     layout: ClassVar[Layout] = (View(first=50, prose=True),)
 
     store: str
     findings: tuple[StoreFinding, ...]
-
-    @property
-    def headline(self) -> str:
-        """The number of problems."""
-        count = len(self.findings)
-        return f"{self.store}: {count_noun(count, 'problem') if count else 'no problems'}"
 
     @property
     def outcome(self) -> str:

@@ -5,7 +5,7 @@ A history has comparable segments, change-points, breaks and annotations.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import closing
 from datetime import datetime
 from functools import partial
@@ -21,8 +21,8 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import P_VALUE, SYSTEM
-from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, View
-from rankgate.core.present.number_formats import count_noun
+from rankgate.core.present.document_model import Entries, Entry
+from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, Texts, View
 from rankgate.core.present.result_frames import make_frame
 from rankgate.measurement.stats.change_points import (
     MIN_EVALUATIONS,
@@ -32,7 +32,7 @@ from rankgate.measurement.stats.change_points import (
     extend_change_points,
 )
 from rankgate.workspace.records.cron_times import parse_moment
-from rankgate.workspace.records.history_entries import annotation_entries, changes_and_breaks
+from rankgate.workspace.records.history_entries import annotation_entry, break_entry, change_entry
 from rankgate.workspace.records.record_columns import (
     BRANCH,
     KIND,
@@ -143,6 +143,16 @@ ANNOTATIONS_SCHEMA = Columns(
 )
 
 
+def _list_events(result: History) -> Iterator[Entries]:
+    """The changes and breaks with reasons, then the annotations, by time."""
+    events = [
+        *map(change_entry, result.changes.iter_rows(named=True)),
+        *map(break_entry, result.breaks.iter_rows(named=True)),
+    ]
+    yield Entries(tuple(Entry(label, lines) for _, label, lines in sorted(events)), "Changes and breaks")
+    yield Entries(tuple(map(annotation_entry, result.annotations.iter_rows(named=True))), "Annotations")
+
+
 @dataclass(frozen=True)
 class History(Result):
     """A metric over time.
@@ -168,6 +178,11 @@ class History(Result):
         "changes": CHANGES_SCHEMA,
         "annotations": ANNOTATIONS_SCHEMA,
     }
+    headline_text: ClassVar[Texts] = (
+        "{metric}",
+        Sentence(" for {slice}", "slice"),
+        ": {series:n evaluation}, {changes:n change}, {breaks:n break}",
+    )
     layout: ClassVar[Layout] = (
         View(
             "latest",
@@ -178,8 +193,7 @@ class History(Result):
             {"at": format_day},
         ),
         ShownChart("history", "has_trend"),
-        changes_and_breaks,
-        annotation_entries,
+        _list_events,
         View(
             "evaluations",
             "Evaluations, the newest first",
@@ -210,14 +224,6 @@ class History(Result):
     def systems(self) -> tuple[str, ...]:
         """The systems, in the order of their first evaluation."""
         return tuple(self.series["system"].unique(maintain_order=True).to_list())
-
-    @property
-    def headline(self) -> str:
-        """The numbers of evaluations, changes and breaks."""
-        queries = f" for {self.slice}" if self.slice else ""
-        counts = {"evaluation": self.series, "change": self.changes, "break": self.breaks}
-        texts = [count_noun(len(table), noun) for noun, table in counts.items()]
-        return f"{self.metric}{queries}: {', '.join(texts)}"
 
     @property
     def has_trend(self) -> bool:

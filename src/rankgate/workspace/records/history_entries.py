@@ -2,69 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import Any
 
-from rankgate.core.present.document_model import Entries, Entry, make_printable
+from rankgate.core.present.document_model import Entry
+from rankgate.core.present.layout import Sentence, Texts, fill, sentences
 from rankgate.workspace.records.record_columns import format_day, format_minute, format_revision
 
-if TYPE_CHECKING:
-    from rankgate.workspace.records.history import History
-
-
 _TOLERANCE = 1e-12
+_CHANGE: Texts = (
+    "{system}: {before:.4f} to {after:.4f}, {delta:+.4f} [{low:+.4f}, {high:+.4f}], p {p_value:.2g}",
+    Sentence(", revision {revision}", "revision"),
+    Sentence("; found on {found_at:.10}", "is_late"),
+)
+_BREAK = "{system}: other {reasons}; {before:.4f} to {after:.4f}, {delta:+.4f}"
+_PARTS: Texts = (
+    "{judgments:+.4f} the {cause}",
+    Sentence(", {queries:+.4f} other queries", "has_other_queries"),
+    ", {rest:+.4f}",
+    Sentence(" [{low:+.4f}, {high:+.4f}]", "low"),
+    " the system",
+)
 
 
-def changes_and_breaks(result: History) -> Iterator[Entries]:
-    """The changes and breaks with reasons, by time."""
-    dated_entries = sorted(
-        [
-            *map(change_entry, result.changes.iter_rows(named=True)),
-            *map(break_entry, result.breaks.iter_rows(named=True)),
-        ]
-    )
-    yield Entries(tuple(Entry(label, lines) for _, label, lines in dated_entries), "Changes and breaks")
-
-
-def annotation_entries(result: History) -> Iterator[Entries]:
-    """The annotations by time."""
-    entries = []
-    for row in result.annotations.iter_rows(named=True):
-        revision = f" {format_revision(row['revision'])}" if row["revision"] else ""
-        text = f"{row['kind']}{revision}: {make_printable(row['text'])}"
-        entries.append(Entry(format_minute(row["at"]), (text,)))
-    yield Entries(tuple(entries), "Annotations")
+def annotation_entry(row: dict[str, Any]) -> Entry:
+    """An annotation with its time."""
+    texts = ("{kind}", Sentence(" {revision}", "revision"), ": {text}")
+    return Entry(format_minute(row["at"]), (_fill(texts, row),))
 
 
 def change_entry(row: dict[str, Any]) -> tuple[str, str, tuple[str, ...]]:
     """The time of a change-point, its label, and its lines of text."""
     direction = "better" if row["gain"] > 0 else "worse"
-    revision = f", revision {format_revision(row['revision'])}" if row["revision"] else ""
-    detection_note = "" if row["found_at"] == row["at"] else f"; found on {format_day(row['found_at'])}"
-    return (
-        row["at"],
-        f"{format_day(row['at'])} {direction}",
-        (
-            (
-                f"{make_printable(row['system'])}: {row['before']:.4f} to {row['after']:.4f}, "
-                f"{row['delta']:+.4f} [{row['low']:+.4f}, {row['high']:+.4f}], p "
-                f"{row['p_value']:.2g}{revision}{detection_note}"
-            ),
-        ),
-    )
+    text = _fill(_CHANGE, {**row, "is_late": row["found_at"] != row["at"]})
+    return row["at"], f"{format_day(row['at'])} {direction}", (text,)
 
 
 def break_entry(row: dict[str, Any]) -> tuple[str, str, tuple[str, ...]]:
     """The time of a break, its label, and its lines of text."""
-    lines = [
-        (
-            f"{make_printable(row['system'])}: other {row['reasons']}; {row['before']:.4f} to "
-            f"{row['after']:.4f}, {row['delta']:+.4f}"
-        )
-    ]
+    lines = [fill(_BREAK, None, row)]
     if row["judgments"] is not None:
         cause = "convention" if row["reasons"] == "convention" else "judgments"
-        queries = f", {row['queries']:+.4f} other queries" if abs(row["queries"]) > _TOLERANCE else ""
-        bounds = "" if row["low"] is None else f" [{row['low']:+.4f}, {row['high']:+.4f}]"
-        lines.append(f"{row['judgments']:+.4f} the {cause}{queries}, {row['rest']:+.4f}{bounds} the system")
+        has_other_queries = abs(row["queries"]) > _TOLERANCE
+        lines.append(_fill(_PARTS, {**row, "cause": cause, "has_other_queries": has_other_queries}))
     return row["at"], f"{format_day(row['at'])} break", tuple(lines)
+
+
+def _fill(texts: Texts, row: dict[str, Any]) -> str:
+    values = {**row, "revision": format_revision(row.get("revision") or "")}
+    return "".join(sentences(texts, SimpleNamespace(**values)))

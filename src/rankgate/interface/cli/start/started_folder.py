@@ -10,19 +10,15 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import new_folder, save_file
 from rankgate.core.present.base_result import Result
-from rankgate.core.present.document_model import Code, Grid, PlainRows, Table
-from rankgate.core.present.document_model import make_document as made
+from rankgate.core.present.document_model import Code, PlainRows
+from rankgate.core.present.layout import Layout, Sentence, View
 from rankgate.interface.cli.start import sample_data
-
-if TYPE_CHECKING:
-    from rankgate.core.present.document_model import Document
-
 
 _POLICY = "the policy: the rules that a candidate must pass; also defaults of commands"
 CI_FILES: Mapping[str, Mapping[str, str]] = {
@@ -303,7 +299,6 @@ def _read_template(kind_name: str, path: str) -> str:
 
 
 _README_CONTENT = "a description of the folder, and five commands"
-_TEXT_COLUMNS = frozenset(range(3))
 
 
 @dataclass(frozen=True)
@@ -322,6 +317,11 @@ class StartedFile:
     purpose: str
 
 
+def _show_commands(result: StartedFolder) -> Iterator[Code]:
+    """The next commands, to be typed exactly."""
+    yield Code("\n".join(result.commands))
+
+
 @dataclass(frozen=True)
 class StartedFolder(Result):
     """The files that ``init`` wrote.
@@ -336,7 +336,16 @@ class StartedFolder(Result):
     """
 
     kind: ClassVar[str] = "started_folder"
-    document_from: ClassVar[str] = "rankgate.interface.cli.start.started_folder:started_folder_document"
+    layout: ClassVar[Layout] = (
+        View("files", headers={"path": "file", "purpose": "what it is"}, prose=True),
+        Sentence(
+            "Some of the data were here, and samples would not fit them. Make the missing files ({missing}) "
+            "of your own data, or name your files in the commands.",
+            "missing",
+        ),
+        "Next, as README.md explains:",
+        _show_commands,
+    )
 
     folder: str
     user: str
@@ -345,29 +354,20 @@ class StartedFolder(Result):
     commands: tuple[str, ...]
     ci: str = ""
 
+    @property
+    def headline(self) -> str:
+        """The kind of user, and the reason for it."""
+        return f"A folder for {KINDS[self.user].title} ({self.reason})"
 
-def started_folder_document(result: StartedFolder) -> Document:
-    """The files with their purposes, then the commands."""
-    rows = tuple((file.path, file.status, file.purpose) for file in result.files)
-    return made(
-        f"A folder for {KINDS[result.user].title} ({result.reason})",
-        Table("", Grid(("file", "", "what it is"), rows, _TEXT_COLUMNS), prose=True),
-        _missing_files_advice(result),
-        "Next, as README.md explains:",
-        Code("\n".join(result.commands)),
-        rows=PlainRows(("file", "status", "purpose"), rows),
-    )
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The samples that were not written."""
+        return tuple(file.path for file in self.files if file.status == "missing")
 
-
-def _missing_files_advice(result: StartedFolder) -> str:
-    """Advice about samples that were not written; may be empty."""
-    missing_paths = [file.path for file in result.files if file.status == "missing"]
-    if not missing_paths:
-        return ""
-    return (
-        "Some of the data were here, and samples would not fit them. Make the missing files "
-        f"({', '.join(missing_paths)}) of your own data, or name your files in the commands."
-    )
+    def csv_rows(self) -> PlainRows:
+        """Every file."""
+        rows = [(file.path, file.status, file.purpose) for file in self.files]
+        return PlainRows(("file", "status", "purpose"), rows)
 
 
 def init(folder: str | Path = ".", user: str | None = None, *, ci: str | None = None) -> StartedFolder:

@@ -18,7 +18,6 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
 from rankgate.core.present.document_model import PlainRows
 from rankgate.core.present.layout import Layout, View
-from rankgate.core.present.number_formats import count_noun
 from rankgate.judging.store.store_people import StoreListing
 from rankgate.store.material import projects
 from rankgate.store.people import audit
@@ -77,6 +76,7 @@ class AlertCheck(Result):
     """
 
     kind: ClassVar[str] = "alert_check"
+    headline_text: ClassVar[str] = "{project}: {failed:n alert}, {states:n rule} on series"
     layout: ClassVar[Layout] = (
         View(
             "states",
@@ -95,13 +95,6 @@ class AlertCheck(Result):
     def failed(self) -> tuple[RuleState, ...]:
         """The states with an alert."""
         return tuple(state for state in self.states if state.status == "fail")
-
-    @property
-    def headline(self) -> str:
-        """The number of alerts."""
-        failed = len(self.failed)
-        count = count_noun(failed, "alert") if failed else "no alerts"
-        return f"{self.project}: {count}, {count_noun(len(self.states), 'rule')} on series"
 
     @property
     def outcome(self) -> str:
