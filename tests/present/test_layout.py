@@ -7,8 +7,8 @@ import polars as pl
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
 from rankgate.core.present.columns import Column, Columns
-from rankgate.core.present.document_model import Document, Table
-from rankgate.core.present.layout import CrossView, FactTable, Layout, Sentence, View, layout_document
+from rankgate.core.present.document_model import Document, Section, Table
+from rankgate.core.present.layout import CrossView, FactTable, Group, Layout, Sentence, View, layout_document
 
 COUNTS = Columns(
     "One row per tag and value.",
@@ -96,3 +96,30 @@ def test_a_measured_zero_is_a_value_and_a_count_of_zero_is_none():
     assert blocks[0] == "share 0%"
     assert [block.grid.head for block in blocks[1:]] == [("90% interval",)]
     assert Shares(None, 2).document().sections[0].blocks[0] == "2 queries"
+
+
+@dataclass(frozen=True)
+class Launch(Result):
+    """A day of a launch, as an example of a result with sections."""
+
+    kind: ClassVar[str] = "launch"
+    layout: ClassVar[Layout] = (
+        Group("days", "Days", ("{day}", Sentence("{note}", "note"))),
+        "{lead_in}",
+        lambda launch: [Section("more", "More", (launch.day,))],
+    )
+    day: str
+    note: str = ""
+    lead_in: str = ""
+
+
+def test_groups_and_sections_follow_the_parts_without_a_title():
+    assert [(section.title, section.blocks) for section in Launch("today").document().sections] == [
+        ("Days", ("today",)),
+        ("More", ("today",)),
+    ]
+    sections = Launch("today", "a note", "first").document().sections
+    assert [(section.title, section.blocks) for section in sections][:2] == [
+        ("", ("first",)),
+        ("Days", ("today", "a note")),
+    ]

@@ -18,6 +18,7 @@ from rankgate.core.present.number_formats import (
     format_counts,
     format_decimal,
     format_grade,
+    format_hash,
     format_milliseconds,
     format_p_value,
     format_probability,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 FORMATS: Mapping[str, Callable[[Any], str]] = {
     "decimal": format_decimal,
     "grade": format_grade,
+    "hash": format_hash,
     "milliseconds": format_milliseconds,
     "p": format_p_value,
     "probability": format_probability,

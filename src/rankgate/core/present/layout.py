@@ -10,7 +10,8 @@ layout is a tuple of these parts in the order of reading:
 - `FactTable`: facts with labels;
 - `ShownChart`: one of the class's charts;
 - `NOTICES`: the notices of the result;
-- a function of the result that returns blocks, for what is none of these.
+- `Group`: parts under a title, as a section of their own after the parts without one;
+- a function of the result that returns blocks or sections, for what is none of these.
 
 Texts are templates over the result's attributes: ``{pairs:n pair}`` is a count with its noun, ``{level:.0%}``
 a number in a format of Python, ``{delta:signed}`` in one of `rankgate.core.present.columns.FORMATS`; an
@@ -22,6 +23,7 @@ from __future__ import annotations
 import string
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from copy import copy
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -32,10 +34,12 @@ from rankgate.core.present.document_model import (
     Document,
     Grid,
     PlainRows,
+    Section,
     Table,
     Warnings,
     make_document,
     make_printable,
+    nonempty_blocks,
 )
 from rankgate.core.present.number_formats import count_noun
 
@@ -217,7 +221,38 @@ class Notices(NamedTuple):
 
 NOTICES = Notices()
 
-Part = str | Sentence | View | CrossView | FactTable | ShownChart | Notices | Callable[[Any], Iterable[Block]]
+
+class Group(NamedTuple):
+    """A section.
+
+    Attributes:
+        anchor: its name in links.
+        title: its heading.
+        parts: its parts, which have no sections.
+    """
+
+    anchor: str
+    title: str
+    parts: Layout
+
+    def blocks(self, result: Result) -> Iterator[Section]:
+        """The section."""
+        blocks = (block for part in self.parts for block in _blocks(part, result))
+        own_blocks = [block for block in blocks if not isinstance(block, Section)]
+        yield Section(self.anchor, self.title, nonempty_blocks(own_blocks))
+
+
+Part = (
+    str
+    | Sentence
+    | View
+    | CrossView
+    | FactTable
+    | ShownChart
+    | Notices
+    | Group
+    | Callable[[Any], Iterable[Block | Section]]
+)
 Layout = Sequence[Part]
 Texts = Sequence[str | Sentence]
 
@@ -234,16 +269,19 @@ def layout_document(result: Result, **values: object) -> Document:
         result = copy(result)
         vars(result).update(values)
     blocks = [block for part in result.layout for block in _blocks(part, result)]
-    return make_document(
+    document = make_document(
         result.headline,
-        *blocks,
+        *(block for block in blocks if not isinstance(block, Section)),
         lead=[text for template in result.lead if (text := _sentence(template, result))],
         status=result.outcome,
         rows=result.csv_rows(),
     )
+    untitled = (section for section in document.sections if section.blocks)
+    sections = (*untitled, *(block for block in blocks if isinstance(block, Section)))
+    return replace(document, sections=sections or document.sections)
 
 
-def _blocks(part: Part, result: Result) -> Iterable[Block]:
+def _blocks(part: Part, result: Result) -> Iterable[Block | Section]:
     if isinstance(part, str | Sentence):
         return (_sentence(part, result),)
     if callable(part):
