@@ -15,7 +15,6 @@ from rankgate.core.present.document_model import (
     SIGNS,
     Document,
     Entries,
-    Entry,
     Grid,
     Points,
     Section,
@@ -77,7 +76,7 @@ def verdict_document(result: Verdict, *, details: bool = False) -> Document:
     """
     loss_count = _WORST if details else _SHORT
     rules, means, worst = (
-        Entries(tuple(rule_entry(rule, short=not details) for rule in result.rules), "rules"),
+        Entries(tuple(rule.entry(short=not details) for rule in result.rules), "rules"),
         Table("", mean_grid(result)),
         Table(_losses_heading(result, loss_count), lost_query_grid(result, loss_count)),
     )
@@ -329,21 +328,6 @@ def input_line(result: Verdict) -> str:
     if result.looks:
         parts.append(f"look {result.looks} at these queries")
     return ", ".join(parts)
-
-
-def rule_entry(result: RuleResult, *, short: bool = False) -> Entry:
-    """The status of a rule, its reason, and the next step; in short a rule that passes is one line."""
-    rule, outcome = result.rule, result.outcome
-    tier = "" if rule.tier == "block" else f" ({rule.tier})"
-    if short and outcome.status == "pass":
-        claim = outcome.reason
-        if rule.kind == "noninferiority" and outcome.delta and outcome.low is not None:
-            slice_label = f" for {rule.slice}" if rule.slice else ""
-            claim = f"{rule['metric']} loses at most {outcome.margin:g}{slice_label}"
-        return Entry(f"{SIGNS['pass']} pass", (f"{rule.id}{tier}: {claim}",))
-    next_lines = (f"next: {outcome.next}",) if outcome.next else ()
-    label = f"{SIGNS[outcome.status]} {outcome.status}"
-    return Entry(label, (f"{rule.id}{tier}", outcome.reason, *next_lines))
 
 
 _COMMANDS = {"fail": "error", "inconclusive": "warning", "pass": "notice"}
