@@ -81,8 +81,7 @@ class View(NamedTuple):
         first: the largest number of rows; the heading says how many there are.
         optional: columns that are left out where all their values are null or empty.
         by: the column whose values have a table each; templates have the value by its name.
-        prose: as `Table` takes it.
-        folded: as `Table` takes it.
+        find, prose, folded: as `Table` takes them.
     """
 
     source: str
@@ -96,6 +95,7 @@ class View(NamedTuple):
     first: int | None = None
     optional: tuple[str, ...] = ()
     by: str = ""
+    find: bool = False
     prose: bool = False
     folded: bool = False
 
@@ -121,7 +121,7 @@ class View(NamedTuple):
         cells = [cell for cell in self.cells or tuple(columns) if cell not in empty]
         headers = {name: fill(header, result, values) for name, header in self.headers.items()}
         grid = columns.grid(table, *cells, headers=headers, formats=self.formats, keys=self.keys)
-        return Table(heading, grid, folded=self.folded, prose=self.prose)
+        return Table(heading, grid, find=self.find, folded=self.folded, prose=self.prose)
 
 
 class CrossView(NamedTuple):
