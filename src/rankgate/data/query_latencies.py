@@ -114,9 +114,3 @@ def bounds_row(bounds: Mapping[str, Bounds]) -> dict[str, float | None]:
         for statistic, (low, high) in bounds.items()
         for name, value in ((statistic, low), (f"{statistic}_at_most", high))
     }
-
-
-def row_bounds(row: Mapping[str, float | None], statistic: str) -> Bounds:
-    """A statistic of a row; a row of an earlier version counts only queries that were answered."""
-    low, high = row[statistic], row[f"{statistic}_at_most"]
-    return (low, low) if row.get("censored") is None else (low, high)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from rankgate.core.present.document_model import Grid, make_printable
 from rankgate.core.present.number_formats import (
@@ -144,6 +144,10 @@ class Column(NamedTuple):
         return [self.format(value) for value in values]
 
 
+Cell: TypeAlias = "str | tuple[str | tuple[str, ...], ...]"
+"""What a cell of a table holds, see `Columns.grid`."""
+
+
 class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
     """The columns of a table in order: a Polars schema with the meaning of each column.
 
@@ -225,7 +229,7 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
     def grid(
         self,
         table: pl.DataFrame,
-        *column_names: str | tuple[str, ...],
+        *column_names: Cell,
         headers: Mapping[str, str] = MappingProxyType({}),
         formats: Mapping[str, str | Callable[..., str]] = MappingProxyType({}),
         keys: int = 1,
@@ -235,11 +239,13 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
         Args:
             table: with these columns.
             column_names: names of columns; a pair of names is an interval, and a longer tuple has
-                names and the texts between them in turn. All columns by default.
+                names or pairs and the texts between them in turn, as in
+                ``("mean", " ", ("low", "high"))``; it is a dash where all are undefined. All
+                columns by default.
             headers: headers by column, where they differ from the declaration.
             formats: formats by column, where they differ from the declaration.
-            keys: the number of first columns that identify a row; they are left-aligned, as texts
-                are.
+            keys: the number of first columns that identify a row. The first column is left-aligned,
+                as texts are.
 
         >>> import polars as pl
         >>> low, high = (Column(name, pl.Float64, "an end", "signed") for name in ("low", "high"))
@@ -249,7 +255,7 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
         Grid(head=('95 % interval',), rows=(('[+0.1000, +0.2000]',),), left=frozenset({0}), keys=1)
         """
         names_of_cells = [(names,) if isinstance(names, str) else names for names in column_names or self]
-        columns = [self.by_name[names[0]] for names in names_of_cells]
+        columns = [self.by_name[str(names[0])] for names in names_of_cells]
         cells = [self._cells(table, names, formats) for names in names_of_cells]
         return Grid(
             tuple(
@@ -257,25 +263,29 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
                 for column, names in zip(columns, names_of_cells, strict=True)
             ),
             tuple(zip(*cells, strict=True)),
-            frozenset(i for i, column in enumerate(columns) if column.is_text or i < keys),
+            frozenset(i for i, column in enumerate(columns) if column.is_text or i == 0),
             keys,
         )
 
     def _cells(
-        self, table: pl.DataFrame, names: tuple[str, ...], formats: Mapping[str, str | Callable[..., str]]
+        self,
+        table: pl.DataFrame,
+        names: tuple[str | tuple[str, ...], ...],
+        formats: Mapping[str, str | Callable[..., str]],
     ) -> list[str]:
         """The texts of one or more columns as cells."""
-        columns = [self.by_name[name] for name in names[:: 2 if len(names) > 2 else 1]]
-        texts = [
-            column._replace(format=formats.get(column.name, column.format)).texts(table) for column in columns
-        ]
         if len(names) == 1:
-            return texts[0]
+            column = self.by_name[str(names[0])]
+            return column._replace(format=formats.get(column.name, column.format)).texts(table)
+        parts = [(part,) if isinstance(part, str) else part for part in names[:: 2 if len(names) > 2 else 1]]
+        texts = [self._cells(table, part, formats) for part in parts]
         if len(names) == 2:  # the ends of an interval
             return list(map(_interval_text, *texts))
-        between = [*names[1::2], ""]
+        between = [*map(str, names[1::2]), ""]
         return [
-            "".join(text + separator for text, separator in zip(row, between, strict=True))
+            UNDEFINED
+            if {*row} == {UNDEFINED}
+            else "".join(text + separator for text, separator in zip(row, between, strict=True))
             for row in zip(*texts, strict=True)
         ]
 

@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Siz
 from copy import copy
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from rankgate.core.present.columns import format_value
 from rankgate.core.present.document_model import (
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.core.present.base_result import Result
-    from rankgate.core.present.columns import Columns
+    from rankgate.core.present.columns import Cell, Columns
 
 _NO_TEXTS: Mapping[str, str] = MappingProxyType({})
 
@@ -65,14 +65,20 @@ class Sentence(NamedTuple):
     when: str = ""
 
 
+class HasTables(Protocol):
+    """An object with tables that its class declares."""
+
+    SCHEMAS: ClassVar[Mapping[str, Columns]]
+
+
 class View(NamedTuple):
     """Rows of a frame as a table.
 
     Attributes:
         source: the attribute that holds the frame: a field or a property.
         heading: a template.
-        cells: names of columns; a pair of names is an interval; a longer tuple has names and the
-            texts between them in turn, ``("wins", "/", "ties")``. All columns by default.
+        cells: names of columns; a pair of names is an interval; a longer tuple has names or pairs
+            and the texts between them in turn, ``("wins", "/", "ties")``. All columns by default.
         columns: the declaration of the frame, where the class's ``SCHEMAS`` has none of that name.
         headers: templates of headers by column, where they differ from the declaration.
         formats: formats by column, where they differ from the declaration.
@@ -86,7 +92,7 @@ class View(NamedTuple):
 
     source: str
     heading: str = ""
-    cells: tuple[str | tuple[str, ...], ...] = ()
+    cells: tuple[Cell, ...] = ()
     columns: Columns | None = None
     headers: Mapping[str, str] = _NO_TEXTS
     formats: Mapping[str, str] = _NO_TEXTS
@@ -99,7 +105,7 @@ class View(NamedTuple):
     prose: bool = False
     folded: bool = False
 
-    def blocks(self, result: Result) -> Iterator[Block]:
+    def blocks(self, result: HasTables) -> Iterator[Table]:
         """The table, or a table for each value."""
         table: pl.DataFrame = getattr(result, self.source)
         table = table if self.where is None else table.filter(self.where)
@@ -109,7 +115,7 @@ class View(NamedTuple):
         for rows in table.partition_by(self.by, maintain_order=True):
             yield self._block(result, rows, {self.by: rows[self.by][0]})
 
-    def _block(self, result: Result, table: pl.DataFrame, values: Mapping[str, object]) -> Table:
+    def _block(self, result: HasTables, table: pl.DataFrame, values: Mapping[str, object]) -> Table:
         heading = fill(self.heading, result, values)
         if self.first is not None and len(table) > self.first:
             heading = f"{heading} (first {self.first:,} of {len(table):,})".lstrip()
@@ -152,7 +158,7 @@ class CrossView(NamedTuple):
     where: pl.Expr | None = None
     formats: Mapping[str, str] = _NO_TEXTS
 
-    def blocks(self, result: Result) -> Iterator[Block]:
+    def blocks(self, result: HasTables) -> Iterator[Table]:
         """The table."""
         table: pl.DataFrame = getattr(result, self.source)
         table = table if self.where is None else table.filter(self.where)

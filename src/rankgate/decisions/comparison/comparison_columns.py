@@ -18,6 +18,7 @@ from rankgate.core.present.common_columns import (
     TAG,
     TAG_VALUE,
 )
+from rankgate.core.present.document_model import SOFT
 from rankgate.data.query_latencies import bounds_columns
 from rankgate.decisions.comparison.equivalence import EQUIVALENCE, RELATIVE
 
@@ -34,13 +35,19 @@ REPRESENTED = Columns(
     "One row per metric: the difference in the population that the judged queries represent; no rows without "
     "a sample.",
     METRIC,
-    Column("queries", pl.Int64, "queries judged by people"),
-    Column("effective", pl.Float64, "queries of equal weight that are worth as much", ".0f"),
+    Column("queries", pl.Int64, "queries judged by people", header="queries\npeople judged"),
+    Column(
+        "effective",
+        pl.Float64,
+        "queries of equal weight that are worth as much",
+        ".1f",
+        header="effective\nqueries",
+    ),
     Column("population", pl.Int64, "queries that the model judged", ","),
-    Column("people", pl.Float64, "the difference without the model", "signed"),
+    Column("people", pl.Float64, "the difference without the model", "signed", header="delta by\npeople"),
     Column("people_low", pl.Float64, "the low end of the interval of people", "signed"),
     Column("people_high", pl.Float64, "the high end of the interval of people", "signed"),
-    Column("model", pl.Float64, "the difference by the model alone", "signed"),
+    Column("model", pl.Float64, "the difference by the model alone", "signed", header="delta by\nthe model"),
     Column(
         "correlation",
         pl.Float64,
@@ -48,34 +55,53 @@ REPRESENTED = Columns(
         ".2f",
     ),
     Column("slope", pl.Float64, "how much the model's judgments count", ".2f"),
-    Column("saving", pl.Float64, "the share of people's queries that the model saves", ".0%"),
+    Column(
+        "saving",
+        pl.Float64,
+        "the share of people's queries that the model saves",
+        ".0%",
+        header="queries\nsaved",
+    ),
     Column(
         "needed",
         pl.Int64,
         "people's queries that would show this difference; null where no number up to the population's does",
-        unit="queries",
+        "queries",
+        "queries",
+        "people need\nfor this delta",
     ),
     Column(
-        "documents", pl.Int64, "documents that people judged; null where they judged all of these queries"
+        "documents",
+        pl.Int64,
+        "documents that people judged; null where they judged all of these queries",
+        header="documents\npeople judged",
     ),
     Column(
         "more_documents",
         pl.Int64,
         "documents that people must judge in addition to show this difference; null where all documents of "
         "these queries would not do",
-        unit="documents",
+        "queries",
+        "documents",
+        "more documents\nfor this delta",
     ),
     Column(
         "seen", pl.Int64, "queries that are left out because the model saw their judgments", unit="queries"
     ),
-    Column("agreement", pl.Float64, "Cohen's kappa of the model's grades with people's grades", ".2f"),
+    Column(
+        "agreement",
+        pl.Float64,
+        "Cohen's kappa of the model's grades with people's grades",
+        ".2f",
+        header="agreement\n(kappa)",
+    ),
 )
 
 PREDICTIONS = Columns(
     "One row per metric and query that the model alone judged; no rows without a model's judgments.",
     QUERY_ID,
     METRIC,
-    Column("delta", pl.Float64, "the difference by the model", "signed"),
+    Column("delta", pl.Float64, "the difference by the model", "signed", header="delta by\nthe model"),
     Column(
         "low",
         pl.Float64,
@@ -94,7 +120,7 @@ METRICS = Columns(
     "One row per metric, in the order that was asked for. In slices, mde and needed are of one uncorrected "
     "test.",
     METRIC,
-    Column("n", pl.Int64, "queries where both systems have a value", unit="queries"),
+    Column("n", pl.Int64, "queries where both systems have a value", unit="queries", header="queries"),
     Column("baseline", pl.Float64, "the mean of the baseline"),
     Column("candidate", pl.Float64, "the mean of the candidate"),
     Column("delta", pl.Float64, "candidate − baseline: the mean over the n queries", "signed"),
@@ -107,23 +133,27 @@ METRICS = Columns(
     Column("p_value", pl.Float64, "the p-value after the correction", "p", header="p"),
     Column("correction", pl.String, "the correction of the p-value, and over how many tests"),
     Column("mc_error", pl.Float64, "the standard error of a p-value that was found by resampling"),
-    Column("effect", pl.Float64, "the size of the effect: Hedges' gz", ".2f"),
-    Column("wins", pl.Int64, "queries where the candidate is better", unit="queries"),
+    Column("effect", pl.Float64, "the size of the effect: Hedges' gz", ".2f", header="effect\n(gz)"),
+    Column(
+        "wins", pl.Int64, "queries where the candidate is better", unit="queries", header="won/tied/\nlost"
+    ),
     Column("ties", pl.Int64, "queries where both are equal", unit="queries"),
     Column("losses", pl.Int64, "queries where the candidate is worse", unit="queries"),
-    Column("sd", pl.Float64, "the standard deviation of the differences"),
+    Column("sd", pl.Float64, "the standard deviation of the differences", header="sd of the\ndifferences"),
     Column(
         "mde",
         pl.Float64,
         "the smallest true difference that n queries show with the power that was asked for, regardless of "
         "the other tests",
+        header=f"detect{SOFT}\nable",
     ),
     Column(
         "needed",
         pl.Float64,
         "queries that show a difference as large as delta after the correction, if the other means stay",
         "queries",
-        unit="queries",
+        "queries",
+        "queries to show\nthis difference",
     ),
 )
 
@@ -250,17 +280,31 @@ MEANS = Columns(
     METRIC,
     SYSTEM,
     Column("mean", pl.Float64, "the mean of the metric"),
-    Column("n", pl.Int64, "queries with a value of every system", unit="queries"),
-    Column("mean_rank", pl.Float64, "the mean rank within queries; 1 is the best", ".2f"),
+    Column("n", pl.Int64, "queries with a value of every system", unit="queries", header="queries"),
+    Column(
+        "mean_rank", pl.Float64, "the mean rank within queries; 1 is the best", ".2f", header="mean\nrank"
+    ),
 )
 
 ANOVA = Columns(
     "One row per metric: the analysis of variance by system and query.",
     METRIC,
-    Column("f", pl.Float64, "the F statistic of systems", ".2f"),
+    Column("f", pl.Float64, "the F statistic of systems", ".2f", header="F"),
     P_VALUE,
-    Column("sphericity", pl.Float64, "Greenhouse and Geisser's ε; 1 where p_value and p_tukey hold", ".2f"),
-    Column("p_corrected", pl.Float64, "the p-value corrected by ε, which holds for any ε"),
+    Column(
+        "sphericity",
+        pl.Float64,
+        "Greenhouse and Geisser's ε; 1 where p_value and p_tukey hold",
+        ".2f",
+        header="ε",
+    ),
+    Column(
+        "p_corrected",
+        pl.Float64,
+        "the p-value corrected by ε, which holds for any ε",
+        "p",
+        header="p (any ε)",
+    ),
     Column("ms_system", pl.Float64, "the mean square of systems"),
     Column("ms_query", pl.Float64, "the mean square of queries"),
     Column("ms_residual", pl.Float64, "the mean square of the residual"),
@@ -275,29 +319,34 @@ PAIRS = Columns(
     Column("gain", pl.Float64, "above 0 where the first is better", "signed"),
     Column("low", pl.Float64, "the low end of the interval of delta", "signed"),
     Column("high", pl.Float64, "the high end of the interval of delta", "signed"),
-    Column("p_tukey", pl.Float64, "the p-value of Tukey's test", "p"),
-    Column("p_randomised", pl.Float64, "the p-value of the randomised Tukey test", "p"),
-    Column("p_nemenyi", pl.Float64, "the p-value of Nemenyi's test of mean ranks", "p"),
+    Column("p_tukey", pl.Float64, "the p-value of Tukey's test", "p", header="p\n(Tukey)"),
+    Column(
+        "p_randomised", pl.Float64, "the p-value of the randomised Tukey test", "p", header="p\n(random.)"
+    ),
+    Column(
+        "p_nemenyi", pl.Float64, "the p-value of Nemenyi's test of mean ranks", "p", header="p\n(Nemenyi)"
+    ),
 )
 
 ORDERINGS = Columns(
     "One row per pair of metrics: how similarly they order the systems.",
-    Column("first", pl.String, "the first metric"),
-    Column("second", pl.String, "the second metric"),
-    Column("tau", pl.Float64, "Kendall's tau b", ".3f"),
+    Column("first", pl.String, "the first metric", header="metric"),
+    Column("second", pl.String, "the second metric", header="metric "),
+    Column("tau", pl.Float64, "Kendall's tau b", ".2f", header="Kendall's tau"),
     Column(
         "tau_ap_b",
         pl.Float64,
         "tau AP, the mean of both directions; `rankgate.rank_similarity` has the directed ``tau-AP``",
-        ".3f",
+        ".2f",
+        header="tau AP,b",
     ),
-    Column("rbo", pl.Float64, "rank-biased overlap with p = .9", ".3f"),
-    Column("spearman", pl.Float64, "Spearman's rho", ".3f"),
+    Column("rbo", pl.Float64, "rank-biased overlap with p = .9", ".2f", header="RBO (.9)"),
+    Column("spearman", pl.Float64, "Spearman's rho", ".2f", header="Spearman's rho"),
     Column("pearson", pl.Float64, "Pearson's correlation of the means", ".3f"),
-    Column("tau_low", pl.Float64, "the low end of the interval of tau over resampled queries"),
-    Column("tau_high", pl.Float64, "the high end of the interval of tau over resampled queries"),
-    Column("spearman_low", pl.Float64, "the low end of the interval of rho over resampled queries"),
-    Column("spearman_high", pl.Float64, "the high end of the interval of rho over resampled queries"),
+    Column("tau_low", pl.Float64, "the low end of the interval of tau over resampled queries", "+.2f"),
+    Column("tau_high", pl.Float64, "the high end of the interval of tau over resampled queries", "+.2f"),
+    Column("spearman_low", pl.Float64, "the low end of the interval of rho over resampled queries", "+.2f"),
+    Column("spearman_high", pl.Float64, "the high end of the interval of rho over resampled queries", "+.2f"),
 )
 
 RELIABILITY = Columns(
@@ -307,21 +356,41 @@ RELIABILITY = Columns(
     Column("var_system", pl.Float64, "the component of variance of systems"),
     Column("var_query", pl.Float64, "the component of variance of queries"),
     Column("var_residual", pl.Float64, "the component of variance of the residual"),
-    Column("e_rho2", pl.Float64, "Eρ²: the reliability of differences between systems", ".3f"),
+    Column(
+        "e_rho2",
+        pl.Float64,
+        "Eρ²: the reliability of differences between systems",
+        ".3f",
+        header="Eρ², order",
+    ),
     Column("e_rho2_low", pl.Float64, "the low end of the interval of Eρ²", ".3f"),
     Column("e_rho2_high", pl.Float64, "the high end of the interval of Eρ²", ".3f"),
-    Column("phi", pl.Float64, "Φ: the reliability of means themselves", ".3f"),
+    Column("phi", pl.Float64, "Φ: the reliability of means themselves", ".3f", header="Φ, values"),
     Column("phi_low", pl.Float64, "the low end of the interval of Φ", ".3f"),
     Column("phi_high", pl.Float64, "the high end of the interval of Φ", ".3f"),
-    Column("needed", pl.Float64, "queries that are needed for Eρ² of .95", "queries", unit="queries"),
+    Column(
+        "needed",
+        pl.Float64,
+        "queries that are needed for Eρ² of .95",
+        "queries",
+        unit="queries",
+        header="queries\nfor Eρ² .95",
+    ),
     Column("needed_absolute", pl.Float64, "queries that are needed for Φ of .95", "queries", unit="queries"),
-    Column("tau", pl.Float64, "Kendall's tau to expect of another set of queries", ".3f"),
+    Column(
+        "tau",
+        pl.Float64,
+        "Kendall's tau to expect of another set of queries",
+        ".2f",
+        header="tau with other\nqueries",
+    ),
     Column("tau_ap", pl.Float64, "tau AP to expect of another set of queries", ".3f"),
     Column(
         "split_half",
         pl.Float64,
         "the correlation of two random halves of the queries, stepped up to all of them",
-        ".3f",
+        ".2f",
+        header="split\nhalf",
     ),
     Column("split_half_low", pl.Float64, "the low end of 95 % of the splits", ".3f"),
     Column("split_half_high", pl.Float64, "the high end of 95 % of the splits", ".3f"),
@@ -331,11 +400,15 @@ RELIABILITY = Columns(
 FRIEDMAN = Columns(
     "One row per metric: Friedman's test of systems ranked within queries.",
     METRIC,
-    Column("statistic", pl.Float64, "Friedman's χ²", ".2f"),
-    Column("p_value", pl.Float64, "the p-value of χ²", "p"),
-    Column("f", pl.Float64, "Iman and Davenport's F", ".2f"),
-    Column("f_p_value", pl.Float64, "the p-value of F", "p"),
+    Column("statistic", pl.Float64, "Friedman's χ²", ".2f", header="χ²"),
+    Column("p_value", pl.Float64, "the p-value of χ²", "p", header="p"),
+    Column("f", pl.Float64, "Iman and Davenport's F", ".2f", header="F"),
+    Column("f_p_value", pl.Float64, "the p-value of F", "p", header="p (F)"),
     Column(
-        "critical", pl.Float64, "the smallest difference of two mean ranks that Nemenyi's test detects", ".2f"
+        "critical",
+        pl.Float64,
+        "the smallest difference of two mean ranks that Nemenyi's test detects",
+        ".2f",
+        header="ranks differ\nfrom (Nemenyi)",
     ),
 )

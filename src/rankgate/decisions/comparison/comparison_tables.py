@@ -18,6 +18,7 @@ from rankgate.core.present.base_result import Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import GRADE_LABEL, SHOWN_GRADE, SYSTEM
 from rankgate.core.present.document_model import make_printable
+from rankgate.core.present.layout import Layout, ShownChart, View
 from rankgate.core.present.number_formats import format_correction
 from rankgate.core.progress import step
 from rankgate.core.value_types import JsonObject
@@ -301,8 +302,13 @@ JUDGED = Columns(
     SYSTEM,
     Column("rank", pl.Int64, "the rank, from 1"),
     Column("lists", pl.Int64, "lists that reach the rank"),
-    Column("at", pl.Float64, "the share of the documents at the rank that are judged"),
-    Column("upto", pl.Float64, "the share of all documents down to the rank that are judged"),
+    Column("at", pl.Float64, "the share of the documents at the rank that are judged", header="judged there"),
+    Column(
+        "upto",
+        pl.Float64,
+        "the share of all documents down to the rank that are judged",
+        header="judged down to it",
+    ),
 )
 GRADES = Columns(
     "One row per system, rank and grade; the best grade first.",
@@ -310,8 +316,8 @@ GRADES = Columns(
     Column("rank", pl.Int64, "the rank, from 1"),
     SHOWN_GRADE,
     GRADE_LABEL,
-    Column("count", pl.Int64, "documents at the rank with the grade", unit="documents"),
-    Column("share", pl.Float64, "their share of the documents at the rank"),
+    Column("count", pl.Int64, "documents at the rank with the grade", unit="documents", header="documents"),
+    Column("share", pl.Float64, "their share of the documents at the rank", ".0%"),
 )
 
 
@@ -331,12 +337,27 @@ class GradesByRank(Result):
 
     kind: ClassVar[str] = "ranks"
     label: ClassVar[str] = "Judgments and grades, rank by rank"
-    document_from: ClassVar[str] = "rankgate.decisions.comparison.documents.comparison_document:rank_document"
     charts: ClassVar[Mapping[str, str]] = {
         "judged": "rankgate.decisions.comparison.charts.system_charts:judged",
         "grades": "rankgate.decisions.comparison.charts.system_charts:grades",
     }
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"judged": JUDGED, "grades": GRADES}
+    headline_text: ClassVar[str] = (
+        "the first {depth:n document} of {system_count:n system}, {queries:n query}"
+    )
+    layout: ClassVar[Layout] = (
+        ShownChart("judged"),
+        View("judged", "judged", keys=2),
+        ShownChart("grades"),
+        View(
+            "grades",
+            "grades",
+            ("system", "rank", "label", "count", "share"),
+            headers={"label": "grade"},
+            keys=2,
+            folded=True,
+        ),
+    )
 
     systems: tuple[str, ...]
     qrels: str
@@ -346,6 +367,11 @@ class GradesByRank(Result):
     queries: int
     judged: pl.DataFrame
     grades: pl.DataFrame
+
+    @property
+    def system_count(self) -> int:
+        """The number of systems."""
+        return len(self.systems)
 
     @property
     def inputs(self) -> tuple[tuple[str, str, str], ...]:

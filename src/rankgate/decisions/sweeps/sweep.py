@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -153,7 +153,7 @@ def _point_table(result: Sweep, heading: str, places: Sequence[int], latencies: 
     cells: list[str | tuple[str, ...]] = ["", *dials]
     for name in (*result.metrics, *latencies):
         cells += [name, (f"{name}.low", f"{name}.high")] if name in ends else [name]
-    return Table(heading, replace(columns.grid(table, *cells), keys=1 + len(dials)))
+    return Table(heading, columns.grid(table, *cells, keys=1 + len(dials)))
 
 
 @dataclass(frozen=True)

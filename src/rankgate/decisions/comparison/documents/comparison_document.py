@@ -1,8 +1,4 @@
-"""Render comparisons, and the judgments and grades of the first documents by rank.
-
-A comparison shows differences, worst queries, and the ranking of many systems. Judgments and
-grades of the first documents are shown rank by rank.
-"""
+"""Render comparisons: differences, worst queries, and the ranking of many systems."""
 
 from __future__ import annotations
 
@@ -11,33 +7,25 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from rankgate.core.errors import UsageError
-from rankgate.core.present.document_model import (
-    SOFT,
-    Chart,
-    Document,
-    Grid,
-    PlainRows,
-    Table,
-    Warnings,
-    make_printable,
-)
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.document_model import Document, Grid, PlainRows, Table, Warnings, make_printable
 from rankgate.core.present.document_model import make_document as made
+from rankgate.core.present.layout import CrossView
 from rankgate.core.present.number_formats import (
     UNDEFINED,
     count_noun,
-    format_bounds,
     format_correction,
     format_decimal,
     format_interval,
-    format_number,
     format_p_value,
-    format_query_count,
     format_signed,
-    format_wins,
 )
-from rankgate.data.query_latencies import SHARES, row_bounds
+from rankgate.data.query_latencies import SHARES, complete_bounds
 from rankgate.data.run_scores import GIVEN_VALUES
+from rankgate.decisions.comparison.comparison_columns import JUDGED, LATENCY, METRICS, PLANS, QUERIES, STATES
 from rankgate.decisions.comparison.documents import comparison_grids as of_sample
 from rankgate.decisions.comparison.documents.comparison_grids import (
     EQUIVALENCE_CONDITIONS,
@@ -45,7 +33,7 @@ from rankgate.decisions.comparison.documents.comparison_grids import (
     format_interval_heading,
     format_p_heading,
     leaderboard,
-    many_grids,
+    many_tables,
     overall_sentence,
     sentence,
 )
@@ -57,7 +45,6 @@ if TYPE_CHECKING:
     from rankgate.core.present.document_model import Block
     from rankgate.core.value_types import Json
     from rankgate.decisions.comparison.comparison import Comparison, Comparisons
-    from rankgate.decisions.comparison.comparison_tables import GradesByRank
 
 
 WORST = 5
@@ -91,7 +78,7 @@ def comparison_document(
         blocks += _slice_tables(result.comparisons)
         blocks += [Warnings(tuple(dict.fromkeys(_warnings(result)))), notes(first_comparison, several=True)]
     if result.many:
-        blocks += [Table(heading, grid) for heading, grid in many_grids(result.many, pairs=pairs)]
+        blocks += many_tables(result.many, pairs=pairs)
         blocks.append(MANY_CONDITIONS)
     if not pairs:
         blocks.append("Every pair of systems, and the worst queries of each: add --pairs.")
@@ -132,21 +119,17 @@ def query_document(result: Comparison, query_id: str) -> Document:
         hint = f"did you mean {close_matches[0]}?" if close_matches else "see the queries with --worst 100."
         problem = f"no query {query_id!r} was compared; {hint}"
         raise UsageError(problem, code="unknown-query")
-    rows = [
-        (
-            row["metric"],
-            format_decimal(row["baseline"]),
-            format_decimal(row["candidate"]),
-            format_signed(row["delta"]),
-        )
-        for row in result.queries.iter_rows(named=True)
-        if row["query_id"] == query_id
-    ]
-    baseline, candidate = (make_printable(result.baseline.name), make_printable(result.candidate.name))
-    values = Grid(("metric", baseline, candidate, "delta"), tuple(rows))
+    values = QUERIES.grid(
+        result.queries.filter(query_id=query_id),
+        "metric",
+        "baseline",
+        "candidate",
+        "delta",
+        headers=_system_headers(result),
+    )
     return made(
         f"query {make_printable(query_id)}",
-        Table("", values) if rows else "no metric has a value on both sides",
+        Table("", values) if values.rows else "no metric has a value on both sides",
         Table("", side_by_side(result, query_id)),
         "grades: – is unjudged; moved: +2 is two ranks higher in the candidate's list",
     )
@@ -163,7 +146,7 @@ def grids(result: Comparison, worst: int = WORST, *, two_sided: bool = False) ->
             relative_grid(result),
         ),
         (_equivalence_heading(result), equivalence_grid(result)),
-        ("", _judged_grid(result)),
+        *([("", table.grid) for table in _JUDGED.blocks(result)] if result.depth else []),
     ]
     tables += [(table.heading, table.grid) for table in _slice_tables([result])]
     for metric in result.names:
@@ -188,49 +171,30 @@ def grids(result: Comparison, worst: int = WORST, *, two_sided: bool = False) ->
 
 def figure_grid(result: Comparison, *, two_sided: bool = False) -> Grid:
     """Means, difference, interval and p of each metric."""
-    rows = [
-        (
-            row["metric"],
-            format_decimal(row["baseline"]),
-            format_decimal(row["candidate"]),
-            format_signed(row["delta"]),
-            format_interval(row["low"], row["high"]),
-            format_p_value(row["p_value"]),
-            format_wins(row),
-        )
-        for row in result.metrics.iter_rows(named=True)
-    ]
-    names = (make_printable(result.baseline.name), make_printable(result.candidate.name))
-    interval_heading = format_interval_heading(result, two_sided=two_sided)
-    header = ("metric", *names, "delta", interval_heading, format_p_heading(result), "won/tied/\nlost")
-    return Grid(header, tuple(rows))
+    headers = {
+        "low": format_interval_heading(result, two_sided=two_sided),
+        "p_value": format_p_heading(result),
+    }
+    return METRICS.grid(
+        result.metrics,
+        "metric",
+        "baseline",
+        "candidate",
+        "delta",
+        ("low", "high"),
+        "p_value",
+        ("wins", "/", "ties", "/", "losses"),
+        headers=_system_headers(result) | headers,
+    )
 
 
 def power_grid(result: Comparison) -> Grid:
     """The table of power: detectable difference, and queries needed for a wanted difference."""
-    header = [
-        "metric",
-        "queries",
-        "effect\n(gz)",
-        "sd of the\ndifferences",
-        f"detect{SOFT}\nable",
-        "queries to show\nthis difference",
-    ]
-    header += [f"queries to\nshow {wanted_difference:g}" for wanted_difference in result.plans["wanted"][:1]]
-    plans = {row["metric"]: row["queries"] for row in result.plans.iter_rows(named=True)}
-    rows = [
-        (
-            row["metric"],
-            str(row["n"]),
-            format_number(row["effect"], 2),
-            format_decimal(row["sd"]),
-            format_decimal(row["mde"]),
-            format_query_count(row["needed"]),
-            *([format_query_count(plans.get(row["metric"]))] if plans else []),
-        )
-        for row in result.metrics.iter_rows(named=True)
-    ]
-    return Grid(tuple(header), tuple(rows))
+    table = result.metrics.join(result.plans, on="metric", how="left", maintain_order="left")
+    columns = Columns("One row per metric.", METRICS, PLANS)
+    wanted = [f"queries to\nshow {difference:g}" for difference in result.plans["wanted"][:1]]
+    cells = ("metric", "n", "effect", "sd", "mde", "needed", *(["queries"] if wanted else []))
+    return columns.grid(table, *cells, headers=dict(zip(["queries"], wanted, strict=False)))
 
 
 def relative_grid(result: Comparison) -> Grid:
@@ -313,50 +277,22 @@ def notes(result: Comparison, *, several: bool = False) -> str:
     )
 
 
-def _judged_grid(result: Comparison) -> Grid:
-    if not result.depth:  # values without lists
-        return Grid(("system",), ())
-    shares: dict[int, dict[str, float | None]] = {}
-    for row in result.judged.iter_rows(named=True):
-        shares.setdefault(row["k"], {})[row["system"]] = row["share"]
-    header = ("system", *(f"judged@{k}" for k in shares))
-    rows = [
-        (
-            make_printable(system.name),
-            *(format_decimal(share_of_system.get(side)) for share_of_system in shares.values()),
-        )
-        for side, system in (("baseline", result.baseline), ("candidate", result.candidate))
-    ]
-    return Grid(header, tuple(rows))
+_JUDGED = CrossView(
+    "judged_shares", "", ("system",), across="k", value="share", header="judged@{}", columns=JUDGED
+)
 
 
 def _worst_grid(result: Comparison, metric: str, worst: int) -> Grid:
-    rows = [
-        (
-            row["query_id"],
-            format_decimal(row["baseline"]),
-            format_decimal(row["candidate"]),
-            format_signed(row["delta"]),
-            format_number(row["overlap"], 2),
-            format_number(row["judged_baseline"], 2),
-            format_number(row["judged_candidate"], 2),
-        )
-        for row in result.deltas(metric).head(worst).iter_rows(named=True)
-        if row["gain"] < 0
-    ]
-    baseline, candidate = (make_printable(result.baseline.name), make_printable(result.candidate.name))
+    headers = _system_headers(result)
     k = result.depth
-    header = (
-        "query",
-        baseline,
-        candidate,
-        "delta",
-        f"shared\ntop {k}",
-        f"judged@{k}\n{baseline}",
-        f"judged@{k}\n{candidate}",
-    )
-    whole = Grid(header, tuple(rows))
-    return whole if result.depth else whole.columns(0, 4)  # without lists
+    cells = ["query_id", "baseline", "candidate", "delta"]
+    if k:  # values have no lists
+        cells += ["overlap", "judged_baseline", "judged_candidate"]
+        headers |= {"overlap": f"shared\ntop {k}"} | {
+            f"judged_{side}": f"judged@{k}\n{name}" for side, name in headers.items()
+        }
+    table = result.deltas(metric).head(worst)
+    return QUERIES.grid(table.filter(table["gain"] < 0), *cells, headers=headers)
 
 
 def _slice_heading(result: Comparison, tag: str) -> str:
@@ -425,45 +361,42 @@ def _slice_grid(result: Comparison, tag: str) -> Grid:
 
 
 def _latency_grid(result: Comparison) -> Grid:
-    rows = [
-        (
-            _system_name(result, row["system"]),
-            str(row["n"]),
-            *(format_bounds(*row_bounds(row, name), "{:.1f}".format) for name in ("mean", *SHARES)),
-        )
-        for row in result.latency.iter_rows(named=True)
-    ]
-    return Grid(("system", "queries", "mean", *SHARES), tuple(rows))
+    table = complete_bounds(result.with_names(result.latency))
+    return LATENCY.grid(table, "system", "n", "mean", *SHARES)
 
 
 def _state_grid(result: Comparison) -> Grid:
-    rows = [
-        (_system_name(result, row["system"]), row["state"], str(row["queries"]))
-        for row in result.states.iter_rows(named=True)
-    ]
-    if all(row["state"] == "ok" for row in result.states.iter_rows(named=True)):
-        rows = []
-    return Grid(("system", "state", "queries"), tuple(rows), frozenset({0, 1}))
+    """The states of queries; no rows if every query has a list."""
+    table = result.with_names(result.states)
+    return STATES.grid(table.clear() if (table["state"] == "ok").all() else table, keys=2)
+
+
+_LEFT_OUT = Columns(
+    "One row per metric and reason.",
+    Column("metric", pl.String, "the metric", empty="all"),
+    Column("reason", pl.String, "why queries are left out", header="why"),
+    Column("queries", pl.Int64, "how many"),
+    Column("examples", pl.String, "the first of them", header="such as"),
+)
 
 
 def _excluded_grid(result: Comparison) -> Grid:
-    queries_by_reason: dict[tuple[str, str], list[str]] = {}
-    for query, metric, reason in result.excluded.iter_rows():
-        queries_by_reason.setdefault((metric or "all", reason), []).append(query)
-    rows = [
+    query = pl.col("query_id")
+    table = result.excluded.group_by("metric", "reason", maintain_order=True).agg(
+        pl.len().alias("queries"),
         (
-            metric,
-            reason,
-            str(len(query_ids)),
-            ", ".join(query_ids[:3]) + (", …" if len(query_ids) > 3 else ""),
-        )
-        for (metric, reason), query_ids in queries_by_reason.items()
-    ]
-    return Grid(("metric", "why", "queries", "such as"), tuple(rows), frozenset({0, 1, 3}))
+            query.head(3).str.join(", ") + pl.when(pl.len() > 3).then(pl.lit(", …")).otherwise(pl.lit(""))
+        ).alias("examples"),
+    )
+    return _LEFT_OUT.grid(table, keys=2)
 
 
-def _system_name(result: Comparison, system: str) -> str:
-    return make_printable(result.baseline.name if system == "baseline" else result.candidate.name)
+def _system_headers(result: Comparison) -> dict[str, str]:
+    """The names of both systems, as headers of their columns."""
+    return {
+        "baseline": make_printable(result.baseline.name),
+        "candidate": make_printable(result.candidate.name),
+    }
 
 
 def format_move(row: Mapping[str, Any]) -> str:
@@ -497,31 +430,3 @@ def _rows(result: Comparisons) -> PlainRows:
         for row in comparison.queries.select(values).iter_rows()
     ]
     return PlainRows(("candidate", "metric", "query_id", "baseline", "candidate_value", "delta"), rows)
-
-
-def rank_document(result: GradesByRank) -> Document:
-    """The judged share of each list by rank, and the shares of grades."""
-    judged_rows = tuple(
-        (system, str(rank), f"{lists:,}", format_decimal(share_at_rank), format_decimal(share_down_to_rank))
-        for system, rank, lists, share_at_rank, share_down_to_rank in result.judged.rows()
-    )
-    grades = tuple(
-        (row["system"], str(row["rank"]), row["label"], f"{row['count']:,}", f"{row['share']:.0%}")
-        for row in result.grades.iter_rows(named=True)
-    )
-    header = ("system", "rank", "lists", "judged there", "judged down to it")
-    text_columns = frozenset({0})
-    table = result.judged
-    return made(
-        f"the first {count_noun(result.depth, 'document')} of "
-        f"{count_noun(len(result.systems), 'system')}, {count_noun(result.queries, 'query')}",
-        Chart("rankgate.decisions.comparison.charts.system_charts:judged", result),
-        Table("judged", Grid(header, judged_rows, text_columns, keys=2)),
-        Chart("rankgate.decisions.comparison.charts.system_charts:grades", result),
-        Table(
-            "grades",
-            Grid(("system", "rank", "grade", "documents", "share"), grades, frozenset({0, 2})),
-            folded=True,
-        ),
-        rows=PlainRows(tuple(table.columns), table.rows()),
-    )

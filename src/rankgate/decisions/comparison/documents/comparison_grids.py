@@ -12,23 +12,20 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.present.document_model import Grid, Table, make_printable
+from rankgate.core.present.layout import View
 from rankgate.core.present.number_formats import (
     count_noun,
     format_correction,
     format_decimal,
-    format_interval,
-    format_number,
     format_p_value,
-    format_query_count,
     format_signed,
     system_mark,
 )
+from rankgate.decisions.comparison.comparison_columns import PREDICTIONS, REPRESENTED
 from rankgate.decisions.comparison.comparison_tables import marked_figures
 from rankgate.measurement.stats.weighted_means import LEAST_EFFECTIVE, MOST_SPREAD
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rankgate.decisions.comparison.comparison import Comparison, Comparisons, ManySystems
 
 
@@ -181,67 +178,34 @@ def represented_grid(result: Comparison) -> Grid:
     """The table by metric; no rows without a sample."""
     table = result.represented
     if not table["population"].drop_nulls().len():
-        effective_rows = [
-            (row["metric"], str(row["queries"]), format_number(row["effective"], 1))
-            for row in table.iter_rows(named=True)
-        ]
-        return Grid(("metric", "queries", "effective\nqueries"), tuple(effective_rows))
+        return REPRESENTED.grid(table, "metric", "queries", "effective", headers={"queries": "queries"})
+    table = table.drop_nulls("population")
+    judged_queries = ("queries", " of ", "population")
     if table["documents"].drop_nulls().len():
-        return _document_grid(table)
-    rows = [
-        (
-            row["metric"],
-            f"{row['queries']:,} of {row['population']:,}",
-            format_interval(row["people_low"], row["people_high"]),
-            format_signed(row["people"]),
-            format_signed(row["model"]),
-            format_number(row["correlation"], 2),
-            format_number(row["agreement"], 2),
-            format_number(row["slope"], 2),
-            f"{row['saving']:.0%}",
-            format_query_count(row["needed"]),
+        return REPRESENTED.grid(
+            table,
+            "metric",
+            judged_queries,
+            "documents",
+            "model",
+            "people",
+            "more_documents",
+            headers={"people": "delta of their queries,\ncorrected"},
         )
-        for row in table.iter_rows(named=True)
-        if row["population"] is not None
-    ]
-    header = (
+    return REPRESENTED.grid(
+        table,
         "metric",
-        "queries\npeople judged",
-        f"{result.level:.0%} interval\nby people alone",
-        "delta by\npeople",
-        "delta by\nthe model",
+        judged_queries,
+        ("people_low", "people_high"),
+        "people",
+        "model",
         "correlation",
-        "agreement\n(kappa)",
+        "agreement",
         "slope",
-        "queries\nsaved",
-        "people need\nfor this delta",
+        "saving",
+        "needed",
+        headers={"people_low": f"{result.level:.0%} interval\nby people alone"},
     )
-    return Grid(header, tuple(rows))
-
-
-def _document_grid(table: pl.DataFrame) -> Grid:
-    """The table by metric if people judged a part of the documents."""
-    rows = tuple(
-        (
-            row["metric"],
-            f"{row['queries']:,} of {row['population']:,}",
-            f"{row['documents']:,}",
-            format_signed(row["model"]),
-            format_signed(row["people"]),
-            format_query_count(row["more_documents"]),
-        )
-        for row in table.iter_rows(named=True)
-        if row["population"] is not None
-    )
-    header = (
-        "metric",
-        "queries\npeople judged",
-        "documents\npeople judged",
-        "delta by\nthe model",
-        "delta of their queries,\ncorrected",
-        "more documents\nfor this delta",
-    )
-    return Grid(header, rows)
 
 
 def heading(result: Comparison) -> str:
@@ -258,12 +222,8 @@ def prediction_grid(result: Comparison, metric: str, worst: int) -> Grid:
     sign = -1.0 if metric in result.lower else 1.0
     table = result.predictions.filter(result.predictions["metric"] == metric)
     table = table.filter(table["delta"] * sign < 0).sort("delta", "query_id", descending=[sign < 0, False])
-    rows = [
-        (row["query_id"], format_signed(row["delta"]), format_interval(row["low"], row["high"]))
-        for row in table.head(worst).iter_rows(named=True)
-    ]
-    header = ("query", "delta by\nthe model", f"{result.level:.0%} interval\nof people's delta")
-    return Grid(header, tuple(rows))
+    headers = {"low": f"{result.level:.0%} interval\nof people's delta"}
+    return PREDICTIONS.grid(table.head(worst), "query_id", "delta", ("low", "high"), headers=headers)
 
 
 def note(result: Comparison) -> str:
@@ -306,136 +266,60 @@ EQUIVALENCE_CONDITIONS = (
 )
 """The conditions of tests of equivalence."""
 
-_PAIR = ("metric", "first", "second", "delta")
+_MEANS = View("means", "all systems, best first", ("metric", "system", "mean", "n", "mean_rank"), keys=2)
+_ANOVA = View(
+    "anova",
+    "do systems differ at all? (two-way ANOVA)",
+    ("metric", "f", "p_value", "sphericity", "p_corrected"),
+)
+_FRIEDMAN = View("friedman", "do their ranks within queries? (Friedman; Iman and Davenport's F)")
+_PAIRS = View(
+    "pairs",
+    "every pair, first minus second (Tukey's HSD, paired; randomised; Nemenyi by ranks)",
+    ("metric", "first", "second", "delta", ("low", "high"), "p_tukey", "p_randomised", "p_nemenyi"),
+    headers={"low": "{level:.0%} interval\n(Tukey)"},
+    keys=3,
+)
+_ORDERINGS = View(
+    "orderings",
+    "how much metrics agree on the order of systems ({level:.0%} of query samples)",
+    (
+        "first",
+        "second",
+        ("tau", " ", ("tau_low", "tau_high")),
+        ("spearman", " ", ("spearman_low", "spearman_high")),
+        "tau_ap_b",
+        "rbo",
+    ),
+    keys=2,
+)
+_RELIABILITY = View(
+    "reliability",
+    "what these queries can show (generalizability theory, {level:.0%} intervals)",
+    (
+        "metric",
+        "queries",
+        ("e_rho2", " ", ("e_rho2_low", "e_rho2_high")),
+        ("phi", " ", ("phi_low", "phi_high")),
+        "needed",
+        "tau",
+        "split_half",
+    ),
+)
 
 
-def many_grids(result: ManySystems, *, pairs: bool = True) -> list[tuple[str, Grid]]:
+def many_tables(result: ManySystems, *, pairs: bool = True) -> list[Table]:
     """Tables of three systems or more.
 
     Args:
         result: the analysis.
         pairs: True to add every pair of systems, and the single means.
     """
-    level = f"{result.level:.0%} interval"
-    pair_rows = [
-        (
-            row["metric"],
-            row["first"],
-            row["second"],
-            format_signed(row["delta"]),
-            format_interval(row["low"], row["high"]),
-            format_p_value(row["p_tukey"]),
-            format_p_value(row["p_randomised"]),
-            format_p_value(row.get("p_nemenyi")),
-        )
-        for row in (result.pairs.iter_rows(named=True) if pairs else ())
+    views = (_MEANS, _ANOVA, _FRIEDMAN, _PAIRS, _ORDERINGS, _RELIABILITY)
+    return [
+        table
+        for view in views
+        if pairs or view not in (_MEANS, _PAIRS)
+        for table in view.blocks(result)
+        if table.grid.rows
     ]
-    reliability_rows = [
-        (
-            row["metric"],
-            str(row["queries"]),
-            (
-                f"{format_number(row['e_rho2'], 3)} "
-                f"{format_interval(row['e_rho2_low'], row['e_rho2_high'], 3)}"
-            ),
-            f"{format_number(row['phi'], 3)} {format_interval(row['phi_low'], row['phi_high'], 3)}",
-            format_query_count(row["needed"]),
-            format_number(row["tau"], 2),
-            format_number(row.get("split_half"), 2),
-        )
-        for row in result.reliability.iter_rows(named=True)
-    ]
-    means = [
-        (
-            row["metric"],
-            row["system"],
-            format_decimal(row["mean"]),
-            str(row["n"]),
-            format_number(row.get("mean_rank"), 2),
-        )
-        for row in (result.means.iter_rows(named=True) if pairs else ())
-    ]
-    anova = [
-        (
-            row["metric"],
-            format_number(row["f"], 2),
-            format_p_value(row["p_value"]),
-            format_number(row.get("sphericity"), 2),
-            format_p_value(row.get("p_corrected")),
-        )
-        for row in result.anova.iter_rows(named=True)
-    ]
-    by_ranks = [
-        (
-            row["metric"],
-            format_number(row["statistic"], 2),
-            format_p_value(row["p_value"]),
-            format_number(row["f"], 2),
-            format_p_value(row["f_p_value"]),
-            format_number(row["critical"], 2),
-        )
-        for row in result.friedman.iter_rows(named=True)
-    ]
-    orders = [
-        (
-            row["first"],
-            row["second"],
-            (f"{format_number(row['tau'], 2)} {format_interval(row.get('tau_low'), row.get('tau_high'), 2)}"),
-            _rho(row),
-            format_number(row["tau_ap_b"], 2),
-            format_number(row["rbo"], 2),
-        )
-        for row in result.orderings.iter_rows(named=True)
-    ]
-    tables = [
-        (
-            "all systems, best first",
-            Grid(("metric", "system", "mean", "queries", "mean\nrank"), tuple(means), frozenset({0, 1})),
-        ),
-        (
-            "do systems differ at all? (two-way ANOVA)",
-            Grid(("metric", "F", "p", "ε", "p (any ε)"), tuple(anova)),
-        ),
-        (
-            "do their ranks within queries? (Friedman; Iman and Davenport's F)",
-            Grid(("metric", "χ²", "p", "F", "p (F)", "ranks differ\nfrom (Nemenyi)"), tuple(by_ranks)),
-        ),
-        (
-            "every pair, first minus second (Tukey's HSD, paired; randomised; Nemenyi by ranks)",
-            Grid(
-                (*_PAIR, f"{level}\n(Tukey)", "p\n(Tukey)", "p\n(random.)", "p\n(Nemenyi)"),
-                tuple(pair_rows),
-                frozenset({0, 1, 2}),
-                keys=3,
-            ),
-        ),
-        (
-            f"how much metrics agree on the order of systems ({result.level:.0%} of query samples)",
-            Grid(
-                ("metric", "metric ", "Kendall's tau", "Spearman's rho", "tau AP,b", "RBO (.9)"),
-                tuple(orders),
-                frozenset({0, 1}),
-            ),
-        ),
-        (
-            f"what these queries can show (generalizability theory, {level}s)",
-            Grid(
-                (
-                    "metric",
-                    "queries",
-                    "Eρ², order",
-                    "Φ, values",
-                    "queries\nfor Eρ² .95",
-                    "tau with other\nqueries",
-                    "split\nhalf",
-                ),
-                tuple(reliability_rows),
-            ),
-        ),
-    ]
-    return [(heading, grid) for heading, grid in tables if grid.rows]
-
-
-def _rho(row: Mapping[str, Any]) -> str:
-    interval_text = format_interval(row.get("spearman_low"), row.get("spearman_high"), 2)
-    return f"{format_number(row.get('spearman'), 2)} {interval_text}"
