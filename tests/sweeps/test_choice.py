@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from rankgate.decisions.sweeps.choice import choose
 from rankgate.decisions.sweeps.dials import Dial, importances
-from rankgate.decisions.sweeps.sweep import choose
 
 HOW = {"folds": 5, "repeats": 10, "level": 0.95, "seed": 0}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 UNDEFINED = "–"
 """The text of an undefined value."""
@@ -196,15 +196,6 @@ def format_query_count(value: float | None) -> str:
     if value is None:
         return UNDEFINED
     return "> 1,000,000" if value > 1e6 else f"{-int(-value // 1):,}"
-
-
-def format_wins(row: Mapping[str, int | None]) -> str:
-    """The numbers of queries won, tied and lost; empty for a number over all lists.
-
-    >>> format_wins({"wins": 3, "ties": 0, "losses": 1}), format_wins({"wins": None})
-    ('3/0/1', '')
-    """
-    return "" if row["wins"] is None else f"{row['wins']}/{row['ties']}/{row['losses']}"
 
 
 def format_setting(value: object) -> str:

@@ -20,7 +20,7 @@ from rankgate.core.present.common_columns import METRIC
 from rankgate.core.present.document_model import Code, Entries, Entry, Warnings, make_printable
 from rankgate.core.present.layout import Layout, Sentence, View, fill, layout_document
 from rankgate.core.present.lazy_names import load_name
-from rankgate.core.present.number_formats import UNDEFINED, count_noun, format_number
+from rankgate.core.present.number_formats import count_noun
 from rankgate.core.present.text_tables import shorten_middle
 from rankgate.core.progress import step
 from rankgate.core.value_types import JsonObject
@@ -127,7 +127,9 @@ POWER = Columns(
         ".0%",
         header="changed,\nunmoved",
     ),
-    Column("reliability", pl.String, "the reliability of the order of the runs", header="Eρ²"),
+    Column("e_rho2", pl.Float64, "the reliability of the order of the runs", ".2f", header="Eρ²"),
+    Column("low", pl.Float64, "the low end of its interval", ".2f"),
+    Column("high", pl.Float64, "the high end of its interval", ".2f"),
 )
 JUDGED = Columns(
     "One row per run.",
@@ -216,7 +218,8 @@ class Advice(Result):
         View(
             "power",
             "differences that the queries can show, by these runs",
-            columns=POWER,
+            (*tuple(POWER)[:-3], ("e_rho2", " ", ("low", "high"))),
+            POWER,
             headers={"needed": "queries\nfor {answers.margin:g}"},
         ),
         View("judged_shares", "judged shares", columns=JUDGED, headers={"judged": "judged@{facts.page:d}"}),
@@ -288,16 +291,12 @@ class Advice(Result):
     @property
     def power(self) -> pl.DataFrame:
         """The columns of `POWER`, where runs allow an estimate."""
-        rows = []
-        for choice in self.choices:
-            power = choice.carrying
-            if power is not None and power.sd is not None:
-                reliability = UNDEFINED
-                if power.e_rho2 is not None:
-                    low, high = format_number(power.low, 2), format_number(power.high, 2)
-                    reliability = f"{power.e_rho2:.2f} [{low}, {high}]"
-                figures = (getattr(power, name) for name in tuple(POWER)[1:-1])
-                rows.append((choice.metric, *figures, reliability))
+        figures = tuple(POWER)[1:]
+        rows = [
+            (choice.metric, *(getattr(choice.carrying, name) for name in figures))
+            for choice in self.choices
+            if choice.carrying is not None and choice.carrying.sd is not None
+        ]
         return pl.DataFrame(rows, POWER, orient="row")
 
     @property

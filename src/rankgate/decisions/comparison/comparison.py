@@ -170,6 +170,16 @@ class Comparison:
         method, _, tests = self.correction.partition(" over ")
         return (1 - self.level) / (1 if method == "none" else int(tests.split()[0]))
 
+    def with_names(self, table: pl.DataFrame) -> pl.DataFrame:
+        """A table by ``system`` with the names of both systems."""
+        names = {"baseline": self.baseline.name, "candidate": self.candidate.name}
+        return table.with_columns(pl.col("system").replace(names))
+
+    @property
+    def judged_shares(self) -> pl.DataFrame:
+        """The columns of ``judged``, with the names of both systems."""
+        return self.with_names(self.judged)
+
     def deltas(self, metric: str) -> pl.DataFrame:
         """The queries of one metric, worst first."""
         return self.queries.filter(pl.col("metric") == metric)

@@ -7,7 +7,8 @@ with the baseline (Holm 1979), as Demšar (JMLR 7, 2006) recommends.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import count
 from math import exp, lgamma
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -20,11 +21,14 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC, P_VALUE, SYSTEM
-from rankgate.core.present.number_formats import format_p_value
+from rankgate.core.present.document_model import Grid, Table, make_printable
+from rankgate.core.present.layout import NOTICES, Layout, Sentence, View, fill, plain_rows
+from rankgate.core.present.number_formats import format_number, format_p_value, system_mark
 from rankgate.decisions.comparison.comparison_tables import marked_figures
 
 if TYPE_CHECKING:
     from rankgate.core.arrays import Floats
+    from rankgate.core.present.document_model import Block, PlainRows
     from rankgate.decisions.comparison.comparison import Comparisons
 
 _NAMES = pl.List(pl.String)
@@ -76,6 +80,49 @@ TESTS = Columns(
 )
 
 
+def _test_sentences(result: DataSetComparison) -> Iterator[str]:
+    """Friedman's test of each metric."""
+    template = (
+        "{metric}: Friedman's χ² {statistic:.2f}, p {p_value:p} by permutation within data sets; Nemenyi's "
+        "critical difference of mean ranks {critical:.2f}."
+    )
+    for row in result.tests.iter_rows(named=True):
+        yield fill(template, result, row)
+
+
+def _means_table(result: DataSetComparison) -> Iterator[Block]:
+    """A row for each metric and system: its mean on each data set, their mean, and its mean rank."""
+    marks = {name: system_mark(i) for i, name in enumerate(result.systems)}
+    names = [f"{mark} {make_printable(name)}" for name, mark in marks.items()]
+    rows: list[tuple[str, ...]] = []
+    bold: set[tuple[int, int]] = set()
+    for metric, values in result.values.group_by("metric", maintain_order=True):
+        ranks = result.ranks.filter(metric=metric[0])
+        sign = 1 if metric[0] in result.lower else -1
+        columns = [
+            (column["value"], column["worse"], sign, 4)
+            for column in values.partition_by("data_set", maintain_order=True)
+        ]
+        columns += [(ranks["macro_mean"], pl.Series([[]] * len(names)), sign, 4)]
+        columns += [(ranks["mean_rank"], ranks["worse"], 1, 2)]
+        cells = []
+        for j, (numbers, worse, direction, digits) in enumerate(columns, 2):
+            best_number = (numbers * direction).min()
+            bold |= {(len(rows) + i, j) for i in (numbers * direction == best_number).arg_true()}
+            texts = (format_number(number, digits) for number in numbers)
+            cells.append(
+                [
+                    text + "".join(marks[name] for name in marks if name in w)
+                    for text, w in zip(texts, worse, strict=True)
+                ]
+            )
+        rows += zip([str(metric[0])] * len(names), names, *cells, strict=True)
+    header = ("metric", "system", *map(make_printable, result.data_sets), "mean", "mean rank")
+    grid = Grid(header, tuple(rows), frozenset({0, 1}), 2)
+    plain_rows = tuple(("" if i % len(names) else row[0], *row[1:]) for i, row in enumerate(rows))
+    yield Table("", grid, bold=frozenset(bold), plain=(replace(grid, rows=plain_rows),))
+
+
 @dataclass(frozen=True)
 class DataSetComparison(Result):
     """Systems compared over several data sets.
@@ -96,9 +143,6 @@ class DataSetComparison(Result):
 
     kind: ClassVar[str] = "data_set_comparison"
     label: ClassVar[str] = "Systems over data sets"
-    document_from: ClassVar[str] = (
-        "rankgate.decisions.comparison.documents.data_set_document:data_set_document"
-    )
     order: ClassVar[int] = 4
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "values": VALUES,
@@ -106,6 +150,24 @@ class DataSetComparison(Result):
         "pairs": PAIRS,
         "tests": TESTS,
     }
+    headline_text: ClassVar[str] = "{system_count:n system} on {data_set_count:n data set}"
+    layout: ClassVar[Layout] = (
+        _test_sentences,
+        _means_table,
+        Sentence(
+            "A mark next to a value names a system that is worse (p < {alpha:.2g}): in a data set by its own "
+            "comparison ({test}), at a mean rank by Nemenyi's test where Friedman's finds differences. A "
+            "mean counts each data set the same."
+        ),
+        NOTICES,
+        Sentence(
+            "The data sets are the sample of Friedman's, Nemenyi's and Holm's tests, which say what to "
+            "expect of another data set like these. Nemenyi's and Holm's p are approximations, good with "
+            "more than 10 data sets and 5 systems (Demšar 2006). With {data_set_count:n data set}, the "
+            "smallest p of a pair is {lowest_p:p}."
+        ),
+        View("pairs", "pairs of systems over data sets", keys=3, find=True),
+    )
 
     data_sets: tuple[str, ...]
     systems: tuple[str, ...]
@@ -118,6 +180,25 @@ class DataSetComparison(Result):
     ranks: pl.DataFrame
     pairs: pl.DataFrame
     tests: pl.DataFrame
+
+    @property
+    def system_count(self) -> int:
+        """The number of systems."""
+        return len(self.systems)
+
+    @property
+    def data_set_count(self) -> int:
+        """The number of data sets."""
+        return len(self.data_sets)
+
+    @property
+    def alpha(self) -> float:
+        """The level of all tests."""
+        return 1 - self.level
+
+    def csv_rows(self) -> PlainRows:
+        """The means of all data sets."""
+        return plain_rows(self.values.with_columns(pl.col("worse").list.join(" ")))
 
     @classmethod
     def from_comparisons(cls, comparisons: Mapping[str, Comparisons], *, seed: int = 0) -> Self:

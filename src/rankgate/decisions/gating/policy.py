@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection as AbstractCollection
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import date
 from pathlib import Path
@@ -18,6 +18,9 @@ from rankgate.core.declare.toml_file import TomlFile
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
+from rankgate.core.present.document_model import Entries, Entry, PlainRows
+from rankgate.core.present.layout import Layout
+from rankgate.core.present.number_formats import format_setting
 from rankgate.data.collection import Collection, Items, read_collection_table
 from rankgate.data.query_tags import IDS
 from rankgate.decisions.comparison.inference import read_test_table
@@ -37,6 +40,7 @@ from rankgate.decisions.gating.rules import RULES
 from rankgate.measurement.evaluation.metric_selection import find_metrics
 
 if TYPE_CHECKING:
+    from rankgate.core.present.document_model import Block
     from rankgate.core.value_types import JsonObject
     from rankgate.data.run import Run
     from rankgate.measurement.metrics.metric_declaration import Metric
@@ -160,6 +164,32 @@ def _budget(file: TomlFile, policy_tables: Mapping[str, Any]) -> dict[str, float
     return {name: values["alpha"] * values[name] for name in STAGES}
 
 
+def _demands(policy: Policy) -> Iterator[Block]:
+    """The tables of a policy, and its rules, with their values."""
+    names_files = any(policy.lists[name] for name in _FILES)
+    tables = {
+        "[lists]": policy.lists if names_files else {},
+        "[experiment]": policy.experiment,
+        "[budget]": policy.budget,
+        "[earlier]": policy.earlier,
+    }
+    entries = [Entry(label, (_settings_text(values),)) for label, values in tables.items() if values]
+    entries += [Entry("[[ramp]]", (_settings_text(step),)) for step in policy.ramp]
+    for rule in policy.rules:
+        slice_label = f" where {rule.slice}" if rule.slice else ""
+        lines = (f"{rule.id} ({rule.tier}){slice_label}", _settings_text(rule.values))
+        entries.append(Entry(rule.kind, tuple(filter(None, lines))))
+    yield Entries(tuple(entries))
+
+
+def _settings_text(values: Mapping[str, Any]) -> str:
+    return ", ".join(
+        f"{name} {format_setting(value)}"
+        for name, value in values.items()
+        if value is not None and value not in ((), [])
+    )
+
+
 @dataclass(frozen=True)
 class Policy(Result):
     """The demands of a gate.
@@ -180,7 +210,8 @@ class Policy(Result):
     """
 
     kind: ClassVar[str] = "policy"
-    document_from: ClassVar[str] = "rankgate.decisions.gating.gate_documents:policy_document"
+    headline_text: ClassVar[str] = "{rule_count:n rule} of {source}"
+    layout: ClassVar[Layout] = (_demands,)
 
     settings: Mapping[str, Any]
     rules: tuple[Rule, ...]
@@ -194,6 +225,21 @@ class Policy(Result):
     earlier: Mapping[str, Any] = field(default_factory=dict)
     stages: tuple[str, ...] = ()
     collection: Collection = Collection()
+
+    @property
+    def rule_count(self) -> int:
+        """The number of rules."""
+        return len(self.rules)
+
+    def csv_rows(self) -> PlainRows:
+        """The values of the rules."""
+        rows = [
+            (rule.id, rule.kind, rule.tier, rule.slice, name, format_setting(value))
+            for rule in self.rules
+            for name, value in rule.values.items()
+            if value is not None
+        ]
+        return PlainRows(("rule", "kind", "tier", "slice", "key", "value"), rows)
 
     def completed(self, collection: Collection) -> Collection:
         """The collection, completed by values that the policy states."""
@@ -298,6 +344,7 @@ class Policy(Result):
         )
 
 
+_FILES = ("train", "items", "obvious", "earlier")
 _RULE_FIELDS = ("id", "kind", "tier", "slice")
 """Fields of every rule, besides the values of its kind."""
 

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.document_model import Section, Table, nonempty_blocks
+from rankgate.core.present.layout import Layout, plain_rows
+from rankgate.core.present.number_formats import format_setting
 from rankgate.decisions.gating.policy_settings import BUDGET, COMMON, EARLIER, LISTS, RAMP, SETTINGS
 from rankgate.decisions.gating.rules import RULES
 
 if TYPE_CHECKING:
     from rankgate.core.declare import Parameter
+    from rankgate.core.present.document_model import PlainRows
     from rankgate.core.value_types import Json, JsonObject
     from rankgate.decisions.gating.rule import RuleKind
 
@@ -26,6 +33,24 @@ _DESCRIPTIONS = {
 }
 
 
+KEYS = Columns(
+    "One row per key.",
+    Column("table", pl.String, "the table of the policy"),
+    Column("key", pl.String, "its name"),
+    Column("default", pl.String, "its value where a policy does not have it; or that it is required"),
+    Column("meaning", pl.String, "what it sets, and its possible values"),
+)
+
+
+def _table_sections(result: PolicyKeys) -> Iterator[Section]:
+    keys = result.keys
+    for title, table in result.tables:
+        grid = KEYS.grid(keys.filter(table=title), "key", "default", "meaning")
+        anchor = "".join(sign for sign in title.replace(" ", "-") if sign.isalnum() or sign in "-_")
+        blocks = nonempty_blocks((table["description"], Table("", grid, prose=True)))
+        yield Section(anchor, title, blocks)
+
+
 @dataclass(frozen=True)
 class PolicyKeys(Result):
     """Every key of a policy.
@@ -35,9 +60,48 @@ class PolicyKeys(Result):
     """
 
     kind: ClassVar[str] = "policies"
-    document_from: ClassVar[str] = "rankgate.decisions.gating.gate_documents:keys_document"
+    headline_text: ClassVar[str] = "all keys of a policy"
+    layout: ClassVar[Layout] = (_table_sections,)
 
     schema: Mapping[str, Any]
+
+    @property
+    def tables(self) -> list[tuple[str, Mapping[str, Any]]]:
+        """Every table of a policy with its schema; tables of a kind of rule lack the common keys."""
+        tables = self.schema["properties"]
+        kinds = tables["rules"]["items"]["oneOf"]
+        common = {parameter.name for parameter in COMMON}
+        return [
+            *((f"[{name}]", tables[name]) for name in ("gate", "lists", "experiment", "budget", "earlier")),
+            ("[[ramp]]", tables["ramp"]["items"]),
+            ("[[rules]]", _schema_of_every_rule(kinds)),
+            *(
+                (
+                    f'kind = "{kind["title"]}"',
+                    {**kind, "properties": {k: v for k, v in kind["properties"].items() if k not in common}},
+                )
+                for kind in kinds
+            ),
+        ]
+
+    @property
+    def keys(self) -> pl.DataFrame:
+        """The columns of `KEYS`."""
+        rows = [
+            (
+                title,
+                name,
+                "required" if name in table.get("required", ()) else _default_text(key),
+                _meaning(key),
+            )
+            for title, table in self.tables
+            for name, key in table["properties"].items()
+        ]
+        return pl.DataFrame(rows, KEYS, orient="row")
+
+    def csv_rows(self) -> PlainRows:
+        """Every key."""
+        return plain_rows(self.keys)
 
     def to_dict(self) -> dict[str, Any]:
         """The schema, which may have further keys."""
@@ -98,6 +162,33 @@ def _section(name: str, parameters: Sequence[Parameter]) -> dict[str, Json]:
         **({"required": required} if required else {}),
         "additionalProperties": False,
     }
+
+
+def _schema_of_every_rule(kinds: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The common keys, from the kinds that have them; ``kind`` is one of the kinds."""
+    schemas = {name: schema for kind in kinds for name, schema in kind["properties"].items()}
+    description = next(parameter.help for parameter in COMMON if parameter.name == "kind")
+    schemas["kind"] = {"description": description, "enum": [kind["title"] for kind in kinds]}
+    return {
+        "description": "Keys of every rule; the keys of each kind follow.",
+        "properties": {parameter.name: schemas[parameter.name] for parameter in COMMON},
+        "required": ["kind"],
+    }
+
+
+def _default_text(schema: Mapping[str, Any]) -> str:
+    return format_setting(schema["default"]) if schema.get("default", []) != [] else ""
+
+
+def _meaning(schema: Mapping[str, Any]) -> str:
+    parts, choices = [schema["description"]], schema.get("enum", ())
+    if any(choice not in schema["description"] for choice in choices):
+        parts.append(f"one of {', '.join(choices)}")
+    if "maximum" in schema:
+        parts.append(f"{schema['minimum']:g} to {schema['maximum']:g}")
+    elif "minimum" in schema:
+        parts.append(f"{schema['minimum']:g} or more")
+    return "; ".join(parts)
 
 
 def _properties(parameters: Iterable[Parameter]) -> dict[str, Json]:

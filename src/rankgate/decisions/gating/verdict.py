@@ -7,6 +7,7 @@ and itself are the result of the verb ``self_check``.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import Any, ClassVar, Self
@@ -17,6 +18,8 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC
+from rankgate.core.present.document_model import SIGNS, Entry
+from rankgate.core.present.layout import NOTICES, Layout, Sentence, View
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.value_types import JsonObject
 from rankgate.decisions.comparison.comparison import Comparison
@@ -88,6 +91,20 @@ class RuleResult:
             "queries": list(outcome.queries),
             "code": outcome.code,
         }
+
+    def entry(self, *, short: bool = False) -> Entry:
+        """The status, the reason, and the next step; in short a rule that passes is one line."""
+        rule, outcome = self.rule, self.outcome
+        name = rule.id if rule.tier == "block" else f"{rule.id} ({rule.tier})"
+        label = f"{SIGNS[outcome.status]} {outcome.status}"
+        if short and outcome.status == "pass":
+            claim = outcome.reason
+            if rule.kind == "noninferiority" and outcome.delta and outcome.low is not None:
+                slice_label = f" for {rule.slice}" if rule.slice else ""
+                claim = f"{rule['metric']} loses at most {outcome.margin:g}{slice_label}"
+            return Entry(label, (f"{name}: {claim}",))
+        next_lines = (f"next: {outcome.next}",) if outcome.next else ()
+        return Entry(label, (name, outcome.reason, *next_lines))
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> RuleResult:
@@ -308,8 +325,14 @@ VERDICTS = Columns(
     Column("baseline", pl.String, "the snapshot that is taken for the baseline"),
     Column("candidate", pl.String, "the snapshot that is taken for the candidate"),
     Column("verdict", pl.String, "the verdict of the policy"),
-    Column("reason", pl.String, "the reason of the verdict"),
+    Column("reason", pl.String, "the reason of the verdict", header="why"),
 )
+_EVENTS = {
+    "flip": "a verdict other than that of most pairs",
+    "false fail": "fail, though nothing changed",
+    "false improvement": "an improvement, though nothing changed",
+    "inconclusive": "no verdict (inconclusive)",
+}
 RATES = Columns(
     "One row per event.",
     Column(
@@ -317,11 +340,12 @@ RATES = Columns(
         pl.String,
         "``flip`` (a verdict other than that of most pairs), ``false fail``, ``false improvement`` (a rule "
         "sees an improvement) or ``inconclusive``",
+        _EVENTS.__getitem__,
     ),
     Column("pairs", pl.Int64, "pairs of snapshots with the event", unit="pairs"),
-    Column("share", pl.Float64, "their share of all pairs", ".0%"),
-    Column("low", pl.Float64, "the low end of the interval of the share", ".0%"),
-    Column("high", pl.Float64, "the high end of the interval of the share", ".0%"),
+    Column("share", pl.Float64, "their share of all pairs", ".1%"),
+    Column("low", pl.Float64, "the low end of the interval of the share", ".1%"),
+    Column("high", pl.Float64, "the high end of the interval of the share", ".1%"),
 )
 METRICS = Columns(
     "One row per metric.",
@@ -351,9 +375,35 @@ class GateCheck(Result):
 
     kind: ClassVar[str] = "gate_check"
     label: ClassVar[str] = "Self-check of a gate"
-    document_from: ClassVar[str] = "rankgate.decisions.gating.gate_documents:gate_check_document"
     order: ClassVar[int] = 1
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"verdicts": VERDICTS, "rates": RATES, "metrics": METRICS}
+    headline_text: ClassVar[str] = (
+        "self-check of the gate: {snapshot_count:n snapshot} of one system, {verdicts.height:n pair}: "
+        "{verdict_counts}"
+    )
+    layout: ClassVar[Layout] = (
+        View(
+            "rates",
+            "pairs with",
+            ("event", "pairs", "share", ("low", "high")),
+            headers={"low": "{level:.0%} interval"},
+        ),
+        View("metrics", "noise"),
+        View(
+            "other_verdicts",
+            "other verdicts",
+            ("candidate", "baseline", "verdict", "reason"),
+            columns=VERDICTS,
+            first=10,
+        ),
+        NOTICES,
+        Sentence(
+            "Each snapshot is gated against every other. Intervals ({level:.0%}, Wilson) count the "
+            "{independent:n pair} without a snapshot in common. Noise is the largest difference of means "
+            "between any two snapshots."
+        ),
+        "policy: {policy}",
+    )
 
     runs: tuple[str, ...]
     policy: str
@@ -371,6 +421,32 @@ class GateCheck(Result):
         if rates["flip"] or rates["false fail"] or rates["false improvement"]:
             return "fail"
         return "inconclusive" if rates["inconclusive"] else "pass"
+
+    @property
+    def outcome(self) -> str:
+        """The verdict."""
+        return self.verdict
+
+    @property
+    def snapshot_count(self) -> int:
+        """The number of snapshots."""
+        return len(self.runs)
+
+    @property
+    def pairs_by_verdict(self) -> Counter[str]:
+        """The number of pairs by verdict."""
+        return Counter(self.verdicts["verdict"])
+
+    @property
+    def verdict_counts(self) -> str:
+        """The number of pairs with each verdict, the most frequent first."""
+        return ", ".join(f"{count:,} {verdict}" for verdict, count in self.pairs_by_verdict.most_common())
+
+    @property
+    def other_verdicts(self) -> pl.DataFrame:
+        """The pairs whose verdict differs from the most frequent one."""
+        ((usual_verdict, _),) = self.pairs_by_verdict.most_common(1)
+        return self.verdicts.filter(pl.col("verdict") != usual_verdict)
 
     @property
     def passed(self) -> bool:

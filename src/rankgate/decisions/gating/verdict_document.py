@@ -19,7 +19,6 @@ from rankgate.core.present.document_model import (
     SIGNS,
     Document,
     Entries,
-    Entry,
     Points,
     Section,
     Warnings,
@@ -79,7 +78,7 @@ def verdict_document(result: Verdict, *, details: bool = False) -> Document:
         details: true for methods, hashes, the reasons of all rules and more losses.
     """
     loss_count = _WORST if details else _SHORT
-    rules = Entries(tuple(rule_entry(rule, short=not details) for rule in result.rules), "rules")
+    rules = Entries(tuple(rule.entry(short=not details) for rule in result.rules), "rules")
     means = [*_means(result).blocks(result)]
     worst = [*_lost_queries(result, loss_count).blocks(result)]
     # what a few queries show comes before the reason why they cannot decide
@@ -351,21 +350,6 @@ def input_line(result: Verdict) -> str:
     if result.looks:
         parts.append(f"look {result.looks} at these queries")
     return ", ".join(parts)
-
-
-def rule_entry(result: RuleResult, *, short: bool = False) -> Entry:
-    """The status of a rule, its reason, and the next step; in short a rule that passes is one line."""
-    rule, outcome = result.rule, result.outcome
-    tier = "" if rule.tier == "block" else f" ({rule.tier})"
-    if short and outcome.status == "pass":
-        claim = outcome.reason
-        if rule.kind == "noninferiority" and outcome.delta and outcome.low is not None:
-            slice_label = f" for {rule.slice}" if rule.slice else ""
-            claim = f"{rule['metric']} loses at most {outcome.margin:g}{slice_label}"
-        return Entry(f"{SIGNS['pass']} pass", (f"{rule.id}{tier}: {claim}",))
-    next_lines = (f"next: {outcome.next}",) if outcome.next else ()
-    label = f"{SIGNS[outcome.status]} {outcome.status}"
-    return Entry(label, (f"{rule.id}{tier}", outcome.reason, *next_lines))
 
 
 _COMMANDS = {"fail": "error", "inconclusive": "warning", "pass": "notice"}

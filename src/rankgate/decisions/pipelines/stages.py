@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, field
 from typing import Any, ClassVar, Self
 
@@ -13,13 +13,13 @@ from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import frame
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC
+from rankgate.core.present.document_model import make_printable
 from rankgate.core.present.layout import NOTICES, CrossView, Layout, Sentence, ShownChart, Texts, View, fill
-from rankgate.core.present.number_formats import format_correction
+from rankgate.core.present.number_formats import count_noun, format_correction, format_interval
 from rankgate.core.value_types import JsonObject, Schema
 from rankgate.data.query_latencies import complete_bounds
 from rankgate.decisions.comparison.comparison_columns import METRICS as FIGURES
 from rankgate.decisions.comparison.inference import describe_method
-from rankgate.decisions.pipelines.bottleneck_sentences import bottleneck_sentence, lowering_sentences
 from rankgate.decisions.pipelines.stage_figures import LATENCY, LOSSES, MIX, MOVES, Bottleneck
 
 MEANS = Columns(
@@ -253,7 +253,7 @@ class Pipeline(Result):
     @property
     def sentence(self) -> str:
         """Sentences on the stages that lower the metric, then on the present bottleneck."""
-        return " ".join([*lowering_sentences(self), bottleneck_sentence(self)])
+        return " ".join([*_lowering_sentences(self), _bottleneck_sentence(self)])
 
     @property
     def predecessor(self) -> str:
@@ -288,3 +288,54 @@ class Pipeline(Result):
     def correction_text(self) -> str:
         """The correction of the p-values."""
         return format_correction(self.correction)
+
+
+def _lowering_sentences(result: Pipeline) -> Iterator[str]:
+    """Sentences on stages that lower the metric and can therefore be left out."""
+    for row in result.steps.iter_rows(named=True):
+        if row["metric"] == result.target and (row["delta"] or 0) < 0 and not (row["high"] or -1) > 0:
+            ends = format_interval(row["low"], row["high"])
+            certainty = "" if row["high"] is None else f" ({result.level:.0%} interval {ends})"
+            yield (
+                f"{make_printable(row['stage'])} lowers {result.target} by {-row['delta']:.4f} against "
+                f"{make_printable(row['against'])}{certainty}."
+            )
+
+
+def _bottleneck_sentence(result: Pipeline) -> str:
+    """The bottleneck, and the significance of its difference to the next loss."""
+    bottleneck = result.bottleneck
+    if bottleneck is None:
+        return f"Nothing is lost: the last stage has the best {result.target} there is."
+    missing = float(result.losses["lost"].sum())
+    name = make_printable(bottleneck.stage)
+    cause = {
+        "retrieval": f"retrieval: the first {count_noun(result.depth, 'document')} of {name} lack relevant "
+        "ones",
+        "approximation": f"the approximation by {name}: its search misses relevant documents that the stage "
+        "before it finds",
+        "depth": f"the depth of {name}: relevant documents are below those that it looks at",
+        "cut": f"{name}: it takes relevant documents out of its candidates",
+        "order": f"the order of {name}: the documents are there, and others are above them",
+    }[bottleneck.why]
+    first = (
+        f"The bottleneck now is {cause}. That costs {bottleneck.lost:.4f} of the {missing:.4f} "
+        f"{result.target} that are missing ({bottleneck.share:.0%})."
+    )
+    if bottleneck.next_stage is None or bottleneck.next_lost is None:
+        return f"{first} Nothing else is lost."
+    next_cause = {
+        "retrieval": "retrieval by {}",
+        "approximation": "the approximation by {}",
+        "depth": "the depth of {}",
+        "cut": "what {} takes out",
+        "order": "the order of {}",
+    }[str(bottleneck.next_why)].format(make_printable(bottleneck.next_stage))
+    conclusion = (
+        "show that it is less" if bottleneck.significant else "cannot show which of the two is larger"
+    )
+    ends = format_interval(bottleneck.low, bottleneck.high)
+    return (
+        f"{first} Next is {next_cause}, {bottleneck.next_lost:.4f}; these queries {conclusion} (difference "
+        f"{bottleneck.lost - bottleneck.next_lost:+.4f}, {result.level:.0%} interval {ends})."
+    )

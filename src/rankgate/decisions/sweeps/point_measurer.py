@@ -20,10 +20,10 @@ from rankgate.core.errors import RankgateError
 from rankgate.core.frozen import dataclass
 from rankgate.core.progress import step
 from rankgate.data.streams.journal import Journal
+from rankgate.decisions.sweeps.choice import MeanInterval
 from rankgate.decisions.sweeps.dials import point_text
 from rankgate.decisions.sweeps.point_latencies import Timing, read_timing, write_timing
 from rankgate.decisions.sweeps.setup_steps import JOURNAL, SetupError
-from rankgate.decisions.sweeps.sweep import MeanInterval
 from rankgate.decisions.sweeps.targets import PointRun, SweepInterrupted, digest
 from rankgate.engines.requests.workers import Workers
 from rankgate.measurement.stats.mean_intervals import guarded_interval

@@ -1,168 +1,27 @@
-"""The result of ``sweep``: every point with its figures, the front, the choice.
-
-`choose` chooses a setting, and estimates its gain on queries that were not used to choose.
-"""
+"""The result of ``sweep``: every point with its figures, the front, the choice."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
 import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.document_model import Chart, Table
 from rankgate.core.present.layout import NOTICES, Layout, Texts, View, plain_rows
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.value_types import JsonObject
-from rankgate.decisions.sweeps import sweep_parts
+from rankgate.decisions.sweeps.choice import Choice, MeanInterval
 from rankgate.decisions.sweeps.dials import Dial, Importance, point_text, value_text
-from rankgate.measurement.stats.mean_intervals import guarded_ends, guarded_interval, skewness
-from rankgate.measurement.stats.paired_tests import student_test
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from rankgate.core.arrays import Floats
-    from rankgate.core.present.document_model import PlainRows
+    from rankgate.core.present.document_model import Block, PlainRows
     from rankgate.core.value_types import Json
     from rankgate.data.query_latencies import Bounds
-
-
-@dataclass(frozen=True)
-class MeanInterval:
-    """The mean of a metric, or of a setting's gain over the baseline, with its interval.
-
-    Attributes:
-        mean: the mean over queries.
-        low: the lower end of its interval; None where there is too little to make one.
-        high: the upper end.
-    """
-
-    mean: float
-    low: float | None
-    high: float | None
-
-
-@dataclass(frozen=True)
-class Choice:
-    """The chosen setting.
-
-    Attributes:
-        place: its index among the settings.
-        same_queries: its gain on the queries that it was chosen by, which is too high.
-        p_value: the p-value of this gain, without a correction for the choice.
-        held_out: the gain on held-out queries of what the other queries choose.
-        stability: the share of the choices by parts of the queries that fall on it.
-        folds: parts of the queries.
-    """
-
-    place: int
-    same_queries: MeanInterval
-    p_value: float | None
-    held_out: MeanInterval
-    stability: float
-    folds: int
-
-    @property
-    def optimism(self) -> float:
-        """The gain on the queries used for choosing, less the held-out gain."""
-        return self.same_queries.mean - self.held_out.mean
-
-
-def choose(
-    gains: Floats, baseline: int, *, folds: int, repeats: int, level: float, seed: int
-) -> Choice | None:
-    """The setting with the highest mean, and its gain over the baseline on held-out queries.
-
-    Queries are cut into K folds at random, R times. Each fold gives the gain, query by query, of
-    the setting that is best on the other folds; the estimate is the mean over all queries and
-    repeats. Choices by overlapping queries depend on each other, so that the usual standard error
-    s/√n is too small: its 95 % interval covers in 83 to 93 % of simulated sweeps. The interval
-    therefore has the corrected standard error of Nadeau and Bengio,
-
-        se² = s² (1/n + 1/n_t),   n_t = n (K − 1)/K queries that choose,
-
-    with s² the variance of the held-out gains, mean over the repeats, and each end moved outwards
-    by their skewness, as the gate does (`guarded_ends`). It covers the true gain of the chosen
-    setting in 95 % or more of these simulations (docs/sweeps.md).
-
-    Args:
-        gains: ``(n, P)``, each setting's value less the baseline's, query by query.
-        baseline: its column, the first of equals.
-        folds: K.
-        repeats: R.
-        level: the confidence level of the intervals.
-        seed: the seed of the folds.
-
-    Returns:
-        The choice; None with fewer than two queries.
-
-    Source: Nadeau and Bengio, Machine Learning 52, 2003, doi:10.1023/A:1024068626366; Varma and
-    Simon, BMC Bioinformatics 7:91, 2006, on nested cross-validation.
-    """
-    n = len(gains)
-    if n < 2:
-        return None
-    count = min(folds, n)
-    order = np.r_[baseline, np.delete(np.arange(gains.shape[1]), baseline)]
-    table = gains[:, order]  # argmax takes the first of equals
-    best = int(table.sum(axis=0).argmax())
-    held_out_gains, variance_sum, same_choices = np.zeros(n), 0.0, 0
-    for parts in _partitions(n, count, repeats, seed):
-        fold_gains, choices = _held_out_gains(table, parts)
-        held_out_gains += fold_gains
-        variance_sum += float(fold_gains.var(ddof=1))
-        same_choices += int((choices == best).sum())
-    held_out_gains /= repeats
-    error = np.sqrt(variance_sum / repeats * (1 / n + 1 / (n - n / count)))
-    delta = table[:, best]
-    return Choice(
-        place=int(order[best]),
-        same_queries=_gain_of_choosing(delta, level),
-        p_value=None if not np.ptp(delta) else float(student_test(delta).p_value[0]),
-        held_out=_interval(held_out_gains, float(error), level),
-        stability=same_choices / (repeats * count),
-        folds=count,
-    )
-
-
-def _partitions(n: int, folds: int, repeats: int, seed: int) -> Iterator[list[NDArray[np.intp]]]:
-    """Random folds of the queries, with a new draw for each repeat."""
-    rng = np.random.default_rng(seed)
-    for _ in range(repeats):
-        yield np.array_split(rng.permutation(n), folds)
-
-
-def _held_out_gains(table: Floats, parts: list[NDArray[np.intp]]) -> tuple[Floats, NDArray[np.intp]]:
-    """The gain of each query by the setting that the other folds choose, and these settings."""
-    sums = np.array([table[fold].sum(axis=0) for fold in parts])
-    choices = (sums.sum(axis=0) - sums).argmax(axis=1)
-    held_out_gains = np.empty(len(table))
-    for fold, chosen_setting in zip(parts, choices, strict=True):
-        held_out_gains[fold] = table[fold, chosen_setting]
-    return held_out_gains, choices
-
-
-def _interval(held_out_gains: Floats, error: float, level: float) -> MeanInterval:
-    mean = float(held_out_gains.mean())
-    if len(held_out_gains) < 3:
-        return MeanInterval(mean, None, None)
-    low, high = guarded_ends(
-        np.array([mean]), np.array([error]), skewness(held_out_gains), len(held_out_gains), level
-    )
-    return MeanInterval(mean, float(low[0]), float(high[0]))
-
-
-def _gain_of_choosing(delta: Floats, level: float) -> MeanInterval:
-    """The mean gain with the gate's interval."""
-    if not np.ptp(delta):  # the chosen setting is the baseline, or differences are equal
-        mean = float(delta[0])
-        return MeanInterval(mean, mean if mean == 0 else None, mean if mean == 0 else None)
-    interval = guarded_interval(delta, level)
-    return MeanInterval(float(interval.mean[0]), float(interval.low[0]), float(interval.high[0]))
 
 
 # the codec reads the types of fields when it restores a result
@@ -211,6 +70,83 @@ class SweepPoint:
         return low, self.latency_at_most.get(quantile, low)
 
 
+GAINS = Columns(
+    "One row per gain of the chosen point over the baseline.",
+    Column("", pl.String, "the queries that it is measured on"),
+    Column("gain", pl.Float64, "the mean gain", "signed"),
+    Column("low", pl.Float64, "the low end of its interval", "signed"),
+    Column("high", pl.Float64, "the high end of its interval", "signed"),
+    Column("p", pl.Float64, "its p-value, without a correction for the choice", "p"),
+)
+DIALS = Columns(
+    "One row per dial, or pair of dials.",
+    Column("dial", pl.String, "the dial, or both dials"),
+    Column("share", pl.Float64, "the share of the variance of the mean", ".1%", header="share of\nvariance"),
+)
+
+_MAX_POINTS = 15
+_MAX_PAIRS = 3
+
+
+def _charts(result: Sweep) -> Iterator[Block]:
+    """The charts that are not empty."""
+    shown = {"sweep-front": len(result.front) > 0, "sweep-dials": True, "sweep-heat": len(result.space) > 1}
+    if len(result.measured) > 1:
+        yield from (Chart(result.charts[name], result) for name, is_shown in shown.items() if is_shown)
+
+
+def _best_points(result: Sweep) -> Iterator[Block]:
+    """The best points, and the baseline."""
+    sign = 1 if result.metric in result.lower else -1
+    points = result.points
+    ranked = sorted(result.measured, key=lambda place: sign * points[place].metrics[result.metric].mean)
+    places = ranked[:_MAX_POINTS]
+    heading = "points"
+    if len(ranked) > _MAX_POINTS:
+        heading = f"the best {_MAX_POINTS} of {count_noun(len(ranked), 'point')}, and the baseline"
+        places += [0] if 0 in ranked[_MAX_POINTS:] else []
+    yield _point_table(result, heading, places, ("p50", "p95"))
+
+
+def _front_points(result: Sweep) -> Iterator[Block]:
+    """The points of the front, with the interval of its latency."""
+    if len(result.front) > 1:
+        heading = (
+            f"front of {result.metric} against {result.quantile}: no setting is at least as good and known "
+            "to be faster"
+        )
+        yield _point_table(result, heading, result.front, (result.quantile,))
+
+
+def _point_table(result: Sweep, heading: str, places: Sequence[int], latencies: Sequence[str]) -> Table:
+    """Points by their dials and metrics; of a single latency with its interval."""
+    latencies = latencies if any(point.latency for point in result.points) else ()
+    marked_places = {"chosen": result.chosen_place, "baseline": 0}
+    marks = [", ".join(mark for mark, marked in marked_places.items() if marked == place) for place in places]
+    table = result.to_polars()[list(places)].insert_column(0, pl.Series("", marks, pl.String))
+    dials = [dial.name for dial in result.space]
+    ends = {result.metric: "", **({latencies[0]: ",.1f"} if len(latencies) == 1 else {})}
+    columns = Columns(
+        "One row per point.",
+        Column("", pl.String, "chosen or baseline"),
+        *(Column(name, table.schema[name], "the value of a dial", value_text) for name in dials),
+        *(Column(name, pl.Float64, "the mean of a metric") for name in result.metrics),
+        *(
+            Column(name, pl.Float64, "a latency", ",.1f", header=f"{name}\nms", at_most=f"{name}.at_most")
+            for name in latencies
+        ),
+        *(
+            Column(f"{name}.{end}", pl.Float64, "an end", number, header=f"{result.level:.0%}\ninterval")
+            for name, number in ends.items()
+            for end in ("low", "high")
+        ),
+    )
+    cells: list[str | tuple[str, ...]] = ["", *dials]
+    for name in (*result.metrics, *latencies):
+        cells += [name, (f"{name}.low", f"{name}.high")] if name in ends else [name]
+    return Table(heading, columns.grid(table, *cells, keys=1 + len(dials)))
+
+
 @dataclass(frozen=True)
 class Sweep(Result):
     """Settings measured point by point, and one of them chosen.
@@ -257,25 +193,20 @@ class Sweep(Result):
     )
     lead: ClassVar[Texts] = ("{gain_sentence}", "{choice_sentence}")
     layout: ClassVar[Layout] = (
-        sweep_parts.charts,
+        _charts,
         View(
             "gains",
             "gain over the baseline in {metric}",
             ("", "gain", ("low", "high"), "p"),
-            columns=sweep_parts.GAINS,
+            columns=GAINS,
             headers={"low": "{level:.0%} interval"},
         ),
-        sweep_parts.best_points,
-        sweep_parts.front_points,
-        View("dial_shares", "importance of dials", columns=sweep_parts.DIALS),
+        _best_points,
+        _front_points,
+        View("dial_shares", "importance of dials", columns=DIALS),
         NOTICES,
         "{method}",
     )
-    gain_sentence = property(sweep_parts.gain_sentence)
-    choice_sentence = property(sweep_parts.choice_sentence)
-    gains = property(sweep_parts.gains)
-    dial_shares = property(sweep_parts.importance)
-    method = property(sweep_parts.method)
 
     name: str
     target: str
@@ -340,6 +271,82 @@ class Sweep(Result):
     def notices(self) -> tuple[Notice, ...]:
         """Cautions of runs, points without figures, and the basis of the gain."""
         return (*self.input_notices, *_notices(self))
+
+    @property
+    def gain_sentence(self) -> str:
+        """What the choice gains on the queries that chose it, and on others."""
+        choice = self.choice
+        if choice is None:
+            return "Nothing can be chosen: there are no figures of the baseline and another point."
+        settings = count_noun(len(self.measured), "setting")
+        if not choice.place:
+            return f"None of {settings} is better than the baseline, {point_text(self.baseline.parameters)}."
+        held_out = choice.held_out
+        interval = (
+            "(too few queries for an interval)"
+            if held_out.low is None or held_out.high is None
+            else f"[{held_out.low:z.3f}, {held_out.high:z.3f}]"
+        )
+        return (
+            f"The best of {settings} looks {choice.same_queries.mean:z.3f} better; on held-out queries "
+            f"{held_out.mean:z.3f} {interval}."
+        )
+
+    @property
+    def choice_sentence(self) -> str:
+        """The certainty of the gain, the chosen point and the baseline; empty if the baseline is best."""
+        if self.choice is None or self.chosen is None or not self.choice.place:
+            return ""
+        low, high = self.choice.held_out.low, self.choice.held_out.high
+        certainty = "It is not certain that it is better than the baseline."
+        if low is not None and low > 0:
+            certainty = "The gain holds on queries that were not used to choose."
+        if high is not None and high < 0:
+            certainty = "On queries that were not used to choose it is worse than the baseline."
+        chosen, baseline = (point_text(point.parameters) for point in (self.chosen, self.baseline))
+        return f"{certainty} Chosen: {chosen}; baseline: {baseline}."
+
+    @property
+    def gains(self) -> pl.DataFrame:
+        """The columns of `GAINS`; no rows if the baseline is best."""
+        choice = self.choice
+        if choice is None or not choice.place:
+            return GAINS.empty()
+        chosen, held_out = choice.same_queries, choice.held_out
+        rows = [
+            ("on the queries that chose it", chosen.mean, chosen.low, chosen.high, choice.p_value),
+            ("on held-out queries", held_out.mean, held_out.low, held_out.high, None),
+            ("difference: optimism of the choice", choice.optimism, None, None, None),
+        ]
+        return pl.DataFrame(rows, GAINS, orient="row")
+
+    @property
+    def dial_shares(self) -> pl.DataFrame:
+        """The columns of `DIALS`: every dial, and the first pairs."""
+        singles, pairs = (
+            [(" with ".join(part.dials), part.share) for part in self.importance if len(part.dials) == count]
+            for count in (1, 2)
+        )
+        return pl.DataFrame([*singles, *pairs[:_MAX_PAIRS]], DIALS, orient="row")
+
+    @property
+    def method(self) -> str:
+        """How the gain and the importance of dials were estimated."""
+        first = "The first metric decides. " if len(self.metrics) > 1 else ""
+        choice = self.choice
+        choice_method = (
+            f"Gain on held-out queries: {choice.folds}-fold cross-validation over queries, "
+            f"{count_noun(self.repeats, 'time')}, seed {self.seed}; each fold has the gain of the point that "
+            "the other folds choose, which was the chosen point in "
+            f"{choice.stability:.0%}; standard error of Nadeau and Bengio. "
+            if choice
+            else ""
+        )
+        return (
+            f"{first}{choice_method}Importance: the loss of explained variance between points if additive "
+            "effects leave out the dial, and the gain from combinations of two dials (functional analysis of "
+            "variance)."
+        )
 
     def csv_rows(self) -> PlainRows:
         """Every point."""

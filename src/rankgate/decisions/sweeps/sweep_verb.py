@@ -21,6 +21,7 @@ from rankgate.core.output_files import replace_file
 from rankgate.core.present.base_result import Notice, run_notices
 from rankgate.core.present.write_results import render_result
 from rankgate.data.query_latencies import SHARES_TO_LARGEST, latency_bounds
+from rankgate.decisions.sweeps.choice import Choice, MeanInterval, choose
 from rankgate.decisions.sweeps.dials import importances, point_text
 from rankgate.decisions.sweeps.point_latencies import LatencyQuantiles, front_of
 from rankgate.decisions.sweeps.point_measurer import (
@@ -30,7 +31,7 @@ from rankgate.decisions.sweeps.point_measurer import (
     align_values,
     mean_value,
 )
-from rankgate.decisions.sweeps.sweep import Choice, MeanInterval, Sweep, SweepPoint, choose
+from rankgate.decisions.sweeps.sweep import Sweep, SweepPoint
 from rankgate.decisions.sweeps.sweep_plan import read_plan
 from rankgate.engines.requests.secrets import plain_text_secrets
 from rankgate.engines.snapshots.snapshot import plain_secret_notices

@@ -13,6 +13,8 @@ from urllib.parse import quote
 import polars as pl
 
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.columns import Columns
+from rankgate.core.present.common_columns import SYSTEM
 from rankgate.core.present.document_model import (
     Bar,
     Bars,
@@ -26,7 +28,6 @@ from rankgate.core.present.document_model import (
     QueryLists,
     Section,
     Table,
-    make_printable,
     nonempty_blocks,
 )
 from rankgate.core.present.number_formats import (
@@ -36,9 +37,9 @@ from rankgate.core.present.number_formats import (
     format_interval,
     format_p_value,
     format_signed,
-    format_wins,
 )
 from rankgate.data.run_scores import GIVEN_VALUES
+from rankgate.decisions.comparison.comparison_columns import METRICS
 from rankgate.decisions.comparison.documents import comparison_document
 from rankgate.decisions.comparison.documents.comparison_document import notes
 from rankgate.decisions.comparison.documents.comparison_grids import (
@@ -384,30 +385,28 @@ def _gain_key(result: Comparison) -> tuple[float, str]:
 def _differences(result: Comparisons, comparisons_by_anchor: list[tuple[str, Comparison]]) -> Table:
     """The table of the candidates' differences from the baseline by the first metric."""
     first_comparison = result.only
-    rows = [comparison.metrics.row(0, named=True) for _, comparison in comparisons_by_anchor]
-    cells = tuple(
-        (
-            make_printable(comparison.candidate.name),
-            format_decimal(row["candidate"]),
-            format_signed(row["delta"]),
-            format_interval(row["low"], row["high"]),
-            format_p_value(row["p_value"]),
-            format_wins(row),
-        )
-        for row, (_, comparison) in zip(rows, comparisons_by_anchor, strict=True)
-    )
     metric = first_comparison.names[0]
-    header = (
+    table = pl.concat(
+        comparison.metrics.head(1).with_columns(pl.lit(comparison.candidate.name).alias("system"))
+        for _, comparison in comparisons_by_anchor
+    )
+    grid = Columns("One row per candidate.", SYSTEM, METRICS).grid(
+        table,
         "system",
-        metric,
+        "candidate",
         "delta",
-        format_interval_heading(first_comparison),
-        format_p_heading(first_comparison),
-        "won/tied/\nlost",
+        ("low", "high"),
+        "p_value",
+        ("wins", "/", "ties", "/", "losses"),
+        headers={
+            "candidate": metric,
+            "low": format_interval_heading(first_comparison),
+            "p_value": format_p_heading(first_comparison),
+        },
     )
     return Table(
         f"{metric}: differences from {first_comparison.baseline.name}",
-        Grid(header, cells),
+        grid,
         links=tuple(anchor for anchor, _ in comparisons_by_anchor),
     )
 

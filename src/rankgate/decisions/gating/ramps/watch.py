@@ -17,6 +17,9 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.document_model import Entries, PlainRows, Points, Section
+from rankgate.core.present.layout import Group, Layout, Texts, View
+from rankgate.core.present.number_formats import UNDEFINED
 from rankgate.decisions.gating.policy import Policy, read
 from rankgate.decisions.gating.ramps.ramp_steps import (
     EarlierStage,
@@ -35,8 +38,9 @@ from rankgate.online.experiments.units import make_kpi_tables, reasons_without_f
 from rankgate.online.log_database import MEMORY, Database
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from rankgate.core.present.document_model import Block
     from rankgate.core.value_types import JsonObject
     from rankgate.online.events.events import EventsLike
 
@@ -44,21 +48,23 @@ if TYPE_CHECKING:
 STEPS = Columns(
     "One row per step of the ramp.",
     Column("step", pl.Int64, "the number of the step, from 1"),
-    Column("share", pl.Float64, "the share of units that the treatment has", ".0%"),
+    Column("share", pl.Float64, "the share of units that the treatment has", ".2%"),
     Column(
         "since",
         pl.String,
         "the first day; empty where it is that of the log, null where the step has not begun",
+        empty=UNDEFINED,
     ),
     Column(
         "until",
         pl.String,
         "the last day so far: the one before the next step, or that of the log; null where the step has not "
         "begun",
+        empty=UNDEFINED,
     ),
     Column("units", pl.Int64, "units of the treatment; null where the step has not begun"),
     Column("alpha", pl.Float64, "the share of the error budget that the step spends"),
-    Column("status", pl.String, "pass, fail or inconclusive; null where it has not begun"),
+    Column("status", pl.String, "pass, fail or inconclusive; null where it has not begun", empty="not begun"),
     Column("why", pl.String, "the reason of the status; null where it has not begun"),
 )
 STAGES = Columns(
@@ -69,14 +75,28 @@ STAGES = Columns(
         "status",
         pl.String,
         "pass, fail or inconclusive; null where the stage is no part of the launch, or has not begun",
+        empty="not asked for",
     ),
     Column(
         "source",
         pl.String,
         "the file of its result with what decides, or the reason why it is inconclusive; empty of the ramp, "
         "and where the stage is no part of the launch",
+        header="result",
     ),
 )
+
+
+def _rule_entries(result: RampVerdict) -> Iterator[Block]:
+    yield Entries(tuple(rule_result.entry() for rule_result in result.rules))
+
+
+def _experiment_section(result: RampVerdict) -> Iterator[Section]:
+    """The figures of the current step."""
+    if result.experiment is not None:
+        sections = result.experiment.document().sections
+        blocks = tuple(block for section in sections for block in section.blocks)
+        yield Section("experiment", "The experiment in this step", blocks)
 
 
 @dataclass(frozen=True)
@@ -101,9 +121,28 @@ class RampVerdict(Result):
 
     kind: ClassVar[str] = "ramp_verdict"
     label: ClassVar[str] = "Ramp"
-    document_from: ClassVar[str] = "rankgate.decisions.gating.ramps.ramp_document:ramp_document"
     order: ClassVar[int] = 1
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"steps": STEPS, "stages": STAGES}
+    headline_text: ClassVar[str] = "{names[1]} against {names[0]} on {day}"
+    lead: ClassVar[Texts] = ("{allowed_sentence}",)
+    layout: ClassVar[Layout] = (
+        Group(
+            "rules",
+            "Rules",
+            (
+                _rule_entries,
+                View("steps", "ramp"),
+                View(
+                    "stages",
+                    "error budget",
+                    where=pl.col("status").is_not_null() | (pl.col("stage") == "ramp"),
+                ),
+                lambda result: (Points(result.notes),),
+                "policy: {policy} ({sha256:hash})",
+            ),
+        ),
+        _experiment_section,
+    )
 
     verdict: Status
     day: str
@@ -117,6 +156,29 @@ class RampVerdict(Result):
     sha256: str
     notes: tuple[str, ...] = field(default=())
     exit: str = "inconclusive"
+
+    @property
+    def outcome(self) -> str:
+        """The verdict."""
+        return self.verdict
+
+    @property
+    def allowed_sentence(self) -> str:
+        """The share of units that the treatment may have from now on."""
+        treatment = self.names[1]
+        if self.verdict == "fail":
+            return f"Stop: take {treatment} back to 0% of the units."
+        if self.verdict == "pass" and self.allowed >= 1:
+            return f"Launch: {treatment} may have all units."
+        if self.verdict == "pass":
+            return f"Go on: {treatment} may have {self.allowed:.2%} of the units."
+        return f"Stay: {treatment} may have {self.allowed:.2%} of the units, and no more."
+
+    def csv_rows(self) -> PlainRows:
+        """The rules with their outcomes."""
+        rows = [tuple(rule_result.to_dict().values())[:-1] for rule_result in self.rules]
+        header = tuple(self.rules[0].to_dict())[:-1] if self.rules else ("id",)
+        return PlainRows(header, rows)
 
     @property
     def passed(self) -> bool:

@@ -21,7 +21,8 @@ from rankgate.core.output_files import FileVersion, new_folder, replace_file
 from rankgate.core.present.base_result import Notice, Result, run_notices
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC
-from rankgate.core.present.number_formats import count_noun
+from rankgate.core.present.layout import NOTICES, Layout, Sentence, View, fill, plain_rows
+from rankgate.core.present.number_formats import UNDEFINED, count_noun
 from rankgate.data.collection import Collection
 from rankgate.data.formats import registry
 from rankgate.data.table_rows import in_row_order
@@ -34,6 +35,7 @@ from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS, par
 from rankgate.measurement.scoring.presets import chosen_convention, refuse_mixed
 
 if TYPE_CHECKING:
+    from rankgate.core.present.document_model import PlainRows
     from rankgate.data import Run
     from rankgate.data.input_types import QrelsLike, RunLike
     from rankgate.data.run_scores import ScoredRun
@@ -168,6 +170,34 @@ class BaselineSummary:
     looks: tuple[Mapping[str, Any], ...]
 
 
+_MEANS = Columns(
+    "One row per saved baseline and metric.",
+    Column("baseline", pl.String, "the name of the baseline"),
+    METRIC,
+    Column("mean", pl.Float64, "the mean of its run"),
+    Column(
+        "noise",
+        pl.Float64,
+        "the difference that the same system shows against itself; null where it is not known",
+    ),
+)
+_BASELINES = Columns(
+    "One row per saved baseline.",
+    Column("name", pl.String, "its name"),
+    Column("run", pl.String, "the name of its run"),
+    Column("queries", pl.Int64, "the number of its queries"),
+    Column("convention", pl.String, "the name of its convention"),
+    Column("judgments", pl.String, "the hash of its judgments", "hash"),
+    Column("looks", pl.Int64, "how often it was compared"),
+)
+_LOOKS = Columns(
+    "One row per look at a baseline.",
+    Column("at", pl.String, "when it was compared", empty=UNDEFINED),
+    Column("candidate", pl.String, "the run that it was compared with", empty=UNDEFINED),
+    Column("verdict", pl.String, "the verdict", empty=UNDEFINED),
+)
+
+
 @dataclass(frozen=True)
 class SavedBaselines(Result):
     """Saved baselines: their contents, their noise, and every look at them.
@@ -178,7 +208,13 @@ class SavedBaselines(Result):
     """
 
     kind: ClassVar[str] = "baselines"
-    document_from: ClassVar[str] = "rankgate.decisions.gating.gate_documents:baseline_document"
+    layout: ClassVar[Layout] = (
+        Sentence("in {only.file}", "only"),
+        View("overview", columns=_BASELINES),
+        View("means", cells=("metric", "mean", "noise"), columns=_MEANS),
+        View("looks", "looks, the latest first", columns=_LOOKS, first=10),
+        NOTICES,
+    )
 
     baselines: tuple[BaselineSummary, ...]
     notices: tuple[Notice, ...] = ()
@@ -193,6 +229,55 @@ class SavedBaselines(Result):
         """The number of baselines."""
         return len(self.baselines)
 
+    @property
+    def only(self) -> BaselineSummary | None:
+        """The baseline, if there is a single one: it is shown in full."""
+        return self.baselines[0] if len(self) == 1 else None
+
+    @property
+    def headline(self) -> str:
+        """The baseline with its inputs, or the number of baselines."""
+        if self.only is None:
+            return count_noun(len(self), "saved baseline") if len(self) else "no baseline is saved here"
+        template = (
+            "{name}: run {run[name]}, {queries:n query}, convention {convention[name]}, judgments "
+            "{qrels[sha256]:hash}"
+        )
+        return fill(template, self.only)
+
+    @property
+    def overview(self) -> pl.DataFrame:
+        """A row for each of several baselines."""
+        rows = [
+            (
+                baseline.name,
+                baseline.run["name"],
+                baseline.queries,
+                baseline.convention["name"],
+                baseline.qrels["sha256"],
+                len(baseline.looks),
+            )
+            for baseline in self.baselines
+            if self.only is None
+        ]
+        return pl.DataFrame(rows, _BASELINES, orient="row")
+
+    @property
+    def means(self) -> pl.DataFrame:
+        """The means and the noise of a single baseline."""
+        return self.to_polars() if self.only else _MEANS.empty()
+
+    @property
+    def looks(self) -> pl.DataFrame:
+        """The looks at a single baseline, the latest first."""
+        looks = self.only.looks if self.only else ()
+        rows = [tuple(look.get(name) for name in _LOOKS) for look in reversed(looks)]
+        return pl.DataFrame(rows, _LOOKS, orient="row")
+
+    def csv_rows(self) -> PlainRows:
+        """The means and the noise of every baseline."""
+        return plain_rows(self.to_polars())
+
     def _table(self) -> pl.DataFrame:
         """A row for each metric: ``baseline``, ``metric``, ``mean``, ``noise``."""
         rows = [
@@ -201,19 +286,6 @@ class SavedBaselines(Result):
             for metric, mean in baseline.means.items()
         ]
         return pl.DataFrame(rows, _MEANS, orient="row")
-
-
-_MEANS = Columns(
-    "One row per saved baseline and metric.",
-    Column("baseline", pl.String, "the name of the baseline"),
-    METRIC,
-    Column("mean", pl.Float64, "the mean of its run"),
-    Column(
-        "noise",
-        pl.Float64,
-        "the difference that the same system shows against itself; null where it is not known",
-    ),
-)
 
 
 def save(
