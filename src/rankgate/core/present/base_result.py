@@ -12,7 +12,8 @@ A result class is a frozen dataclass that inherits `Result` and declares:
 - ``report_from``, where a page shows more than ``document`` does: ``module:function`` of the
   result and `ReportOptions`; ``order``, its place among the parts of a report;
 - ``SCHEMAS``: the columns of its tables by field, the main table first; ``main_table``, the
-  attribute that holds the main table, where it is another one;
+  attribute that holds the main table or its records, where it is another one (``bias.confusion`` is
+  one of a field);
 - ``to_dict`` and ``from_dict``, where the default (a key for each field) is not its JSON.
 
 Text, Markdown, LaTeX, CSV, HTML, notebook display, pictures and reports follow from these.
@@ -25,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -254,8 +256,12 @@ class Result(ByContent):
         name = self.main_table or next(iter(self.SCHEMAS), "")
         if not name:
             raise UsageError(f"a result of kind {self.kind} has no table.", code="no-table")
-        table: pl.DataFrame = getattr(self, name)
-        return table
+        rows: pl.DataFrame | tuple[object, ...] = attrgetter(name)(self)
+        if not isinstance(rows, tuple):
+            return rows
+        import polars as pl
+
+        return pl.DataFrame([vars(record) for record in rows])
 
     def plot(self, kind: str = "", **options: Any) -> Picture:
         """A picture of the result, which shows itself in a notebook and can be saved.

@@ -212,6 +212,7 @@ class Checklist(Result):
     """
 
     kind: ClassVar[str] = "checklist"
+    main_table: ClassVar[str] = "checks"
     layout: ClassVar[Layout] = (
         View(
             "checks",
@@ -236,11 +237,6 @@ class Checklist(Result):
         """Every check."""
         rows = [(check.name, check.severity, check.needs, check.title) for check in self.checks]
         return PlainRows(("check", "severity", "looks at", "finds"), rows)
-
-    def _table(self) -> pl.DataFrame:
-        import polars as pl
-
-        return pl.DataFrame([vars(check) for check in self.checks])
 
 
 def make_checklist() -> Checklist:

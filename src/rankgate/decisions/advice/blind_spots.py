@@ -99,6 +99,7 @@ class BlindSpots(Result):
     """
 
     kind: ClassVar[str] = "blindspots"
+    main_table: ClassVar[str] = "profile"
     order: ClassVar[int] = 35
     charts: ClassVar[Mapping[str, str]] = {
         "blindspots": "rankgate.decisions.advice.blind_spots_chart:draw_blind_spots"
@@ -151,9 +152,6 @@ class BlindSpots(Result):
     def csv_rows(self) -> PlainRows:
         """The profile, without descriptions of the changes."""
         return plain_rows(self.profile.drop("about"))
-
-    def _table(self) -> pl.DataFrame:
-        return self.profile
 
 
 UNJUDGED_PREFIX = "\x1f"

@@ -145,6 +145,7 @@ class Settlement(Result):
     """
 
     kind: ClassVar[str] = "settlement"
+    main_table: ClassVar[str] = "sample"
     label: ClassVar[str] = "What to judge next"
     order: ClassVar[int] = 13
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"actions": ACTIONS, "sample": SAMPLE, "batch": BATCH}
@@ -260,9 +261,6 @@ class Settlement(Result):
             )
             notices.append(Notice("last-look", text))
         return (*self.input_notices, *notices)
-
-    def _table(self) -> pl.DataFrame:
-        return self.sample
 
 
 _PAIR = ["query_id", "doc_id"]

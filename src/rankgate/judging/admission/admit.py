@@ -97,6 +97,7 @@ class JudgeAdmission(Result):
     """
 
     kind: ClassVar[str] = "admission"
+    main_table: ClassVar[str] = "bias.confusion"
     label: ClassVar[str] = "Does the judge agree with people?"
     charts: ClassVar[Mapping[str, str]] = {
         "admission": "rankgate.judging.admission.admission_chart:draw_admission"
@@ -220,9 +221,6 @@ class JudgeAdmission(Result):
         """The requirements."""
         rows = [(d.name, d.status, d.value, d.low, d.high, d.asked) for d in self.demands]
         return PlainRows(("requirement", "status", "value", "low", "high", "required"), rows)
-
-    def _table(self) -> pl.DataFrame:
-        return self.bias.confusion
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

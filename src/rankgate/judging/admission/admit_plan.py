@@ -183,6 +183,7 @@ class AdmissionPlan(Result):
     """
 
     kind: ClassVar[str] = "admission_plan"
+    main_table: ClassVar[str] = "strata"
     label: ClassVar[str] = "Which human judgments are needed to admit the judge?"
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "figures": PLAN_FIGURES,
@@ -251,9 +252,6 @@ class AdmissionPlan(Result):
     def csv_rows(self) -> PlainRows:
         """The sample."""
         return PlainRows(("query", "document", "stratum", "inclusion"), self.sample.rows())
-
-    def _table(self) -> pl.DataFrame:
-        return self.strata
 
 
 PositiveNumber = Annotated[float, Range(0, exclusive=True)]

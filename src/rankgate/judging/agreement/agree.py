@@ -101,6 +101,7 @@ class RaterAgreement(Result):
     """
 
     kind: ClassVar[str] = "agreement"
+    main_table: ClassVar[str] = "found.raters"
     label: ClassVar[str] = "Agreement of raters"
     charts: ClassVar[Mapping[str, str]] = {
         "agreement": "rankgate.judging.agreement.agreement_chart:draw_agreement",
@@ -220,9 +221,6 @@ class RaterAgreement(Result):
     def csv_rows(self) -> PlainRows:
         """The coefficients."""
         return plain_rows(self.coefficient_table)
-
-    def _table(self) -> pl.DataFrame:
-        return self.found.raters
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

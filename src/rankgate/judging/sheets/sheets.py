@@ -270,6 +270,7 @@ class CollectedRatings(Result):
     """
 
     kind: ClassVar[str] = "collected"
+    main_table: ClassVar[str] = "table"
     label: ClassVar[str] = "Ratings in sheets"
     layout: ClassVar[Layout] = (Lines("empty_rows"),)
 
@@ -301,9 +302,6 @@ class CollectedRatings(Result):
     def notices(self) -> tuple[Notice, ...]:
         """The fields left empty, for programs."""
         return tuple(Notice("left-empty", f"{n.what}: {n.count}") for n in self.notes)
-
-    def _table(self) -> pl.DataFrame:
-        return self.table
 
     @property
     def table(self) -> pl.DataFrame:

@@ -129,6 +129,7 @@ class StoreHashes(Result):
     """
 
     kind: ClassVar[str] = "store_hashes"
+    main_table: ClassVar[str] = "tables"
     layout: ClassVar[Layout] = (
         View(headers={"sha256": "SHA-256,\nfirst 16 digits"}, formats={"sha256": ".16"}),
         Lines("problems"),
@@ -151,9 +152,6 @@ class StoreHashes(Result):
     def outcome(self) -> str:
         """Fail if a restored store has problems."""
         return "" if not self.restored_from else "fail" if self.problems else "pass"
-
-    def _table(self) -> pl.DataFrame:
-        return pl.DataFrame([vars(content) for content in self.tables])
 
 
 def store_hashes(store: Store) -> StoreHashes:

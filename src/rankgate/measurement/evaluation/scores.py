@@ -93,6 +93,7 @@ class Scores(Result):
     """
 
     kind: ClassVar[str] = "evaluation"
+    main_table: ClassVar[str] = "means"
     document_from: ClassVar[str] = "rankgate.measurement.evaluation.evaluation_documents:evaluation_document"
     order: ClassVar[int] = 10
     report_from: ClassVar[str] = (
@@ -390,9 +391,6 @@ class Scores(Result):
         if not matches:
             raise KeyError(run)
         return matches
-
-    def _table(self) -> pl.DataFrame:
-        return self.means
 
 
 def _list_notices(runs: Sequence[RunScores]) -> list[Notice]:

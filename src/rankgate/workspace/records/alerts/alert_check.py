@@ -11,8 +11,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-import polars as pl
-
 from rankgate.core.declare.toml_file import TomlFile
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
@@ -28,6 +26,8 @@ from rankgate.workspace.records.alerts.alert_kinds import ALERTS, WatchedSeries
 from rankgate.workspace.records.alerts.alert_rules import ALERTS_CODE, AlertRules, read_rules
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from rankgate.core.value_types import JsonObject
     from rankgate.decisions.gating.rule import Outcome, Rule
     from rankgate.store.database import Connection
@@ -76,6 +76,7 @@ class AlertCheck(Result):
     """
 
     kind: ClassVar[str] = "alert_check"
+    main_table: ClassVar[str] = "states"
     headline_text: ClassVar[str] = "{project}: {failed:n alert}, {states:n rule} on series"
     layout: ClassVar[Layout] = (
         View(
@@ -107,9 +108,6 @@ class AlertCheck(Result):
             (s.rule, s.metric, s.system, s.slice, _STATES[s.status], s.change, s.reason) for s in self.states
         ]
         return PlainRows(("rule", "metric", "system", "slice", "state", "change", "reason"), rows)
-
-    def _table(self) -> pl.DataFrame:
-        return pl.DataFrame([vars(state) for state in self.states])
 
 
 def check_alerts(store: Store, project: str, moment: datetime | None = None) -> AlertCheck:
