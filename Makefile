@@ -107,8 +107,9 @@ mutate: .venv/.dev     ## small faults in all areas: the share that tests notice
 	$(BIN)/python tests/mutations.py --seed $(or $(SEED),13) --faults $(or $(FAULTS),60) --area '$(AREA)' \
 	    --tests $(or $(TESTS),quick) --check-seconds $(SECONDS) $(if $(FILE),--file $(FILE))
 
-wording: .venv/.dev    ## write the messages of errors that tests saw into tests/wording.json
+wording: .venv/.dev    ## write messages of errors into tests/wording.json; print the texts of results
 	-RANKGATE_WORDING=write $(BIN)/python -m pytest -q $(CORES) -m wording tests
+	$(BIN)/python .ci/sentences.py
 
 format: .venv/.dev     ## put code into the form that check wants
 	$(BIN)/ruff format $(CODE)
