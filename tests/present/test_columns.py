@@ -58,3 +58,12 @@ def test_a_column_is_documented_and_shown_as_declared():
     assert "| `n` | integer | queries \\| lists (queries) |" in lines
     assert "| `grades` | list of number | its grades |" in lines
     assert lines[-1] == "| … |  | a tag |"
+
+
+def test_a_cell_holds_a_value_with_its_interval_or_a_dash():
+    names = ("tau", "low", "high")
+    columns = Columns("One row.", *(Column(name, pl.Float64, "a number", ".1f") for name in names))
+    rows = [(0.5, 0.4, 0.6), (0.5, None, 0.6), (None, None, None)]
+    grid = columns.grid(pl.DataFrame(rows, columns, orient="row"), ("tau", " ", ("low", "high")))
+    assert grid.head == ("tau",)
+    assert grid.rows == (("0.5 [0.4, 0.6]",), ("0.5 –",), ("–",))

@@ -7,8 +7,8 @@ import polars as pl
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
 from rankgate.core.present.columns import Column, Columns
-from rankgate.core.present.document_model import Document, Table
-from rankgate.core.present.layout import CrossView, Layout, View, layout_document
+from rankgate.core.present.document_model import Document, Section, Table
+from rankgate.core.present.layout import CrossView, FactTable, Group, Layout, Sentence, View, layout_document
 
 COUNTS = Columns(
     "One row per tag and value.",
@@ -67,3 +67,59 @@ def test_optional_columns_stay_for_a_zero_and_go_without_a_value():
         result = Counts(pl.DataFrame([("market", "", count)], COUNTS, orient="row"))
         (table,) = view.blocks(result)
         assert table.grid.head == names
+
+
+def test_headers_across_are_names_as_they_are_or_words():
+    result = Counts(pl.DataFrame([("market", "new_users", 1)], COUNTS, orient="row"))
+    for words, header in ((False, "new_users"), (True, "new users")):
+        (table,) = CrossView("counts", "", ("tag",), across="value", value="n", words=words).blocks(result)
+        assert table.grid.head == ("tag", header)
+
+
+@dataclass(frozen=True)
+class Shares(Result):
+    """A share of some queries, as an example of a result."""
+
+    kind: ClassVar[str] = "shares"
+    layout: ClassVar[Layout] = (
+        Sentence("share {share:.0%}", "share"),
+        Sentence("{queries:n query}", "queries"),
+        FactTable("", (("{level:.0%} interval", "{share}"),), across=True),
+    )
+    share: float | None
+    queries: int
+    level: float = 0.9
+
+
+def test_a_measured_zero_is_a_value_and_a_count_of_zero_is_none():
+    blocks = Shares(0.0, 0).document().sections[0].blocks
+    assert blocks[0] == "share 0%"
+    assert [block.grid.head for block in blocks[1:]] == [("90% interval",)]
+    assert Shares(None, 2).document().sections[0].blocks[0] == "2 queries"
+
+
+@dataclass(frozen=True)
+class Launch(Result):
+    """A day of a launch, as an example of a result with sections."""
+
+    kind: ClassVar[str] = "launch"
+    layout: ClassVar[Layout] = (
+        Group("days", "Days", ("{day}", Sentence("{note}", "note"))),
+        "{lead_in}",
+        lambda launch: [Section("more", "More", (launch.day,))],
+    )
+    day: str
+    note: str = ""
+    lead_in: str = ""
+
+
+def test_groups_and_sections_follow_the_parts_without_a_title():
+    assert [(section.title, section.blocks) for section in Launch("today").document().sections] == [
+        ("Days", ("today",)),
+        ("More", ("today",)),
+    ]
+    sections = Launch("today", "a note", "first").document().sections
+    assert [(section.title, section.blocks) for section in sections][:2] == [
+        ("", ("first",)),
+        ("Days", ("today", "a note")),
+    ]

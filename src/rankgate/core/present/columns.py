@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from rankgate.core.present.document_model import Grid, make_printable
 from rankgate.core.present.number_formats import (
@@ -19,6 +19,7 @@ from rankgate.core.present.number_formats import (
     format_counts,
     format_decimal,
     format_grade,
+    format_hash,
     format_milliseconds,
     format_p_value,
     format_probability,
@@ -37,6 +38,7 @@ FORMATS: Mapping[str, Callable[[Any], str]] = {
     "amount": format_amount,
     "decimal": format_decimal,
     "grade": format_grade,
+    "hash": format_hash,
     "milliseconds": format_milliseconds,
     "p": format_p_value,
     "probability": format_probability,
@@ -144,7 +146,7 @@ class Column(NamedTuple):
         return [self.format(value) for value in values]
 
 
-Cell = str | tuple[str | tuple[str, str], ...]
+Cell: TypeAlias = "str | tuple[str | tuple[str, ...], ...]"
 """The columns of a cell: a name, a pair of names as an interval, or names and texts in turn."""
 
 
@@ -239,13 +241,13 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
         Args:
             table: with these columns.
             column_names: names of columns; a pair of names is an interval, and a longer tuple has
-                names and the texts between them in turn, where a pair of names is an interval that
-                is left out where it is undefined. A text is left out before an empty one. All
-                columns by default.
+                names or pairs and the texts between them in turn, as in
+                ``("mean", " ", ("low", "high"))``; it is a dash where all are undefined. A text is
+                left out before an empty one. All columns by default.
             headers: headers by column, where they differ from the declaration.
             formats: formats by column, where they differ from the declaration.
-            keys: the number of first columns that identify a row; they are left-aligned, as texts
-                are.
+            keys: the number of first columns that identify a row. The first column is left-aligned,
+                as texts are.
 
         >>> import polars as pl
         >>> low, high = (Column(name, pl.Float64, "an end", "signed") for name in ("low", "high"))
@@ -263,35 +265,31 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
                 for column, names in zip(columns, names_of_cells, strict=True)
             ),
             tuple(zip(*cells, strict=True)),
-            frozenset(i for i, column in enumerate(columns) if column.is_text or i < keys),
+            frozenset(i for i, column in enumerate(columns) if column.is_text or i == 0),
             keys,
         )
 
     def _cells(
         self,
         table: pl.DataFrame,
-        names: tuple[str | tuple[str, str], ...],
+        names: tuple[str | tuple[str, ...], ...],
         formats: Mapping[str, str | Callable[..., str]],
     ) -> list[str]:
         """The texts of one or more columns as cells."""
-        cells = []
-        for name in names[:: 2 if len(names) > 2 else 1]:
-            if isinstance(name, str):
-                column = self.by_name[name]
-                cells.append(column._replace(format=formats.get(name, column.format)).texts(table))
-            else:
-                intervals = self._cells(table, name, formats)
-                cells.append(["" if text == UNDEFINED else text for text in intervals])
         if len(names) == 1:
-            return cells[0]
+            column = self.by_name[str(names[0])]
+            return column._replace(format=formats.get(column.name, column.format)).texts(table)
+        parts = [(part,) if isinstance(part, str) else part for part in names[:: 2 if len(names) > 2 else 1]]
+        texts = [self._cells(table, part, formats) for part in parts]
         if len(names) == 2:  # the ends of an interval
-            return list(map(_interval_text, *cells))
-        for text_before, texts in zip(names[1::2], cells[1:], strict=False):
-            cells[0] = [
-                f"{left}{text_before}{right}" if right else left
-                for left, right in zip(cells[0], texts, strict=True)
-            ]
-        return cells[0]
+            return list(map(_interval_text, *texts))
+        between = ["", *map(str, names[1::2])]
+        return [
+            UNDEFINED
+            if {*row} == {UNDEFINED}
+            else "".join(before + text for before, text in zip(between, row, strict=True) if text)
+            for row in zip(*texts, strict=True)
+        ]
 
 
 def _interval_text(low: str, high: str) -> str:

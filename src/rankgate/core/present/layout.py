@@ -10,7 +10,8 @@ Markdown, LaTeX, CSV, pages, notebooks. A layout is a tuple of these parts in th
 - `FactTable`, `FactList`: facts with labels; `Lines`: sentences of the result;
 - `ShownChart`: one of the class's charts;
 - `NOTICES`: the notices of the result;
-- a function of the result that returns blocks, for what is none of these.
+- `Group`: parts under a title, as a section of their own after the parts without one;
+- a function of the result that returns blocks or sections, for what is none of these.
 
 Texts are templates over the result's attributes: ``{pairs:n pair}`` is a count, or the length of a
 table or a tuple, with its noun, ``{pairs:n pair has/pairs have}`` one with its verb, ``{level:.0%}`` a
@@ -23,9 +24,10 @@ from __future__ import annotations
 import string
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from copy import copy
+from dataclasses import replace
 from operator import attrgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from rankgate.core.present.columns import Column, Columns, format_value
 from rankgate.core.present.document_model import (
@@ -37,10 +39,12 @@ from rankgate.core.present.document_model import (
     Grid,
     PlainRows,
     Points,
+    Section,
     Table,
     Warnings,
     make_document,
     make_printable,
+    nonempty_blocks,
 )
 from rankgate.core.present.number_formats import UNDEFINED, count_noun
 
@@ -66,6 +70,12 @@ class Sentence(NamedTuple):
     when: str = ""
 
 
+class HasTables(Protocol):
+    """An object with tables that its class declares."""
+
+    SCHEMAS: ClassVar[Mapping[str, Columns]]
+
+
 class View(NamedTuple):
     """Rows of a frame as a table.
 
@@ -85,8 +95,7 @@ class View(NamedTuple):
         first: the largest number of rows; the heading says how many there are.
         optional: columns that are left out where all their values are null or empty.
         by: the column whose values have a table each; templates have the value by its name.
-        prose: as `Table` takes it.
-        folded: as `Table` takes it.
+        find, prose, folded: as `Table` takes them.
     """
 
     source: str = ""
@@ -100,10 +109,11 @@ class View(NamedTuple):
     first: int | None = None
     optional: tuple[str, ...] = ()
     by: str = ""
+    find: bool = False
     prose: bool = False
     folded: bool = False
 
-    def blocks(self, result: Result) -> Iterator[Block]:
+    def blocks(self, result: HasTables) -> Iterator[Table]:
         """The table, or a table for each value."""
         table, columns = _read_table(self, result)
         if table.is_empty():
@@ -115,7 +125,7 @@ class View(NamedTuple):
             yield self._block(result, rows, columns, {self.by: rows[self.by][0]})
 
     def _block(
-        self, result: Result, table: pl.DataFrame, columns: Columns, values: Mapping[str, object]
+        self, result: HasTables, table: pl.DataFrame, columns: Columns, values: Mapping[str, object]
     ) -> Table:
         heading = fill(self.heading, result, values)
         if self.first is not None and len(table) > self.first:
@@ -127,7 +137,7 @@ class View(NamedTuple):
         cells = [cell for cell in self.cells or tuple(columns) if cell not in empty]
         headers = {name: fill(header, result, values) for name, header in self.headers.items()}
         grid = columns.grid(table, *cells, headers=headers, formats=self.formats, keys=self.keys)
-        return Table(heading, grid, folded=self.folded, prose=self.prose)
+        return Table(heading, grid, find=self.find, folded=self.folded, prose=self.prose)
 
 
 class CrossView(NamedTuple):
@@ -141,6 +151,7 @@ class CrossView(NamedTuple):
         across: the column whose values become columns; numbers in their order.
         value: the column of the cells.
         header: a format of the values of ``across`` as headers.
+        words: True if headers have blanks in place of the underscores of names.
         where: the condition of the rows that are shown.
         formats: formats by column, where they differ from the declaration.
         columns: the declaration of the frame, as `View` takes it.
@@ -153,12 +164,13 @@ class CrossView(NamedTuple):
     across: str
     value: str
     header: str = "{}"
+    words: bool = False
     where: pl.Expr | None = None
     formats: Mapping[str, str] = _NO_TEXTS
     columns: Columns | None = None
     empty: str = UNDEFINED
 
-    def blocks(self, result: Result) -> Iterator[Block]:
+    def blocks(self, result: HasTables) -> Iterator[Table]:
         """The table."""
         table, columns = _read_table(self, result)
         if table.is_empty():
@@ -170,7 +182,8 @@ class CrossView(NamedTuple):
         rows: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {}
         for key, (*row_cells, text) in zip(across.texts(table), grid.rows, strict=True):
             rows.setdefault(row_cells[0], (tuple(row_cells), {}))[1][key] = text
-        headers = (self.header.format(name).replace("_", " ") for name in names)
+        words = (name.replace("_", " ") if self.words else name for name in names)
+        headers = (make_printable(self.header.format(name)) for name in words)
         cells = [(*left, *(texts.get(name, self.empty) for name in names)) for left, texts in rows.values()]
         yield Table(fill(self.heading, result), Grid((*grid.head[:-1], *headers), tuple(cells)))
 
@@ -180,7 +193,7 @@ class FactTable(NamedTuple):
 
     Attributes:
         heading: a template.
-        facts: labels, and templates of their values; an empty value is a dash.
+        facts: templates of labels and of their values; an empty value is a dash.
         across: True if the labels are headers above a single row of values.
     """
 
@@ -190,7 +203,7 @@ class FactTable(NamedTuple):
 
     def blocks(self, result: Result) -> Iterator[Block]:
         """The table."""
-        rows = tuple((label, fill(text, result) or UNDEFINED) for label, text in self.facts)
+        rows = tuple((fill(label, result), fill(text, result) or UNDEFINED) for label, text in self.facts)
         if self.across:
             labels, values = zip(*rows, strict=True)
             grid = Grid(labels, (values,))
@@ -259,6 +272,27 @@ class Notices(NamedTuple):
 
 NOTICES = Notices()
 
+
+class Group(NamedTuple):
+    """A section.
+
+    Attributes:
+        anchor: its name in links.
+        title: its heading.
+        parts: its parts, which have no sections.
+    """
+
+    anchor: str
+    title: str
+    parts: Layout
+
+    def blocks(self, result: Result) -> Iterator[Section]:
+        """The section."""
+        blocks = (block for part in self.parts for block in _blocks(part, result))
+        own_blocks = [block for block in blocks if not isinstance(block, Section)]
+        yield Section(self.anchor, self.title, nonempty_blocks(own_blocks))
+
+
 Part = (
     str
     | Sentence
@@ -269,7 +303,8 @@ Part = (
     | Lines
     | ShownChart
     | Notices
-    | Callable[[Any], Iterable[Block]]
+    | Group
+    | Callable[[Any], Iterable[Block | Section]]
 )
 Layout = Sequence[Part]
 Texts = Sequence[str | Sentence]
@@ -287,16 +322,19 @@ def layout_document(result: Result, **values: object) -> Document:
         result = copy(result)
         vars(result).update(values)
     blocks = [block for part in result.layout for block in _blocks(part, result)]
-    return make_document(
+    document = make_document(
         result.headline,
-        *blocks,
+        *(block for block in blocks if not isinstance(block, Section)),
         lead=sentences(result.lead, result),
         status=result.outcome,
         rows=result.csv_rows(),
     )
+    untitled = (section for section in document.sections if section.blocks)
+    sections = (*untitled, *(block for block in blocks if isinstance(block, Section)))
+    return replace(document, sections=sections or document.sections)
 
 
-def _blocks(part: Part, result: Result) -> Iterable[Block]:
+def _blocks(part: Part, result: Result) -> Iterable[Block | Section]:
     if isinstance(part, str | Sentence):
         return sentences((part,), result)
     if callable(part):
@@ -304,7 +342,7 @@ def _blocks(part: Part, result: Result) -> Iterable[Block]:
     return part.blocks(result)
 
 
-def _read_table(part: View | CrossView, result: Result) -> tuple[pl.DataFrame, Columns]:
+def _read_table(part: View | CrossView, result: HasTables) -> tuple[pl.DataFrame, Columns]:
     """The rows that a part shows, and their declaration."""
     import polars as pl
 
@@ -312,7 +350,7 @@ def _read_table(part: View | CrossView, result: Result) -> tuple[pl.DataFrame, C
     owner: Any = result
     for attribute in path:
         owner = None if owner is None else getattr(owner, attribute)
-    rows: Any = () if owner is None else getattr(owner, name) if name else result.to_polars()
+    rows: Any = () if owner is None else getattr(owner, name) if name else owner.to_polars()
     columns = part.columns or getattr(owner, "SCHEMAS", {}).get(name)
     if isinstance(rows, tuple):
         names = columns or (vars(rows[0]) if rows else ())

@@ -99,6 +99,15 @@ def format_grade(value: float | None) -> str:
     return UNDEFINED if value is None else f"{value:g}"
 
 
+def format_hash(value: str | None) -> str:
+    """The first signs of a hash, which identify what it is of.
+
+    >>> format_hash("8b199f039c4717e2a0"), format_hash(None)
+    ('8b199f039c47', '–')
+    """
+    return UNDEFINED if value is None else value[:12]
+
+
 _SMALL = 0.001
 
 

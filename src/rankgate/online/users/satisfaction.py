@@ -125,7 +125,7 @@ class Satisfaction(Result):
         ShownChart("weeks", "weeks"),
         ShownChart("novelty", "trends"),
         ShownChart("retention", "cohorts"),
-        CrossView("weeks", "by week", ("week", "users"), across="kpi", value="value"),
+        CrossView("weeks", "by week", ("week", "users"), across="kpi", value="value", words=True),
         CrossView(
             "cohorts",
             "users that come back, by the week of their first event",
