@@ -38,7 +38,7 @@ def test_a_view_shows_a_frame_of_a_field_by_the_declaration_of_its_class():
     assert blocks(View("figures.values"), figures=None) == []
 
 
-def test_a_value_and_its_interval_share_a_cell_and_an_undefined_interval_is_left_out():
+def test_a_value_and_its_interval_share_a_cell():
     table = pl.DataFrame([("AP", 0.5, 0.25, 0.75), ("RR", 1.0, None, None)], _VALUES, orient="row")
     (shown,) = blocks(View("values", cells=(("tau", " ", ("low", "high")),), columns=_VALUES), values=table)
     assert shown.grid.head == ("τ",)
@@ -104,3 +104,9 @@ def test_headlines_have_parts_with_conditions():
         Sentence(", {cost:.2f}", "cost"),
     )
     assert "".join(sentences(texts, result)) == "2 pairs of 1 rater, share 0.0"
+
+
+def test_a_text_is_left_out_before_an_empty_one():
+    record = SimpleNamespace(problem="gone", remedy="")
+    (shown,) = blocks(View("files", cells=(("problem", "; fix: ", "remedy"),)), files=(record,))
+    assert shown.grid.rows == (("gone",),)

@@ -31,7 +31,7 @@ from copy import copy
 from dataclasses import replace
 from operator import attrgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from rankgate.core.present.columns import Column, Columns, format_value
 from rankgate.core.present.document_model import (
@@ -55,8 +55,10 @@ from rankgate.core.present.number_formats import UNDEFINED, count_noun
 if TYPE_CHECKING:
     import polars as pl
 
-    from rankgate.core.present.base_result import Result
     from rankgate.core.present.columns import Cell, Format
+
+Result: TypeAlias = Any
+"""A `rankgate.core.present.base_result.Result`, whose module needs this one."""
 
 _NO_TEXTS: Mapping[str, str] = MappingProxyType({})
 
@@ -363,7 +365,7 @@ def layout_document(result: Result, **values: object) -> Document:
     """
     if values:
         result = copy(result)
-        vars(result).update(values)
+        result.__dict__.update(values)
     blocks = [block for part in result.layout for block in _blocks(part, result)]
     document = make_document(
         result.headline,

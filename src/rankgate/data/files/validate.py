@@ -18,7 +18,7 @@ from rankgate.core.present.base_result import Result
 from rankgate.core.present.codec import encode_fields
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.document_model import Entries, Entry, PlainRows, make_printable
-from rankgate.core.present.layout import Layout, View
+from rankgate.core.present.layout import Layout, Sentence, View, sentences
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.progress import step
 from rankgate.data.column_map import map_columns, source_label
@@ -96,6 +96,11 @@ class CheckedFile:
     judgments: int
     ranked: int
 
+    @property
+    def has_format(self) -> bool:
+        """True if it was read from a file in a format."""
+        return self.format not in {"?", "memory"}
+
 
 def _list_problems(result: Validation) -> Iterator[Entries]:
     """The problems of each file."""
@@ -112,24 +117,25 @@ def _file(result: Validation, label: str) -> Entries:
 
 
 def _file_heading(label: str, checked_file: CheckedFile | None) -> str:
-    if checked_file is None:
-        return make_printable(label)
-    content = [
-        count_noun(count, noun)
-        for count, noun in ((checked_file.judgments, "judgment"), (checked_file.ranked, "ranked document"))
-        if count
-    ]
-    format_notes = [f"read as {checked_file.format}"] if checked_file.format not in {"?", "memory"} else []
-    text = ", ".join([*format_notes, *content])
-    return make_printable(label) + (f": {text}" if text else "")
+    facts = (
+        sentences(
+            (
+                Sentence("read as {format}", "has_format"),
+                Sentence("{judgments:n judgment}", "judgments"),
+                Sentence("{ranked:n ranked document}", "ranked"),
+            ),
+            checked_file,
+        )
+        if checked_file
+        else []
+    )
+    return ": ".join(filter(None, (make_printable(label), ", ".join(facts))))
 
 
 def _entry(problem: Problem) -> Entry:
-    line_label = f"line {problem.line}: " if problem.line else ""
-    lines = [f"{line_label}{problem.what} [{problem.check}]"]
-    lines += [f"example: {problem.example}"] if problem.example else []
-    lines += [f"fix: {problem.mend}"] if problem.mend else []
-    return Entry(problem.severity, tuple(lines))
+    first = "".join(sentences((Sentence("line {line:d}: ", "line"), "{what} [{check}]"), problem))
+    further = (Sentence("example: {example}", "example"), Sentence("fix: {mend}", "mend"))
+    return Entry(problem.severity, (first, *sentences(further, problem)))
 
 
 @dataclass(frozen=True)

@@ -119,7 +119,6 @@ class JudgeAdmission(Result):
             "agreement over {pairs:n pair} of {queries:n query}",
             ("coefficient", "value", ("low", "high")),
             COEFFICIENT_VALUES,
-            {"low": "95% interval"},
         ),
         View("incomplete_answers", "answered, by people's grade", columns=ANSWERS),
         View(

@@ -122,7 +122,7 @@ class RaterAgreement(Result):
         ShownChart("agreement", "found.pairs"),
         View(
             "coefficient_table",
-            "over the {found.counts[overlap]:n pair} with two grades or more ({level:.0%} intervals)",
+            "over the {found.counts[overlap]:n pair} with two grades or more",
             ("coefficient", "value", ("low", "high")),
             COEFFICIENT_VALUES,
         ),
@@ -207,11 +207,6 @@ class RaterAgreement(Result):
             else " (too few queries for an interval)"
         )
         return f"Krippendorff's alpha (ordinal) is {coefficient.value:z.3f}{interval}; {alarms}."
-
-    @property
-    def level(self) -> float:
-        """The confidence level of the coefficients' intervals."""
-        return next(iter(self.found.coefficients.values())).level
 
     @property
     def coefficient_table(self) -> pl.DataFrame:

@@ -57,8 +57,8 @@ COEFFICIENT_VALUES = Columns(
     "One row per coefficient.",
     Column("coefficient", pl.String, "the name of the coefficient"),
     Column("value", pl.Float64, "its value", "z.3f"),
-    Column("low", pl.Float64, "the low end of its interval", "z.3f"),
-    Column("high", pl.Float64, "the high end of its interval", "z.3f"),
+    Column("low", pl.Float64, "the low end of its 95 % interval", "z.3f", header="95% interval"),
+    Column("high", pl.Float64, "the high end of its 95 % interval", "z.3f"),
 )
 
 

@@ -33,14 +33,7 @@ from rankgate.measurement.stats.change_points import (
 )
 from rankgate.workspace.records.cron_times import parse_moment
 from rankgate.workspace.records.history_entries import annotation_entry, break_entry, change_entry
-from rankgate.workspace.records.record_columns import (
-    BRANCH,
-    KIND,
-    REVISION,
-    VERDICT,
-    format_day,
-    format_minute,
-)
+from rankgate.workspace.records.record_columns import BRANCH, KIND, REVISION, VERDICT, format_minute
 from rankgate.workspace.records.rescoring import BreakParts, split_break
 from rankgate.workspace.records.storages.record_storage import open_storage
 
@@ -84,7 +77,7 @@ _LATEST = Columns(
     "One row per system.",
     SERIES_SCHEMA,
     Column("first", pl.Float64, "the first value"),
-    Column("since", pl.String, "the day of the first evaluation", format_day),
+    Column("since", pl.String, "the day of the first evaluation", ".10"),
     Column("evaluations", pl.Int64, "the number of evaluations"),
 )
 BREAKS_SCHEMA = Columns(
@@ -190,7 +183,7 @@ class History(Result):
             ("system", "value", ("low", "high"), "n", "at", "first", "since", "evaluations"),
             _LATEST,
             {"value": "last", "at": "on"},
-            {"at": format_day},
+            {"at": ".10"},
         ),
         ShownChart("history", "has_trend"),
         _list_events,

@@ -7,7 +7,7 @@ from typing import Any
 
 from rankgate.core.present.document_model import Entry
 from rankgate.core.present.layout import Sentence, Texts, fill, sentences
-from rankgate.workspace.records.record_columns import format_day, format_minute, format_revision
+from rankgate.workspace.records.record_columns import format_minute, format_revision
 
 _TOLERANCE = 1e-12
 _CHANGE: Texts = (
@@ -35,7 +35,7 @@ def change_entry(row: dict[str, Any]) -> tuple[str, str, tuple[str, ...]]:
     """The time of a change-point, its label, and its lines of text."""
     direction = "better" if row["gain"] > 0 else "worse"
     text = _fill(_CHANGE, {**row, "is_late": row["found_at"] != row["at"]})
-    return row["at"], f"{format_day(row['at'])} {direction}", (text,)
+    return row["at"], f"{row['at']:.10} {direction}", (text,)
 
 
 def break_entry(row: dict[str, Any]) -> tuple[str, str, tuple[str, ...]]:
@@ -45,7 +45,7 @@ def break_entry(row: dict[str, Any]) -> tuple[str, str, tuple[str, ...]]:
         cause = "convention" if row["reasons"] == "convention" else "judgments"
         has_other_queries = abs(row["queries"]) > _TOLERANCE
         lines.append(_fill(_PARTS, {**row, "cause": cause, "has_other_queries": has_other_queries}))
-    return row["at"], f"{format_day(row['at'])} break", tuple(lines)
+    return row["at"], f"{row['at']:.10} break", tuple(lines)
 
 
 def _fill(texts: Texts, row: dict[str, Any]) -> str:

@@ -16,11 +16,6 @@ def format_minute(moment: str) -> str:
     return moment[:16].replace("T", " ")
 
 
-def format_day(moment: str) -> str:
-    """The day of a time in ISO 8601."""
-    return moment[:10]
-
-
 def format_revision(revision: str) -> str:
     """The first 12 digits of a revision, and its mark of uncommitted changes.
 
