@@ -1,0 +1,100 @@
+"""Systems with several seeds in a comparison: the spread between seeds, and what is refused with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.core.errors import UsageError
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import METRIC, SYSTEM
+from rankgate.data.query_tags import read_clusters
+
+if TYPE_CHECKING:
+    from rankgate.data.run_scores import ScoredRun
+    from rankgate.decisions.comparison.inference import Test
+    from rankgate.decisions.comparison.paired_values import PairedValues
+
+SEEDS = Columns(
+    "One row per metric and system with several seeds, over the compared queries; no rows without seeds.",
+    METRIC,
+    SYSTEM,
+    Column("seeds", pl.Int64, "the number of seeds"),
+    Column("mean", pl.Float64, "the mean over seeds"),
+    Column("sd", pl.Float64, "the standard deviation between the means of seeds", header="sd between\nseeds"),
+    Column("lowest", pl.Float64, "the lowest mean of a seed"),
+    Column("highest", pl.Float64, "the highest mean of a seed"),
+    Column(
+        "share",
+        pl.Float64,
+        "the share of the variance of delta that the seeds of this system add",
+        ".0%",
+        header="share of delta's\nvariance",
+    ),
+)
+
+SEED_NOTE = (
+    "Values are means over seeds; intervals and p are about other users and other seeds, whose variances add "
+    "up (Bouthillier et al. 2021). Numbers of queries and detectable differences are left out: more queries "
+    "do not make seeds more alike."
+)
+
+
+def seed_table(values: PairedValues, baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
+    """The table `SEEDS` of a pair."""
+    from rankgate.measurement.stats.seed_variance import SeedVariance
+
+    systems = [system.name for system in (baseline, candidate) if len(system.seeds) > 1]
+    rows = []
+    for j, metric in enumerate(values.metrics):
+        delta = (values.candidate - values.baseline)[:, j]
+        is_defined = ~np.isnan(delta)
+        if systems and is_defined.sum() > 1:
+            columns = [seed_values[is_defined, j] for seed_values in values.seeds]
+            variances = list(map(SeedVariance.from_values, columns))
+            total = delta[is_defined].var(ddof=1) / is_defined.sum() + sum(v.variance for v in variances)
+            for name, column, variance in zip(systems, columns, variances, strict=True):
+                means, share = column.mean(axis=0), variance.variance / total if total else None
+                spread = float(means.mean()), variance.sd, float(means.min()), float(means.max())
+                rows.append((metric, name, variance.seeds, *spread, share))
+    return pl.DataFrame(rows, schema=dict(SEEDS), orient="row")
+
+
+def joined_seeds(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """The rows of `SEEDS` of several comparisons, each metric and system once."""
+    return pl.concat(tables).unique(["metric", "system"], keep="first", maintain_order=True)
+
+
+def seed_cautions(baseline: ScoredRun, candidate: ScoredRun) -> Iterator[str]:
+    """A sentence on a system with one run, if the other one has several seeds."""
+    if bool(baseline.seeds) != bool(candidate.seeds):
+        system = candidate if baseline.seeds else baseline
+        yield (
+            f"{system.name} has one run: no spread between its seeds is counted, which is right only if it "
+            "draws nothing at random; else give the runs of several seeds."
+        )
+
+
+def refuse_with_seeds(systems: Sequence[ScoredRun], test: Test) -> None:
+    """Check that the test can account for the spread between seeds.
+
+    Raises:
+        UsageError: a method other than Student's t; clusters of queries.
+    """
+    is_unsupported = {
+        f"--test {test.method}": test.method != "t",
+        f"--interval {test.interval}": test.interval != "t",
+        "--relative": test.relative,
+        "--margin": test.margin is not None,
+        "--wanted": test.wanted is not None,
+        "clusters of queries": bool(read_clusters(system.tagged for system in systems)),
+    }
+    if unsupported := [name for name, is_stated in is_unsupported.items() if is_stated]:
+        raise UsageError(
+            f"{', '.join(unsupported)}: with several seeds, tests and intervals are those of Student's t "
+            "over queries and seeds; leave it out.",
+            code="conflicting-options",
+        )
