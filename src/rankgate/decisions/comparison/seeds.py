@@ -10,8 +10,8 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.present.columns import Column, Columns
-from rankgate.core.present.common_columns import METRIC, SYSTEM
 from rankgate.data.query_tags import read_clusters
+from rankgate.measurement.evaluation.seed_spread import SEED_SPREAD, one_run_caution
 
 if TYPE_CHECKING:
     from rankgate.data.run_scores import ScoredRun
@@ -20,13 +20,7 @@ if TYPE_CHECKING:
 
 SEEDS = Columns(
     "One row per metric and system with several seeds, over the compared queries; no rows without seeds.",
-    METRIC,
-    SYSTEM,
-    Column("seeds", pl.Int64, "the number of seeds"),
-    Column("mean", pl.Float64, "the mean over seeds"),
-    Column("sd", pl.Float64, "the standard deviation between the means of seeds", header="sd between\nseeds"),
-    Column("lowest", pl.Float64, "the lowest mean of a seed"),
-    Column("highest", pl.Float64, "the highest mean of a seed"),
+    SEED_SPREAD,
     Column(
         "share",
         pl.Float64,
@@ -71,11 +65,7 @@ def joined_seeds(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
 def seed_cautions(baseline: ScoredRun, candidate: ScoredRun) -> Iterator[str]:
     """A sentence on a system with one run, if the other one has several seeds."""
     if bool(baseline.seeds) != bool(candidate.seeds):
-        system = candidate if baseline.seeds else baseline
-        yield (
-            f"{system.name} has one run: no spread between its seeds is counted, which is right only if it "
-            "draws nothing at random; else give the runs of several seeds."
-        )
+        yield one_run_caution((candidate if baseline.seeds else baseline).name)
 
 
 def refuse_with_seeds(systems: Sequence[ScoredRun], test: Test) -> None:
