@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     "seed",
     "target",
     "core K",
+    "fold_in SHARE",
+    "gap MINUTES",
 )
 @verb_options(split, "test")
 @verb_options(split, "candidates", "negatives", choices={"candidates": CANDIDATES})
@@ -92,6 +94,8 @@ def split_command(
     rankgate split events.parquet --weight buy=1 --weight view=0.1 --cut 2026-03-01
     rankgate split ml-100k.inter --way leave-last --candidates sampled --into parts
     rankgate split ratings.csv --core 5 --way windows --target next --into parts
+    rankgate split ratings.csv --way cold-users --fold-in 0.8 --into parts
+    rankgate split clicks.csv --gap 30 --way sessions --target last --candidates all --into parts
     rankgate split train.csv --test test.csv
     """
     result: Split
