@@ -7,7 +7,7 @@ import statsmodels.formula.api as smf
 from scipy import stats
 from statsmodels.stats.anova import anova_lm
 
-from rankgate.measurement.stats.seed_variance import LEAST_SEEDS, SeedVariance, seed_factor
+from rankgate.measurement.stats.seed_variance import LEAST_SEEDS, SeedVariance, seed_factor, widen
 
 USERS = 400
 
@@ -28,27 +28,26 @@ def test_the_variance_is_that_of_the_analysis_of_variance():
     result = SeedVariance.from_values(values)
     assert result.variance == pytest.approx((squares["C(s)"] - squares["Residual"]) / values.size)
     assert result.mean_square == pytest.approx(squares["C(s)"] / values.size)
-    assert result.sd == pytest.approx(values.mean(axis=0).std(ddof=1))
 
 
 def test_equal_seeds_add_nothing():
     values = np.repeat(np.random.default_rng(0).random((30, 1)), 4, axis=1)
     result = SeedVariance.from_values(values)
-    assert (result.sd, result.variance) == (pytest.approx(0), pytest.approx(0, abs=1e-30))
-    assert seed_factor(0.1, 29, [SeedVariance(4, 0.0, 0.0, 0.0)], 0.95) == (1.0, 29)
+    assert result.variance == pytest.approx(0, abs=1e-30)
+    assert seed_factor(0.1, 29, [SeedVariance(4, 0.0, 0.0)], 0.95) == (1.0, 29)
 
 
 def test_the_quantile_is_between_those_of_users_and_seeds():
     # one system, 3 seeds, whose variance is that of users: the mean of both quantiles
-    factor, degrees = seed_factor(0.5, 1000, [SeedVariance(3, 1.0, 0.5, 0.5)], 0.95)
+    factor, degrees = seed_factor(0.5, 1000, [SeedVariance(3, 0.5, 0.5)], 0.95)
     assert factor == pytest.approx(np.sqrt(2))
     expected = (stats.t.ppf(0.975, 1000) + stats.t.ppf(0.975, 2)) / 2
     assert stats.t.ppf(0.975, degrees) == pytest.approx(expected)
 
 
 def test_two_seeds_allow_no_test():
-    two = SeedVariance(LEAST_SEEDS - 1, 1.0, 0.5, 0.5)
-    assert np.isnan(seed_factor(0.5, 100, [two, SeedVariance(5, 1.0, 0.1, 0.1)], 0.95)).all()
+    two = SeedVariance(LEAST_SEEDS - 1, 0.5, 0.5)
+    assert np.isnan(seed_factor(0.5, 100, [two, SeedVariance(5, 0.1, 0.1)], 0.95)).all()
 
 
 @pytest.mark.parametrize("seeds", [(1, 3), (3, 5), (5, 5)])
@@ -63,12 +62,12 @@ def test_the_test_keeps_its_level(seeds, ratio):
         models = [values_of_model(rng, count, ratio / np.sqrt(USERS) * (count > 1)) for count in seeds]
         first, second = (model.mean(axis=1) for model in models)
         delta = second - first
-        variance = delta.var(ddof=1) / USERS
-        systems = [SeedVariance.from_values(model) for model in models if model.shape[1] > 1]
-        factor, degrees = seed_factor(variance, USERS - 1, systems, 0.95)
-        t = abs(delta.mean()) / np.sqrt(variance)
-        rejected += 2 * stats.t.sf(t / factor, degrees) < 0.05
-        over_users += 2 * stats.t.sf(t, USERS - 1) < 0.05
+        systems = [model for model in models if model.shape[1] > 1]
+        widened, degrees = widen(delta, systems, 0.95)
+        assert widened.mean() == pytest.approx(delta.mean())
+        t, over = (abs(table.mean()) / table.std(ddof=1) * np.sqrt(USERS) for table in (widened, delta))
+        rejected += 2 * stats.t.sf(t, degrees) < 0.05
+        over_users += 2 * stats.t.sf(over, USERS - 1) < 0.05
     limit = 0.05 + 2.6 * np.sqrt(0.05 * 0.95 / trials)
     assert rejected / trials < limit
     if ratio == 3:  # the test over users alone takes these seeds for the only ones there are

@@ -18,12 +18,12 @@ from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import HIGH, LOW, METRIC, P_RAW, SYSTEM
 from rankgate.core.present.result_frames import make_frame
 from rankgate.measurement.evaluation.lists.list_resamples import resample_users
-from rankgate.measurement.evaluation.seed_spread import SEED_SPREAD, one_run_caution
+from rankgate.measurement.evaluation.seed_spread import SEED_SPREAD, one_run_caution, spread_row
 from rankgate.measurement.evaluation.tradeoff import dominators
 from rankgate.measurement.metrics.lists.list_input import restrict_lists
 from rankgate.measurement.metrics.lists.list_metric import split_list_metrics
 from rankgate.measurement.scoring.first_items import measure_lists
-from rankgate.measurement.stats.seed_variance import LEAST_SEEDS, SeedVariance, seed_factor
+from rankgate.measurement.stats.seed_variance import LEAST_SEEDS, SeedVariance, seed_factor, widen
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -103,13 +103,12 @@ def average_cards(cards: Sequence[Card]) -> list[Card]:
 
 def seed_spread(cards: Sequence[Card]) -> pl.DataFrame:
     """The columns of `SEED_SPREAD`."""
-    rows = []
-    for label in cards[0].means:
-        for name, indices in card_rows(cards).items():
-            means = np.array([cards[index].means[label] for index in indices])
-            if len(means) > 1:
-                spread = (means.mean(), means.std(ddof=1), means.min(), means.max())
-                rows.append((label, name, len(means), *map(float, spread)))
+    rows = [
+        spread_row(label, name, np.array([cards[index].means[label] for index in indices]))
+        for label in cards[0].means
+        for name, indices in card_rows(cards).items()
+        if len(indices) > 1
+    ]
     return make_frame(rows, SEED_SPREAD)
 
 
@@ -221,13 +220,10 @@ def _mean_interval(
     from rankgate.measurement.stats.paired_tests import student_test
 
     is_known = ~np.isnan(values)
-    known_values, degrees = values[is_known], None
-    if len(known_values) < 2:  # the variance needs two values
+    if is_known.sum() < 2:  # the variance needs two values
         return np.nan, np.nan, np.nan
-    seeds = [SeedVariance.from_values(system[is_known]) for system in systems if system.shape[1] > 1]
-    if seeds and (variance := float(known_values.var(ddof=1)) / len(known_values)):
-        factor, degrees = seed_factor(variance, len(known_values) - 1, seeds, level)
-        known_values = known_values.mean() + (known_values - known_values.mean()) * factor
+    seeds = [system[is_known] for system in systems if system.shape[1] > 1]
+    known_values, degrees = widen(values[is_known], seeds, level)
     result = t_interval(known_values[:, None], level, degrees=degrees)
     return (
         float(result.low[0]),

@@ -46,11 +46,10 @@ class FoldMasks:
 
     def rows(self, row_range: slice) -> FoldMasks:
         """The masks for some of the rows."""
-        masks = (self.train, self.validation, self.test, self.fold_in)
-        train, validation, test, fold_in = (None if mask is None else mask[row_range] for mask in masks)
-        assert train is not None
-        assert test is not None
-        return FoldMasks(train, validation, test, fold_in)
+        validation, fold_in = (
+            None if mask is None else mask[row_range] for mask in (self.validation, self.fold_in)
+        )
+        return FoldMasks(self.train[row_range], validation, self.test[row_range], fold_in)
 
 
 @dataclass(frozen=True, eq=False)

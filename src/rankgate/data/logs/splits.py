@@ -273,22 +273,16 @@ class SplitPlan:
             UsageError: it has not.
         """
         problem = ""
-        if self.way in WHOLE_USERS:
-            if self.target == "last" and self.fold_in:
-                problem = (
-                    "with the last interaction as target, all before it are the fold-in; leave fold_in out"
-                )
-            elif self.target == "next" and not self.fold_in:
-                problem = "the next interaction follows a fold-in; give its share, such as fold_in=0.5"
-        elif self.fold_in or self.target == "last":
+        if self.way not in WHOLE_USERS and (self.fold_in or self.target == "last"):
+            ways = " and ".join(WHOLE_USERS)
+            problem = f"a fold-in, and the last interaction as target, are of {ways}, not of {self.way}"
+        elif self.target == "next" and not self.fold_in and self.way not in {"global", "windows"}:
             problem = (
-                "a fold-in, and the last interaction as target, are for users or sessions that are in the "
-                f"test only, of {' and '.join(WHOLE_USERS)}, not of {self.way}"
+                "the next interaction follows one time, with global and windows, or a fold-in, with "
+                f"cold-users and sessions: {self.way} has none"
             )
-        elif self.target == "next" and self.way not in {"global", "windows"}:
-            problem = (
-                f"the next interaction after a time is a target of global and windows, not of {self.way}"
-            )
+        elif self.target == "last" and self.fold_in:
+            problem = "before the last interaction, all are fold-in; leave its share out"
         if problem:
             raise UsageError(f"{problem}.", code="conflicting-options")
 

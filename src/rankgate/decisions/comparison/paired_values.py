@@ -96,29 +96,20 @@ class PairedValues:
     def with_seed_error(self, level: float) -> PairedValues:
         """Values with the same mean differences, whose spread has that between seeds in it.
 
-        Differences are stretched around their mean until their standard error is that over users and
-        seeds. See `rankgate.measurement.stats.seed_variance`.
-
-        Args:
-            level: the confidence level of the intervals.
+        See `rankgate.measurement.stats.seed_variance.widen`.
         """
-        from rankgate.measurement.stats.seed_variance import LEAST_SEEDS, SeedVariance, seed_factor
+        from rankgate.measurement.stats.seed_variance import LEAST_SEEDS, widen
 
-        delta = self.candidate - self.baseline
-        degrees, problems = (~np.isnan(delta)).sum(axis=0) - 1.0, [""] * len(self.metrics)
+        delta, degrees = self.candidate - self.baseline, np.zeros(len(self.metrics))
         for j, column in enumerate(delta.T):
             rows = np.flatnonzero(~np.isnan(column))
-            if len(rows) < 2 or _is_constant(column[rows]):
-                continue
-            systems = [SeedVariance.from_values(values[rows, j]) for values in self.seeds]
-            mean, variance = column[rows].mean(), column[rows].var(ddof=1) / len(rows)
-            factor, degrees[j] = seed_factor(variance, len(rows) - 1, systems, level)
-            if np.isnan(factor):
-                problems[j] = f"no interval is given: it needs {LEAST_SEEDS} seeds of a system or more."
-            else:
-                column[rows] = mean + (column[rows] - mean) * factor
-        candidate = self.baseline + delta
-        return replace(self, candidate=candidate, degrees=degrees, problems=tuple(problems), seeds=())
+            if len(rows) > 1:
+                column[rows], degrees[j] = widen(
+                    column[rows], [table[rows, j] for table in self.seeds], level
+                )
+        problem = f"no interval is given: it needs {LEAST_SEEDS} seeds of a system or more."
+        problems = tuple(problem * bool(np.isnan(df)) for df in degrees)
+        return replace(self, candidate=self.baseline + delta, degrees=degrees, problems=problems, seeds=())
 
 
 def pair_values(baseline: ScoredRun, candidate: ScoredRun, unequal: str) -> PairedValues:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.result_frames import make_frame
 from rankgate.data.query_tags import read_clusters
-from rankgate.measurement.evaluation.seed_spread import SEED_SPREAD, one_run_caution
+from rankgate.measurement.evaluation.seed_spread import SEED_SPREAD, one_run_caution, spread_row
 
 if TYPE_CHECKING:
     from rankgate.data.run_scores import ScoredRun
@@ -42,19 +43,18 @@ def seed_table(values: PairedValues, baseline: ScoredRun, candidate: ScoredRun) 
     from rankgate.measurement.stats.seed_variance import SeedVariance
 
     systems = [system.name for system in (baseline, candidate) if len(system.seeds) > 1]
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     for j, metric in enumerate(values.metrics):
         delta = (values.candidate - values.baseline)[:, j]
         is_defined = ~np.isnan(delta)
-        if systems and is_defined.sum() > 1:
-            columns = [seed_values[is_defined, j] for seed_values in values.seeds]
-            variances = list(map(SeedVariance.from_values, columns))
-            total = delta[is_defined].var(ddof=1) / is_defined.sum() + sum(v.variance for v in variances)
-            for name, column, variance in zip(systems, columns, variances, strict=True):
-                means, share = column.mean(axis=0), variance.variance / total if total else None
-                spread = float(means.mean()), variance.sd, float(means.min()), float(means.max())
-                rows.append((metric, name, variance.seeds, *spread, share))
-    return pl.DataFrame(rows, schema=dict(SEEDS), orient="row")
+        if is_defined.sum() > 1:
+            columns = [table[is_defined, j] for table in values.seeds]
+            added = [SeedVariance.from_values(column).variance for column in columns]
+            total = delta[is_defined].var(ddof=1) / is_defined.sum() + sum(added)
+            for name, column, variance in zip(systems, columns, added, strict=True):
+                share = variance / total if total else None
+                rows.append((*spread_row(metric, name, column.mean(axis=0)), share))
+    return make_frame(rows, SEEDS)
 
 
 def joined_seeds(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import polars as pl
 
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC, SYSTEM
+
+if TYPE_CHECKING:
+    from rankgate.core.arrays import Floats
 
 SEED_SPREAD = Columns(
     "One row per metric and system with several seeds; no rows without seeds.",
@@ -17,6 +22,12 @@ SEED_SPREAD = Columns(
     Column("lowest", pl.Float64, "the lowest value of a seed"),
     Column("highest", pl.Float64, "the highest value of a seed"),
 )
+
+
+def spread_row(metric: str, system: str, values: Floats) -> tuple[str | float, ...]:
+    """A row of `SEED_SPREAD` from ``(R,)`` values of seeds."""
+    figures = (values.mean(), values.std(ddof=1), values.min(), values.max())
+    return (metric, system, len(values), *map(float, figures))
 
 
 def one_run_caution(system: str) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 
 from rankgate.core.frozen import dataclass
 from rankgate.measurement.stats.bisection import root_of_rising
+from rankgate.measurement.stats.paired_tests import TIE
 from rankgate.measurement.stats.variance_components import facets
 
 if TYPE_CHECKING:
@@ -26,17 +27,15 @@ two systems were equal."""
 
 @dataclass(frozen=True)
 class SeedVariance:
-    """How much the mean of a system differs between seeds.
+    """What seeds add to the variance of a system's mean.
 
     Attributes:
         seeds: R, the number of seeds.
-        sd: the standard deviation of the R means.
         variance: the variance that seeds add to the mean over R seeds, not below 0.
         mean_square: this variance with the part in it that users explain, the base of `degrees`.
     """
 
     seeds: int
-    sd: float
     variance: float
     mean_square: float
 
@@ -54,8 +53,7 @@ class SeedVariance:
             values: ``(n, R)``, n and R at least 2.
         """
         _, variance, interaction = facets(values).shares.tolist()
-        sd = float(values.mean(axis=0).std(ddof=1))
-        return cls(values.shape[1], sd, variance, variance + interaction)
+        return cls(values.shape[1], variance, variance + interaction)
 
     @classmethod
     def from_numbers(cls, numbers: Floats) -> SeedVariance:
@@ -64,7 +62,7 @@ class SeedVariance:
         What users explain cannot be told apart, and counts: the error is too large, not too small.
         """
         variance = float(numbers.var(ddof=1)) / len(numbers)
-        return cls(len(numbers), float(numbers.std(ddof=1)), variance, variance)
+        return cls(len(numbers), variance, variance)
 
 
 def seed_factor(
@@ -104,3 +102,22 @@ def seed_factor(
 
     low, high = sorted((seed_degrees, user_degrees))
     return float(np.sqrt(total / user_variance)), root_of_rising(excess, low, high)
+
+
+def widen(values: Floats, systems: Sequence[Floats], level: float) -> tuple[Floats, float]:
+    """Stretch differences around their mean, so that their standard error has that of seeds in it.
+
+    Args:
+        values: ``(n,)`` the difference of each user, the mean over seeds.
+        systems: ``(n, R)`` the values of the users with each seed, for each system with R ≥ 2.
+        level: the confidence level of the intervals.
+
+    Returns:
+        the differences, and the degrees of freedom of their standard error; NaN as of `seed_factor`.
+    """
+    if not systems or np.ptp(values) <= TIE:
+        return values, len(values) - 1.0
+    variance, seeds = float(values.var(ddof=1)) / len(values), map(SeedVariance.from_values, systems)
+    factor, degrees = seed_factor(variance, len(values) - 1, list(seeds), level)
+    mean = values.mean()
+    return values if np.isnan(factor) else mean + (values - mean) * factor, degrees
