@@ -95,7 +95,7 @@ def split_command(
     rankgate split ml-100k.inter --way leave-last --candidates sampled --into parts
     rankgate split ratings.csv --core 5 --way windows --target next --into parts
     rankgate split ratings.csv --way cold-users --fold-in 0.8 --into parts
-    rankgate split clicks.csv --gap 30 --way sessions --target last --candidates all --into parts
+    rankgate split ratings.csv --way sessions --target last --candidates all --into parts
     rankgate split train.csv --test test.csv
     """
     result: Split
