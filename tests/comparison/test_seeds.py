@@ -118,6 +118,25 @@ def test_stored_and_shown_as_mean_and_spread():
     latex = render_result(three, "latex")
     assert f"{means.mean():.4f}±{means.std(ddof=1):.4f}" in latex
     assert three.many is None
+    assert "other pairs are not tested" in latex
+    assert "Values are means over seeds" in render_result(three, "text")
+
+
+def test_several_data_sets_have_the_spread_of_each():
+    knn, bpr = (read_run(first, seeds=others) for first, *others in (KNN, BPR))
+    half = {user: items for user, items in QRELS.items() if int(user[1:]) % 2}
+    data_sets = {"all": QRELS, "half": half}
+    comparisons = {
+        name: compare(qrels, {"knn": knn, "bpr": bpr}, ["nDCG@5"]) for name, qrels in data_sets.items()
+    }
+    result = rankgate.DataSetComparison.from_comparisons(comparisons)
+    sd = [row["sd"] for comparison in comparisons.values() for row in comparison.only.seeds.to_dicts()]
+    assert result.values["sd"].to_list() == pytest.approx(sd)
+    assert f"±{sd[0]:.4f}" in render_result(result, "latex")
+    one_run = {
+        name: compare(qrels, {"knn": KNN[0], "bpr": BPR[0]}, ["nDCG@5"]) for name, qrels in data_sets.items()
+    }
+    assert "±" not in render_result(rankgate.DataSetComparison.from_comparisons(one_run), "text")
 
 
 @pytest.mark.parametrize(

@@ -280,7 +280,12 @@ class ScorecardSystems(CardSystems):
     def run_facts(self) -> list[RunFacts]:
         """What warnings state of every run."""
         return [
-            RunFacts(run.name, len(unjudged), place_facts(item_lists), self.index.judges(run.pieces))
+            RunFacts(
+                self.system_of_run.get(run.name, run.name),
+                len(unjudged),
+                place_facts(item_lists),
+                self.index.judges(run.pieces),
+            )
             for run, item_lists, unjudged in zip(self.runs, self.lists, self.unjudged, strict=True)
         ]
 
@@ -476,7 +481,7 @@ def warnings_of(systems: CardSystems, metrics: Mapping[str, Metric]) -> tuple[st
         if not facts.has_judged:
             text = "no item of its lists is judged for its user; check that both use the same ids"
             warnings.append(f"{facts.name}: {text}.")
-    return tuple(warnings)
+    return tuple(dict.fromkeys(warnings))  # seeds of one system have the same
 
 
 def _of_judgments(systems: CardSystems) -> Iterator[str]:

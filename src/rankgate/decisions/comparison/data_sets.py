@@ -22,6 +22,7 @@ from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC, P_VALUE, SYSTEM
 from rankgate.core.present.number_formats import format_p_value
 from rankgate.decisions.comparison.comparison_tables import marked_figures
+from rankgate.decisions.comparison.seeds import joined_seeds
 
 if TYPE_CHECKING:
     from rankgate.core.arrays import Floats
@@ -34,6 +35,7 @@ VALUES = Columns(
     Column("data_set", pl.String, "the data set"),
     SYSTEM,
     Column("value", pl.Float64, "the mean over the queries of the data set"),
+    Column("sd", pl.Float64, "the standard deviation between seeds; null for a system with one run"),
     Column("worse", _NAMES, "the systems that the comparison of the data set finds worse"),
 )
 RANKS = Columns(
@@ -147,7 +149,11 @@ class DataSetComparison(Result):
             for name, comparison in comparisons.items():
                 value, worse = _figures(comparison, metric)
                 means.append([value[system] for system in systems])
-                rows["values"] += [(metric, name, system, value[system], worse[system]) for system in systems]
+                seeds = joined_seeds(single.seeds for single in comparison.comparisons).filter(metric=metric)
+                sd = dict(seeds.select("system", "sd").iter_rows())
+                rows["values"] += [
+                    (metric, name, system, value[system], sd.get(system), worse[system]) for system in systems
+                ]
                 if None in means[-1]:
                     system = systems[means[-1].index(None)]
                     problem = f"{system} has no value of {metric}; leave out the system or the metric."

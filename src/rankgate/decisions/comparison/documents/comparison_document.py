@@ -93,7 +93,8 @@ def comparison_document(
         if len(seeds):  # a share is of the variance of one difference
             blocks.append(Table("between seeds", SEEDS.drop("share").grid(seeds, keys=2)))
         blocks += _slice_tables(result.comparisons)
-        blocks += [Warnings(tuple(dict.fromkeys(_warnings(result)))), notes(first_comparison, several=True)]
+        described = max(result.comparisons, key=lambda comparison: len(comparison.seeds))
+        blocks += [Warnings(tuple(dict.fromkeys(_warnings(result)))), notes(described, several=True)]
     if result.many:
         blocks += [Table(heading, grid) for heading, grid in many_grids(result.many, pairs=pairs)]
         blocks.append(MANY_CONDITIONS)

@@ -29,7 +29,9 @@ def data_set_document(result: DataSetComparison) -> Document:
         _table(result),
         f"A mark next to a value names a system that is worse (p < {1 - result.level:.2g}): in a data set by "
         f"its own comparison ({result.test}), at a mean rank by Nemenyi's test where Friedman's finds "
-        "differences. A mean counts each data set the same.",
+        "differences. A mean counts each data set the same."
+        + " ± is the standard deviation between seeds."
+        * (result.values["sd"].count() > 0),
         Warnings.from_notices(result.notices),
         "The data sets are the sample of Friedman's, Nemenyi's and Holm's tests, which say what to expect of "
         "another data set like these. Nemenyi's and Holm's p are approximations, good with more than 10 data "
@@ -52,16 +54,20 @@ def _table(result: DataSetComparison) -> Table:
         ranks = result.ranks.filter(metric=metric[0])
         sign = 1 if metric[0] in result.lower else -1
         columns = [
-            (column["value"], column["worse"], sign, 4)
+            (column["value"], column["worse"], sign, 4, column["sd"])
             for column in values.partition_by("data_set", maintain_order=True)
         ]
-        columns += [(ranks["macro_mean"], pl.Series([[]] * len(names)), sign, 4)]
-        columns += [(ranks["mean_rank"], ranks["worse"], 1, 2)]
+        no_sd = pl.repeat(None, len(names), eager=True)
+        columns += [(ranks["macro_mean"], pl.Series([[]] * len(names)), sign, 4, no_sd)]
+        columns += [(ranks["mean_rank"], ranks["worse"], 1, 2, no_sd)]
         cells = []
-        for j, (numbers, worse, direction, digits) in enumerate(columns, 2):
+        for j, (numbers, worse, direction, digits, deviations) in enumerate(columns, 2):
             best_number = (numbers * direction).min()
             bold |= {(len(rows) + i, j) for i in (numbers * direction == best_number).arg_true()}
-            texts = (format_number(number, digits) for number in numbers)
+            texts = (
+                format_number(number, digits) + ("" if sd is None else f"±{sd:.4f}")
+                for number, sd in zip(numbers, deviations, strict=True)
+            )
             cells.append(
                 [
                     text + "".join(marks[name] for name in marks if name in w)
