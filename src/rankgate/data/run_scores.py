@@ -387,9 +387,10 @@ class ScoredRun(ByContent):
         Raises:
             UsageError: a query is missing with some of the seeds only.
         """
-        tables = pl.concat(seed.scores for seed in seeds)
-        is_missing = pl.col("why") == "missing"
-        unequal = tables.filter(is_missing.any().over("query_id") & ~is_missing.fill_null(value=False))
+        tables, expected = pl.concat(seed.scores for seed in seeds), len(seeds) * len(seeds[0].metrics)
+        missing = (pl.col("why") == "missing").sum()
+        rows = tables.group_by("query_id", maintain_order=True).agg(pl.len(), missing=missing)
+        unequal = rows.filter((pl.col("len") != expected) | ~pl.col("missing").is_in([0, expected]))
         if len(unequal):
             raise UsageError(
                 f"{name}: query {unequal['query_id'][0]} was not run with every seed; give runs of the same "
