@@ -93,9 +93,9 @@ def _truth(result: Split) -> str:
 
 
 def _candidates(result: Split) -> str:
-    has_fold_in = any(split_part.name == "fold-in" for split_part in result.folds[0].parts)
-    before = "in training" + " or the fold-in" * has_fold_in
-    descriptions = {"unseen": f"all items but those the user had {before}", "all": "all items"}
+    descriptions = {"unseen": "all items but those the user had in training", "all": "all items"}
+    if result.plan.fold_in or result.plan.target == "last":
+        descriptions["unseen"] += " or the fold-in"
     if result.candidates in descriptions:
         return descriptions[result.candidates]
     short_users = _sum_over_folds(result, lambda fold: fold.short)

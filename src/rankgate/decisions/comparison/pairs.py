@@ -40,7 +40,7 @@ from rankgate.decisions.comparison.paired_values import (
     pair_with_candidates,
     unequal_warnings,
 )
-from rankgate.decisions.comparison.seeds import refuse_with_seeds, seed_cautions, seed_table
+from rankgate.decisions.comparison.seeds import methods_without_seeds, seed_cautions, seed_table
 from rankgate.measurement.evaluation.lists.list_inputs import zero_grades_notice
 from rankgate.measurement.evaluation.query_slices import sort_values
 from rankgate.measurement.scoring.presets import refuse_mixed
@@ -207,9 +207,10 @@ def compare_pairs(
     settings = rules or ComparisonRules()
     systems = [candidates] if isinstance(candidates, ScoredRun) else list(candidates)
     if designs:
-        refuse_unweighted(settings.test)
+        refuse_other_tests(settings.test, "a sample of queries", {})
     if any(system.seeds for system in (baseline, *systems)):
-        refuse_with_seeds((baseline, *systems), settings.test)
+        further = methods_without_seeds((baseline, *systems), settings.test)
+        refuse_other_tests(settings.test, "several seeds", further)
     for system in systems:
         refuse_incomparable(baseline, system)
     pairs = []
@@ -476,21 +477,27 @@ def _design_fields(pair: _Pair, test: Test) -> dict[str, Any]:
     }
 
 
-def refuse_unweighted(test: Test) -> None:
-    """Check that the test and the interval can weigh queries.
+def refuse_other_tests(test: Test, condition: str, further: Mapping[str, bool]) -> None:
+    """Check that the test and the interval are Student's, which can weigh queries and count seeds.
+
+    Args:
+        test: the test.
+        condition: what they must account for.
+        further: other methods that do not account for it, each with whether it is stated.
 
     Raises:
-        UsageError: a method other than Student's t.
+        UsageError: another method.
     """
     is_unsupported = {
         f"--test {test.method}": test.method != "t",
         f"--interval {test.interval}": test.interval != "t",
         "--relative": test.relative,
+        **further,
     }
     if unsupported := [name for name, is_stated in is_unsupported.items() if is_stated]:
         raise UsageError(
-            f"{', '.join(unsupported)}: with a sample of queries, tests and intervals are those of Student's "
-            "t; leave it out.",
+            f"{', '.join(unsupported)}: with {condition}, tests and intervals are those of Student's t; "
+            "leave it out.",
             code="conflicting-options",
         )
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rankgate.core.errors import UsageError
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.result_frames import make_frame
 from rankgate.data.query_tags import read_clusters
@@ -68,23 +67,10 @@ def seed_cautions(baseline: ScoredRun, candidate: ScoredRun) -> Iterator[str]:
         yield one_run_caution((candidate if baseline.seeds else baseline).name)
 
 
-def refuse_with_seeds(systems: Sequence[ScoredRun], test: Test) -> None:
-    """Check that the test can account for the spread between seeds.
-
-    Raises:
-        UsageError: a method other than Student's t; clusters of queries.
-    """
-    is_unsupported = {
-        f"--test {test.method}": test.method != "t",
-        f"--interval {test.interval}": test.interval != "t",
-        "--relative": test.relative,
+def methods_without_seeds(systems: Sequence[ScoredRun], test: Test) -> dict[str, bool]:
+    """What does not account for the spread between seeds, each with whether it is stated."""
+    return {
         "--margin": test.margin is not None,
         "--wanted": test.wanted is not None,
         "clusters of queries": bool(read_clusters(system.tagged for system in systems)),
     }
-    if unsupported := [name for name, is_stated in is_unsupported.items() if is_stated]:
-        raise UsageError(
-            f"{', '.join(unsupported)}: with several seeds, tests and intervals are those of Student's t "
-            "over queries and seeds; leave it out.",
-            code="conflicting-options",
-        )
