@@ -147,10 +147,12 @@ def compute_figures(
             delta = value - systems[0].means[label]
             pair = [[cards[row] for row in run_cards[i]] for i in (index, 0)]
             if label in metrics_of_all_lists:
-                own, first = (resampled[label].mean_of(run_cards[i]) for i in (index, 0))
+                numbers_of_system, numbers_of_first = (
+                    resampled[label].mean_of(run_cards[i]) for i in (index, 0)
+                )
                 numbers = [np.array([seed_card.means[label] for seed_card in seeds]) for seeds in pair]
-                ends = (*with_seeds(own, numbers[:1], level).ends(value, level), np.nan)
-                difference = with_seeds(own - first, numbers, level)
+                ends = (*with_seeds(numbers_of_system, numbers[:1], level).ends(value, level), np.nan)
+                difference = with_seeds(numbers_of_system - numbers_of_first, numbers, level)
                 difference_ends = (*difference.ends(delta, level), difference.chance(delta))
                 users = int((card.listed.first(of_lists[label].cutoff).lengths > 0).sum())
             else:
@@ -188,7 +190,7 @@ def find_dominated(cards: Sequence[Card], metrics: Mapping[str, Metric]) -> tupl
     )
 
 
-_MANY = 1_000_000
+_USER_DEGREES = 1_000_000
 """Degrees of freedom of resampled users, whose quantiles are their own."""
 
 
@@ -208,8 +210,8 @@ def with_seeds(numbers: ResampledValues, systems: Sequence[Floats], level: float
     error, tail = numbers.error, (1 + level) / 2
     if not error > 0:
         return numbers.widened(np.nan)
-    factor, degrees = seed_factor(error**2, _MANY, seeds, level)
-    return numbers.widened(factor * student_quantile(degrees, tail) / student_quantile(_MANY, tail))
+    factor, degrees = seed_factor(error**2, _USER_DEGREES, seeds, level)
+    return numbers.widened(factor * student_quantile(degrees, tail) / student_quantile(_USER_DEGREES, tail))
 
 
 def _mean_interval(

@@ -70,8 +70,8 @@ def _facts(result: Split) -> list[tuple[str, str]]:
     users = {split_part.name: split_part.users for split_part in result.folds[0].parts}
     without_target = users.get("fold-in", 0) - users["test"] - users.get("validation", 0)
     if without_target > 0:
-        alone = count_noun(without_target, "user or session", "users or sessions")
-        rows.append(("no target", f"{alone} with one interaction, which is fold-in"))
+        count = count_noun(without_target, "user or session", "users or sessions")
+        rows.append(("no target", f"{count} with one interaction, which is fold-in"))
     return [*rows, ("shared", _shared(result))]
 
 

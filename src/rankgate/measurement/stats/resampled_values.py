@@ -54,10 +54,10 @@ class ResampledValues:
 
     def widened(self, factor: float) -> ResampledValues:
         """The same numbers, their distances from their mean multiplied; NaN for a factor of NaN."""
-        again, without = (
+        resampled, left_out = (
             values.mean() + (values - values.mean()) * factor for values in (self.again, self.without)
         )
-        return ResampledValues(again, without)
+        return ResampledValues(resampled, left_out)
 
     @property
     def error(self) -> float:
