@@ -241,7 +241,7 @@ OTHERS = {
 }
 """By command, names that mean other files in its examples."""
 
-_NOT_SEARCH = "chat.run", "popular.run", "knn.run", "exact.run", "graph.run", "rec-*.run"
+_NOT_SEARCH = "chat.run", "popular.run", "knn.run", "exact.run", "graph.run", "rec-*.run", "bpr.*.run"
 WRITTEN = {
     "baseline": ("rankgate/baselines/*",),
     "snapshot": ("new.run", "old.run"),
@@ -564,6 +564,10 @@ def _recommending(folder: Path, rng: random.Random) -> None:
     for name in ("popular", "knn", "a", "b"):
         lists = {u: {item: rng.random() for item in rng.sample(ITEMS, 10)} for u in USERS}
         _trec(folder / f"{'rec-' if name in 'ab' else ''}{name}.run", name, lists)
+    for seed in (1, 2, 3):
+        draw = random.Random(seed)  # noqa: S311 - a model that draws
+        lists = {u: {item: draw.random() for item in draw.sample(ITEMS, 10)} for u in USERS}
+        _trec(folder / f"bpr.seed{seed}.run", "bpr", lists)
 
 
 def _log(rng: random.Random, grades: dict[str, dict[str, int]]) -> Iterable[dict[str, object]]:

@@ -78,7 +78,7 @@ COMMAND_ONLY = {
     "explain": {"all_parameters"},  # what is printed
     "compare": {
         *("query_id", "worst", "pairs", "tables", "lists", "record"),  # what is printed and recorded
-        *("scores", "directions"),  # read_scores
+        *("scores", "directions", "seeds"),  # read_scores; read_run
     },
     "holes": {"count"},  # a method of the result
     "fuse": {"target", "to"},  # the file
@@ -111,7 +111,7 @@ COMMAND_ONLY = {
     "admit": {"scale"},  # of the judgments
     "record": {"name", "notes"},  # named by a file elsewhere; annotate
     "split": {"from_", "into", "to"},  # files
-    "scorecard": {"record"},
+    "scorecard": {"record", "seeds"},  # read_run
     "plot": {
         *("name", "theme", "scale"),  # called kind; of the picture
         *("cutoffs", "unequal"),  # metrics; a comparison has pictures too

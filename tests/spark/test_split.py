@@ -82,7 +82,11 @@ QUICK = {"global", "leave-one-out", "random", "cold-items"}
 
 @pytest.mark.parametrize(
     "way",
-    [pytest.param(method, marks=[] if method in QUICK else pytest.mark.slow) for method in SPLIT_METHODS],
+    [
+        pytest.param(method, marks=[] if method in QUICK else pytest.mark.slow)
+        for method in SPLIT_METHODS
+        if method != "sessions"  # refused on Spark
+    ],
 )
 def test_parts_equal_those_of_one_machine(log, way):
     validation = way != "windows"

@@ -398,6 +398,19 @@ class Collection(_FieldValue):
         ((name, rankings),) = source.items()
         return replace(read_run(rankings, name), name=str(name))
 
+    def seed_runs(self, run: Run) -> list[Run]:
+        """The run of each seed of a system; the run itself if it has no others.
+
+        Raises:
+            InputError, UsageError: as `run`.
+        """
+        if not run.seeds:
+            return [run]
+        runs = [replace(run, seeds=()), *map(self.run, run.seeds)]
+        return [
+            replace(seed_run, name=f"{run.name} (seed {number})") for number, seed_run in enumerate(runs, 1)
+        ]
+
     def refuse(self, taker: str, *fields: str) -> None:
         """Check that no field is set that changes values and that a verb does not support.
 

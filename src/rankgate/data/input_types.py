@@ -201,7 +201,15 @@ def run_on_spark(verb: str, *values: Any, **options: Any) -> Any:
         verb: the name of the verb in `ON_SPARK`.
         values: the verb's values.
         options: the verb's options.
+
+    Raises:
+        UsageError: a run with several seeds.
     """
+    for value in values:
+        runs = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
+        if any(getattr(run, "seeds", ()) for run in runs):
+            problem = "runs with several seeds are not put together on Spark; read them on one machine."
+            raise UsageError(problem, code="on-spark")
     return load_name(ON_SPARK[verb])(*values, **options)
 
 

@@ -174,6 +174,7 @@ def read_run(
     earlier: RunLike | None = None,
     repeats: Sequence[RunLike] = (),
     noise: Sequence[RunLike] = (),
+    seeds: Sequence[RunLike] = (),
 ) -> Run:
     """A run from a path (``-`` is standard input), a frame, a dict of dicts, or as it is.
 
@@ -186,6 +187,8 @@ def read_run(
         earlier: a run of the same system at an earlier time, for metrics of stability.
         repeats: other rankings of a system that draws them, for expected exposure (EEL, EED, EER).
         noise: other answers of the same system to the same queries, which show its noise.
+        seeds: runs of the same model, trained with other seeds; `compare` and `scorecard` take the
+            mean over all of them, and their spread.
 
     Raises:
         InputError: a file cannot be read; the message names file and line.
@@ -193,6 +196,7 @@ def read_run(
     """
     run = _open_run(table, name, from_)
     run_fields: dict[str, Any] = {"earlier": earlier, "repeats": tuple(repeats), "noise": tuple(noise)}
+    run_fields["seeds"] = tuple(seeds)
     run_fields = {key: value for key, value in run_fields.items() if value is not None and value != ()}
     return replace(run, **run_fields) if run_fields else run
 

@@ -182,6 +182,7 @@ class Run:
         earlier: a run of the same system at an earlier time, for metrics of stability.
         repeats: other rankings of a system that draws them, for expected exposure.
         noise: other answers of the same system to the same queries, which show its noise.
+        seeds: the rankings of the same model, trained with other seeds.
         ids: the spellings that its ids have.
     """
 
@@ -199,6 +200,7 @@ class Run:
     earlier: Any = None
     repeats: tuple[Any, ...] = ()
     noise: tuple[Any, ...] = ()
+    seeds: tuple[Any, ...] = ()
     ids: IdRules = IdRules()
 
     @classmethod

@@ -7,8 +7,9 @@ on one query, with the counts behind it. A scored system has values, lists and q
 from __future__ import annotations
 
 import base64
+import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, field
+from dataclasses import asdict, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 from zlib import crc32
@@ -345,6 +346,8 @@ class ScoredRun(ByContent):
         load: how latencies were measured, and under which load; empty if not known.
         earlier: see `Run`.
         repeats: see `Run`.
+        seeds: the system scored with each seed, if there are several; values are then the means
+            over seeds, and all other fields those of the first one.
     """
 
     name: str
@@ -366,6 +369,7 @@ class ScoredRun(ByContent):
     load: str = ""
     earlier: Any = field(default=None, compare=False, repr=False)
     repeats: tuple[Any, ...] = field(default=(), compare=False, repr=False)
+    seeds: tuple[ScoredRun, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for table, schema in ((self.scores, SCORES), (self.lists, LISTS), (self.queries, QUERIES)):
@@ -375,6 +379,36 @@ class ScoredRun(ByContent):
                     f"{self.name}: a side needs the columns {', '.join(missing_columns)}.",
                     code="missing-column",
                 )
+
+    @classmethod
+    def from_seeds(cls, name: str, seeds: Sequence[ScoredRun]) -> ScoredRun:
+        """The mean of each query over the seeds of a system; undefined where it is with any seed.
+
+        Raises:
+            UsageError: a query is missing with some of the seeds only.
+        """
+        tables, expected = pl.concat(seed.scores for seed in seeds), len(seeds) * len(seeds[0].metrics)
+        missing = (pl.col("why") == "missing").sum()
+        rows = tables.group_by("query_id", maintain_order=True).agg(pl.len(), missing=missing)
+        unequal = rows.filter((pl.col("len") != expected) | ~pl.col("missing").is_in([0, expected]))
+        if len(unequal):
+            raise UsageError(
+                f"{name}: query {unequal['query_id'][0]} was not run with every seed; give runs of the same "
+                "queries.",
+                code="values-differ",
+            )
+        value = pl.col("value")
+        scores = tables.group_by("query_id", "metric", maintain_order=True).agg(
+            pl.when(~value.has_nulls()).then(value.mean()), pl.col("why").drop_nulls().first()
+        )
+        return replace(
+            seeds[0],
+            name=name,
+            sha256=hashlib.sha256("".join(sorted(seed.sha256 for seed in seeds)).encode()).hexdigest(),
+            scores=scores,
+            cautions={code: text for seed in reversed(seeds) for code, text in seed.cautions.items()},
+            seeds=tuple(seeds),
+        )
 
     @property
     def tags(self) -> tuple[str, ...]:

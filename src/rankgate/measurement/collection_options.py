@@ -88,6 +88,64 @@ def of_collection(
     return decorate
 
 
+def seeds_of(*runs: str) -> Decorator:
+    """Add ``--seeds``, which puts the runs of several seeds of a system together.
+
+    Args:
+        runs: the arguments of the command that are runs; the last one takes several.
+    """
+
+    def decorate(function: Command) -> Command:
+        @functools.wraps(function)
+        def with_seeds(*args: Any, collection: Collection, seeds: str | None, **options: Any) -> object:
+            if seeds and options.get("scores"):
+                raise UsageError(
+                    "--seeds is for runs, and --scores has values of systems; leave one of them out.",
+                    code="conflicting-options",
+                )
+            if seeds:
+                paths = [options[name] for name in runs[:-1]] + [*options[runs[-1]]]
+                systems = _group_seeds([collection.run(path) for path in paths if path is not None], seeds)
+                options |= dict(zip(runs[:-1], systems, strict=False))
+                options[runs[-1]] = tuple(systems[len(runs) - 1 :])
+            return function(*args, collection=collection, **options)
+
+        option = click.option(
+            "--seeds",
+            metavar="MARK",
+            cls=SectionOption,
+            section=RUNS,
+            help="Runs of a system that was trained with several seeds: the text between the system and the "
+            "seed in their names, such as .seed in bpr.seed1.run and bpr.seed2.run. Values are then means "
+            "over seeds.",
+        )
+        return option(with_seeds)
+
+    return decorate
+
+
+def _group_seeds(runs: Sequence[Run], mark: str) -> list[Run]:
+    """The systems of runs; those that differ only behind the mark are seeds of one system.
+
+    Raises:
+        UsageError: no run has the mark in its name.
+    """
+    systems: dict[tuple[str, str], list[Run]] = {}
+    for run in runs:
+        system, separator, _ = run.name.rpartition(mark)
+        systems.setdefault((system, separator) if system else (run.name, ""), []).append(run)
+    if not any(separator for _, separator in systems):
+        raise UsageError(
+            f"--seeds {mark}: no run has this text in its name after the name of a system; the runs are "
+            f"{', '.join(run.name for run in runs)}.",
+            code="unknown-choice",
+        )
+    return [
+        dataclasses.replace(seed_runs[0], name=system, seeds=tuple(seed_runs[1:]))
+        for (system, _), seed_runs in systems.items()
+    ]
+
+
 def _judgments_of(project: Project, qrels: object) -> Any:
     """The judgments of the argument QRELS in a project; several sets are found by label.
 

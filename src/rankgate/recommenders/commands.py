@@ -22,7 +22,7 @@ from rankgate.data.logs.interactions import UNITS
 from rankgate.data.logs.log_judgments import Truth
 from rankgate.data.logs.splits import CANDIDATES, ELSEWHERE, SPLIT_METHODS, SplitPlan
 from rankgate.measurement import metric_options
-from rankgate.measurement.collection_options import of_collection
+from rankgate.measurement.collection_options import of_collection, seeds_of
 from rankgate.measurement.metrics.rating_errors import RATING_METRICS
 from rankgate.recommenders.rating_accuracy import DEFAULT, rating_accuracy
 from rankgate.recommenders.scorecard import ACCURACY, LISTS, scorecard
@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     "seed",
     "target",
     "core K",
+    "fold_in SHARE",
+    "gap MINUTES",
 )
 @verb_options(split, "test")
 @verb_options(split, "candidates", "negatives", choices={"candidates": CANDIDATES})
@@ -92,6 +94,8 @@ def split_command(
     rankgate split events.parquet --weight buy=1 --weight view=0.1 --cut 2026-03-01
     rankgate split ml-100k.inter --way leave-last --candidates sampled --into parts
     rankgate split ratings.csv --core 5 --way windows --target next --into parts
+    rankgate split ratings.csv --way cold-users --fold-in 0.8 --into parts
+    rankgate split ratings.csv --way sessions --target last --candidates all --into parts
     rankgate split train.csv --test test.csv
     """
     result: Split
@@ -115,6 +119,7 @@ def split_command(
 @shared_options.form(*FORMS)
 @shared_options.output
 @of_collection("runs")
+@seeds_of("runs")
 @backend_options
 def scorecard_command(
     collection: Collection, runs: tuple[str, ...], form: str, output: str | None, **options_of_scorecard: Any
@@ -128,6 +133,7 @@ def scorecard_command(
     rankgate scorecard test.qrels.csv a.run b.run --items movies.csv --category genres
     rankgate scorecard test.qrels.csv a.run b.run -m nDCG@10 -m Gini@10 -m Coverage@10
     rankgate scorecard test.qrels.csv a.run b.run --training train.csv --slice activity
+    rankgate scorecard test.qrels.csv knn.run bpr.seed1.run bpr.seed2.run bpr.seed3.run --seeds .seed
     """
     with TerminalProgress(len(runs)):
         card = scorecard(collection, list(runs), **options_of_scorecard)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import polars as pl
@@ -18,6 +18,7 @@ from rankgate.core.value_types import JsonObject
 from rankgate.data.collection import Collection
 from rankgate.data.input_types import any_on_spark, run_on_spark
 from rankgate.measurement.evaluation.metric_selection import find_ranking_metrics
+from rankgate.measurement.evaluation.seed_spread import SEED_SPREAD
 from rankgate.measurement.metrics.facet_metrics import FACET_METRICS
 from rankgate.measurement.metrics.lists import LIST_METRICS
 from rankgate.measurement.metrics.lists.list_metric import split_list_metrics
@@ -29,9 +30,12 @@ from rankgate.recommenders.scorecard_figures import (
     GAPS,
     SLICES,
     SliceFigures,
+    card_rows,
     compute_figures,
     find_dominated,
     group_fairness,
+    seed_spread,
+    seed_warnings,
 )
 from rankgate.recommenders.scorecard_systems import CardSystems, ScorecardSystems, correct_cards, warnings_of
 
@@ -83,6 +87,7 @@ class Scorecard(Result):
         resamples: drawn for numbers about all lists together.
         seed: of the drawing.
         warnings: warnings about figures, one sentence each.
+        seeds: the columns of `SEED_SPREAD`.
     """
 
     kind: ClassVar[str] = "scorecard"
@@ -98,6 +103,7 @@ class Scorecard(Result):
         "slices": SLICES,
         "gaps": GAPS,
         "fairness": FAIRNESS,
+        "seeds": SEED_SPREAD,
     }
 
     systems: tuple[str, ...]
@@ -116,6 +122,7 @@ class Scorecard(Result):
     resamples: int
     seed: int
     warnings: tuple[str, ...]
+    seeds: pl.DataFrame = field(default_factory=SEED_SPREAD.empty)
 
     def __len__(self) -> int:
         """The number of systems."""
@@ -150,7 +157,11 @@ class Scorecard(Result):
             **self.head(),
             **{name: value for name, value in vars(self).items() if name not in self.SCHEMAS},
             "dominated": [{"system": a, "by": b} for a, b in self.dominated],
-            **{name: getattr(self, name).to_dicts() for name in self.SCHEMAS},
+            **{
+                name: getattr(self, name).to_dicts()
+                for name in self.SCHEMAS
+                if name != "seeds" or len(self.seeds)
+            },
         }
 
     @classmethod
@@ -257,7 +268,7 @@ def make_scorecard(
         seed,
     )
     return Scorecard(
-        systems=tuple(card.name for card in cards),
+        systems=tuple(card_rows(cards)),
         metrics=(*marked_metrics, *added),
         qrels=systems.name,
         convention=systems.convention.to_dict(),
@@ -273,9 +284,11 @@ def make_scorecard(
         resamples=resample_count,
         seed=seed,
         warnings=(
+            *seed_warnings(cards),
             *warnings_of(systems, metrics_by_label),
             *([uncorrected_reason] if uncorrected_reason else []),
         ),
+        seeds=seed_spread(corrected),
     )
 
 

@@ -25,6 +25,7 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.number_formats import UNDEFINED, count_noun, format_signed
+from rankgate.measurement.evaluation.seed_spread import SEED_SPREAD
 from rankgate.recommenders.scorecard_figures import TAIL
 
 if TYPE_CHECKING:
@@ -205,6 +206,9 @@ _ITEM_SLICE_NOTE = "accuracy by the relevant items among these, lists as if they
 def scorecard_document(result: Scorecard) -> Document:
     """The scorecard, its slices, and notes; CSV has a row for each value."""
     sections = [Section("card", "Systems", (_card(result),))]
+    if len(result.seeds):
+        spread = Table("", SEED_SPREAD.grid(result.seeds, keys=2))
+        sections.append(Section("seeds", "Between seeds", (spread,)))
     for i, name in enumerate(slice_names(result)):
         blocks = [_card(result, name)]
         if (grid := gap_grid(result, name)).rows:
@@ -263,6 +267,11 @@ def card_notes(result: Scorecard) -> list[str]:
             f"{BETTER} better, {WORSE} worse than {make_printable(result.systems[0])}: p < "
             f"{1 - result.level:.2g}, corrected for "
             f"{count_noun(len(result.differences), 'comparison')} (Holm){slice_note}"
+        )
+    if len(result.seeds):
+        lines.append(
+            "values are means over seeds; intervals and marks are about other users and other seeds, gaps "
+            "about these seeds"
         )
     if len(result.gaps):
         lines.append(

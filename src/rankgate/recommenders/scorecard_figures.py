@@ -7,6 +7,7 @@ gaps between users.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,10 +18,12 @@ from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import HIGH, LOW, METRIC, P_RAW, SYSTEM
 from rankgate.core.present.result_frames import make_frame
 from rankgate.measurement.evaluation.lists.list_resamples import resample_users
+from rankgate.measurement.evaluation.seed_spread import SEED_SPREAD, one_run_caution, spread_row
 from rankgate.measurement.evaluation.tradeoff import dominators
 from rankgate.measurement.metrics.lists.list_input import restrict_lists
 from rankgate.measurement.metrics.lists.list_metric import split_list_metrics
 from rankgate.measurement.scoring.first_items import measure_lists
+from rankgate.measurement.stats.seed_variance import LEAST_SEEDS, SeedVariance, seed_factor, widen
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from rankgate.core.arrays import Floats
     from rankgate.measurement.metrics.lists.list_input import Listed
     from rankgate.measurement.metrics.metric_declaration import Metric
+    from rankgate.measurement.stats.resampled_values import ResampledValues
     from rankgate.recommenders.scorecard_slices import Segment
 
 
@@ -65,12 +69,57 @@ class Card:
             are about all lists together.
         means: the means by label, for metrics that are not plain means.
         listed: its lists.
+        system: the system that this is one seed of; empty for a system by itself.
     """
 
     name: str
     values: Mapping[str, Floats]
     means: Mapping[str, float]
     listed: Listed
+    system: str = ""
+
+
+def card_rows(cards: Sequence[Card]) -> dict[str, list[int]]:
+    """The systems of cards, with the indices of their cards: one, or one for each seed."""
+    rows: dict[str, list[int]] = {}
+    for row, card in enumerate(cards):
+        rows.setdefault(card.system or card.name, []).append(row)
+    return rows
+
+
+def average_cards(cards: Sequence[Card]) -> list[Card]:
+    """One card for each system: the means over its seeds, with the lists of the first one."""
+    systems = {name: [cards[row] for row in rows] for name, rows in card_rows(cards).items()}
+    return [
+        Card(
+            name,
+            {label: np.mean([card.values[label] for card in seeds], axis=0) for label in seeds[0].values},
+            {label: float(np.mean([card.means[label] for card in seeds])) for label in seeds[0].means},
+            seeds[0].listed,
+        )
+        for name, seeds in systems.items()
+    ]
+
+
+def seed_spread(cards: Sequence[Card]) -> pl.DataFrame:
+    """The columns of `SEED_SPREAD`."""
+    rows = [
+        spread_row(label, name, np.array([cards[index].means[label] for index in indices]))
+        for label in cards[0].means
+        for name, indices in card_rows(cards).items()
+        if len(indices) > 1
+    ]
+    return make_frame(rows, SEED_SPREAD)
+
+
+def seed_warnings(cards: Sequence[Card]) -> Iterator[str]:
+    """Sentences on systems with too few seeds, if any has several."""
+    counts = {name: len(rows) for name, rows in card_rows(cards).items()}
+    for name, count in counts.items() if max(counts.values()) > 1 else ():
+        if count == 1:
+            yield one_run_caution(name)
+        elif count < LEAST_SEEDS:
+            yield f"{name} has {count} seeds: intervals and marks need {LEAST_SEEDS} or more."
 
 
 def compute_figures(
@@ -91,22 +140,27 @@ def compute_figures(
     resampled, resample_count = resample_users(lists, metrics_of_all_lists, resamples, seed)
     rows: list[tuple[object, ...]] = []
     differences: list[tuple[object, ...]] = []
+    systems, run_cards = average_cards(cards), [*card_rows(cards).values()]
     for label, metric in metrics.items():
-        for index, card in enumerate(cards):
+        for index, card in enumerate(systems):
             value = float(card.means[label])
-            delta = value - cards[0].means[label]
+            delta = value - systems[0].means[label]
+            pair = [[cards[row] for row in run_cards[i]] for i in (index, 0)]
             if label in metrics_of_all_lists:
-                ends = (*resampled[label][index].ends(value, level), np.nan)
-                differences_from_first = resampled[label][index] - resampled[label][0]
-                difference_ends = (
-                    *differences_from_first.ends(delta, level),
-                    differences_from_first.chance(delta),
+                numbers_of_system, numbers_of_first = (
+                    resampled[label].mean_of(run_cards[i]) for i in (index, 0)
                 )
+                numbers = [np.array([seed_card.means[label] for seed_card in seeds]) for seeds in pair]
+                ends = (*with_seeds(numbers_of_system, numbers[:1], level).ends(value, level), np.nan)
+                difference = with_seeds(numbers_of_system - numbers_of_first, numbers, level)
+                difference_ends = (*difference.ends(delta, level), difference.chance(delta))
                 users = int((card.listed.first(of_lists[label].cutoff).lengths > 0).sum())
             else:
-                ends = _mean_interval(card.values[label], level)
-                difference_ends = _mean_interval(card.values[label] - cards[0].values[label], level)
-                users = int((~np.isnan(card.values[label])).sum())
+                values = card.values[label]
+                matrices = [np.stack([seed_card.values[label] for seed_card in seeds], 1) for seeds in pair]
+                ends = _mean_interval(values, level, matrices[:1])
+                difference_ends = _mean_interval(values - systems[0].values[label], level, matrices)
+                users = int((~np.isnan(values)).sum())
             if metric.aggregate != "mean":  # other aggregations have no interval in this table
                 ends = difference_ends = (np.nan, np.nan, np.nan)
             view = "lists" if label in of_lists else "accuracy"
@@ -129,26 +183,54 @@ def _clip_interval(metric: Metric, value: float, ends: tuple[float, ...]) -> tup
 
 def find_dominated(cards: Sequence[Card], metrics: Mapping[str, Metric]) -> tuple[tuple[str, str], ...]:
     """Dominated systems, each with a system as good everywhere and better somewhere."""
-    means = {card.name: [card.means[label] for label in metrics] for card in cards}
+    means = {card.name: [card.means[label] for label in metrics] for card in average_cards(cards)}
     dominator_of_system = dominators(means, [metric.higher_is_better for metric in metrics.values()])
     return tuple(
         (name, dominator) for name, dominator in dominator_of_system.items() if dominator is not None
     )
 
 
-def _mean_interval(values: Floats, level: float) -> tuple[float, float, float]:
-    """Student's interval and the p-value of a mean."""
+_USER_DEGREES = 1_000_000
+"""Degrees of freedom of resampled users, whose quantiles are their own."""
+
+
+def with_seeds(numbers: ResampledValues, systems: Sequence[Floats], level: float) -> ResampledValues:
+    """Numbers for resampled users, widened by the spread between seeds.
+
+    Args:
+        numbers: the numbers of a system or of a difference of two.
+        systems: ``(R,)`` the number with each seed, of each system.
+        level: the confidence level of the intervals.
+    """
+    from rankgate.measurement.stats.mean_intervals import student_quantile
+
+    seeds = [SeedVariance.from_numbers(values) for values in systems if len(values) > 1]
+    if not any(system.variance for system in seeds):
+        return numbers
+    error, tail = numbers.error, (1 + level) / 2
+    if not error > 0:
+        return numbers.widened(np.nan)
+    factor, degrees = seed_factor(error**2, _USER_DEGREES, seeds, level)
+    return numbers.widened(factor * student_quantile(degrees, tail) / student_quantile(_USER_DEGREES, tail))
+
+
+def _mean_interval(
+    values: Floats, level: float, systems: Sequence[Floats] = ()
+) -> tuple[float, float, float]:
+    """Student's interval and the p-value of a mean; over seeds too, ``(T, R)`` of each system."""
     from rankgate.measurement.stats.mean_intervals import t_interval
     from rankgate.measurement.stats.paired_tests import student_test
 
-    known_values = values[~np.isnan(values)]
-    if len(known_values) < 2:  # the variance needs two values
+    is_known = ~np.isnan(values)
+    if is_known.sum() < 2:  # the variance needs two values
         return np.nan, np.nan, np.nan
-    result = t_interval(known_values[:, None], level)
+    seeds = [system[is_known] for system in systems if system.shape[1] > 1]
+    known_values, degrees = widen(values[is_known], seeds, level)
+    result = t_interval(known_values[:, None], level, degrees=degrees)
     return (
         float(result.low[0]),
         float(result.high[0]),
-        float(student_test(known_values[:, None]).p_value[0]),
+        float(student_test(known_values[:, None], degrees).p_value[0]),
     )
 
 
@@ -286,7 +368,7 @@ class SliceFigures:
 
         rows: list[tuple[object, ...]] = []
         for segment in parts:
-            for card in self.cards if segment.of == "users" else ():
+            for card in average_cards(self.cards) if segment.of == "users" else ():
                 for label, values in card.values.items():
                     is_known = ~np.isnan(values)
                     result = mean_difference(
@@ -333,7 +415,8 @@ class SliceFigures:
         for card in self.cards:
             item_lists = card.listed.rows(rows)
             values = {label: column[rows] for label, column in card.values.items()}
-            cards.append(Card(card.name, values, _means(values, self.metrics, item_lists), item_lists))
+            means = _means(values, self.metrics, item_lists)
+            cards.append(replace(card, values=values, means=means, listed=item_lists))
         yield cards, dict(self.metrics)
 
     def _other_figures(self, segment: Segment) -> Iterator[tuple[list[Card], dict[str, Metric]]]:
@@ -349,7 +432,7 @@ class SliceFigures:
             for card in self.cards:
                 item_lists = restrict_lists(card.listed.first(cutoff), segment.mask)
                 measured = measure_lists(metrics, item_lists)
-                cards.append(Card(card.name, measured.values, measured.numbers, item_lists))
+                cards.append(replace(card, values=measured.values, means=measured.numbers, listed=item_lists))
             yield cards, dict(metrics)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -173,12 +173,14 @@ class ScorecardSystems(CardSystems):
         runs: the run of every system, with only the allowed items.
         unjudged: the users without judgments in each system; their lists count in metrics of lists,
             unless only judged users are used.
+        system_of_run: for a run that is one seed of a system, the name of the system.
     """
 
     index: JudgmentIndex
     topics: Qrels
     runs: tuple[Run, ...]
     unjudged: tuple[pl.Series, ...]
+    system_of_run: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def read(
@@ -194,10 +196,13 @@ class ScorecardSystems(CardSystems):
         builder = ListBuilder.from_collection(of_lists, how, collection, history=True)
         topics = collection.qrels(subtopics=True)
         index = JudgmentIndex.from_judgments(topics.by_document())
-        systems = [index.ranked(run) for run in read_named_runs(collection.run_source(runs))]
+        systems = read_named_runs(collection.run_source(runs))
         if not systems:
             raise UsageError("no run to measure; give at least one.", code="missing-input")
-        return cls.from_runs(builder, topics, index, systems, metrics)
+        seed_runs = {system.name: collection.seed_runs(system) for system in systems}
+        ranked = [index.ranked(run) for seeds in seed_runs.values() for run in seeds]
+        system_of_run = {run.name: name for name, seeds in seed_runs.items() for run in seeds}
+        return replace(cls.from_runs(builder, topics, index, ranked, metrics), system_of_run=system_of_run)
 
     @classmethod
     def from_runs(
@@ -275,7 +280,12 @@ class ScorecardSystems(CardSystems):
     def run_facts(self) -> list[RunFacts]:
         """What warnings state of every run."""
         return [
-            RunFacts(run.name, len(unjudged), place_facts(item_lists), self.index.judges(run.pieces))
+            RunFacts(
+                self.system_of_run.get(run.name, run.name),
+                len(unjudged),
+                place_facts(item_lists),
+                self.index.judges(run.pieces),
+            )
             for run, item_lists, unjudged in zip(self.runs, self.lists, self.unjudged, strict=True)
         ]
 
@@ -352,6 +362,7 @@ class ScorecardSystems(CardSystems):
             {self.marked_label(label): values[label] for label in metrics if label in values},
             {self.marked_label(label): means[label] for label in metrics},
             item_lists,
+            self.system_of_run.get(run.name, ""),
         )
 
     def _accuracy(
@@ -470,7 +481,7 @@ def warnings_of(systems: CardSystems, metrics: Mapping[str, Metric]) -> tuple[st
         if not facts.has_judged:
             text = "no item of its lists is judged for its user; check that both use the same ids"
             warnings.append(f"{facts.name}: {text}.")
-    return tuple(warnings)
+    return tuple(dict.fromkeys(warnings))  # seeds of one system have the same
 
 
 def _of_judgments(systems: CardSystems) -> Iterator[str]:

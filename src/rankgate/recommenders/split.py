@@ -194,6 +194,8 @@ class Fold:
         judgments: ground truth of the test.
         tuning: ground truth of the validation.
         sample: the sampled candidates, where they were requested.
+        fold_in: interactions for models to get as input, of users who are not in training; None
+            where there is no such part.
     """
 
     parts: tuple[SplitPart, ...]
@@ -208,6 +210,7 @@ class Fold:
     judgments: Qrels | None = None
     tuning: Qrels | None = None
     sample: Sample | None = None
+    fold_in: Interactions | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The figures as plain values for JSON."""
@@ -302,6 +305,15 @@ class Split(Result):
         return self._in_memory(self.folds[0].test).table
 
     @property
+    def fold_in(self) -> pl.DataFrame:
+        """The interactions of unknown users that models get as input, of the first fold.
+
+        Raises:
+            UsageError: the split has no fold-in, is figures only, or its parts are on Spark.
+        """
+        return self._in_memory(self.folds[0].fold_in).table
+
+    @property
     def qrels(self) -> Qrels:
         """The judgments of the test, of the first fold.
 
@@ -361,10 +373,8 @@ class FoldCount:
 
     def add(self, fold_parts: FoldParts, candidate_sample: Sample | None) -> None:
         """Count the parts of some users, each of whom appears in only one call."""
-        logs = {"train": fold_parts.train, "validation": fold_parts.validation, "test": fold_parts.test}
-        for name, log in logs.items():
-            if log is not None:
-                self._parts.setdefault(name, PartCount()).add(log.table)
+        for name, log in fold_parts.logs.items():
+            self._parts.setdefault(name, PartCount()).add(log.table)
         self._leaks.add(fold_parts.train, fold_parts.validation, fold_parts.test)
         if fold_parts.judgments is not None:
             grades = fold_parts.judgments.table["grade"]

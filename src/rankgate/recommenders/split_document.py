@@ -52,9 +52,10 @@ def _title(result: Split) -> str:
     amounts = {"leave-last": f"{plan.last} of each user", "windows": count_noun(plan.windows, "fold")}
     has_no_share = plan.way in {"leave-one-out", "elsewhere"} or plan.cut is not None
     share = amounts.get(plan.way, "" if has_no_share else f"{plan.share:.0%}")
-    share += ", the next of each user" * (plan.target == "next")
+    parts = [share, f"the {plan.target} of each user" * (plan.target != "all")]
+    parts.append(f"fold-in {plan.fold_in:.0%}" * bool(plan.fold_in))
     seed = f", seed {plan.seed}" if plan.way in _RANDOM_WAYS or "sampled" in result.candidates else ""
-    return f"{result.log} split by {plan.way}{', ' if share else ''}{share}{seed}"
+    return f"{', '.join([f'{result.log} split by {plan.way}', *filter(None, parts)])}{seed}"
 
 
 def _facts(result: Split) -> list[tuple[str, str]]:
@@ -64,6 +65,13 @@ def _facts(result: Split) -> list[tuple[str, str]]:
     if result.plan.core:
         core = f"{count_noun(result.outside_core, 'row')} outside the {result.plan.core}-core"
         rows.append(("left out", f"{core}, which counts the interactions of the test too"))
+    if result.plan.gap:
+        rows.append(("sessions", f"end at pauses of more than {result.plan.gap:g} minutes"))
+    users = {split_part.name: split_part.users for split_part in result.folds[0].parts}
+    without_target = users.get("fold-in", 0) - users["test"] - users.get("validation", 0)
+    if without_target > 0:
+        count = count_noun(without_target, "user or session", "users or sessions")
+        rows.append(("no target", f"{count} with one interaction, which is fold-in"))
     return [*rows, ("shared", _shared(result))]
 
 
@@ -86,6 +94,8 @@ def _truth(result: Split) -> str:
 
 def _candidates(result: Split) -> str:
     descriptions = {"unseen": "all items but those the user had in training", "all": "all items"}
+    if result.plan.fold_in or result.plan.target == "last":
+        descriptions["unseen"] += " or the fold-in"
     if result.candidates in descriptions:
         return descriptions[result.candidates]
     short_users = _sum_over_folds(result, lambda fold: fold.short)

@@ -58,7 +58,12 @@ class FoldTables:
     @classmethod
     def from_fold(cls, fold: Fold) -> FoldTables:
         """The tables of a fold in memory."""
-        parts = {"train": fold.train, "validation": fold.validation, "test": fold.test}
+        parts = {
+            "train": fold.train,
+            "validation": fold.validation,
+            "fold-in": fold.fold_in,
+            "test": fold.test,
+        }
         judged = [qrels for qrels in (fold.tuning, fold.judgments) if qrels is not None]
         if not judged:
             problem = "this split has figures only; split the log again for its tables."
@@ -212,7 +217,7 @@ def split_into(
         from_: the name of the log's format.
         time_unit: the unit of times that are numbers.
         equal_rows: as of `split`.
-        test: as of `split`; with it, and for a k-core, memory holds the whole log.
+        test: as of `split`; with it, for a k-core, and for sessions at gaps, memory holds the whole log.
         rows: the number of rows that are split at once.
 
     Returns:
@@ -222,7 +227,7 @@ def split_into(
         InputError, UsageError: as `split` and `written`.
     """
     plan = SplitPlan.of(plan)
-    if isinstance(log, SparkTable) or test is not None or plan.core:
+    if isinstance(log, SparkTable) or test is not None or plan.core or plan.gap:
         if isinstance(log, SparkTable):
             log = SparkTable(log.source, from_ or log.format)
         else:
@@ -337,10 +342,8 @@ class _GrowingFold:
                 random=self._random,
             )
         self.count.add(fold_parts, candidate_sample)
-        logs = {"train": fold_parts.train, "validation": fold_parts.validation, "test": fold_parts.test}
-        for name, part_log in logs.items():
-            if part_log is not None:
-                self._keep("logs", name, part_log.table)
+        for name, part_log in fold_parts.logs.items():
+            self._keep("logs", name, part_log.table)
         mark = "" if settings.negatives is None else f".sampled-{settings.negatives}"
         for name, qrels in (("validation", fold_parts.tuning), ("test", fold_parts.judgments)):
             if qrels is not None:

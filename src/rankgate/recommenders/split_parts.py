@@ -14,7 +14,7 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.logs.interactions import sort_by_user
 from rankgate.data.logs.log_judgments import truth
-from rankgate.data.logs.splits import make_masks, next_of_users
+from rankgate.data.logs.splits import divide_test, make_masks
 
 if TYPE_CHECKING:
     from rankgate.core.arrays import Flags
@@ -35,16 +35,21 @@ class FoldMasks:
         train: rows to learn from.
         validation: rows for choosing settings; None where there is no such part.
         test: rows to predict.
+        fold_in: rows of users who are not in training, for models to get as input; None where there
+            is no such part.
     """
 
     train: Flags
     validation: Flags | None
     test: Flags
+    fold_in: Flags | None = None
 
     def rows(self, row_range: slice) -> FoldMasks:
         """The masks for some of the rows."""
-        validation = None if self.validation is None else self.validation[row_range]
-        return FoldMasks(self.train[row_range], validation, self.test[row_range])
+        validation, fold_in = (
+            None if mask is None else mask[row_range] for mask in (self.validation, self.fold_in)
+        )
+        return FoldMasks(self.train[row_range], validation, self.test[row_range], fold_in)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +62,7 @@ class FoldParts:
         test: interactions to predict.
         tuning: ground truth of the validation.
         judgments: ground truth of the test.
+        fold_in: interactions for models to get as input, of users who are not in training.
     """
 
     train: Interactions
@@ -64,6 +70,18 @@ class FoldParts:
     test: Interactions
     tuning: Qrels | None
     judgments: Qrels | None
+    fold_in: Interactions | None = None
+
+    @property
+    def logs(self) -> dict[str, Interactions]:
+        """The interactions of each part by its name."""
+        logs = {
+            "train": self.train,
+            "validation": self.validation,
+            "fold-in": self.fold_in,
+            "test": self.test,
+        }
+        return {name: log for name, log in logs.items() if log is not None}
 
 
 def fold_masks_of(
@@ -82,18 +100,19 @@ def fold_masks_of(
         UsageError, InputError: see `make_masks`.
     """
     fold_masks = []
+    users = log.table["query_id"]
     for train, period in split_function(log, plan):
-        test = period if plan.target == "all" else next_of_users(log.table["query_id"], period)
+        fold_in, test = divide_test(users, period, plan)
         if not plan.validation:
-            fold_masks.append(FoldMasks(train, None, test))
+            fold_masks.append(FoldMasks(train, None, test, fold_in))
             continue
         training_log = log.filter_rows(pl.Series(train))
         ((is_training, is_validation),) = split_function(training_log, plan_of_validation(plan))
-        if plan.target == "next":
-            is_validation = next_of_users(training_log.table["query_id"], is_validation)
-        fold_masks.append(
-            FoldMasks(_nested_mask(train, is_training), _nested_mask(train, is_validation), test)
-        )
+        is_fold_in, is_validation = divide_test(training_log.table["query_id"], is_validation, plan)
+        if fold_in is not None and is_fold_in is not None:
+            fold_in |= _nested_mask(train, is_fold_in)
+        is_training, is_validation = (_nested_mask(train, mask) for mask in (is_training, is_validation))
+        fold_masks.append(FoldMasks(is_training, is_validation, test, fold_in))
     return fold_masks
 
 
@@ -130,17 +149,25 @@ def split_parts(log: Interactions, fold_masks: FoldMasks, rule: Truth, *, unseen
         rule: the rule by which interactions become judgments.
         unseen: True to leave earlier items of a user out of the ground truth.
     """
-    train, test = (log.filter_rows(pl.Series(fold_masks.train)), log.filter_rows(pl.Series(fold_masks.test)))
+    train, test = (log.filter_rows(pl.Series(mask)) for mask in (fold_masks.train, fold_masks.test))
+    fold_in, earlier = None, fold_masks.train
+    if fold_masks.fold_in is not None:
+        fold_in, earlier = log.filter_rows(pl.Series(fold_masks.fold_in)), earlier | fold_masks.fold_in
     if fold_masks.validation is None:
-        return FoldParts(train, None, test, None, _part_judgments(test, train, rule, "test", unseen=unseen))
+        known_log = log.filter_rows(pl.Series(earlier))
+        judgments = _part_judgments(test, known_log, rule, "test", unseen=unseen)
+        return FoldParts(train, None, test, None, judgments, fold_in)
     validation = log.filter_rows(pl.Series(fold_masks.validation))
-    known_log = log.filter_rows(pl.Series(fold_masks.train | fold_masks.validation))
+    before_validation, before_test = (
+        log.filter_rows(pl.Series(mask)) for mask in (earlier, earlier | fold_masks.validation)
+    )
     return FoldParts(
         train,
         validation,
         test,
-        _part_judgments(validation, train, rule, "validation", unseen=unseen),
-        _part_judgments(test, known_log, rule, "test", unseen=unseen),
+        _part_judgments(validation, before_validation, rule, "validation", unseen=unseen),
+        _part_judgments(test, before_test, rule, "test", unseen=unseen),
+        fold_in,
     )
 
 

@@ -10,10 +10,18 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.data.input_types import is_on_spark, run_on_spark
-from rankgate.data.logs.interactions import kind_counts
+from rankgate.data.logs.interactions import kind_counts, sort_by_user
 from rankgate.data.logs.log_judgments import Truth
 from rankgate.data.logs.read_logs import read_interactions
-from rankgate.data.logs.splits import CANDIDATES, ELSEWHERE, SplitMethodName, SplitPlan, core_rows, sample
+from rankgate.data.logs.splits import (
+    CANDIDATES,
+    ELSEWHERE,
+    SplitMethodName,
+    SplitPlan,
+    core_rows,
+    sample,
+    session_ids,
+)
 from rankgate.recommenders.split import Fold, FoldCount, Split, warnings_of
 from rankgate.recommenders.split_parts import (
     FoldMasks,
@@ -78,9 +86,11 @@ def split(
     number, same = negative_count(candidates, negatives), counted_rows(equal_rows, rule)
     plan = SplitPlan.of(plan)
     if is_on_spark(log):
-        if test is not None or plan.core or plan.way == ELSEWHERE:
+        has_fold_in = plan.fold_in or plan.target == "last"
+        if test is not None or plan.core or plan.gap or has_fold_in or plan.way in {"sessions", ELSEWHERE}:
             raise UsageError(
-                "Spark makes no k-core and checks no log that was split elsewhere; give a file or frame.",
+                "Spark makes no k-core, sessions or fold-in, and checks no log that was split elsewhere; "
+                "give a file or frame.",
                 code="not-on-spark",
             )
         spark_split: Split = run_on_spark(
@@ -97,6 +107,9 @@ def split(
         return spark_split
     rows = read_interactions(cast("LogLike", log), columns, unit=time_unit, same=same)
     plan, rule, read_count = plan.dated(rows.unit), rule or Truth(), len(rows.table)
+    if plan.gap:
+        sessions = rows.table.with_columns(session_ids(rows, plan.gap))
+        rows = replace(rows, table=sort_by_user(sessions, timed=True))
     if plan.core:
         rows = rows.filter_rows(pl.Series(core_rows(rows.table, plan.core)))
         if rows.table.is_empty():
@@ -173,5 +186,6 @@ def _fold(
         test=fold_parts.test,
         judgments=judgments,
         tuning=fold_parts.tuning,
+        fold_in=fold_parts.fold_in,
         sample=candidate_sample,
     )

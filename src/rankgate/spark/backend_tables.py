@@ -90,12 +90,12 @@ def _file(table: Any) -> SparkTable:  # noqa: ANN401 - a path, FORMAT:PATH, seve
 
     Raises:
         UsageError: the input is not a file: a table of a project, or a run with earlier runs,
-            repeats or noise.
+            repeats, noise or seeds.
     """
     if isinstance(table, Run | Qrels):
         raise UsageError(
             f"{table.name}: on Spark judgments and runs are files, without a project, and without earlier "
-            "runs, repeats or noise of a run; leave these options out.",
+            "runs, repeats, noise or seeds of a run; leave these options out.",
             code="unused-option",
         )
     form, path = registry.split_prefix(table) if isinstance(table, str | Path) else (None, table)

@@ -175,12 +175,17 @@ SplitMethodName = Literal[
     "random",
     "cold-users",
     "cold-items",
+    "sessions",
     "elsewhere",
 ]
 """The name of a method of splitting; `SPLIT_METHODS` has each that splits one log."""
 
 ELSEWHERE: Literal["elsewhere"] = "elsewhere"
 """The way of a log that was split before: its parts are two logs."""
+
+
+WHOLE_USERS = ("cold-users", "sessions")
+"""The ways that hold users out as a whole, whose interactions can be input and targets."""
 
 
 @dataclass(frozen=True)
@@ -194,24 +199,32 @@ class SplitPlan:
         way: The way to split the log (see Ways below).
         share: The share of the interactions in the test set.
         last: With leave-last: how many interactions of each user are in the test set.
-        cut: With global: the time at which the test set begins, as a date or as the log writes
-            times.
+        cut: With global and sessions: the time at which the test set begins, as a date or as the log
+            writes times.
         windows: With windows: the number of folds.
         validation: Also make a validation set, as large as the test set, from the time before it.
         seed: The seed of the random numbers.
         target: With global and windows: the test set has all interactions of its period, or the
             next one of each user only, which the user's training directly precedes (Gusak et al.,
-            RecSys 2025, arXiv:2507.16289).
+            RecSys 2025, arXiv:2507.16289). With cold-users and sessions: all that follow the fold-in,
+            the next one, or the last one, with all before it as the fold-in.
         core: Keep only users and items with at least so many interactions with each other, before
             the split (the k-core; Sun et al., RecSys 2020, doi:10.1145/3383313.3412489); 0 keeps
             all.
+        fold_in: With cold-users and sessions: the share of the interactions of each user or session
+            of the test that models get as input; the others are the targets (strong generalisation:
+            Marlin 2004; Liang et al., WWW 2018, doi:10.1145/3178876.3186150). The first ones in the
+            order of time; with cold-users and all targets drawn at random, as in these papers.
+        gap: Divide the log of each user into sessions, at pauses of more than so many minutes;
+            USER#1 is then ranked for by itself. 0 keeps users, or the sessions of a column.
 
     Raises:
         UsageError: an unknown way, a value out of its range, or an option of another way.
 
     Ways: ``global`` (by one time), ``windows`` (several test periods), ``user`` (the last share of
-    each user), ``leave-last``, ``leave-one-out``, ``random``, ``cold-users``, ``cold-items`` and
-    ``elsewhere`` (a log in two files already).
+    each user), ``leave-last``, ``leave-one-out``, ``random``, ``cold-users``, ``cold-items``,
+    ``sessions`` (whole sessions or users that end after one time) and ``elsewhere`` (a log in two
+    files already).
     """
 
     way: SplitMethodName = "global"
@@ -221,8 +234,10 @@ class SplitPlan:
     windows: Annotated[int, Range(1)] = 5
     validation: bool = False
     seed: Annotated[int, Range(0)] = 0
-    target: Literal["all", "next"] = "all"
+    target: Literal["all", "next", "last"] = "all"
     core: Annotated[int, Range(0)] = 0
+    fold_in: Annotated[float, Range(0, 1)] = 0.0
+    gap: Annotated[float, Range(0)] = 0.0
 
     def __post_init__(self) -> None:
         if self.way not in (ways := (*SPLIT_METHODS, ELSEWHERE)):
@@ -231,26 +246,45 @@ class SplitPlan:
             )
         if not 0 < self.share < 1:
             raise UsageError(f"share={self.share:g}; it must lie between 0 and 1.", code="out-of-range")
-        if self.target not in {"all", "next"}:
-            raise UsageError(f"target='{self.target}'; choose all or next.", code="unknown-choice")
-        if self.target == "next" and self.way not in {"global", "windows"}:
-            raise UsageError(
-                f"the next interaction after a time is a target of global and windows, not of {self.way}.",
-                code="conflicting-options",
-            )
-        if self.core < 0:
-            raise UsageError("core must be 0 or more.", code="out-of-range")
+        if self.target not in {"all", "next", "last"}:
+            raise UsageError(f"target='{self.target}'; choose all, next or last.", code="unknown-choice")
+        if not 0 <= self.fold_in < 1:
+            problem = f"fold_in={self.fold_in:g}; it must be 0, or between 0 and 1."
+            raise UsageError(problem, code="out-of-range")
+        if self.core < 0 or self.gap < 0:
+            raise UsageError("core and gap must be 0 or more.", code="out-of-range")
+        self._refuse_targets()
         if self.last < 1 or self.windows < 1:
             raise UsageError("last and windows must be 1 or more.", code="out-of-range")
         if self.validation and self.way == "windows":
             raise UsageError(
                 "windows are several folds already; leave validation out.", code="conflicting-options"
             )
-        if self.cut is not None and self.way != "global":
+        if self.cut is not None and self.way not in {"global", "sessions"}:
             raise UsageError(
-                f"{self.way} has no cut, which is the one time of global; leave it out.",
+                f"{self.way} has no cut, which is the one time of global and sessions; leave it out.",
                 code="conflicting-options",
             )
+
+    def _refuse_targets(self) -> None:
+        """Check that the way has the targets and the fold-in.
+
+        Raises:
+            UsageError: it has not.
+        """
+        problem = ""
+        if self.way not in WHOLE_USERS and (self.fold_in or self.target == "last"):
+            ways = " and ".join(WHOLE_USERS)
+            problem = f"a fold-in, and the last interaction as target, are of {ways}, not of {self.way}"
+        elif self.target == "next" and not self.fold_in and self.way not in {"global", "windows"}:
+            problem = (
+                "the next interaction follows one time, with global and windows, or a fold-in, with "
+                f"cold-users and sessions: {self.way} has none"
+            )
+        elif self.target == "last" and self.fold_in:
+            problem = "before the last interaction, all are fold-in; leave its share out"
+        if problem:
+            raise UsageError(f"{problem}.", code="conflicting-options")
 
     @classmethod
     def of(cls, plan: SplitMethodName | SplitPlan) -> SplitPlan:
@@ -316,6 +350,61 @@ def next_of_users(users: pl.Series, test: Flags) -> Flags:
     return is_next
 
 
+def divide_test(users: pl.Series, test: Flags, plan: SplitPlan) -> tuple[Flags | None, Flags]:
+    """Divide the rows of the test into the fold-in, if the plan has one, and the targets, ``(n,)``.
+
+    Each user's fold-in has one interaction at least, and leaves one; a single one is fold-in only.
+
+    Args:
+        users: ``(n,)``, the user of each row; rows of a user are together and in order.
+        test: ``(n,)``, the rows of the test.
+        plan: the plan of the split.
+
+    >>> users, test = pl.Series([*"uuuvvvvw"]), np.array([False] * 3 + [True] * 5)
+    >>> fold_in, targets = divide_test(users, test, SplitPlan("sessions", target="last"))
+    >>> fold_in.astype(int).tolist(), targets.astype(int).tolist()
+    ([0, 0, 0, 1, 1, 1, 0, 1], [0, 0, 0, 0, 0, 0, 1, 0])
+    """
+    if plan.way not in WHOLE_USERS or (plan.target == "all" and not plan.fold_in):
+        return None, test if plan.target == "all" else next_of_users(users, test)
+    rows = np.flatnonzero(test)
+    position, length = _positions(users.gather(rows))
+    size = length - 1 if plan.target == "last" else np.floor(plan.fold_in * length + 0.5).astype(np.int64)
+    size = np.clip(size, 1, np.maximum(length - 1, 1))
+    if _is_drawn(plan):
+        random = np.random.default_rng([plan.seed, 1]).random(len(rows))
+        position[np.lexsort((random, np.cumsum(position == 0)))] = position.copy()
+    is_target = position == size if plan.target == "next" else position >= size
+    fold_in, targets = np.zeros(len(test), bool), np.zeros(len(test), bool)
+    fold_in[rows], targets[rows] = position < size, is_target
+    return fold_in, targets
+
+
+def _is_drawn(plan: SplitPlan) -> bool:
+    """True if the fold-in is drawn at random, and not the first interactions."""
+    return plan.way == "cold-users" and plan.target == "all"
+
+
+def session_ids(log: Interactions, minutes: float) -> pl.Series:
+    """The session of each row, ``USER#1`` and so on: a pause of more than so many minutes ends one.
+
+    Args:
+        log: the interactions, by user and time.
+        minutes: the longest pause within a session.
+
+    Raises:
+        UsageError: the log has no times that can be measured in minutes.
+    """
+    if log.unit in {"none", "place", "order"}:
+        raise UsageError(
+            f"{log.name} has no times in which a gap of minutes can be measured; give them with at=COLUMN.",
+            code="missing-input",
+        )
+    is_pause = (pl.col("at").diff().over("query_id") > round(minutes * 60e6)).fill_null(value=False)
+    number = is_pause.cum_sum().over("query_id") + 1
+    return log.table.select(query_id=pl.format("{}#{}", "query_id", number)).to_series()
+
+
 def core_rows(log: pl.DataFrame, core: int) -> Flags:
     """The rows of the k-core, ``(n,)``: users and items with so many rows with each other.
 
@@ -345,7 +434,8 @@ def refuse_untimed(unit: Unit, name: str, plan: SplitPlan) -> None:
         raise UsageError(
             f"{plan.way} is the way of a log in two files; give the second as the test.", code="missing-input"
         )
-    needed_times = SPLIT_METHODS[plan.way].timed
+    needs_order = plan.way in WHOLE_USERS and not _is_drawn(plan)
+    needed_times = SPLIT_METHODS[plan.way].timed or "order" * needs_order
     if needed_times and (unit == "none" or (needed_times == "clock" and unit == "place")):
         need_text = "times that hold for all users" if needed_times == "clock" else "times"
         raise UsageError(
@@ -402,6 +492,15 @@ def _split_globally(log: Interactions, plan: SplitPlan) -> Masks:
         cut_time = int(np.partition(times, cut_position)[cut_position])
     test = times >= cut_time
     return [(~test, test)]
+
+
+def _split_sessions(log: Interactions, plan: SplitPlan) -> Masks:
+    starts = range_starts(log.table["query_id"])
+    lengths = np.diff(starts, append=len(log.table))
+    ends = replace(
+        log, table=log.table.with_columns(at=np.repeat(_times(log)[starts + lengths - 1], lengths))
+    )
+    return _split_globally(ends, plan)
 
 
 def _split_windows(log: Interactions, plan: SplitPlan) -> Masks:
@@ -473,6 +572,9 @@ SPLIT_METHODS: Mapping[str, SplitMethod] = MappingProxyType(
         ),
         "cold-items": SplitMethod(
             _make_cold_split("doc_id"), "all interactions with a share of the items, at random", drawn=True
+        ),
+        "sessions": SplitMethod(
+            _split_sessions, "whole sessions (or users), those that end after one point in time", "clock"
         ),
     }
 )

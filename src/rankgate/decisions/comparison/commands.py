@@ -30,7 +30,7 @@ from rankgate.decisions.comparison.compare import compare
 from rankgate.decisions.comparison.documents.comparison_document import WORST, query_document
 from rankgate.decisions.comparison.inference import Test
 from rankgate.measurement import metric_options
-from rankgate.measurement.collection_options import of_collection
+from rankgate.measurement.collection_options import of_collection, seeds_of
 
 if TYPE_CHECKING:
     from rankgate.core.console.option_types import Command, Decorator
@@ -208,6 +208,7 @@ def _read_scores(collection: Collection, tables: tuple[str, ...], directions: tu
 @shared_options.output
 @system_names("baseline", "candidates")
 @of_collection("baseline", "candidates")
+@seeds_of("baseline", "candidates")
 @reported_scores
 @backend_options
 def compare_command(
@@ -235,6 +236,7 @@ def compare_command(
     rankgate compare --scores old.eval --scores new.eval -m nDCG@10
     rankgate compare --scores table.csv -m nDCG@10 bm25 dense
     rankgate compare test.qrels.csv popular.run knn.run -m nDCG@10 -m Coverage@10 --items books.csv
+    rankgate compare test.qrels.csv knn.run bpr.seed1.run bpr.seed2.run bpr.seed3.run --seeds .seed
     """
     if lists and form != "json":
         raise UsageError(

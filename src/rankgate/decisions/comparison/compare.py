@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
+from itertools import product
 from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
@@ -200,9 +201,9 @@ class ComparedSystems:
         lists = ComparedLists.collect(
             designed_systems.scorer, [*designed_systems.systems, *repeats_scored], supply
         )
-        if sample is not None:
-            for label in lists.totals:
-                _TOTALS_SUPPLY.require(f"{label} with a sample of queries", [Need("values")])
+        reasons = {"a sample of queries": sample, "several seeds": any(system.seeds for system in systems)}
+        for reason, label in product([reason for reason, stated in reasons.items() if stated], lists.totals):
+            _TOTALS_SUPPLY.require(f"{label} with {reason}", [Need("values")])
         scored_systems = [
             lists.scored(system_index, system) for system_index, system in enumerate(designed_systems.systems)
         ]
@@ -273,8 +274,8 @@ class ComparedSystems:
 
 _TOTALS_SUPPLY = Supply(
     frozenset(),
-    "it is one number about all lists, which weights of queries do not change",
-    "leave the metric or the sample out",
+    "it is one number about all lists, which has no values of queries",
+    "leave the metric out, or see it with rankgate scorecard",
 )
 """The supply of a metric of all lists together: it has no values of queries."""
 
@@ -373,7 +374,7 @@ def compare(
     scored_runs: list[ScoredRun] = []
     for name, run in runs:
         step(f"scoring {name or ('a candidate' if scored_runs else 'the baseline')}")
-        scored_runs.append(run if isinstance(run, ScoredRun) else scorer.scored(run, name))
+        scored_runs.append(run if isinstance(run, ScoredRun) else scorer.scored_seeds(run, name))
     run_inputs = [run for _, run in runs]
     scored_runs = rename_duplicates(scored_runs, run_inputs)
     return _compare_systems(
@@ -395,7 +396,7 @@ def _compare_systems(systems: ComparedSystems, rules: ComparisonRules) -> Compar
         for candidate_index, result in enumerate(results, 1)
     )
     step("comparing all systems")
-    if len(results) < 2 or systems.designs:
+    if len(results) < 2 or systems.designs or any(system.seeds for system in systems.systems):
         return Comparisons(results)
     return Comparisons(results, compare_many(systems.systems, rules.test))
 

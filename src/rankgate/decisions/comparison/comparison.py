@@ -95,7 +95,7 @@ class Comparison:
         qrels, qrels_sha256: the judgments both were scored by.
         convention: name, axes and hash.
         metrics, queries, lists, latency, states, excluded, slices, interactions, judged, plans,
-            equivalence, relative, represented, predictions: the columns of `SCHEMAS`.
+            equivalence, relative, represented, predictions, seeds: the columns of `SCHEMAS`.
         warnings: what a reader should know before using a figure, a sentence each.
         level: of the intervals; `alpha` is 1 minus it.
         interval: their method.
@@ -149,6 +149,7 @@ class Comparison:
     predicted_saw: str = ""
     represented: pl.DataFrame = field(default_factory=SCHEMAS["represented"].empty)
     predictions: pl.DataFrame = field(default_factory=SCHEMAS["predictions"].empty)
+    seeds: pl.DataFrame = field(default_factory=SCHEMAS["seeds"].empty)
     groups: Mapping[str, Mapping[str, GroupSums]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -208,6 +209,8 @@ class Comparison:
             values["predictions"] = self.predictions.to_dicts()
         if lists:
             values["lists"] = self.lists.to_dicts()
+        if len(self.seeds):
+            values["seeds"] = self.seeds.to_dicts()
         if self.groups:
             values["groups"] = {
                 system: {metric: group_sums.to_dict() for metric, group_sums in sums.items()}

@@ -21,6 +21,7 @@ from rankgate.core.present.common_columns import (
 from rankgate.core.present.document_model import SOFT
 from rankgate.data.query_latencies import bounds_columns
 from rankgate.decisions.comparison.equivalence import EQUIVALENCE, RELATIVE
+from rankgate.decisions.comparison.seeds import SEEDS
 
 _BASELINE = Column("baseline", pl.Float64, "the value of the baseline")
 _CANDIDATE = Column("candidate", pl.Float64, "the value of the candidate")
@@ -270,6 +271,7 @@ SCHEMAS: Mapping[str, Columns] = {
     "relative": RELATIVE,
     "represented": REPRESENTED,
     "predictions": PREDICTIONS,
+    "seeds": SEEDS,
 }
 """The columns of each table of a comparison."""
 

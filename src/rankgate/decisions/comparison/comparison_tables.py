@@ -488,11 +488,13 @@ def marked_figures(result: Comparisons) -> _Figures:
                 better_system, worse_system = (i, 0) if row["gain"] > 0 else (0, i)
                 better.setdefault((metric, better_system), []).append(worse_system)
     test = f"{first_comparison.test} test, paired, {format_correction(first_comparison.correction)}"
-    if result.many is None:
+    base = make_printable(first_comparison.baseline.name)
+    if len(result.comparisons) == 1:
         return means, better, test
+    if result.many is None:
+        return means, better, f"against {base} by the {test}; other pairs are not tested"
     for metric, system, worse in _better_pairs(result.many).iter_rows():
         better.setdefault((metric, system), []).extend(worse)
-    base = make_printable(first_comparison.baseline.name)
     return means, better, f"against {base} by the {test}; between the others by Tukey's HSD over all pairs"
 
 

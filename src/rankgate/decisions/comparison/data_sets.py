@@ -25,6 +25,7 @@ from rankgate.core.present.document_model import Grid, Table, make_printable
 from rankgate.core.present.layout import NOTICES, Layout, Sentence, View, fill, plain_rows
 from rankgate.core.present.number_formats import format_number, format_p_value, system_mark
 from rankgate.decisions.comparison.comparison_tables import marked_figures
+from rankgate.decisions.comparison.seeds import joined_seeds
 
 if TYPE_CHECKING:
     from rankgate.core.arrays import Floats
@@ -38,6 +39,7 @@ VALUES = Columns(
     Column("data_set", pl.String, "the data set"),
     SYSTEM,
     Column("value", pl.Float64, "the mean over the queries of the data set"),
+    Column("sd", pl.Float64, "the standard deviation between seeds; null for a system with one run"),
     Column("worse", _NAMES, "the systems that the comparison of the data set finds worse"),
 )
 RANKS = Columns(
@@ -100,16 +102,20 @@ def _means_table(result: DataSetComparison) -> Iterator[Block]:
         ranks = result.ranks.filter(metric=metric[0])
         sign = 1 if metric[0] in result.lower else -1
         columns = [
-            (column["value"], column["worse"], sign, 4)
+            (column["value"], column["worse"], sign, 4, column["sd"])
             for column in values.partition_by("data_set", maintain_order=True)
         ]
-        columns += [(ranks["macro_mean"], pl.Series([[]] * len(names)), sign, 4)]
-        columns += [(ranks["mean_rank"], ranks["worse"], 1, 2)]
+        no_sd = pl.repeat(None, len(names), eager=True)
+        columns += [(ranks["macro_mean"], pl.Series([[]] * len(names)), sign, 4, no_sd)]
+        columns += [(ranks["mean_rank"], ranks["worse"], 1, 2, no_sd)]
         cells = []
-        for j, (numbers, worse, direction, digits) in enumerate(columns, 2):
+        for j, (numbers, worse, direction, digits, deviations) in enumerate(columns, 2):
             best_number = (numbers * direction).min()
             bold |= {(len(rows) + i, j) for i in (numbers * direction == best_number).arg_true()}
-            texts = (format_number(number, digits) for number in numbers)
+            texts = (
+                format_number(number, digits) + ("" if sd is None else f"±{sd:.4f}")
+                for number, sd in zip(numbers, deviations, strict=True)
+            )
             cells.append(
                 [
                     text + "".join(marks[name] for name in marks if name in w)
@@ -159,6 +165,7 @@ class DataSetComparison(Result):
             "comparison ({test}), at a mean rank by Nemenyi's test where Friedman's finds differences. A "
             "mean counts each data set the same."
         ),
+        Sentence("± is the standard deviation between seeds.", "has_seeds"),
         NOTICES,
         Sentence(
             "The data sets are the sample of Friedman's, Nemenyi's and Holm's tests, which say what to "
@@ -185,6 +192,11 @@ class DataSetComparison(Result):
     def system_count(self) -> int:
         """The number of systems."""
         return len(self.systems)
+
+    @property
+    def has_seeds(self) -> bool:
+        """True if a system has runs of several seeds."""
+        return self.values["sd"].count() > 0
 
     @property
     def data_set_count(self) -> int:
@@ -228,7 +240,11 @@ class DataSetComparison(Result):
             for name, comparison in comparisons.items():
                 value, worse = _figures(comparison, metric)
                 means.append([value[system] for system in systems])
-                rows["values"] += [(metric, name, system, value[system], worse[system]) for system in systems]
+                seeds = joined_seeds(single.seeds for single in comparison.comparisons).filter(metric=metric)
+                sd = dict(seeds.select("system", "sd").iter_rows())
+                rows["values"] += [
+                    (metric, name, system, value[system], sd.get(system), worse[system]) for system in systems
+                ]
                 if None in means[-1]:
                     system = systems[means[-1].index(None)]
                     problem = f"{system} has no value of {metric}; leave out the system or the metric."

@@ -46,6 +46,8 @@ class PairedValues:
             no inference; None if they are n − 1 in all columns.
         problems: (M,) the reason why a column allows no inference, else empty; no values if all
             columns allow inference.
+        seeds: (T, M, R) the values with each of R seeds, for each system with several; ``baseline``
+            and ``candidate`` are then means over seeds.
     """
 
     query_ids: list[str]
@@ -56,6 +58,7 @@ class PairedValues:
     excluded: pl.DataFrame
     degrees: Floats | None = None
     problems: tuple[str, ...] = ()
+    seeds: tuple[Floats, ...] = ()
 
     @property
     def gains(self) -> Floats:
@@ -90,6 +93,24 @@ class PairedValues:
             self, baseline=baseline, candidate=candidate, degrees=degrees, problems=tuple(problems)
         )
 
+    def with_seed_error(self, level: float) -> PairedValues:
+        """Values with the same mean differences, whose spread has that between seeds in it.
+
+        See `rankgate.measurement.stats.seed_variance.widen`.
+        """
+        from rankgate.measurement.stats.seed_variance import LEAST_SEEDS, widen
+
+        delta, degrees = self.candidate - self.baseline, np.zeros(len(self.metrics))
+        for j, column in enumerate(delta.T):
+            rows = np.flatnonzero(~np.isnan(column))
+            if len(rows) > 1:
+                column[rows], degrees[j] = widen(
+                    column[rows], [table[rows, j] for table in self.seeds], level
+                )
+        problem = f"no interval is given: it needs {LEAST_SEEDS} seeds of a system or more."
+        problems = tuple(problem * bool(np.isnan(df)) for df in degrees)
+        return replace(self, candidate=self.baseline + delta, degrees=degrees, problems=problems, seeds=())
+
 
 def pair_values(baseline: ScoredRun, candidate: ScoredRun, unequal: str) -> PairedValues:
     """Join the values of two systems by query, with excluded values and reasons.
@@ -108,7 +129,9 @@ def pair_with_candidates(
     Raises:
         UsageError: queries that only one of two systems ran, if ``unequal`` is ``refuse``.
     """
-    table = ValueTable.of_runs((baseline, *candidates))
+    systems = [baseline, *candidates]
+    table = ValueTable.of_runs([*systems, *(seed for system in systems for seed in system.seeds)])
+    ends = np.cumsum([len(systems), *(len(system.seeds) for system in systems)])
     missing_in_baseline = _missing_queries(baseline)
     pairs = []
     for column, candidate in enumerate(candidates, 1):
@@ -145,6 +168,11 @@ def pair_with_candidates(
                 candidate_values,
                 metric_signs(baseline.metrics, candidate.lower),
                 _excluded_rows(dropped, baseline, candidate, all_defined=all_defined),
+                seeds=tuple(
+                    table.values[is_compared, :, ends[system] : ends[system + 1]]
+                    for system in (0, column)
+                    if ends[system + 1] > ends[system] + 1
+                ),
             )
         )
     return pairs
@@ -343,6 +371,20 @@ def compute_figures(values: PairedValues, test: Test, *, sizes: bool = True) -> 
         ),
         **figure,
     )
+
+
+def compute_with_seeds(
+    values: PairedValues, test: Test, *, sizes: bool = True
+) -> tuple[PairedValues, PairedFigures]:
+    """The figures, and the values behind their intervals; see `PairedValues.with_seed_error`."""
+    figures = compute_figures(values, test, sizes=sizes)
+    if not values.seeds:
+        return values, figures
+    weighed = values.with_seed_error(test.level)
+    widened = compute_figures(weighed, test, sizes=False)
+    nan = np.full(len(values.metrics), np.nan)
+    inference = {name: getattr(widened, name) for name in ("low", "high", "p_raw", "warnings")}
+    return weighed, replace(figures, **inference, mde=nan, needed=nan)
 
 
 _FIGURE_NAMES = ("baseline", "candidate", "delta", "low", "high", "gz", "sd", "mde", "needed")

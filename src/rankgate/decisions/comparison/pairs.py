@@ -36,10 +36,11 @@ from rankgate.decisions.comparison.inference import MAX_INTERVAL_RESAMPLES, Test
 from rankgate.decisions.comparison.paired_values import (
     PairedFigures,
     PairedValues,
-    compute_figures,
+    compute_with_seeds,
     pair_with_candidates,
     unequal_warnings,
 )
+from rankgate.decisions.comparison.seeds import methods_without_seeds, seed_cautions, seed_table
 from rankgate.measurement.evaluation.lists.list_inputs import zero_grades_notice
 from rankgate.measurement.evaluation.query_slices import sort_values
 from rankgate.measurement.scoring.presets import refuse_mixed
@@ -95,7 +96,7 @@ def figures_by_slice(
             value_tables.append(
                 table.select(pl.lit(tag).alias("tag"), pl.lit(name or "(none)").alias("value"), "*")
             )
-        if design is None:
+        if design is None and not values.seeds:
             rows += _interactions(tag, values.in_units(clusters), slice_of_query, groups, test)
     schema = {"tag": pl.String, "value": pl.String, **METRICS}
     empty = pl.DataFrame(schema=schema)
@@ -109,6 +110,7 @@ def _select_queries(values: PairedValues, rows: NDArray[np.bool_]) -> PairedValu
         query_ids=[query for query, is_in_slice in zip(values.query_ids, rows, strict=True) if is_in_slice],
         baseline=values.baseline[rows],
         candidate=values.candidate[rows],
+        seeds=tuple(seed_values[rows] for seed_values in values.seeds),
     )
 
 
@@ -120,7 +122,7 @@ def _slice_figures(
     clusters: Mapping[str, str],
 ) -> PairedFigures:
     if design is None:
-        return compute_figures(values.in_units(clusters), test)
+        return compute_with_seeds(values.in_units(clusters), test)[1]
     return design.figures(values, test, slice_)
 
 
@@ -205,7 +207,10 @@ def compare_pairs(
     settings = rules or ComparisonRules()
     systems = [candidates] if isinstance(candidates, ScoredRun) else list(candidates)
     if designs:
-        refuse_unweighted(settings.test)
+        refuse_other_tests(settings.test, "a sample of queries", {})
+    if any(system.seeds for system in (baseline, *systems)):
+        further = methods_without_seeds((baseline, *systems), settings.test)
+        refuse_other_tests(settings.test, "several seeds", further)
     for system in systems:
         refuse_incomparable(baseline, system)
     pairs = []
@@ -295,7 +300,7 @@ class _Pair:
         if design is None:
             units = values.in_units(read_clusters((baseline.tagged, candidate.tagged)))
             # `_plan_sizes` simulates the sizes, if requested
-            figures = compute_figures(units, rules.test, sizes=not rules.sizes)
+            units, figures = compute_with_seeds(units, rules.test, sizes=not rules.sizes)
             return cls(baseline, candidate, values, units, figures)
         refuse_nonrandom_sample(values, design)
         adjusted_figures = design.figures(values, rules.test)
@@ -344,7 +349,7 @@ def _plan_sizes(pairs: list[_Pair], rules: ComparisonRules) -> tuple[list[_Pair]
     correction = rules.test.correction if tests > 1 else "none"
     values_and_figures = [(pair.weighed, pair.figures) for pair in pairs]
     needed_queries = [pair.figures.needed for pair in pairs]
-    if rules.sizes:
+    if rules.sizes and not any(pair.values.seeds for pair in pairs):
         simulates_sizes = len(pairs) == 1 or test.wanted
         sizes = (
             queries_needed(values_and_figures, test, correction)
@@ -376,8 +381,10 @@ def _plan_sizes(pairs: list[_Pair], rules: ComparisonRules) -> tuple[list[_Pair]
 
 
 def _mask_undecided(pair: _Pair, figures: Floats) -> Floats:
-    """The figures, with NaN for columns whose weights are too unequal for inference."""
+    """The figures, with NaN for columns whose weights are too unequal for inference, or with seeds."""
     degrees = pair.weighed.degrees
+    if pair.values.seeds:
+        return np.full_like(figures, np.nan)
     return figures if degrees is None else np.where(np.isnan(degrees), np.nan, figures)
 
 
@@ -436,6 +443,7 @@ def _make_comparison(
             *unequal_warnings(baseline, candidate, test.unequal),
             *parts.load_warnings(baseline, candidate),
             *parts.uneven_warnings(judged, depth),
+            *seed_cautions(baseline, candidate),
             *cluster_caution(baseline, candidate, values.query_ids),
             *(() if pair.design is None else pair.design.conditions(values)),
             *cautions(pair.figures, pair.weighed, test, randomized_p),
@@ -452,6 +460,7 @@ def _make_comparison(
         relative=relative_differences(values if pair.design else pair.weighed, test),
         zeros=test.zeros if test.method == "wilcoxon" else "",
         signed_ranks=test.signed_ranks if test.method == "wilcoxon" else "",
+        seeds=seed_table(values, baseline, candidate),
         **_design_fields(pair, test),
         **tables,
     )
@@ -468,21 +477,27 @@ def _design_fields(pair: _Pair, test: Test) -> dict[str, Any]:
     }
 
 
-def refuse_unweighted(test: Test) -> None:
-    """Check that the test and the interval can weigh queries.
+def refuse_other_tests(test: Test, condition: str, further: Mapping[str, bool]) -> None:
+    """Check that the test and the interval are Student's, which can weigh queries and count seeds.
+
+    Args:
+        test: the test.
+        condition: what they must account for.
+        further: other methods that do not account for it, each with whether it is stated.
 
     Raises:
-        UsageError: a method other than Student's t.
+        UsageError: another method.
     """
     is_unsupported = {
         f"--test {test.method}": test.method != "t",
         f"--interval {test.interval}": test.interval != "t",
         "--relative": test.relative,
+        **further,
     }
     if unsupported := [name for name, is_stated in is_unsupported.items() if is_stated]:
         raise UsageError(
-            f"{', '.join(unsupported)}: with a sample of queries, tests and intervals are those of Student's "
-            "t; leave it out.",
+            f"{', '.join(unsupported)}: with {condition}, tests and intervals are those of Student's t; "
+            "leave it out.",
             code="conflicting-options",
         )
 

@@ -11,6 +11,7 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.data import Run
 from rankgate.data.collection import Collection
 from rankgate.data.formats.run_companions import REQUEST_COLUMNS
 from rankgate.data.query_tags import matching_tags, with_clusters
@@ -33,7 +34,7 @@ from rankgate.measurement.scoring.run_sources import RunSource, measure
 from rankgate.measurement.scoring.scoring_plan import Plan
 
 if TYPE_CHECKING:
-    from rankgate.data import Qrels, Run, RunScores
+    from rankgate.data import Qrels, RunScores
     from rankgate.data.input_types import QrelsLike, RunLike
     from rankgate.measurement.evaluation.lists.list_builder import ListBuilder
     from rankgate.measurement.metrics.metric_declaration import Metric
@@ -177,6 +178,18 @@ class Scorer:
             earlier=input_run.earlier,
             repeats=input_run.repeats,
         )
+
+    def scored_seeds(self, run: RunLike | Mapping[str, RunLike], name: str | None = None) -> ScoredRun:
+        """Score a run, or the mean over the seeds of a system.
+
+        Raises:
+            InputError: as `scored`.
+            UsageError: as `ScoredRun.from_seeds`.
+        """
+        if not isinstance(run, Run) or not run.seeds:
+            return self.scored(run, name)
+        system = replace(self.collection.run(run), name=name or run.name)
+        return ScoredRun.from_seeds(system.name, list(map(self.scored, self.collection.seed_runs(system))))
 
     def _of_tasks(self, run: Run) -> tuple[RunScores, pl.DataFrame, Run]:
         """Scores and lists by task; the run's data on queries do not apply to tasks."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -47,6 +47,17 @@ class ResampledValues:
 
     def __neg__(self) -> ResampledValues:
         return ResampledValues(-self.again, -self.without)
+
+    def mean_of(self, rows: Sequence[int]) -> ResampledValues:
+        """The mean of some numbers."""
+        return ResampledValues(self.again[rows].mean(axis=0), self.without[rows].mean(axis=0))
+
+    def widened(self, factor: float) -> ResampledValues:
+        """The same numbers, their distances from their mean multiplied; NaN for a factor of NaN."""
+        resampled, left_out = (
+            values.mean() + (values - values.mean()) * factor for values in (self.again, self.without)
+        )
+        return ResampledValues(resampled, left_out)
 
     @property
     def error(self) -> float:

@@ -41,6 +41,7 @@ from rankgate.decisions.comparison.documents.comparison_grids import (
 )
 from rankgate.decisions.comparison.equivalence import EQUIVALENCE, RELATIVE
 from rankgate.decisions.comparison.inference import describe_method, describe_signed_ranks
+from rankgate.decisions.comparison.seeds import SEED_NOTE, SEEDS, joined_seeds
 from rankgate.measurement.stats.mean_intervals import FEW
 
 if TYPE_CHECKING:
@@ -84,8 +85,12 @@ def comparison_document(
         for comparison in result.comparisons:
             blocks += [title(comparison), sentence(comparison), *_blocks(comparison, worst)]
     else:
+        seeds = joined_seeds(comparison.seeds for comparison in result.comparisons)
+        if len(seeds):  # a share is of the variance of one difference
+            blocks.append(Table("between seeds", SEEDS.drop("share").grid(seeds, keys=2)))
         blocks += _slice_tables(result.comparisons)
-        blocks += [Warnings(tuple(dict.fromkeys(_warnings(result)))), notes(first_comparison, several=True)]
+        described = max(result.comparisons, key=lambda comparison: len(comparison.seeds))
+        blocks += [Warnings(tuple(dict.fromkeys(_warnings(result)))), notes(described, several=True)]
     if result.many:
         blocks += [Table(heading, grid) for heading, grid in many_grids(result.many, pairs=pairs)]
         blocks.append(MANY_CONDITIONS)
@@ -150,6 +155,7 @@ def grids(result: Comparison, worst: int = WORST, *, two_sided: bool = False) ->
         ("", figure_grid(result, two_sided=two_sided)),
         (of_sample.heading(result), of_sample.represented_grid(result)),
         ("", power_grid(result)),
+        ("between seeds", SEEDS.grid(result.seeds, keys=2)),
         (
             f"as a share of {make_printable(result.baseline.name)}'s mean (Fieller's intervals)",
             relative_grid(result),
@@ -282,7 +288,6 @@ def title(result: Comparison) -> str:
 def notes(result: Comparison, *, several: bool = False) -> str:
     """Notes on delta, interval, p and detectable, for one candidate or several."""
     name = "the candidate" if several else make_printable(result.candidate.name)
-    correction_note = "" if result.correction.startswith("none") else " after the correction"
     methods = describe_method(
         result.interval, result.test, result.resamples, result.seed, result.metrics["mc_error"]
     )
@@ -290,9 +295,16 @@ def notes(result: Comparison, *, several: bool = False) -> str:
         f"delta is {name} minus {make_printable(result.baseline.name)}, mean over queries; "
         f"{methods}{describe_signed_ranks(result.zeros, result.signed_ranks)}, "
         f"{format_correction(result.correction)}. {of_sample.note(result)}"
-        f"Detectable is the smallest true difference that these queries show two-sided with a power of "
-        f"{result.power:.0%}{correction_note}: not significant is not the same as not worse."
+        f"{SEED_NOTE if len(result.seeds) else _detectable_note(result)}"
         f"{f' {EQUIVALENCE_CONDITIONS}' if len(result.equivalence) else ''}"
+    )
+
+
+def _detectable_note(result: Comparison) -> str:
+    correction_note = "" if result.correction.startswith("none") else " after the correction"
+    return (
+        "Detectable is the smallest true difference that these queries show two-sided with a power of "
+        f"{result.power:.0%}{correction_note}: not significant is not the same as not worse."
     )
 
 

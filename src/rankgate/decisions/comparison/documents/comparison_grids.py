@@ -25,6 +25,7 @@ from rankgate.core.present.number_formats import (
 )
 from rankgate.decisions.comparison.comparison_columns import PREDICTIONS
 from rankgate.decisions.comparison.comparison_tables import marked_figures
+from rankgate.decisions.comparison.seeds import joined_seeds
 from rankgate.measurement.stats.weighted_means import LEAST_EFFECTIVE, MOST_SPREAD
 
 if TYPE_CHECKING:
@@ -142,11 +143,14 @@ def leaderboard(result: Comparisons, *, best_first: bool = False) -> tuple[Table
         sign = 1 if first_comparison.names[0] in first_comparison.lower else -1
         first_means = [means.get((first_comparison.names[0], i)) for i, _ in numbered_systems]
         numbered_systems.sort(key=lambda index_and_name: _sort_key(first_means[index_and_name[0]], sign))
+    seeds = joined_seeds(comparison.seeds for comparison in result.comparisons)
+    spread = {(row["metric"], row["system"]): f"±{row['sd']:.4f}" for row in seeds.iter_rows(named=True)}
     rows = tuple(
         (
             f"{marks[i]} {make_printable(name)}",
             *(
                 format_decimal(means.get((metric, i)))
+                + spread.get((metric, name), "")
                 + "".join(marks[worse] for worse in sorted(better.get((metric, i), ())))
                 for metric in first_comparison.names
             ),
@@ -154,6 +158,7 @@ def leaderboard(result: Comparisons, *, best_first: bool = False) -> tuple[Table
         for i, name in numbered_systems
     )
     caption = f"A mark next to a value names a system that is worse (p < {1 - level:.2g}; {test})."
+    caption += " ± is the standard deviation between seeds." * bool(spread)
     grid = Grid(("system", *first_comparison.names), rows)
     bold = set()
     for column, metric in enumerate(first_comparison.names, 1):

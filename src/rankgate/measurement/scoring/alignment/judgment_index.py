@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 import polars as pl
 
-from rankgate.core.errors import InputError
+from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data import read_qrels
 from rankgate.data.id_match import NO_IDS
@@ -249,11 +249,18 @@ class JudgmentIndex:
         Raises:
             InputError: see ``Run.of_rows``; or the run looks like judgments, and they look like a
                 run.
+            UsageError: the run has several seeds, which the verb does not tell apart.
         """
         if not (self.accepts_ids or self.query_ids.is_empty()):
             self._refuse_positions(run)
         if isinstance(run, MatrixInput):
             return run
+        if run.seeds:
+            raise UsageError(
+                f"{run.name} has {len(run.seeds) + 1} seeds, which only compare and scorecard put together; "
+                "give the run of one seed.",
+                code="unused-option",
+            )
         if run.by_row:
             return cast("_Ranked", run.of_rows(self.by_subtopic.table))
         identified = self._with_judged_ids(run) if run.readings else run
