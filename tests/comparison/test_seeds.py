@@ -10,6 +10,7 @@ from scipy import stats
 import rankgate
 from rankgate.core.present.write_results import render_result
 from rankgate.data import read_run
+from rankgate.data.input_types import run_on_spark
 from rankgate.decisions.comparison.compare import compare
 from rankgate.decisions.comparison.comparison import Comparisons
 from rankgate.decisions.comparison.inference import Test
@@ -207,3 +208,10 @@ def test_the_command_tells_seeds_by_their_names(run, files):
 def test_a_mark_that_no_name_has_is_refused(run, files):
     assert_refused(run("compare", "qrels.txt", *files, "--seeds", ".fold"), "unknown-choice")
     assert_refused(run("compare", "--scores", "a.csv", "--seeds", ".fold"), "conflicting-options")
+
+
+def test_seeds_are_not_put_together_on_spark():
+    system = read_run(KNN[0], seeds=KNN[1:])
+    for values in ([QRELS, system], [QRELS, BPR[0], [system]], [QRELS, {"knn": system}]):
+        with raises("on-spark"):
+            run_on_spark("compare", *values)
