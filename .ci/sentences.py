@@ -14,7 +14,7 @@ from rankgate.core.present.layout import (
     FactTable,
     Group,
     Layout,
-    Part,
+    LayoutPart,
     Sentence,
     Texts,
     View,
@@ -24,22 +24,22 @@ from rankgate.interface.kinds_of_results import CLASSES
 
 def texts_of_layout(layout: Layout) -> Iterator[str]:
     """The texts of parts, in the order of reading."""
-    for part in layout:
-        yield from filter(None, _texts(part))
+    for layout_part in layout:
+        yield from filter(None, _texts(layout_part))
 
 
-def _texts(part: Part) -> Iterable[str]:
-    match part:
+def _texts(layout_part: LayoutPart) -> Iterable[str]:
+    match layout_part:
         case str():
-            return (part,)
+            return (layout_part,)
         case Sentence():
-            return (part.text,)
+            return (layout_part.text,)
         case View() | CrossView() | FactTable():
-            return (part.heading,)
+            return (layout_part.heading,)
         case FactList():
-            return (part.heading, *texts_of_layout([text for _, text in part.facts]))
+            return (layout_part.heading, *texts_of_layout([text for _, text in layout_part.facts]))
         case Group():
-            return (part.title, *texts_of_layout(part.parts))
+            return (layout_part.title, *texts_of_layout(layout_part.parts))
         case _:
             return ()
 

@@ -191,13 +191,13 @@ def _templates(cls):
             case Sentence(text, condition):
                 yield text, condition
             case View() | CrossView():
-                divider = getattr(part, "by", "")
+                divider = getattr(part, "table_key", "")
                 texts = [part.heading, *part.headers.values()]
-                yield from ((text.replace(f"{{{divider}}}", ""), part.when) for text in texts)
+                yield from ((text.replace(f"{{{divider}}}", ""), part.condition) for text in texts)
                 if isinstance(part.source, str):
                     yield "", part.source
             case FactTable():
-                yield part.heading, part.when
+                yield part.heading, part.condition
                 for fact in part.facts:
                     yield ("", fact) if isinstance(fact, str) else (fact[1], "")
             case Lines():

@@ -25,8 +25,8 @@ class Counts(Result):
     kind: ClassVar[str] = "counts"
     SCHEMAS: ClassVar = {"counts": COUNTS}
     layout: ClassVar[Layout] = (
-        View("counts", "values of {tag}", ("value", "n"), by="tag", headers={"value": "{tag}"}),
-        CrossView("frequent", "at least {minimum}", ("tag",), across="value", value="n", columns=COUNTS),
+        View("counts", "values of {tag}", ("value", "n"), table_key="tag", headers={"value": "{tag}"}),
+        CrossView("frequent", "at least {minimum}", ("tag",), column_key="value", value="n", columns=COUNTS),
     )
     counts: pl.DataFrame
 
@@ -72,7 +72,9 @@ def test_optional_columns_stay_for_a_zero_and_go_without_a_value():
 def test_headers_across_are_names_as_they_are_or_words():
     result = Counts(pl.DataFrame([("market", "new_users", 1)], COUNTS, orient="row"))
     for words, header in ((False, "new_users"), (True, "new users")):
-        (table,) = CrossView("counts", "", ("tag",), across="value", value="n", words=words).blocks(result)
+        (table,) = CrossView("counts", "", ("tag",), column_key="value", value="n", spaced=words).blocks(
+            result
+        )
         assert table.grid.head == ("tag", header)
 
 
@@ -84,7 +86,7 @@ class Shares(Result):
     layout: ClassVar[Layout] = (
         Sentence("share {share:.0%}", "share"),
         Sentence("{queries:n query}", "queries"),
-        FactTable("", (("{level:.0%} interval", "{share}"),), across=True),
+        FactTable("", (("{level:.0%} interval", "{share}"),), as_row=True),
     )
     share: float | None
     queries: int

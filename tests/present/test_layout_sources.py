@@ -64,7 +64,7 @@ def test_a_view_without_a_source_shows_the_main_table():
 
 def test_numbers_across_a_table_are_in_their_order_and_cells_without_a_row_have_a_text():
     table = pl.DataFrame([(0.0, 2.0, 3), (1.0, 0.0, 4)], _COUNTS, orient="row")
-    part = CrossView("n", "", ("first",), across="second", value="n", columns=_COUNTS, empty="0")
+    part = CrossView("n", "", ("first",), column_key="second", value="n", columns=_COUNTS, empty="0")
     (shown,) = blocks(part, n=table)
     assert shown.grid.head == ("first", "0", "2")
     assert shown.grid.rows == (("0", "0", "3"), ("1", "4", "0"))

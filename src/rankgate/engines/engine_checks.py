@@ -98,13 +98,17 @@ class EngineKinds(Result):
 
     kind: ClassVar[str] = "engine_kinds"
     main_table: ClassVar[str] = "kind_table"
-    lead: ClassVar[Texts] = (Sentence("{only.title}", "only"), Sentence("{only.source}", "only"))
+    lead: ClassVar[Texts] = (Sentence("{single.title}", "single"), Sentence("{single.source}", "single"))
     layout: ClassVar[Layout] = (
         View(
-            "kind_table", cells=("kind", "title"), headers={"title": "what it is"}, prose=True, when="several"
+            "kind_table",
+            cells=("kind", "title"),
+            headers={"title": "what it is"},
+            prose=True,
+            condition="has_several",
         ),
-        Sentence("rankgate engines show KIND lists the keys of an engine's file.", "several"),
-        View("keys", prose=True, when="only"),
+        Sentence("rankgate engines show KIND lists the keys of an engine's file.", "has_several"),
+        View("keys", prose=True, condition="single"),
     )
 
     kinds: tuple[KindDetails, ...]
@@ -116,15 +120,15 @@ class EngineKinds(Result):
     @property
     def headline(self) -> str:
         """The number of kinds, or the name of the only one."""
-        return self.only.name if self.only else f"{len(self)} kinds of engines"
+        return self.single.name if self.single else f"{len(self)} kinds of engines"
 
     @property
-    def only(self) -> KindDetails | None:
+    def single(self) -> KindDetails | None:
         """The only kind; None where there are several."""
         return self.kinds[0] if len(self) == 1 else None
 
     @property
-    def several(self) -> bool:
+    def has_several(self) -> bool:
         """True if there is more than one kind."""
         return len(self) != 1
 
@@ -146,7 +150,7 @@ class EngineKinds(Result):
 
     def csv_rows(self) -> PlainRows:
         """The kinds, or the keys of the only one."""
-        return plain_rows(self.keys if self.only else self.kind_table)
+        return plain_rows(self.keys if self.single else self.kind_table)
 
 
 def engines(kind: str | None = None) -> EngineKinds:

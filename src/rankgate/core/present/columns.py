@@ -92,7 +92,7 @@ class Column(NamedTuple):
         unit: the unit of its values, such as ``s`` or ``queries``.
         header: its header in tables for people; if empty, its name. A newline marks a possible line
             break for narrow media.
-        by: the columns whose values a function takes first, such as the KPI of a value.
+        arguments: the columns whose values a function takes first, such as the KPI of a value.
         at_most: the column of the largest possible value, where a value is the smallest possible; null
             there is no limit.
         empty: the text of an undefined value or an empty text; if empty, a dash for numbers alone.
@@ -104,7 +104,7 @@ class Column(NamedTuple):
     format: Format = ""
     unit: str = ""
     header: str = ""
-    by: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
     empty: str = ""
     at_most: str = ""
 
@@ -163,7 +163,7 @@ class Column(NamedTuple):
             ]
         if isinstance(self.format, Mapping):
             return [self.format.get(value, str(value)) for value in values]
-        return [self.format(*row) for row in table.select(*self.by, self.name).iter_rows()]
+        return [self.format(*row) for row in table.select(*self.arguments, self.name).iter_rows()]
 
 
 Cell = str | tuple[str | tuple[str, str], ...]
@@ -309,7 +309,7 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
             pairs = zip(cells, next_texts, strict=True)
             cells = [f"{cell}{text_between}{text}" if text else cell for cell, text in pairs]
         is_undefined = [{*row} == {UNDEFINED} for row in zip(*texts, strict=True)]
-        return [UNDEFINED if alone else cell for alone, cell in zip(is_undefined, cells, strict=True)]
+        return [UNDEFINED if undefined else cell for undefined, cell in zip(is_undefined, cells, strict=True)]
 
 
 def _interval_text(low: str, high: str) -> str:

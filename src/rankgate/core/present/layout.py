@@ -13,8 +13,8 @@ Markdown, LaTeX, CSV, pages, notebooks. A layout is a tuple of these parts in th
 - `Group`: parts under a title, as a section of their own after the parts without one;
 - a function of the result that returns blocks or sections, for what is none of these.
 
-A part with ``when`` stands only if the attribute of that name, such as ``counts[ties]``, is true, a count
-above 0, a measured number, or holds rows.
+A part with ``condition`` stands only if the attribute of that name, such as ``counts[ties]``, is true,
+a count above 0, a measured number, or holds rows.
 
 Texts are templates over the result's attributes: ``{pairs:n pair}`` is a number, or the number of
 members or rows, with its noun
@@ -68,11 +68,11 @@ class Sentence(NamedTuple):
 
     Attributes:
         text: a template.
-        when: its condition; see the module.
+        condition: its condition; see the module.
     """
 
     text: str
-    when: str = ""
+    condition: str = ""
 
 
 class View(NamedTuple):
@@ -90,13 +90,13 @@ class View(NamedTuple):
         headers: templates of headers by column, where they differ from the declaration.
         formats: formats by column, where they differ from the declaration.
         keys: the number of first columns that identify a row.
-        where: the condition of the rows that are shown.
+        row_filter: the condition of the rows that are shown.
         first: the largest number of rows; the heading says how many there are.
         optional: columns that are left out where all their values are null or empty.
         varying: columns that are left out where all their values are equal.
-        by: the column whose values have a table each; templates have the value by its name.
+        table_key: the column whose values have a table each; templates have the value by its name.
         find, prose, folded: as `Table` takes them.
-        when: its condition; see the module.
+        condition: its condition; see the module.
     """
 
     source: str | pl.DataFrame = ""
@@ -106,26 +106,26 @@ class View(NamedTuple):
     headers: Mapping[str, str] = _NO_TEXTS
     formats: Mapping[str, Format] = _NO_TEXTS
     keys: int = 1
-    where: pl.Expr | None = None
+    row_filter: pl.Expr | None = None
     first: int | None = None
     optional: tuple[str, ...] = ()
     varying: tuple[str, ...] = ()
-    by: str = ""
+    table_key: str = ""
     find: bool = False
     prose: bool = False
     folded: bool = False
-    when: str = ""
+    condition: str = ""
 
     def blocks(self, result: object) -> Iterator[Table]:
         """The table, or a table for each value, of a result or another value with these attributes."""
         table, columns = _read_table(self, result)
         if table.is_empty():
             return
-        if not self.by:
+        if not self.table_key:
             yield self._block(result, table, columns, {})
             return
-        for rows in table.partition_by(self.by, maintain_order=True):
-            yield self._block(result, rows, columns, {self.by: rows[self.by][0]})
+        for rows in table.partition_by(self.table_key, maintain_order=True):
+            yield self._block(result, rows, columns, {self.table_key: rows[self.table_key][0]})
 
     def _block(
         self, result: object, table: pl.DataFrame, columns: Columns, values: Mapping[str, object]
@@ -152,31 +152,31 @@ class CrossView(NamedTuple):
         heading: a template.
         rows: the columns that stand at the left, as `View` takes them; the first identifies a row,
             the others have their first value.
-        across: the column whose values become columns; numbers in their order.
+        column_key: the column whose values become columns; numbers in their order.
         value: the column of the cells, or several as `View` has them.
-        header: a format of the texts of ``across`` as headers.
-        words: True if headers have blanks in place of the underscores of names.
+        header: a format of the texts of ``column_key`` as headers.
+        spaced: True if headers have blanks in place of the underscores of names.
         columns: as `View` takes it.
         headers: templates of headers by column, where they differ from the declaration.
-        where: the condition of the rows that are shown.
+        row_filter: the condition of the rows that are shown.
         formats: formats by column, where they differ from the declaration.
         empty: the text of a cell without a row.
-        when: its condition; see the module.
+        condition: its condition; see the module.
     """
 
     source: str | pl.DataFrame
     heading: str
     rows: tuple[Cell, ...]
-    across: str
+    column_key: str
     value: Cell
     header: str = "{}"
-    words: bool = False
+    spaced: bool = False
     columns: Columns | None = None
     headers: Mapping[str, str] = _NO_TEXTS
-    where: pl.Expr | None = None
+    row_filter: pl.Expr | None = None
     formats: Mapping[str, Format] = _NO_TEXTS
     empty: str = UNDEFINED
-    when: str = ""
+    condition: str = ""
 
     def blocks(self, result: object) -> Iterator[Table]:
         """The table, of a result or another value with these attributes."""
@@ -185,36 +185,39 @@ class CrossView(NamedTuple):
             return
         headers = {name: fill(header, result) for name, header in self.headers.items()}
         grid = columns.grid(table, *self.rows, self.value, headers=headers, formats=self.formats)
-        across = columns.by_name[self.across]
-        values = table.select(self.across).unique(maintain_order=True)
-        names = across.texts(values if across.is_text else values.sort(self.across))
+        key_column = columns.by_name[self.column_key]
+        values = table.select(self.column_key).unique(maintain_order=True)
+        names = key_column.texts(values if key_column.is_text else values.sort(self.column_key))
         rows: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {}
-        for key, (*row_cells, text) in zip(across.texts(table), grid.rows, strict=True):
+        for key, (*row_cells, text) in zip(key_column.texts(table), grid.rows, strict=True):
             rows.setdefault(row_cells[0], (tuple(row_cells), {}))[1][key] = text
-        labels = (name.replace("_", " ") if self.words else name for name in names)
-        head = (*grid.head[:-1], *map(self.header.format, labels))
-        cells = [(*left, *(texts.get(name, self.empty) for name in names)) for left, texts in rows.values()]
-        yield Table(fill(self.heading, result), Grid(head, tuple(cells)))
+        labels = (name.replace("_", " ") if self.spaced else name for name in names)
+        header = (*grid.head[:-1], *map(self.header.format, labels))
+        cells = [
+            (*row_cells, *(texts.get(name, self.empty) for name in names))
+            for row_cells, texts in rows.values()
+        ]
+        yield Table(fill(self.heading, result), Grid(header, tuple(cells)))
 
 
-def _read_table(part: View | CrossView, result: object) -> tuple[pl.DataFrame, Columns]:
-    """The rows that a part shows, and their declaration."""
+def _read_table(view: View | CrossView, result: object) -> tuple[pl.DataFrame, Columns]:
+    """The rows that a view shows, and their declaration."""
     import polars as pl
 
-    if isinstance(part.source, pl.DataFrame):
-        rows: Any = part.source
-        columns = part.columns
+    if isinstance(view.source, pl.DataFrame):
+        rows: Any = view.source
+        columns = view.columns
     else:
-        *path, name = part.source.split(".")
+        *path, name = view.source.split(".")
         owner: Any = result
         for attribute in path:
             owner = None if owner is None else getattr(owner, attribute)
         rows = () if owner is None else getattr(owner, name) if name else owner.to_polars()
-        columns = part.columns or getattr(owner, "SCHEMAS", {}).get(name)
+        columns = view.columns or getattr(owner, "SCHEMAS", {}).get(name)
     if isinstance(rows, tuple):
         names = columns or (vars(rows[0]) if rows else ())
         rows = pl.DataFrame({name: [getattr(record, name) for record in rows] for name in names}, columns)
-    table = rows if part.where is None else rows.filter(part.where)
+    table = rows if view.row_filter is None else rows.filter(view.row_filter)
     return table, columns or Columns("", *(Column(name, dtype, "") for name, dtype in table.schema.items()))
 
 
@@ -225,14 +228,14 @@ class FactTable(NamedTuple):
         heading: a template.
         facts: templates of labels and of their values; an empty value is a dash. A name alone is an
             attribute that holds further facts: their texts by label.
-        across: True if the labels are headers above a single row of values.
-        when: its condition; see the module.
+        as_row: True if the labels are headers above a single row of values.
+        condition: its condition; see the module.
     """
 
     heading: str
     facts: tuple[tuple[str, str] | str, ...]
-    across: bool = False
-    when: str = ""
+    as_row: bool = False
+    condition: str = ""
 
     def blocks(self, result: object) -> Iterator[Table]:
         """The table."""
@@ -243,7 +246,7 @@ class FactTable(NamedTuple):
             else:
                 rows.append((fill(fact[0], result), fill(fact[1], result)))
         cells = tuple((label, make_printable(text) or UNDEFINED) for label, text in rows)
-        if self.across:
+        if self.as_row:
             labels, values = zip(*cells, strict=True)
             grid = Grid(labels, (values,))
         else:
@@ -257,12 +260,12 @@ class FactList(NamedTuple):
     Attributes:
         facts: labels, and their texts; a fact without a text or a line is left out.
         heading: a template.
-        when: its condition; see the module.
+        condition: its condition; see the module.
     """
 
     facts: tuple[tuple[str, str | Sentence | Lines], ...]
     heading: str = ""
-    when: str = ""
+    condition: str = ""
 
     def blocks(self, result: object) -> Iterator[Entries]:
         """The paragraphs."""
@@ -276,11 +279,11 @@ class Lines(NamedTuple):
 
     Attributes:
         source: the attribute that holds them.
-        when: its condition; see the module.
+        condition: its condition; see the module.
     """
 
     source: str
-    when: str = ""
+    condition: str = ""
 
     def blocks(self, result: object) -> Iterator[Points]:
         """The sentences."""
@@ -292,11 +295,11 @@ class ShownChart(NamedTuple):
 
     Attributes:
         name: its name in ``charts``.
-        when: its condition; see the module.
+        condition: its condition; see the module.
     """
 
     name: str
-    when: str = ""
+    condition: str = ""
 
     def blocks(self, result: Result) -> Iterator[Block]:
         """The chart."""
@@ -306,7 +309,7 @@ class ShownChart(NamedTuple):
 class Notices(NamedTuple):
     """The notices of the result as warnings."""
 
-    when: str = ""
+    condition: str = ""
 
     def blocks(self, result: Result) -> Iterator[Block]:
         """The warnings."""
@@ -323,22 +326,22 @@ class Group(NamedTuple):
         anchor: its name in links.
         title: its heading.
         parts: its parts, which have no sections.
-        when: its condition; see the module.
+        condition: its condition; see the module.
     """
 
     anchor: str
     title: str
     parts: Layout
-    when: str = ""
+    condition: str = ""
 
     def blocks(self, result: Result) -> Iterator[Section]:
         """The section."""
-        blocks = (block for part in self.parts for block in _blocks(part, result))
+        blocks = (block for layout_part in self.parts for block in _blocks(layout_part, result))
         own_blocks = [block for block in blocks if not isinstance(block, Section)]
         yield Section(self.anchor, self.title, nonempty_blocks(own_blocks))
 
 
-Part = (
+LayoutPart = (
     str
     | Sentence
     | View
@@ -351,7 +354,7 @@ Part = (
     | Group
     | Callable[[Any], Iterable[Block | Section]]
 )
-Layout = Sequence[Part]
+Layout = Sequence[LayoutPart]
 Texts = Sequence[str | Sentence]
 
 
@@ -366,7 +369,7 @@ def layout_document(result: Result, **values: object) -> Document:
     if values:
         result = copy(result)
         result.__dict__.update(values)
-    blocks = [block for part in result.layout for block in _blocks(part, result)]
+    blocks = [block for layout_part in result.layout for block in _blocks(layout_part, result)]
     document = make_document(
         result.headline,
         *(block for block in blocks if not isinstance(block, Section)),
@@ -379,25 +382,25 @@ def layout_document(result: Result, **values: object) -> Document:
     return replace(document, sections=sections or document.sections)
 
 
-def _blocks(part: Part, result: Result) -> Iterable[Block | Section]:
-    if isinstance(part, str | Sentence):
-        return sentences((part,), result)
-    if callable(part):
-        return part(result)
-    return part.blocks(result) if _is_true(part.when, result) else ()
+def _blocks(layout_part: LayoutPart, result: Result) -> Iterable[Block | Section]:
+    if isinstance(layout_part, str | Sentence):
+        return sentences((layout_part,), result)
+    if callable(layout_part):
+        return layout_part(result)
+    return layout_part.blocks(result) if _is_true(layout_part.condition, result) else ()
 
 
 def sentences(texts: Texts, result: object) -> list[str]:
     """Templates filled with the attributes of a result; those without a true condition are left out."""
-    parts = (Sentence(text) if isinstance(text, str) else text for text in texts)
-    filled = (fill(text, result) for text, when in parts if _is_true(when, result))
+    templates = (Sentence(text) if isinstance(text, str) else text for text in texts)
+    filled = (fill(text, result) for text, condition in templates if _is_true(condition, result))
     return [text for text in filled if text]
 
 
-def _lines(part: str | Sentence | Lines, result: object) -> tuple[str, ...]:
-    if isinstance(part, Lines):
-        return tuple(map(make_printable, attrgetter(part.source)(result)))
-    return tuple(sentences((part,), result))
+def _lines(layout_part: str | Sentence | Lines, result: object) -> tuple[str, ...]:
+    if isinstance(layout_part, Lines):
+        return tuple(map(make_printable, attrgetter(layout_part.source)(result)))
+    return tuple(sentences((layout_part,), result))
 
 
 def _is_true(name: str, result: object) -> bool:

@@ -117,14 +117,14 @@ class BlindSpots(Result):
             "if {baseline} changed so (k = {k}): share of the lists with other grades at their ranks for "
             "which the metric does not move",
             ("change", "altered"),
-            across="metric",
+            column_key="metric",
             value="unmoved",
         ),
         CrossView(
             "profile",
             "and by how much it moves, mean over these lists",
             ("change", "altered"),
-            across="metric",
+            column_key="metric",
             value="delta",
         ),
         Sentence("the smallest set that detects all detectable changes: {suggested}", "suggested"),

@@ -160,7 +160,7 @@ class Settlement(Result):
                 ("queries\npeople judged", "{opened} of {queries}"),
                 ("looks", "{look} of {looks}"),
             ),
-            across=True,
+            as_row=True,
         ),
         View("actions", "what would settle it alone"),
         View("batch", "what to judge next", ("query_id", "doc_id", "who", "inclusion", "gain"), first=5),

@@ -121,7 +121,7 @@ class Pipeline(Result):
     lead: ClassVar[Texts] = ("{sentence}",)
     layout: ClassVar[Layout] = (
         ShownChart("stages"),
-        CrossView("means", "", ("stage",), across="metric", value="mean"),
+        CrossView("means", "", ("stage",), column_key="metric", value="mean"),
         View(
             "latency_bounds",
             "latency in milliseconds, and queries that were answered",
@@ -149,7 +149,7 @@ class Pipeline(Result):
             ("stage", "k", "relevant", "gained", "lost"),
             keys=2,
         ),
-        CrossView("mix", "labels of the first {k:n document}", ("stage",), across="label", value="share"),
+        CrossView("mix", "labels of the first {k:n document}", ("stage",), column_key="label", value="share"),
         NOTICES,
         Sentence(
             "Means are over queries; the ceiling is over the {queries} that have a value at every stage. "

@@ -299,8 +299,8 @@ class TableAudit(Result):
     headline_text: ClassVar[str] = "{table}: {verdict}"
     lead: ClassVar[Texts] = ("{summary}",)
     layout: ClassVar[Layout] = (
-        View("cells", "impossible", _REASONED, where=pl.col("status") == IMPOSSIBLE),
-        View("cells", "not read", _REASONED, where=pl.col("status") == UNREAD),
+        View("cells", "impossible", _REASONED, row_filter=pl.col("status") == IMPOSSIBLE),
+        View("cells", "not read", _REASONED, row_filter=pl.col("status") == UNREAD),
         View("pairs", "best and second"),
         _unknown_columns,
         Sentence(

@@ -92,8 +92,8 @@ def _matrix_table(result: RankSimilarities) -> Iterator[Block]:
     numbers = tuple(f"({number})" for number in range(1, len(names) + 1))
     numbered_names = map(" ".join, zip(numbers, names, strict=True))
     by_name, by_number = (
-        Grid(("run", *head), tuple((name, *row) for name, row in zip(row_names, cells, strict=True)))
-        for head, row_names in ((names, names), (numbers, numbered_names))
+        Grid(("run", *header), tuple((name, *row) for name, row in zip(row_names, cells, strict=True)))
+        for header, row_names in ((names, names), (numbers, numbered_names))
     )
     yield Table("", by_name, plain=(by_name, by_number))
 
@@ -131,7 +131,7 @@ class RankSimilarity(Result):
     headline_text: ClassVar[str] = "RBO {measures[mean][0]:.4f}: {first} and {second} on {queries:n query}"
     layout: ClassVar[Layout] = (
         View("measures", "", ("measure", "mean", ("low", "high"), "lowest", "lowest_query", "n")),
-        View("agreement", "overlap by depth", where=pl.col("depth").is_in(_DEPTHS)),
+        View("agreement", "overlap by depth", row_filter=pl.col("depth").is_in(_DEPTHS)),
         View(
             "reproduction",
             "reproduction of values",

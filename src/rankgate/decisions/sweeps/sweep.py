@@ -90,16 +90,22 @@ _MAX_PAIRS = 3
 
 def _charts(result: Sweep) -> Iterator[Block]:
     """The charts that are not empty."""
-    shown = {"sweep-front": len(result.front) > 0, "sweep-dials": True, "sweep-heat": len(result.space) > 1}
+    chart_conditions = {
+        "sweep-front": len(result.front) > 0,
+        "sweep-dials": True,
+        "sweep-heat": len(result.space) > 1,
+    }
     if len(result.measured) > 1:
-        yield from (Chart(result.charts[name], result) for name, is_shown in shown.items() if is_shown)
+        yield from (
+            Chart(result.charts[name], result) for name, is_shown in chart_conditions.items() if is_shown
+        )
 
 
 def _best_points(result: Sweep) -> Iterator[Block]:
     """The best points, and the baseline."""
     sign = 1 if result.metric in result.lower else -1
     points = result.points
-    ranked = sorted(result.measured, key=lambda place: sign * points[place].metrics[result.metric].mean)
+    ranked = sorted(result.measured, key=lambda index: sign * points[index].metrics[result.metric].mean)
     places = ranked[:_MAX_POINTS]
     heading = "points"
     if len(ranked) > _MAX_POINTS:
@@ -122,7 +128,7 @@ def _point_table(result: Sweep, heading: str, places: Sequence[int], latencies: 
     """Points by their dials and metrics; of a single latency with its interval."""
     latencies = latencies if any(point.latency for point in result.points) else ()
     marked_places = {"chosen": result.chosen_place, "baseline": 0}
-    marks = [", ".join(mark for mark, marked in marked_places.items() if marked == place) for place in places]
+    marks = [", ".join(mark for mark, marked in marked_places.items() if marked == index) for index in places]
     table = result.to_polars()[list(places)].insert_column(0, pl.Series("", marks, pl.String))
     dials = [dial.name for dial in result.space]
     ends = {result.metric: "", **({latencies[0]: ",.1f"} if len(latencies) == 1 else {})}
@@ -303,8 +309,8 @@ class Sweep(Result):
             certainty = "The gain holds on queries that were not used to choose."
         if high is not None and high < 0:
             certainty = "On queries that were not used to choose it is worse than the baseline."
-        chosen, baseline = (point_text(point.parameters) for point in (self.chosen, self.baseline))
-        return f"{certainty} Chosen: {chosen}; baseline: {baseline}."
+        choice_text, baseline = (point_text(point.parameters) for point in (self.chosen, self.baseline))
+        return f"{certainty} Chosen: {choice_text}; baseline: {baseline}."
 
     @property
     def gains(self) -> pl.DataFrame:
@@ -312,9 +318,15 @@ class Sweep(Result):
         choice = self.choice
         if choice is None or not choice.place:
             return GAINS.empty()
-        chosen, held_out = choice.same_queries, choice.held_out
+        same_queries, held_out = choice.same_queries, choice.held_out
         rows = [
-            ("on the queries that chose it", chosen.mean, chosen.low, chosen.high, choice.p_value),
+            (
+                "on the queries that chose it",
+                same_queries.mean,
+                same_queries.low,
+                same_queries.high,
+                choice.p_value,
+            ),
             ("on held-out queries", held_out.mean, held_out.low, held_out.high, None),
             ("difference: optimism of the choice", choice.optimism, None, None, None),
         ]
@@ -324,7 +336,11 @@ class Sweep(Result):
     def dial_shares(self) -> pl.DataFrame:
         """The columns of `DIALS`: every dial, and the first pairs."""
         singles, pairs = (
-            [(" with ".join(part.dials), part.share) for part in self.importance if len(part.dials) == count]
+            [
+                (" with ".join(effect.dials), effect.share)
+                for effect in self.importance
+                if len(effect.dials) == count
+            ]
             for count in (1, 2)
         )
         return pl.DataFrame([*singles, *pairs[:_MAX_PAIRS]], DIALS, orient="row")

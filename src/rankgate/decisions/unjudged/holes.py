@@ -140,14 +140,20 @@ class HoleAnalysis(Result):
         NOTICES,
         ShownChart("holes"),
         CrossView(
-            "judged_shares", "", ("system",), across="k", value="share", header="judged@{}", columns=JUDGED
+            "judged_shares",
+            "",
+            ("system",),
+            column_key="k",
+            value="share",
+            header="judged@{}",
+            columns=JUDGED,
         ),
         View("metrics", "", ("metric", "delta", "worst", "best", "condensed", *_ESTIMATE)),
         View(
             "metrics",
             "where judged documents were chosen at random, or pooled from other systems",
             ("metric", "flip", "flip_random", "flip_pooled"),
-            where=pl.col("flip") > 0,
+            row_filter=pl.col("flip") > 0,
         ),
         View(
             "slices",
@@ -155,7 +161,7 @@ class HoleAnalysis(Result):
             ("value", "metric", "n", "delta", "worst", "best", *_ESTIMATE),
             headers={"value": "{tag}"},
             keys=2,
-            by="tag",
+            table_key="tag",
         ),
         View(
             "next_documents",
@@ -182,8 +188,8 @@ class HoleAnalysis(Result):
         Args:
             count: the number of documents to judge next.
         """
-        shown = self.judge_next.head(count)
-        return layout_document(self, count=len(shown), next_documents=shown)
+        next_documents = self.judge_next.head(count)
+        return layout_document(self, count=len(next_documents), next_documents=next_documents)
 
     @property
     def judged_shares(self) -> pl.DataFrame:

@@ -184,7 +184,7 @@ class Snapshot(Result):
             "failed",
             ("query_id", "attempts", "error"),
             headers={"attempts": "tries"},
-            where=pl.col("state") == "failed",
+            row_filter=pl.col("state") == "failed",
             first=10,
         ),
         NOTICES,

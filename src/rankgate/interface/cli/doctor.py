@@ -72,7 +72,7 @@ class DoctorReport(Result):
             ("status", "name", ("words", "; to fix it: ", "mend")),
             headers={"name": "what", "words": "found"},
             formats={"status": _STATUS_LABELS.__getitem__},
-            by="area",
+            table_key="area",
             prose=True,
         ),
     )

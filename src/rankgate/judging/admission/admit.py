@@ -128,7 +128,7 @@ class JudgeAdmission(Result):
             "bias.confusion",
             "people's grades (rows) and the judge's (columns)",
             ("people",),
-            across="judge",
+            column_key="judge",
             value="pairs",
             empty="0",
         ),

@@ -142,7 +142,7 @@ STRATA = Columns(
         "the standard deviation of what a pair adds to the figure",
         _format_deviation,
         header="standard deviation",
-        by=("assumed",),
+        arguments=("assumed",),
     ),
     Column("assumed", pl.Boolean, "true if the deviation is the largest possible"),
     Column("pairs", pl.Int64, "pairs of the sample in all", unit="pairs", header="needed"),

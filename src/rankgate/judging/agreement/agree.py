@@ -170,7 +170,7 @@ class RaterAgreement(Result):
             "values by each judge's own grades (system × query × judge, crossed random effects; shares of "
             "the variance of one value)",
             ("metric", "queries", "judges", "delta", ("low", "high"), "p_value"),
-            across="effect",
+            column_key="effect",
             value="share",
             columns=COMPONENT_SHARES,
         ),

@@ -125,8 +125,8 @@ class GoldCheck(Result):
     layout: ClassVar[Layout] = (
         NOTICES,
         View("shares", "labels", ("status", "pairs", "share", ("low", "high"))),
-        _LABELS._replace(heading="wrong labels", where=pl.col("status") == WRONG),
-        _LABELS._replace(heading="ambiguous labels", where=pl.col("status") == AMBIGUOUS),
+        _LABELS._replace(heading="wrong labels", row_filter=pl.col("status") == WRONG),
+        _LABELS._replace(heading="ambiguous labels", row_filter=pl.col("status") == AMBIGUOUS),
         View("grades", "by gold grade"),
         View("systems", "systems with the wrong labels replaced", keys=2),
         Sentence(

@@ -111,7 +111,7 @@ class Reusability(Result):
                 "tau",
             ),
             LOSSES,
-            by="metric",
+            table_key="metric",
         ),
         NOTICES,
         Sentence(

@@ -325,7 +325,7 @@ class Axes(Result):
             "{axis}",
             ("choice", "conventions"),
             headers={"choice": " ", "conventions": " "},
-            by="axis",
+            table_key="axis",
             prose=True,
         ),
     )

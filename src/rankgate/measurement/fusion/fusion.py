@@ -124,8 +124,8 @@ class Fusion(Result):
             Columns("One row per fused run.", SOURCES, Column("weight", pl.Float64, "its weight", "g")),
             optional=("weight",),
         ),
-        View("means", "by metric", headers={"mean": "{learned.metric}"}, when="learned"),
-        View("folds", "folds", headers={"training": "{learned.metric}\nthere"}, when="learned"),
+        View("means", "by metric", headers={"mean": "{learned.metric}"}, condition="learned"),
+        View("folds", "folds", headers={"training": "{learned.metric}\nthere"}, condition="learned"),
         NOTICES,
         "{method_text}",
     )

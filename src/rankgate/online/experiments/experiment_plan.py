@@ -20,7 +20,7 @@ from rankgate.online.experiments.experiment_result import ExperimentFinding, for
 KPIS = Columns(
     "One row per KPI.",
     KPI,
-    Column("value", pl.Float64, "its value in the log", format_difference, by=("kpi",)),
+    Column("value", pl.Float64, "its value in the log", format_difference, arguments=("kpi",)),
     Column(
         "deviation",
         pl.Float64,
@@ -133,7 +133,7 @@ class ExperimentPlan(Result):
             "KPIs",
             ("kpi", "value", "deviation", "units", "explained"),
             headers={"deviation": "sd of a {unit}\nover value", "units": "{unit}s"},
-            where=pl.col("why").is_null(),
+            row_filter=pl.col("why").is_null(),
         ),
         Sentence(
             "A dash is more than {horizon:n day}. With CUPED: adjusted for each {unit}'s own earlier value. "

@@ -111,8 +111,8 @@ METRICS = Columns(
     _ARM,
     Column("n_control", pl.Int64, "units of the control", unit="units"),
     Column("n", pl.Int64, "units of the arm", unit="units"),
-    Column("control", pl.Float64, "the value of the control", _format_figure_of, by=_KIND_AND_METRIC),
-    Column("treatment", pl.Float64, "the value of the arm", _format_figure_of, by=_KIND_AND_METRIC),
+    Column("control", pl.Float64, "the value of the control", _format_figure_of, arguments=_KIND_AND_METRIC),
+    Column("treatment", pl.Float64, "the value of the arm", _format_figure_of, arguments=_KIND_AND_METRIC),
     Column("delta", pl.Float64, "treatment − control"),
     Column("low", pl.Float64, "the low end of the interval of delta"),
     Column("high", pl.Float64, "the high end of the interval of delta"),
@@ -142,7 +142,7 @@ METRICS = Columns(
         pl.Float64,
         "the expected loss if the arm is chosen",
         _format_loss,
-        by=_KIND_AND_METRIC,
+        arguments=_KIND_AND_METRIC,
     ),
     Column(
         "margin",
@@ -174,7 +174,12 @@ SEGMENTS = Columns(
     Column("value", pl.String, "its value"),
     Column("n", pl.Int64, "units of the arm in it", unit="units", header="units"),
     Column(
-        "delta", pl.Float64, "treatment − control", format_difference, header="difference", by=("metric",)
+        "delta",
+        pl.Float64,
+        "treatment − control",
+        format_difference,
+        header="difference",
+        arguments=("metric",),
     ),
     Column("low", pl.Float64, "the low end of the interval of delta"),
     Column("high", pl.Float64, "the high end of the interval of delta"),
@@ -285,8 +290,8 @@ class Experiment(Result):
             _FIGURES,
             headers={"expected_loss": "expected loss\n(prior sd {settings[prior]:.0%})"},
             keys=2,
-            where=pl.col("chance_better").is_not_null(),
-            when="is_bayesian",
+            row_filter=pl.col("chance_better").is_not_null(),
+            condition="is_bayesian",
         ),
         Sentence(
             "Expected loss: by how much the metric is worse on average if the arm is launched, where better "

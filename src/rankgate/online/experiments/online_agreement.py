@@ -171,7 +171,7 @@ class OnlineAgreement(Result):
             "offline difference from which the KPI rises",
             ("kpi", "metric", "threshold", ("threshold_low", "threshold_high"), "tried"),
             keys=2,
-            when="of_experiments",
+            condition="of_experiments",
         ),
         ShownChart("offline-online"),
         NOTICES,

@@ -59,7 +59,7 @@ VALUES = Columns(
         pl.Float64,
         "the value of the KPI; null where undefined, blocked or without events",
         format_kpi,
-        by=("kpi",),
+        arguments=("kpi",),
     ),
     Column("n", pl.Int64, "the divisor"),
 )
@@ -98,7 +98,7 @@ def _slice_tables(result: KpiTable) -> Iterator[Block]:
             ("slice",),
             "kpi",
             "value",
-            words=True,
+            spaced=True,
             columns=VALUES,
             headers={"slice": str(by)},
         )

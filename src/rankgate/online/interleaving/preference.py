@@ -120,24 +120,24 @@ class Preference(Result):
             "{clicks:n click} on {requests:n list}; {clicked:,} of {units:,} {unit}s have a click. The "
             "systems rank {competitive:.1%} of the shown documents differently. Lists are mixed by {method}."
         ),
-        View("pairs", "wins", _WINS, keys=2, formats=_IN_PER_CENT, when="by_wins"),
-        View("pairs", "wins", _WINS, keys=2, when="by_credits"),
+        View("pairs", "wins", _WINS, keys=2, formats=_IN_PER_CENT, condition="by_wins"),
+        View("pairs", "wins", _WINS, keys=2, condition="by_credits"),
         View(
             "pairs",
             "credit of a click",
             ("one", "other", "credit", ("credit_low", "credit_high"), "p_t"),
             headers={"credit": "second less first,\na {unit}"},
             keys=2,
-            when="by_wins",
+            condition="by_wins",
         ),
         ShownChart("preference", "pairs"),
         CrossView(
             "slots",
             "slots and clicks by system",
             ("slot",),
-            across="system",
+            column_key="system",
             value=("clicks", "/", "shown"),
-            where=pl.col("slot") <= 10,
+            row_filter=pl.col("slot") <= 10,
         ),
         NOTICES,
         Sentence(

@@ -132,7 +132,7 @@ class OffPolicyEstimate(Result):
                 "One row per estimator.", ESTIMATES, Column("reported", pl.String, "which one is reported")
             ),
             headers={"reported": " "},
-            when="allowed",
+            condition="allowed",
         ),
         ShownChart("off-policy", "has_intervals"),
         View(

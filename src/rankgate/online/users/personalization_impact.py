@@ -43,8 +43,8 @@ LIFTS = Columns(
     Column(
         "users_control", pl.Int64, "users of the control", unit="users", header="users\ncontrol / variant"
     ),
-    Column("control", pl.Float64, "the rate of the control", format_kpi, by=("kpi",)),
-    Column("value", pl.Float64, "the value of the variant", format_kpi, by=("kpi",)),
+    Column("control", pl.Float64, "the rate of the control", format_kpi, arguments=("kpi",)),
+    Column("value", pl.Float64, "the value of the variant", format_kpi, arguments=("kpi",)),
     Column("delta", pl.Float64, "value − control", "signed"),
     Column("low", pl.Float64, "the low end of its 95 % interval (users are units, delta method)", "signed"),
     Column("high", pl.Float64, "the high end of its 95 % interval (users are units, delta method)", "signed"),
@@ -122,13 +122,15 @@ class PersonalizationImpact(Result):
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"lifts": LIFTS, "interactions": INTERACTIONS, "lists": LISTS}
     layout: ClassVar[Layout] = (
         ShownChart("personalization", "lifts"),
-        View("lifts", "all users", ("kpi", "variant", *_LIFT_CELLS), keys=2, where=pl.col("group") == ALL),
+        View(
+            "lifts", "all users", ("kpi", "variant", *_LIFT_CELLS), keys=2, row_filter=pl.col("group") == ALL
+        ),
         View(
             "lifts",
             "by group of users",
             ("kpi", "variant", "group", *_LIFT_CELLS),
             keys=3,
-            where=pl.col("group") != ALL,
+            row_filter=pl.col("group") != ALL,
         ),
         View("interactions", "whether groups differ", keys=2),
         View("lists", "lists: first {depth:n document} that differ"),

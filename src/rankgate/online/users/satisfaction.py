@@ -43,7 +43,7 @@ WEEKS = Columns(
     Column("week", pl.String, "the Monday of the week, in the log's time zone", header="week of"),
     KPI,
     Column("users", pl.Int64, "users of the week", unit="users"),
-    Column("value", pl.Float64, "the value of the KPI", format_kpi, by=("kpi",)),
+    Column("value", pl.Float64, "the value of the KPI", format_kpi, arguments=("kpi",)),
     Column("low", pl.Float64, "the low end of its 95 % interval (users are units, delta method)"),
     Column("high", pl.Float64, "the high end of its 95 % interval (users are units, delta method)"),
 )
@@ -125,12 +125,12 @@ class Satisfaction(Result):
         ShownChart("weeks", "weeks"),
         ShownChart("novelty", "trends"),
         ShownChart("retention", "cohorts"),
-        CrossView("weeks", "by week", ("week", "users"), across="kpi", value="value", words=True),
+        CrossView("weeks", "by week", ("week", "users"), column_key="kpi", value="value", spaced=True),
         CrossView(
             "cohorts",
             "users that come back, by the week of their first event",
             ("cohort", "users"),
-            across="age",
+            column_key="age",
             value="retention",
             header="after {}",
         ),

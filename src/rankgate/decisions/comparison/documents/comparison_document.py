@@ -310,8 +310,8 @@ def _detectable_note(result: Comparison) -> str:
 
 def _judged_grid(result: Comparison) -> Grid:
     table = result.judged if result.depth else result.judged.clear()  # values have no lists
-    named = table.with_columns(pl.col("system").replace(_system_headers(result)))
-    view = CrossView(named, "", ("system",), "k", "share", "judged@{}", columns=JUDGED)
+    judged = table.with_columns(pl.col("system").replace(_system_headers(result)))
+    view = CrossView(judged, "", ("system",), "k", "share", "judged@{}", columns=JUDGED)
     return of_sample.view_grid(view, result)
 
 

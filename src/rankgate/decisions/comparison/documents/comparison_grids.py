@@ -200,7 +200,7 @@ _CORRECTED = View(
     ),
     headers={**_JUDGED_HEADER, "people_low": "{level:.0%} interval\nby people alone"},
     formats={"needed": "queries"},
-    where=pl.col("population").is_not_null(),
+    row_filter=pl.col("population").is_not_null(),
 )
 _JUDGED_DOCUMENTS = _CORRECTED._replace(
     cells=("metric", _JUDGED_QUERIES, "documents", "model", "people", "more_documents"),

@@ -135,7 +135,7 @@ class RampVerdict(Result):
                 View(
                     "stages",
                     "error budget",
-                    where=pl.col("status").is_not_null() | (pl.col("stage") == "ramp"),
+                    row_filter=pl.col("status").is_not_null() | (pl.col("stage") == "ramp"),
                 ),
                 lambda result: (Points(result.notes),),
                 "policy: {policy} ({sha256:hash})",

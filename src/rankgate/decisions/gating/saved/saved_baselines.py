@@ -209,7 +209,7 @@ class SavedBaselines(Result):
 
     kind: ClassVar[str] = "baselines"
     layout: ClassVar[Layout] = (
-        Sentence("in {only.file}", "only"),
+        Sentence("in {single.file}", "single"),
         View("overview", columns=_BASELINES),
         View("means", cells=("metric", "mean", "noise"), columns=_MEANS),
         View("looks", "looks, the latest first", columns=_LOOKS, first=10),
@@ -230,20 +230,20 @@ class SavedBaselines(Result):
         return len(self.baselines)
 
     @property
-    def only(self) -> BaselineSummary | None:
+    def single(self) -> BaselineSummary | None:
         """The baseline, if there is a single one: it is shown in full."""
         return self.baselines[0] if len(self) == 1 else None
 
     @property
     def headline(self) -> str:
         """The baseline with its inputs, or the number of baselines."""
-        if self.only is None:
+        if self.single is None:
             return count_noun(len(self), "saved baseline") if len(self) else "no baseline is saved here"
         template = (
             "{name}: run {run[name]}, {queries:n query}, convention {convention[name]}, judgments "
             "{qrels[sha256]:hash}"
         )
-        return fill(template, self.only)
+        return fill(template, self.single)
 
     @property
     def overview(self) -> pl.DataFrame:
@@ -258,19 +258,19 @@ class SavedBaselines(Result):
                 len(baseline.looks),
             )
             for baseline in self.baselines
-            if self.only is None
+            if self.single is None
         ]
         return pl.DataFrame(rows, _BASELINES, orient="row")
 
     @property
     def means(self) -> pl.DataFrame:
         """The means and the noise of a single baseline."""
-        return self.to_polars() if self.only else _MEANS.empty()
+        return self.to_polars() if self.single else _MEANS.empty()
 
     @property
     def looks(self) -> pl.DataFrame:
         """The looks at a single baseline, the latest first."""
-        looks = self.only.looks if self.only else ()
+        looks = self.single.looks if self.single else ()
         rows = [tuple(look.get(name) for name in _LOOKS) for look in reversed(looks)]
         return pl.DataFrame(rows, _LOOKS, orient="row")
 
