@@ -8,6 +8,7 @@ import pytest
 
 from support.chromium import Chromium
 from support.needs import AXE
+from support.serving import quick_passwords  # noqa: F401 - a fixture
 
 
 @pytest.fixture(scope="session")
