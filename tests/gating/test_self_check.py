@@ -34,7 +34,7 @@ def policy(folder, margin, more=""):
 
 
 def test_the_rates_are_those_of_verdicts_about_every_pair(tmp_path):
-    runs, rules = snapshots(5, 0.6), policy(tmp_path, 0.03)
+    runs, rules = snapshots(4, 0.6), policy(tmp_path, 0.03)
     result = rankgate.self_check(QRELS, runs, rules)
     verdicts = [
         rankgate.gate(QRELS, baseline, candidate, rules).verdict
