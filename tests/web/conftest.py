@@ -10,6 +10,7 @@ from rankgate.store.material import projects, queries_documents
 from rankgate.store.people import sign_in, users
 from rankgate.store.rating import batches
 from rankgate.store.store import Store
+from support.demos import demo_history  # noqa: F401 - a fixture
 from support.serving import PASSWORD, Visitor, quick_passwords, served  # noqa: F401 - a fixture
 
 ROLES = ("admin", "manager", "rater", "viewer")
