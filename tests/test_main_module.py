@@ -77,6 +77,32 @@ def test_a_command_that_another_process_ended_has_its_status(start):
     assert exit_info.value.code == 3
 
 
+@pytest.mark.parametrize(
+    ("status", "words", "code"),
+    [
+        (0, "MemoryError", 0),
+        (101, "", 1),  # a failed gate
+        (1, "", 2),  # OpenBLAS without memory
+        (2, "there is no such file", 2),
+        (3, "MemoryError", 2),
+        (70, "KeyError", 70),
+        (-9, "", 2),
+    ],
+)
+def test_the_status_of_a_process_that_is_limited(status, words, code, tmp_path, monkeypatch, capfdbinary):
+    from rankgate.interface.cli import startup
+
+    end = "kill -9 $$" if status < 0 else f"exit {status}"
+    program = tmp_path / "python"
+    program.write_text(f"#!/bin/sh\necho {words} >&2\n{end}\n")
+    program.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(program))
+    monkeypatch.setattr(startup, "_address_limit", lambda: 1 << 30)
+    assert startup.run_watched() == code
+    is_replaced = b"1,024 MB are allowed" in capfdbinary.readouterr().err
+    assert is_replaced is (code == 2 and status != 2)
+
+
 @pytest.mark.parametrize(("error", "reported"), [(KeyboardInterrupt, False), (ValueError, True)])
 def test_an_exception_without_a_caller_is_reported_unless_an_interrupt(error, reported, monkeypatch):
     reports = []

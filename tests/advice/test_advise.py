@@ -105,6 +105,15 @@ def test_cutoffs_are_the_answers():
     assert (metric_roles["nDCG@3"], metric_roles["R@50"]) == ("gate", "watch")
 
 
+@pytest.mark.parametrize(
+    ("task", "queries", "steadier"),
+    [("explore", 49, True), ("recall", 49, True), ("find-one", 49, False), ("recall", 50, False)],
+)
+def test_few_queries_of_tasks_with_many_answers_are_steadier_to_the_depth(task, queries, steadier):
+    (rule,) = (rule for rule in RULES if rule.id == "steadier")
+    assert rule.when(replace(FACTS, task=task, queries=queries)) is steadier
+
+
 @pytest.mark.parametrize(("task", "stage"), list(product(TASKS, STAGES)))
 @pytest.mark.parametrize("grades", [(0, 1), (0, 1, 2, 3), (1, 2)])
 def test_every_answer_leads_to_a_policy_of_the_gate(task, stage, grades):

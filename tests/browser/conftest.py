@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from support.chromium import Chromium
+from support.demos import demo_folder, demo_history  # noqa: F401 - fixtures
 from support.needs import AXE
+from support.serving import quick_passwords  # noqa: F401 - a fixture
 
 
 @pytest.fixture(scope="session")

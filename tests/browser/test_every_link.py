@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
-from rankgate.interface.demo.demo_build import build
-from rankgate.interface.demo.demo_story import record_history
+from rankgate.interface.demo.demo_story import STORE
 from rankgate.store.material import projects
 from rankgate.store.people import sign_in, users
 from rankgate.store.store import Store
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.slow
 PEOPLE = {"ann": "admin", "mia": "manager", "bob": "rater", "eve": "rater", "vic": "viewer"}
 
 
-def empty(folder):
+def empty(folder, _):
     """A new store with one empty project."""
     path = str(folder / "judging.db")
     with Store.create(path) as store, store.write() as connection:
@@ -24,14 +25,14 @@ def empty(folder):
     return path
 
 
-def demo(folder):
-    """The store of the demo."""
-    return str(record_history(build(folder / "demo")).path)
+def demo(folder, demo_history):
+    """A copy of the store of the demo."""
+    return str(shutil.copytree(demo_history, folder / "demo") / STORE)
 
 
 @pytest.mark.parametrize("made", [empty, demo])
-def test_every_link_opens_for_everybody(made, tmp_path, chromium):
-    with Store.open(made(tmp_path)) as store:
+def test_every_link_opens_for_everybody(made, tmp_path, demo_history, chromium):
+    with Store.open(made(tmp_path, demo_history)) as store:
         hashed = sign_in.password_hash(PASSWORD)
         with store.write() as connection:
             (project,) = projects.list_projects(connection)

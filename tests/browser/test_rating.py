@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import itertools
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -11,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from rankgate.interface.demo.demo_build import build
 from rankgate.judging.pooling.pool import pool
 from rankgate.judging.pooling.pool_sampling import PoolDesign
 from support.chromium import PICTURES, VIEWS
@@ -23,10 +23,9 @@ WORDS = "document.querySelector('main').innerText"
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory):
+def files(tmp_path_factory, demo_folder):
     """The demo's pool with the texts of its queries and documents."""
-    folder = tmp_path_factory.mktemp("demo")
-    build(folder)
+    folder = shutil.copytree(demo_folder, tmp_path_factory.mktemp("demo") / "files")
     pool_result = pool([folder / "old.run", folder / "new.run"], PoolDesign(depth=3))
     pairs = pool_result.table.filter(pool_result.table["query_id"].is_in(["q01", "q02"])).head(PAIRS)
     pairs.select("query_id", "doc_id", "why", "best_rank", "systems").write_csv(folder / "pool.csv")

@@ -37,7 +37,7 @@ def test_standard_output_on_a_full_disk(small, words):
 
 @pytest.mark.linux
 def test_the_demo_without_room_for_its_index(tmp_path):
-    line = f'ulimit -f 100; exec "{sys.executable}" -m rankgate demo'
+    line = f'export PYTHONDONTWRITEBYTECODE=1; ulimit -f 100; exec "{sys.executable}" -m rankgate demo'
     result = subprocess.run(["sh", "-c", line], cwd=tmp_path, capture_output=True, check=False)
     assert result.returncode == 2
     assert b"the demo cannot be written here" in result.stderr
@@ -74,6 +74,7 @@ def test_a_command_without_room_leaves_nothing(run, small, tmp_path, monkeypatch
     assert run("eval", *small, "-o", "means.json").code == 0
     files_before = sorted(tmp_path.rglob("*"))
     names = {"Q": small[0], "R": small[1]}
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # Python would leave modules cut off at 20 bytes
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (20, limits[1]))
     try:

@@ -42,6 +42,17 @@ def systems():
     return qrels, old, made(rng.random(40) < 0.7)[1]
 
 
+def test_figures_of_equal_clusters_are_scipys_of_their_means(systems):
+    qrels, *runs = systems
+    tags = pl.DataFrame({"query_id": list(qrels), "cluster": [f"c{i // 4}" for i in range(len(qrels))]})
+    row = rankgate.compare(Collection(qrels, tags=tags), *runs, ["P@1"]).metrics.row(0, named=True)
+    values = [rankgate.evaluate(qrels, run, ["P@1"]).values["value"].to_numpy() for run in runs]
+    result = stats.ttest_1samp((values[1] - values[0]).reshape(-1, 4).mean(axis=1), 0)
+    ends = result.confidence_interval(0.95)
+    assert row["p_raw"] == pytest.approx(result.pvalue, abs=1e-12)
+    assert (row["low"], row["high"]) == pytest.approx((ends.low, ends.high), abs=1e-12)
+
+
 def test_figures_are_scipys(systems):
     result = rankgate.compare(*systems, ["P@1", "RR"], test=Test(correction="none"))
     row = result.metrics.row(0, named=True)

@@ -172,6 +172,9 @@ def test_the_command_writes_the_matrix_of_a_measure(run, files):
     assert rows[0] == ["run", "one", "a/two", "b/two \\\\"]
     assert rows[1][2] == f"{cells[0, 1]:.4f}"
     assert rows[3][1] == f"{cells[2, 0]:.4f}"
+    for measure, shared in (("overlap@3", False), ("RBO", False), ("Spearman", True)):
+        out = " ".join(run("rank-similarity", *files, "--measure", measure).out.split())
+        assert ("documents that both rankings have" in out) is shared
     assert_refused(run("rank-similarity", *files[:2], "--measure", "tau"), "conflicting-options")
     assert_refused(run("rank-similarity", *files, "--depth", 5, "--measure", "overlap@10"), "unknown-measure")
 

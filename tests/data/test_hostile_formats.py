@@ -206,7 +206,7 @@ def test_the_loop_sees_a_traceback_a_hang_and_a_crash(tmp_path):
     (tmp_path / "sitecustomize.py").write_text(BROKEN)
     command = [sys.executable, str(FUZZ / "run.py"), "--engine", "own", "--format", "trec"]
     process = subprocess.run(
-        [*command, "--inputs", "20", "--seconds", "20", "--memory", "200"],
+        [*command, "--inputs", "20", "--seconds", "10", "--memory", "200"],
         capture_output=True,
         text=True,
         check=False,

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import rankgate
 from rankgate.interface.cli import COMMANDS
 from rankgate.interface.cli import rankgate as program
-from rankgate.interface.demo.demo_build import build
+from rankgate.interface.demo.demo_build import QRELS
 from rankgate.measurement.metrics.metric_catalogue import CATALOGUE
 from rankgate.measurement.scoring import CONVENTIONS
 
@@ -25,9 +25,8 @@ def test_the_readme_s_python_runs():
     assert result.failed == 0
 
 
-def test_the_readme_s_first_minute_is_so(tmp_path):
-    demo = build(tmp_path / "demo")
-    paths = [str(demo.qrels), str(demo.old), str(demo.new)]
+def test_the_readme_s_first_minute_is_so(demo_folder):
+    paths = [str(demo_folder / name) for name in (QRELS, "old.run", "new.run")]
     result = CliRunner().invoke(program, ["eval", *paths, "-m", "nDCG@10", "-m", "RR"])
     page = (ROOT / "README.md").read_text()
     console_output = page.split("```console\n", 1)[1].split("```", 1)[0].split("\n", 1)[1]

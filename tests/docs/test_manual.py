@@ -6,6 +6,7 @@ import doctest
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -18,7 +19,6 @@ from click.testing import CliRunner
 
 from rankgate.interface.cli import rankgate as program
 from rankgate.interface.cli.startup import OPTIONS_WITH_VALUE, move_global_options_first
-from rankgate.interface.demo.demo_build import build
 from support.chromium import Chromium
 from support.once import make_once
 from support.programs import tool
@@ -93,9 +93,9 @@ def _parsed(line):
         command.make_context(arguments[0], remaining, parent=context)
 
 
-def test_the_readme_leads_to_a_gate(tmp_path, monkeypatch):
+def test_the_readme_leads_to_a_gate(demo_folder, tmp_path, monkeypatch):
     """The policy and the commands of the page, on the demo, one after the other."""
-    build(tmp_path / "demo")
+    shutil.copytree(demo_folder, tmp_path / "demo")
     monkeypatch.chdir(tmp_path)
     section = README.read_text().split("## A gate before every merge")[1].split("\n## ")[0]
     blocks = {block["kind"]: block["text"] for block in FENCE.finditer(section)}

@@ -341,12 +341,12 @@ def test_a_convention_that_allows_repeats_reads_them():
 
 def test_a_frame_is_taken_piece_by_piece_and_keeps_its_ids(monkeypatch):
     expected_means = means(TRUTHS["frame"], FRAME)
-    monkeypatch.setattr(memory, "_ROWS_PER_SLICE", 11)
+    monkeypatch.setattr(memory, "_ROWS_PER_SLICE", 97)
     categorical = FRAME.with_columns(pl.col("item_id").cast(pl.String).cast(pl.Categorical))
     forms = [FRAME, FRAME.lazy(), FRAME.to_pandas(), FRAME.to_arrow(), categorical]
     for form in forms:
         run = rankgate.read_run(form)
-        assert {len(piece) for piece in run.pieces()} <= {11, len(FRAME) % 11}
+        assert {len(piece) for piece in run.pieces()} <= {97, len(FRAME) % 97}
         assert means(TRUTHS["frame"], run) == expected_means
 
 

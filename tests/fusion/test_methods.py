@@ -150,6 +150,12 @@ def test_a_normalisation_by_median_is_not_moved_by_an_outlier():
     assert values(tables[0])["q", "b"] == values(tables[1])["q", "b"] == pytest.approx(1 / 1.4826)
 
 
+def test_values_that_training_tries_rise():
+    grids = [values for method in METHODS.values() for values in (method.grid or {}).values()]
+    assert len(grids) >= 6
+    assert all(low < high for values in grids for low, high in pairwise(values))
+
+
 def test_the_maximum_of_scores_below_zero_is_refused():
     run = {"q": {"a": -1.0, "b": -2.0}}
     with pytest.raises(rankgate.UsageError) as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rankgate.measurement.evaluation.trec_eval_command import trec_eval_command
+from support.demos import demo_folder  # noqa: F401 - a fixture
 
 QRELS = """\
 1 0 a 2

@@ -11,7 +11,7 @@ import pytest
 from rankgate.data.collection import Collection, Items
 from rankgate.data.logs.log_judgments import Truth
 from rankgate.data.logs.splits import SplitPlan
-from rankgate.interface.demo.demo_build import build
+from rankgate.interface.demo.demo_build import MOVIES_QRELS, MOVIES_RUN
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.recommenders.scorecard import scorecard
 from rankgate.recommenders.splitting import split
@@ -53,10 +53,10 @@ def test_six_of_eight_relevant_documents():
     assert of(qrels, run, "Recall@100") == 0.75
 
 
-def test_the_guide_s_movies_with_its_loop_mended(tmp_path):
-    demo = build(tmp_path)
+def test_the_guide_s_movies_with_its_loop_mended(demo_folder):
     metrics = ["MRR@1", "MRR@3", "MRR@5"]
-    means = evaluate(demo.movies_qrels, demo.movies_run, metrics).runs[0].means
+    runs = demo_folder / MOVIES_QRELS, demo_folder / MOVIES_RUN
+    means = evaluate(*runs, metrics).runs[0].means
     assert [round(means[metric], 4) for metric in metrics] == [0.4, 0.5, 0.59]
 
 

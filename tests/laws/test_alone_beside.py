@@ -10,9 +10,11 @@ import pytest
 
 import rankgate
 from rankgate.data.collection import Collection, Items
+from rankgate.decisions.comparison import compare, many_systems
 from rankgate.measurement.metrics.facet_metrics import FACET_METRICS
 from rankgate.measurement.metrics.lists import LIST_METRICS
 from rankgate.measurement.metrics.metric_catalogue import by_name
+from rankgate.measurement.stats.query_power import queries_for
 from support.wording import raises
 
 USERS, JUDGED, ITEMS, K = 24, 14, 30, 5
@@ -130,7 +132,10 @@ def test_intervals_alone_are_those_beside_systems_that_serve_the_same_users(stat
 
 
 @pytest.mark.parametrize("stated", [True, False])
-def test_a_pair_is_the_same_beside_a_third_system(stated):
+def test_a_pair_is_the_same_beside_a_third_system(stated, monkeypatch):
+    monkeypatch.setattr(compare, "TOTAL_RESAMPLES", 50)
+    monkeypatch.setattr(many_systems, "DRAWS", 50)
+    monkeypatch.setitem(queries_for.__kwdefaults__, "draws", 50)
     names = ["nDCG@5", "P@5", "RR@5", *list_names(stated=stated)]
     columns = ["metric", "n", "baseline", "candidate", "delta", "low", "high"]
     alone, beside = (

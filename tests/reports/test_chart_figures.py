@@ -54,6 +54,14 @@ def test_reconcile_has_each_number_with_all_who_give_it(results):
     assert rows == {value: names for value, names in result.items() if value is not None}
 
 
+def test_lines_of_reconcile_begin_at_the_number_that_most_conventions_give(results):
+    groups = [group for group in results["reconciliation"].groups if group.value is not None]
+    common = max(groups, key=lambda group: len(group.conventions))
+    picture = find_chart_kind("reconcile").draw(results["reconciliation"])
+    encodings = [layer["encoding"] for layer in picture.chart.to_dict()["layer"]]
+    assert [encoding["x2"]["datum"] for encoding in encodings if "x2" in encoding] == [common.value]
+
+
 def test_blindspots_has_the_profile(results):
     result = results["blindness"].profile.select("change", "metric", "unmoved").rows()
     rows = [(row["row"], row["column"], row["value"]) for row in _drawn("blindspots", results)]

@@ -11,6 +11,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 import urllib3
 
 from support.waiting import PATIENCE
@@ -18,6 +19,19 @@ from support.waiting import PATIENCE
 FORM = re.compile(r'name="csrf" value="([^"]+)"')
 PASSWORD = "correct horse battery"  # noqa: S105 - of tests
 ACCOUNT = "/account"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_passwords():
+    """Passwords with cheap hashes, which protect nothing; for the folders that import it."""
+    from argon2 import PasswordHasher
+
+    from rankgate.store.people import sign_in
+
+    with pytest.MonkeyPatch.context() as patch:
+        cheap = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+        patch.setattr(sign_in, "_hasher", lambda: cheap)
+        yield
 
 
 class Visitor:

@@ -1,7 +1,8 @@
 """The words of errors, in one file: ``tests/wording.json``, by test and by turn.
 
 A test says which error it expects by its code, its source and its line (`raises`); its message
-is compared with the file. ``make wording`` rewrites the file after a message was reworded.
+is compared with the file. ``make wording`` rewrites the file after a message was reworded, and
+drops messages of tests that are gone.
 Places of temporary files are left out. The file is for one version of Python, because Python's
 texts are part of some messages; other versions do not compare messages.
 """
@@ -40,6 +41,7 @@ _VOLATILE = [
 _stored: dict[str, Any] = json.loads(FILE.read_text("utf-8")) if FILE.is_file() else {}
 _messages: dict[str, list[str]] = _stored.get("messages", {})
 _seen: defaultdict[str, list[str]] = defaultdict(list)
+_gone: set[str] = set()
 _turns: Counter[str] = Counter()
 
 
@@ -99,22 +101,30 @@ def assert_wording(message: str) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """Take the messages of a worker of pytest-xdist, which has ended."""
-    for test, messages in getattr(node, "workeroutput", {}).get("wording", {}).items():
+    output = getattr(node, "workeroutput", {})
+    for test, messages in output.get("wording", {}).items():
         _seen[test] += messages
+    _gone.update(output.get("gone", ()))
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write the messages of the tests that ran; keep other messages. Workers hand theirs over."""
+    """Write the messages of the tests that ran; keep those of others that exist. Workers hand theirs over."""
+    if not WRITE:
+        return
+    options, has_all = session.config.option, session.config.args == ["tests"]
+    if has_all and session.items and options.markexpr == "wording" and not options.keyword:
+        _gone.update(orphans(session.items))  # the process that starts workers has no items
     output: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
     if output is not None:
-        output["wording"] = dict(_seen)
-    elif WRITE and _seen:
+        output |= {"wording": dict(_seen), "gone": sorted(_gone)}
+    elif _seen:
         save(FILE)
 
 
 def save(file: Path) -> None:
     """Write the file."""
-    stored = {"python": PYTHON, "messages": dict(sorted((_messages | _seen).items()))}
+    messages = {test: texts for test, texts in sorted((_messages | _seen).items()) if test not in _gone}
+    stored = {"python": PYTHON, "messages": messages}
     file.write_text(json.dumps(stored, ensure_ascii=False, indent=1) + "\n", "utf-8")
 
 

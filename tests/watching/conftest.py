@@ -7,6 +7,7 @@ import pytest
 from rankgate.store.material import projects
 from rankgate.store.records import records
 from rankgate.store.records.records import NewRecord, Value
+from support.serving import quick_passwords  # noqa: F401 - a fixture
 
 START = datetime(2026, 3, 2, 12, tzinfo=UTC)
 

@@ -4,25 +4,16 @@ from dataclasses import dataclass
 
 import polars as pl
 import pytest
-from argon2 import PasswordHasher
 
 from rankgate.data.qrels import GRADED
 from rankgate.store.material import projects, queries_documents
 from rankgate.store.people import sign_in, users
 from rankgate.store.rating import batches
 from rankgate.store.store import Store
-from support.serving import PASSWORD, Visitor, served
+from support.demos import demo_history  # noqa: F401 - a fixture
+from support.serving import PASSWORD, Visitor, quick_passwords, served  # noqa: F401 - a fixture
 
 ROLES = ("admin", "manager", "rater", "viewer")
-
-
-@pytest.fixture(scope="session", autouse=True)
-def quick_passwords():
-    """Passwords with cheap hashes, which protect nothing."""
-    with pytest.MonkeyPatch.context() as patch:
-        cheap = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
-        patch.setattr(sign_in, "_hasher", lambda: cheap)
-        yield
 
 
 @dataclass
@@ -63,7 +54,7 @@ class Team:
 
 
 @pytest.fixture(scope="module")
-def team(tmp_path_factory, new_file, quick_passwords):  # noqa: ARG001 - before the server
+def team(tmp_path_factory, new_file):
     path = tmp_path_factory.mktemp("team") / "judging.db"
     with new_file(path) as store:
         hashed = sign_in.password_hash(PASSWORD)

@@ -129,8 +129,8 @@ def test_errors_of_another_process_are_those_of_the_page(rated, monkeypatch):
         assert caught.value.code == code
 
 
-def test_the_oldest_results_of_a_project_are_replaced(rated):
-    team, project = rated
+def test_the_oldest_results_of_a_project_are_replaced(team):
+    project = team.project("replaced").id  # of its own: it has results of later times than now
     with team.store.write() as connection:
         for number in range(60):
             moment = rows.now() + timedelta(seconds=number)

@@ -10,8 +10,7 @@ from contextlib import closing, contextmanager
 import pytest
 
 from rankgate.data.formats import registry
-from rankgate.interface.demo.demo_build import build
-from rankgate.interface.demo.demo_story import record_history
+from rankgate.interface.demo.demo_story import STORE
 from rankgate.store.people import sign_in, users
 from rankgate.store.rating import kept_counts
 from rankgate.store.store import Store
@@ -223,11 +222,11 @@ def _dependents(name):
 
 
 @pytest.mark.slow
-def test_every_page_of_the_demo_opens(tmp_path):
-    past = record_history(build(tmp_path / "demo"))
-    with Store.open(str(past.path)) as store:
+def test_every_page_of_the_demo_opens(demo_history, tmp_path):
+    path = shutil.copytree(demo_history, tmp_path / "demo") / STORE
+    with Store.open(str(path)) as store:
         add_users(store)
-    assert opened(past.path, most=3) == {}
+    assert opened(path, most=3) == {}
 
 
 def test_every_page_of_an_empty_project_opens(new_file, tmp_path):

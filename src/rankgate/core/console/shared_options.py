@@ -151,13 +151,6 @@ def parameters(help_text: str) -> Decorator:
 seed = click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The seed of the random numbers."
 )
-resamples = click.option(
-    "--resamples",
-    type=click.IntRange(min=1),
-    default=2000,
-    show_default=True,
-    help="The number of resamples for an interval.",
-)
 SCALE_HELP = (
     "The rating scale: binary, graded (0 to 3), detail (1 to 10), a range such as 0..4, or a list such as "
     "0,1,10,100."
