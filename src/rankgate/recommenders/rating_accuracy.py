@@ -11,9 +11,8 @@ import polars as pl
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
-from rankgate.core.present.document_model import Document, Grid, PlainRows, Table, Warnings, make_printable
-from rankgate.core.present.document_model import make_document as made
-from rankgate.core.present.number_formats import count_noun, format_column
+from rankgate.core.present.layout import NOTICES, Layout, Texts, View
+from rankgate.core.present.number_formats import count_noun
 from rankgate.core.present.result_frames import make_frame
 from rankgate.data.collection import Collection
 from rankgate.data.id_match import IdMatch
@@ -45,7 +44,10 @@ class RatingAccuracy(Result):
     """
 
     kind: ClassVar[str] = "rating_accuracy"
-    document_from: ClassVar[str] = "rankgate.recommenders.rating_accuracy:rating_accuracy_document"
+    headline_text: ClassVar[str] = "Predicted ratings"
+    lead: ClassVar[Texts] = ("{pairs:n rated pair} of {users:n user} of {qrels}, predicted by {run}",)
+    main_table: ClassVar[str] = "table"
+    layout: ClassVar[Layout] = (View("marked_values", formats={"value": "values"}), NOTICES)
 
     qrels: str
     run: str
@@ -70,9 +72,19 @@ class RatingAccuracy(Result):
         """The value of a metric, as in ``result["RMSE"]``."""
         return self.values[metric]
 
-    def _table(self) -> pl.DataFrame:
+    @property
+    def table(self) -> pl.DataFrame:
+        """The values: ``metric``, ``value``."""
         rows = {"metric": list(self.values), "value": list(self.values.values())}
         return make_frame(rows, {"metric": pl.String, "value": pl.Float64})
+
+    @property
+    def marked_values(self) -> pl.DataFrame:
+        """`table`, with the direction of improvement in the name of each metric."""
+        arrows = {name: "↑" if RATING_METRICS[name].higher_is_better else "↓" for name in self.values}
+        return self.table.with_columns(
+            pl.col("metric").replace({name: f"{name} {arrow}" for name, arrow in arrows.items()})
+        )
 
 
 def rating_accuracy(
@@ -200,21 +212,3 @@ def _refuse_unlikely(joined: pl.DataFrame, ratings_label: str, predictions_label
     if not joined["score"].is_between(0, 1).all():
         problem = "a prediction outside 0 to 1; LogLoss and CalibrationError need probabilities."
         raise InputError(problem, source=predictions_label, code="out-of-range")
-
-
-def rating_accuracy_document(result: RatingAccuracy) -> Document:
-    """One row per metric, with the direction of improvement."""
-    arrows = ["↑" if RATING_METRICS[name].higher_is_better else "↓" for name in result.values]
-    grid = Grid.of(
-        {
-            "metric": [f"{name} {arrow}" for name, arrow in zip(result.values, arrows, strict=True)],
-            "value": format_column(result.values.values()),
-        }
-    )
-    basis = (
-        f"{count_noun(result.pairs, 'rated pair')} of {count_noun(result.users, 'user')} of "
-        f"{make_printable(result.qrels)}, predicted by {make_printable(result.run)}"
-    )
-    rows = PlainRows(("metric", "value"), list(result.values.items()))
-    warnings = Warnings.from_notices(result.notices)
-    return made("Predicted ratings", Table("", grid), warnings, lead=(basis,), rows=rows)
