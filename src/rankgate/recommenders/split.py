@@ -5,7 +5,7 @@ Overlap and leakage between the parts of a split log come first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
@@ -17,6 +17,9 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import encode
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.document_model import Entries, Entry
+from rankgate.core.present.layout import NOTICES, Layout, View
 from rankgate.core.present.lazy_names import load_name
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.logs.interactions import format_instant
@@ -244,6 +247,107 @@ class RemoteParts(Protocol):
         ...
 
 
+def _short_time(time: str) -> str:
+    """A time to the second; a time of midnight is only a date."""
+    return time.removesuffix("T00:00:00Z")
+
+
+_PARTS = Columns(
+    "One row per part of a fold.",
+    Column("fold", pl.Int64, "the number of the fold, from 1"),
+    Column("name", pl.String, "the part", header="part"),
+    Column("rows", pl.Int64, "its interactions", header="interactions"),
+    Column("users", pl.Int64, "its users"),
+    Column("items", pl.Int64, "its items"),
+    Column("first", pl.String, "the time of its first interaction", _short_time),
+    Column("last", pl.String, "the time of its last interaction", _short_time),
+)
+
+
+_RANDOM_WAYS = frozenset({"leave-one-out", "random", "cold-users", "cold-items"})
+
+
+def _title(result: Split) -> str:
+    """The method of the split."""
+    plan = result.plan
+    amounts = {"leave-last": f"{plan.last} of each user", "windows": count_noun(plan.windows, "fold")}
+    has_no_share = plan.way in {"leave-one-out", "elsewhere"} or plan.cut is not None
+    share = amounts.get(plan.way, "" if has_no_share else f"{plan.share:.0%}")
+    parts = [share, f"the {plan.target} of each user" * (plan.target != "all")]
+    parts.append(f"fold-in {plan.fold_in:.0%}" * bool(plan.fold_in))
+    seed = f", seed {plan.seed}" if plan.way in _RANDOM_WAYS or "sampled" in result.candidates else ""
+    return f"{', '.join([f'{result.log} split by {plan.way}', *filter(None, parts)])}{seed}"
+
+
+def _facts(result: Split) -> Iterator[Entries]:
+    """The judgments, the candidates, what was left out, and the overlap of parts."""
+    rows = [("judgments", _truth(result)), ("candidates", _candidates(result))]
+    if result.repeated:
+        rows.append(("left out", f"{count_noun(result.repeated, 'row')} equal to another"))
+    if result.plan.core:
+        core = f"{count_noun(result.outside_core, 'row')} outside the {result.plan.core}-core"
+        rows.append(("left out", f"{core}, which counts the interactions of the test too"))
+    if result.plan.gap:
+        rows.append(("sessions", f"end at pauses of more than {result.plan.gap:g} minutes"))
+    users = {split_part.name: split_part.users for split_part in result.folds[0].parts}
+    without_target = users.get("fold-in", 0) - users["test"] - users.get("validation", 0)
+    if without_target > 0:
+        count = count_noun(without_target, "user or session", "users or sessions")
+        rows.append(("no target", f"{count} with one interaction, which is fold-in"))
+    rows.append(("shared", _shared(result)))
+    yield Entries(tuple(Entry(label, (line,)) for label, line in rows))
+
+
+def _truth(result: Split) -> str:
+    rule = result.rule
+    count = _sum_over_folds(result, lambda fold: fold.judged)
+    relevant = _sum_over_folds(result, lambda fold: fold.relevant)
+    weights = ", ".join(f"{kind} {weight:g}" for kind, weight in rule.weights.items())
+    kinds_note = f"; kinds weigh {weights}" if weights else ""
+    floors = ", ".join(f"{kind} {lowest:g}" for kind, lowest in rule.least.items())
+    kinds_note += f"; values of kinds at least {floors}" if floors else ""
+    relevance_rule = (
+        "any value" if rule.tells_zero and not rule.threshold else f"value {rule.threshold:g} or more"
+    )
+    return (
+        f"{count:,} of the test, {relevant:,} relevant: {relevance_rule}"
+        f"{kinds_note}; the {rule.repeats} of repeats; grades {rule.grades}"
+    )
+
+
+def _candidates(result: Split) -> str:
+    descriptions = {"unseen": "all items but those the user had in training", "all": "all items"}
+    if result.plan.fold_in or result.plan.target == "last":
+        descriptions["unseen"] += " or the fold-in"
+    if result.candidates in descriptions:
+        return descriptions[result.candidates]
+    short_users = _sum_over_folds(result, lambda fold: fold.short)
+    fewer = f"; {count_noun(short_users, 'user')} had fewer to draw from" if short_users else ""
+    return f"{result.candidates}: each user's judged items and negatives that were drawn{fewer}"
+
+
+def _shared(result: Split) -> str:
+    leaks = [fold.leaks for fold in result.folds]
+    sums = [
+        (sum(fold_leaks.users_only_test for fold_leaks in leaks), "user", "only in the test"),
+        (sum(fold_leaks.items_only_test for fold_leaks in leaks), "item", "only in the test"),
+        (sum(fold_leaks.users_only_train for fold_leaks in leaks), "user", "only in training"),
+        (sum(fold_leaks.pairs_again for fold_leaks in leaks), "pair", "of the test in training too"),
+        (
+            sum(fold_leaks.ahead for fold_leaks in leaks),
+            "row",
+            "of training not before the first of the test",
+        ),
+        (sum(fold_leaks.same_time for fold_leaks in leaks), "user", "with one time on both sides"),
+    ]
+    texts = (f"{count_noun(count, noun)} {leak}" for count, noun, leak in sums if count)
+    return "; ".join(texts) or "nothing"
+
+
+def _sum_over_folds(result: Split, figure: Callable[[Fold], int]) -> int:
+    return sum(figure(fold) for fold in result.folds)
+
+
 @dataclass(frozen=True)
 class Split(Result):
     """A log in parts.
@@ -264,7 +368,19 @@ class Split(Result):
 
     kind: ClassVar[str] = "split"
     KEYS: ClassVar[Mapping[str, str]] = {"rule": "truth"}
-    document_from: ClassVar[str] = "rankgate.recommenders.split_document:split_document"
+    main_table: ClassVar[str] = "parts"
+    layout: ClassVar[Layout] = (
+        View(
+            "parts",
+            cells=("fold", "name", "rows", "users", "items", "first", "last"),
+            columns=_PARTS,
+            keys=2,
+            optional=("first", "last"),
+            varying=("fold",),
+        ),
+        _facts,
+        NOTICES,
+    )
 
     log: str
     unit: str
@@ -350,7 +466,13 @@ class Split(Result):
         """The number of folds."""
         return len(self.folds)
 
-    def _table(self) -> pl.DataFrame:
+    @property
+    def headline(self) -> str:
+        """The method of the split."""
+        return _title(self)
+
+    @property
+    def parts(self) -> pl.DataFrame:
         """The parts: ``fold``, ``name``, ``rows``, ``users``, ``items``, ``first``, ``last``."""
         return pl.DataFrame(
             [
