@@ -132,11 +132,12 @@ class Preference(Result):
         ),
         ShownChart("preference", "pairs"),
         CrossView(
-            "slots",
+            "slots_by_system",
             "slots and clicks by system",
             ("slot",),
             column_key="system",
             value=("clicks", "/", "shown"),
+            columns=SLOTS,
             row_filter=pl.col("slot") <= 10,
         ),
         NOTICES,
@@ -182,6 +183,14 @@ class Preference(Result):
     def by_credits(self) -> bool:
         """True if the preference is of mean credits, with the t-test."""
         return not self.by_wins
+
+    @property
+    def slots_by_system(self) -> pl.DataFrame:
+        """`slots`, the rows of a slot in the order of the systems."""
+        order = pl.col("system").replace_strict(
+            {name: i for i, name in enumerate(self.systems)}, default=None
+        )
+        return self.slots.sort("slot", order)
 
     @property
     def holm(self) -> str:
