@@ -121,6 +121,7 @@ def test_a_killed_sweep_over_a_hybrid_query_goes_on(postgresql_server, shop, mon
             cursor.executemany("INSERT INTO hybrid_texts VALUES (%s, %s, %s)", documents)
             rows = [(text, embed(text)) for text in queries]
             cursor.executemany("INSERT INTO hybrid_queries VALUES (%s, %s)", rows)
+            session.execute("SELECT pg_stat_force_next_flush()")  # else its rows count seconds later
             uninterrupted = rankgate.sweep(shop / "sweep.toml", folder=shop / "whole")
             for count in (2, 7, 12):  # killed when so many points are there
                 process = subprocess.Popen([*command, str(shop / "cut")], stdout=subprocess.DEVNULL)
