@@ -39,7 +39,9 @@ _NUMBERS: Mapping[str | None, tuple[str, ...]] = {
     "run": ("score", "rank"),
     None: ("grade", "score", "rank"),
 }
-_COLUMN_ERRORS = frozenset({"missing-column", "unknown-format", "not-a-number", "ambiguous-column"})
+COLUMN_ERRORS = frozenset(
+    {"missing-column", "unknown-format", "not-a-number", "ambiguous-column", "invalid-id"}
+)
 """Errors of files that another choice of columns could fix."""
 
 
@@ -325,7 +327,7 @@ def guessed_frame_error(error: InputError, frame: pl.LazyFrame, input_kind: Part
         frame: the table with its own column names, or with ours for the columns the user named.
         input_kind: the kind of input to read the table as.
     """
-    if error.code not in _COLUMN_ERRORS or error.suggestions:
+    if error.code not in COLUMN_ERRORS or error.suggestions:
         return error
     names = frame.collect_schema().names()
     if mapping := log_mapping(names):
@@ -354,7 +356,7 @@ def guess_file_columns(
     Raises:
         InputError: the file is a log with clicks.
     """
-    if error.code not in _COLUMN_ERRORS or format_.table is None or error.suggestions:
+    if error.code not in COLUMN_ERRORS or format_.table is None or error.suggestions:
         return None
     try:
         table = format_.table(input_file)

@@ -6,7 +6,7 @@ matrices; only NumPy is imported.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -23,11 +23,9 @@ from rankgate.data.foreign_frames import (
     polars_frame,
     refuse_series,
     shape_table,
-    unnest_lists,
 )
 from rankgate.data.library_objects import read_rankings, unknown_object_error
 from rankgate.data.memory.ids import Ids
-from rankgate.data.memory.lists_in_rows import expand_rows
 from rankgate.data.memory.matrices import (
     Padded,
     is_source,
@@ -42,6 +40,7 @@ from rankgate.data.run import RUN_SCHEMA as RUN
 from rankgate.data.run import Rankings, Run, lengths_and_values
 from rankgate.data.table_rows import RowLocation, no_rows_error
 from rankgate.data.text.text_values import refuse_surrogates
+from rankgate.data.unfold import Unfolded, unfold
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -221,15 +220,23 @@ def qrels_of_table(table: Any, name: str = "qrels", label: str | None = None) ->
         frame = _rows_of_lists(table, "grade", label or name)
         unjudged = tuple(str(query) for query in _empty_queries(table))
         return Qrels(frame, name=name, unjudged=unjudged, place=RowLocation(label or name))
-    rows, unrated_queries, location = rated_rows(
-        _judgment_rows(table, label or name), RowLocation(label or name)
-    )
-    unjudged = (*_empty_queries(table), *unrated_queries)
-    qrels = Qrels(rows, name=name, unjudged=unjudged, place=location)
-    if _is_dict(table) and len(qrels.table) == sum(map(len, table.values())):
+    if not _is_dict(table):
+        return qrels_of_unfolded(_unfold_table(table, "grade", label or name), name, label)
+    judgments = _rows_of_dicts(table, "grade", label or name)
+    rows, unrated_queries, location = rated_rows(judgments, RowLocation(label or name))
+    qrels = Qrels(rows, name=name, unjudged=(*_empty_queries(table), *unrated_queries), place=location)
+    if len(qrels.table) == sum(map(len, table.values())):
         # its strings have cached hashes; new ones would not
         qrels.__dict__["documents"] = list(chain.from_iterable(table.values()))
     return qrels
+
+
+def qrels_of_unfolded(table: Unfolded, name: str, label: str | None = None) -> Qrels:
+    """Judgments from a table with a row per document; arguments and errors as of `qrels_of_table`."""
+    judgments = _judgment_rows(table.rows, label or name)
+    rows, unrated_queries, location = rated_rows(judgments, RowLocation(label or name))
+    unjudged = (*unrated_queries, *table.empty_queries)
+    return Qrels(rows, name=name, unjudged=unjudged, place=location, cautions=table.cautions("grade"))
 
 
 def run_of_table(table: Any, name: str = "run", label: str | None = None) -> Run:
@@ -252,45 +259,64 @@ def run_of_table(table: Any, name: str = "run", label: str | None = None) -> Run
                 problem = f"an id of query {query!r} is empty."
                 raise InputError(problem, source=label, code="empty-value")
         rankings = Rankings.from_dict(table, label)
-    tables = {} if rankings else _run_rows(table, label)
+    if not _is_dict(table):
+        return run_of_unfolded(_unfold_table(table, "score", label), name, label)
+    tables = {} if rankings else _rows_of_dict(table, label)
     empty_queries = [str(query) for query in _empty_queries(table)]
+    rows = partial(_rows_of_dicts, table, "score", label)
+    return _run_of_rows(tables, empty_queries, name, label, rows=rows, rankings=rankings)
+
+
+def run_of_unfolded(table: Unfolded, name: str, label: str | None = None) -> Run:
+    """A run from a table with a row per document; arguments and errors as of `run_of_table`."""
+    tables = _run_rows(table.rows, label or name)
+    cautions = table.cautions("score")
+    return _run_of_rows(tables, table.empty_queries, name, label or name, cautions=cautions)
+
+
+def _run_of_rows(
+    tables: Mapping[str, pl.DataFrame],
+    empty_queries: Sequence[str],
+    name: str,
+    label: str,
+    *,
+    rows: Callable[[], pl.DataFrame] | None = None,
+    **fields: Any,
+) -> Run:
+    """A run from checked rows by column of documents, or from rows that are made when needed."""
     zero_state = pl.lit("zero", pl.String).alias("state")
     queries = pl.DataFrame([_id_column("query_id", empty_queries, label)]).with_columns(zero_state)
 
     def pieces(frame: pl.DataFrame | None) -> Iterator[pl.DataFrame]:
-        rows = _rows_of_dicts(table, "score", label) if frame is None else frame
-        yield from (shape_table(slice_, "score", label).collect() for slice_ in _slice_rows(rows))
+        all_rows = rows() if frame is None and rows is not None else frame
+        assert all_rows is not None
+        yield from (shape_table(slice_, "score", label).collect() for slice_ in _slice_rows(all_rows))
 
     readings = {column: partial(pieces, frame) for column, frame in tables.items()}
     return Run.of_columns(
         name,
         readings or {"doc_id": partial(pieces, None)},
-        rankings=rankings,
         queries=queries if empty_queries else None,
         place=RowLocation(label),
         ordered=False,
+        **fields,
     )
 
 
-def _run_rows(table: Any, label: str) -> dict[str, pl.DataFrame]:
-    """The checked rows of a run, by column that could hold the ids of documents.
-
-    Ids of a frame are not converted, which may save memory.
-    """
+def _rows_of_dict(table: Mapping[Any, Any], label: str) -> dict[str, pl.DataFrame]:
+    """The checked rows of a run in a dictionary."""
     if _is_listed(table):
         rows = _rows_of_lists(table, "score", label)
         check_rows(rows, "score", RowLocation(label))
         return {"doc_id": rows}
-    if _is_dict(table):
-        return {"doc_id": _check_rows(_rows_of_dicts(table, "score", label), label)}
-    if len(systems := frames_by_system(table, label)) > 1:
-        problem = (
-            f"the rankings of {count_noun(len(systems), 'system')} "
-            f"({', '.join(list(systems)[:5])}) in one frame; filter the column system, or give the frame "
-            "where several runs are taken."
-        )
-        raise InputError(problem, source=label, code="several-candidates")
-    lazy = _to_lazy(table, "score", label)
+    return {"doc_id": _check_rows(_rows_of_dicts(table, "score", label), label)}
+
+
+def _run_rows(lazy: pl.LazyFrame, label: str) -> dict[str, pl.DataFrame]:
+    """The checked rows of a run, by column that could hold the ids of documents.
+
+    Ids of a frame are not converted, which may save memory.
+    """
     names = lazy.collect_schema().names()
     source_columns = match_columns(names, ("query_id", "doc_id", "score", "rank"))
     columns = document_columns(names) or tuple(
@@ -335,26 +361,30 @@ def _is_dict(table: object) -> bool:
     return isinstance(table, Mapping)
 
 
-def _judgment_rows(table: Any, label: str) -> pl.DataFrame:
+def _judgment_rows(frame: pl.LazyFrame, label: str) -> pl.DataFrame:
     """The rows of judgments; each pair is relevant if there are no grades."""
-    if _is_dict(table):
-        return _rows_of_dicts(table, "grade", label)
-    frame = _to_lazy(table, "grade", label)
     names = frame.collect_schema().names()
     if len(names) == len(match_columns(names, ("query_id", "doc_id"))):
         frame = frame.with_columns(grade=1.0)
     return drop_empty(_shape_rows(frame, "grade", label))
 
 
-def _to_lazy(table: object, number: str, label: str) -> pl.LazyFrame:
+def _unfold_table(table: object, number: str, label: str) -> Unfolded:
     refuse_series(table, label)
+    if number == "score" and len(systems := frames_by_system(table, label)) > 1:
+        problem = (
+            f"the rankings of {count_noun(len(systems), 'system')} "
+            f"({', '.join(list(systems)[:5])}) in one frame; filter the column system, or give the frame "
+            "where several runs are taken."
+        )
+        raise InputError(problem, source=label, code="several-candidates")
     if isinstance(table, pl.LazyFrame):
-        return expand_rows(unnest_lists(table), number, label)
+        return unfold(table, number, label)
     if is_frame(table):  # Polars, pandas, pyarrow, DuckDB, ibis and others
         frame = polars_frame(table, label)
         if frame.is_empty():  # columns without values have no type
             raise no_rows_error(number, label)
-        return expand_rows(unnest_lists(frame.lazy()), number, label)
+        return unfold(frame.lazy(), number, label)
     if isinstance(table, list | tuple) and not table:
         raise no_rows_error(number, label)
     raise unknown_object_error(table, label)

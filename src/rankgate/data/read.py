@@ -15,20 +15,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Number
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.data.column_names import match_columns
-from rankgate.data.file_contents import FileContents
+from rankgate.data.file_contents import FileContents, Note
 from rankgate.data.foreign_frames import is_frame, lazy_frame, one_document_column
 from rankgate.data.formats import registry
 from rankgate.data.input_types import refuse_on_spark
 from rankgate.data.qrels import RATINGS_SCHEMA, Qrels, Ratings
 from rankgate.data.run import Run
 from rankgate.data.streams.source import InputFile, limit_judgments
-from rankgate.data.table_rows import RowLocation
+from rankgate.data.table_rows import NUMBER_COLUMNS, RowLocation
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Format
@@ -277,17 +277,68 @@ def _read_file_qrels(input_file: InputFile, format_: Format) -> Qrels:
 def _read_with_guess(
     read: Callable[[InputFile], Content], input_file: InputFile, format_: Format, input_kind: Part | None
 ) -> Content:
-    """Read a file; if its columns have unusual names, the error includes a guess to copy.
+    """Read a file; a table of lists or of pairs is unfolded, and unusual names give a guess to copy.
 
     Raises:
         InputError: the file cannot be read; the message has file and line.
     """
+    if input_file.paths:
+        return cast("Content", _contents_unfolded(input_file, format_, input_kind))
     try:
         return read(input_file)
     except InputError as error:
-        from rankgate.data.column_guess import guessed_error
+        from rankgate.data.column_guess import COLUMN_ERRORS, guessed_error
 
+        if error.code in COLUMN_ERRORS and format_.table is not None and not error.suggestions:
+            try:
+                return cast("Content", _contents_unfolded(input_file, format_, input_kind))
+            except InputError as unfold_error:
+                if unfold_error.suggestions or unfold_error.code not in COLUMN_ERRORS:
+                    raise unfold_error from None
         raise guessed_error(error, input_file, format_, input_kind) from None
+
+
+def _contents_unfolded(
+    input_file: InputFile, format_: Format, input_kind: Part | None
+) -> Qrels | Run | FileContents:
+    """The judgments or the run in a table with lists, or what it holds of both; pairs have grade 1.
+
+    Raises:
+        InputError: the table has no lists of documents; see also `unfold`.
+    """
+    from rankgate.data import memory_tables
+    from rankgate.data.unfold import CAUTIONS, unfold
+
+    assert format_.table is not None
+    frame, label = format_.table(input_file), input_file.label
+    contents: dict[str, Any] = {"qrels": None, "run": None}
+    errors = []
+    for kind, number in NUMBER_COLUMNS.items():
+        if input_kind not in {None, kind}:
+            continue
+        try:
+            unfolded = unfold(frame, number, label, input_file.paths)
+        except InputError as error:
+            errors.append(error)
+            continue
+        names = unfolded.rows.collect_schema().names()
+        is_pairs = input_kind == "qrels" and len(names) == len(match_columns(names, ("query_id", "doc_id"))) == 2
+        if unfolded.rows is frame and not is_pairs:
+            errors.append(InputError("no lists in it.", source=label, code="missing-column"))
+        elif kind == "run":
+            contents[kind] = memory_tables.run_of_unfolded(unfolded, input_file.stem, label)
+        else:
+            qrels = memory_tables.qrels_of_unfolded(unfolded, input_file.stem, label)
+            text = f"{label}: rows without a column of grades are relevant documents, each with grade 1"
+            contents[kind] = replace(qrels, cautions={CAUTIONS[number]: text}) if is_pairs else qrels
+    filled = [content for content in contents.values() if content is not None]
+    if not filled:
+        raise errors[-1]
+    if input_kind is not None:
+        return cast("Qrels | Run", filled[0])
+    notes = tuple(Note(text, 1) for content in filled for text in content.cautions.values())
+    runs = tuple(run for run in [contents["run"]] if run is not None)
+    return FileContents(qrels=contents["qrels"], runs=runs, notes=notes)
 
 
 def _read_file_run(input_file: InputFile, format_: Format) -> Run:

@@ -57,17 +57,13 @@ def likely_separator(first_bytes: bytes) -> str:
 def table(source: InputFile) -> pl.LazyFrame:
     """The rows under the file's names, as strings."""
     header = _read_header(source)
-    data = source.everything()
-    frame = pl.read_csv(
-        data[header.size :],
-        separator=header.separator,
-        has_header=False,
-        new_columns=[f"column {index}" for index in range(len(header.names))],
-        infer_schema=False,
-        truncate_ragged_lines=True,
+    names = _unique_names(header.names)
+    columns = dict(zip(names, names, strict=True))
+    layout = delimited_records.ColumnChoice(
+        replace(header, names=tuple(names)), columns, empty=frozenset(names)
     )
-    names = _unique_names(header.names)[: len(frame.columns)]
-    return frame.rename(dict(zip(frame.columns, names, strict=True))).lazy()
+    empty_table = pl.DataFrame(schema=dict.fromkeys(names, pl.String))
+    return pl.concat([empty_table, *delimited_records.read_record_frames(source, layout)]).lazy()
 
 
 def _unique_names(names: Sequence[str]) -> list[str]:
