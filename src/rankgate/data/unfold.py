@@ -31,11 +31,11 @@ CAUTIONS = {"grade": "judgments-unfolded", "score": "run-unfolded"}
 """The codes of cautions about tables that were unfolded by a guess."""
 
 _QUERY_TEXT_ALIASES = frozenset({"query", "keyword"})  # ids only if no other column has them
-_QUERY_IDS = ("id", "_id", "question_id", "task_id", "sample_id", "example_id", "narrative_id")
+QUERY_IDS = ("id", "_id", "question_id", "task_id", "sample_id", "example_id", "narrative_id")
 _DOCUMENT_IDS = ("id", "_id", "id_", "key", "chunk_id", "doc_uri")
-_RANKED = re.compile(r"(?i)rank|result|retriev|return|recommend|predict|hits")
+RANKED = re.compile(r"(?i)rank|result|retriev|return|recommend|predict|hits")
 """Names of lists that a system returned."""
-_RELEVANT = re.compile(r"(?i)expect|gold|relevant|reference|target|truth|positive|answer|evidence|(^|\.)context$")
+RELEVANT = re.compile(r"(?i)expect|gold|relevant|reference|target|truth|positive|answer|evidence|(^|\.)context$")
 """Names of lists of relevant documents."""
 _NOT_DOCUMENTS = re.compile(r"(?i)negativ|haystack|tool|tags?$|embedding|message|metric|attribute|event")
 _IDS = re.compile(r"(?i)(^|[^a-z])_?ids?$|docids?$")
@@ -165,13 +165,13 @@ def _find_query(table: pl.DataFrame, paths: Mapping[str, str]) -> str | None:
     unique = next(
         (
             name
-            for key in _QUERY_IDS
+            for key in QUERY_IDS
             if (name := by_name.get(key)) and not table[name].null_count() and table[name].n_unique() == len(table)
         ),
         None,
     )
     text = next((by_name[name] for name in QUERY_TEXTS if name in by_name), None)
-    nested_id = next((by_leaf[name] for name in _QUERY_IDS if name in by_leaf), None)
+    nested_id = next((by_leaf[name] for name in QUERY_IDS if name in by_leaf), None)
     return leaf or unique or alias or text or nested_id
 
 
@@ -223,7 +223,7 @@ def parse_lists(texts: pl.Series, *, listed: bool = False) -> pl.Series | None:
         quoted = pl.element().str.contains(r"^['\"]")
         inner = pl.element().str.slice(1, pl.element().str.len_chars() - 2).str.replace_all(r"\\(.)", "$1")
         return cells.str.extract_all(_TOKEN).list.eval(pl.when(quoted).then(inner).otherwise(pl.element()))
-    is_named = listed or bool(_LISTED.search(texts.name) or _RANKED.search(texts.name))
+    is_named = listed or bool(_LISTED.search(texts.name) or RANKED.search(texts.name))
     for sign in ("|", ";", ",", " "):
         if not filled.str.contains(sign, literal=True).any():
             continue
@@ -276,7 +276,7 @@ def _named_lists(
     if stated is None:
         return {}
     names = [name for name in stated.split(NAME_SEPARATOR) if name in lists]
-    wanted = _RELEVANT if number == "grade" else _RANKED
+    wanted = RELEVANT if number == "grade" else RANKED
     documents = next((name for name in names if wanted.search(name)), next(iter(names), None))
     if documents is None:
         shown = ", ".join(
@@ -384,8 +384,8 @@ def columns_of_lists(lists: Mapping[str, Any], query: str, number: str, label: s
         if (dtype == pl.String or dtype.is_integer() or isinstance(dtype, pl.Struct))
         and not _NOT_DOCUMENTS.search(name)
     ]
-    ranked = [name for name in documents if _RANKED.search(name)]
-    relevant = [name for name in documents if _RELEVANT.search(name) and name not in ranked]
+    ranked = [name for name in documents if RANKED.search(name)]
+    relevant = [name for name in documents if RELEVANT.search(name) and name not in ranked]
     number_lists = [names[number]] if number in names else []
     if number == "score":
         documents = ranked or [name for name in documents if name not in relevant]
