@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import date, time
 from decimal import Decimal
 from itertools import chain, islice
@@ -439,7 +440,7 @@ def _row_cells(row: Any, names: Sequence[str]) -> list[Any]:
 
 
 def _make_table(rows: Iterator[Any], label: str, names: Sequence[str] = ()) -> pl.DataFrame:
-    """Convert rows to a frame; columns of dictionaries, or of lists of other lists, are dropped.
+    """Convert rows to a frame; columns of dictionaries that differ in types are dropped.
 
     Raises:
         InputError: there are no rows, rows of several kinds, or tuples that are not pairs or
@@ -456,7 +457,12 @@ def _make_table(rows: Iterator[Any], label: str, names: Sequence[str] = ()) -> p
         columns = _collect_columns(all_rows, label)
     else:
         columns = _tuple_columns(all_rows, names or _tuple_names(first, label), label)
-    return pl.DataFrame([_make_series(name, cells) for name, cells in columns.items() if _holds_cells(cells)])
+    series = [_make_series(name, cells) for name, cells in columns.items() if _holds_cells(cells)]
+    for name, cells in columns.items():
+        if not _holds_cells(cells):
+            with suppress(TypeError, OverflowError, pl.exceptions.PolarsError):
+                series.append(pl.Series(name, cells))
+    return pl.DataFrame(series)
 
 
 def _tuple_names(row: Sequence[object], label: str) -> Sequence[str]:

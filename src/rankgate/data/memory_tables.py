@@ -236,7 +236,7 @@ def qrels_of_unfolded(table: Unfolded, name: str, label: str | None = None) -> Q
     judgments = _judgment_rows(table.rows, label or name)
     rows, unrated_queries, location = rated_rows(judgments, RowLocation(label or name))
     unjudged = (*unrated_queries, *table.empty_queries)
-    return Qrels(rows, name=name, unjudged=unjudged, place=location, cautions=table.cautions("grade"))
+    return Qrels(rows, name=name, unjudged=unjudged, place=location, cautions=table.cautions("grade", label or name))
 
 
 def run_of_table(table: Any, name: str = "run", label: str | None = None) -> Run:
@@ -270,7 +270,7 @@ def run_of_table(table: Any, name: str = "run", label: str | None = None) -> Run
 def run_of_unfolded(table: Unfolded, name: str, label: str | None = None) -> Run:
     """A run from a table with a row per document; arguments and errors as of `run_of_table`."""
     tables = _run_rows(table.rows, label or name)
-    cautions = table.cautions("score")
+    cautions = table.cautions("score", label or name)
     return _run_of_rows(tables, table.empty_queries, name, label or name, cautions=cautions)
 
 

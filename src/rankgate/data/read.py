@@ -12,6 +12,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from numbers import Number
 from pathlib import Path
@@ -283,7 +284,12 @@ def _read_with_guess(
         InputError: the file cannot be read; the message has file and line.
     """
     if input_file.paths:
-        return cast("Content", _contents_unfolded(input_file, format_, input_kind))
+        try:
+            return cast("Content", _contents_unfolded(input_file, format_, input_kind))
+        except InputError as path_error:  # paths of another file, if this one is read without them
+            with suppress(InputError):
+                return read(input_file)
+            raise path_error from None
     try:
         return read(input_file)
     except InputError as error:
@@ -311,7 +317,8 @@ def _contents_unfolded(
 
     assert format_.table is not None
     frame, label = format_.table(input_file), input_file.label
-    contents: dict[str, Any] = {"qrels": None, "run": None}
+    contents: dict[str, Any] = {}
+    lists: dict[str, str] = {}
     errors = []
     for kind, number in NUMBER_COLUMNS.items():
         if input_kind not in {None, kind}:
@@ -325,20 +332,27 @@ def _contents_unfolded(
         is_pairs = input_kind == "qrels" and len(names) == len(match_columns(names, ("query_id", "doc_id"))) == 2
         if unfolded.rows is frame and not is_pairs:
             errors.append(InputError("no lists in it.", source=label, code="missing-column"))
-        elif kind == "run":
+            continue
+        lists[kind] = unfolded.documents
+        if kind == "run":
             contents[kind] = memory_tables.run_of_unfolded(unfolded, input_file.stem, label)
         else:
             qrels = memory_tables.qrels_of_unfolded(unfolded, input_file.stem, label)
-            text = f"{label}: rows without a column of grades are relevant documents, each with grade 1"
+            text = f"{label}: rows without a column of grades, read as relevant documents, each with grade 1"
             contents[kind] = replace(qrels, cautions={CAUTIONS[number]: text}) if is_pairs else qrels
-    filled = [content for content in contents.values() if content is not None]
-    if not filled:
-        raise errors[-1]
+    if not contents:
+        raise next((error for error in errors if error.suggestions), errors[-1])
     if input_kind is not None:
-        return cast("Qrels | Run", filled[0])
-    notes = tuple(Note(text, 1) for content in filled for text in content.cautions.values())
-    runs = tuple(run for run in [contents["run"]] if run is not None)
-    return FileContents(qrels=contents["qrels"], runs=runs, notes=notes)
+        return cast("Qrels | Run", contents[input_kind])
+    if len(set(lists.values())) < len(lists):  # nothing says that the documents are relevant ones
+        del contents["qrels"]
+    notes = tuple(
+        Note(text.removeprefix(f"{label}: "), content.table["query_id"].n_unique())
+        for content in contents.values()
+        for text in content.cautions.values()
+    )
+    runs = tuple(content for kind, content in contents.items() if kind == "run")
+    return FileContents(qrels=contents.get("qrels"), runs=runs, notes=notes)
 
 
 def _read_file_run(input_file: InputFile, format_: Format) -> Run:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -25,13 +25,14 @@ ONE_QUERY = "query"
 """The id of the query of a table that is one ranking."""
 QUERY_TEXTS = ("query_text", "question", "text", "user_input", "input", "prompt")
 """Names of columns of queries in tables with lists, if no other column has them."""
-LIST_COLUMN = "docs"
-"""Our name of a list of documents, where a user names columns."""
+LIST_COLUMN, RELEVANT_COLUMN = "docs", "relevant"
+"""Our names of a list of documents, and of one of relevant documents, where a user names columns."""
 CAUTIONS = {"grade": "judgments-unfolded", "score": "run-unfolded"}
 """The codes of cautions about tables that were unfolded by a guess."""
 
 _QUERY_TEXT_ALIASES = frozenset({"query", "keyword"})  # ids only if no other column has them
-QUERY_IDS = ("id", "_id", "question_id", "task_id", "sample_id", "example_id", "narrative_id")
+_ANY_IDS = ("id", "_id")  # of rows, and of queries unless a query is elsewhere
+QUERY_IDS = (*_ANY_IDS, "question_id", "task_id", "sample_id", "example_id", "narrative_id")
 _DOCUMENT_IDS = ("id", "_id", "id_", "key", "chunk_id", "doc_uri")
 RANKED = re.compile(r"(?i)rank|result|retriev|return|recommend|predict|hits")
 """Names of lists that a system returned."""
@@ -45,7 +46,7 @@ _RANK_COLUMN = re.compile(
     r"(?i)(rank|top|doc|document|item|product|result|hit|pos|position|rec|pred|prediction|#)?[ _.-]*(\d+)"
 )
 _TOKEN = r'"(?:[^"\\]|\\.)*"' + r"|'(?:[^'\\]|\\.)*'|" + r"""[^\[\](),\s'"]+"""
-_SHOWN = 2  # values of a column in errors
+_SHOWN, _MAX_LENGTH, _MAX_COLUMNS = 2, 20, 10  # values, their characters, and columns in errors
 
 
 @dataclass(frozen=True)
@@ -54,17 +55,19 @@ class Unfolded:
 
     Attributes:
         rows: the table; with our names of columns if lists were unfolded.
+        documents: the column of the lists of documents; empty if there were none.
         empty_queries: the queries with an empty list.
-        caution: a sentence on what was read by a guess; empty if nothing was.
+        caution: what was read by a guess, after a number or the name of the table; empty if nothing was.
     """
 
     rows: pl.LazyFrame
+    documents: str = ""
     empty_queries: tuple[str, ...] = ()
     caution: str = ""
 
-    def cautions(self, number: str) -> dict[str, str]:
+    def cautions(self, number: str, label: str) -> dict[str, str]:
         """The caution by its code."""
-        return {CAUTIONS[number]: self.caution} if self.caution else {}
+        return {CAUTIONS[number]: f"{label}: {self.caution}"} if self.caution else {}
 
 
 def unfold(
@@ -97,6 +100,8 @@ def unfold(
     table = _flatten_structs(frame.collect())
     paths = paths or {}
     query = _find_query(table, paths)
+    if query is None and paths:
+        raise _missing_path(paths.get("query_id", "query"), table, label)
     if query is None:
         return Unfolded(_as_ranking_of_one_query(frame, columns.get("rank")))
     texts = _lists_from_texts(table, query, paths)
@@ -106,21 +111,31 @@ def unfold(
         ids = [pl.col(name).cast(pl.String).str.strip_chars().replace("", None) for name in ranks]
         table = table.with_columns(pl.concat_list(ids).list.drop_nulls().alias(LIST_COLUMN))
     lists = {name: dtype.inner for name, dtype in table.schema.items() if isinstance(dtype, pl.List)}
-    columns = _named_lists(lists, paths, number, label, table) or columns_of_lists(lists, query, number, label)
+    columns = _named_lists(lists, paths, number, label)
+    if not columns and (paths.get(LIST_COLUMN) or (paths.get("doc_id") and not _first_existing(paths["doc_id"], table.columns))):
+        raise _missing_path(paths.get(LIST_COLUMN) or paths["doc_id"], table, label)
+    if not columns and "doc_id" not in paths:
+        columns = columns_of_lists(lists, query, number, label)
+    if not columns and (documents := _first_existing(paths.get("doc_id"), table.columns)):
+        named = {"query_id": query, "doc_id": documents}
+        named |= {
+            column: name for column in (number, "rank") if (name := _first_existing(paths.get(column), table.columns))
+        }
+        return Unfolded(table.lazy().select(**{column: pl.col(name) for column, name in named.items()}))
     if not columns:
         return Unfolded(frame)
     unfolded = _one_row_per_document(table, {**columns, "query_id": query}, number, label, paths)
     is_plain = not texts and not ranks and len(lists) == 1 and query in match_columns([query], ("query_id",)).values()
     if paths or is_plain:
         return unfolded
-    source = f"columns {ranks[0]} to {ranks[-1]}" if ranks else f"lists in '{columns['doc_id']}'"
+    source = f"ranks in {ranks[0]} to {ranks[-1]}" if ranks else f"lists in '{columns['doc_id']}'"
     meaning = "rankings, the best first" if number == "score" else "relevant documents"
     if number in columns:
         meaning = f"documents, with numbers in '{columns[number]}'"
     elif number == "grade":
         meaning = f"{meaning}, each with grade 1"
-    caution = f"{label}: {source} are read as {meaning}, and '{query}' as queries; --columns names others"
-    return Unfolded(unfolded.rows, unfolded.empty_queries, caution)
+    caution = f"{source} read as {meaning}, with '{query}' as queries; --columns names others"
+    return replace(unfolded, caution=caution)
 
 
 def _begins_list(frame: pl.LazyFrame, column: str | None) -> bool:
@@ -153,8 +168,8 @@ def _flatten_structs(table: pl.DataFrame) -> pl.DataFrame:
 
 def _find_query(table: pl.DataFrame, paths: Mapping[str, str]) -> str | None:
     """The column of the queries: a named one, one with a usual name, or one with a unique id."""
-    if named := _first_existing(paths.get("query_id"), table.columns):
-        return named
+    if "query_id" in paths:
+        return _first_existing(paths["query_id"], table.columns)
     plain = {name: dtype for name, dtype in table.schema.items() if not dtype.is_nested()}
     alias = match_columns(plain, ("query_id",)).get("query_id")
     if alias and alias.strip().lower() not in _QUERY_TEXT_ALIASES:
@@ -162,17 +177,16 @@ def _find_query(table: pl.DataFrame, paths: Mapping[str, str]) -> str | None:
     by_leaf = {name.rpartition(".")[2].lower(): name for name in reversed(plain) if "." in name}
     by_name = {name.lower(): name for name in reversed(plain)}
     leaf = next((by_leaf[name] for name in ("query_id", "qid", "query", "question") if name in by_leaf), None)
-    unique = next(
-        (
-            name
-            for key in QUERY_IDS
-            if (name := by_name.get(key)) and not table[name].null_count() and table[name].n_unique() == len(table)
-        ),
-        None,
-    )
+    unique_ids = [
+        key
+        for key in QUERY_IDS
+        if (name := by_name.get(key)) and not table[name].null_count() and table[name].n_unique() == len(table)
+    ]
+    own_id = next((by_name[key] for key in unique_ids if key not in _ANY_IDS), None)
+    any_id = next((by_name[key] for key in unique_ids), None)
     text = next((by_name[name] for name in QUERY_TEXTS if name in by_name), None)
     nested_id = next((by_leaf[name] for name in QUERY_IDS if name in by_leaf), None)
-    return leaf or unique or alias or text or nested_id
+    return own_id or leaf or any_id or alias or text or nested_id
 
 
 def _first_existing(path: str | None, names: Sequence[str]) -> str | None:
@@ -223,7 +237,7 @@ def parse_lists(texts: pl.Series, *, listed: bool = False) -> pl.Series | None:
         quoted = pl.element().str.contains(r"^['\"]")
         inner = pl.element().str.slice(1, pl.element().str.len_chars() - 2).str.replace_all(r"\\(.)", "$1")
         return cells.str.extract_all(_TOKEN).list.eval(pl.when(quoted).then(inner).otherwise(pl.element()))
-    is_named = listed or bool(_LISTED.search(texts.name) or RANKED.search(texts.name))
+    is_named = listed or any(names.search(texts.name) for names in (_LISTED, RANKED, RELEVANT))
     for sign in ("|", ";", ",", " "):
         if not filled.str.contains(sign, literal=True).any():
             continue
@@ -263,12 +277,12 @@ def _rank_columns(table: pl.DataFrame) -> list[str]:
 
 
 def _named_lists(
-    lists: Mapping[str, Any], paths: Mapping[str, str], number: str, label: str, table: pl.DataFrame
+    lists: Mapping[str, Any], paths: Mapping[str, str], number: str, label: str
 ) -> dict[str, str]:
     """The lists that the user named: documents, and numbers in a list beside them.
 
     Raises:
-        InputError: there is no such column, or it holds no lists.
+        InputError: two lists have names that the user gave.
     """
     stated = paths.get(LIST_COLUMN) or next(
         (path for path in [paths.get("doc_id")] if _first_existing(path, [*lists])), None
@@ -276,17 +290,22 @@ def _named_lists(
     if stated is None:
         return {}
     names = [name for name in stated.split(NAME_SEPARATOR) if name in lists]
+    if not names:
+        return {}
     wanted = RELEVANT if number == "grade" else RANKED
-    documents = next((name for name in names if wanted.search(name)), next(iter(names), None))
-    if documents is None:
-        shown = ", ".join(
-            f"{column.name} ({', '.join(map(repr, column.drop_nulls().head(_SHOWN).to_list()))})"
-            for column in table.select(table.columns[:10])
-        )
-        problem = f"no list '{stated}' among {shown}."
-        raise InputError(problem, source=label, code="missing-column")
+    documents = _single_name([name for name in names if wanted.search(name)] or names, "the documents", label)
     numbers = _first_existing(paths.get(number), [*lists])
     return {"doc_id": documents} | ({number: numbers} if numbers else {})
+
+
+def _missing_path(path: str, table: pl.DataFrame, label: str) -> InputError:
+    """The error for a path that is no column, with the columns and two values of each."""
+    columns = [
+        f"{column.name} ({', '.join(str(value)[:_MAX_LENGTH] for value in column.drop_nulls().head(_SHOWN).to_list())})"
+        for column in table.select(table.columns[:_MAX_COLUMNS])
+    ]
+    problem = f"no {path} among {'; '.join(columns)}."
+    return InputError(problem, source=label, code="missing-column")
 
 
 def _one_row_per_document(
@@ -323,7 +342,7 @@ def _one_row_per_document(
         rows = rows.drop("rank")
     elif number == "grade":
         rows = rows.select("query_id", "doc_id", pl.lit(1.0).alias("grade"))
-    return Unfolded(rows.drop("row", strict=False).lazy(), tuple(empty_queries))
+    return Unfolded(rows.drop("row", strict=False).lazy(), columns["doc_id"], tuple(empty_queries))
 
 
 def _columns_of_records(

@@ -21,17 +21,17 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
-from rankgate.data.column_names import ALIASES, match_columns
+from rankgate.data.column_names import match_columns
 from rankgate.data.file_contents import FileContents
 from rankgate.data.foreign_frames import one_document_column
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.tables import interaction_formats, schemas
+from rankgate.data.formats.tables.nested_json import is_record
 from rankgate.data.run import Run
 from rankgate.data.streams.source import run_in_order
 from rankgate.data.table_rows import FileRows, RowLocation, blank_ids
 from rankgate.data.text import json_text
 from rankgate.data.text.text_values import BOM
-from rankgate.data.unfold import QUERY_IDS, QUERY_TEXTS
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import Json
@@ -321,9 +321,8 @@ def has_plain_rows(first_bytes: bytes) -> bool:
 def has_objects(first_bytes: bytes) -> bool:
     """True if the first line is an object with a query or an id, and another line follows."""
     first_object = _first_object(first_bytes) or {}
-    has_query = {*map(str.lower, first_object)} & {*ALIASES["query_id"], *QUERY_TEXTS, *QUERY_IDS}
     lines = first_bytes.strip().split(b"\n", 1)
-    return len(first_object) > 1 and len(lines) > 1 and lines[1].lstrip().startswith(b"{") and bool(has_query)
+    return is_record(first_object) and len(lines) > 1 and lines[1].lstrip().startswith(b"{")
 
 
 def _has_plain_values(first_object: dict[str, Json], table: TableSchema) -> bool:

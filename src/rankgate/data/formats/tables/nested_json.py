@@ -14,7 +14,8 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.data import memory_tables
-from rankgate.data.column_names import ALIASES, match_columns
+from rankgate.data.answers.clients import is_answer
+from rankgate.data.column_names import ALIASES
 from rankgate.data.file_contents import FileContents
 from rankgate.data.formats.format import Format
 from rankgate.data.text import json_text
@@ -68,20 +69,23 @@ def find_table(value: Json, number: str = "score") -> Any:
         number: ``grade`` or ``score``, where a document has judgments and a run.
     """
     if isinstance(value, list):
-        return value if value and all(map(_is_record, value)) else None
+        return value if value and all(map(is_record, value)) else None
     if not isinstance(value, Mapping):
         return None
     if columns := _rows_of_columns(value):
         return columns
-    if _is_record(value) and any(not isinstance(value.get(key), list | dict | None) for key in _QUERY_KEYS):
+    if is_record(value) and any(not isinstance(value.get(key), list | dict | None) for key in _QUERY_KEYS):
         return [value]
     if value and all(map(_holds_documents, value.values())):
         return value
     tables = {
-        key: table for key, member in value.items() if (table := find_table(member, number)) is not None
+        key: table
+        for key, member in value.items()
+        if (table := find_table(member, number)) is not None
+        and (number == "grade" or RANKED.search(key) or not RELEVANT.search(key))
     }
-    wanted = RELEVANT if number == "grade" else RANKED
     if len(tables) > 1:
+        wanted = RELEVANT if number == "grade" else RANKED
         tables = {key: table for key, table in tables.items() if wanted.search(key)}
     return next(iter(tables.values())) if len(tables) == 1 else None
 
@@ -95,7 +99,7 @@ def has_table(source: InputFile) -> bool:
     return any(find_table(value, number) is not None for number in ("score", "grade"))
 
 
-def _is_record(value: object) -> bool:
+def is_record(value: object) -> bool:
     """True for an object with a query and anything else: a row, or one of a product's records."""
     if not isinstance(value, Mapping):
         return False
@@ -106,17 +110,19 @@ def _is_record(value: object) -> bool:
 def _holds_documents(value: object) -> bool:
     """True for the documents of a query: ids, pairs or objects in a list, or numbers by id."""
     if isinstance(value, Mapping):
-        return bool(value) and all(
+        has_numbers = all(
             isinstance(number, int | float) and not isinstance(number, bool) for number in value.values()
         )
-    if not isinstance(value, list):
-        return False
-    return all(
-        isinstance(document, str | int | list) or (isinstance(document, Mapping) and not _is_record(document))
-        or (isinstance(document, Mapping) and bool(match_columns(document, ("doc_id", "score"))))
-        or (isinstance(document, Mapping) and "query" not in document)
+        return (has_numbers and bool(value)) or is_answer(value)
+    return isinstance(value, list) and all(
+        isinstance(document, str | int) or _is_pair(document) or (isinstance(document, dict) and "query" not in document)
         for document in value
     )
+
+
+def _is_pair(value: object) -> bool:
+    """True for a document and its score."""
+    return isinstance(value, list) and len(value) == 2 and isinstance(value[1], int | float)  # noqa: PLR2004
 
 
 def _rows_of_columns(value: Mapping[str, Any]) -> list[dict[str, Any]] | None:
@@ -144,6 +150,8 @@ def _table_in(source: InputFile, number: str) -> Any:
             "name the parts of rows as in --columns query=inputs.query,docs=outputs.documents."
         )
         raise InputError(problem, source=source.label, code="unknown-format")
+    if isinstance(table, dict) and any(_is_pair(row[0]) for row in table.values() if row and isinstance(row, list)):
+        return {query: [tuple(pair) for pair in row] for query, row in table.items()}
     return table
 
 
@@ -155,8 +163,11 @@ def _read_as(
     Raises:
         InputError: as for the object; the message names the file.
     """
+    table = _table_in(source, number)
+    if source.paths and isinstance(table, list):
+        raise InputError("rows without the named columns.", source=source.label, code="missing-column")
     try:
-        return read(_table_in(source, number), source.stem, source.label)
+        return read(table, source.stem, source.label)
     except InputError as error:
         raise InputError(
             error.problem, source=source.label, code=error.code, suggestions=error.suggestions
@@ -174,7 +185,15 @@ def read_run(source: InputFile) -> Run:
 
 
 def read(source: InputFile) -> FileContents:
-    """The run that the lists or records are."""
+    """The run that the lists or records are; judgments if the file names them so.
+
+    Raises:
+        InputError: rows, whose lists say what they hold.
+    """
+    if find_table(json_text.read_document(source)) is None:
+        return FileContents(qrels=read_qrels(source))
+    if isinstance(_table_in(source, "score"), list):
+        raise InputError("rows with lists.", source=source.label, code="unknown-format")
     return FileContents(runs=(read_run(source),))
 
 
@@ -184,7 +203,8 @@ def table(source: InputFile) -> pl.LazyFrame:
     Raises:
         InputError: there are no rows, or one column has values of different types.
     """
-    value = _table_in(source, "score")
+    has_run = find_table(json_text.read_document(source)) is not None
+    value = _table_in(source, "score" if has_run else "grade")
     rows = [{"query_id": key, LIST_COLUMN: member} for key, member in value.items()] if isinstance(value, Mapping) else value
     try:
         return pl.LazyFrame(rows, infer_schema_length=None)
