@@ -269,9 +269,9 @@ class Collection(_FieldValue):
         ColumnMap.read(self.columns)  # an invalid map is an error now, not at the first use
         IdRules.read(self.ids)
         grades: Mapping[str, Any] = self.grades
-        if "unrated" in grades.values():
+        if {"unrated", None} & {*grades.values()}:
             self.__dict__["grades"] = {
-                label: math.nan if grade == "unrated" else grade for label, grade in grades.items()
+                label: math.nan if grade in {"unrated", None} else grade for label, grade in grades.items()
             }
         for label, grade in self.grades.items():
             if isinstance(grade, bool) or not isinstance(grade, int | float):

@@ -143,6 +143,8 @@ def read_rankings(
         )
     elif is_pair(source):
         table = padded_lists(*source)
+    elif _are_parallel_lists(source):
+        table = ParallelLists((str(position), list(ids)) for position, ids in enumerate(source))
     elif input_kind == "run" and is_read_once(source) and not _is_cursor(source):
         table = _rankings_of_iterator(iter(source), doc_field, query_field)
     elif is_table(source):
@@ -151,6 +153,36 @@ def read_rankings(
         runs = [read_rankings(run, input_kind, doc_field, query_field) for run in source]
         table = runs if _are_different(source, runs) else source
     return table
+
+
+class ParallelLists(dict[str, list[Any]]):
+    """The ids of documents of each query by its position, from lists without queries."""
+
+
+def _are_parallel_lists(source: object) -> bool:
+    """True for a list of lists of ids that can be neither rows nor a matrix, by their lengths.
+
+    >>> _are_parallel_lists([["k12", "k7"], ["k3"]]), _are_parallel_lists([["q", "d"], ["q", "e"]])
+    (True, False)
+    """
+    if not isinstance(source, _LIST_TYPES) or hasattr(source, "_fields") or not any(source):
+        return False
+    if not all(_is_list_of_ids(ids) for ids in source):
+        return False
+    lengths = {len(ids) for ids in source}
+    if len(lengths) > 1:
+        return True
+    # rows of three are a query, a document and a number; numbers alone could be a matrix
+    has_words = any(isinstance(cell, str) and not cell.replace(".", "").isdigit() for cell in source[0][2:])
+    return has_words and lengths.isdisjoint({_PAIR})
+
+
+def _is_list_of_ids(ids: object) -> bool:
+    return (
+        isinstance(ids, _LIST_TYPES)
+        and not hasattr(ids, "_fields")
+        and all(isinstance(cell, str | int) and not isinstance(cell, bool) for cell in ids)
+    )
 
 
 def _rankings_of_iterator(rows: Iterator[Any], doc_field: str | None, query_field: str | None) -> Any:
@@ -389,7 +421,7 @@ def is_rows(value: object) -> bool:
     """
     if not isinstance(value, _LIST_TYPES) or not value or hasattr(value, "_fields"):
         return False
-    return _is_row(value[0])
+    return _is_row(value[0]) and not _are_parallel_lists(value)
 
 
 def _is_row(row: object) -> bool:

@@ -7,6 +7,7 @@ matrices; only NumPy is imported.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -24,8 +25,8 @@ from rankgate.data.foreign_frames import (
     refuse_series,
     shape_table,
 )
-from rankgate.data.library_objects import read_rankings, unknown_object_error
-from rankgate.data.memory.ids import Ids
+from rankgate.data.library_objects import ParallelLists, read_rankings, unknown_object_error
+from rankgate.data.memory.ids import Ids, find_positions, text_id
 from rankgate.data.memory.matrices import (
     Padded,
     is_source,
@@ -58,6 +59,7 @@ def from_arrays(
     padding: float | None = -1,
     query_ids: Sequence[object] | None = None,
     doc_ids: Sequence[object] | None = None,
+    groups: Sequence[int] | None = None,
     names: tuple[str, str] = ("qrels", "run"),
 ) -> tuple[Qrels, Run]:
     """Judgments and a run from labels and scores of the same shape, as rankers are trained.
@@ -72,20 +74,39 @@ def from_arrays(
     >>> run.table.rows()
     [('0', '0', 0.2), ('0', '1', 0.9)]
 
+    Flat arrays have the candidates of all queries one after another, as LightGBM, XGBoost and
+    CatBoost take them: with an id of the query for each (``qid``, ``group_id``), or with the number
+    of candidates of each query (``group``).
+
+    >>> qrels, run = from_arrays([1, 0, 1], [0.2, 0.9, 0.4], query_ids=["a", "a", "b"])
+    >>> run.table.rows()
+    [('a', '0', 0.2), ('a', '1', 0.9), ('b', '0', 0.4)]
+
     Args:
-        labels: ``(Q, D)``, or ``(D,)`` for one query.
+        labels: ``(Q, D)``; ``(D,)`` for one query; ``(N,)`` if flat.
         scores: the same shape.
         mask: the same shape; true for a candidate, false for padding.
         padding: the label that means that there is no candidate; None if no label does.
-        query_ids: ``Q`` ids; 0, 1, … if not given.
-        doc_ids: ``D`` ids for columns that are one document in all rows; if not given, ids are
-            the places 0, 1, … in the row.
+        query_ids: ``Q`` ids; 0, 1, … if not given. If flat, ``N`` ids, equal ones in any order, or
+            with groups one for each group.
+        doc_ids: ``D`` ids for columns that are one document in all rows; if flat, ``N`` ids. If not
+            given, ids are the places 0, 1, … among the candidates of a query.
+        groups: the number of candidates of each query, if flat.
         names: the names of the two columns.
 
     Raises:
-        InputError: no numbers, other shapes, infinite labels or scores, a wrong number of ids.
+        InputError: no numbers, other shapes, infinite labels or scores, a wrong number of ids or
+            candidates.
     """
     label, score = _dense_array(labels, names[0]), _dense_array(scores, names[1])
+    is_flat = np.ndim(labels) == 1 and len(query_ids if query_ids is not None else ()) == label.size > 1
+    if is_flat or groups is not None:
+        entries = _flat_candidates(label, query_ids, doc_ids, groups)
+    else:
+        users = Ids.from_axis(query_ids, label.shape[0], "query_ids")
+        items = Ids.from_axis(doc_ids, label.shape[1], "doc_ids")
+        entries = users, items, np.indices(label.shape)
+    users, items, (rows, columns) = entries
     is_candidate = np.ones(label.shape, np.bool_)
     if mask is not None:
         is_candidate = _dense_array(mask, "mask").astype(np.bool_)
@@ -95,13 +116,59 @@ def from_arrays(
             raise InputError(problem, source=array_name, code="wrong-shape")
     if padding is not None:
         is_candidate &= label != padding
-    rows, columns = np.nonzero(is_candidate)
-    users = Ids.from_axis(query_ids, label.shape[0], "query_ids")
-    items = Ids.from_axis(doc_ids, label.shape[1], "doc_ids")
-    judged = _make_table(users, items, (rows, columns, label[rows, columns]), "grade")
-    ranked = _make_table(users, items, (rows, columns, score[rows, columns]), "score")
+    rows, columns = rows[is_candidate], columns[is_candidate]
+    judged = _make_table(users, items, (rows, columns, label[is_candidate]), "grade")
+    ranked = _make_table(users, items, (rows, columns, score[is_candidate]), "score")
     positions = users.unnamed, items.unnamed
     return _make_qrels(judged, users, names[0], positions), _make_run(ranked, users, names[1], positions)
+
+
+def _flat_candidates(
+    label: NDArray[np.float64],
+    query_ids: Sequence[object] | None,
+    doc_ids: Sequence[object] | None,
+    groups: Sequence[int] | None,
+) -> tuple[Ids, Ids, tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """The queries and documents of flat arrays, and the indexes of each candidate's, ``(1, N)``.
+
+    Raises:
+        InputError: a wrong number of ids or candidates, or arrays that are not flat.
+    """
+    size = label.size
+    if groups is not None:
+        sizes = require_numbers(to_numpy(groups, "groups"), "groups").astype(np.int64)
+        if label.shape[0] != 1 or sizes.ndim != 1 or (sizes < 0).any() or sizes.sum() != size:
+            problem = (
+                f"groups add up to {sizes.sum()}, where {size} candidates are in flat arrays; give the number "
+                "of candidates of each query."
+            )
+            raise InputError(problem, source="groups", code="wrong-shape")
+        users, codes = Ids.from_axis(query_ids, len(sizes), "query_ids"), np.repeat(np.arange(len(sizes)), sizes)
+    else:
+        ids = _id_texts(() if query_ids is None else query_ids)
+        names = ids.unique(maintain_order=True)
+        users, codes = Ids.from_axis(names.to_list(), len(names), "query_ids"), find_positions(ids, names)
+    if doc_ids is None:
+        places = pl.int_range(size, eager=True).to_frame("row").select(
+            pl.int_range(pl.len()).over(pl.Series("query", codes))
+        )
+        columns = places.to_series().to_numpy()
+        return users, Ids(int(columns.max(initial=-1)) + 1), (codes[None, :], columns[None, :])
+    documents = _id_texts(doc_ids)
+    if len(documents) != size:
+        problem = f"{count_noun(len(documents), 'id')} for {size} candidates; give one for each."
+        raise InputError(problem, source="doc_ids", code="wrong-shape")
+    names = documents.unique(maintain_order=True)
+    items = Ids.from_axis(names.to_list(), len(names), "doc_ids")
+    return users, items, (codes[None, :], find_positions(documents, names)[None, :])
+
+
+def _id_texts(ids: Any) -> pl.Series:
+    """Ids in a list, an array or a tensor as texts; they may be repeated."""
+    array = to_numpy(ids, "ids") if hasattr(ids, "__dlpack__") else ids
+    if isinstance(array, np.ndarray) and array.dtype.kind in "iu":
+        return pl.Series(array).cast(pl.String)
+    return pl.Series([text_id(value) for value in array], dtype=pl.String)
 
 
 def qrels_of_array(labels: object, name: str = "qrels") -> Qrels:
@@ -219,7 +286,7 @@ def qrels_of_table(table: Any, name: str = "qrels", label: str | None = None) ->
     if _is_listed(table):
         frame = _rows_of_lists(table, "grade", label or name)
         unjudged = tuple(str(query) for query in _empty_queries(table))
-        return Qrels(frame, name=name, unjudged=unjudged, place=RowLocation(label or name))
+        return Qrels(frame, name=name, unjudged=unjudged, place=_location(table, label or name))
     if not _is_dict(table):
         return qrels_of_unfolded(_unfold_table(table, "grade", label or name), name, label)
     judgments = _rows_of_dicts(table, "grade", label or name)
@@ -264,7 +331,13 @@ def run_of_table(table: Any, name: str = "run", label: str | None = None) -> Run
     tables = {} if rankings else _rows_of_dict(table, label)
     empty_queries = [str(query) for query in _empty_queries(table)]
     rows = partial(_rows_of_dicts, table, "score", label)
-    return _run_of_rows(tables, empty_queries, name, label, rows=rows, rankings=rankings)
+    run = _run_of_rows(tables, empty_queries, name, label, rows=rows, rankings=rankings)
+    return replace(run, place=_location(table, label))
+
+
+def _location(table: Mapping[Any, Any], label: str) -> RowLocation:
+    """The origin of rows in a dictionary; lists without queries have positions as ids of queries."""
+    return RowLocation(label, positions=(len(table) if isinstance(table, ParallelLists) else None, None))
 
 
 def run_of_unfolded(table: Unfolded, name: str, label: str | None = None) -> Run:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, Literal
@@ -121,7 +121,9 @@ def read_qrels(source: InputFile) -> Qrels:
         refuse_click_log(header.names, source.label)
     rows = _read_whole(source, header, schemas.required_schema(header.names, "qrels", source.label))
     with schemas.explain_duplicates(header.names):
-        return schemas.make_qrels(rows, source.stem, _make_location(source))[0]
+        qrels = schemas.make_qrels(rows, source.stem, _make_location(source))[0]
+    cautions = _comma_notes(source, header, "qrels")
+    return replace(qrels, cautions=cautions) if cautions else qrels
 
 
 def read_run(source: InputFile) -> Run:
@@ -131,7 +133,7 @@ def read_run(source: InputFile) -> Run:
 
     def pieces(document_column: str) -> Iterator[pl.DataFrame]:
         source_columns = table.kept | {"doc_id": document_column}
-        layout = delimited_records.ColumnChoice(header, source_columns, table.numbers, table.empty)
+        layout = _choose_columns(source, header, source_columns, table)
         for frame in delimited_records.read_record_frames(source, layout):
             yield schemas.with_scores(frame)
 
@@ -140,7 +142,11 @@ def read_run(source: InputFile) -> Run:
         refuse_repeated_columns(header, replace(table, kept=table.kept | {"doc_id": document_column}), source)
     readings = {document_column: partial(pieces, document_column) for document_column in columns}
     return Run.of_columns(
-        source.stem, readings, queries=_read_queries(source, header), place=_make_location(source)
+        source.stem,
+        readings,
+        queries=_read_queries(source, header),
+        place=_make_location(source),
+        cautions=_comma_notes(source, header, "runs"),
     )
 
 
@@ -165,6 +171,7 @@ def rows(source: InputFile) -> FileRows | None:
     layout = delimited_records.ColumnChoice(
         header, source_columns, number_columns, nullable_columns, defects=True
     )
+    layout = replace(layout, decimal_commas=delimited_records.find_decimal_commas(source, layout))
     return FileRows.from_frames(
         input_kind, delimited_records.read_record_frames(source, layout), _make_location(source)
     )
@@ -219,9 +226,25 @@ def refuse_repeated_columns(header: delimited_records.Header, table: TableSchema
 
 def _read_whole(source: InputFile, header: delimited_records.Header, table: TableSchema) -> pl.DataFrame:
     refuse_repeated_columns(header, table, source)
-    layout = delimited_records.ColumnChoice(header, table.kept, table.numbers, table.empty)
+    layout = _choose_columns(source, header, table.kept, table)
     schema = {name: pl.Float64 if name in table.numbers else pl.String for name in table.kept}
     return pl.concat([pl.DataFrame(schema=schema), *delimited_records.read_record_frames(source, layout)])
+
+
+def _choose_columns(
+    source: InputFile, header: delimited_records.Header, columns: Mapping[str, str], table: TableSchema
+) -> delimited_records.ColumnChoice:
+    """The columns to read; numbers may have a decimal comma, if all of a column have it."""
+    layout = delimited_records.ColumnChoice(header, columns, table.numbers, table.empty)
+    return replace(layout, decimal_commas=delimited_records.find_decimal_commas(source, layout))
+
+
+def _comma_notes(source: InputFile, header: delimited_records.Header, part_name: str) -> dict[str, str]:
+    """The caution about numbers with a decimal comma, by its code."""
+    table = schemas.required_schema(header.names, part_name, source.label)
+    commas = _choose_columns(source, header, table.kept, table).decimal_commas
+    names = ", ".join(sorted(commas))
+    return {"decimal-commas": f"{source.label}: numbers in {names} have a decimal comma"} if commas else {}
 
 
 def _make_location(source: InputFile) -> RowLocation:
