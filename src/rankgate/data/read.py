@@ -283,9 +283,10 @@ def _read_with_guess(
     Raises:
         InputError: the file cannot be read; the message has file and line.
     """
-    if input_file.paths:
+    if input_file.paths and format_.table is not None:
         try:
-            return cast("Content", _contents_unfolded(input_file, format_, input_kind))
+            frame = format_.table(input_file)
+            return cast("Content", _contents_unfolded(frame, input_file, input_kind))
         except InputError as path_error:  # paths of another file, if this one is read without them
             with suppress(InputError):
                 return read(input_file)
@@ -295,17 +296,27 @@ def _read_with_guess(
     except InputError as error:
         from rankgate.data.column_guess import COLUMN_ERRORS, guessed_error
 
-        if error.code in COLUMN_ERRORS and format_.table is not None and not error.suggestions:
+        is_of_columns = error.code in COLUMN_ERRORS and not (error.code == "invalid-id" and error.line)
+        frame = _read_table(input_file, format_) if is_of_columns and not error.suggestions else None
+        if frame is not None:
             try:
-                return cast("Content", _contents_unfolded(input_file, format_, input_kind))
+                return cast("Content", _contents_unfolded(frame, input_file, input_kind))
             except InputError as unfold_error:
                 if unfold_error.suggestions or unfold_error.code not in COLUMN_ERRORS:
                     raise unfold_error from None
         raise guessed_error(error, input_file, format_, input_kind) from None
 
 
+def _read_table(input_file: InputFile, format_: Format) -> pl.LazyFrame | None:
+    """The rows of a table; None if the file is not a table, or is not read as one."""
+    try:
+        return format_.table(input_file) if format_.table is not None else None
+    except InputError:  # the reader's own error is more precise
+        return None
+
+
 def _contents_unfolded(
-    input_file: InputFile, format_: Format, input_kind: Part | None
+    frame: pl.LazyFrame, input_file: InputFile, input_kind: Part | None
 ) -> Qrels | Run | FileContents:
     """The judgments or the run in a table with lists, or what it holds of both; pairs have grade 1.
 
@@ -315,8 +326,7 @@ def _contents_unfolded(
     from rankgate.data import memory_tables
     from rankgate.data.unfold import CAUTIONS, unfold
 
-    assert format_.table is not None
-    frame, label = format_.table(input_file), input_file.label
+    label = input_file.label
     contents: dict[str, Any] = {}
     lists: dict[str, str] = {}
     errors = []

@@ -34,7 +34,7 @@ _QUERY_TEXT_ALIASES = frozenset({"query", "keyword"})  # ids only if no other co
 _ANY_IDS = ("id", "_id")  # of rows, and of queries unless a query is elsewhere
 QUERY_IDS = (*_ANY_IDS, "question_id", "task_id", "sample_id", "example_id", "narrative_id")
 _DOCUMENT_IDS = ("id", "_id", "id_", "key", "chunk_id", "doc_uri")
-RANKED = re.compile(r"(?i)rank|result|retriev|return|recommend|predict|hits")
+RANKED = re.compile(r"(?i)rank|result|retriev|return|recommend|predict|hits|(^|\.)contexts$")
 """Names of lists that a system returned."""
 RELEVANT = re.compile(r"(?i)expect|gold|relevant|reference|target|truth|positive|answer|evidence|(^|\.)context$")
 """Names of lists of relevant documents."""
@@ -400,8 +400,7 @@ def columns_of_lists(lists: Mapping[str, Any], query: str, number: str, label: s
     documents = [
         name
         for name, dtype in lists.items()
-        if (dtype == pl.String or dtype.is_integer() or isinstance(dtype, pl.Struct))
-        and not _NOT_DOCUMENTS.search(name)
+        if (dtype == pl.String or dtype.is_integer() or _has_id(dtype)) and not _NOT_DOCUMENTS.search(name)
     ]
     ranked = [name for name in documents if RANKED.search(name)]
     relevant = [name for name in documents if RELEVANT.search(name) and name not in ranked]
@@ -426,6 +425,14 @@ def columns_of_lists(lists: Mapping[str, Any], query: str, number: str, label: s
     if number_lists:
         columns[number] = _single_name(number_lists, "their numbers", label)
     return columns
+
+
+def _has_id(dtype: Any) -> bool:
+    """True for objects with a usual name of ids of documents in them, at any depth."""
+    return isinstance(dtype, pl.Struct) and any(
+        inner.name in _DOCUMENT_IDS or match_columns([inner.name], ("doc_id",)) or _has_id(inner.dtype)
+        for inner in dtype.fields
+    )
 
 
 def _single_name(names: Sequence[str], meaning: str, label: str) -> str:
