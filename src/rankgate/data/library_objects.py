@@ -141,10 +141,8 @@ def read_rankings(
             if columns is None
             else _name_number_column(columns, input_kind)
         )
-    elif is_pair(source):
-        table = padded_lists(*source)
-    elif _are_parallel_lists(source):
-        table = ParallelLists((str(position), list(ids)) for position, ids in enumerate(source))
+    elif is_pair(source) or _are_parallel_lists(source):
+        table = padded_lists(*source) if is_pair(source) else ParallelLists.from_lists(source)
     elif input_kind == "run" and is_read_once(source) and not _is_cursor(source):
         table = _rankings_of_iterator(iter(source), doc_field, query_field)
     elif is_table(source):
@@ -157,6 +155,11 @@ def read_rankings(
 
 class ParallelLists(dict[str, list[Any]]):
     """The ids of documents of each query by its position, from lists without queries."""
+
+    @classmethod
+    def from_lists(cls, lists: Sequence[Sequence[Any]]) -> ParallelLists:
+        """Number the lists from 0."""
+        return cls((str(position), list(ids)) for position, ids in enumerate(lists))
 
 
 def _are_parallel_lists(source: object) -> bool:

@@ -18,13 +18,7 @@ import polars as pl
 from rankgate.core.errors import InputError
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.column_names import document_columns, match_columns
-from rankgate.data.foreign_frames import (
-    frames_by_system,
-    is_frame,
-    polars_frame,
-    refuse_series,
-    shape_table,
-)
+from rankgate.data.foreign_frames import frames_by_system, is_frame, polars_frame, refuse_series, shape_table
 from rankgate.data.library_objects import ParallelLists, read_rankings, unknown_object_error
 from rankgate.data.memory.ids import Ids, find_positions, text_id
 from rankgate.data.memory.matrices import (
@@ -143,14 +137,19 @@ def _flat_candidates(
                 "of candidates of each query."
             )
             raise InputError(problem, source="groups", code="wrong-shape")
-        users, codes = Ids.from_axis(query_ids, len(sizes), "query_ids"), np.repeat(np.arange(len(sizes)), sizes)
+        users, codes = (
+            Ids.from_axis(query_ids, len(sizes), "query_ids"),
+            np.repeat(np.arange(len(sizes)), sizes),
+        )
     else:
         ids = _id_texts(() if query_ids is None else query_ids)
         names = ids.unique(maintain_order=True)
         users, codes = Ids.from_axis(names.to_list(), len(names), "query_ids"), find_positions(ids, names)
     if doc_ids is None:
-        places = pl.int_range(size, eager=True).to_frame("row").select(
-            pl.int_range(pl.len()).over(pl.Series("query", codes))
+        places = (
+            pl.int_range(size, eager=True)
+            .to_frame("row")
+            .select(pl.int_range(pl.len()).over(pl.Series("query", codes)))
         )
         columns = places.to_series().to_numpy()
         return users, Ids(int(columns.max(initial=-1)) + 1), (codes[None, :], columns[None, :])
@@ -303,7 +302,9 @@ def qrels_of_unfolded(table: Unfolded, name: str, label: str | None = None) -> Q
     judgments = _judgment_rows(table.rows, label or name)
     rows, unrated_queries, location = rated_rows(judgments, RowLocation(label or name))
     unjudged = (*unrated_queries, *table.empty_queries)
-    return Qrels(rows, name=name, unjudged=unjudged, place=location, cautions=table.cautions("grade", label or name))
+    return Qrels(
+        rows, name=name, unjudged=unjudged, place=location, cautions=table.cautions("grade", label or name)
+    )
 
 
 def run_of_table(table: Any, name: str = "run", label: str | None = None) -> Run:

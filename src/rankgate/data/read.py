@@ -339,7 +339,9 @@ def _contents_unfolded(
             errors.append(error)
             continue
         names = unfolded.rows.collect_schema().names()
-        is_pairs = input_kind == "qrels" and len(names) == len(match_columns(names, ("query_id", "doc_id"))) == 2
+        is_pairs = (
+            input_kind == "qrels" and len(names) == len(match_columns(names, ("query_id", "doc_id"))) == 2
+        )
         if unfolded.rows is frame and not is_pairs:
             errors.append(InputError("no lists in it.", source=label, code="missing-column"))
             continue

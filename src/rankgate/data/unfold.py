@@ -36,7 +36,9 @@ QUERY_IDS = (*_ANY_IDS, "question_id", "task_id", "sample_id", "example_id", "na
 _DOCUMENT_IDS = ("id", "_id", "id_", "key", "chunk_id", "doc_uri")
 RANKED = re.compile(r"(?i)rank|result|retriev|return|recommend|predict|hits|(^|\.)contexts$")
 """Names of lists that a system returned."""
-RELEVANT = re.compile(r"(?i)expect|gold|relevant|reference|target|truth|positive|answer|evidence|(^|\.)context$")
+RELEVANT = re.compile(
+    r"(?i)expect|gold|relevant|reference|target|truth|positive|answer|evidence|(^|\.)context$"
+)
 """Names of lists of relevant documents."""
 _NOT_DOCUMENTS = re.compile(r"(?i)negativ|haystack|tool|tags?$|embedding|message|metric|attribute|event")
 _IDS = re.compile(r"(?i)(^|[^a-z])_?ids?$|docids?$")
@@ -70,9 +72,7 @@ class Unfolded:
         return {CAUTIONS[number]: f"{label}: {self.caution}"} if self.caution else {}
 
 
-def unfold(
-    frame: pl.LazyFrame, number: str, label: str, paths: Mapping[str, str] | None = None
-) -> Unfolded:
+def unfold(frame: pl.LazyFrame, number: str, label: str, paths: Mapping[str, str] | None = None) -> Unfolded:
     """One row per document, from a row per query with lists, or from the list of one query.
 
     >>> rows = pl.LazyFrame({"query": ["q"], "docs": [["a", "b"]], "labels": [[1, 0]]})
@@ -91,57 +91,66 @@ def unfold(
             other lengths, a query has two rankings, or a path does not exist.
     """
     schema = frame.collect_schema()
-    columns = match_columns(schema.names(), ("query_id", "doc_id", number, "rank"))
-    is_row_per_document = {"query_id", "doc_id"} < set(columns) and not any(
-        isinstance(schema[name], pl.List) for name in columns.values()
+    usual = match_columns(schema.names(), ("query_id", "doc_id", number, "rank"))
+    is_row_per_document = {"query_id", "doc_id"} < set(usual) and not any(
+        isinstance(schema[name], pl.List) for name in usual.values()
     )
-    if not paths and is_row_per_document and not _begins_list(frame, columns.get(number)):
+    if not paths and is_row_per_document and not (number in usual and _begins_list(frame, usual[number])):
         return Unfolded(frame)
-    table = _flatten_structs(frame.collect())
-    paths = paths or {}
+    table, paths = _flatten_structs(frame.collect()), paths or {}
     query = _find_query(table, paths)
     if query is None and paths:
         raise _missing_path(paths.get("query_id", "query"), table, label)
     if query is None:
-        return Unfolded(_as_ranking_of_one_query(frame, columns.get("rank")))
+        return Unfolded(_as_ranking_of_one_query(frame, usual.get("rank")))
     texts = _lists_from_texts(table, query, paths)
     table = table.with_columns(texts)
-    ranks = _rank_columns(table) if number == "score" and "doc_id" not in columns else []
+    ranks = _rank_columns(table) if number == "score" and "doc_id" not in usual else []
     if ranks:
         ids = [pl.col(name).cast(pl.String).str.strip_chars().replace("", None) for name in ranks]
         table = table.with_columns(pl.concat_list(ids).list.drop_nulls().alias(LIST_COLUMN))
     lists = {name: dtype.inner for name, dtype in table.schema.items() if isinstance(dtype, pl.List)}
-    columns = _named_lists(lists, paths, number, label)
-    if not columns and (paths.get(LIST_COLUMN) or (paths.get("doc_id") and not _first_existing(paths["doc_id"], table.columns))):
-        raise _missing_path(paths.get(LIST_COLUMN) or paths["doc_id"], table, label)
-    if not columns and "doc_id" not in paths:
+    if paths and not {LIST_COLUMN, "doc_id"}.isdisjoint(paths):
+        columns = _named_lists(lists, paths, number, label)
+        if not columns:
+            return Unfolded(_named_columns(table, query, paths, number, label))
+    else:
         columns = columns_of_lists(lists, query, number, label)
-    if not columns and (documents := _first_existing(paths.get("doc_id"), table.columns)):
-        named = {"query_id": query, "doc_id": documents}
-        named |= {
-            column: name for column in (number, "rank") if (name := _first_existing(paths.get(column), table.columns))
-        }
-        return Unfolded(table.lazy().select(**{column: pl.col(name) for column, name in named.items()}))
     if not columns:
         return Unfolded(frame)
     unfolded = _one_row_per_document(table, {**columns, "query_id": query}, number, label, paths)
-    is_plain = not texts and not ranks and len(lists) == 1 and query in match_columns([query], ("query_id",)).values()
-    if paths or is_plain:
+    is_plain = not texts and len(lists) == 1 and bool(match_columns([query], ("query_id",)))
+    if paths or (is_plain and not ranks):
         return unfolded
     source = f"ranks in {ranks[0]} to {ranks[-1]}" if ranks else f"lists in '{columns['doc_id']}'"
-    meaning = "rankings, the best first" if number == "score" else "relevant documents"
+    meaning = "rankings, the best first" if number == "score" else "relevant documents, each with grade 1"
     if number in columns:
         meaning = f"documents, with numbers in '{columns[number]}'"
-    elif number == "grade":
-        meaning = f"{meaning}, each with grade 1"
     caution = f"{source} read as {meaning}, with '{query}' as queries; --columns names others"
     return replace(unfolded, caution=caution)
 
 
-def _begins_list(frame: pl.LazyFrame, column: str | None) -> bool:
-    """True if a column of text begins with a bracket, or does not exist."""
-    if column is None:
-        return True
+def _named_columns(
+    table: pl.DataFrame, query: str, paths: Mapping[str, str], number: str, label: str
+) -> pl.LazyFrame:
+    """The named columns of a table that has a row per document.
+
+    Raises:
+        InputError: there is no column of documents.
+    """
+    names = {
+        column: name
+        for column in ("doc_id", number, "rank")
+        if (name := _first_existing(paths.get(column), table.columns))
+    }
+    if LIST_COLUMN in paths or "doc_id" not in names:
+        raise _missing_path(paths.get(LIST_COLUMN) or paths["doc_id"], table, label)
+    columns = {"query_id": query, **names}
+    return table.lazy().select(**{column: pl.col(name) for column, name in columns.items()})
+
+
+def _begins_list(frame: pl.LazyFrame, column: str) -> bool:
+    """True if a column of text begins with a bracket."""
     if frame.collect_schema()[column] != pl.String:
         return False
     first = frame.select(pl.col(column).drop_nulls().first()).collect().item()
@@ -180,7 +189,9 @@ def _find_query(table: pl.DataFrame, paths: Mapping[str, str]) -> str | None:
     unique_ids = [
         key
         for key in QUERY_IDS
-        if (name := by_name.get(key)) and not table[name].null_count() and table[name].n_unique() == len(table)
+        if (name := by_name.get(key))
+        and not table[name].null_count()
+        and table[name].n_unique() == len(table)
     ]
     own_id = next((by_name[key] for key in unique_ids if key not in _ANY_IDS), None)
     any_id = next((by_name[key] for key in unique_ids), None)
@@ -200,7 +211,7 @@ def _lists_from_texts(table: pl.DataFrame, query: str, paths: Mapping[str, str])
     columns = [
         column
         for column in table
-        if column.dtype == pl.String and column.name != query and not column.null_count() == len(column)
+        if column.dtype == pl.String and column.name != query and column.null_count() != len(column)
     ]
     is_only = len(columns) == 1
     has_repeated = table[query].is_duplicated().any()  # a row per document has them, a list has not
@@ -241,8 +252,10 @@ def parse_lists(texts: pl.Series, *, listed: bool = False) -> pl.Series | None:
     for sign in ("|", ";", ",", " "):
         if not filled.str.contains(sign, literal=True).any():
             continue
-        parts = cells.str.split(sign).list.eval(pl.element().str.strip_chars()).list.eval(
-            pl.element().filter(pl.element() != "")
+        parts = (
+            cells.str.split(sign)
+            .list.eval(pl.element().str.strip_chars())
+            .list.eval(pl.element().filter(pl.element() != ""))
         )
         words = parts.explode().drop_nulls()
         has_blanks = words.str.contains(r"\s").any()
@@ -273,7 +286,11 @@ def _rank_columns(table: pl.DataFrame) -> list[str]:
             groups.setdefault((match[1] or "").lower(), {})[int(match[2])] = column.name
     columns: dict[int, str] = next((group for group in groups.values() if len(group) > 1), {})
     ranks = sorted(columns)
-    return [columns[rank] for rank in ranks] if ranks and ranks == [*range(ranks[0], ranks[0] + len(ranks))] else []
+    return (
+        [columns[rank] for rank in ranks]
+        if ranks and ranks == [*range(ranks[0], ranks[0] + len(ranks))]
+        else []
+    )
 
 
 def _named_lists(
@@ -300,10 +317,10 @@ def _named_lists(
 
 def _missing_path(path: str, table: pl.DataFrame, label: str) -> InputError:
     """The error for a path that is no column, with the columns and two values of each."""
-    columns = [
-        f"{column.name} ({', '.join(str(value)[:_MAX_LENGTH] for value in column.drop_nulls().head(_SHOWN).to_list())})"
-        for column in table.select(table.columns[:_MAX_COLUMNS])
-    ]
+    columns = []
+    for column in table.select(table.columns[:_MAX_COLUMNS]):
+        values = [str(value)[:_MAX_LENGTH] for value in column.drop_nulls().head(_SHOWN).to_list()]
+        columns.append(f"{column.name} ({', '.join(values)})")
     problem = f"no {path} among {'; '.join(columns)}."
     return InputError(problem, source=label, code="missing-column")
 
@@ -364,7 +381,9 @@ def _columns_of_records(
         documents = by_leaf[key] if key else None
     if documents is None:
         names = ", ".join(records.columns[:10])
-        problem = f"no id of documents among {names} in the lists of '{name}'; name it with --columns docs={name},doc=FIELD."
+        problem = (
+            f"no id of documents among {names} in the lists of '{name}'; --columns docs={name},doc=FIELD."
+        )
         raise InputError(problem, source=label, code="missing-column")
     numbers = _first_existing(paths.get(number), records.columns)
     is_scored = number == "score" or "score" not in str(usual.get(number))

@@ -449,7 +449,9 @@ def _make_padded(table: Lists, name: str) -> Padded:
     if codes.dtype.kind not in "iu":
         problem = f"items of {codes.dtype}, where whole numbers are needed; cast them to int64."
         raise InputError(problem, source=name, code="wrong-type")
-    values = None if table.values is None else require_numbers(to_numpy(_padded(table.values, np.nan), name), name)
+    values = (
+        None if table.values is None else require_numbers(to_numpy(_padded(table.values, np.nan), name), name)
+    )
     values = values[None, :] if values is not None and values.ndim == 1 else values
     if values is not None and values.shape != codes.shape:
         message = f"values of shape {values.shape}, where items have {codes.shape}; make them equal."
@@ -477,9 +479,11 @@ def _make_padded(table: Lists, name: str) -> Padded:
 
 def _padded(rows: Any, padding: float) -> Any:
     """Lists of several lengths, padded at their ends; arrays and equal lists unchanged."""
-    is_ragged = isinstance(rows, list | tuple) and all(isinstance(row, list | tuple | np.ndarray) for row in rows)
+    is_ragged = isinstance(rows, list | tuple) and all(
+        isinstance(row, list | tuple | np.ndarray) for row in rows
+    )
     lengths = {len(row) for row in rows} if is_ragged else set()
-    if len(lengths) < 2:  # noqa: PLR2004
+    if len(lengths) < 2:
         return rows
     longest = max(lengths)
     return [[*row, *[padding] * (longest - len(row))] for row in rows]

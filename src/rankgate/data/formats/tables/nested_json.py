@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from rankgate.data.qrels import Qrels
     from rankgate.data.run import Run
     from rankgate.data.streams.source import InputFile
-    from rankgate.data.table_rows import Part
 
 
 Content = TypeVar("Content")
@@ -115,14 +114,16 @@ def _holds_documents(value: object) -> bool:
         )
         return (has_numbers and bool(value)) or is_answer(value)
     return isinstance(value, list) and all(
-        isinstance(document, str | int) or _is_pair(document) or (isinstance(document, dict) and "query" not in document)
+        isinstance(document, str | int)
+        or _is_pair(document)
+        or (isinstance(document, dict) and "query" not in document)
         for document in value
     )
 
 
 def _is_pair(value: object) -> bool:
     """True for a document and its score."""
-    return isinstance(value, list) and len(value) == 2 and isinstance(value[1], int | float)  # noqa: PLR2004
+    return isinstance(value, list) and len(value) == 2 and isinstance(value[1], int | float)
 
 
 def _rows_of_columns(value: Mapping[str, Any]) -> list[dict[str, Any]] | None:
@@ -149,15 +150,16 @@ def _table_in(source: InputFile, number: str) -> Any:
             f"no part of it could be rankings or rows with queries ({keys}); write {{query: [document]}}, or "
             "name the parts of rows as in --columns query=inputs.query,docs=outputs.documents."
         )
-        raise InputError(problem, source=source.label, code="unknown-format")
-    if isinstance(table, dict) and any(_is_pair(row[0]) for row in table.values() if row and isinstance(row, list)):
+        code = "no-judgments" if number == "grade" else "no-rankings"
+        raise InputError(problem, source=source.label, code=code)
+    if isinstance(table, dict) and any(
+        _is_pair(row[0]) for row in table.values() if row and isinstance(row, list)
+    ):
         return {query: [tuple(pair) for pair in row] for query, row in table.items()}
     return table
 
 
-def _read_as(
-    read: Callable[[Any, str, str], Content], number: str, source: InputFile
-) -> Content:
+def _read_as(read: Callable[[Any, str, str], Content], number: str, source: InputFile) -> Content:
     """Read the file as the same object in Python.
 
     Raises:
@@ -205,7 +207,11 @@ def table(source: InputFile) -> pl.LazyFrame:
     """
     has_run = find_table(json_text.read_document(source)) is not None
     value = _table_in(source, "score" if has_run else "grade")
-    rows = [{"query_id": key, LIST_COLUMN: member} for key, member in value.items()] if isinstance(value, Mapping) else value
+    rows = (
+        [{"query_id": key, LIST_COLUMN: member} for key, member in value.items()]
+        if isinstance(value, Mapping)
+        else value
+    )
     try:
         return pl.LazyFrame(rows, infer_schema_length=None)
     except (TypeError, OverflowError, pl.exceptions.PolarsError) as error:
