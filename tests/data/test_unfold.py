@@ -175,7 +175,7 @@ def test_a_document_with_relevant_documents(tmp_path):
     assert contents_of(path).runs == ()
     with pytest.raises(InputError, match="no part of it could be rankings") as error:
         read_run(path)
-    assert error.value.code == "unknown-format"
+    assert error.value.code == "no-rankings"
 
 
 def test_both_lists_of_a_file_are_read_with_a_note(tmp_path):
@@ -330,7 +330,7 @@ def test_rows_of_a_query_may_be_anywhere_and_have_documents():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"groups": [3, 3]}, "groups add up to 6, where 7 candidates"),
+        ({"groups": [3, 3]}, "groups add up to 6, where flat arrays have 7"),
         ({"groups": [3, 4], "query_ids": ["a"]}, "1 id for 2"),
         ({"query_ids": ["a", "b"]}, "2 ids for 1"),
         ({"groups": [3, 4], "doc_ids": ["a"]}, "1 id for 7 candidates"),

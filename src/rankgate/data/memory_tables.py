@@ -99,7 +99,8 @@ def from_arrays(
     else:
         users = Ids.from_axis(query_ids, label.shape[0], "query_ids")
         items = Ids.from_axis(doc_ids, label.shape[1], "doc_ids")
-        entries = users, items, np.indices(label.shape)
+        places = np.indices(label.shape, dtype=np.int64)
+        entries = users, items, (places[0], places[1])
     users, items, (rows, columns) = entries
     is_candidate = np.ones(label.shape, np.bool_)
     if mask is not None:
@@ -133,8 +134,8 @@ def _flat_candidates(
         sizes = require_numbers(to_numpy(groups, "groups"), "groups").astype(np.int64)
         if label.shape[0] != 1 or sizes.ndim != 1 or (sizes < 0).any() or sizes.sum() != size:
             problem = (
-                f"groups add up to {sizes.sum()}, where {size} candidates are in flat arrays; give the number "
-                "of candidates of each query."
+                f"groups add up to {sizes.sum()}, where flat arrays have {size} candidates; give the "
+                "number of candidates of each query."
             )
             raise InputError(problem, source="groups", code="wrong-shape")
         users, codes = (
@@ -345,12 +346,12 @@ def run_of_unfolded(table: Unfolded, name: str, label: str | None = None) -> Run
     """A run from a table with a row per document; arguments and errors as of `run_of_table`."""
     tables = _run_rows(table.rows, label or name)
     cautions = table.cautions("score", label or name)
-    return _run_of_rows(tables, table.empty_queries, name, label or name, cautions=cautions)
+    return _run_of_rows(tables, [*table.empty_queries], name, label or name, cautions=cautions)
 
 
 def _run_of_rows(
     tables: Mapping[str, pl.DataFrame],
-    empty_queries: Sequence[str],
+    empty_queries: list[str],
     name: str,
     label: str,
     *,

@@ -285,8 +285,8 @@ def _read_with_guess(
     """
     if input_file.paths and format_.table is not None:
         try:
-            frame = format_.table(input_file)
-            return cast("Content", _contents_unfolded(frame, input_file, input_kind))
+            named = format_.table(input_file)
+            return cast("Content", _contents_unfolded(named, input_file, input_kind))
         except InputError as path_error:  # paths of another file, if this one is read without them
             with suppress(InputError):
                 return read(input_file)

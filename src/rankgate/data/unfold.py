@@ -242,7 +242,7 @@ def parse_lists(texts: pl.Series, *, listed: bool = False) -> pl.Series | None:
     if (filled.str.starts_with("[") & filled.str.ends_with("]")).all():
         for options in ({"dtype": pl.List(pl.String)}, {"infer_schema_length": None}):
             with suppress(pl.exceptions.PolarsError):
-                return _with_numbers(cells.str.json_decode(**options))  # type: ignore[arg-type]
+                return _with_numbers(cells.str.json_decode(**options))
         if not filled.str.replace_all(_TOKEN, "").str.contains(r"^\[[\s,]*\]$").all():
             return None
         quoted = pl.element().str.contains(r"^['\"]")

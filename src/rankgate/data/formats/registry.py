@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 from rankgate.core.declare import PluginObjects, find_declared, find_plugin_objects
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.present.number_formats import count_noun
-from rankgate.data.column_names import match_columns
 from rankgate.data.streams.input_parts import is_folder, list_part_files
 from rankgate.data.streams.source import InputFile, open_source, split_table
 from rankgate.data.text.text_values import BOM
@@ -299,9 +298,6 @@ def _fallback_format(
     first_line = first_bytes.split(b"\n", 1)[0]
     if "binary" not in beginnings and "header" in beginnings and re.search(rb"[,;]", first_line):
         return find_format("csv"), "commas or semicolons are in the first line, and nothing else fits"
-    names = first_line.decode(errors="replace").split("\t")
-    if len(names) > 1 and match_columns(names, ("query_id",)) and not any(map(str.isnumeric, names)):
-        return find_format("tsv"), "the first line names queries, between tabs"
     return find_format("trec"), "nothing else fits"
 
 

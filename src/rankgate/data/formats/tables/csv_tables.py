@@ -88,6 +88,9 @@ def _guess_separator(first_bytes: bytes) -> str | None:
 def sniff_tabs(first_bytes: bytes, name: str) -> str | None:
     """The first line names columns that are known, between tabs."""
     separator = separator_of(first_bytes) or _guess_separator(first_bytes)
+    names = delimited_records.first_fields(first_bytes, "\t")
+    if not separator and len(names) > 1 and match_columns(names, ("query_id",)):
+        return None if any(map(str.isnumeric, names)) else "the first line names queries, between tabs"
     return sniff(first_bytes, name) if separator == "\t" else None
 
 
