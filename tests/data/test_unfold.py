@@ -383,3 +383,18 @@ def test_metrics_answers_and_lists_are_not_guessed(tmp_path):
         contents_of(path)
     (line, *_) = error.value.suggestions
     assert not any(name in line for name in ("hit_rate", "mrr", "answer"))
+
+
+def test_paths_keep_the_usual_columns_of_other_tables(tmp_path):
+    """A file that has one of two names is read as ever, and nested rows keep their grades."""
+    path = tmp_path / "qrels.csv"
+    path.write_text("term,sku,grade\nq,a,3\n")
+    columns = "query=term|request.text,doc=sku|item.sku"
+    assert rankgate.Collection(path, columns=columns).qrels().table.rows() == [("q", "a", 3.0)]
+    nested = tmp_path / "qrels.jsonl"
+    nested.write_text(
+        '{"request": {"text": "q"}, "item": {"sku": "a"}, "grade": 2}\n' * 1
+        + '{"request": {"text": "r"}, "item": {"sku": "b"}, "grade": 0}\n'
+    )
+    judged = rankgate.Collection(nested, columns=columns).qrels().table
+    assert judged.rows() == [("q", "a", 2.0), ("r", "b", 0.0)]

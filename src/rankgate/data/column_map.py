@@ -148,8 +148,8 @@ class ColumnMap:
         relevant = paths.pop(RELEVANT_COLUMN, None)
         if relevant and kind == "qrels":
             paths[LIST_COLUMN] = relevant
-        alternatives = [word for path in paths.values() for word in path.split(NAME_SEPARATOR)]
-        is_path = any("." in word and word not in names for word in alternatives)
+        missing = [path for path in paths.values() if set(path.split(NAME_SEPARATOR)).isdisjoint(names)]
+        is_path = any("." in path for path in missing)
         is_listed = not set(paths.get(LIST_COLUMN, "").split(NAME_SEPARATOR)).isdisjoint(names)
         if not is_listed and (is_header(names) or not (is_path or LIST_COLUMN in paths)):
             return {}

@@ -138,11 +138,11 @@ def _named_columns(
     Raises:
         InputError: there is no column of documents.
     """
-    names = {
-        column: name
-        for column in ("doc_id", number, "rank")
-        if (name := _first_existing(paths.get(column), table.columns))
+    named = {
+        column: _first_existing(paths.get(column), table.columns) for column in ("doc_id", number, "rank")
     }
+    names = match_columns(table.columns, [column for column in (number, "rank") if column not in paths])
+    names |= {column: name for column, name in named.items() if name}
     if LIST_COLUMN in paths or "doc_id" not in names:
         raise _missing_path(paths.get(LIST_COLUMN) or paths["doc_id"], table, label)
     columns = {"query_id": query, **names}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, Literal
@@ -109,10 +109,9 @@ def read(source: InputFile) -> FileContents:
         return FileContents(runs=(read_run(source),))
     if table.part == "qrels":
         one_document_column(header.names, source.label)
+    rows = _read_whole(source, _choose_columns(source, header, table))
     with schemas.explain_duplicates(header.names):
-        return schemas.contents_of(
-            table, _read_whole(source, header, table), source.stem, _make_location(source)
-        )
+        return schemas.contents_of(table, rows, source.stem, _make_location(source))
 
 
 def read_qrels(source: InputFile) -> Qrels:
@@ -122,11 +121,12 @@ def read_qrels(source: InputFile) -> Qrels:
         return interaction_formats.read_judgments(source, "csv")
     if not match_columns(header.names, ("grade",)):
         refuse_click_log(header.names, source.label)
-    rows = _read_whole(source, header, schemas.required_schema(header.names, "qrels", source.label))
+    table = schemas.required_schema(header.names, "qrels", source.label)
+    layout = _choose_columns(source, header, table)
+    rows = _read_whole(source, layout)
     with schemas.explain_duplicates(header.names):
         qrels = schemas.make_qrels(rows, source.stem, _make_location(source))[0]
-    cautions = _comma_notes(source, header, "qrels")
-    return replace(qrels, cautions=cautions) if cautions else qrels
+    return replace(qrels, cautions=_comma_cautions(source, layout)) if layout.decimal_commas else qrels
 
 
 def read_run(source: InputFile) -> Run:
@@ -134,22 +134,23 @@ def read_run(source: InputFile) -> Run:
     header = _read_header(source)
     table = schemas.required_schema(header.names, "runs", source.label)
 
-    def pieces(document_column: str) -> Iterator[pl.DataFrame]:
-        source_columns = table.kept | {"doc_id": document_column}
-        layout = _choose_columns(source, header, source_columns, table)
-        for frame in delimited_records.read_record_frames(source, layout):
-            yield schemas.with_scores(frame)
-
     columns = table.document_columns(header.names)
     for document_column in columns:
         refuse_repeated_columns(header, replace(table, kept=table.kept | {"doc_id": document_column}), source)
+    layout = _choose_columns(source, header, table)
+
+    def pieces(document_column: str) -> Iterator[pl.DataFrame]:
+        column_layout = replace(layout, kept=table.kept | {"doc_id": document_column})
+        for frame in delimited_records.read_record_frames(source, column_layout):
+            yield schemas.with_scores(frame)
+
     readings = {document_column: partial(pieces, document_column) for document_column in columns}
     return Run.of_columns(
         source.stem,
         readings,
         queries=_read_queries(source, header),
         place=_make_location(source),
-        cautions=_comma_notes(source, header, "runs"),
+        cautions=_comma_cautions(source, layout),
     )
 
 
@@ -227,27 +228,24 @@ def refuse_repeated_columns(header: delimited_records.Header, table: TableSchema
             raise InputError(problem, source=source.label, line=1, code="duplicate-column")
 
 
-def _read_whole(source: InputFile, header: delimited_records.Header, table: TableSchema) -> pl.DataFrame:
-    refuse_repeated_columns(header, table, source)
-    layout = _choose_columns(source, header, table.kept, table)
-    schema = {name: pl.Float64 if name in table.numbers else pl.String for name in table.kept}
+def _read_whole(source: InputFile, layout: delimited_records.ColumnChoice) -> pl.DataFrame:
+    schema = {name: pl.Float64 if name in layout.numbers else pl.String for name in layout.kept}
     return pl.concat([pl.DataFrame(schema=schema), *delimited_records.read_record_frames(source, layout)])
 
 
 def _choose_columns(
-    source: InputFile, header: delimited_records.Header, columns: Mapping[str, str], table: TableSchema
+    source: InputFile, header: delimited_records.Header, table: TableSchema
 ) -> delimited_records.ColumnChoice:
     """The columns to read; numbers may have a decimal comma, if all of a column have it."""
-    layout = delimited_records.ColumnChoice(header, columns, table.numbers, table.empty)
+    refuse_repeated_columns(header, table, source)
+    layout = delimited_records.ColumnChoice(header, table.kept, table.numbers, table.empty)
     return replace(layout, decimal_commas=delimited_records.find_decimal_commas(source, layout))
 
 
-def _comma_notes(source: InputFile, header: delimited_records.Header, part_name: str) -> dict[str, str]:
+def _comma_cautions(source: InputFile, layout: delimited_records.ColumnChoice) -> dict[str, str]:
     """The caution about numbers with a decimal comma, by its code."""
-    table = schemas.required_schema(header.names, part_name, source.label)
-    commas = _choose_columns(source, header, table.kept, table).decimal_commas
-    names = ", ".join(sorted(commas))
-    return {"decimal-commas": f"{source.label}: numbers in {names} have a decimal comma"} if commas else {}
+    names = ", ".join(sorted(layout.decimal_commas))
+    return {"decimal-commas": f"{source.label}: numbers in {names} have a decimal comma"} if names else {}
 
 
 def _make_location(source: InputFile) -> RowLocation:

@@ -75,7 +75,7 @@ def find_table(value: Json, number: str = "score") -> Any:
         return columns
     if is_record(value) and any(not isinstance(value.get(key), list | dict | None) for key in _QUERY_KEYS):
         return [value]
-    if value and all(map(_holds_documents, value.values())):
+    if any(value.values()) and all(map(_holds_documents, value.values())):
         return value
     tables = {
         key: table
