@@ -211,7 +211,9 @@ class Collection(_FieldValue):
             case, point-zero, zeros, prefix:TEXT, suffix:TEXT, several separated by commas; doc=zeros
             for ids of documents; as-they-are accepts ids that do not fit.
         columns: The columns of CSV and TSV files and frames that have no usual name, as in
-            query=search_term,doc=sku,grade=final_rating; runs are read by them too.
+            query=search_term,doc=sku,grade=final_rating; runs are read by them too. Lists and keys
+            inside JSON are paths: query=inputs.query,docs=outputs.documents,doc=metadata.doc_id;
+            relevant is the list in judgments.
         grades: The grade of each label, where judgments hold labels, as in Exact=3,Partial=1.
         tags: A table with query_id and columns of tags (head or tail, intent, cluster); a file of
             features, whose tag feature_7 is the quarter of the queries by the mean of feature 7;

@@ -168,9 +168,9 @@ def _are_parallel_lists(source: object) -> bool:
     >>> _are_parallel_lists([["k12", "k7"], ["k3"]]), _are_parallel_lists([["q", "d"], ["q", "e"]])
     (True, False)
     """
-    if not isinstance(source, _LIST_TYPES) or hasattr(source, "_fields") or not any(source):
+    if not isinstance(source, _LIST_TYPES) or hasattr(source, "_fields"):
         return False
-    if not all(_is_list_of_ids(ids) for ids in source):
+    if not source or not all(map(_is_list_of_ids, source)):
         return False
     lengths = {len(ids) for ids in source}
     if len(lengths) > 1:

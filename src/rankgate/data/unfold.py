@@ -239,11 +239,13 @@ def parse_lists(texts: pl.Series, *, listed: bool = False) -> pl.Series | None:
     filled = cells.drop_nulls()
     if filled.is_empty():
         return None
+    has_objects = bool(filled.str.contains(r"^\[\s*\{").any())
     if (filled.str.starts_with("[") & filled.str.ends_with("]")).all():
-        for options in ({"dtype": pl.List(pl.String)}, {"infer_schema_length": None}):
-            with suppress(pl.exceptions.PolarsError):
-                return _with_numbers(cells.str.json_decode(**options))
-        if not filled.str.replace_all(_TOKEN, "").str.contains(r"^\[[\s,]*\]$").all():
+        # whole numbers of any size stay as they are written
+        options: Any = {"infer_schema_length": None} if has_objects else {"dtype": pl.List(pl.String)}
+        with suppress(pl.exceptions.PolarsError):
+            return _with_numbers(cells.str.json_decode(**options))
+        if has_objects or not filled.str.replace_all(_TOKEN, "").str.contains(r"^\[[\s,]*\]$").all():
             return None
         quoted = pl.element().str.contains(r"^['\"]")
         inner = pl.element().str.slice(1, pl.element().str.len_chars() - 2).str.replace_all(r"\\(.)", "$1")
@@ -258,9 +260,11 @@ def parse_lists(texts: pl.Series, *, listed: bool = False) -> pl.Series | None:
             .list.eval(pl.element().filter(pl.element() != ""))
         )
         words = parts.explode().drop_nulls()
-        has_blanks = words.str.contains(r"\s").any()
+        has_blanks = sign != "|" and words.str.contains(r"\s").any()
+        has_brackets = words.str.contains(r"^[\[{]|[\]}]$").any()
         is_text = sign == " " and not (_IDS.search(texts.name) or words.str.contains(r"\d").all())
-        return None if is_text or (has_blanks and sign != "|") or not is_named else parts
+        is_id = sign in ",;" and bool(match_columns([texts.name], ("doc_id",)))  # one id has a comma
+        return None if is_text or is_id or has_blanks or has_brackets or not is_named else parts
     return None
 
 
@@ -269,7 +273,8 @@ def _with_numbers(lists: pl.Series) -> pl.Series:
     for dtype in (pl.Int64, pl.Float64) if lists.dtype == pl.List(pl.String) else ():
         with suppress(pl.exceptions.PolarsError):
             numbers = lists.cast(pl.List(dtype))
-            if dtype == pl.Float64 or numbers.cast(lists.dtype).eq_missing(lists).all():
+            has_fractions = dtype == pl.Float64 and (numbers.explode() % 1 != 0).any()
+            if has_fractions or numbers.cast(lists.dtype).eq_missing(lists).all():
                 return numbers
     return lists
 

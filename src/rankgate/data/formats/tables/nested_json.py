@@ -71,6 +71,7 @@ def find_table(value: Json, number: str = "score") -> Any:
         return value if value and all(map(is_record, value)) else None
     if not isinstance(value, Mapping):
         return None
+    value = {key: member for key, member in value.items() if member is not None}  # null says nothing
     if columns := _rows_of_columns(value):
         return columns
     if is_record(value) and any(not isinstance(value.get(key), list | dict | None) for key in _QUERY_KEYS):
@@ -114,7 +115,7 @@ def _holds_documents(value: object) -> bool:
         )
         return (has_numbers and bool(value)) or is_answer(value)
     return isinstance(value, list) and all(
-        isinstance(document, str | int)
+        (isinstance(document, str | int) and not isinstance(document, bool))
         or _is_pair(document)
         or (isinstance(document, dict) and "query" not in document)
         for document in value
