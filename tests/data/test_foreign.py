@@ -68,7 +68,6 @@ def tarred():
         (b'{"query_id":"q1","doc_id":"caf\xe9","grade":1}\n', 1, "not-utf8"),
         (b'{"query_id":"q1","doc_id":"d1","grade":1,"grade":0}\n', 1, "duplicate-key"),
         (b'{"q1":{\n"d1":1', 2, "invalid-json"),
-        (b'{\n"query_id":"q1",\n"doc_id":"d1",\n"grade":2\n}\n', None, "unknown-format"),
         (b'[{"a":{"b":1}}]', None, "unknown-format"),
     ],
 )

@@ -54,7 +54,6 @@ def parquet(rows=QRELS):
         (b"qid,doc,grade\n1,a,1\n1,a,1\n", 3, "duplicate-document"),
         (b"qid,doc,grade\n\n1,a,1\n\n1,a,1\n", 5, "duplicate-document"),
         (b"qid,doc,grade\n", None, "no-judgments"),
-        (b"qid,doc\n1,a\n", 1, "missing-column"),
         (b'qid,doc,grade\n"1,a,1\n', 2, "wrong-field-count"),
         (b'qid,doc,grade\n1,"' + b"a" * 140_000 + b'",x\n', 2, "invalid-syntax"),
         (b'{"qid": 1, "doc": "a", "grade": 1}\n{"qid": 1, "doc": "b"}\n[]\n', 3, "wrong-type"),

@@ -211,7 +211,9 @@ class Collection(_FieldValue):
             case, point-zero, zeros, prefix:TEXT, suffix:TEXT, several separated by commas; doc=zeros
             for ids of documents; as-they-are accepts ids that do not fit.
         columns: The columns of CSV and TSV files and frames that have no usual name, as in
-            query=search_term,doc=sku,grade=final_rating; runs are read by them too.
+            query=search_term,doc=sku,grade=final_rating; runs are read by them too. Lists and keys
+            inside JSON are paths: query=inputs.query,docs=outputs.documents,doc=metadata.doc_id;
+            relevant is the list in judgments.
         grades: The grade of each label, where judgments hold labels, as in Exact=3,Partial=1.
         tags: A table with query_id and columns of tags (head or tail, intent, cluster); a file of
             features, whose tag feature_7 is the quarter of the queries by the mean of feature 7;
@@ -269,9 +271,9 @@ class Collection(_FieldValue):
         ColumnMap.read(self.columns)  # an invalid map is an error now, not at the first use
         IdRules.read(self.ids)
         grades: Mapping[str, Any] = self.grades
-        if "unrated" in grades.values():
+        if {"unrated", None} & {*grades.values()}:
             self.__dict__["grades"] = {
-                label: math.nan if grade == "unrated" else grade for label, grade in grades.items()
+                label: math.nan if grade in {"unrated", None} else grade for label, grade in grades.items()
             }
         for label, grade in self.grades.items():
             if isinstance(grade, bool) or not isinstance(grade, int | float):

@@ -17,7 +17,13 @@ import polars as pl
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.data.column_names import NAME_SEPARATOR, match_columns
-from rankgate.data.guessed_column_names import guess_grades, log_mapping, name_fit, refuse_click_log
+from rankgate.data.guessed_column_names import (
+    guess_grades,
+    log_mapping,
+    name_fit,
+    names_measure,
+    refuse_click_log,
+)
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Format
@@ -39,7 +45,9 @@ _NUMBERS: Mapping[str | None, tuple[str, ...]] = {
     "run": ("score", "rank"),
     None: ("grade", "score", "rank"),
 }
-_COLUMN_ERRORS = frozenset({"missing-column", "unknown-format", "not-a-number", "ambiguous-column"})
+COLUMN_ERRORS = frozenset(
+    {"missing-column", "unknown-format", "not-a-number", "ambiguous-column", "invalid-id"}
+)
 """Errors of files that another choice of columns could fix."""
 
 
@@ -158,7 +166,8 @@ def guess_columns(rows: pl.LazyFrame, input_kind: Part | None) -> ColumnGuess | 
     sample = rows.head(_MAX_ROWS).collect().select(pl.all().cast(pl.String, strict=False))
     if len(sample.columns) < 2 or sample.is_empty():
         return None
-    facts = {name: _ColumnFacts.from_column(sample[name]) for name in sample.columns}
+    nested = {name for name, dtype in rows.collect_schema().items() if dtype.is_nested()}
+    facts = {name: _ColumnFacts.from_column(sample[name]) for name in sample.columns if name not in nested}
     numbers = _NUMBERS[input_kind]
     chosen_columns: dict[str, str] = {}
     alternatives: dict[str, tuple[str, ...]] = {}
@@ -222,6 +231,7 @@ class _ColumnFacts:
         falls: True if the numbers do not rise for many rows, like scores of a ranking.
         counts: True if the numbers count 1, 2, 3 … and start again.
         labels: True if one of the values is a usual label.
+        lists: True if the values are lists.
     """
 
     numeric: bool
@@ -234,6 +244,7 @@ class _ColumnFacts:
     falls: bool
     counts: bool
     labels: bool
+    lists: bool
 
     @classmethod
     def from_column(cls, column: pl.Series) -> _ColumnFacts:
@@ -257,12 +268,14 @@ class _ColumnFacts:
             is_numeric and not is_whole and int((steps <= 0).sum()) > len(steps) / 2,
             counts_up and numbers.n_unique() > 1,
             not is_numeric and any(grade is not None for grade in guess_grades(few_values).values()),
+            bool(texts.str.starts_with("[").all()) and len(texts) > 0,
         )
 
 
 def _column_fit(name: str, column: str, facts: _ColumnFacts, names: Sequence[str]) -> float:
     """The fit of a column; 0 if its values are not possible."""
-    if not facts.rows or not _is_possible(column, facts):
+    is_measure = column in {"doc_id", "grade", "score"} and names_measure(name)
+    if not facts.rows or facts.lists or is_measure or not _is_possible(column, facts):
         return 0.0
     if match_columns(names, (column,)).get(column) == name:
         return float(_USUAL_NAME_FIT)
@@ -325,7 +338,7 @@ def guessed_frame_error(error: InputError, frame: pl.LazyFrame, input_kind: Part
         frame: the table with its own column names, or with ours for the columns the user named.
         input_kind: the kind of input to read the table as.
     """
-    if error.code not in _COLUMN_ERRORS or error.suggestions:
+    if error.code not in COLUMN_ERRORS or error.suggestions:
         return error
     names = frame.collect_schema().names()
     if mapping := log_mapping(names):
@@ -354,7 +367,7 @@ def guess_file_columns(
     Raises:
         InputError: the file is a log with clicks.
     """
-    if error.code not in _COLUMN_ERRORS or format_.table is None or error.suggestions:
+    if error.code not in COLUMN_ERRORS or format_.table is None or error.suggestions:
         return None
     try:
         table = format_.table(input_file)

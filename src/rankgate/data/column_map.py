@@ -25,6 +25,7 @@ from rankgate.data.formats import registry
 from rankgate.data.streams.input_parts import is_folder, list_part_files
 from rankgate.data.streams.source import InputFile, open_source
 from rankgate.data.text.text_values import BOM, decode_utf8
+from rankgate.data.unfold import LIST_COLUMN, RELEVANT_COLUMN, unfold
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,6 +38,7 @@ Kind = Literal["qrels", "run", "ratings", "any"]
 
 _SHORT = {"query": "query_id", "doc": "doc_id", "document": "doc_id"}
 _ID_COLUMNS = ("query_id", "doc_id")
+_PATH_COLUMNS = (*_ID_COLUMNS, LIST_COLUMN, RELEVANT_COLUMN, "grade", "score", "rank")
 _JUDGMENT_COLUMNS = (
     "grade",
     "aspects",
@@ -52,7 +54,7 @@ _JUDGMENT_COLUMNS = (
 )
 _RANKING_COLUMNS = ("score", "rank")
 _TEXTS = ("text", "information_need", "field", "image", "url")
-_ALL_COLUMNS = (*_ID_COLUMNS, *_JUDGMENT_COLUMNS, *_RANKING_COLUMNS, *_TEXTS)
+_ALL_COLUMNS = (*_ID_COLUMNS, LIST_COLUMN, RELEVANT_COLUMN, *_JUDGMENT_COLUMNS, *_RANKING_COLUMNS, *_TEXTS)
 _FRAME = frozenset({*_ID_COLUMNS, "grade", *_RANKING_COLUMNS})
 _MAX_SHOWN = 10
 
@@ -135,6 +137,34 @@ class ColumnMap:
         }
         return ColumnMap(first_columns)
 
+    def paths(self, names: Sequence[str], kind: Kind) -> dict[str, str]:
+        """The map for a table with lists or nested columns; empty for one with a row per document.
+
+        Args:
+            names: the columns of the table.
+            kind: the kind of the table.
+        """
+        paths = {name: path for name, path in self.theirs.items() if name in _PATH_COLUMNS}
+        relevant = paths.pop(RELEVANT_COLUMN, None)
+        if relevant and kind == "qrels":
+            paths[LIST_COLUMN] = relevant
+        missing = [path for path in paths.values() if set(path.split(NAME_SEPARATOR)).isdisjoint(names)]
+        is_path = any("." in path for path in missing)
+        is_listed = not set(paths.get(LIST_COLUMN, "").split(NAME_SEPARATOR)).isdisjoint(names)
+        if not is_listed and (is_header(names) or not (is_path or LIST_COLUMN in paths)):
+            return {}
+        other_number = {"qrels": "score", "run": "grade"}.get(kind)
+        return {name: path for name, path in paths.items() if name != other_number}
+
+    def without_paths(self, names: Sequence[str]) -> ColumnMap:
+        """The map without lists, and without paths that a table does not have as columns."""
+        theirs = {
+            name: path
+            for name, path in self.theirs.items()
+            if name not in {LIST_COLUMN, RELEVANT_COLUMN} and ("." not in path or path in names)
+        }
+        return ColumnMap(theirs) if {LIST_COLUMN, RELEVANT_COLUMN} & set(self.theirs) else self
+
     @property
     def has_raters(self) -> bool:
         """True if each rater has a column of grades."""
@@ -211,7 +241,7 @@ def map_columns(
     if isinstance(table, str | Path):
         return _map_file(table, column_map or ColumnMap({}), kind, grades)
     if column_map is not None and is_frame(table):
-        return _map_frame(table, column_map)
+        return _map_frame(table, column_map, kind)
     if isinstance(table, Mapping):
         return {
             name: map_columns(table_or_path, columns, kind, grades)
@@ -257,6 +287,9 @@ def _map_file(path: str | Path, how: ColumnMap, kind: Kind, grades: Mapping[str,
     input_file = open_source(plain_path)
     input_files = list_part_files(input_file) if is_folder(input_file) else (input_file,)
     separator, names = _read_header(input_files[0], how.description)
+    if (paths := how.paths(names, kind)) and (form := _nested_format(input_files[0], name)):
+        return _read_kind(replace(input_file, paths=paths), kind, form.name, grades)
+    how = how.without_paths(names)
     if not separator and kind in {"run", "any"} and (form := _path_format(input_file, name)):
         return _read_kind(replace(input_file, renamed=how.theirs), kind, form.name)
     how = how.resolved(names)
@@ -278,6 +311,12 @@ def _map_file(path: str | Path, how: ColumnMap, kind: Kind, grades: Mapping[str,
         raise InputError(problem, source=input_file.label, code="is-a-folder")
     table = _rename_columns(input_file, how, kind_map, form, (separator, names), kind)
     return _read_kind(replace(table, renamed=how.theirs), kind, None, grades)
+
+
+def _nested_format(input_file: InputFile, name: str | None) -> Format | None:
+    """The format of a table whose columns are paths; None for answers of engines and other files."""
+    form = registry.find_format(name) if name else registry.detect_format(input_file)[0]
+    return None if form.paths or form.table is None else form
 
 
 def _table_format(input_file: InputFile, name: str | None, separator: str) -> Format | None:
@@ -524,8 +563,16 @@ def _format_row(fields: Sequence[str], separator: str) -> str:
     return out.getvalue()
 
 
-def _map_frame(table: object, how: ColumnMap) -> Any:
+def _map_frame(table: object, how: ColumnMap, kind: Kind) -> Any:
     """A frame with our column names, with one row per rating if there are several raters."""
+    names = lazy_frame(table).collect_schema().names() if set(how.theirs) & set(_PATH_COLUMNS) else []
+    if paths := how.paths(names, kind):
+        from rankgate.data import memory_tables
+
+        number = "grade" if kind == "qrels" else "score"
+        unfolded = unfold(lazy_frame(table), number, "a table", paths)
+        read = memory_tables.qrels_of_unfolded if kind == "qrels" else memory_tables.run_of_unfolded
+        return read(unfolded, "qrels" if kind == "qrels" else "run")
     if any(NAME_SEPARATOR in column for column in how.theirs.values()):
         how = how.resolved(lazy_frame(table).collect_schema().names())
     aspects = how.aspects

@@ -169,40 +169,6 @@ def rename_columns(table: object, columns: Mapping[str, str] | None) -> Any:
     )
 
 
-def unnest_lists(frame: pl.LazyFrame) -> pl.LazyFrame:
-    """One row per document from rows with a list of documents each; other frames unchanged.
-
-    LensKit saves ``user_id`` and ``items``, a list of ``item_id``, ``score`` and ``rank``. The
-    ``recommendations`` of Spark's ALS have a predicted ``rating``, which is a score.
-
-    >>> lists = pl.LazyFrame({"user_id": ["u"], "items": [[{"item_id": "a", "score": 1.0}]]})
-    >>> unnest_lists(lists).collect().rows()
-    [('u', 'a', 1.0)]
-    """
-    schema = frame.collect_schema()
-    lists = [
-        name
-        for name, dtype in schema.items()
-        if isinstance(dtype, pl.List)
-        and isinstance(dtype.inner, pl.Struct)
-        and match_columns([field.name for field in dtype.inner.fields], ("doc_id",))
-    ]
-    if len(lists) != 1 or match_columns(schema.names(), ("doc_id",)):
-        return frame
-    rows = frame.filter(pl.col(lists[0]).list.len() > 0).explode(lists[0]).unnest(lists[0])
-    return rows.rename(renamed_fields(lists[0], rows.collect_schema().names()))
-
-
-ALS_LIST = "recommendations"
-"""The column of lists that ``recommendForAllUsers`` of Spark's ALS makes."""
-
-
-def renamed_fields(list_name: str, names: Sequence[str]) -> dict[str, str]:
-    """The fields of a list of documents to be renamed: ``rating`` in `ALS_LIST` is a score."""
-    is_predicted = list_name == ALS_LIST and "rating" in names and "score" not in names
-    return {"rating": "score"} if is_predicted else {}
-
-
 def is_header(fields: Iterable[str]) -> bool:
     """True if a line contains column names, including a query and a document."""
     return {"query_id", "doc_id"} <= set(match_columns(fields, ("query_id", "doc_id")))

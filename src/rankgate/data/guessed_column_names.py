@@ -196,6 +196,21 @@ def guess_grades(labels: list[str]) -> dict[str, int | None]:
 _LEVEL_OF_LABEL = {normalize_name(name): level for level, names in _LABEL_LEVELS for name in names.split()}
 
 
+_MEASURED = re.compile(
+    r"(?i)(^|[^a-z])(hit_?rate|mrr|rr|map|ap|dcg|ndcg|recall|precision|f1|accuracy|faithfulness|"
+    r"latency|tokens?|cost|answer|response|output|expected_output|explanation|reason)([^a-z]|$)"
+)
+
+
+def names_measure(name: str) -> bool:
+    """True for names of metrics, answers and costs, which are neither ids of documents nor grades.
+
+    >>> names_measure("hit_rate"), names_measure("id_based_context_recall"), names_measure("map_id")
+    (True, True, False)
+    """
+    return bool(_MEASURED.search(name)) and not name.lower().endswith(("id", "ids"))
+
+
 _COLUMN_ALIASES: Mapping[str, str] = {
     "session": "session sessionid sessid visit visitid visitorsession",
     "user": "user userid uid visitor visitorid client clientid customer customerid",

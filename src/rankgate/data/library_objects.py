@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import date, time
 from decimal import Decimal
 from itertools import chain, islice
@@ -140,8 +141,8 @@ def read_rankings(
             if columns is None
             else _name_number_column(columns, input_kind)
         )
-    elif is_pair(source):
-        table = padded_lists(*source)
+    elif is_pair(source) or _are_parallel_lists(source):
+        table = padded_lists(*source) if is_pair(source) else ParallelLists.from_lists(source)
     elif input_kind == "run" and is_read_once(source) and not _is_cursor(source):
         table = _rankings_of_iterator(iter(source), doc_field, query_field)
     elif is_table(source):
@@ -150,6 +151,41 @@ def read_rankings(
         runs = [read_rankings(run, input_kind, doc_field, query_field) for run in source]
         table = runs if _are_different(source, runs) else source
     return table
+
+
+class ParallelLists(dict[str, list[Any]]):
+    """The ids of documents of each query by its position, from lists without queries."""
+
+    @classmethod
+    def from_lists(cls, lists: Sequence[Sequence[Any]]) -> ParallelLists:
+        """Number the lists from 0."""
+        return cls((str(position), list(ids)) for position, ids in enumerate(lists))
+
+
+def _are_parallel_lists(source: object) -> bool:
+    """True for a list of lists of ids that can be neither rows nor a matrix, by their lengths.
+
+    >>> _are_parallel_lists([["k12", "k7"], ["k3"]]), _are_parallel_lists([["q", "d"], ["q", "e"]])
+    (True, False)
+    """
+    if not isinstance(source, _LIST_TYPES) or hasattr(source, "_fields"):
+        return False
+    if not source or not all(map(_is_list_of_ids, source)):
+        return False
+    lengths = {len(ids) for ids in source}
+    if len(lengths) > 1:
+        return True
+    # rows of three are a query, a document and a number; numbers alone could be a matrix
+    has_words = any(isinstance(cell, str) and not cell.replace(".", "").isdigit() for cell in source[0][2:])
+    return has_words and lengths.isdisjoint({_PAIR})
+
+
+def _is_list_of_ids(ids: object) -> bool:
+    return (
+        isinstance(ids, _LIST_TYPES)
+        and not hasattr(ids, "_fields")
+        and all(isinstance(cell, str | int) and not isinstance(cell, bool) for cell in ids)
+    )
 
 
 def _rankings_of_iterator(rows: Iterator[Any], doc_field: str | None, query_field: str | None) -> Any:
@@ -388,7 +424,7 @@ def is_rows(value: object) -> bool:
     """
     if not isinstance(value, _LIST_TYPES) or not value or hasattr(value, "_fields"):
         return False
-    return _is_row(value[0])
+    return _is_row(value[0]) and not _are_parallel_lists(value)
 
 
 def _is_row(row: object) -> bool:
@@ -439,7 +475,7 @@ def _row_cells(row: Any, names: Sequence[str]) -> list[Any]:
 
 
 def _make_table(rows: Iterator[Any], label: str, names: Sequence[str] = ()) -> pl.DataFrame:
-    """Convert rows to a frame; columns of dictionaries, or of lists of other lists, are dropped.
+    """Convert rows to a frame; columns of dictionaries that differ in types are dropped.
 
     Raises:
         InputError: there are no rows, rows of several kinds, or tuples that are not pairs or
@@ -456,7 +492,12 @@ def _make_table(rows: Iterator[Any], label: str, names: Sequence[str] = ()) -> p
         columns = _collect_columns(all_rows, label)
     else:
         columns = _tuple_columns(all_rows, names or _tuple_names(first, label), label)
-    return pl.DataFrame([_make_series(name, cells) for name, cells in columns.items() if _holds_cells(cells)])
+    series = [_make_series(name, cells) for name, cells in columns.items() if _holds_cells(cells)]
+    for name, cells in columns.items():
+        if not _holds_cells(cells):
+            with suppress(TypeError, OverflowError, pl.exceptions.PolarsError):
+                series.append(pl.Series(name, cells))
+    return pl.DataFrame(series)
 
 
 def _tuple_names(row: Sequence[object], label: str) -> Sequence[str]:

@@ -6,7 +6,8 @@ matrices; only NumPy is imported.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -17,17 +18,9 @@ import polars as pl
 from rankgate.core.errors import InputError
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.column_names import document_columns, match_columns
-from rankgate.data.foreign_frames import (
-    frames_by_system,
-    is_frame,
-    polars_frame,
-    refuse_series,
-    shape_table,
-    unnest_lists,
-)
-from rankgate.data.library_objects import read_rankings, unknown_object_error
-from rankgate.data.memory.ids import Ids
-from rankgate.data.memory.lists_in_rows import expand_rows
+from rankgate.data.foreign_frames import frames_by_system, is_frame, polars_frame, refuse_series, shape_table
+from rankgate.data.library_objects import ParallelLists, read_rankings, unknown_object_error
+from rankgate.data.memory.ids import Ids, find_positions, text_id
 from rankgate.data.memory.matrices import (
     Padded,
     is_source,
@@ -42,6 +35,7 @@ from rankgate.data.run import RUN_SCHEMA as RUN
 from rankgate.data.run import Rankings, Run, lengths_and_values
 from rankgate.data.table_rows import RowLocation, no_rows_error
 from rankgate.data.text.text_values import refuse_surrogates
+from rankgate.data.unfold import Unfolded, unfold
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,6 +53,7 @@ def from_arrays(
     padding: float | None = -1,
     query_ids: Sequence[object] | None = None,
     doc_ids: Sequence[object] | None = None,
+    groups: Sequence[int] | None = None,
     names: tuple[str, str] = ("qrels", "run"),
 ) -> tuple[Qrels, Run]:
     """Judgments and a run from labels and scores of the same shape, as rankers are trained.
@@ -73,20 +68,40 @@ def from_arrays(
     >>> run.table.rows()
     [('0', '0', 0.2), ('0', '1', 0.9)]
 
+    Flat arrays have the candidates of all queries one after another, as LightGBM, XGBoost and
+    CatBoost take them: with an id of the query for each (``qid``, ``group_id``), or with the number
+    of candidates of each query (``group``).
+
+    >>> qrels, run = from_arrays([1, 0, 1], [0.2, 0.9, 0.4], query_ids=["a", "a", "b"])
+    >>> run.table.rows()
+    [('a', '0', 0.2), ('a', '1', 0.9), ('b', '0', 0.4)]
+
     Args:
-        labels: ``(Q, D)``, or ``(D,)`` for one query.
+        labels: ``(Q, D)``; ``(D,)`` for one query; ``(N,)`` if flat.
         scores: the same shape.
         mask: the same shape; true for a candidate, false for padding.
         padding: the label that means that there is no candidate; None if no label does.
-        query_ids: ``Q`` ids; 0, 1, … if not given.
-        doc_ids: ``D`` ids for columns that are one document in all rows; if not given, ids are
-            the places 0, 1, … in the row.
+        query_ids: ``Q`` ids; 0, 1, … if not given. If flat, ``N`` ids, equal ones in any order, or
+            with groups one for each group.
+        doc_ids: ``D`` ids for columns that are one document in all rows; if flat, ``N`` ids. If not
+            given, ids are the places 0, 1, … among the candidates of a query.
+        groups: the number of candidates of each query, if flat.
         names: the names of the two columns.
 
     Raises:
-        InputError: no numbers, other shapes, infinite labels or scores, a wrong number of ids.
+        InputError: no numbers, other shapes, infinite labels or scores, a wrong number of ids or
+            candidates.
     """
     label, score = _dense_array(labels, names[0]), _dense_array(scores, names[1])
+    is_flat = np.ndim(labels) == 1 and len(query_ids if query_ids is not None else ()) == label.size > 1
+    if is_flat or groups is not None:
+        entries = _flat_candidates(label, query_ids, doc_ids, groups)
+    else:
+        users = Ids.from_axis(query_ids, label.shape[0], "query_ids")
+        items = Ids.from_axis(doc_ids, label.shape[1], "doc_ids")
+        places = np.indices(label.shape, dtype=np.int64)
+        entries = users, items, (places[0], places[1])
+    users, items, (rows, columns) = entries
     is_candidate = np.ones(label.shape, np.bool_)
     if mask is not None:
         is_candidate = _dense_array(mask, "mask").astype(np.bool_)
@@ -96,13 +111,64 @@ def from_arrays(
             raise InputError(problem, source=array_name, code="wrong-shape")
     if padding is not None:
         is_candidate &= label != padding
-    rows, columns = np.nonzero(is_candidate)
-    users = Ids.from_axis(query_ids, label.shape[0], "query_ids")
-    items = Ids.from_axis(doc_ids, label.shape[1], "doc_ids")
-    judged = _make_table(users, items, (rows, columns, label[rows, columns]), "grade")
-    ranked = _make_table(users, items, (rows, columns, score[rows, columns]), "score")
+    rows, columns = rows[is_candidate], columns[is_candidate]
+    judged = _make_table(users, items, (rows, columns, label[is_candidate]), "grade")
+    ranked = _make_table(users, items, (rows, columns, score[is_candidate]), "score")
     positions = users.unnamed, items.unnamed
     return _make_qrels(judged, users, names[0], positions), _make_run(ranked, users, names[1], positions)
+
+
+def _flat_candidates(
+    label: NDArray[np.float64],
+    query_ids: Sequence[object] | None,
+    doc_ids: Sequence[object] | None,
+    groups: Sequence[int] | None,
+) -> tuple[Ids, Ids, tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """The queries and documents of flat arrays, and the indexes of each candidate's, ``(1, N)``.
+
+    Raises:
+        InputError: a wrong number of ids or candidates, or arrays that are not flat.
+    """
+    size = label.size
+    if groups is not None:
+        sizes = require_numbers(to_numpy(groups, "groups"), "groups").astype(np.int64)
+        if label.shape[0] != 1 or sizes.ndim != 1 or (sizes < 0).any() or sizes.sum() != size:
+            problem = (
+                f"groups add up to {sizes.sum()}, where flat arrays have {size} candidates; give the "
+                "number of candidates of each query."
+            )
+            raise InputError(problem, source="groups", code="wrong-shape")
+        users, codes = (
+            Ids.from_axis(query_ids, len(sizes), "query_ids"),
+            np.repeat(np.arange(len(sizes)), sizes),
+        )
+    else:
+        ids = _id_texts(() if query_ids is None else query_ids)
+        names = ids.unique(maintain_order=True)
+        users, codes = Ids.from_axis(names.to_list(), len(names), "query_ids"), find_positions(ids, names)
+    if doc_ids is None:
+        places = (
+            pl.int_range(size, eager=True)
+            .to_frame("row")
+            .select(pl.int_range(pl.len()).over(pl.Series("query", codes)))
+        )
+        columns = places.to_series().to_numpy()
+        return users, Ids(int(columns.max(initial=-1)) + 1), (codes[None, :], columns[None, :])
+    documents = _id_texts(doc_ids)
+    if len(documents) != size:
+        problem = f"{count_noun(len(documents), 'id')} for {size} candidates; give one for each."
+        raise InputError(problem, source="doc_ids", code="wrong-shape")
+    names = documents.unique(maintain_order=True)
+    items = Ids.from_axis(names.to_list(), len(names), "doc_ids")
+    return users, items, (codes[None, :], find_positions(documents, names)[None, :])
+
+
+def _id_texts(ids: Any) -> pl.Series:
+    """Ids in a list, an array or a tensor as texts; they may be repeated."""
+    array = to_numpy(ids, "ids") if hasattr(ids, "__dlpack__") else ids
+    if isinstance(array, np.ndarray) and array.dtype.kind in "iu":
+        return pl.Series(array).cast(pl.String)
+    return pl.Series([text_id(value) for value in array], dtype=pl.String)
 
 
 def qrels_of_array(labels: object, name: str = "qrels") -> Qrels:
@@ -220,16 +286,26 @@ def qrels_of_table(table: Any, name: str = "qrels", label: str | None = None) ->
     if _is_listed(table):
         frame = _rows_of_lists(table, "grade", label or name)
         unjudged = tuple(str(query) for query in _empty_queries(table))
-        return Qrels(frame, name=name, unjudged=unjudged, place=RowLocation(label or name))
-    rows, unrated_queries, location = rated_rows(
-        _judgment_rows(table, label or name), RowLocation(label or name)
-    )
-    unjudged = (*_empty_queries(table), *unrated_queries)
-    qrels = Qrels(rows, name=name, unjudged=unjudged, place=location)
-    if _is_dict(table) and len(qrels.table) == sum(map(len, table.values())):
+        return Qrels(frame, name=name, unjudged=unjudged, place=_location(table, label or name))
+    if not _is_dict(table):
+        return qrels_of_unfolded(_unfold_table(table, "grade", label or name), name, label)
+    judgments = _rows_of_dicts(table, "grade", label or name)
+    rows, unrated_queries, location = rated_rows(judgments, RowLocation(label or name))
+    qrels = Qrels(rows, name=name, unjudged=(*_empty_queries(table), *unrated_queries), place=location)
+    if len(qrels.table) == sum(map(len, table.values())):
         # its strings have cached hashes; new ones would not
         qrels.__dict__["documents"] = list(chain.from_iterable(table.values()))
     return qrels
+
+
+def qrels_of_unfolded(table: Unfolded, name: str, label: str | None = None) -> Qrels:
+    """Judgments from a table with a row per document; arguments and errors as of `qrels_of_table`."""
+    judgments = _judgment_rows(table.rows, label or name)
+    rows, unrated_queries, location = rated_rows(judgments, RowLocation(label or name))
+    unjudged = (*unrated_queries, *table.empty_queries)
+    return Qrels(
+        rows, name=name, unjudged=unjudged, place=location, cautions=table.cautions("grade", label or name)
+    )
 
 
 def run_of_table(table: Any, name: str = "run", label: str | None = None) -> Run:
@@ -252,45 +328,70 @@ def run_of_table(table: Any, name: str = "run", label: str | None = None) -> Run
                 problem = f"an id of query {query!r} is empty."
                 raise InputError(problem, source=label, code="empty-value")
         rankings = Rankings.from_dict(table, label)
-    tables = {} if rankings else _run_rows(table, label)
+    if not _is_dict(table):
+        return run_of_unfolded(_unfold_table(table, "score", label), name, label)
+    tables = {} if rankings else _rows_of_dict(table, label)
     empty_queries = [str(query) for query in _empty_queries(table)]
+    rows = partial(_rows_of_dicts, table, "score", label)
+    run = _run_of_rows(tables, empty_queries, name, label, rows=rows, rankings=rankings)
+    return replace(run, place=_location(table, label))
+
+
+def _location(table: Mapping[Any, Any], label: str) -> RowLocation:
+    """The origin of rows in a dictionary; lists without queries have positions as ids of queries."""
+    return RowLocation(label, positions=(len(table) if isinstance(table, ParallelLists) else None, None))
+
+
+def run_of_unfolded(table: Unfolded, name: str, label: str | None = None) -> Run:
+    """A run from a table with a row per document; arguments and errors as of `run_of_table`."""
+    tables = _run_rows(table.rows, label or name)
+    cautions = table.cautions("score", label or name)
+    return _run_of_rows(tables, [*table.empty_queries], name, label or name, cautions=cautions)
+
+
+def _run_of_rows(
+    tables: Mapping[str, pl.DataFrame],
+    empty_queries: list[str],
+    name: str,
+    label: str,
+    *,
+    rows: Callable[[], pl.DataFrame] | None = None,
+    **fields: Any,
+) -> Run:
+    """A run from checked rows by column of documents, or from rows that are made when needed."""
     zero_state = pl.lit("zero", pl.String).alias("state")
     queries = pl.DataFrame([_id_column("query_id", empty_queries, label)]).with_columns(zero_state)
 
     def pieces(frame: pl.DataFrame | None) -> Iterator[pl.DataFrame]:
-        rows = _rows_of_dicts(table, "score", label) if frame is None else frame
-        yield from (shape_table(slice_, "score", label).collect() for slice_ in _slice_rows(rows))
+        all_rows = rows() if frame is None and rows is not None else frame
+        assert all_rows is not None
+        yield from (shape_table(slice_, "score", label).collect() for slice_ in _slice_rows(all_rows))
 
     readings = {column: partial(pieces, frame) for column, frame in tables.items()}
     return Run.of_columns(
         name,
         readings or {"doc_id": partial(pieces, None)},
-        rankings=rankings,
         queries=queries if empty_queries else None,
         place=RowLocation(label),
         ordered=False,
+        **fields,
     )
 
 
-def _run_rows(table: Any, label: str) -> dict[str, pl.DataFrame]:
-    """The checked rows of a run, by column that could hold the ids of documents.
-
-    Ids of a frame are not converted, which may save memory.
-    """
+def _rows_of_dict(table: Mapping[Any, Any], label: str) -> dict[str, pl.DataFrame]:
+    """The checked rows of a run in a dictionary."""
     if _is_listed(table):
         rows = _rows_of_lists(table, "score", label)
         check_rows(rows, "score", RowLocation(label))
         return {"doc_id": rows}
-    if _is_dict(table):
-        return {"doc_id": _check_rows(_rows_of_dicts(table, "score", label), label)}
-    if len(systems := frames_by_system(table, label)) > 1:
-        problem = (
-            f"the rankings of {count_noun(len(systems), 'system')} "
-            f"({', '.join(list(systems)[:5])}) in one frame; filter the column system, or give the frame "
-            "where several runs are taken."
-        )
-        raise InputError(problem, source=label, code="several-candidates")
-    lazy = _to_lazy(table, "score", label)
+    return {"doc_id": _check_rows(_rows_of_dicts(table, "score", label), label)}
+
+
+def _run_rows(lazy: pl.LazyFrame, label: str) -> dict[str, pl.DataFrame]:
+    """The checked rows of a run, by column that could hold the ids of documents.
+
+    Ids of a frame are not converted, which may save memory.
+    """
     names = lazy.collect_schema().names()
     source_columns = match_columns(names, ("query_id", "doc_id", "score", "rank"))
     columns = document_columns(names) or tuple(
@@ -335,26 +436,30 @@ def _is_dict(table: object) -> bool:
     return isinstance(table, Mapping)
 
 
-def _judgment_rows(table: Any, label: str) -> pl.DataFrame:
+def _judgment_rows(frame: pl.LazyFrame, label: str) -> pl.DataFrame:
     """The rows of judgments; each pair is relevant if there are no grades."""
-    if _is_dict(table):
-        return _rows_of_dicts(table, "grade", label)
-    frame = _to_lazy(table, "grade", label)
     names = frame.collect_schema().names()
     if len(names) == len(match_columns(names, ("query_id", "doc_id"))):
         frame = frame.with_columns(grade=1.0)
     return drop_empty(_shape_rows(frame, "grade", label))
 
 
-def _to_lazy(table: object, number: str, label: str) -> pl.LazyFrame:
+def _unfold_table(table: object, number: str, label: str) -> Unfolded:
     refuse_series(table, label)
+    if number == "score" and len(systems := frames_by_system(table, label)) > 1:
+        problem = (
+            f"the rankings of {count_noun(len(systems), 'system')} "
+            f"({', '.join(list(systems)[:5])}) in one frame; filter the column system, or give the frame "
+            "where several runs are taken."
+        )
+        raise InputError(problem, source=label, code="several-candidates")
     if isinstance(table, pl.LazyFrame):
-        return expand_rows(unnest_lists(table), number, label)
+        return unfold(table, number, label)
     if is_frame(table):  # Polars, pandas, pyarrow, DuckDB, ibis and others
         frame = polars_frame(table, label)
         if frame.is_empty():  # columns without values have no type
             raise no_rows_error(number, label)
-        return expand_rows(unnest_lists(frame.lazy()), number, label)
+        return unfold(frame.lazy(), number, label)
     if isinstance(table, list | tuple) and not table:
         raise no_rows_error(number, label)
     raise unknown_object_error(table, label)

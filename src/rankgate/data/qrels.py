@@ -75,6 +75,7 @@ class Qrels(ByContent):
         made_by: rule and parameters, where the grades were resolved from ratings.
         place: the location of the rows.
         ids: how ids of runs that nearly fit are made to meet.
+        cautions: warnings about the reading of the rows, by code.
 
     Raises:
         InputError: no rows, a missing id or grade, a grade that is not finite, a probability
@@ -89,6 +90,7 @@ class Qrels(ByContent):
     made_by: Mapping[str, Any] | None = None
     place: RowLocation = field(default=RowLocation("qrels"))
     ids: IdRules = field(default=IdRules(), compare=False, repr=False)
+    cautions: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.table.is_empty() and not self.unjudged:

@@ -12,23 +12,24 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from numbers import Number
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.data.column_names import match_columns
-from rankgate.data.file_contents import FileContents
+from rankgate.data.file_contents import FileContents, Note
 from rankgate.data.foreign_frames import is_frame, lazy_frame, one_document_column
 from rankgate.data.formats import registry
 from rankgate.data.input_types import refuse_on_spark
 from rankgate.data.qrels import RATINGS_SCHEMA, Qrels, Ratings
 from rankgate.data.run import Run
 from rankgate.data.streams.source import InputFile, limit_judgments
-from rankgate.data.table_rows import RowLocation
+from rankgate.data.table_rows import NUMBER_COLUMNS, RowLocation
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Format
@@ -281,17 +282,93 @@ def _read_file_qrels(input_file: InputFile, format_: Format) -> Qrels:
 def _read_with_guess(
     read: Callable[[InputFile], Content], input_file: InputFile, format_: Format, input_kind: Part | None
 ) -> Content:
-    """Read a file; if its columns have unusual names, the error includes a guess to copy.
+    """Read a file; a table of lists or of pairs is unfolded, and unusual names give a guess to copy.
 
     Raises:
         InputError: the file cannot be read; the message has file and line.
     """
+    if input_file.paths and format_.table is not None:
+        try:
+            named = format_.table(input_file)
+            return cast("Content", _contents_unfolded(named, input_file, input_kind))
+        except InputError as path_error:  # paths of another file, if this one is read without them
+            with suppress(InputError):
+                return read(input_file)
+            raise path_error from None
     try:
         return read(input_file)
     except InputError as error:
-        from rankgate.data.column_guess import guessed_error
+        from rankgate.data.column_guess import COLUMN_ERRORS, guessed_error
 
+        is_of_columns = error.code in COLUMN_ERRORS and not (error.code == "invalid-id" and error.line)
+        frame = _read_table(input_file, format_) if is_of_columns and not error.suggestions else None
+        if frame is not None:
+            try:
+                return cast("Content", _contents_unfolded(frame, input_file, input_kind))
+            except InputError as unfold_error:
+                if unfold_error.suggestions or unfold_error.code not in COLUMN_ERRORS:
+                    raise unfold_error from None
         raise guessed_error(error, input_file, format_, input_kind) from None
+
+
+def _read_table(input_file: InputFile, format_: Format) -> pl.LazyFrame | None:
+    """The rows of a table; None if the file is not a table, or is not read as one."""
+    try:
+        return format_.table(input_file) if format_.table is not None else None
+    except InputError:  # the reader's own error is more precise
+        return None
+
+
+def _contents_unfolded(
+    frame: pl.LazyFrame, input_file: InputFile, input_kind: Part | None
+) -> Qrels | Run | FileContents:
+    """The judgments or the run in a table with lists, or what it holds of both; pairs have grade 1.
+
+    Raises:
+        InputError: the table has no lists of documents; see also `unfold`.
+    """
+    from rankgate.data import memory_tables
+    from rankgate.data.unfold import CAUTIONS, unfold
+
+    label = input_file.label
+    contents: dict[str, Any] = {}
+    lists: dict[str, str] = {}
+    errors = []
+    for kind, number in NUMBER_COLUMNS.items():
+        if input_kind not in {None, kind}:
+            continue
+        try:
+            unfolded = unfold(frame, number, label, input_file.paths)
+        except InputError as error:
+            errors.append(error)
+            continue
+        names = unfolded.rows.collect_schema().names()
+        is_pairs = (
+            input_kind == "qrels" and len(names) == len(match_columns(names, ("query_id", "doc_id"))) == 2
+        )
+        if unfolded.rows is frame and not is_pairs:
+            errors.append(InputError("no lists in it.", source=label, code="missing-column"))
+            continue
+        lists[kind] = unfolded.documents
+        if kind == "run":
+            contents[kind] = memory_tables.run_of_unfolded(unfolded, input_file.stem, label)
+        else:
+            qrels = memory_tables.qrels_of_unfolded(unfolded, input_file.stem, label)
+            text = f"{label}: rows without a column of grades, read as relevant documents, each with grade 1"
+            contents[kind] = replace(qrels, cautions={CAUTIONS[number]: text}) if is_pairs else qrels
+    if not contents:
+        raise next((error for error in errors if error.suggestions), errors[-1])
+    if input_kind is not None:
+        return cast("Qrels | Run", contents[input_kind])
+    if len(set(lists.values())) < len(lists):  # nothing says that the documents are relevant ones
+        del contents["qrels"]
+    notes = tuple(
+        Note(text.removeprefix(f"{label}: "), content.table["query_id"].n_unique())
+        for content in contents.values()
+        for text in content.cautions.values()
+    )
+    runs = tuple(content for kind, content in contents.items() if kind == "run")
+    return FileContents(qrels=contents.get("qrels"), runs=runs, notes=notes)
 
 
 def _read_file_run(input_file: InputFile, format_: Format) -> Run:

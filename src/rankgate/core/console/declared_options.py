@@ -77,7 +77,12 @@ def parse_labelled_numbers(texts: Sequence[str], option: str) -> dict[str, float
         matches = list(_LABELLED.finditer(text))
         is_complete = "".join(match[0] for match in matches) == text
         pair_texts += [f"{m['label']}={m['number']}" for m in matches] if is_complete else text.split(",")
-    return parse_pairs(pair_texts, option, lambda value: math.nan if value == "unrated" else float(value))
+    return parse_pairs(pair_texts, option, _parse_grade)
+
+
+def _parse_grade(value: str) -> float:
+    """A grade; NaN for a label that means that a document is unrated."""
+    return math.nan if value in {"unrated", "null"} else float(value)
 
 
 def _split_pair(word: str, option: str) -> tuple[str, str]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 RESULT_KEYS = ("documents", "results", "hits", "matches", "points", "value", "docs")
 """The keys of the results in dictionaries of other clients, such as Haystack."""
-ID_KEYS = ("_id", "objectID", "id", "doc_id", "docid", "docno", "document_id")
+ID_KEYS = ("_id", "objectID", "id", "doc_id", "docid", "docno", "document_id", "chunk_id")
 QUERY_KEYS = ("query_id", "qid", "q_id", "query", "topic", "user_id", "user")
 SCORE_KEYS = ("_score", "score", "relevance", "@search.score", "_rankingScore")
 GRADE_KEYS = ("grade", "relevance", "rating", "label", "score")

@@ -56,7 +56,8 @@ def sniff_ragas(first_bytes: bytes, name: str) -> str | None:
     if not first_bytes.removeprefix(BOM).lstrip().startswith((b"{", b"[")):
         return None
     key_paths = {path.removeprefix("[].") for path in find_key_paths(first_bytes)}
-    if key_paths & set(_QUESTION) and key_paths & {f"{name}[]" for name in _LISTS}:
+    has_question = any(name in key_paths and f"{name}[]" not in key_paths for name in _QUESTION)
+    if has_question and key_paths & {f"{name}[]" for name in _LISTS}:
         return "objects with a question and lists of contexts"
     return None
 

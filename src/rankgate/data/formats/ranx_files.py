@@ -250,52 +250,6 @@ RANX_JSON_FORMAT = Format(
 )
 
 
-# the list after "columns" holds names of columns, as pandas and Weights & Biases write tables
-_ID_LIST = rb"\[\s*+(?:" + _STRING + rb"(?:,\s*+" + _STRING + rb")*+)?+\]\s*+"
-_FIRST_LISTS = re.compile(
-    rb"\{\s*+(?!\"columns\")"
-    + _STRING
-    + rb":\s*+"
-    + _ID_LIST
-    + rb"(?:(?<!\[\])\}|,\s*+"
-    + _STRING
-    + rb":\s*+\[)",
-    re.DOTALL,
-)
-
-
-def sniff_json_lists(first_bytes: bytes, name: str) -> str | None:
-    """An object of queries, each a list of documents."""
-    if _FIRST_LISTS.match(first_bytes.removeprefix(BOM).lstrip()):
-        return "an object of queries, each a list of documents"
-    return None
-
-
-def read_json_lists(source: InputFile) -> FileContents:
-    """Read a run: the ids of each query's documents, the best first.
-
-    Raises:
-        InputError: a value is not a list of ids.
-    """
-    table = require_object(json_text.read_document(source), source)
-    for query, documents in table.items():
-        if not isinstance(documents, list) or not all(isinstance(document, str) for document in documents):
-            problem = f'query \'{query}\' has no list of ids; write ["d1", "d2"], the best first.'
-            raise InputError(problem, source=source.label, code="wrong-type")
-    return FileContents(runs=(memory.run_of_table(table, source.stem, source.label),))
-
-
-JSON_LISTS_FORMAT = Format(
-    name="json-lists",
-    title="a run as JSON lists of ids",
-    suffixes=(".json",),
-    sniff=sniff_json_lists,
-    read=read_json_lists,
-    holds=("runs",),
-    detail='An object of queries, each a list of documents, the best first: {"q1": ["d1", "d2"]}.',
-)
-
-
 _MAGIC = b"\x04\x22\x4d\x18"
 _LAYERS = 2  # ranx compresses twice
 _LEVEL = 9

@@ -145,7 +145,7 @@ TABLE = (
     ("typesense", "search_answers:TYPESENSE", "json"),
     ("beir", "beir", "json header"),
     ("ranx", "ranx_files:RANX_JSON_FORMAT", "json"),
-    ("json-lists", "ranx_files:JSON_LISTS_FORMAT", "json"),
+    ("json-lists", "tables.nested_json", "json"),
     ("jsonl", "tables.jsonl", "json"),
     ("json-table", "tables.excel_sql_tables:JSON_TABLE_FORMAT", "json"),
     ("quepid-book-csv", "quepid.quepid_books:BOOK_CSV_FORMAT", "comma"),
@@ -285,10 +285,15 @@ def _fallback_format(
         InputError: the file is JSON but not a table.
     """
     if beginnings[0] == "json":
-        from rankgate.data.formats.tables.jsonl import has_plain_rows
+        from rankgate.data.formats.tables.jsonl import has_objects, has_plain_rows
+        from rankgate.data.formats.tables.nested_json import has_table
 
         if has_plain_rows(first_bytes):
             return find_format("jsonl"), "the first line is an object with plain values"
+        if has_objects(first_bytes):
+            return find_format("jsonl"), "the first lines are objects"
+        if has_table(input_file):
+            return find_format("json-lists"), "a part of the document could be rankings or rows with queries"
         raise unknown_json_error(input_file, first_bytes)
     first_line = first_bytes.split(b"\n", 1)[0]
     if "binary" not in beginnings and "header" in beginnings and re.search(rb"[,;]", first_line):

@@ -250,7 +250,8 @@ class Lists:
     """The items of each user by number: of a run the best first, of judgments all relevant ones.
 
     Attributes:
-        items: ``(U, K)`` whole numbers; the padding is not an item, and what follows it moves up.
+        items: ``(U, K)`` whole numbers, or lists of several lengths; the padding is not an item, and
+            what follows it moves up.
         values: ``(U, K)``, scores to rank by, or grades; without them the order ranks, and every
             grade is 1. NaN is not an item.
         padding: the number that is not an item.
@@ -442,13 +443,15 @@ def _make_sparse(values: Any, users: Ids, items: Ids, name: str) -> Sparse:
 
 
 def _make_padded(table: Lists, name: str) -> Padded:
-    codes = to_numpy(table.items, name)
+    codes = to_numpy(_padded(table.items, table.padding), name)
     codes = codes[None, :] if codes.ndim == 1 else codes
     refuse_shape(codes, name, "(users, places)")
     if codes.dtype.kind not in "iu":
         problem = f"items of {codes.dtype}, where whole numbers are needed; cast them to int64."
         raise InputError(problem, source=name, code="wrong-type")
-    values = None if table.values is None else require_numbers(to_numpy(table.values, name), name)
+    values = (
+        None if table.values is None else require_numbers(to_numpy(_padded(table.values, np.nan), name), name)
+    )
     values = values[None, :] if values is not None and values.ndim == 1 else values
     if values is not None and values.shape != codes.shape:
         message = f"values of shape {values.shape}, where items have {codes.shape}; make them equal."
@@ -472,6 +475,18 @@ def _make_padded(table: Lists, name: str) -> Padded:
     vocabulary = unique_sorted(codes[codes != table.padding])
     names = Ids.from_axis(vocabulary.tolist(), len(vocabulary), name)
     return Padded(name, users, names, codes, values, table.padding, vocabulary)
+
+
+def _padded(rows: Any, padding: float) -> Any:
+    """Lists of several lengths, padded at their ends; arrays and equal lists unchanged."""
+    is_ragged = isinstance(rows, list | tuple) and all(
+        isinstance(row, list | tuple | np.ndarray) for row in rows
+    )
+    lengths = {len(row) for row in rows} if is_ragged else set()
+    if len(lengths) < 2:
+        return rows
+    longest = max(lengths)
+    return [[*row, *[padding] * (longest - len(row))] for row in rows]
 
 
 def _item_range(codes: NDArray[Any], padding: int) -> tuple[int, int]:

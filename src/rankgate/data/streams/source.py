@@ -137,6 +137,7 @@ class InputFile:
         content: bytes that are read in place of those of the file.
         most: bytes that are read at most.
         renamed: our names of columns that its table has in place of theirs.
+        paths: our columns, and the paths of lists and their elements that hold them.
         table: the table of a database, or the sheet of a workbook; empty if there is only one.
     """
 
@@ -144,6 +145,7 @@ class InputFile:
     content: bytes | None = None
     most: float = math.inf
     renamed: Mapping[str, str] = field(default_factory=dict)
+    paths: Mapping[str, str] = field(default_factory=dict)
     table: str = ""
 
     @property

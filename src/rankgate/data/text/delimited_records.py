@@ -67,6 +67,7 @@ class ColumnChoice:
         empty: our columns that may be empty, which is read as null.
         defects: True to return empty ids as null, and numbers that are not finite as null or
             infinity, with their text in a column ``written``; otherwise they are errors.
+        decimal_commas: those of the number columns that have a comma where others have a point.
     """
 
     header: Header
@@ -74,6 +75,7 @@ class ColumnChoice:
     numbers: frozenset[str] = frozenset()
     empty: frozenset[str] = frozenset()
     defects: bool = False
+    decimal_commas: frozenset[str] = frozenset()
 
     @property
     def places(self) -> dict[str, int]:
@@ -117,6 +119,30 @@ def read_record_frames(source: InputFile, layout: ColumnChoice) -> Iterator[pl.D
     for frame in run_in_order(tasks):
         if len(frame):
             yield frame
+
+
+_COMMA_NUMBER = r"^\s*[-+]?\d*(,\d+)?([eE][-+]?\d+)?\s*$"
+_THOUSANDS = r"^\s*[-+]?[1-9]\d{0,2},\d{3}\s*$"  # 1,234 may be a number of thousands
+
+
+def find_decimal_commas(source: InputFile, layout: ColumnChoice) -> frozenset[str]:
+    """The number columns in which all values have a comma for a point, or are whole.
+
+    One of them must not be readable otherwise: 1,234 alone could be 1234.
+    """
+    if layout.header.separator == "," or not layout.numbers or b"," not in source.head():
+        return frozenset()
+    kept = {name: column for name, column in layout.kept.items() if name in layout.numbers}
+    text_layout = ColumnChoice(layout.header, kept, empty=frozenset(kept))
+    commas, others = set[str](), set[str]()
+    for frame in read_record_frames(source, text_layout):
+        for texts in frame:
+            is_comma = texts.str.contains(r",")
+            if (is_comma & ~texts.str.contains(_THOUSANDS)).any():
+                commas.add(texts.name)
+            if not texts.drop_nulls().str.contains(_COMMA_NUMBER).all():
+                others.add(texts.name)
+    return frozenset(commas - others)
 
 
 def line_of(source: InputFile, header: Header, row: int) -> int | None:
@@ -219,10 +245,16 @@ def _parse_piece(piece: _RecordPiece, layout: ColumnChoice, source: InputFile) -
 
 def _parse_with_polars(data: bytes, layout: ColumnChoice) -> pl.DataFrame | None:
     """The kept columns from Polars; None if the piece must be read record by record."""
-    number = {str(index) for name, index in layout.places.items() if name in layout.numbers}
+    points = layout.numbers - layout.decimal_commas
+    number = {str(index) for name, index in layout.places.items() if name in points}
     names = map(str, range(len(layout.header.names)))
     schema = {name: pl.Float64 if name in number else pl.String for name in names}
-    expressions = [pl.col(str(index)).alias(name) for name, index in layout.places.items()]
+    expressions = [
+        pl.col(str(index)).str.replace(",", ".", literal=True).cast(pl.Float64).alias(name)
+        if name in layout.decimal_commas
+        else pl.col(str(index)).alias(name)
+        for name, index in layout.places.items()
+    ]
     separator, last = layout.header.separator, len(schema) - 1
     has_quotes = b'"' in data
     if has_quotes:  # with quotes, separators cannot be counted, and a record may end early
@@ -248,6 +280,8 @@ def _parse_by_record(data: bytes, line: int, layout: ColumnChoice, source: Input
         text_layout = replace(layout, numbers=frozenset(), empty=frozenset(layout.kept), defects=False)
         frame = _parse_by_record(data, line, text_layout, source)
         for number in layout.numbers:
+            if number in layout.decimal_commas:
+                frame = frame.with_columns(pl.col(number).str.replace(",", ".", literal=True))
             frame = with_defects(frame, number)
         return frame
     indexes = list(layout.places.items())
@@ -269,8 +303,9 @@ def _parse_field(text: str, name: str, layout: ColumnChoice) -> str | float | Va
         return None
     if name not in layout.numbers:
         return text if text.strip() else ValueError(f"{name} is empty.")
-    problem = number_fault(text.strip(" "), name)
-    return ValueError(problem) if problem else float(text)
+    number_text = text.replace(",", ".", 1) if name in layout.decimal_commas else text
+    problem = number_fault(number_text.strip(" "), name)
+    return ValueError(problem) if problem else float(number_text)
 
 
 def _records(data: bytes, line: int, header: Header, source: InputFile) -> Iterator[tuple[int, list[str]]]:

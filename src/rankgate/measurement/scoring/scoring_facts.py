@@ -19,6 +19,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.id_match import NO_IDS, PARTLY_FIT, IdMatch
 from rankgate.data.memory.ids import unique_codes
+from rankgate.data.qrels import Qrels
 from rankgate.data.run import NUMBERED
 from rankgate.data.run_scores import Counts
 from rankgate.data.table_rows import no_rows_error
@@ -256,6 +257,8 @@ def input_cautions(
 def _cautions(
     source: BlockSource, facts: Facts, jobs: Sequence[Job], convention: Convention
 ) -> Iterator[tuple[str, str]]:
+    judgments = source.judgments.given
+    yield from (judgments.cautions if isinstance(judgments, Qrels) else {}).items()
     yield from source.cautions.items()
     if facts.retrieved.any() and not facts.judged_documents:
         yield NO_SHARED_DOCUMENT, _no_shared_document(source)

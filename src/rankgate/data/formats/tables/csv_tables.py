@@ -57,17 +57,13 @@ def likely_separator(first_bytes: bytes) -> str:
 def table(source: InputFile) -> pl.LazyFrame:
     """The rows under the file's names, as strings."""
     header = _read_header(source)
-    data = source.everything()
-    frame = pl.read_csv(
-        data[header.size :],
-        separator=header.separator,
-        has_header=False,
-        new_columns=[f"column {index}" for index in range(len(header.names))],
-        infer_schema=False,
-        truncate_ragged_lines=True,
+    names = _unique_names(header.names)
+    columns = dict(zip(names, names, strict=True))
+    layout = delimited_records.ColumnChoice(
+        replace(header, names=tuple(names)), columns, empty=frozenset(names)
     )
-    names = _unique_names(header.names)[: len(frame.columns)]
-    return frame.rename(dict(zip(frame.columns, names, strict=True))).lazy()
+    empty_table = pl.DataFrame(schema=dict.fromkeys(names, pl.String))
+    return pl.concat([empty_table, *delimited_records.read_record_frames(source, layout)]).lazy()
 
 
 def _unique_names(names: Sequence[str]) -> list[str]:
@@ -92,6 +88,9 @@ def _guess_separator(first_bytes: bytes) -> str | None:
 def sniff_tabs(first_bytes: bytes, name: str) -> str | None:
     """The first line names columns that are known, between tabs."""
     separator = separator_of(first_bytes) or _guess_separator(first_bytes)
+    names = delimited_records.first_fields(first_bytes, "\t")
+    if not separator and len(names) > 1 and match_columns(names, ("query_id",)):
+        return None if any(map(str.isnumeric, names)) else "the first line names queries, between tabs"
     return sniff(first_bytes, name) if separator == "\t" else None
 
 
@@ -110,10 +109,9 @@ def read(source: InputFile) -> FileContents:
         return FileContents(runs=(read_run(source),))
     if table.part == "qrels":
         one_document_column(header.names, source.label)
+    rows = _read_whole(source, _choose_columns(source, header, table))
     with schemas.explain_duplicates(header.names):
-        return schemas.contents_of(
-            table, _read_whole(source, header, table), source.stem, _make_location(source)
-        )
+        return schemas.contents_of(table, rows, source.stem, _make_location(source))
 
 
 def read_qrels(source: InputFile) -> Qrels:
@@ -123,9 +121,12 @@ def read_qrels(source: InputFile) -> Qrels:
         return interaction_formats.read_judgments(source, "csv")
     if not match_columns(header.names, ("grade",)):
         refuse_click_log(header.names, source.label)
-    rows = _read_whole(source, header, schemas.required_schema(header.names, "qrels", source.label))
+    table = schemas.required_schema(header.names, "qrels", source.label)
+    layout = _choose_columns(source, header, table)
+    rows = _read_whole(source, layout)
     with schemas.explain_duplicates(header.names):
-        return schemas.make_qrels(rows, source.stem, _make_location(source))[0]
+        qrels = schemas.make_qrels(rows, source.stem, _make_location(source))[0]
+    return replace(qrels, cautions=_comma_cautions(source, layout)) if layout.decimal_commas else qrels
 
 
 def read_run(source: InputFile) -> Run:
@@ -133,18 +134,23 @@ def read_run(source: InputFile) -> Run:
     header = _read_header(source)
     table = schemas.required_schema(header.names, "runs", source.label)
 
-    def pieces(document_column: str) -> Iterator[pl.DataFrame]:
-        source_columns = table.kept | {"doc_id": document_column}
-        layout = delimited_records.ColumnChoice(header, source_columns, table.numbers, table.empty)
-        for frame in delimited_records.read_record_frames(source, layout):
-            yield schemas.with_scores(frame)
-
     columns = table.document_columns(header.names)
     for document_column in columns:
         refuse_repeated_columns(header, replace(table, kept=table.kept | {"doc_id": document_column}), source)
+    layout = _choose_columns(source, header, table)
+
+    def pieces(document_column: str) -> Iterator[pl.DataFrame]:
+        column_layout = replace(layout, kept=table.kept | {"doc_id": document_column})
+        for frame in delimited_records.read_record_frames(source, column_layout):
+            yield schemas.with_scores(frame)
+
     readings = {document_column: partial(pieces, document_column) for document_column in columns}
     return Run.of_columns(
-        source.stem, readings, queries=_read_queries(source, header), place=_make_location(source)
+        source.stem,
+        readings,
+        queries=_read_queries(source, header),
+        place=_make_location(source),
+        cautions=_comma_cautions(source, layout),
     )
 
 
@@ -169,6 +175,7 @@ def rows(source: InputFile) -> FileRows | None:
     layout = delimited_records.ColumnChoice(
         header, source_columns, number_columns, nullable_columns, defects=True
     )
+    layout = replace(layout, decimal_commas=delimited_records.find_decimal_commas(source, layout))
     return FileRows.from_frames(
         input_kind, delimited_records.read_record_frames(source, layout), _make_location(source)
     )
@@ -221,11 +228,24 @@ def refuse_repeated_columns(header: delimited_records.Header, table: TableSchema
             raise InputError(problem, source=source.label, line=1, code="duplicate-column")
 
 
-def _read_whole(source: InputFile, header: delimited_records.Header, table: TableSchema) -> pl.DataFrame:
+def _read_whole(source: InputFile, layout: delimited_records.ColumnChoice) -> pl.DataFrame:
+    schema = {name: pl.Float64 if name in layout.numbers else pl.String for name in layout.kept}
+    return pl.concat([pl.DataFrame(schema=schema), *delimited_records.read_record_frames(source, layout)])
+
+
+def _choose_columns(
+    source: InputFile, header: delimited_records.Header, table: TableSchema
+) -> delimited_records.ColumnChoice:
+    """The columns to read; numbers may have a decimal comma, if all of a column have it."""
     refuse_repeated_columns(header, table, source)
     layout = delimited_records.ColumnChoice(header, table.kept, table.numbers, table.empty)
-    schema = {name: pl.Float64 if name in table.numbers else pl.String for name in table.kept}
-    return pl.concat([pl.DataFrame(schema=schema), *delimited_records.read_record_frames(source, layout)])
+    return replace(layout, decimal_commas=delimited_records.find_decimal_commas(source, layout))
+
+
+def _comma_cautions(source: InputFile, layout: delimited_records.ColumnChoice) -> dict[str, str]:
+    """The caution about numbers with a decimal comma, by its code."""
+    names = ", ".join(sorted(layout.decimal_commas))
+    return {"decimal-commas": f"{source.label}: numbers in {names} have a decimal comma"} if names else {}
 
 
 def _make_location(source: InputFile) -> RowLocation:

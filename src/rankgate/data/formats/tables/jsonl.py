@@ -26,6 +26,7 @@ from rankgate.data.file_contents import FileContents
 from rankgate.data.foreign_frames import one_document_column
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.tables import interaction_formats, schemas
+from rankgate.data.formats.tables.nested_json import is_record
 from rankgate.data.run import Run
 from rankgate.data.streams.source import run_in_order
 from rankgate.data.table_rows import FileRows, RowLocation, blank_ids
@@ -315,6 +316,13 @@ def has_plain_rows(first_bytes: bytes) -> bool:
     return len(first_object) > 2 and not any(
         isinstance(value, dict | list) for value in first_object.values()
     )
+
+
+def has_objects(first_bytes: bytes) -> bool:
+    """True if the first line is an object with a query or an id, and another line follows."""
+    first_object = _first_object(first_bytes) or {}
+    lines = first_bytes.strip().split(b"\n", 1)
+    return is_record(first_object) and len(lines) > 1 and lines[1].lstrip().startswith(b"{")
 
 
 def _has_plain_values(first_object: dict[str, Json], table: TableSchema) -> bool:

@@ -17,7 +17,7 @@ from rankgate.core.errors import InputError
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.column_names import match_columns
 from rankgate.data.file_contents import FileContents
-from rankgate.data.foreign_frames import shape_by_document_column, shape_table, unnest_lists
+from rankgate.data.foreign_frames import shape_by_document_column, shape_table
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.tables import interaction_formats, schemas
 from rankgate.data.formats.tables.table_file_sizes import check_parquet_sizes
@@ -215,7 +215,7 @@ def scan_file(source: InputFile, *, checked: bool = False) -> pl.LazyFrame:
     with damage_named(source.label):
         frame = scan(glob.escape(str(plain_path)) if plain_path else contents)  # names may have brackets
         frame.collect_schema()
-    return unnest_lists(frame)
+    return frame
 
 
 def file_of(frame: pl.DataFrame, source: InputFile) -> InputFile:

@@ -1,0 +1,499 @@
+"""Unfold tables that hold lists: one row per document, whatever holds the list.
+
+A list is a column of lists or of lists of objects, text in a cell (``727 514``, ``[727, 514]``,
+``['a', 'b']``, ``a|b``), a column for each rank, or the only ranking of a table. Files and frames
+are unfolded alike. Names and values say which list holds the documents; if two lists could, that is
+an error. `paths` names them instead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
+from rankgate.data.column_names import NAME_SEPARATOR, match_columns
+
+ONE_QUERY = "query"
+"""The id of the query of a table that is one ranking."""
+QUERY_TEXTS = ("query_text", "question", "text", "user_input", "input", "prompt")
+"""Names of columns of queries in tables with lists, if no other column has them."""
+LIST_COLUMN, RELEVANT_COLUMN = "docs", "relevant"
+"""Our names of a list of documents, and of one of relevant documents, where a user names columns."""
+CAUTIONS = {"grade": "judgments-unfolded", "score": "run-unfolded"}
+"""The codes of cautions about tables that were unfolded by a guess."""
+
+_QUERY_TEXT_ALIASES = frozenset({"query", "keyword"})  # ids only if no other column has them
+_ANY_IDS = ("id", "_id")  # of rows, and of queries unless a query is elsewhere
+QUERY_IDS = (*_ANY_IDS, "question_id", "task_id", "sample_id", "example_id", "narrative_id")
+_DOCUMENT_IDS = ("id", "_id", "id_", "key", "chunk_id", "doc_uri")
+RANKED = re.compile(r"(?i)rank|result|retriev|return|recommend|predict|hits|(^|\.)contexts$")
+"""Names of lists that a system returned."""
+RELEVANT = re.compile(
+    r"(?i)expect|gold|relevant|reference|target|truth|positive|answer|evidence|(^|\.)context$"
+)
+"""Names of lists of relevant documents."""
+_NOT_DOCUMENTS = re.compile(r"(?i)negativ|haystack|tool|tags?$|embedding|message|metric|attribute|event")
+_IDS = re.compile(r"(?i)(^|[^a-z])_?ids?$|docids?$")
+_LISTED = re.compile(r"(?i)(ids?|items?|docs?|documents?|products?|lists?)$")
+"""Names of columns in which cells with blanks or commas may be lists."""
+_RANK_COLUMN = re.compile(
+    r"(?i)(rank|top|doc|document|item|product|result|hit|pos|position|rec|pred|prediction|#)?[ _.-]*(\d+)"
+)
+_TOKEN = r'"(?:[^"\\]|\\.)*"' + r"|'(?:[^'\\]|\\.)*'|" + r"""[^\[\](),\s'"]+"""
+_SHOWN, _MAX_LENGTH, _MAX_COLUMNS = 2, 20, 10  # values, their characters, and columns in errors
+
+
+@dataclass(frozen=True)
+class Unfolded:
+    """A table with one row per document.
+
+    Attributes:
+        rows: the table; with our names of columns if lists were unfolded.
+        documents: the column of the lists of documents; empty if there were none.
+        empty_queries: the queries with an empty list.
+        caution: what was read by a guess, after a number or the name of the table; empty if nothing was.
+    """
+
+    rows: pl.LazyFrame
+    documents: str = ""
+    empty_queries: tuple[str, ...] = ()
+    caution: str = ""
+
+    def cautions(self, number: str, label: str) -> dict[str, str]:
+        """The caution by its code."""
+        return {CAUTIONS[number]: f"{label}: {self.caution}"} if self.caution else {}
+
+
+def unfold(frame: pl.LazyFrame, number: str, label: str, paths: Mapping[str, str] | None = None) -> Unfolded:
+    """One row per document, from a row per query with lists, or from the list of one query.
+
+    >>> rows = pl.LazyFrame({"query": ["q"], "docs": [["a", "b"]], "labels": [[1, 0]]})
+    >>> unfold(rows, "grade", "qrels").rows.collect().rows()
+    [('q', 'a', 1), ('q', 'b', 0)]
+
+    Args:
+        frame: the table; a table with a row per document and a query is returned unchanged.
+        number: ``grade`` or ``score``.
+        label: the name of its origin in errors.
+        paths: our columns and the paths that the user named; ``docs`` is the list, and the paths of
+            documents and numbers begin in its elements.
+
+    Raises:
+        InputError: several lists could be the documents or their grades, lists of a row have
+            other lengths, a query has two rankings, or a path does not exist.
+    """
+    schema = frame.collect_schema()
+    usual = match_columns(schema.names(), ("query_id", "doc_id", number, "rank"))
+    is_row_per_document = {"query_id", "doc_id"} < set(usual) and not any(
+        isinstance(schema[name], pl.List) for name in usual.values()
+    )
+    if not paths and is_row_per_document and not (number in usual and _begins_list(frame, usual[number])):
+        return Unfolded(frame)
+    table, paths = _flatten_structs(frame.collect()), paths or {}
+    query = _find_query(table, paths)
+    if query is None and paths:
+        raise _missing_path(paths.get("query_id", "query"), table, label)
+    if query is None:
+        return Unfolded(_as_ranking_of_one_query(frame, usual.get("rank")))
+    texts = _lists_from_texts(table, query, paths)
+    table = table.with_columns(texts)
+    ranks = _rank_columns(table) if number == "score" and "doc_id" not in usual else []
+    if ranks:
+        ids = [pl.col(name).cast(pl.String).str.strip_chars().replace("", None) for name in ranks]
+        table = table.with_columns(pl.concat_list(ids).list.drop_nulls().alias(LIST_COLUMN))
+    lists = {name: dtype.inner for name, dtype in table.schema.items() if isinstance(dtype, pl.List)}
+    if paths and not {LIST_COLUMN, "doc_id"}.isdisjoint(paths):
+        columns = _named_lists(lists, paths, number, label)
+        if not columns:
+            return Unfolded(_named_columns(table, query, paths, number, label))
+    else:
+        columns = columns_of_lists(lists, query, number, label)
+    if not columns:
+        return Unfolded(frame)
+    unfolded = _one_row_per_document(table, {**columns, "query_id": query}, number, label, paths)
+    is_plain = not texts and len(lists) == 1 and bool(match_columns([query], ("query_id",)))
+    if paths or (is_plain and not ranks):
+        return unfolded
+    source = f"ranks in {ranks[0]} to {ranks[-1]}" if ranks else f"lists in '{columns['doc_id']}'"
+    meaning = "rankings, the best first" if number == "score" else "relevant documents, each with grade 1"
+    if number in columns:
+        meaning = f"documents, with numbers in '{columns[number]}'"
+    caution = f"{source} read as {meaning}, with '{query}' as queries; --columns names others"
+    return replace(unfolded, caution=caution)
+
+
+def _named_columns(
+    table: pl.DataFrame, query: str, paths: Mapping[str, str], number: str, label: str
+) -> pl.LazyFrame:
+    """The named columns of a table that has a row per document.
+
+    Raises:
+        InputError: there is no column of documents.
+    """
+    named = {
+        column: _first_existing(paths.get(column), table.columns) for column in ("doc_id", number, "rank")
+    }
+    names = match_columns(table.columns, [column for column in (number, "rank") if column not in paths])
+    names |= {column: name for column, name in named.items() if name}
+    if LIST_COLUMN in paths or "doc_id" not in names:
+        raise _missing_path(paths.get(LIST_COLUMN) or paths["doc_id"], table, label)
+    columns = {"query_id": query, **names}
+    return table.lazy().select(**{column: pl.col(name) for column, name in columns.items()})
+
+
+def _begins_list(frame: pl.LazyFrame, column: str) -> bool:
+    """True if a column of text begins with a bracket."""
+    if frame.collect_schema()[column] != pl.String:
+        return False
+    first = frame.select(pl.col(column).drop_nulls().first()).collect().item()
+    return first is not None and first.lstrip().startswith("[")
+
+
+def _flatten_structs(table: pl.DataFrame) -> pl.DataFrame:
+    """Fields of objects as columns named by their paths, as in ``inputs.query``."""
+    while structs := [name for name, dtype in table.schema.items() if isinstance(dtype, pl.Struct)]:
+        table = table.select(
+            column
+            for name in table.columns
+            for column in (
+                [
+                    pl.col(name).struct.field(inner.name).alias(f"{name}.{inner.name}")
+                    for inner in table.schema[name].fields  # type: ignore[attr-defined]
+                ]
+                if name in structs
+                else [pl.col(name)]
+            )
+        )
+    return table
+
+
+def _find_query(table: pl.DataFrame, paths: Mapping[str, str]) -> str | None:
+    """The column of the queries: a named one, one with a usual name, or one with a unique id."""
+    if "query_id" in paths:
+        return _first_existing(paths["query_id"], table.columns)
+    plain = {name: dtype for name, dtype in table.schema.items() if not dtype.is_nested()}
+    alias = match_columns(plain, ("query_id",)).get("query_id")
+    if alias and alias.strip().lower() not in _QUERY_TEXT_ALIASES:
+        return alias
+    by_leaf = {name.rpartition(".")[2].lower(): name for name in reversed(plain) if "." in name}
+    by_name = {name.lower(): name for name in reversed(plain)}
+    leaf = next((by_leaf[name] for name in ("query_id", "qid", "query", "question") if name in by_leaf), None)
+    unique_ids = [
+        key
+        for key in QUERY_IDS
+        if (name := by_name.get(key))
+        and not table[name].null_count()
+        and table[name].n_unique() == len(table)
+    ]
+    own_id = next((by_name[key] for key in unique_ids if key not in _ANY_IDS), None)
+    any_id = next((by_name[key] for key in unique_ids), None)
+    text = next((by_name[name] for name in QUERY_TEXTS if name in by_name), None)
+    nested_id = next((by_leaf[name] for name in QUERY_IDS if name in by_leaf), None)
+    return own_id or leaf or any_id or alias or text or nested_id
+
+
+def _first_existing(path: str | None, names: Sequence[str]) -> str | None:
+    """The first of several paths, separated by bars, that is a column."""
+    return next((name for name in (path or "").split(NAME_SEPARATOR) if name in names), None)
+
+
+def _lists_from_texts(table: pl.DataFrame, query: str, paths: Mapping[str, str]) -> list[pl.Series]:
+    """The columns of text whose cells are all lists, as lists."""
+    named = {name for path in paths.values() for name in path.split(NAME_SEPARATOR)}
+    columns = [
+        column
+        for column in table
+        if column.dtype == pl.String and column.name != query and column.null_count() != len(column)
+    ]
+    is_only = len(columns) == 1
+    has_repeated = table[query].is_duplicated().any()  # a row per document has them, a list has not
+    return [
+        parsed
+        for column in columns
+        if not has_repeated or str(column.drop_nulls().first()).lstrip().startswith("[")
+        if (parsed := parse_lists(column, listed=is_only or column.name in named)) is not None
+    ]
+
+
+def parse_lists(texts: pl.Series, *, listed: bool = False) -> pl.Series | None:
+    """The lists that texts write; None if one of the texts is not a list. Empty text is null.
+
+    >>> parse_lists(pl.Series(["['a', 'b']", "[]"])).to_list()
+    [['a', 'b'], []]
+    >>> parse_lists(pl.Series("ids", ["727 514", "3"])).to_list()
+    [['727', '514'], ['3']]
+
+    Args:
+        texts: the cells of a column.
+        listed: True if nothing else in the table could be a list.
+    """
+    cells = texts.str.strip_chars().replace("", None)
+    filled = cells.drop_nulls()
+    if filled.is_empty():
+        return None
+    has_objects = bool(filled.str.contains(r"^\[\s*\{").any())
+    if (filled.str.starts_with("[") & filled.str.ends_with("]")).all():
+        # whole numbers of any size stay as they are written
+        options: Any = {"infer_schema_length": None} if has_objects else {"dtype": pl.List(pl.String)}
+        with suppress(pl.exceptions.PolarsError):
+            return _with_numbers(cells.str.json_decode(**options))
+        if has_objects or not filled.str.replace_all(_TOKEN, "").str.contains(r"^\[[\s,]*\]$").all():
+            return None
+        quoted = pl.element().str.contains(r"^['\"]")
+        inner = pl.element().str.slice(1, pl.element().str.len_chars() - 2).str.replace_all(r"\\(.)", "$1")
+        return cells.str.extract_all(_TOKEN).list.eval(pl.when(quoted).then(inner).otherwise(pl.element()))
+    is_named = listed or any(names.search(texts.name) for names in (_LISTED, RANKED, RELEVANT))
+    for sign in ("|", ";", ",", " "):
+        if not filled.str.contains(sign, literal=True).any():
+            continue
+        parts = (
+            cells.str.split(sign)
+            .list.eval(pl.element().str.strip_chars())
+            .list.eval(pl.element().filter(pl.element() != ""))
+        )
+        words = parts.explode().drop_nulls()
+        has_blanks = sign != "|" and words.str.contains(r"\s").any()
+        has_brackets = words.str.contains(r"^[\[{]|[\]}]$").any()
+        is_text = sign == " " and not (_IDS.search(texts.name) or words.str.contains(r"\d").all())
+        is_id = sign in ",;" and bool(match_columns([texts.name], ("doc_id",)))  # one id has a comma
+        return None if is_text or is_id or has_blanks or has_brackets or not is_named else parts
+    return None
+
+
+def _with_numbers(lists: pl.Series) -> pl.Series:
+    """Lists of texts that are all numbers, as numbers; whole numbers only if nothing is lost."""
+    for dtype in (pl.Int64, pl.Float64) if lists.dtype == pl.List(pl.String) else ():
+        with suppress(pl.exceptions.PolarsError):
+            numbers = lists.cast(pl.List(dtype))
+            has_fractions = dtype == pl.Float64 and (numbers.explode() % 1 != 0).any()
+            if has_fractions or numbers.cast(lists.dtype).eq_missing(lists).all():
+                return numbers
+    return lists
+
+
+def _rank_columns(table: pl.DataFrame) -> list[str]:
+    """The columns of ids that are numbered without a gap, as ``rank1``, ``rank2``; in their order."""
+    groups: dict[str, dict[int, str]] = {}
+    for column in table:
+        match = _RANK_COLUMN.fullmatch(column.name.strip())
+        if match is None or not (column.dtype == pl.String or column.dtype.is_integer()):
+            continue
+        numbers = column.cast(pl.Float64, strict=False) if column.dtype == pl.String else None
+        if numbers is None or not (numbers != numbers.floor()).any():
+            groups.setdefault((match[1] or "").lower(), {})[int(match[2])] = column.name
+    columns: dict[int, str] = next((group for group in groups.values() if len(group) > 1), {})
+    ranks = sorted(columns)
+    return (
+        [columns[rank] for rank in ranks]
+        if ranks and ranks == [*range(ranks[0], ranks[0] + len(ranks))]
+        else []
+    )
+
+
+def _named_lists(
+    lists: Mapping[str, Any], paths: Mapping[str, str], number: str, label: str
+) -> dict[str, str]:
+    """The lists that the user named: documents, and numbers in a list beside them.
+
+    Raises:
+        InputError: two lists have names that the user gave.
+    """
+    stated = paths.get(LIST_COLUMN) or next(
+        (path for path in [paths.get("doc_id")] if _first_existing(path, [*lists])), None
+    )
+    if stated is None:
+        return {}
+    names = [name for name in stated.split(NAME_SEPARATOR) if name in lists]
+    if not names:
+        return {}
+    wanted = RELEVANT if number == "grade" else RANKED
+    documents = _single_name([name for name in names if wanted.search(name)] or names, "the documents", label)
+    numbers = _first_existing(paths.get(number), [*lists])
+    return {"doc_id": documents} | ({number: numbers} if numbers else {})
+
+
+def _missing_path(path: str, table: pl.DataFrame, label: str) -> InputError:
+    """The error for a path that is no column, with the columns and two values of each."""
+    columns = []
+    for column in table.select(table.columns[:_MAX_COLUMNS]):
+        values = [str(value)[:_MAX_LENGTH] for value in column.drop_nulls().head(_SHOWN).to_list()]
+        columns.append(f"{column.name} ({', '.join(values)})")
+    problem = f"no {path} among {'; '.join(columns)}."
+    return InputError(problem, source=label, code="missing-column")
+
+
+def _one_row_per_document(
+    table: pl.DataFrame, columns: Mapping[str, str], number: str, label: str, paths: Mapping[str, str]
+) -> Unfolded:
+    rows = table.select(**{column: pl.col(name) for column, name in columns.items()})
+    rows = rows.drop_nulls("doc_id").with_row_index("row", 1)
+    query_ids = pl.col("query_id").cast(pl.String)
+    if number in columns:
+        unequal = rows.filter(pl.col("doc_id").list.len() != pl.col(number).list.len())
+        if len(unequal):
+            row, documents_of_row, numbers_of_row = unequal.select("row", "doc_id", number).row(0)
+            problem = (
+                f"row {row} has {count_noun(len(documents_of_row), 'document')} in {columns['doc_id']} and "
+                f"{count_noun(len(numbers_of_row or ()), 'number')} in {columns[number]}; make them equal."
+            )
+            raise InputError(problem, source=label, code="wrong-shape")
+    elif number == "score":
+        repeated = rows.filter(query_ids.is_duplicated())
+        if len(repeated):
+            problem = (
+                f"query {repeated['query_id'][0]!r} has {len(repeated)} rankings, in rows "
+                f"{repeated['row'][0]} and {repeated['row'][1]}; keep one, or name another column of queries."
+            )
+            raise InputError(problem, source=label, code="duplicate-query")
+    rows = rows.with_columns(rank=pl.int_ranges(1, pl.col("doc_id").list.len() + 1))
+    is_empty = pl.col("doc_id").list.len() == 0
+    empty_queries = rows.filter(is_empty).select(query_ids)["query_id"].to_list()
+    exploded = [name for name in ("doc_id", number, "rank") if name in rows.columns]
+    rows = rows.filter(~is_empty).explode(exploded)
+    if isinstance(rows.schema["doc_id"], pl.Struct):
+        rows = _columns_of_records(rows, number, columns["doc_id"], label, paths)
+    if number in rows.columns:
+        rows = rows.drop("rank")
+    elif number == "grade":
+        rows = rows.select("query_id", "doc_id", pl.lit(1.0).alias("grade"))
+    return Unfolded(rows.drop("row", strict=False).lazy(), columns["doc_id"], tuple(empty_queries))
+
+
+def _columns_of_records(
+    rows: pl.DataFrame, number: str, name: str, label: str, paths: Mapping[str, str]
+) -> pl.DataFrame:
+    """The documents and their numbers from objects, by path, usual name or last part of a path.
+
+    Raises:
+        InputError: no field could be the documents.
+    """
+    records = _flatten_structs(rows.select("doc_id"))
+    records = records.rename({path: path.removeprefix("doc_id.") for path in records.columns})
+    by_leaf = {path.rpartition(".")[2]: path for path in reversed(records.columns)}
+    by_leaf = {renamed_fields(name, [*by_leaf]).get(leaf, leaf): path for leaf, path in by_leaf.items()}
+    usual = match_columns(by_leaf, ("doc_id", number))
+    documents = _first_existing(paths.get("doc_id"), records.columns)
+    if documents is None and paths.get("doc_id", name) == name:
+        key = usual.get("doc_id") or next((key for key in _DOCUMENT_IDS if key in by_leaf), None)
+        documents = by_leaf[key] if key else None
+    if documents is None:
+        names = ", ".join(records.columns[:10])
+        problem = (
+            f"no id of documents among {names} in the lists of '{name}'; --columns docs={name},doc=FIELD."
+        )
+        raise InputError(problem, source=label, code="missing-column")
+    numbers = _first_existing(paths.get(number), records.columns)
+    is_scored = number == "score" or "score" not in str(usual.get(number))
+    if numbers is None and number not in paths and is_scored and number in usual:
+        numbers = by_leaf[usual[number]]
+    columns = [rows["query_id"], records[documents].cast(pl.String).alias("doc_id"), rows["rank"]]
+    if number in rows.columns:
+        columns.append(rows[number])
+    elif numbers:
+        columns.append(records[numbers].alias(number))
+    return pl.DataFrame(columns)
+
+
+def columns_of_lists(lists: Mapping[str, Any], query: str, number: str, label: str) -> dict[str, str]:
+    """Our columns in a table with lists (ours -> theirs); empty for a table without lists.
+
+    Judgments have lists of relevant documents, perhaps with their grades; a run has a ranking,
+    perhaps with its scores.
+
+    Args:
+        lists: the types of the elements of the lists, by column.
+        query: the column of queries.
+        number: ``grade`` or ``score``.
+        label: the name of the table in errors.
+
+    Raises:
+        InputError: several lists could be the documents or their numbers, or none.
+    """
+    if not lists:
+        return {}
+    names = match_columns(lists, ("doc_id", number))
+    numbers = [name for name, dtype in lists.items() if dtype.is_numeric()]
+    documents = [
+        name
+        for name, dtype in lists.items()
+        if (dtype == pl.String or dtype.is_integer() or _has_id(dtype)) and not _NOT_DOCUMENTS.search(name)
+    ]
+    ranked = [name for name in documents if RANKED.search(name)]
+    relevant = [name for name in documents if RELEVANT.search(name) and name not in ranked]
+    number_lists = [names[number]] if number in names else []
+    if number == "score":
+        documents = ranked or [name for name in documents if name not in relevant]
+    else:
+        documents = [name for name in documents if name not in ranked]
+        texts = [name for name in documents if name not in numbers]
+        if not number_lists and texts:
+            number_lists = [name for name in numbers if name not in {*ranked, *relevant}]
+        documents = relevant or documents
+    if remaining := [name for name in documents if name not in number_lists]:
+        documents = remaining
+    else:  # ``prediction`` is a usual name of scores, and of the only list
+        number_lists = []
+    if "doc_id" in names and (number == "grade" or not ranked):
+        documents = [names["doc_id"]]
+    texts = [name for name in documents if name not in numbers]
+    documents = [name for name in documents if _IDS.search(name)] or texts or documents
+    columns = {"doc_id": _single_name(documents, "the documents", label), "query_id": query}
+    if number_lists:
+        columns[number] = _single_name(number_lists, "their numbers", label)
+    return columns
+
+
+def _has_id(dtype: Any) -> bool:
+    """True for objects with a usual name of ids of documents in them, at any depth."""
+    return isinstance(dtype, pl.Struct) and any(
+        inner.name in _DOCUMENT_IDS or match_columns([inner.name], ("doc_id",)) or _has_id(inner.dtype)
+        for inner in dtype.fields
+    )
+
+
+def _single_name(names: Sequence[str], meaning: str, label: str) -> str:
+    """The only name.
+
+    Raises:
+        InputError: no name, or several names.
+    """
+    if len(names) != 1:
+        lists = f"the lists {' and '.join(names)} could each be" if names else "no list could be"
+        problem = f"{lists} {meaning}; give a row per document, or {{query: {{document: number}}}}."
+        if names and meaning == "the documents":
+            problem = f"{lists} {meaning}; name one:"
+        lines = tuple(f"--columns {LIST_COLUMN}={name}" for name in names) if problem.endswith(":") else ()
+        code = "ambiguous-column" if names else "missing-column"
+        raise InputError(problem, source=label, code=code, suggestions=lines)
+    return names[0]
+
+
+def _as_ranking_of_one_query(frame: pl.LazyFrame, rank: str | None) -> pl.LazyFrame:
+    """A ranking as that of a query, if each rank from 1 occurs once; its only texts are documents."""
+    if rank is None or not frame.collect_schema()[rank].is_integer():
+        return frame
+    table = frame.collect()
+    if table[rank].sort().to_list() != list(range(1, len(table) + 1)):
+        return frame
+    texts = [name for name, dtype in table.schema.items() if dtype == pl.String]
+    if not match_columns(table.columns, ("doc_id",)) and len(texts) == 1:
+        table = table.rename({texts[0]: "doc_id"})
+    return table.with_columns(query_id=pl.lit(ONE_QUERY)).lazy()
+
+
+ALS_LIST = "recommendations"
+"""The column of lists that ``recommendForAllUsers`` of Spark's ALS makes."""
+
+
+def renamed_fields(list_name: str, names: Sequence[str]) -> dict[str, str]:
+    """The fields of a list of documents to be renamed: ``rating`` in `ALS_LIST` is a score."""
+    is_predicted = list_name == ALS_LIST and "rating" in names and "score" not in names
+    return {"rating": "score"} if is_predicted else {}
