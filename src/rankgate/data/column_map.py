@@ -158,12 +158,12 @@ class ColumnMap:
 
     def without_paths(self, names: Sequence[str]) -> ColumnMap:
         """The map without lists, and without paths that a table does not have as columns."""
-        theirs = {
+        columns = {
             name: path
             for name, path in self.theirs.items()
             if name not in {LIST_COLUMN, RELEVANT_COLUMN} and ("." not in path or path in names)
         }
-        return ColumnMap(theirs) if {LIST_COLUMN, RELEVANT_COLUMN} & set(self.theirs) else self
+        return ColumnMap(columns) if {LIST_COLUMN, RELEVANT_COLUMN} & set(self.theirs) else self
 
     @property
     def has_raters(self) -> bool:

@@ -289,8 +289,8 @@ def _read_with_guess(
     """
     if input_file.paths and format_.table is not None:
         try:
-            named = format_.table(input_file)
-            return cast("Content", _contents_unfolded(named, input_file, input_kind))
+            input_table = format_.table(input_file)
+            return cast("Content", _contents_unfolded(input_table, input_file, input_kind))
         except InputError as path_error:  # paths of another file, if this one is read without them
             with suppress(InputError):
                 return read(input_file)

@@ -42,13 +42,13 @@ RELEVANT = re.compile(
 """Names of lists of relevant documents."""
 _NOT_DOCUMENTS = re.compile(r"(?i)negativ|haystack|tool|tags?$|embedding|message|metric|attribute|event")
 _IDS = re.compile(r"(?i)(^|[^a-z])_?ids?$|docids?$")
-_LISTED = re.compile(r"(?i)(ids?|items?|docs?|documents?|products?|lists?)$")
+_LIST_NAMES = re.compile(r"(?i)(ids?|items?|docs?|documents?|products?|lists?)$")
 """Names of columns in which cells with blanks or commas may be lists."""
 _RANK_COLUMN = re.compile(
     r"(?i)(rank|top|doc|document|item|product|result|hit|pos|position|rec|pred|prediction|#)?[ _.-]*(\d+)"
 )
 _TOKEN = r'"(?:[^"\\]|\\.)*"' + r"|'(?:[^'\\]|\\.)*'|" + r"""[^\[\](),\s'"]+"""
-_SHOWN, _MAX_LENGTH, _MAX_COLUMNS = 2, 20, 10  # values, their characters, and columns in errors
+_EXAMPLE_VALUES, _MAX_LENGTH, _MAX_COLUMNS = 2, 20, 10  # values, their characters, and columns in errors
 
 
 @dataclass(frozen=True)
@@ -138,11 +138,11 @@ def _named_columns(
     Raises:
         InputError: there is no column of documents.
     """
-    named = {
+    path_columns = {
         column: _first_existing(paths.get(column), table.columns) for column in ("doc_id", number, "rank")
     }
     names = match_columns(table.columns, [column for column in (number, "rank") if column not in paths])
-    names |= {column: name for column, name in named.items() if name}
+    names |= {column: name for column, name in path_columns.items() if name}
     if LIST_COLUMN in paths or "doc_id" not in names:
         raise _missing_path(paths.get(LIST_COLUMN) or paths["doc_id"], table, label)
     columns = {"query_id": query, **names}
@@ -207,7 +207,7 @@ def _first_existing(path: str | None, names: Sequence[str]) -> str | None:
 
 def _lists_from_texts(table: pl.DataFrame, query: str, paths: Mapping[str, str]) -> list[pl.Series]:
     """The columns of text whose cells are all lists, as lists."""
-    named = {name for path in paths.values() for name in path.split(NAME_SEPARATOR)}
+    path_names = {name for path in paths.values() for name in path.split(NAME_SEPARATOR)}
     columns = [
         column
         for column in table
@@ -219,11 +219,11 @@ def _lists_from_texts(table: pl.DataFrame, query: str, paths: Mapping[str, str])
         parsed
         for column in columns
         if not has_repeated or str(column.drop_nulls().first()).lstrip().startswith("[")
-        if (parsed := parse_lists(column, listed=is_only or column.name in named)) is not None
+        if (parsed := parse_lists(column, is_list=is_only or column.name in path_names)) is not None
     ]
 
 
-def parse_lists(texts: pl.Series, *, listed: bool = False) -> pl.Series | None:
+def parse_lists(texts: pl.Series, *, is_list: bool = False) -> pl.Series | None:
     """The lists that texts write; None if one of the texts is not a list. Empty text is null.
 
     >>> parse_lists(pl.Series(["['a', 'b']", "[]"])).to_list()
@@ -233,7 +233,7 @@ def parse_lists(texts: pl.Series, *, listed: bool = False) -> pl.Series | None:
 
     Args:
         texts: the cells of a column.
-        listed: True if nothing else in the table could be a list.
+        is_list: True if nothing else in the table could be a list.
     """
     cells = texts.str.strip_chars().replace("", None)
     filled = cells.drop_nulls()
@@ -250,7 +250,7 @@ def parse_lists(texts: pl.Series, *, listed: bool = False) -> pl.Series | None:
         quoted = pl.element().str.contains(r"^['\"]")
         inner = pl.element().str.slice(1, pl.element().str.len_chars() - 2).str.replace_all(r"\\(.)", "$1")
         return cells.str.extract_all(_TOKEN).list.eval(pl.when(quoted).then(inner).otherwise(pl.element()))
-    is_named = listed or any(names.search(texts.name) for names in (_LISTED, RANKED, RELEVANT))
+    is_named = is_list or any(names.search(texts.name) for names in (_LIST_NAMES, RANKED, RELEVANT))
     for sign in ("|", ";", ",", " "):
         if not filled.str.contains(sign, literal=True).any():
             continue
@@ -259,10 +259,10 @@ def parse_lists(texts: pl.Series, *, listed: bool = False) -> pl.Series | None:
             .list.eval(pl.element().str.strip_chars())
             .list.eval(pl.element().filter(pl.element() != ""))
         )
-        words = parts.explode().drop_nulls()
-        has_blanks = sign != "|" and words.str.contains(r"\s").any()
-        has_brackets = words.str.contains(r"^[\[{]|[\]}]$").any()
-        is_text = sign == " " and not (_IDS.search(texts.name) or words.str.contains(r"\d").all())
+        list_cells = parts.explode().drop_nulls()
+        has_blanks = sign != "|" and list_cells.str.contains(r"\s").any()
+        has_brackets = list_cells.str.contains(r"^[\[{]|[\]}]$").any()
+        is_text = sign == " " and not (_IDS.search(texts.name) or list_cells.str.contains(r"\d").all())
         is_id = sign in ",;" and bool(match_columns([texts.name], ("doc_id",)))  # one id has a comma
         return None if is_text or is_id or has_blanks or has_brackets or not is_named else parts
     return None
@@ -314,8 +314,10 @@ def _named_lists(
     names = [name for name in stated.split(NAME_SEPARATOR) if name in lists]
     if not names:
         return {}
-    wanted = RELEVANT if number == "grade" else RANKED
-    documents = _single_name([name for name in names if wanted.search(name)] or names, "the documents", label)
+    pattern = RELEVANT if number == "grade" else RANKED
+    documents = _single_name(
+        [name for name in names if pattern.search(name)] or names, "the documents", label
+    )
     numbers = _first_existing(paths.get(number), [*lists])
     return {"doc_id": documents} | ({number: numbers} if numbers else {})
 
@@ -324,7 +326,7 @@ def _missing_path(path: str, table: pl.DataFrame, label: str) -> InputError:
     """The error for a path that is no column, with the columns and two values of each."""
     columns = []
     for column in table.select(table.columns[:_MAX_COLUMNS]):
-        values = [str(value)[:_MAX_LENGTH] for value in column.drop_nulls().head(_SHOWN).to_list()]
+        values = [str(value)[:_MAX_LENGTH] for value in column.drop_nulls().head(_EXAMPLE_VALUES).to_list()]
         columns.append(f"{column.name} ({', '.join(values)})")
     problem = f"no {path} among {'; '.join(columns)}."
     return InputError(problem, source=label, code="missing-column")

@@ -145,7 +145,7 @@ class Conversion(Result):
             (
                 ("read", "{source} as {from_format}: {reason}"),
                 ("written", "{target} as {to_format}: {written}"),
-                ("seen", Lines("seen")),
+                ("seen", Lines("note_texts")),
                 ("lost", Lines("lost")),
             )
         ),
@@ -168,7 +168,7 @@ class Conversion(Result):
         return ", ".join(counts) or "nothing"
 
     @property
-    def seen(self) -> tuple[str, ...]:
+    def note_texts(self) -> tuple[str, ...]:
         """The notes of the reader."""
         return tuple(note.words for note in self.notes)
 

@@ -131,13 +131,13 @@ class Reanchored(Result):
         """The share of relevant judgments that apply to a new document, then that of all judgments."""
         relevant, reached = self.relevant
         total, kept_count = (sum(counts) for counts in zip(*self.counts.values(), strict=True))
-        everything = f"{kept_count:,} of {count_noun(total, 'judgment')} in all"
+        kept_text = f"{kept_count:,} of {count_noun(total, 'judgment')} in all"
         if not relevant:
-            return f"no judgment is relevant; {everything} reached a new document"
+            return f"no judgment is relevant; {kept_text} reached a new document"
         share = f"{reached / relevant:.1%}"
         return (
             f"{reached:,} of {count_noun(relevant, 'relevant judgment')} ({share}) reached a new document; "
-            f"{everything}"
+            f"{kept_text}"
         )
 
     @property

@@ -132,17 +132,17 @@ def find_decimal_commas(source: InputFile, layout: ColumnChoice) -> frozenset[st
     """
     if layout.header.separator == "," or not layout.numbers or b"," not in source.head():
         return frozenset()
-    kept = {name: column for name, column in layout.kept.items() if name in layout.numbers}
-    text_layout = ColumnChoice(layout.header, kept, empty=frozenset(kept))
-    commas, others = set[str](), set[str]()
+    number_columns = {name: column for name, column in layout.kept.items() if name in layout.numbers}
+    text_layout = ColumnChoice(layout.header, number_columns, empty=frozenset(number_columns))
+    commas, plain_names = set[str](), set[str]()
     for frame in read_record_frames(source, text_layout):
         for texts in frame:
             is_comma = texts.str.contains(r",")
             if (is_comma & ~texts.str.contains(_THOUSANDS)).any():
                 commas.add(texts.name)
             if not texts.drop_nulls().str.contains(_COMMA_NUMBER).all():
-                others.add(texts.name)
-    return frozenset(commas - others)
+                plain_names.add(texts.name)
+    return frozenset(commas - plain_names)
 
 
 def line_of(source: InputFile, header: Header, row: int) -> int | None:

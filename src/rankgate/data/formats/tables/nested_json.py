@@ -85,8 +85,8 @@ def find_table(value: Json, number: str = "score") -> Any:
         and (number == "grade" or RANKED.search(key) or not RELEVANT.search(key))
     }
     if len(tables) > 1:
-        wanted = RELEVANT if number == "grade" else RANKED
-        tables = {key: table for key, table in tables.items() if wanted.search(key)}
+        pattern = RELEVANT if number == "grade" else RANKED
+        tables = {key: table for key, table in tables.items() if pattern.search(key)}
     return next(iter(tables.values())) if len(tables) == 1 else None
 
 
