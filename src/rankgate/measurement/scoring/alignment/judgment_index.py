@@ -275,8 +275,8 @@ class JudgmentIndex:
         for column, judged_size, run_size in zip(_PAIR, _positions(self.given), _positions(run), strict=True):
             if column == "query_id" and judged_size and run_size and judged_size != run_size:
                 problem = (
-                    f"{count_noun(run_size, 'row')}, where {self.name} has {judged_size}; make them equal, or "
-                    "give their ids with query_ids."
+                    f"{count_noun(run_size, 'row')}, where {self.name} has {judged_size}; make them equal, "
+                    "or give their ids with query_ids."
                 )
                 raise InputError(problem, source=run.name, code="wrong-shape")
             if not (size := judged_size or run_size) or None not in (judged_size, run_size):
