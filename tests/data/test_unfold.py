@@ -284,6 +284,8 @@ def test_lists_without_queries_are_parallel():
         rankgate.evaluate([["k12", "k7"], ["k3"]], [["k7", "k9", "k12"], ["k1", "k3"]], ["RR"]).means["RR"][0]
         == 0.75
     )
+    with pytest.raises(InputError, match="1 row, where qrels has 2"):
+        rankgate.evaluate([["k12", "k7"], ["k3"]], [["k7", "k9", "k12"]], ["RR"])
     ragged = rankgate.Lists([[727, 3], [2639]]), rankgate.Lists([[1944, 727, 514], [3580, 2639]])
     assert rankgate.evaluate(*ragged, ["RR"]).means["RR"][0] == 0.5
     scored = rankgate.Lists([[1, 2, 3], [4]], values=[[0.1, 0.3, 0.2], [1.0]])

@@ -118,7 +118,7 @@ def unfold(frame: pl.LazyFrame, number: str, label: str, paths: Mapping[str, str
         columns = columns_of_lists(lists, query, number, label)
     if not columns:
         return Unfolded(frame)
-    unfolded = _one_row_per_document(table, {**columns, "query_id": query}, number, label, paths)
+    unfolded = _one_row_per_document(table, {"query_id": query} | columns, number, label, paths)
     is_plain = not texts and len(lists) == 1 and bool(match_columns([query], ("query_id",)))
     if paths or (is_plain and not ranks):
         return unfolded
@@ -447,7 +447,7 @@ def columns_of_lists(lists: Mapping[str, Any], query: str, number: str, label: s
         documents = [names["doc_id"]]
     texts = [name for name in documents if name not in numbers]
     documents = [name for name in documents if _IDS.search(name)] or texts or documents
-    columns = {"doc_id": _single_name(documents, "the documents", label), "query_id": query}
+    columns = {"query_id": query, "doc_id": _single_name(documents, "the documents", label)}
     if number_lists:
         columns[number] = _single_name(number_lists, "their numbers", label)
     return columns

@@ -58,7 +58,7 @@ def sniff(first_bytes: bytes, name: str) -> str | None:
 def find_table(value: Json, number: str = "score") -> Any:
     """The rankings or rows in a JSON value; None if no part, or more than one, could be them.
 
-    >>> find_table({"mode": "text", "relevant_docs": {"q": ["d"]}})
+    >>> find_table({"mode": "text", "relevant_docs": {"q": ["d"]}}, "grade")
     {'q': ['d']}
     >>> find_table({"examples": [{"query": "q", "gold": ["d"]}]})
     [{'query': 'q', 'gold': ['d']}]

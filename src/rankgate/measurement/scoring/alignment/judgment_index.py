@@ -16,6 +16,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data import read_qrels
 from rankgate.data.id_match import NO_IDS
 from rankgate.data.memory.ids import NOT_FOUND, Ids, find_positions
@@ -274,10 +275,17 @@ class JudgmentIndex:
         documents need no 0 if queries have it.
 
         Raises:
-            InputError: the ids of one table are positions, and those of the other are not.
+            InputError: the ids of one table are positions, and those of the other are not; or the
+                tables have other numbers of rows.
         """
         has_zero = False
         for column, judged_size, run_size in zip(_PAIR, _positions(self.given), _positions(run), strict=True):
+            if column == "query_id" and judged_size and run_size and judged_size != run_size:
+                problem = (
+                    f"{count_noun(run_size, 'row')}, where {self.name} has {judged_size}; make them equal, "
+                    "or give their ids with query_ids."
+                )
+                raise InputError(problem, source=run.name, code="wrong-shape")
             if not (size := judged_size or run_size) or None not in (judged_size, run_size):
                 continue
             array_name, other_name = self.name, run.name
