@@ -6,14 +6,13 @@ conventions, and descriptions of the axes: meaning, permitted values, and each t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.document_model import PlainRows
 from rankgate.core.present.layout import FactList, Layout, Lines, Texts, View, plain_rows
-from rankgate.measurement.evaluation.metric_details import text_table
 from rankgate.measurement.metrics.metric_catalogue import by_name
 from rankgate.measurement.scoring import CONVENTIONS, Convention, convention
 from rankgate.measurement.scoring.convention import axes as convention_axes
@@ -130,7 +129,7 @@ class ConventionDetails(Result):
     @property
     def spelling_table(self) -> pl.DataFrame:
         """The tool's own names of metrics."""
-        return text_table(list(self.spellings.items()), "its own name", "here")
+        return _text_table(list(self.spellings.items()), "its own name", "here")
 
     @property
     def table(self) -> pl.DataFrame:
@@ -145,11 +144,18 @@ class ConventionDetails(Result):
         return _text_rows(self.table)
 
 
+def _text_table(rows: Sequence[tuple[str, ...]], *names: str) -> pl.DataFrame:
+    """Rows of texts as a frame."""
+    import polars as pl
+
+    return pl.DataFrame(rows, dict.fromkeys(names, pl.String), orient="row")
+
+
 def _choice_table(choices: Iterable[AxisChoice], header: str) -> pl.DataFrame:
     rows = [
         (f"{choice.axis}{'' if choice.usual else ' *'}", choice.value, choice.about) for choice in choices
     ]
-    return text_table(rows, header, "choice", "what it decides")
+    return _text_table(rows, header, "choice", "what it decides")
 
 
 def _text_rows(table: pl.DataFrame) -> PlainRows:
@@ -344,7 +350,7 @@ class Axes(Result):
             for axis in self.axes
             for choice, names in axis.names_by_choice.items()
         ]
-        return text_table(rows, "axis", "choice", "conventions")
+        return _text_table(rows, "axis", "choice", "conventions")
 
     def csv_rows(self) -> PlainRows:
         """A row for each choice, with the conventions as a text."""

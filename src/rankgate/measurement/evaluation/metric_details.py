@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
-from rankgate.core.present.document_model import PlainRows
-from rankgate.core.present.layout import FactList, Layout, Texts, View
+from rankgate.core.present.document_model import Grid, PlainRows, Table
+from rankgate.core.present.layout import FactList, Layout, Texts
 from rankgate.measurement.metrics.facet_metrics import FACET_METRICS
 from rankgate.measurement.metrics.lists import LIST_METRICS, NEEDS
 from rankgate.measurement.metrics.lists.list_metric import split_list_metrics
@@ -90,6 +90,42 @@ class ParameterDetails:
         return f"{number} from {self.low:g} to {self.high:g}"
 
 
+def _text_table(heading: str, rows: Sequence[tuple[str, ...]], *names: str) -> Table:
+    """A table of texts, made without Polars, whose import takes longer than the command."""
+    return Table(heading, Grid(names, tuple(rows), frozenset(range(len(names)))), prose=True)
+
+
+def _parameters(metric: MetricDetails) -> Iterator[Table]:
+    """The parameters of a metric."""
+    rows = [
+        (
+            parameter.name,
+            "required" if parameter.required else f"{parameter.default}",
+            parameter.permitted + (f", written @{parameter.name}" if parameter.name == metric.at else ""),
+        )
+        for parameter in metric.parameters
+    ]
+    yield _text_table("parameters and their defaults", rows, "parameter", "default", "may be")
+
+
+def _treatments(metric: MetricDetails) -> Iterator[Table]:
+    """The treatment of the metric by each convention; equal treatments are grouped."""
+    if any("called" in treatment for treatment in metric.conventions.values()):
+        rows = tools(metric.conventions)
+        yield _text_table("conventions", rows, "convention", "parameters", "its tool's name")
+    else:
+        grouped = group_by_treatment(metric.conventions).items()
+        texts = [(*treatment, ", ".join(names)) for treatment, names in grouped]
+        header = ("parameters", "nothing relevant", "empty list", "conventions")
+        yield _text_table("conventions", texts, *header)
+
+
+def _entries(result: Metrics) -> Iterator[Table]:
+    """The metrics with their titles, parameters and other names."""
+    rows = [(metric.written_name, metric.entry) for metric in result.metrics]
+    yield _text_table("", rows, "metric", "what it measures")
+
+
 _FACTS = FactList(
     (
         ("formula", "{formula}"),
@@ -132,11 +168,7 @@ class MetricDetails(Result):
     kind: ClassVar[str] = "metric"
     headline_text: ClassVar[str] = "{written_name}"
     lead: ClassVar[Texts] = ("{title}",)
-    layout: ClassVar[Layout] = (
-        _FACTS,
-        View("parameter_table", "parameters and their defaults", prose=True),
-        View("treatments", "conventions", prose=True),
-    )
+    layout: ClassVar[Layout] = (_FACTS, _parameters, _treatments)
 
     name: str
     title: str
@@ -190,27 +222,6 @@ class MetricDetails(Result):
         other_names = ", ".join(name for name in names if name != self.name)
         notes += [f"also {other_names}"] if other_names else []
         return f"{self.title} ({'; '.join(notes)})" if notes else self.title
-
-    @property
-    def parameter_table(self) -> pl.DataFrame:
-        """The parameters: ``parameter``, ``default``, ``may be``."""
-        rows = [
-            (
-                parameter.name,
-                "required" if parameter.required else f"{parameter.default}",
-                parameter.permitted + (f", written @{parameter.name}" if parameter.name == self.at else ""),
-            )
-            for parameter in self.parameters
-        ]
-        return text_table(rows, "parameter", "default", "may be")
-
-    @property
-    def treatments(self) -> pl.DataFrame:
-        """The treatment of the metric by each convention; equal treatments are grouped."""
-        if any("called" in treatment for treatment in self.conventions.values()):
-            return text_table(tools(self.conventions), "convention", "parameters", "its tool's name")
-        rows = [(*key, ", ".join(names)) for key, names in group_by_treatment(self.conventions).items()]
-        return text_table(rows, "parameters", "nothing relevant", "empty list", "conventions")
 
     def csv_rows(self) -> PlainRows:
         """The title and the facts."""
@@ -286,13 +297,6 @@ def _empty(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:g}"
 
 
-def text_table(rows: Sequence[tuple[str, ...]], *names: str) -> pl.DataFrame:
-    """Rows of texts as a frame."""
-    import polars as pl
-
-    return pl.DataFrame(rows, dict.fromkeys(names, pl.String), orient="row")
-
-
 def metric_details(name: str) -> MetricDetails:
     """The metric for a name, an alias, or a name of trec_eval; parameters are ignored.
 
@@ -361,7 +365,7 @@ class Metrics(Result):
     kind: ClassVar[str] = "metrics"
     headline_text: ClassVar[str] = "{metrics:n metric}"
     main_table: ClassVar[str] = "table"
-    layout: ClassVar[Layout] = (View("entries", prose=True),)
+    layout: ClassVar[Layout] = (_entries,)
 
     metrics: tuple[MetricDetails, ...]
 
@@ -369,20 +373,18 @@ class Metrics(Result):
         """The number of metrics."""
         return len(self.metrics)
 
-    @property
-    def entries(self) -> pl.DataFrame:
-        """The metrics with their titles, parameters and other names."""
-        return text_table(
-            [(metric.written_name, metric.entry) for metric in self.metrics], "metric", "what it measures"
-        )
+    def csv_rows(self) -> PlainRows:
+        """The metrics: ``name``, ``title``, ``formula``, ``higher_is_better``, ``source``."""
+        names = ("name", "title", "formula", "higher_is_better", "source")
+        return PlainRows(names, [tuple(getattr(metric, name) for name in names) for metric in self.metrics])
 
     @property
     def table(self) -> pl.DataFrame:
-        """The metrics: ``name``, ``title``, ``formula``, ``higher_is_better``, ``source``."""
+        """The rows of `csv_rows` as a frame."""
         import polars as pl
 
-        columns = ("name", "title", "formula", "higher_is_better", "source")
-        return pl.DataFrame({name: [getattr(metric, name) for metric in self.metrics] for name in columns})
+        rows = self.csv_rows()
+        return pl.DataFrame(rows.rows, rows.head, orient="row")
 
 
 def metrics() -> Metrics:
