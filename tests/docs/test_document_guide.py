@@ -202,9 +202,12 @@ def test_lists_of_other_lengths_are_an_error():
         rankgate.evaluate([queries[0], {**queries[1], "movies": movies[1:]}], queries, ["P@1"])
 
 
-def test_a_row_without_documents_is_no_query_of_judgments():
+def test_a_row_without_documents_is_a_query_without_judgments():
     empty = {"query_text": "none", "movies": [], "true_relevance": [], "ranked_results": []}
-    assert means([*queries, empty], [*queries, empty]) == means(queries, queries)
+    assert rankgate.read_qrels([*queries, empty]).unjudged == ("none",)
+    assert means([*queries, empty], [*queries, empty], convention="trec") == means(
+        queries, queries, convention="trec"
+    )
 
 
 @pytest.mark.parametrize("ranks", [[1, 1, 2], [2, 3, 4]])

@@ -139,6 +139,6 @@ def test_metrics_and_a_policy_are_one_too_many(json_files):
 
 
 def test_json_of_mixed_values_is_refused(tmp_path):
-    (tmp_path / "x.json").write_text('{"q": ["d1"], "r": [1]}')
+    (tmp_path / "x.json").write_text('{"q": ["d1"], "r": {"d1": 1}}')
     with raises("wrong-type"):
         rankgate.evaluate(judgments, tmp_path / "x.json")
