@@ -100,15 +100,14 @@ def fold_masks_of(
         UsageError, InputError: see `make_masks`.
     """
     fold_masks = []
-    users = log.table["query_id"]
     for train, period in split_function(log, plan):
-        fold_in, test = divide_test(users, period, plan)
+        fold_in, test = divide_test(log.table, period, plan)
         if not plan.validation:
             fold_masks.append(FoldMasks(train, None, test, fold_in))
             continue
         training_log = log.filter_rows(pl.Series(train))
         ((is_training, is_validation),) = split_function(training_log, plan_of_validation(plan))
-        is_fold_in, is_validation = divide_test(training_log.table["query_id"], is_validation, plan)
+        is_fold_in, is_validation = divide_test(training_log.table, is_validation, plan)
         if fold_in is not None and is_fold_in is not None:
             fold_in |= _nested_mask(train, is_fold_in)
         is_training, is_validation = (_nested_mask(train, mask) for mask in (is_training, is_validation))

@@ -350,33 +350,35 @@ def next_of_users(users: pl.Series, test: Flags) -> Flags:
     return is_next
 
 
-def divide_test(users: pl.Series, test: Flags, plan: SplitPlan) -> tuple[Flags | None, Flags]:
+def divide_test(rows: pl.DataFrame, test: Flags, plan: SplitPlan) -> tuple[Flags | None, Flags]:
     """Divide the rows of the test into the fold-in, if the plan has one, and the targets, ``(n,)``.
 
     Each user's fold-in has one interaction at least, and leaves one; a single one is fold-in only.
 
     Args:
-        users: ``(n,)``, the user of each row; rows of a user are together and in order.
+        rows: n rows; ``query_id``, their users, is read where the plan divides the test, and has the
+            rows of a user together and in order.
         test: ``(n,)``, the rows of the test.
         plan: the plan of the split.
 
-    >>> users, test = pl.Series([*"uuuvvvvw"]), np.array([False] * 3 + [True] * 5)
-    >>> fold_in, targets = divide_test(users, test, SplitPlan("sessions", target="last"))
+    >>> rows = pl.DataFrame({"query_id": [*"uuuvvvvw"]})
+    >>> test = np.array([False] * 3 + [True] * 5)
+    >>> fold_in, targets = divide_test(rows, test, SplitPlan("sessions", target="last"))
     >>> fold_in.astype(int).tolist(), targets.astype(int).tolist()
     ([0, 0, 0, 1, 1, 1, 0, 1], [0, 0, 0, 0, 0, 0, 1, 0])
     """
     if plan.way not in WHOLE_USERS or (plan.target == "all" and not plan.fold_in):
-        return None, test if plan.target == "all" else next_of_users(users, test)
-    rows = np.flatnonzero(test)
-    position, length = _positions(users.gather(rows))
+        return None, test if plan.target == "all" else next_of_users(rows["query_id"], test)
+    indices = np.flatnonzero(test)
+    position, length = _positions(rows["query_id"].gather(indices))
     size = length - 1 if plan.target == "last" else np.floor(plan.fold_in * length + 0.5).astype(np.int64)
     size = np.clip(size, 1, np.maximum(length - 1, 1))
     if _is_drawn(plan):
-        random = np.random.default_rng([plan.seed, 1]).random(len(rows))
+        random = np.random.default_rng([plan.seed, 1]).random(len(indices))
         position[np.lexsort((random, np.cumsum(position == 0)))] = position.copy()
     is_target = position == size if plan.target == "next" else position >= size
     fold_in, targets = np.zeros(len(test), bool), np.zeros(len(test), bool)
-    fold_in[rows], targets[rows] = position < size, is_target
+    fold_in[indices], targets[indices] = position < size, is_target
     return fold_in, targets
 
 
