@@ -14,6 +14,8 @@ A result class is a frozen dataclass that inherits `Result` and declares:
 - ``SCHEMAS``: the columns of its tables by field, the main table first; ``main_table``, the
   attribute that holds the main table or its records, where it is another one (``bias.confusion`` is
   one of a field);
+- ``csv_table``, the attribute whose rows are its CSV form, where it is not the main table; None for
+  every cell of every table;
 - ``to_dict`` and ``from_dict``, where the default (a key for each field) is not its JSON.
 
 Text, Markdown, LaTeX, CSV, HTML, notebook display, pictures and reports follow from these.
@@ -102,6 +104,7 @@ class Result(ByContent):
     charts: ClassVar[Mapping[str, str]] = {}
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {}
     main_table: ClassVar[str] = ""
+    csv_table: ClassVar[str | None] = ""
     order: ClassVar[int] = 50
 
     @property
@@ -166,11 +169,13 @@ class Result(ByContent):
         return ""
 
     def csv_rows(self) -> PlainRows | None:
-        """The rows of its CSV form: its main table, or None for every cell of every table."""
+        """The rows of its CSV form, by ``csv_table``; None for every cell of every table."""
         from rankgate.core.present.layout import plain_rows
 
         has_table = self.main_table or self.SCHEMAS or type(self)._table is not Result._table  # noqa: SLF001
-        return plain_rows(self._table()) if has_table else None
+        if self.csv_table is None or not (self.csv_table or has_table):
+            return None
+        return plain_rows(getattr(self, self.csv_table) if self.csv_table else self._table())
 
     @property
     def inputs(self) -> tuple[tuple[str, str, str], ...]:

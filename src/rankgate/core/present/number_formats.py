@@ -218,13 +218,6 @@ def format_share(value: float | None) -> str:
     return UNDEFINED if _undefined(value) else f"{value:+z.1%}"
 
 
-def format_share_interval(low: float | None, high: float | None) -> str:
-    """The interval of a relative difference."""
-    return (
-        UNDEFINED if _undefined(low) or _undefined(high) else f"[{format_share(low)}, {format_share(high)}]"
-    )
-
-
 def format_probability(value: float | None) -> str:
     """A probability; one near 0 or 1 as a bound.
 

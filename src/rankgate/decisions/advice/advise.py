@@ -211,6 +211,7 @@ class Advice(Result):
     """
 
     kind: ClassVar[str] = "advice"
+    csv_table: ClassVar = None
     order: ClassVar[int] = 80
     layout: ClassVar[Layout] = (
         _input_warnings,
@@ -265,9 +266,6 @@ class Advice(Result):
             columns: the width of their lines.
         """
         return layout_document(self, commands=commands, columns=columns)
-
-    def csv_rows(self) -> None:
-        """Every cell of every table."""
 
     @property
     def headline(self) -> str:

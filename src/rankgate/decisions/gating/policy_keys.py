@@ -11,14 +11,13 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.document_model import Section, Table, nonempty_blocks
-from rankgate.core.present.layout import Layout, plain_rows
+from rankgate.core.present.layout import Layout
 from rankgate.core.present.number_formats import format_setting
 from rankgate.decisions.gating.policy_settings import BUDGET, COMMON, EARLIER, LISTS, RAMP, SETTINGS
 from rankgate.decisions.gating.rules import RULES
 
 if TYPE_CHECKING:
     from rankgate.core.declare import Parameter
-    from rankgate.core.present.document_model import PlainRows
     from rankgate.core.value_types import Json, JsonObject
     from rankgate.decisions.gating.rule import RuleKind
 
@@ -60,6 +59,7 @@ class PolicyKeys(Result):
     """
 
     kind: ClassVar[str] = "policies"
+    csv_table: ClassVar = "keys"
     headline_text: ClassVar[str] = "all keys of a policy"
     layout: ClassVar[Layout] = (_table_sections,)
 
@@ -98,10 +98,6 @@ class PolicyKeys(Result):
             for name, key in table["properties"].items()
         ]
         return pl.DataFrame(rows, KEYS, orient="row")
-
-    def csv_rows(self) -> PlainRows:
-        """Every key."""
-        return plain_rows(self.keys)
 
     def to_dict(self) -> dict[str, Any]:
         """The schema, which may have further keys."""

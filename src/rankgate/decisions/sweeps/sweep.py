@@ -12,14 +12,14 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.document_model import Chart, Table
-from rankgate.core.present.layout import NOTICES, Layout, Texts, View, plain_rows
+from rankgate.core.present.layout import NOTICES, Layout, Texts, View
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.value_types import JsonObject
 from rankgate.decisions.sweeps.choice import Choice, MeanInterval
 from rankgate.decisions.sweeps.dials import Dial, Importance, point_text, value_text
 
 if TYPE_CHECKING:
-    from rankgate.core.present.document_model import Block, PlainRows
+    from rankgate.core.present.document_model import Block
     from rankgate.core.value_types import Json
     from rankgate.data.query_latencies import Bounds
 
@@ -363,10 +363,6 @@ class Sweep(Result):
             "effects leave out the dial, and the gain from combinations of two dials (functional analysis of "
             "variance)."
         )
-
-    def csv_rows(self) -> PlainRows:
-        """Every point."""
-        return plain_rows(self.to_polars())
 
     def _table(self) -> pl.DataFrame:
         """A row for each point: dials, state, means with intervals, latency."""

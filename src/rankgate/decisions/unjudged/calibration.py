@@ -189,6 +189,7 @@ class Calibration(Result):
     seed: int
 
     kind: ClassVar = "calibration"
+    csv_table: ClassVar = None
     charts: ClassVar = {"calibration": "rankgate.decisions.unjudged.unjudged_charts:draw_calibration"}
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"relevance": BINS, "flips": BINS}
     headline_text: ClassVar = (
@@ -199,9 +200,6 @@ class Calibration(Result):
         View("relevance", "relevant, {documents:n document}" + _BRIER.format("relevance"), _CELLS),
         View("flips", "flips, {experiments:n trial}" + _BRIER.format("flips"), _CELLS),
     )
-
-    def csv_rows(self) -> None:
-        """Every cell of every table."""
 
     @property
     def heading(self) -> str:

@@ -125,6 +125,7 @@ class HoleAnalysis(Result):
     slices: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SLICES))
 
     kind: ClassVar = "holes"
+    csv_table: ClassVar = None
     charts: ClassVar = {"holes": "rankgate.decisions.unjudged.unjudged_charts:draw_holes"}
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "metrics": METRICS,
@@ -201,9 +202,6 @@ class HoleAnalysis(Result):
     def selection_sentence(self) -> str:
         """How documents to be judged were chosen, as the estimate takes it."""
         return _SELECTION[self.selection]
-
-    def csv_rows(self) -> None:
-        """Every cell of every table."""
 
     @property
     def heading(self) -> str:

@@ -11,16 +11,7 @@ import polars as pl
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import decode, encode, frame
-from rankgate.core.present.layout import (
-    NOTICES,
-    CrossView,
-    Layout,
-    Sentence,
-    ShownChart,
-    Texts,
-    View,
-    plain_rows,
-)
+from rankgate.core.present.layout import NOTICES, CrossView, Layout, Sentence, ShownChart, Texts, View
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.column_map import map_columns
 from rankgate.data.qrels import parse_scale
@@ -37,7 +28,6 @@ from rankgate.judging.agreement.rater_resampling import COMPONENT_SHARES, EFFECT
 from rankgate.measurement.stats.rater_agreement import Agreement
 
 if TYPE_CHECKING:
-    from rankgate.core.present.document_model import PlainRows
     from rankgate.core.value_types import Schema
     from rankgate.data.input_types import ColumnsLike, RatingsLike
 
@@ -101,6 +91,7 @@ class RaterAgreement(Result):
     """
 
     kind: ClassVar[str] = "agreement"
+    csv_table: ClassVar = "coefficient_table"
     main_table: ClassVar[str] = "found.raters"
     label: ClassVar[str] = "Agreement of raters"
     charts: ClassVar[Mapping[str, str]] = {
@@ -212,10 +203,6 @@ class RaterAgreement(Result):
     def coefficient_table(self) -> pl.DataFrame:
         """The coefficients: the columns of `COEFFICIENT_VALUES`."""
         return coefficient_table(self.found.coefficients)
-
-    def csv_rows(self) -> PlainRows:
-        """The coefficients."""
-        return plain_rows(self.coefficient_table)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

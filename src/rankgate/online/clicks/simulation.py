@@ -67,6 +67,7 @@ class Simulation(Result):
     """
 
     kind: ClassVar[str] = "simulation"
+    csv_table: ClassVar = None
     label: ClassVar[str] = "Simulated clicks"
     order: ClassVar[int] = 64
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"variants": VARIANTS, "by_rank": RANKS}
@@ -127,9 +128,6 @@ class Simulation(Result):
     def trust_text(self) -> str:
         """Whether the simulator passed the check."""
         return "Passed" if self.trusted else "Not passed"
-
-    def csv_rows(self) -> None:
-        """Every cell of every table."""
 
     @property
     def notices(self) -> tuple[Notice, ...]:

@@ -75,6 +75,7 @@ class EventLog(Result):
     """
 
     kind: ClassVar[str] = "event_log"
+    csv_table: ClassVar = None
     label: ClassVar[str] = "Events"
     order: ClassVar[int] = 60
     headline_text: ClassVar[str] = "{event_count:n event} in {folder}: {files:n file}, {new_files:,} new"
@@ -113,9 +114,6 @@ class EventLog(Result):
     def removed(self) -> str:
         """What was left out or hashed."""
         return ", ".join(f"{name} {value}" for name, value in self.privacy.items() if value != "keep")
-
-    def csv_rows(self) -> None:
-        """Every cell of every table."""
 
     @property
     def notices(self) -> tuple[Notice, ...]:

@@ -133,6 +133,7 @@ class OnlineAgreement(Result):
     """
 
     kind: ClassVar[str] = "online_agreement"
+    csv_table: ClassVar = None
     label: ClassVar[str] = "Does offline predict online?"
     charts: ClassVar[Mapping[str, str]] = {
         "offline-online": "rankgate.online.charts.experiment_charts:scatter"
@@ -223,9 +224,6 @@ class OnlineAgreement(Result):
     def by_skill(self) -> pl.DataFrame:
         """`pairs`, those of a KPI with the most skill first."""
         return self.pairs.sort("kpi", "skill", descending=[False, True], nulls_last=True)
-
-    def csv_rows(self) -> None:
-        """Every cell of every table."""
 
     @property
     def notices(self) -> tuple[Notice, ...]:

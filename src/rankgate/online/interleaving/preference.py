@@ -111,6 +111,7 @@ class Preference(Result):
     """
 
     kind: ClassVar[str] = "preference"
+    csv_table: ClassVar = None
     label: ClassVar[str] = "Interleaving"
     charts: ClassVar[Mapping[str, str]] = {"preference": "rankgate.online.charts.click_charts:preferences"}
     order: ClassVar[int] = 66
@@ -218,9 +219,6 @@ class Preference(Result):
         loser = row["one"] if row["preferred"] == row["other"] else row["other"]
         return f"users prefer {row['preferred']} to {loser}"
 
-    def csv_rows(self) -> None:
-        """Every cell of every table."""
-
     @property
     def verdict(self) -> str:
         """``inconclusive`` where the log contradicts the draw of teams; else empty."""
@@ -317,6 +315,7 @@ class Sensitivity(Result):
     """
 
     kind: ClassVar[str] = "sensitivity"
+    csv_table: ClassVar = None
     label: ClassVar[str] = "Sensitivity of interleaving"
     charts: ClassVar[Mapping[str, str]] = {"sensitivity": "rankgate.online.charts.click_charts:sensitivities"}
     order: ClassVar[int] = 65
@@ -350,9 +349,6 @@ class Sensitivity(Result):
         best = needed.row(0, named=True)
         searches = count_noun(best["needed"], "search")
         return f"{best['test']} needs {searches} to tell {' from '.join(self.systems)}"
-
-    def csv_rows(self) -> None:
-        """Every cell of every table."""
 
     @property
     def notices(self) -> tuple[Notice, ...]:

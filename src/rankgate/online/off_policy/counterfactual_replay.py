@@ -101,6 +101,7 @@ class CounterfactualReplay(Result):
     """
 
     kind: ClassVar[str] = "counterfactual_replay"
+    csv_table: ClassVar = None
     label: ClassVar[str] = "Replay on logged clicks"
     charts: ClassVar[Mapping[str, str]] = {"replay": "rankgate.online.charts.click_charts:measures"}
     order: ClassVar[int] = 12
@@ -201,9 +202,6 @@ class CounterfactualReplay(Result):
             return ""
         names = ", ".join(self.models[1:])
         return f" They also cover those of {names}, which may predict clicks on other searches equally well."
-
-    def csv_rows(self) -> None:
-        """Every cell of every table."""
 
     @property
     def verdict(self) -> str:

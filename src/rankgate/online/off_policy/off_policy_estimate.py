@@ -113,6 +113,7 @@ class OffPolicyEstimate(Result):
     """
 
     kind: ClassVar[str] = "off_policy_estimate"
+    csv_table: ClassVar = None
     label: ClassVar[str] = "Off-policy estimate"
     charts: ClassVar[Mapping[str, str]] = {"off-policy": "rankgate.online.charts.click_charts:estimates"}
     order: ClassVar[int] = 67
@@ -240,9 +241,6 @@ class OffPolicyEstimate(Result):
         against = {name: estimator.against for name, estimator in ESTIMATORS.items()}
         rows = self.estimates.filter(pl.col("assumption") != "")
         return rows.with_columns(against=pl.col("estimator").replace_strict(against, return_dtype=pl.String))
-
-    def csv_rows(self) -> None:
-        """Every cell of every table."""
 
     @property
     def verdict(self) -> str:

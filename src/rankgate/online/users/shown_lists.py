@@ -43,6 +43,7 @@ class ShownLists(Result):
     """
 
     kind: ClassVar[str] = "shown_lists"
+    csv_table: ClassVar = None
     label: ClassVar[str] = "Lists that users were shown"
     order: ClassVar[int] = 63
     headline_text: ClassVar[str] = (
@@ -81,9 +82,6 @@ class ShownLists(Result):
     def variant_text(self) -> str:
         """The variant of the searches, as the end of a sentence."""
         return f" of variant {self.variant}" if self.variant else ""
-
-    def csv_rows(self) -> None:
-        """No rows, as a result that was read from JSON has no run."""
 
     def _table(self) -> pl.DataFrame:
         assert self.run is not None

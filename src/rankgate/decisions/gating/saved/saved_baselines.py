@@ -21,7 +21,7 @@ from rankgate.core.output_files import FileVersion, new_folder, replace_file
 from rankgate.core.present.base_result import Notice, Result, run_notices
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC
-from rankgate.core.present.layout import NOTICES, Layout, Sentence, View, fill, plain_rows
+from rankgate.core.present.layout import NOTICES, Layout, Sentence, View, fill
 from rankgate.core.present.number_formats import UNDEFINED, count_noun
 from rankgate.data.collection import Collection
 from rankgate.data.formats import registry
@@ -35,7 +35,6 @@ from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS, par
 from rankgate.measurement.scoring.presets import chosen_convention, refuse_mixed
 
 if TYPE_CHECKING:
-    from rankgate.core.present.document_model import PlainRows
     from rankgate.data import Run
     from rankgate.data.input_types import QrelsLike, RunLike
     from rankgate.data.run_scores import ScoredRun
@@ -273,10 +272,6 @@ class SavedBaselines(Result):
         looks = self.single.looks if self.single else ()
         rows = [tuple(look.get(name) for name in _LOOKS) for look in reversed(looks)]
         return pl.DataFrame(rows, _LOOKS, orient="row")
-
-    def csv_rows(self) -> PlainRows:
-        """The means and the noise of every baseline."""
-        return plain_rows(self.to_polars())
 
     def _table(self) -> pl.DataFrame:
         """A row for each metric: ``baseline``, ``metric``, ``mean``, ``noise``."""
