@@ -48,7 +48,7 @@ QUICK := -m "not slow and not large" \
 COVERED := tests/gating/test_pytest_plugin.py tests/gating/test_selection.py tests/store/test_account.py tests/store/test_backup.py tests/comparison/test_data_sets.py tests/explanation/test_reconcile.py tests/explanation/test_explain_command.py tests/comparison/test_parts.py tests/cli/test_search.py tests/cli/test_collection_options.py \
     tests/cli/test_withheld.py tests/cli/test_described_commands.py tests/test_versions.py tests/evaluation/test_faults_of_inputs.py \
     tests/docs/test_document_leaf.py tests/docs/test_document_note.py tests/docs/test_document_shop.py \
-    tests/web/test_verbs.py tests/sweeps/test_plan.py tests/engines/test_project_engines.py tests/gating/test_words.py tests/test_progress.py tests/test_extras.py tests/test_main_module.py \
+    tests/web/test_verbs.py tests/sweeps/test_plan.py tests/pipelines/test_stages_command.py tests/engines/test_project_engines.py tests/gating/test_words.py tests/test_progress.py tests/test_extras.py tests/test_main_module.py \
     tests/present/test_layout.py tests/present/test_layout_parts.py tests/present/test_layout_sources.py tests/present/test_columns.py \
     tests/comparison/test_seeds.py tests/recommenders/test_card_seeds.py tests/recommenders/test_fold_in.py
 CODE := src tests bench validity fuzz docs release .ci
