@@ -178,6 +178,7 @@ _OUT_OF_MEMORY_SIGNS = (
     b"Resource temporarily",
     b"PanicException",
     b"internal error: SyntaxError",  # what the parser says without memory, of a module that is not compiled
+    b"internal error: SystemError",  # C code without memory that raised no exception
 )
 _GATE_FAILED = 101  # for 1, with which OpenBLAS ends a process that gets no memory
 _TAIL_BYTES = 1 << 16  # bytes at the end of standard error that are kept
