@@ -345,8 +345,9 @@ def _rename_columns(
         data = input_file.everything().removeprefix(BOM)
     else:
         assert form.table is not None
-        frame = form.table(input_file)
-        names = frame.collect_schema().names()
+        table = form.table(input_file)
+        names = table.names
+        frame = table.frame()
         kind_map = how.resolved(names).for_kind(kind, names)
         if not how.has_raters and "aspects" not in kind_map:
             column_indexes = {
@@ -436,7 +437,7 @@ def _read_header(
     """
     if form := _binary_table_format(input_file):
         assert form.table is not None
-        return "", tuple(form.table(input_file).collect_schema().names())
+        return "", tuple(form.table(input_file).names)
     first_bytes = input_file.head().removeprefix(BOM)
     if first_bytes.lstrip()[:1] in (b"{", b"[") or b"\x00" in first_bytes[:4096]:
         return "", ()

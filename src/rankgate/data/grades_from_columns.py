@@ -163,13 +163,12 @@ def map_labels(input_file: InputFile, format_name: str | None, grades: Mapping[s
         format_ = registry.find_format("csv")
     if format_.table is None:
         return input_file
-    frame = format_.table(input_file)
-    names = frame.collect_schema().names()
-    known_columns = match_columns(names, ("query_id", "doc_id", "grade"))
+    table = format_.table(input_file)
+    known_columns = match_columns(table.names, ("query_id", "doc_id", "grade"))
     if len(known_columns) < 3:
         return input_file
     has_lines = format_.name in {"csv", "tsv"}
-    graded = map_label_column(frame.collect(), grades, input_file.label, lines=has_lines)
+    graded = map_label_column(table.frame().collect(), grades, input_file.label, lines=has_lines)
     if not has_lines:
         from rankgate.data.formats.tables.parquet_arrow import file_of
 

@@ -166,7 +166,7 @@ def _read_file(origin: InputFile, form: Format | None) -> tuple[pl.DataFrame, Ro
         return _read_jsonl(origin)
     if form is not None and form.name not in {"csv", "tsv"}:
         assert form.table
-        return form.table(origin).collect(), RowLocation(origin.label)
+        return form.table(origin).frame().collect(), RowLocation(origin.label)
     first_bytes = b"" if form else origin.head()
     if first_bytes.startswith((b"PAR1", b"ARROW1")):
         return parquet_arrow.collect_frame(parquet_arrow.scan_file(origin), origin), RowLocation(origin.label)

@@ -305,7 +305,7 @@ def _log_file(origin: InputFile, name: str | None, target: Path) -> LogFile:
     table_input, table_format = registry.open_table(origin if name is None else f"{name}:{origin.label}")
     assert table_format is not None
     assert table_format.table is not None
-    table_format.table(table_input).collect().write_parquet(target)
+    table_format.table(table_input).frame().collect().write_parquet(target)
     return LogFile(target, origin.label, "parquet")
 
 
