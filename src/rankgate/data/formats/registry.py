@@ -263,6 +263,8 @@ def detect_format(input_file: InputFile) -> tuple[Format, str]:
         InputError: no format reads the JSON, the file is an archive or another unsupported file, or
             it cannot be opened.
     """
+    if input_file.form is not None:
+        return input_file.form, "its columns were named"
     if is_folder(input_file):
         return _detect_folder(input_file)
     first_bytes = _read_beginning(input_file)
@@ -382,6 +384,8 @@ def open_input(path: str | Path | InputFile, from_: str | None) -> tuple[InputFi
 
 def _with_format(input_file: InputFile, name: str | None) -> tuple[InputFile, Format | None]:
     """The file and the given format; for a folder of part files, a format that reads the folder."""
+    if input_file.form is not None:
+        return input_file, input_file.form
     if name is None:
         return input_file, None
     format_ = find_format(name)

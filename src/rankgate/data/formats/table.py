@@ -18,6 +18,7 @@ from rankgate.data.foreign_frames import has_grades, missing_column_message, one
 from rankgate.data.qrels import OPTIONAL
 from rankgate.data.qrels import RATINGS_SCHEMA as RATINGS
 from rankgate.data.table_rows import RowLocation
+from rankgate.data.text.text_values import number_fault
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile
@@ -213,3 +214,26 @@ class Table:
     def place(self) -> RowLocation:
         """The location of the rows."""
         return RowLocation(self.source.label, self.line)
+
+
+def parse_numbers(texts: pl.Series, location: RowLocation, first_row: int = 0) -> pl.Series:
+    """The numbers that texts write; null for an empty text.
+
+    Args:
+        texts: a column, named as in errors.
+        location: the location of the rows.
+        first_row: the row of the table where the column begins.
+
+    Raises:
+        InputError: a text is not a finite number; the message has its line, or its row.
+    """
+    filled_texts = texts.str.strip_chars().replace("", None)
+    numbers = filled_texts.cast(pl.Float64, strict=False)
+    is_wrong = filled_texts.is_not_null() & ~numbers.is_finite().fill_null(value=False)
+    if is_wrong.any():
+        row = int(is_wrong.arg_max() or 0)
+        line = location.line(first_row + row)
+        fault = number_fault(filled_texts[row], texts.name) or f"{texts.name} is not a number."
+        problem = fault if line else f"row {first_row + row + 1}: {fault}"
+        raise InputError(problem, source=location.file(first_row + row), line=line, code="not-a-number")
+    return numbers

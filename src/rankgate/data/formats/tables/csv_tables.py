@@ -54,6 +54,10 @@ def likely_separator(first_bytes: bytes) -> str:
 class CsvTable(Table):
     """A file of separated fields with the names of the columns in its first line.
 
+    Args:
+        source: the file.
+        separator: the text between fields; by default the one that gives known names of columns.
+
     Raises:
         InputError: lines end with carriage returns only, or the file cannot be read.
     """
@@ -61,10 +65,10 @@ class CsvTable(Table):
     log_format = "csv"
     header_line = 1
 
-    def __init__(self, source: InputFile) -> None:
+    def __init__(self, source: InputFile, separator: str | None = None) -> None:
         self.source = source
         first_chunk = next(source.chunks(), b"")
-        separator = separator_of(first_chunk)
+        separator = separator or separator_of(first_chunk)
         if separator is None and b"\r" in first_chunk.split(b"\n", 1)[0].rstrip(b"\r"):
             raise InputError(CARRIAGE_RETURNS_MESSAGE, source=source.label, line=1, code="carriage-returns")
         self.header = delimited_records.parse_header(

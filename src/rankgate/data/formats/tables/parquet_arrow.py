@@ -15,11 +15,12 @@ import polars as pl
 from rankgate.core.checksums import check_checksum
 from rankgate.core.errors import InputError
 from rankgate.core.present.number_formats import count_noun
-from rankgate.data.formats.table import Table
+from rankgate.data.formats.table import Table, parse_numbers
 from rankgate.data.formats.tables import schemas
 from rankgate.data.formats.tables.table_contents import table_format
 from rankgate.data.formats.tables.table_file_sizes import check_parquet_sizes
 from rankgate.data.qrels import check_rows
+from rankgate.data.table_rows import with_defects
 
 if TYPE_CHECKING:
     from rankgate.data.file_contents import FileContents
@@ -74,19 +75,29 @@ class FrameTable(Table):
         is_of_pairs = schema.part in {"qrels", "runs"}
         if is_of_pairs:
             self._check_id_types(schema)
+        types = {  # numbers in texts are parsed below, for errors with their row
+            name: pl.String if self._types[column] == pl.String else schema.types[name]
+            for name, column in schema.kept.items()
+        }
         rows = self._scan.select(
-            pl.col(column).cast(schema.types[name]).alias(name) for name, column in schema.kept.items()
+            pl.col(column).cast(types[name]).alias(name) for name, column in schema.kept.items()
         )
-        if is_of_pairs:  # a row that is empty as a whole is passed over, as in files
-            filled_ids = ((pl.col(name) != "").fill_null(value=False) for name in _IDS)
-            numbers = (
-                pl.col(name).is_not_null() for name in _PAIR_NUMBERS & schema.numbers & set(schema.kept)
-            )
-            rows = rows.filter(pl.any_horizontal(*filled_ids, *numbers))
+        text_numbers = [name for name in schema.kept if name in schema.numbers and types[name] == pl.String]
+        if is_of_pairs and self.header_line is None:  # rows that are empty as a whole; files have none
+            pair_columns = set(schema.kept) & {*_IDS, *(_PAIR_NUMBERS & schema.numbers)}
+            is_filled = ((pl.col(name).cast(pl.String) != "").fill_null(value=False) for name in pair_columns)
+            rows = rows.filter(pl.any_horizontal(is_filled))
         if schema.part != "runs":
             _refuse_too_large(rows, self.source)
         first_row = 0
-        for frame in collect_batches(rows, self.source):
+        for text_frame in collect_batches(rows, self.source):
+            frame = text_frame
+            for name in text_numbers:
+                frame = (
+                    with_defects(frame, name)
+                    if schema.defects
+                    else frame.with_columns(parse_numbers(frame[name], self.place, first_row))
+                )
             if schema.part == "runs" and not schema.defects:
                 check_rows(schemas.with_scores(frame), "score", self.place, first_row)
             first_row += len(frame)

@@ -44,6 +44,17 @@ def table_format(table: Callable[[InputFile], Table], **fields: Any) -> Format:
     )
 
 
+def form_of_table(form: Format, table: Table) -> Format:
+    """The format of a file whose table is made already.
+
+    Args:
+        form: the format of the file.
+        table: the table.
+    """
+    kept_fields = {name: getattr(form, name) for name in ("name", "title", "suffixes", "sniff", "detail")}
+    return table_format(lambda _: table, **kept_fields)
+
+
 def read_table(table: Table) -> FileContents:
     """The part that the columns hold: judgments, a run, ratings, queries, documents or values.
 
