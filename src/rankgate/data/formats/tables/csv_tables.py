@@ -44,9 +44,9 @@ def likely_separator(first_bytes: bytes) -> str:
     """The separator that gives most fields in the first lines, if no column name is a usual one."""
     lines = [line for line in first_bytes.removeprefix(BOM).split(b"\n")[:_LINES] if line.strip()]
 
-    def fields(separator: str) -> tuple[bool, int]:
+    def fields(separator: str) -> tuple[bool, bool, int]:
         counts = [len(delimited_records.first_fields(line, separator)) for line in lines]
-        return len(set(counts)) == 1, min(counts, default=0)
+        return max(counts[:1], default=0) > 1, len(set(counts)) == 1, min(counts, default=0)
 
     return max(delimited_records.SEPARATORS, key=fields)
 

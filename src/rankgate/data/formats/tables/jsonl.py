@@ -79,7 +79,8 @@ class JsonlTable(Table):
         """
         data = self.source.everything().removeprefix(BOM)
         try:
-            return pl.read_ndjson(data, infer_schema_length=None).lazy()
+            rows = pl.read_ndjson(data, infer_schema_length=None).lazy()
+            return rows.filter(pl.any_horizontal(pl.all().is_not_null()))  # as lines are counted
         except pl.exceptions.PolarsError:
             for _ in json_text.read_json_objects(self.source):  # this raises the error with the line
                 pass
