@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rankgate.core.frozen import dataclass
 from rankgate.data.column_names import match_columns
@@ -13,7 +13,6 @@ from rankgate.online.log_database import quote_text
 
 if TYPE_CHECKING:
     from rankgate.core.declare.toml_file import TomlFile
-    from rankgate.core.value_types import JsonObject
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,7 @@ def read_event_lists(toml: TomlFile, kinds: tuple[str, ...]) -> dict[str, EventL
 _KIND_WORDS = {"click": ("click", "tap"), "impression": ("result", "hit", "item", "shown", "product", "doc")}
 
 
-def list_mapping(record: JsonObject) -> tuple[str, ...]:
+def list_mapping(record: Mapping[str, Any]) -> tuple[str, ...]:
     """The lines of a mapping for a record of a search with lists; empty for other records.
 
     >>> list_mapping({"q": "tv", "hits": ["a", "b"], "clicks": [{"doc": "b", "rank": 2}]})[-4:]
@@ -100,7 +99,7 @@ def list_mapping(record: JsonObject) -> tuple[str, ...]:
     lists = {
         kind: name
         for kind, words in _KIND_WORDS.items()
-        for name, value in reversed(record.items())
+        for name, value in reversed([*record.items()])
         if isinstance(value, list) and any(word in name.lower() for word in words)
     }
     single_names = [name for name, value in record.items() if not isinstance(value, list | dict)]
