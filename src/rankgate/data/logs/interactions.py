@@ -240,7 +240,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 }
 """The names that each of our columns may have, best first; case is ignored."""
 
-_REQUIRED = ("query_id", "doc_id")
+_REQUIRED = {"query_id": ("the user or query", "user"), "doc_id": ("the item", "item")}
 _SHORT_NAMES = {"query": "query_id", "user": "query_id", "doc": "doc_id", "item": "doc_id"}
 
 
@@ -283,13 +283,19 @@ def map_columns(
         )
         if column not in columns and log_column:
             columns[column] = log_column
-    for column in _REQUIRED:
-        if column not in columns:
-            problem = (
-                f"no column for {'the user or query' if column == 'query_id' else 'the item'} among "
-                f"{', '.join(log_columns[:10])}; name it with {column}=COLUMN."
-            )
-            raise InputError(problem, source=label, line=line, code="missing-column")
+    missing = {column: words for column, words in _REQUIRED.items() if column not in columns}
+    if missing:
+        nouns = " and ".join(noun for noun, _ in missing.values())
+        problem = f"no column for {nouns} among {', '.join(log_columns[:10])}; name what is missing, with"
+        named = ",".join(f"{short_name}=COLUMN" for _, short_name in missing.values())
+        lines = (f"--columns {named}", f"or in Python: columns={dict.fromkeys(missing, 'COLUMN')}")
+        raise InputError(
+            f"{problem} its name for COLUMN:",
+            source=label,
+            line=line,
+            code="missing-column",
+            suggestions=lines,
+        )
     return {column: columns[column] for column in ALIASES if column in columns}
 
 
