@@ -286,11 +286,13 @@ def map_columns(
     missing = {column: words for column, words in _REQUIRED.items() if column not in columns}
     if missing:
         nouns = " and ".join(noun for noun, _ in missing.values())
-        problem = f"no column for {nouns} among {', '.join(log_columns[:10])}; name what is missing, with"
+        problem = f"no column for {nouns} among {', '.join(log_columns[:10])}; name what is missing"
+        if len(log_columns) < 2:  # no table of a log, however its columns are named
+            raise InputError(f"{problem}.", source=label, line=line, code="missing-column")
         named = ",".join(f"{short_name}=COLUMN" for _, short_name in missing.values())
         lines = (f"--columns {named}", f"or in Python: columns={dict.fromkeys(missing, 'COLUMN')}")
         raise InputError(
-            f"{problem} its name for COLUMN:",
+            f"{problem}, with its name for COLUMN:",
             source=label,
             line=line,
             code="missing-column",

@@ -161,7 +161,9 @@ def _read_parts(folder: InputFile, form: Format | None) -> tuple[pl.DataFrame, R
 def _read_file(origin: InputFile, form: Format | None) -> tuple[pl.DataFrame, RowLocation]:
     """The rows of a file, and their location; lists are joined by bars, as in a field of CSV."""
     if form is None:
-        form = find_format("jsonl" if origin.head().lstrip().startswith(b"{") else "csv")
+        first_bytes = origin.head().lstrip()
+        is_columnar = first_bytes.startswith((b"PAR1", b"ARROW1"))
+        form = find_format("parquet" if is_columnar else "jsonl" if first_bytes[:1] == b"{" else "csv")
     assert form.table
     table = form.table(origin)
     frame = table.frame().collect()

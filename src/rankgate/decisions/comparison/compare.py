@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
@@ -285,10 +286,6 @@ TOTAL_RESAMPLES = 1000
 """Resamples of users for metrics of all lists together, as in `scorecard`."""
 
 
-def _are_none(candidates: object) -> bool:
-    return isinstance(candidates, Sequence | Mapping) and not isinstance(candidates, str) and not candidates
-
-
 def compare(
     collection: Collection | QrelsLike | Scores,
     baseline: RunLike | None = None,
@@ -354,7 +351,8 @@ def compare(
         )
         return _compare_systems(systems, rules)
     collection = Collection.of(collection)
-    if baseline is None or _are_none(candidates):
+    two_files = isinstance(baseline, str | Path) and isinstance(collection.judgments, str | Path)
+    if baseline is None or (two_files and isinstance(candidates, list | tuple | dict) and not candidates):
         raise missing_input_error("compare", collection.judgments, baseline)
     if any_on_spark(collection.judgments, baseline, candidates):
         comparisons: Comparisons = run_on_spark(
