@@ -239,7 +239,7 @@ FAULTS = {
         {"query": ["a", "a"], "docs": [["x"], ["y"]]},
         "run",
         "duplicate-query",
-        "query 'a' has 2 rankings, in rows 1 and 2",
+        "query 'a' has 2 rankings, (in rows|on lines) 1 and 2",
     ),
     "other lengths": (
         {"query": ["a"], "docs": [["x", "y"]], "score": [[1.0]]},

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from numbers import Number
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from rankgate.data.formats.format import Format
     from rankgate.data.input_types import QrelsLike, RatingsLike, RunLike
     from rankgate.data.table_rows import Part
+    from rankgate.data.unfold import Unfolded
 
 
 _state = {"used": False, "forked": False, "doubtful": False}
@@ -289,8 +291,8 @@ def _read_with_guess(
     """
     if input_file.paths and format_.table is not None:
         try:
-            input_table = format_.table(input_file)
-            return cast("Content", _contents_unfolded(input_table, input_file, input_kind))
+            input_table, place = format_.table(input_file), _place_of_rows(input_file, format_)
+            return cast("Content", _contents_unfolded(input_table, input_file, input_kind, place))
         except InputError as path_error:  # paths of another file, if this one is read without them
             with suppress(InputError):
                 return read(input_file)
@@ -303,8 +305,9 @@ def _read_with_guess(
         is_of_columns = error.code in COLUMN_ERRORS and not (error.code == "invalid-id" and error.line)
         frame = _read_table(input_file, format_) if is_of_columns and not error.suggestions else None
         if frame is not None:
+            place = _place_of_rows(input_file, format_)
             try:
-                return cast("Content", _contents_unfolded(frame, input_file, input_kind))
+                return cast("Content", _contents_unfolded(frame, input_file, input_kind, place))
             except InputError as unfold_error:
                 if unfold_error.suggestions or unfold_error.code not in COLUMN_ERRORS:
                     raise unfold_error from None
@@ -319,8 +322,18 @@ def _read_table(input_file: InputFile, format_: Format) -> pl.LazyFrame | None:
         return None
 
 
+def _place_of_rows(input_file: InputFile, format_: Format) -> RowLocation:
+    """The location of the rows of a table: their lines, if the file has lines."""
+    from rankgate.data.formats.tables import csv_tables, jsonl
+
+    lines = {"csv": csv_tables.line_of, "tsv": csv_tables.line_of, "jsonl": jsonl.line_of}
+    if format_.name not in lines:
+        return RowLocation(input_file.label)
+    return RowLocation(input_file.label, partial(lines[format_.name], input_file))
+
+
 def _contents_unfolded(
-    frame: pl.LazyFrame, input_file: InputFile, input_kind: Part | None
+    frame: pl.LazyFrame, input_file: InputFile, input_kind: Part | None, place: RowLocation
 ) -> Qrels | Run | FileContents:
     """The judgments or the run in a table with lists, or what it holds of both; pairs have grade 1.
 
@@ -332,13 +345,13 @@ def _contents_unfolded(
 
     label = input_file.label
     contents: dict[str, Any] = {}
-    lists: dict[str, str] = {}
+    tables: dict[str, Unfolded] = {}
     errors = []
     for kind, number in NUMBER_COLUMNS.items():
         if input_kind not in {None, kind}:
             continue
         try:
-            unfolded = unfold(frame, number, label, input_file.paths)
+            unfolded = unfold(frame, number, label, input_file.paths, place)
         except InputError as error:
             errors.append(error)
             continue
@@ -349,7 +362,7 @@ def _contents_unfolded(
         if unfolded.rows is frame and not is_pairs:
             errors.append(InputError("no lists in it.", source=label, code="missing-column"))
             continue
-        lists[kind] = unfolded.documents
+        tables[kind] = unfolded
         if kind == "run":
             contents[kind] = memory_tables.run_of_unfolded(unfolded, input_file.stem, label)
         else:
@@ -360,12 +373,13 @@ def _contents_unfolded(
         raise next((error for error in errors if error.suggestions), errors[-1])
     if input_kind is not None:
         return cast("Qrels | Run", contents[input_kind])
-    if len(set(lists.values())) < len(lists):  # nothing says that the documents are relevant ones
-        del contents["qrels"]
+    if len({unfolded.documents for unfolded in tables.values()}) < len(tables):
+        del contents["qrels"]  # nothing says that the documents are relevant ones
     notes = tuple(
-        Note(text.removeprefix(f"{label}: "), content.table["query_id"].n_unique())
-        for content in contents.values()
-        for text in content.cautions.values()
+        Note(text.removeprefix(f"{label}: "), unfolded.lists.query_count)
+        for kind, unfolded in tables.items()
+        if kind in contents and unfolded.lists is not None
+        for text in contents[kind].cautions.values()
     )
     runs = tuple(content for kind, content in contents.items() if kind == "run")
     return FileContents(qrels=contents.get("qrels"), runs=runs, notes=notes)

@@ -249,10 +249,11 @@ def _comma_cautions(source: InputFile, layout: delimited_records.ColumnChoice) -
 
 
 def _make_location(source: InputFile) -> RowLocation:
-    return RowLocation(source.label, partial(_line_of, source))
+    return RowLocation(source.label, partial(line_of, source))
 
 
-def _line_of(source: InputFile, row: int) -> int | None:
+def line_of(source: InputFile, row: int) -> int | None:
+    """The line of a row."""
     return delimited_records.line_of(source, _read_header(source), row)
 
 
