@@ -24,6 +24,7 @@ from rankgate.data.guessed_column_names import (
     names_measure,
     refuse_click_log,
 )
+from rankgate.data.unfold import LIST_COLUMN, RANKED, RELEVANT, parse_lists
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Format
@@ -184,6 +185,8 @@ def guess_columns(rows: pl.LazyFrame, input_kind: Part | None) -> ColumnGuess | 
         chosen_columns[column] = best_names[0] if best_names else UNKNOWN
         if len(best_names) > 1 and free_fits[best_names[0]] < _USUAL_NAME_FIT:
             alternatives[column] = tuple(best_names)
+    if chosen_columns["doc_id"] == UNKNOWN and (documents := _only_list(rows, sample, input_kind)):
+        return ColumnGuess({"query_id": chosen_columns["query_id"], LIST_COLUMN: documents})
     guessed_columns = [column for column in roles if chosen_columns[column] != UNKNOWN]
     labels = _find_labels(rows, chosen_columns["grade"]) if chosen_columns.get("grade") in facts else []
     if labels:  # numbers in another column would be a second grade
@@ -205,6 +208,18 @@ def guess_columns(rows: pl.LazyFrame, input_kind: Part | None) -> ColumnGuess | 
         > 1
     }
     return ColumnGuess({column: chosen_columns[column] for column in roles}, grades, alternatives)
+
+
+def _only_list(rows: pl.LazyFrame, sample: pl.DataFrame, input_kind: Part | None) -> str | None:
+    """The only column of lists that could be the documents; None if there are none, or several."""
+    other_kind = {"qrels": RANKED, "run": RELEVANT}.get(input_kind or "")
+    lists = [
+        name
+        for name, dtype in rows.collect_schema().items()
+        if isinstance(dtype, pl.List) or (dtype == pl.String and parse_lists(sample[name]) is not None)
+    ]
+    lists = [name for name in lists if other_kind is None or not other_kind.search(name)]
+    return lists[0] if len(lists) == 1 else None
 
 
 def _find_labels(rows: pl.LazyFrame, column: str) -> list[str]:
@@ -274,7 +289,7 @@ class _ColumnFacts:
 
 def _column_fit(name: str, column: str, facts: _ColumnFacts, names: Sequence[str]) -> float:
     """The fit of a column; 0 if its values are not possible."""
-    is_measure = column in {"doc_id", "grade", "score"} and names_measure(name)
+    is_measure = column != "rank" and names_measure(name)
     if not facts.rows or facts.lists or is_measure or not _is_possible(column, facts):
         return 0.0
     if match_columns(names, (column,)).get(column) == name:

@@ -21,7 +21,7 @@ import polars as pl
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.number_formats import count_noun
-from rankgate.data.column_names import NAME_SEPARATOR, match_columns
+from rankgate.data.column_names import ALIASES, NAME_SEPARATOR, match_columns
 from rankgate.data.table_rows import RowLocation
 
 if TYPE_CHECKING:
@@ -41,13 +41,17 @@ CAUTIONS = {"grade": "judgments-unfolded", "score": "run-unfolded"}
 _QUERY_TEXT_ALIASES = frozenset({"query", "keyword"})  # ids only if no other column has them
 _ANY_IDS = ("id", "_id")  # of rows, and of queries unless a query is elsewhere
 QUERY_IDS = (*_ANY_IDS, "question_id", "task_id", "sample_id", "example_id", "narrative_id")
-_DOCUMENT_IDS = ("id", "_id", "id_", "key", "chunk_id", "doc_uri")
-RANKED = re.compile(r"(?i)rank|result|retriev|return|recommend|predict|hits|(^|\.)contexts$")
+DOCUMENT_IDS = ("id", "_id", "id_", "key", "chunk_id", "corpus_id", "doc_uri")
+RANKED = re.compile(r"(?i)rank|result|retriev|return|recommend|predict|hits|(^|\.)contexts$|(^|\.)response\.")
 """Names of lists that a system returned."""
 RELEVANT = re.compile(
     r"(?i)expect|gold|relevant|reference|target|truth|positive|answer|evidence|(^|\.)context$"
 )
 """Names of lists of relevant documents."""
+_CITED = ("references", "narrative_id")
+"""The list of an answer of TREC RAG, which is a ranking, and the last part of the query's name."""
+_OTHER_NUMBERS = {"score": {*ALIASES["grade"]} - {*ALIASES["score"]}, "grade": set[str]()}
+"""Names of lists of numbers that are neither documents nor their numbers."""
 _NOT_DOCUMENTS = re.compile(r"(?i)negativ|haystack|tool|tags?$|embedding|message|metric|attribute|event")
 _IDS = re.compile(r"(?i)(^|[^a-z])_?ids?$|docids?$")
 _LIST_NAMES = re.compile(r"(?i)(ids?|items?|docs?|documents?|products?|lists?)$")
@@ -522,7 +526,7 @@ def _fields_of_records(
     usual = match_columns(by_leaf, ("doc_id", number))
     documents = _first_existing(paths.get("doc_id"), names)
     if documents is None and paths.get("doc_id", name) == name:
-        key = usual.get("doc_id") or next((key for key in _DOCUMENT_IDS if key in by_leaf), None)
+        key = usual.get("doc_id") or next((key for key in DOCUMENT_IDS if key in by_leaf), None)
         documents = by_leaf[key] if key else None
     if documents is None:
         problem = (
@@ -559,9 +563,12 @@ def columns_of_lists(lists: Mapping[str, Any], query: str, number: str, label: s
     documents = [
         name
         for name, dtype in lists.items()
-        if (dtype == pl.String or dtype.is_integer() or _has_id(dtype)) and not _NOT_DOCUMENTS.search(name)
+        if (dtype == pl.String or dtype.is_integer() or _has_id(dtype))
+        and not _NOT_DOCUMENTS.search(name)
+        and name.lower() not in _OTHER_NUMBERS[number]
     ]
-    ranked = [name for name in documents if RANKED.search(name)]
+    is_cited = query.rpartition(".")[2] == _CITED[1]
+    ranked = [name for name in documents if RANKED.search(name) or (is_cited and name == _CITED[0])]
     relevant = [name for name in documents if RELEVANT.search(name) and name not in ranked]
     number_lists = [names[number]] if number in names else []
     if number == "score":
@@ -589,7 +596,7 @@ def columns_of_lists(lists: Mapping[str, Any], query: str, number: str, label: s
 def _has_id(dtype: Any) -> bool:
     """True for objects with a usual name of ids of documents in them, at any depth."""
     return isinstance(dtype, pl.Struct) and any(
-        inner.name in _DOCUMENT_IDS or match_columns([inner.name], ("doc_id",)) or _has_id(inner.dtype)
+        inner.name in DOCUMENT_IDS or match_columns([inner.name], ("doc_id",)) or _has_id(inner.dtype)
         for inner in dtype.fields
     )
 
