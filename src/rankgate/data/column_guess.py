@@ -169,6 +169,8 @@ def guess_columns(rows: pl.LazyFrame, input_kind: Part | None) -> ColumnGuess | 
         return None
     nested = {name for name, dtype in rows.collect_schema().items() if dtype.is_nested()}
     facts = {name: _ColumnFacts.from_column(sample[name]) for name in sample.columns if name not in nested}
+    if not facts:
+        return None
     numbers = _NUMBERS[input_kind]
     chosen_columns: dict[str, str] = {}
     alternatives: dict[str, tuple[str, ...]] = {}

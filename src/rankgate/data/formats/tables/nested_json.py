@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 import polars as pl
 
@@ -68,11 +68,11 @@ def find_table(value: Json, number: str = "score") -> Any:
         value: the value.
         number: ``grade`` or ``score``, where a document has judgments and a run.
     """
-    if isinstance(value, list):
-        return value if value and all(map(is_record, value)) else None
     if not isinstance(value, Mapping):
-        return None
+        return value if isinstance(value, list) and value and all(map(is_record, value)) else None
     value = {key: member for key, member in value.items() if member is not None}  # null says nothing
+    if _are_lists(ids := value.get("ids")):  # Chroma returns lists of ids without their queries
+        return {str(position): row for position, row in enumerate(ids)}
     if columns := _rows_of_columns(value):
         return columns
     if is_record(value) and any(not isinstance(value.get(key), list | dict | None) for key in _QUERY_KEYS):
@@ -100,7 +100,7 @@ def has_table(source: InputFile) -> bool:
     return _are_lists(value) or any(find_table(value, number) is not None for number in ("score", "grade"))
 
 
-def _are_lists(value: object) -> bool:
+def _are_lists(value: object) -> TypeGuard[list[Any]]:
     """True for lists of ids alone, or rows of ids and numbers without names, as Python reads them."""
     return (
         isinstance(value, list)
