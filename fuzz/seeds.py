@@ -131,7 +131,8 @@ WRITTEN: dict[str, tuple[bytes, ...]] = {
         ),
         (
             b'{"resourceSpans": [{"scopeSpans": [{"spans": [{"startTimeUnixNano": "1", '
-            b'"endTimeUnixNano": "2", "attributes": [{"key": "openinference.span.kind", "value": {"stringValue": "RETRIEVER"}}, '
+            b'"endTimeUnixNano": "2", "attributes": [{"key": "openinference.span.kind", '
+            b'"value": {"stringValue": "RETRIEVER"}}, '
             b'{"key": "input.value", "value": {"stringValue": "q"}}, '
             b'{"key": "retrieval.documents.0.document.id", "value": {"stringValue": "d1"}}]}]}]}]}'
         ),
