@@ -2,7 +2,7 @@
 
 The samples are the files of the folders here; the TOML file of a folder says for each what it holds:
 
-- `qrels`, `run`, `ratings`, `queries`, `documents`: the rows, where an empty text is null;
+- `qrels`, `run`, `ratings`, `queries`, `documents`, `values`: the rows, where an empty text is null;
 - `unjudged`, `states`: queries without judgments, and of a run with their states and latencies;
 - `parts`: what the file holds if it is read without a word; by default all that is stated;
 - `notes`: the codes of its cautions;
@@ -30,13 +30,17 @@ import duckdb
 import openpyxl
 import polars as pl
 import pytest
+import zstandard
 
 from rankgate.core.errors import InputError
 from rankgate.data.collection import Collection
 from rankgate.data.read import contents_of, read_qrels, read_ratings, read_run
 
 FOLDER = Path(__file__).parent
-PARTS = {name: name for name in ("qrels", "runs", "ratings", "queries", "documents")} | {"runs": "run"}
+PARTS = {name: name for name in ("qrels", "runs", "ratings", "queries", "documents", "values")} | {
+    "runs": "run"
+}
+TEXTS = {"queries", "documents", "values"}
 SAMPLES = {
     f"{group.stem}/{name}": tables.get("*", {}) | sample
     for group in sorted(FOLDER.glob("*.toml"))
@@ -94,7 +98,13 @@ MEMORY = {
 WRITERS = {**TEXT, "table.jsonl": lambda table, path: table.write_ndjson(path), **BINARY}
 FLAT = {*TEXT, "table.xlsx", "table.sqlite", "cursor"}
 GROUPS = {"text": TEXT, "binary": BINARY, "memory": MEMORY}
-PACKERS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
+PACKERS = {
+    "gz": gzip.compress,
+    "two.gz": lambda content: gzip.compress(content[:20]) + gzip.compress(content[20:]),
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+    "zst": zstandard.compress,
+}
 
 
 def _table(path, sample):
@@ -149,7 +159,7 @@ def _read(kind, source, sample):
         collection = Collection({"t": {"x": 1}} if is_run else source, **options)
         return collection.run(source) if is_run else collection.qrels()
     readers = {"run": read_run, "ratings": read_ratings, "contents": contents_of}
-    if kind in {"queries", "documents"}:
+    if kind in TEXTS:
         return getattr(contents_of(source), kind)
     return readers[kind](source) if kind in readers else read_qrels(source, subtopics=True)
 
@@ -175,7 +185,7 @@ def test_every_source_of_a_sample_gives_its_rows(key, tmp_path):
     for name, source in sources(key, tmp_path):
         kinds = [kind for kind in PARTS.values() if kind in sample]
         for kind in kinds[:1] if name == "cursor" else kinds:  # which is read once
-            if name not in MEMORY or kind not in {"queries", "documents"}:
+            if name not in MEMORY or kind not in TEXTS:
                 _check(kind, _read(kind, source, sample), sample, name)
 
 
