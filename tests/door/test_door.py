@@ -18,23 +18,16 @@ the same rows or the same code; `not_as` lists the sources, or kinds of them, th
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import json
-import lzma
-import sqlite3
 import tomllib
 from pathlib import Path
 
-import duckdb
-import openpyxl
-import polars as pl
 import pytest
-import zstandard
 
 from rankgate.core.errors import InputError
 from rankgate.data.collection import Collection
 from rankgate.data.read import contents_of, read_qrels, read_ratings, read_run
+from support.table_sources import FLAT, GROUPS, MEMORY, PACKERS, WRITERS, lists_as_text, table_of
 
 FOLDER = Path(__file__).parent
 PARTS = {name: name for name in ("qrels", "runs", "ratings", "queries", "documents", "values")} | {
@@ -52,80 +45,6 @@ SOUND = [key for key, sample in SAMPLES.items() if "code" not in sample]
 BROKEN = [key for key, sample in SAMPLES.items() if "code" in sample]
 
 
-def _sqlite(table, path):
-    with sqlite3.connect(path) as connection:
-        connection.execute("CREATE TABLE t ({})".format(", ".join(f'"{name}"' for name in table.columns)))
-        marks = ", ".join("?" * table.width)
-        connection.executemany(f"INSERT INTO t VALUES ({marks})", table.rows())  # noqa: S608 - made here
-    return connection
-
-
-def _duckdb(table, path):
-    with duckdb.connect(path) as connection:
-        connection.register("rows", table.to_arrow())
-        connection.execute("CREATE TABLE t AS SELECT * FROM rows")
-
-
-def _excel(table, path):
-    book = openpyxl.Workbook()
-    for row in [table.columns, *table.rows()]:
-        book.active.append(row)
-    book.save(path)
-
-
-TEXT = {
-    f"{name}.csv": lambda table, path, separator=separator: table.write_csv(path, separator=separator)
-    for name, separator in {"commas": ",", "tabs": "\t", "semicolons": ";", "bars": "|"}.items()
-}
-BINARY = {
-    "table.json": lambda table, path: path.write_text(json.dumps(table.to_dicts())),
-    "table.parquet": lambda table, path: table.write_parquet(path),
-    "table.arrow": lambda table, path: table.write_ipc(path),
-    "table.xlsx": _excel,
-    "table.sqlite": _sqlite,
-    "table.duckdb": _duckdb,
-}
-MEMORY = {
-    "polars": lambda table: table,
-    "lazy": lambda table: table.lazy(),
-    "arrow": lambda table: table.to_arrow(),
-    "pandas": lambda table: table.to_pandas(),
-    "columns": lambda table: table.to_dict(as_series=False),
-    "rows": lambda table: table.to_dicts(),
-    "cursor": lambda table: _sqlite(table, ":memory:").execute("SELECT * FROM t"),
-    "relation": lambda table: duckdb.from_arrow(table.to_arrow()),
-}
-WRITERS = {**TEXT, "table.jsonl": lambda table, path: table.write_ndjson(path), **BINARY}
-FLAT = {*TEXT, "table.xlsx", "table.sqlite", "cursor"}
-GROUPS = {"text": TEXT, "binary": BINARY, "memory": MEMORY}
-PACKERS = {
-    "gz": gzip.compress,
-    "two.gz": lambda content: gzip.compress(content[:20]) + gzip.compress(content[20:]),
-    "bz2": bz2.compress,
-    "xz": lzma.compress,
-    "zst": zstandard.compress,
-}
-
-
-def _table(path, sample):
-    """The table of a file as a user reads it into a frame; None if the file is not one."""
-    if path.suffix in {".csv", ".tsv"}:
-        separator = sample.get("separator", "\t" if path.suffix == ".tsv" else ",")
-        return pl.read_csv(path, separator=separator, infer_schema=not sample.get("is_text"))
-    if path.suffix == ".jsonl":
-        return pl.read_ndjson(path.read_bytes().removeprefix(b"\xef\xbb\xbf"), infer_schema_length=None)
-    value = json.loads(path.read_text("utf-8")) if path.suffix == ".json" else None
-    return pl.DataFrame(value) if isinstance(value, list) and isinstance(value[0], dict) else None
-
-
-def _lists_as_text(table):
-    lists = [column for column in table if isinstance(column.dtype, pl.List)]
-    texts = ([cell if cell is None else json.dumps(cell.to_list()) for cell in column] for column in lists)
-    return table.with_columns(
-        pl.Series(column.name, cells) for column, cells in zip(lists, texts, strict=True)
-    )
-
-
 def sources(key, folder):
     """The sample itself, packed, and as every other kind of source that it can be, by name."""
     sample, path = SAMPLES[key], FOLDER / key.partition("#")[0]
@@ -141,11 +60,11 @@ def sources(key, folder):
         left_out.add("table.duckdb")  # making and reading one takes longer than all others
     if path.suffix == ".json" and "object" not in left_out:
         yield "object", json.loads(path.read_text("utf-8"))
-    table = _table(path, sample)
+    table = table_of(path, sample.get("separator"), is_text=bool(sample.get("is_text")))
     names = {*WRITERS, *MEMORY} - left_out if table is not None else set()
     is_flat = table is not None and not any("Struct" in str(dtype) for dtype in table.dtypes)
     for name in [name for name in [*WRITERS, *MEMORY] if name in names and (is_flat or name not in FLAT)]:
-        form = _lists_as_text(table) if name in FLAT else table
+        form = lists_as_text(table) if name in FLAT else table
         if name in WRITERS:
             WRITERS[name](form, folder / name)
         yield name, str(folder / name) if name in WRITERS else MEMORY[name](form)
@@ -219,5 +138,6 @@ def test_every_source_of_a_broken_sample_is_refused_alike(key, tmp_path):
         assert error.code == codes.get(name, sample["code"]), f"{name}: {error}"
         if name in {"itself", "packed"}:
             assert (error.source, error.line) == (source, sample.get("line"))
+            assert str(error).startswith(f"{source}:{error.line}: " if error.line else f"{source}: ")
             assert sample["words"] in error.problem
             assert "suggestion" not in sample or sample["suggestion"] in error.suggestions
