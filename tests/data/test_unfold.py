@@ -8,6 +8,7 @@ import pytest
 
 import rankgate
 from rankgate.core.errors import InputError
+from rankgate.data import unfold
 from rankgate.data.read import contents_of, read_qrels, read_run
 
 
@@ -156,3 +157,24 @@ def test_paths_keep_the_usual_columns_of_other_tables(tmp_path):
     )
     judged = rankgate.Collection(nested, columns=columns).qrels().table
     assert judged.rows() == [("q", "a", 2.0), ("r", "b", 0.0)]
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+def test_lists_in_pieces_are_the_lists_of_the_table(tmp_path, monkeypatch, size):
+    monkeypatch.setattr(unfold, "_MAX_PIECE", size)
+    lists = [["a", "b"], [], None, ["c", "d", "e", "f"], ["g"], [], ["h", ""]]
+    path = tmp_path / "run.parquet"
+    table = pl.DataFrame({"query": [f"q{n}" for n in range(7)], "docs": lists})
+    table.head(6).write_parquet(path)
+    run = read_run(path)
+    assert run.table.rows() == [
+        (f"q{n}", doc_id, -float(rank))
+        for n, doc_ids in enumerate(lists[:6])
+        for rank, doc_id in enumerate(doc_ids or [], 1)
+    ]
+    assert run.queries["query_id"].to_list() == ["q1", "q5"]
+    assert sum(len(batch.frame) for batch in run.batches()) == len(run.table)
+    table.write_parquet(path)
+    for source in (path, table):
+        with pytest.raises(InputError, match="doc_id is empty in row 7"):
+            _ = read_run(source).table
