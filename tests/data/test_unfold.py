@@ -178,3 +178,17 @@ def test_lists_in_pieces_are_the_lists_of_the_table(tmp_path, monkeypatch, size)
     for source in (path, table):
         with pytest.raises(InputError, match="doc_id is empty in row 7"):
             _ = read_run(source).table
+
+
+@pytest.mark.parametrize("read", [read_run, read_qrels])
+def test_a_damaged_list_is_a_damaged_file(tmp_path, read):
+    path = tmp_path / "run.parquet"
+    pl.DataFrame(
+        {"query": [f"q{n}" for n in range(300)], "docs": [["a", f"b{n}"] for n in range(300)]}
+    ).write_parquet(path)
+    content = bytearray(path.read_bytes())
+    content[60:120] = bytes(60)
+    path.write_bytes(content)
+    with pytest.raises(InputError) as error:
+        _ = read(path).table
+    assert (error.value.code, error.value.source) == ("damaged-file", str(path))

@@ -11,7 +11,7 @@ import multiprocessing
 import os
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -35,6 +35,7 @@ from rankgate.data.table_rows import NUMBER_COLUMNS, RowLocation
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Format
     from rankgate.data.input_types import QrelsLike, RatingsLike, RunLike
+    from rankgate.data.run import Pieces
     from rankgate.data.table_rows import Part
     from rankgate.data.unfold import Unfolded
 
@@ -341,6 +342,7 @@ def _contents_unfolded(
         InputError: the table has no lists of documents; see also `unfold`.
     """
     from rankgate.data import memory_tables
+    from rankgate.data.formats.tables.parquet_arrow import damage_named
     from rankgate.data.unfold import CAUTIONS, unfold
 
     label = input_file.label
@@ -351,7 +353,8 @@ def _contents_unfolded(
         if input_kind not in {None, kind}:
             continue
         try:
-            unfolded = unfold(frame, number, label, input_file.paths, place)
+            with damage_named(label):
+                unfolded = unfold(frame, number, label, input_file.paths, place)
         except InputError as error:
             errors.append(error)
             continue
@@ -364,9 +367,11 @@ def _contents_unfolded(
             continue
         tables[kind] = unfolded
         if kind == "run":
-            contents[kind] = memory_tables.run_of_unfolded(unfolded, input_file.stem, label)
+            run = memory_tables.run_of_unfolded(unfolded, input_file.stem, label)
+            contents[kind] = replace(run, pieces=partial(_name_damage, run.pieces, label))
         else:
-            qrels = memory_tables.qrels_of_unfolded(unfolded, input_file.stem, label)
+            with damage_named(label):
+                qrels = memory_tables.qrels_of_unfolded(unfolded, input_file.stem, label)
             text = f"{label}: rows without a column of grades, read as relevant documents, each with grade 1"
             contents[kind] = replace(qrels, cautions={CAUTIONS[number]: text}) if is_pairs else qrels
     if not contents:
@@ -383,6 +388,14 @@ def _contents_unfolded(
     )
     runs = tuple(content for kind, content in contents.items() if kind == "run")
     return FileContents(qrels=contents.get("qrels"), runs=runs, notes=notes)
+
+
+def _name_damage(pieces: Pieces, label: str) -> Iterator[pl.DataFrame]:
+    """The rows of a run, where an error of Polars means that their file is damaged."""
+    from rankgate.data.formats.tables.parquet_arrow import damage_named
+
+    with damage_named(label):
+        yield from pieces()
 
 
 def _read_file_run(input_file: InputFile, format_: Format) -> Run:
