@@ -339,14 +339,49 @@ def _contents_unfolded(
     """The judgments or the run in a table with lists, or what it holds of both; pairs have grade 1.
 
     Raises:
-        InputError: the table has no lists of documents; see also `unfold`.
+        InputError: see `_unfold_table`.
     """
     from rankgate.data import memory_tables
     from rankgate.data.formats.tables.parquet_arrow import damage_named
-    from rankgate.data.unfold import CAUTIONS, unfold
+    from rankgate.data.unfold import CAUTIONS
 
-    label = input_file.label
-    contents: dict[str, Any] = {}
+    label, name = input_file.label, input_file.stem
+    tables = _unfold_table(frame, input_file, input_kind, place)
+    qrels = run = None
+    if unfolded := tables.get("qrels"):
+        with damage_named(label):
+            qrels = memory_tables.qrels_of_unfolded(unfolded, name, label)
+        if unfolded.rows is frame:
+            text = f"{label}: rows without a column of grades, read as relevant documents, each with grade 1"
+            qrels = replace(qrels, cautions={CAUTIONS["grade"]: text})
+    if unfolded := tables.get("run"):
+        run = memory_tables.run_of_unfolded(unfolded, name, label)
+        run = replace(run, pieces=partial(_name_damage, run.pieces, label))
+    if input_kind is not None:
+        return cast("Qrels | Run", run if qrels is None else qrels)
+    notes = tuple(
+        Note(text.removeprefix(f"{label}: "), unfolded.lists.query_count)
+        for kind, unfolded in tables.items()
+        if unfolded.lists is not None
+        for text in unfolded.cautions(NUMBER_COLUMNS[kind], label).values()
+    )
+    return FileContents(qrels=qrels, runs=() if run is None else (run,), notes=notes)
+
+
+def _unfold_table(
+    frame: pl.LazyFrame, input_file: InputFile, input_kind: Part | None, place: RowLocation
+) -> dict[str, Unfolded]:
+    """The judgments and the run in a table with lists; of the same lists, only the run.
+
+    Raises:
+        InputError: the table has no lists of documents; see also `unfold`.
+    """
+    from rankgate.data.column_guess import COLUMN_ERRORS
+    from rankgate.data.formats.tables.parquet_arrow import damage_named
+    from rankgate.data.unfold import unfold
+
+    label, names = input_file.label, frame.collect_schema().names()
+    is_pairs = input_kind == "qrels" and len(names) == len(match_columns(names, ("query_id", "doc_id"))) == 2
     tables: dict[str, Unfolded] = {}
     errors = []
     for kind, number in NUMBER_COLUMNS.items():
@@ -356,38 +391,19 @@ def _contents_unfolded(
             with damage_named(label):
                 unfolded = unfold(frame, number, label, input_file.paths, place)
         except InputError as error:
+            if error.code not in COLUMN_ERRORS:
+                raise  # these are the lists, and they are wrong
             errors.append(error)
             continue
-        names = unfolded.rows.collect_schema().names()
-        is_pairs = (
-            input_kind == "qrels" and len(names) == len(match_columns(names, ("query_id", "doc_id"))) == 2
-        )
         if unfolded.rows is frame and not is_pairs:
             errors.append(InputError("no lists in it.", source=label, code="missing-column"))
-            continue
-        tables[kind] = unfolded
-        if kind == "run":
-            run = memory_tables.run_of_unfolded(unfolded, input_file.stem, label)
-            contents[kind] = replace(run, pieces=partial(_name_damage, run.pieces, label))
         else:
-            with damage_named(label):
-                qrels = memory_tables.qrels_of_unfolded(unfolded, input_file.stem, label)
-            text = f"{label}: rows without a column of grades, read as relevant documents, each with grade 1"
-            contents[kind] = replace(qrels, cautions={CAUTIONS[number]: text}) if is_pairs else qrels
-    if not contents:
+            tables[kind] = unfolded
+    if not tables:
         raise next((error for error in errors if error.suggestions), errors[-1])
-    if input_kind is not None:
-        return cast("Qrels | Run", contents[input_kind])
     if len({unfolded.documents for unfolded in tables.values()}) < len(tables):
-        del contents["qrels"]  # nothing says that the documents are relevant ones
-    notes = tuple(
-        Note(text.removeprefix(f"{label}: "), unfolded.lists.query_count)
-        for kind, unfolded in tables.items()
-        if kind in contents and unfolded.lists is not None
-        for text in contents[kind].cautions.values()
-    )
-    runs = tuple(content for kind, content in contents.items() if kind == "run")
-    return FileContents(qrels=contents.get("qrels"), runs=runs, notes=notes)
+        del tables["qrels"]  # nothing says that the documents are relevant ones
+    return tables
 
 
 def _name_damage(pieces: Pieces, label: str) -> Iterator[pl.DataFrame]:
