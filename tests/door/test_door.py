@@ -10,7 +10,8 @@ The samples are the files of the folders here; the TOML file of a folder says fo
 - `separator`, `is_text`: how a user reads the file into a frame: by default with commas and numbers.
 
 Or it says how the file is refused: `read` is what it is read as, then `code`, `line`, `words` and a
-`suggestion` of the error, with `codes` of kinds of sources that have another one.
+`suggestion` of the error, with `codes` of kinds of sources that have another one; `only_as` is true
+if nothing but that reading is wrong, which `validate` does not report.
 
 A sample that is a table is read as every other kind of table too, in files and in memory, and gives
 the same rows or the same code; `not_as` lists the sources, or kinds of them, that differ, and `why`.
@@ -26,6 +27,7 @@ import pytest
 
 from rankgate.core.errors import InputError
 from rankgate.data.collection import Collection
+from rankgate.data.files.validate import validate
 from rankgate.data.read import contents_of, read_qrels, read_ratings, read_run
 from support.table_sources import FLAT, GROUPS, MEMORY, PACKERS, WRITERS, lists_as_text, table_of
 
@@ -141,3 +143,11 @@ def test_every_source_of_a_broken_sample_is_refused_alike(key, tmp_path):
             assert str(error).startswith(f"{source}:{error.line}: " if error.line else f"{source}: ")
             assert sample["words"] in error.problem
             assert "suggestion" not in sample or sample["suggestion"] in error.suggestions
+
+
+@pytest.mark.parametrize("key", [key for key in SAMPLES if not {"columns", "grades"} & {*SAMPLES[key]}])
+def test_validate_finds_the_same(key):
+    sample, path = SAMPLES[key], FOLDER / key.partition("#")[0]
+    errors = [problem for problem in validate([path]).problems if problem.severity == "error"]
+    is_broken = "code" in sample and not sample.get("only_as")
+    assert [error.line for error in errors[:1]] == ([sample.get("line")] if is_broken else [])
