@@ -24,7 +24,7 @@ from rankgate.data.guessed_column_names import (
     names_measure,
     refuse_click_log,
 )
-from rankgate.data.unfold import LIST_COLUMN, RANKED, RELEVANT, parse_lists
+from rankgate.data.unfold import LIST_COLUMN, RANKED, RELEVANT, flatten_structs, parse_lists
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Format
@@ -164,6 +164,7 @@ def guess_columns(rows: pl.LazyFrame, input_kind: Part | None) -> ColumnGuess | 
         rows: the table with its own column names.
         input_kind: the kind of input to read the table as; None for either kind.
     """
+    rows = flatten_structs(rows)
     sample = rows.head(_MAX_ROWS).collect().select(pl.all().cast(pl.String, strict=False))
     if len(sample.columns) < 2 or sample.is_empty():
         return None
@@ -296,7 +297,9 @@ def _column_fit(name: str, column: str, facts: _ColumnFacts, names: Sequence[str
         return 0.0
     if match_columns(names, (column,)).get(column) == name:
         return float(_USUAL_NAME_FIT)
-    fit = float(name_fit(name, column))
+    key = name.rpartition(".")[2]
+    is_usual_key = key != name and bool(match_columns([key], (column,)))
+    fit = float(_USUAL_NAME_FIT - 1 if is_usual_key else name_fit(name, column))
     if column == "doc_id" and not facts.ids:
         fit /= 2  # a title or a text
     return fit or _fit_of_values(column, facts) / 2

@@ -168,7 +168,7 @@ def unfold(
     )
     if not paths and is_row_per_document and not (number in usual and _begins_list(frame, usual[number])):
         return Unfolded(frame, place)
-    table, paths = _flatten_structs(frame), paths or {}
+    table, paths = flatten_structs(frame), paths or {}
     query = _find_query(table, paths)
     if query is None and paths:
         raise _missing_path(paths.get("query_id", "query"), table, label)
@@ -229,7 +229,7 @@ def _begins_list(frame: pl.LazyFrame, column: str) -> bool:
     return first is not None and first.lstrip().startswith("[")
 
 
-def _flatten_structs(table: pl.LazyFrame) -> pl.LazyFrame:
+def flatten_structs(table: pl.LazyFrame) -> pl.LazyFrame:
     """Fields of objects as columns named by their paths, as in ``inputs.query``."""
     columns = {
         path: column
