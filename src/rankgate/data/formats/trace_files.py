@@ -266,7 +266,7 @@ FORMAT = Format(
     sniff=sniff,
     read=read,
     read_run=read_run,
-    table=jsonl.table,  # for paths that the user names
+    table=jsonl.JsonlTable,  # for paths that the user names
     holds=("runs",),
     detail=(
         "Each span of a retriever is a ranking: in OTLP as JSON, or in an object for each span or trace. The "
