@@ -34,7 +34,6 @@ from rankgate.data.table_rows import NUMBER_COLUMNS, RowLocation
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Format
-    from rankgate.data.formats.table import Table
     from rankgate.data.input_types import QrelsLike, RatingsLike, RunLike
     from rankgate.data.run import Pieces
     from rankgate.data.table_rows import Part
@@ -293,7 +292,9 @@ def _read_with_guess(
     """
     if input_file.paths and format_.table is not None:
         try:
-            return cast("Content", _contents_unfolded(format_.table(input_file), input_file, input_kind))
+            table = format_.table(input_file)
+            contents = _contents_unfolded(table.frame(), table.place, input_file, input_kind)
+            return cast("Content", contents)
         except InputError as path_error:  # paths of another file, if this one is read without them
             with suppress(InputError):
                 return read(input_file)
@@ -304,38 +305,39 @@ def _read_with_guess(
         from rankgate.data.column_guess import COLUMN_ERRORS, guessed_error
 
         is_of_columns = error.code in COLUMN_ERRORS and not (error.code == "invalid-id" and error.line)
-        table = _read_table(input_file, format_) if is_of_columns and not error.suggestions else None
-        if table is not None:
+        rows = _read_rows(input_file, format_) if is_of_columns and not error.suggestions else None
+        if rows is not None:
             try:
-                return cast("Content", _contents_unfolded(table, input_file, input_kind))
+                return cast("Content", _contents_unfolded(*rows, input_file, input_kind))
             except InputError as unfold_error:
                 if unfold_error.suggestions or unfold_error.code not in COLUMN_ERRORS:
                     raise unfold_error from None
         raise guessed_error(error, input_file, format_, input_kind) from None
 
 
-def _read_table(input_file: InputFile, format_: Format) -> Table | None:
-    """The table in a file; None if the file is not a table, or is not read as one."""
+def _read_rows(input_file: InputFile, format_: Format) -> tuple[pl.LazyFrame, RowLocation] | None:
+    """The rows of a table and their location; None if the file is not a table, or is not read as one."""
     try:
-        return format_.table(input_file) if format_.table is not None else None
+        table = format_.table(input_file) if format_.table is not None else None
+        return None if table is None else (table.frame(), table.place)
     except InputError:  # the reader's own error is more precise
         return None
 
 
 def _contents_unfolded(
-    table: Table, input_file: InputFile, input_kind: Part | None
+    frame: pl.LazyFrame, place: RowLocation, input_file: InputFile, input_kind: Part | None
 ) -> Qrels | Run | FileContents:
     """The judgments or the run in a table with lists, or what it holds of both; pairs have grade 1.
 
     Raises:
-        InputError: see `_unfold_table`, and `Table.frame`.
+        InputError: see `_unfold_table`.
     """
     from rankgate.data import memory_tables
     from rankgate.data.formats.tables.parquet_arrow import damage_named
     from rankgate.data.unfold import CAUTIONS
 
-    label, name, frame = input_file.label, input_file.stem, table.frame()
-    tables = _unfold_table(frame, input_file, input_kind, table.place)
+    label, name = input_file.label, input_file.stem
+    tables = _unfold_table(frame, place, input_file, input_kind)
     qrels = run = None
     if unfolded := tables.get("qrels"):
         with damage_named(label):
@@ -358,7 +360,7 @@ def _contents_unfolded(
 
 
 def _unfold_table(
-    frame: pl.LazyFrame, input_file: InputFile, input_kind: Part | None, place: RowLocation
+    frame: pl.LazyFrame, place: RowLocation, input_file: InputFile, input_kind: Part | None
 ) -> dict[str, Unfolded]:
     """The judgments and the run in a table with lists; of the same lists, only the run.
 
