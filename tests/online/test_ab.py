@@ -605,7 +605,7 @@ def test_bad_input(shared):
         online.ab(data, ["nothing"], design=online.Design(variant="version"))
     with raises("missing-column", InputError):
         online.ab(data, ["retention_1"], design=online.Design(variant="arm"))
-    with raises("wrong-type", InputError):
+    with raises("not-a-number", InputError):
         online.ab(data, ["version"], design=online.Design(variant="version"))
     with raises("unknown-arm", UsageError):
         online.ab(data, ["retention_1"], design=online.Design(variant="version", control="gate_50"))

@@ -17,7 +17,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.present.number_formats import count_noun
-from rankgate.data.formats.registry import find_format, open_table
+from rankgate.data.logs.item_tables import read_frame
 from rankgate.measurement.stats.sequential_experiments import (
     ANY_LOOK,
     SampleRatio,
@@ -386,9 +386,7 @@ def _table_of_units_error(data: object, names: Sequence[str]) -> InputError | No
     if not isinstance(path, str | Path) or not Path(path).is_file():
         return None
     try:
-        table_file, table_format = open_table(path)
-        table = (table_format or find_format("csv")).table
-        frame = table(table_file).frame().collect() if table else pl.DataFrame()
+        frame, _ = read_frame(path, "a table")
     except InputError:
         return None
     expected_columns = [part for name in names if (part := measure_from_column(name).value) in frame.columns]

@@ -85,7 +85,12 @@ class FrameTable(Table):
         text_numbers = [name for name in schema.kept if name in schema.numbers and types[name] == pl.String]
         if is_of_pairs and self.header_line is None:  # rows that are empty as a whole; files have none
             pair_columns = set(schema.kept) & {*_IDS, *(_PAIR_NUMBERS & schema.numbers)}
-            is_filled = ((pl.col(name).cast(pl.String) != "").fill_null(value=False) for name in pair_columns)
+            is_filled = (
+                (pl.col(name) != "").fill_null(value=False)
+                if types[name] == pl.String
+                else pl.col(name).is_not_null()
+                for name in sorted(pair_columns)
+            )
             rows = rows.filter(pl.any_horizontal(is_filled))
         if schema.part != "runs":
             _refuse_too_large(rows, self.source)
