@@ -359,10 +359,14 @@ def _contents_unfolded(
     return FileContents(qrels=qrels, runs=() if run is None else (run,), notes=notes)
 
 
+_EXAMPLE_COLUMNS = {"dataset_id", "inputs", "outputs"}
+"""Columns of LangSmith's examples, whose outputs are those that a system should give."""
+
+
 def _unfold_table(
     frame: pl.LazyFrame, place: RowLocation, input_file: InputFile, input_kind: Part | None
 ) -> dict[str, Unfolded]:
-    """The judgments and the run in a table with lists; of the same lists, only the run.
+    """The judgments and the run in a table with lists; of the same lists, only the run if nothing says more.
 
     Raises:
         InputError: the table has no lists of documents; see also `unfold`.
@@ -393,7 +397,7 @@ def _unfold_table(
     if not tables:
         raise next((error for error in errors if error.suggestions), errors[-1])
     if len({unfolded.documents for unfolded in tables.values()}) < len(tables):
-        del tables["qrels"]  # nothing says that the documents are relevant ones
+        del tables["run" if set(names) >= _EXAMPLE_COLUMNS else "qrels"]
     return tables
 
 
