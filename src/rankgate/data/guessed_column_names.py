@@ -24,8 +24,8 @@ _COLUMN_NAMES: Mapping[str, str] = {
     "query_id": """
         search searchterm searchterms searchquery searchphrase searchtext searchstring searchkey
         term terms querytext querystring querystr userquery rawquery originalquery q keywords
-        searchkeyword keyphrase phrase question questionid utterance customerid customer visitorid
-        visitor clientid memberid accountid
+        searchkeyword keyphrase phrase input userinput question questionid utterance customerid customer
+        visitorid visitor clientid memberid accountid
         suchbegriff suchanfrage anfrage suchwort suche suchtext suchphrase kunde kundennummer
         requete recherche termederecherche motcle motscles requeterecherche
         consulta busqueda terminodebusqueda terminobusqueda palabraclave cliente

@@ -301,7 +301,7 @@ def qrels_of_table(table: Any, name: str = "qrels", label: str | None = None) ->
 def qrels_of_unfolded(table: Unfolded, name: str, label: str | None = None) -> Qrels:
     """Judgments from a table with a row per document; arguments and errors as of `qrels_of_table`."""
     judgments = _judgment_rows(table.rows, label or name)
-    rows, unrated_queries, location = rated_rows(judgments, RowLocation(label or name))
+    rows, unrated_queries, location = rated_rows(judgments, table.place)
     unjudged = (*unrated_queries, *table.empty_queries)
     return Qrels(
         rows, name=name, unjudged=unjudged, place=location, cautions=table.cautions("grade", label or name)
@@ -343,10 +343,26 @@ def _location(table: Mapping[Any, Any], label: str) -> RowLocation:
 
 
 def run_of_unfolded(table: Unfolded, name: str, label: str | None = None) -> Run:
-    """A run from a table with a row per document; arguments and errors as of `run_of_table`."""
-    tables = _run_rows(table.rows, label or name)
-    cautions = table.cautions("score", label or name)
-    return _run_of_rows(tables, [*table.empty_queries], name, label or name, cautions=cautions)
+    """A run from a table with a row per document; arguments and errors as of `run_of_table`.
+
+    Lists are unfolded when their rows are needed.
+    """
+    lists, place, cautions = table.lists, table.place, table.cautions("score", label or name)
+    if lists is None:
+        return _run_of_rows(_run_rows(table.rows, label or name), [], name, label or name, cautions=cautions)
+    shape_table(table.rows, "score", place.label)  # checks the columns
+
+    def pieces() -> Iterator[pl.DataFrame]:
+        first_row = 0
+        for piece in lists.pieces():
+            rows = shape_table(piece, "score", place.label).collect(engine="streaming")
+            check_rows(rows, "score", place, first_row)
+            first_row += len(rows)
+            yield rows
+
+    queries = pl.DataFrame({"query_id": lists.empty_queries}, schema={"query_id": pl.String})
+    states = queries.with_columns(state=pl.lit("zero")) if len(queries) else None
+    return Run(name, pieces, queries=states, place=place, ordered=False, cautions=cautions)
 
 
 def _run_of_rows(

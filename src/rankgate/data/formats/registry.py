@@ -134,6 +134,7 @@ TABLE = (
     ("nuggets", "rag_answers:NUGGETS_FORMAT", "json"),
     ("trec-rag", "rag_answers:TREC_RAG_FORMAT", "json"),
     ("trajectories", "rag_contexts:TRAJECTORIES_FORMAT", "json"),
+    ("traces", "trace_files", "json"),
     ("mteb", "benchmark_files:MTEB_FORMAT", "json"),
     ("elasticsearch", "search_answers:ELASTICSEARCH", "json"),
     ("solr", "search_answers:SOLR", "json"),
