@@ -112,7 +112,7 @@ def test_no_id(value):
 def test_numbers_and_ids():
     assert json_text.number("3.000", "grade", "f") == 3
     assert json_text.identifier(12, "doc", "f") == "12"
-    assert json_text.member({"a": 2}, "a", float, "x", "f") == 2
-    for table, code in (({}, "missing-key"), ({"a": True}, "wrong-type")):
+    assert json_text.JsonRecord({"a": 2}, "f", "x").number("a") == 2
+    for fields, code in (({}, "missing-key"), ({"a": True}, "wrong-type")):
         with raises(code, InputError):
-            json_text.member(table, "a", float, "x", "f")
+            json_text.JsonRecord(fields, "f", "x").require("a", float)

@@ -18,7 +18,7 @@ import polars as pl
 from rankgate.core.errors import InputError
 from rankgate.data.file_contents import FileContents, Note
 from rankgate.data.formats.format import Format, Loss
-from rankgate.data.formats.format_writing import column_losses, find_losses
+from rankgate.data.formats.format_writing import find_losses
 from rankgate.data.formats.tables import csv_tables as delimited
 from rankgate.data.formats.tables import jsonl, parquet_arrow, schemas
 from rankgate.data.streams.source import open_source as source_of
@@ -114,8 +114,7 @@ def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
                 value[name] = _parse_nested(text) if name == _METADATA else text
         out.write(json_text.format_json(value).encode() + b"\n")
     other_id = "query_id" if part_name == "documents" else "doc_id"
-    names = [name for name in table.columns if name != other_id]
-    return (*losses, *column_losses(part_name, table, names))
+    return (*losses, *Loss.of(f"fields of {part_name}", {other_id} & {*table.columns}))
 
 
 def _exists(path: Path) -> bool:

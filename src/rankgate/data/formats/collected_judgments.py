@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from rankgate.core.errors import DuplicateError
+from rankgate.data.file_contents import FileContents, Note
 from rankgate.data.foreign_frames import string_table
-from rankgate.data.formats.format import Note
 from rankgate.data.qrels import QRELS_SCHEMA, Qrels, Ratings
 from rankgate.data.qrels import RATINGS_SCHEMA as RATINGS
 from rankgate.data.run import RUN_SCHEMA as RANKED
@@ -21,6 +22,8 @@ from rankgate.data.text.json_text import identifier, number
 if TYPE_CHECKING:
     from rankgate.core.value_types import Json, Schema
     from rankgate.data.qrels import Scale
+    from rankgate.data.streams.source import InputFile
+    from rankgate.data.text.json_text import JsonRecord
 
 
 VALUES: Schema = {
@@ -41,42 +44,48 @@ class GrowingQrels:
     """Growing columns: queries, documents, grades and the JSON path of each.
 
     Attributes:
-        label: the file.
+        source: the file.
         asked: every query in order, with or without judgments.
     """
 
-    label: str
+    source: InputFile
     asked: dict[str, None] = field(default_factory=dict)
-    _queries: list[str] = field(default_factory=list)
-    _documents: list[str] = field(default_factory=list)
-    _grades: list[float | None] = field(default_factory=list)
-    _places: list[str] = field(default_factory=list)
+    _rows: list[tuple[str, str, float | None]] = field(default_factory=list)
+    _paths: list[str] = field(default_factory=list)
 
     def ask(self, query: str) -> None:
         """Add a query, with or without judgments."""
         self.asked[query] = None
 
-    def add(self, query: str, document: Json, grade: Json, json_path: str, key: str) -> None:
+    def add(self, query: str, document: Json, grade: Json, path: str, owner: str = "") -> None:
         """Add a judgment; a grade of None means unrated.
 
         Args:
             query: the query.
             document: the document's id, as found in the file.
             grade: the grade, as found in the file.
-            json_path: the JSON path of both, such as ``queries[3].ratings[0]``.
-            key: the key of the grade at that path; empty if the path is that of the grade.
+            path: the JSON path of the grade, such as ``queries[3].ratings[0].rating``.
+            owner: the path of the object of both, for errors; that of the grade if not given.
 
         Raises:
             InputError: an id is invalid, or a grade is not a finite number.
         """
-        grade_path = f"{json_path}.{key}" if key else json_path
-        self._documents.append(identifier(document, f"the document of {json_path}", self.label))
-        self._grades.append(None if grade is None else number(grade, grade_path, self.label))
-        self._queries.append(query)
-        self._places.append(grade_path)
+        doc_id = identifier(document, f"the document of {owner or path}", self.source.label)
+        self._rows.append((query, doc_id, None if grade is None else number(grade, path, self.source.label)))
+        self._paths.append(path)
         self.asked[query] = None
 
-    def qrels(self, name: str, scale: Scale | None = None) -> tuple[Qrels | None, tuple[Note, ...]]:
+    def add_rating(self, query: str, document: Json, rating: JsonRecord, key: str = "rating") -> None:
+        """Add the grade under a key of an object; see `add`."""
+        self.add(query, document, rating.get(key), rating.path_of(key), rating.where)
+
+    def add_grades(self, query: str, grades: JsonRecord) -> None:
+        """Add the grades of an object of grades by document; see `add`."""
+        self.asked[query] = None
+        for document in grades:
+            self.add_rating(query, document, grades, document)
+
+    def qrels(self, scale: Scale | None = None) -> tuple[Qrels | None, tuple[Note, ...]]:
         """The judgments without repetitions, and notes; None if there are no queries.
 
         Raises:
@@ -84,8 +93,7 @@ class GrowingQrels:
         """
         if not self.asked:
             return None, ()
-        columns = [self._queries, self._documents, self._grades]
-        all_rows = pl.DataFrame(dict(zip(QRELS_SCHEMA, columns, strict=True)), schema=QRELS_SCHEMA)
+        all_rows = pl.DataFrame(self._rows, schema=QRELS_SCHEMA, orient="row")
         table = all_rows.filter(pl.col("grade").is_not_null())
         unique_rows = table.unique(maintain_order=True)
         if unique_rows.select(_PAIR).is_duplicated().any():
@@ -103,81 +111,139 @@ class GrowingQrels:
             ),
             *Note.of("queries without judgments", unjudged_queries),
         )
-        location = RowLocation(self.label)
-        return Qrels(unique_rows, name, scale=scale, unjudged=unjudged_queries, place=location), notes
+        location = RowLocation(self.source.label)
+        return Qrels(
+            unique_rows, self.source.stem, scale=scale, unjudged=unjudged_queries, place=location
+        ), notes
+
+    def contents(self, *notes: Note, **parts: Any) -> FileContents:
+        """The judgments, the pool if some of its documents have no grade, and further parts.
+
+        Raises:
+            DuplicateError: a document has two grades for one query.
+        """
+        qrels, own_notes = self.qrels()
+        return FileContents(**{"qrels": qrels, "documents": self.pool(), **parts}, notes=(*own_notes, *notes))
 
     def pool(self) -> pl.DataFrame | None:
         """All pairs of query and document, if some of them have no grade; else None."""
-        if None not in self._grades:
+        if all(grade is not None for *_, grade in self._rows):
             return None
-        columns = zip(_PAIR, (self._queries, self._documents), strict=True)
-        return pl.DataFrame(dict(columns)).unique(maintain_order=True)
+        table = pl.DataFrame(self._rows, schema=QRELS_SCHEMA, orient="row")
+        return table.select(_PAIR).unique(maintain_order=True)
 
     def _tell_apart(self) -> None:
         grade_and_path: dict[tuple[str, str], tuple[float, str]] = {}
-        rows = zip(self._queries, self._documents, self._grades, self._places, strict=True)
-        for query, document, grade, json_path in rows:
+        for (query, document, grade), path in zip(self._rows, self._paths, strict=True):
             if grade is None:
                 continue
-            other_grade, other_path = grade_and_path.setdefault((query, document), (grade, json_path))
+            other_grade, other_path = grade_and_path.setdefault((query, document), (grade, path))
             if other_grade != grade:
                 problem = (
                     f"document '{document}' has grade {other_grade:g} ({other_path}) and grade {grade:g} "
-                    f"({json_path}) for query '{query}'; remove one of them."
+                    f"({path}) for query '{query}'; remove one of them."
                 )
-                raise DuplicateError(problem, source=self.label)
+                raise DuplicateError(problem, source=self.source.label)
 
 
 @dataclass
 class GrowingRatings:
     """As `GrowingQrels`, with raters: one row for each rating."""
 
-    label: str
+    source: InputFile
     asked: dict[str, None] = field(default_factory=dict)
-    _rows: list[tuple[str, str, str, float | None, str | None, str | None]] = field(default_factory=list)
+    _rows: list[dict[str, Any]] = field(default_factory=list)
 
     def ask(self, query: str) -> None:
         """Add a query, with or without ratings."""
         self.asked[query] = None
 
-    def add(
-        self,
-        pair: tuple[str, str],
-        rater: str,
-        grade: Json,
-        json_path: str,
-        *,
-        reason: str | None = None,
-        comment: str | None = None,
-    ) -> None:
+    def add(self, query: str, document: str, rater: str, grade: Json, path: str, **fields: Any) -> None:
         """Add a rating; a grade of None means no grade, with a reason.
+
+        Args:
+            query: the query.
+            document: the document.
+            rater: the rater.
+            grade: the grade, as found in the file.
+            path: the name of the grade in errors.
+            fields: further columns of ratings, such as ``reason`` and ``comment``.
 
         Raises:
             InputError: a grade is not a finite number.
         """
-        grade_number = None if grade is None else number(grade, json_path, self.label)
-        self._rows.append((*pair, rater, grade_number, reason, comment))
-        self.asked[pair[0]] = None
+        grade_number = None if grade is None else number(grade, path, self.source.label)
+        row = {"query_id": query, "doc_id": document, "rater": rater, "grade": grade_number}
+        self._rows.append(row | fields)
+        self.asked[query] = None
 
-    def ratings(self, name: str, scale: Scale | None = None) -> Ratings | None:
-        """The ratings, or None."""
-        if not self._rows:
-            return None
-        names = ("query_id", "doc_id", "rater", "grade", "reason", "comment")
-        schema = {column: RATINGS[column] for column in names}
-        table = pl.DataFrame(self._rows, schema=schema, orient="row")
-        return Ratings(table, name, scale=scale, place=RowLocation(self.label))
+    def ratings(self, scale: Scale | None = None) -> Ratings:
+        """The ratings; there may be none."""
+        table = pl.DataFrame(self._rows, schema=RATINGS)
+        return Ratings(table, self.source.stem, scale=scale, place=RowLocation(self.source.label))
 
-    def qrels(self, name: str, scale: Scale | None = None) -> Qrels | None:
-        """The ratings as judgments; None if a pair has several grades or there are no queries."""
-        collected_ratings = self.ratings(name, scale)
-        if collected_ratings is None:
-            no_judgments = pl.DataFrame(schema=QRELS_SCHEMA)
-            location = RowLocation(self.label)
-            return (
-                Qrels(no_judgments, name, unjudged=tuple(self.asked), place=location) if self.asked else None
-            )
-        return resolve_ratings(collected_ratings, tuple(self.asked))
+    def contents(self, *notes: Note, scale: Scale | None = None, **parts: Any) -> FileContents:
+        """The ratings, judgments if no pair has several grades, and further parts."""
+        ratings = self.ratings(scale)
+        return FileContents(
+            qrels=resolve_ratings(ratings, self.asked) if self.asked else None,
+            ratings=ratings if self._rows else None,
+            notes=notes,
+            **parts,
+        )
+
+
+@dataclass
+class GrowingRun:
+    """Growing columns of a run: queries, documents and their scores, best first.
+
+    Attributes:
+        source: the file.
+        asked: every query in order, with or without documents.
+    """
+
+    source: InputFile
+    asked: dict[str, None] = field(default_factory=dict)
+    _rows: list[tuple[str, str, float | None]] = field(default_factory=list)
+    _lines: list[int] = field(default_factory=list)
+
+    def rank(self, query: str, document: str, score: float | None = None, line: int | None = None) -> None:
+        """Add the next document of a query, with its line if all have one."""
+        self.asked[query] = None
+        self._rows.append((query, document, score))
+        self._lines += [] if line is None else [line]
+
+    def run(
+        self,
+        name: str | None = None,
+        *,
+        states: Sequence[tuple[str | None, ...]] | None = None,
+        falling: bool = False,
+    ) -> Run:
+        """The run; ranks are the scores if a document has no score.
+
+        Args:
+            name: the name of the run; that of the file if not given.
+            states: as in `make_run`; queries without documents retrieved none if not given.
+            falling: True to use ranks also if a score is above the previous one of its query.
+        """
+        rows = [(query, document, score) for query, document, score in self._rows if score is not None]
+        has_scores = len(rows) == len(self._rows) and not (
+            falling and any(row[0] == after[0] and row[2] < after[2] for row, after in pairwise(rows))
+        )
+        queries = [query for query, *_ in self._rows]
+        empty_queries = self.asked.keys() - queries
+        return make_run(
+            name or self.source.stem,
+            queries,
+            [document for _, document, _ in self._rows],
+            [score for *_, score in rows] if has_scores else None,
+            label=self.source.label,
+            states=[(query, "zero") for query in self.asked if query in empty_queries]
+            if states is None
+            else states,
+            lines=self._lines or None,
+        )
 
 
 def resolve_ratings(ratings: Ratings, queries: Iterable[str] = ()) -> Qrels | None:
@@ -238,6 +304,14 @@ def make_run(
 def zero_states(queries: Iterable[str]) -> list[tuple[str, str]]:
     """The states of queries that returned no documents."""
     return [(query, "zero") for query in queries]
+
+
+def text_table(id_column: str, text_of_id: Mapping[str, Any]) -> pl.DataFrame | None:
+    """The texts of queries or documents; None if no id has a text other than the id itself."""
+    rows = [(name, text) for name, text in text_of_id.items() if isinstance(text, str)]
+    return (
+        pl.DataFrame(rows, schema={id_column: pl.String, "text": pl.String}, orient="row") if rows else None
+    )
 
 
 def collect_documents(rows: pl.DataFrame, fields: Sequence[str]) -> pl.DataFrame | None:

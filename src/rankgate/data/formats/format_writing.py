@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
 
 from rankgate.data.file_contents import Loss
 from rankgate.data.qrels import QRELS_SCHEMA
-from rankgate.data.text.json_text import whole_numbers
+from rankgate.data.text.json_text import format_json, whole_numbers
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import Json
@@ -28,13 +29,10 @@ def with_text_ids(contents: FileContents) -> tuple[FileContents, tuple[Loss, ...
     """
     table, names = contents.queries, texts_by_query(contents)
     text_of_query = {query: text for query, text in names.items() if query != text}
-    kept_ids = _query_ids(contents) - text_of_query.keys()
+    kept_ids = set(query_ids(contents)) - text_of_query.keys()
     if table is None or len({*text_of_query.values()} | kept_ids) < len(text_of_query) + len(kept_ids):
         return contents, ()
-    losses = (
-        *Loss.of("ids of queries; their texts are the ids", text_of_query),
-        *column_losses("queries", table, ("query_id", "text")),
-    )
+    losses = (*id_losses(text_of_query), *_column_losses("queries", table, ("text",)))
     if not text_of_query:
         return replace(contents, queries=None), losses
     qrels, ratings, documents = contents.qrels, contents.ratings, contents.documents
@@ -50,18 +48,18 @@ def with_text_ids(contents: FileContents) -> tuple[FileContents, tuple[Loss, ...
     return replace(renamed_contents, queries=None), losses
 
 
-def _query_ids(contents: FileContents) -> set[str]:
-    """The ids of all queries that are judged, rated, ranked or listed."""
-    query_ids: set[str] = set()
-    if contents.qrels:
-        query_ids |= {*contents.qrels.table["query_id"].unique(), *contents.qrels.unjudged}
-    if contents.ratings:
-        query_ids |= {*contents.ratings.table["query_id"].unique()}
-    if contents.queries is not None:
-        query_ids |= {*contents.queries["query_id"]}
-    for run in contents.runs:
-        query_ids |= {*run.table["query_id"].unique()}
-    return query_ids
+def id_losses(queries: Iterable[str]) -> tuple[Loss, ...]:
+    """The loss of the ids of queries that are written by their texts."""
+    return Loss.of("ids of queries; their texts are the ids", queries)
+
+
+def query_ids(contents: FileContents) -> list[str]:
+    """The ids of all queries that are judged, rated, listed or ranked."""
+    parts = (contents.qrels, contents.ratings, *contents.runs)
+    tables = [contents.queries, *(part.table for part in parts if part)]
+    ids = [table["query_id"].unique(maintain_order=True) for table in tables if table is not None]
+    unjudged = contents.qrels.unjudged if contents.qrels else ()
+    return [*dict.fromkeys([*chain.from_iterable(ids), *unjudged])]
 
 
 def _rename_queries(table: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame:
@@ -169,7 +167,12 @@ def format_data(contents: FileContents, name: str) -> Mapping[str, Any]:
 
 
 def find_losses(
-    contents: FileContents, name: str, *kept_parts: str, runs: int | None = None
+    contents: FileContents,
+    name: str,
+    *kept_parts: str,
+    runs: int | None = None,
+    queries: Iterable[str] | None = None,
+    documents: Iterable[str] | None = None,
 ) -> tuple[Loss, ...]:
     """The losses of a format that writes some parts of the contents.
 
@@ -178,29 +181,39 @@ def find_losses(
         name: the format; the fields that are its own are kept.
         kept_parts: the written parts, with ``scale`` and ``unjudged`` if they are written.
         runs: the number of runs that are written; all if not given.
+        queries: the columns of queries that are written, besides ids; all if not given.
+        documents: as ``queries``, of documents.
     """
     other_extra = {owner: value for owner, value in contents.extra.items() if owner != name}
-    documents, qrels = contents.documents, contents.qrels
-    has_only_ids = documents is not None and set(documents.columns) == {*_PAIR}
-    other_contents = replace(contents, extra=other_extra, documents=None if has_only_ids else documents)
+    table, qrels = contents.documents, contents.qrels
+    has_only_ids = table is not None and set(table.columns) == {*_PAIR}
+    other_contents = replace(contents, extra=other_extra, documents=None if has_only_ids else table)
     losses = list(other_contents.losses(*kept_parts, runs=runs))
     if qrels and "documents" not in kept_parts:
         pairs = (f"{query} {document}" for query, document in unrated_pairs(contents).iter_rows())
         losses += Loss.of("pairs without a grade", pairs)
-    if qrels is None or "qrels" not in kept_parts:
-        return tuple(losses)
-    if qrels.scale and "scale" not in kept_parts:
-        scale_text = f"{qrels.scale.lowest:g} to {qrels.scale.highest:g}"
-        losses.append(Loss("scale of the grades", 1, (scale_text,)))
-    if "unjudged" not in kept_parts:
-        losses += Loss.of("queries without judgments", qrels.unjudged)
-    columns = [name for name in qrels.table.columns if name not in QRELS_SCHEMA]
-    return (*losses, *Loss.of("columns of judgments", columns))
+    if qrels and "qrels" in kept_parts:
+        if qrels.scale and "scale" not in kept_parts:
+            scale_text = f"{qrels.scale.lowest:g} to {qrels.scale.highest:g}"
+            losses.append(Loss("scale of the grades", 1, (scale_text,)))
+        if "unjudged" not in kept_parts:
+            losses += Loss.of("queries without judgments", qrels.unjudged)
+        columns = [column for column in qrels.table.columns if column not in QRELS_SCHEMA]
+        losses += Loss.of("columns of judgments", columns)
+    return (
+        *losses,
+        *_column_losses("queries", contents.queries, queries),
+        *_column_losses("documents", table, documents),
+    )
 
 
-def column_losses(noun: str, table: pl.DataFrame | None, kept_columns: Iterable[str]) -> tuple[Loss, ...]:
-    """The columns of a table that a format cannot hold."""
-    names = [] if table is None else [name for name in table.columns if name not in {*kept_columns}]
+def _column_losses(
+    noun: str, table: pl.DataFrame | None, kept_columns: Iterable[str] | None
+) -> tuple[Loss, ...]:
+    """The columns of a table, besides ids, that a format cannot hold."""
+    if table is None or kept_columns is None:
+        return ()
+    names = [name for name in table.columns if name not in {*_PAIR, *kept_columns}]
     return Loss.of(f"fields of {noun}", names)
 
 
@@ -211,6 +224,11 @@ def write_json(out: BinaryIO, value: Json, levels: int = 3) -> None:
     longer.
     """
     out.write(_format_lines(whole_numbers(value), levels).encode() + b"\n")
+
+
+def write_json_lines(out: BinaryIO, values: Iterable[Any]) -> None:
+    """Write one JSON value a line."""
+    out.writelines(format_json(value).encode() + b"\n" for value in values)
 
 
 def _format_lines(value: Json, levels: int, pad: str = " ") -> str:
@@ -225,10 +243,3 @@ def _format_lines(value: Json, levels: int, pad: str = " ") -> str:
         inner = [_format_lines(element, levels - 1, pad + " ") for element in value]
     opening, closing = "{}" if isinstance(value, dict) else "[]"
     return f"{opening}\n{pad}" + f",\n{pad}".join(inner) + f"\n{pad[1:]}{closing}"
-
-
-def cell_text(value: Json) -> str | None:
-    """A JSON value as a string: strings unchanged, other values as JSON, null as null."""
-    if value is None or isinstance(value, str):
-        return value
-    return json.dumps(whole_numbers(value), ensure_ascii=False)

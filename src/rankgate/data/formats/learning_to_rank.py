@@ -20,7 +20,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.file_contents import FileContents, Note
 from rankgate.data.formats.format import Format, Loss
-from rankgate.data.formats.format_writing import column_losses, find_losses, format_data, texts_by_query
+from rankgate.data.formats.format_writing import find_losses, format_data, texts_by_query
 from rankgate.data.qrels import QRELS_SCHEMA, Qrels
 from rankgate.data.streams.source import open_source as source_of
 from rankgate.data.table_rows import RowLocation
@@ -219,8 +219,7 @@ def write_svmlight(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     out.writelines(line_text.encode() for line_text in table.select(line).to_series())
     loss_text = "ids of queries with blanks; they are numbered"
     return (
-        *find_losses(contents, _SVMLIGHT_NAME, "qrels", "queries"),
-        *column_losses("queries", contents.queries, ("query_id", "text")),
+        *find_losses(contents, _SVMLIGHT_NAME, "qrels", "queries", queries=("text",)),
         *Loss.of(loss_text, [] if is_valid else ids.to_list()),
     )
 
@@ -424,11 +423,10 @@ def write_quepid_ltr(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
         pl.concat_str("grade", pl.lit(" qid:"), "qid", pl.lit(" # "), "doc_id", text_suffix)
     )
     out.write("".join(f"{line}\n" for line in line_texts.to_series()).encode())
-    query_losses = column_losses("queries", contents.queries, ("query_id", "text"))
     id_losses = Loss.of(
         "ids of queries; they are numbered and kept as texts", [] if has_numeric_ids else names
     )
-    return (*find_losses(contents, _QUEPID_LTR_NAME, "qrels", "queries"), *query_losses, *id_losses)
+    return (*find_losses(contents, _QUEPID_LTR_NAME, "qrels", "queries", queries=("text",)), *id_losses)
 
 
 QUEPID_LTR_FORMAT = Format(

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import partial
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from rankgate.core.errors import DuplicateError, InputError
 from rankgate.data.file_contents import FileContents
-from rankgate.data.formats.collected_judgments import GrowingQrels
+from rankgate.data.formats.collected_judgments import GrowingQrels, GrowingRun
 from rankgate.data.formats.format import Format
-from rankgate.data.run import RUN_SCHEMA, Run
-from rankgate.data.table_rows import RowLocation
-from rankgate.data.text.delimited_records import first_fields
+from rankgate.data.formats.products.product_sheets import detect_columns
 from rankgate.data.text.spreadsheet_cells import read_csv_rows, require_width
-from rankgate.data.text.text_values import BOM, number_fault
+from rankgate.data.text.text_values import number_fault
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import Schema
+    from rankgate.data.run import Run
     from rankgate.data.streams.source import InputFile
 
 
 _COMPLETIONS = ("target", "prefix", "suggestion")
 _CORRECTIONS = ("query", "correction", "expected")
 _FACETS = ("query", "facet", "documents")
-_SEPARATORS = (",", "\t", ";")
+_MAY_BE_EMPTY = frozenset({"prefix", "suggestion", "correction", "documents"})
 _QUERY_SCHEMA: Schema = {
     "query_id": pl.String,
     "state": pl.String,
@@ -36,34 +34,23 @@ _QUERY_SCHEMA: Schema = {
 }
 
 
-def _sniff(columns: tuple[str, ...], first_bytes: bytes, name: str) -> str | None:
-    """The first line names the columns of the table."""
-    names = {name.strip().lower() for name in first_fields(first_bytes, _separator(first_bytes))}
-    if set(columns) <= names:
-        return f"the first line names {', '.join(columns)}"
-    return None
-
-
 def read_completions(source: InputFile) -> FileContents:
     """Read a ranking for each prefix of a query; the query itself is relevant."""
-    qrels = GrowingQrels(source.label)
-    lists = _RankingLists(source)
+    qrels, lists = GrowingQrels(source), _RankingLists(source)
     for line, row in _read_rows(source, _COMPLETIONS):
         target, prefix = row["target"], row["prefix"]
         if not target.lower().startswith(prefix.lower()):
             problem = f"'{prefix}' is not a prefix of '{target}'."
             raise InputError(problem, source=source.label, line=line, code="wrong-shape")
         if target not in qrels.asked:
-            qrels.add(target, target, 1, f"line {line}", "")
-        ranking = f"{target}#{len(prefix)}"
-        lists.add(line, ranking, row["suggestion"], row, target, float(len(prefix)))
-    return FileContents(qrels=qrels.qrels(source.stem)[0], runs=(lists.run(),))
+            qrels.add(target, target, 1, f"line {line}")
+        lists.add(line, f"{target}#{len(prefix)}", row["suggestion"], row, target, float(len(prefix)))
+    return FileContents(qrels=qrels.qrels()[0], runs=(lists.run(),))
 
 
 def read_corrections(source: InputFile) -> FileContents:
     """Read the corrections of each query as a ranking; the expected text is judged."""
-    qrels = GrowingQrels(source.label)
-    lists = _RankingLists(source)
+    qrels, lists = GrowingQrels(source), _RankingLists(source)
     expected: dict[str, str] = {}
     for line, row in _read_rows(source, _CORRECTIONS):
         query = row["query"]
@@ -72,26 +59,26 @@ def read_corrections(source: InputFile) -> FileContents:
             raise InputError(problem, source=source.label, line=line, code="wrong-shape")
         if query not in qrels.asked:
             for text in dict.fromkeys(map(str.strip, row["expected"].split("|"))):
-                qrels.add(query, text, 1, f"line {line}", "")
+                qrels.add(query, text, 1, f"line {line}")
         lists.add(line, query, row["correction"], row)
-    return FileContents(qrels=qrels.qrels(source.stem)[0], runs=(lists.run(),))
+    return FileContents(qrels=qrels.qrels()[0], runs=(lists.run(),))
 
 
 def read_facets(source: InputFile) -> FileContents:
     """Read each facet of a query as a ranking of its documents; judgments are in another file."""
     lists = _RankingLists(source)
-    facets_by_query: dict[str, dict[str, None]] = {}
+    facets_by_query: dict[str, set[str]] = {}
     for line, row in _read_rows(source, _FACETS):
         query, facet = row["query"], row["facet"]
-        facets = facets_by_query.setdefault(query, {})
+        facets = facets_by_query.setdefault(query, set())
         if facet in facets:
             problem = f"facet '{facet}' appears twice for query '{query}'; keep one."
             raise DuplicateError(problem, source=source.label, line=line)
-        facets[facet] = None
+        facets.add(facet)
         rank = _read_rank(row, source, line)
-        ranking, position = f"{query}#{facet}", float(len(facets)) if rank is None else rank
-        for doc in [doc_id.strip() for doc_id in row["documents"].split("|")]:
-            lists.add(line, ranking, doc, {}, query, position)
+        position = float(len(facets)) if rank is None else rank
+        for doc in row["documents"].split("|"):
+            lists.add(line, f"{query}#{facet}", doc.strip(), {}, query, position)
     return FileContents(runs=(lists.run(),))
 
 
@@ -100,9 +87,9 @@ class _RankingLists:
 
     def __init__(self, source: InputFile) -> None:
         self._source = source
-        self._rows: dict[tuple[str, str], float] = {}
+        self._ranked = GrowingRun(source)
         self._lists: dict[str, dict[str, Any]] = {}
-        self._sizes: Counter[str] = Counter()
+        self._documents: dict[str, set[str]] = {}
 
     def add(
         self,
@@ -114,18 +101,18 @@ class _RankingLists:
         position: float | None = None,
     ) -> None:
         """Add a suggestion; an empty one is a list without suggestions."""
-        ranking_data = self._lists.setdefault(
-            ranking, {"query_id": ranking, "state": "zero", "sequence": sequence, "position": position}
-        )
+        list_data = {"query_id": ranking, "state": "zero", "sequence": sequence, "position": position}
+        self._lists.setdefault(ranking, list_data)
         if not doc:
             return
-        if (ranking, doc) in self._rows:
+        documents = self._documents.setdefault(ranking, set())
+        if doc in documents:
             problem = f"'{doc}' appears twice in the list of '{ranking}'; keep one."
             raise DuplicateError(problem, source=self._source.label, line=line)
+        documents.add(doc)
         rank = _read_rank(row, self._source, line)
-        self._sizes[ranking] += 1
-        self._rows[ranking, doc] = -(float(self._sizes[ranking]) if rank is None else rank)
-        ranking_data["state"] = "ok"
+        self._ranked.rank(ranking, doc, -(float(len(documents)) if rank is None else rank))
+        self._lists[ranking]["state"] = "ok"
 
     def run(self) -> Run:
         """Return the run.
@@ -134,21 +121,11 @@ class _RankingLists:
             InputError: there are no rows.
         """
         if not self._lists:
-            problem = "there are no rows in it."
-            raise InputError(problem, source=self._source.label, code="no-rankings")
-        rows = [(ranking, doc, score) for (ranking, doc), score in self._rows.items()]
-        table = pl.DataFrame(rows, schema=RUN_SCHEMA, orient="row")
+            raise InputError("there are no rows in it.", source=self._source.label, code="no-rankings")
         queries = pl.DataFrame(list(self._lists.values()), schema=_QUERY_SCHEMA)
         if queries["sequence"].is_null().all():
             queries = queries.drop("sequence", "position")
-        return Run(
-            self._source.stem, lambda: iter([table]), queries=queries, place=RowLocation(self._source.label)
-        )
-
-
-def _separator(first_bytes: bytes) -> str:
-    first = first_bytes.removeprefix(BOM).split(b"\n", 1)[0].decode(errors="replace")
-    return max(_SEPARATORS, key=first.count)
+        return replace(self._ranked.run(), queries=queries)
 
 
 def _read_rows(source: InputFile, columns: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:
@@ -163,15 +140,12 @@ def _read_rows(source: InputFile, columns: tuple[str, ...]) -> Iterator[tuple[in
     if missing_columns:
         problem = f"no column '{missing_columns[0]}' among {', '.join(names)}."
         raise InputError(problem, source=source.label, line=1, code="missing-column")
+    required_columns = [name for name in columns if name not in _MAY_BE_EMPTY]
     for line, fields in require_width(rows, len(names), source.label):
         row = dict(zip(names, map(str.strip, fields), strict=True))
-        required_columns = [
-            name for name in columns if name not in {"prefix", "suggestion", "correction", "documents"}
-        ]
-        empty_columns = [name for name in required_columns if not row[name]]
-        if empty_columns:
-            problem = f"{empty_columns[0]} is empty."
-            raise InputError(problem, source=source.label, line=line, code="empty-value")
+        empty_column = next((name for name in required_columns if not row[name]), None)
+        if empty_column:
+            raise InputError(f"{empty_column} is empty.", source=source.label, line=line, code="empty-value")
         yield line, row
 
 
@@ -193,8 +167,7 @@ def _make_format(
     holds: tuple[str, ...],
     detail: str,
 ) -> Format:
-    sniff = partial(_sniff, columns)
-    sniff.__doc__ = f"The first line names {', '.join(columns)}."
+    sniff = detect_columns(f"the first line names {', '.join(columns)}", *columns, separators=",\t;")
     return Format(
         name=name, title=title, suffixes=(".csv", ".tsv"), sniff=sniff, read=read, holds=holds, detail=detail
     )

@@ -355,18 +355,13 @@ class CsvSheet:
     place: RowLocation
 
 
-def read_column_names(first_bytes: bytes) -> tuple[str, ...]:
-    """The lower-case column names of a file with commas between its fields.
+def read_column_names(first_bytes: bytes, separator: str = ",") -> tuple[str, ...]:
+    """The lower-case column names of a file.
 
     A file with more columns than any product uses belongs to no product.
     """
-    names = first_fields(first_bytes, ",")
+    names = first_fields(first_bytes, separator)
     return tuple(name.lower() for name in names) if len(names) <= _MAX_COLUMNS else ()
-
-
-def names_columns(first_bytes: bytes, *names: str) -> bool:
-    """True if the first line has all these columns, in any order and with further columns."""
-    return set(names) <= set(read_column_names(first_bytes))
 
 
 def read_sheet(

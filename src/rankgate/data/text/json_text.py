@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from io import BytesIO
@@ -188,30 +188,6 @@ def read_json_objects(source: InputFile) -> Iterator[tuple[int, dict[str, Json]]
         yield line, value
 
 
-def member(table: JsonObject, key: str, type_: type[T], object_path: str, label: str) -> T:
-    """The value of an object's key, after a check of its type.
-
-    Args:
-        table: the object.
-        key: the key.
-        type_: ``str``, ``list``, ``dict``, ``int``, ``float`` (any number) or ``bool``.
-        object_path: the path of the object, for the error: ``queries[3]``.
-        label: the file.
-
-    Raises:
-        InputError: the value is missing, or has another type.
-    """
-    if key not in table:
-        raise InputError(f"{object_path} has no '{key}'.", source=label, code="missing-key")
-    value = table[key]
-    expected_type = (int, float) if type_ is float else type_
-    if not isinstance(value, expected_type) or (isinstance(value, bool) and type_ is not bool):
-        type_label = _KINDS.get(type_, type_.__name__)
-        problem = f"'{key}' of {object_path} is {describe_type(value)}, where {type_label} is needed."
-        raise InputError(problem, source=label, code="wrong-type")
-    return cast("T", value)
-
-
 def number(value: Json, name: str, label: str, line: int | None = None) -> float:
     """A finite number from a JSON number or a string.
 
@@ -348,6 +324,137 @@ TOP = "the document"
 """The name of the outermost value in errors."""
 
 
+class JsonRecord(dict[str, Any]):
+    """A JSON object with its path and its line in a file, which its errors name.
+
+    Attributes:
+        label: the file.
+        path: the JSON path, such as ``queries[3]``; empty for the document or the line itself.
+        line: the line, if each line has one object.
+    """
+
+    __slots__ = ("label", "line", "path")
+
+    def __init__(self, fields: JsonObject, label: str, path: str = "", line: int | None = None) -> None:
+        super().__init__(fields)
+        self.label, self.path, self.line = label, path, line
+
+    @property
+    def where(self) -> str:
+        """The path; the line or ``the document`` for the outermost object."""
+        return self.path or (TOP if self.line is None else f"line {self.line}")
+
+    def path_of(self, key: str) -> str:
+        """The JSON path of a key."""
+        return f"{self.path}.{key}" if self.path else key
+
+    def error(self, problem: str, code: str = "wrong-type") -> InputError:
+        """An error with the file and the line of this object."""
+        return InputError(problem, source=self.label, line=self.line, code=code)
+
+    def require(self, key: str, type_: type[T] | None = None) -> T:
+        """The value of a key that must be there.
+
+        Raises:
+            InputError: the key is missing, or its value has another type.
+        """
+        if key not in self:
+            raise self.error(f"{self.where} has no '{key}'.", "missing-key")
+        if type_ is not None and not isinstance(self[key], type_):
+            owner = f"'{key}' of {self.where}" if self.path or self.line is None else f"'{key}'"
+            problem = f"{owner} is {describe_type(self[key])}, where {_KINDS[type_]} is needed."
+            raise self.error(problem)
+        return cast("T", self[key])
+
+    def optional(self, key: str, type_: type[T]) -> T | None:
+        """The value of a key; None if it is missing or null; see `require`."""
+        return None if self.get(key) is None else self.require(key, type_)
+
+    def text(self, key: str) -> str | None:
+        """The string under a key; None if it is missing or null; see `require`."""
+        return self.optional(key, str)
+
+    def id(self, key: str) -> str:
+        """The id under a key that must be there; see `require` and `identifier`."""
+        return self.as_id(self.require(key), f"'{key}' of {self.where}")
+
+    def as_id(self, value: Json, name: str) -> str:
+        """A value of this object as an id; see `identifier`."""
+        return identifier(value, name, self.label, self.line)
+
+    def number(self, key: str) -> float | None:
+        """The number under a key; None if it is missing or null; see `number`."""
+        return None if self.get(key) is None else number(self[key], self.path_of(key), self.label, self.line)
+
+    def record(self, key: str) -> JsonRecord:
+        """The object under a key; empty if it is missing or null; see `require`."""
+        return JsonRecord(self.optional(key, dict) or {}, self.label, self.path_of(key), self.line)
+
+    def records(self, key: str, *, required: bool = False) -> Iterator[JsonRecord]:
+        """The objects of the list under a key; none if it is missing or null.
+
+        Raises:
+            InputError: the key is required and missing, the value is not a list, or an element is
+                not an object.
+        """
+        elements = self.require(key) if required else self.get(key)
+        if required or elements is not None:
+            yield from _list_records(elements, self.label, self.path_of(key), self.line)
+
+    def without(self, *keys: str) -> dict[str, Any]:
+        """The other keys with their values, to be written again as they were."""
+        return {key: value for key, value in self.items() if key not in keys}
+
+    def texts(self, *except_keys: str) -> dict[str, str | None]:
+        """The other keys with their values as texts; see `cell_text`."""
+        return {key: cell_text(value) for key, value in self.without(*except_keys).items()}
+
+
+def _list_records(
+    elements: Json, label: str, path: str = "", line: int | None = None
+) -> Iterator[JsonRecord]:
+    if not isinstance(elements, list):
+        list_name = f"'{path}'" if path else TOP
+        problem = f"{list_name} is {describe_type(elements)}, where a list is needed."
+        raise InputError(problem, source=label, line=line, code="wrong-type")
+    for index, element in enumerate(elements):
+        element_path = f"{path}[{index}]"
+        if not isinstance(element, dict):
+            problem = f"{element_path} is {describe_type(element)}, where an object is needed."
+            raise InputError(problem, source=label, line=line, code="wrong-type")
+        yield JsonRecord(element, label, element_path, line)
+
+
+def read_record(source: InputFile) -> JsonRecord:
+    """The object that a file holds; see `read_document`.
+
+    Raises:
+        InputError: the document is not an object.
+    """
+    return JsonRecord(require_object(read_document(source), source), source.label)
+
+
+def read_records(source: InputFile) -> Iterator[JsonRecord]:
+    """The objects of the list that a file holds; see `read_document`.
+
+    Raises:
+        InputError: the document is not a list, or an element is not an object.
+    """
+    return _list_records(read_document(source), source.label)
+
+
+def read_line_records(source: InputFile) -> Iterator[JsonRecord]:
+    """The objects of a file of one object a line; see `read_json_objects`."""
+    return (JsonRecord(fields, source.label, line=line) for line, fields in read_json_objects(source))
+
+
+def cell_text(value: Json) -> str | None:
+    """A JSON value as a string: strings unchanged, other values as JSON, null as null."""
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(whole_numbers(value), ensure_ascii=False)
+
+
 def require_object(value: Json, source: InputFile) -> dict[str, Json]:
     """Check that a document is an object, and return it.
 
@@ -359,74 +466,6 @@ def require_object(value: Json, source: InputFile) -> dict[str, Json]:
             f"{describe_type(value)}, where an object is needed.", source=source.label, code="wrong-type"
         )
     return value
-
-
-def list_objects(values: Json, list_path: str, label: str) -> Iterator[tuple[str, dict[str, Json]]]:
-    """The objects of a list, each with its JSON path.
-
-    Args:
-        values: the value to check.
-        list_path: its JSON path, such as ``queries``; empty for the document itself.
-        label: the file.
-
-    Raises:
-        InputError: the value is not a list, or an element is not an object.
-    """
-    if not isinstance(values, list):
-        list_name = f"'{list_path}'" if list_path else TOP
-        raise InputError(
-            f"{list_name} is {describe_type(values)}, where a list is needed.",
-            source=label,
-            code="wrong-type",
-        )
-    for index, value in enumerate(values):
-        object_path = f"{list_path}[{index}]"
-        if not isinstance(value, dict):
-            problem = f"{object_path} is {describe_type(value)}, where an object is needed."
-            raise InputError(problem, source=label, code="wrong-type")
-        yield object_path, value
-
-
-def objects_under_key(
-    table: JsonObject, key: str, path: str, label: str
-) -> Iterator[tuple[str, dict[str, Json]]]:
-    """The objects of the list under a required key; see `list_objects`."""
-    if key not in table:
-        raise InputError(f"{path or TOP} has no '{key}'.", source=label, code="missing-key")
-    yield from list_objects(table[key], f"{path}.{key}" if path else key, label)
-
-
-def read_id(table: JsonObject, key: str, path: str, label: str) -> str:
-    """The id under a required key.
-
-    Raises:
-        InputError: the key is missing.
-    """
-    if key not in table:
-        raise InputError(f"{path or TOP} has no '{key}'.", source=label, code="missing-key")
-    return identifier(table[key], f"'{key}' of {path or TOP}", label)
-
-
-def read_text(table: JsonObject, key: str, path: str, label: str) -> str | None:
-    """The string under a key; None if the key is missing or null.
-
-    Raises:
-        InputError: the value has another type.
-    """
-    if table.get(key) is None:
-        return None
-    return member(table, key, str, path or TOP, label)
-
-
-def read_object(table: JsonObject, key: str, path: str, label: str) -> dict[str, Json]:
-    """The object under a key; empty if the key is missing or null.
-
-    Raises:
-        InputError: the value has another type.
-    """
-    if table.get(key) is None:
-        return {}
-    return member(table, key, dict, path or TOP, label)
 
 
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]:,]', re.DOTALL)
@@ -475,12 +514,38 @@ def find_key_paths(first_bytes: bytes) -> frozenset[str]:
     return frozenset(key_paths)
 
 
-def has_keys(first_bytes: bytes, *paths: str) -> bool:
-    """True if the beginning of a file has all of these keys."""
-    return set(paths) <= find_key_paths(first_bytes)
+def detect_keys(
+    *alternatives: tuple[str, ...], first_line: bool = False
+) -> Callable[[bytes, str], str | None]:
+    """A test that the beginning of a file has keys, with the reason for the user.
+
+    >>> detect = detect_keys(("a list of tasks", "[].id", "[].data|[].fields.*"))
+    >>> detect(b'[{"id": 1, "fields": {"text": "a"}}]', "")
+    'a list of tasks'
+
+    Args:
+        alternatives: a reason and the paths that must all be there, as `find_key_paths` writes
+            them; ``|`` separates paths of which one is enough, ``*`` is any part of a path.
+        first_line: True to search only the first line.
+    """
+
+    def sniff(first_bytes: bytes, _name: str) -> str | None:
+        line = first_bytes.removeprefix(BOM).lstrip().split(b"\n", 1)[0]
+        key_paths = find_key_paths(line if first_line else first_bytes)
+        for reason, *patterns in alternatives:
+            if all(_has_path(key_paths, path) for path in patterns):
+                return reason
+        return None
+
+    reasons = "; or ".join(reason for reason, *_ in alternatives)
+    sniff.__doc__ = f"{reasons[:1].upper()}{reasons[1:]}."
+    return sniff
 
 
-def matches_key(first_bytes: bytes, pattern: str) -> bool:
-    """True if a pattern matches a complete path of a key."""
-    path_pattern = re.compile(pattern)
-    return any(path_pattern.fullmatch(path) for path in find_key_paths(first_bytes))
+def _has_path(key_paths: frozenset[str], pattern: str) -> bool:
+    """True if a path of `detect_keys` is among the paths of a file."""
+    for path in pattern.split("|"):
+        expression = re.compile(re.escape(path).replace(r"\*", ".+"))
+        if path in key_paths or ("*" in path and any(map(expression.fullmatch, key_paths))):
+            return True
+    return False

@@ -9,6 +9,7 @@ judgments are ``rating,docid,query`` with a byte order mark.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
 import polars as pl
@@ -17,7 +18,6 @@ from rankgate.core.errors import DuplicateError
 from rankgate.data.file_contents import FileContents, Note
 from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.format_writing import (
-    column_losses,
     find_losses,
     first_rows,
     has_pairs,
@@ -100,12 +100,37 @@ def _make_note(note_text: str, rows: pl.DataFrame, location: RowLocation) -> tup
     return (Note(note_text, len(rows), tuple(examples)),)
 
 
+def detect_columns(
+    reason: str, *columns: str, absent: Sequence[str] = (), separators: str = ","
+) -> Callable[[bytes, str], str | None]:
+    """A test that the first line of a file names columns, with the reason for the user.
+
+    >>> detect_columns("the first line names query", "query", "docid|doc_id")(b"Query,doc_id,x", "")
+    'the first line names query'
+
+    Args:
+        reason: the reason.
+        columns: the lower-case names; ``|`` separates names of which one is enough.
+        absent: names that the first line must not have.
+        separators: the possible separators; the one that the first line has most is used.
+    """
+
+    def sniff(first_bytes: bytes, _name: str) -> str | None:
+        first_line = first_bytes.removeprefix(BOM).split(b"\n", 1)[0].decode(errors="replace")
+        names = delimited_records.read_column_names(first_bytes, max(separators, key=first_line.count))
+        has_columns = all(set(column.split("|")) & {*names} for column in columns)
+        return reason if has_columns and not {*absent} & {*names} else None
+
+    sniff.__doc__ = f"{reason[0].upper()}{reason[1:]}."
+    return sniff
+
+
 LOSES = "raters, scales, texts besides ids, fields of documents"
 """The losses of a sheet of judgments."""
 
 
 def read_sheet_judgments(
-    source: InputFile, columns: Mapping[str, tuple[str, ...]], *, guard: bool, last: bool = False
+    source: InputFile, columns: Mapping[str, tuple[str, ...]], *, guard: bool = False, last: bool = False
 ) -> FileContents:
     """Judgments from the columns of a product's CSV; other columns become fields of documents.
 
@@ -121,9 +146,8 @@ def read_sheet_judgments(
     Raises:
         InputError, DuplicateError: see `read`.
     """
-    required_columns = [column for column in columns if column == "query_id"]
     csv_sheet = delimited_records.read_sheet(
-        source, columns, numbers=("grade",), filled=required_columns, guard=guard
+        source, columns, numbers=("grade",), filled=("query_id",), guard=guard
     )
     rows = csv_sheet.rows
     unique_rows, location, repeated = drop_repeated(rows.select(*_PAIR, "grade"), csv_sheet.place, last=last)
@@ -192,7 +216,7 @@ def product_format(
         title=title,
         suffixes=(".csv",),
         sniff=sniff,
-        read=lambda source: read_sheet_judgments(source, column_names, guard=False, last=last),
+        read=partial(read_sheet_judgments, columns=column_names, last=last),
         write=write,
         loses=LOSES,
         detail=detail,
@@ -203,8 +227,7 @@ def pool_losses(contents: FileContents, name: str) -> tuple[Loss, ...]:
     """The losses of a sheet of ratings: documents of all queries, and fields of documents."""
     if not has_pairs(contents):
         return find_losses(contents, name, "qrels", "unjudged")
-    columns = column_losses("documents", contents.documents, _PAIR)
-    return (*find_losses(contents, name, "qrels", "unjudged", "documents"), *columns)
+    return find_losses(contents, name, "qrels", "unjudged", "documents", documents=())
 
 
 _GOVUK_COLUMNS = {
@@ -214,18 +237,14 @@ _GOVUK_COLUMNS = {
 }
 
 
-def sniff_govuk(first_bytes: bytes, name: str) -> str | None:
-    """Its long names of columns."""
-    if delimited_records.names_columns(first_bytes, *map(str.lower, _GOVUK_COLUMNS)):
-        return "the first line names queryEntry.query, .targets.score and .targets.uri"
-    return None
-
-
 GOVUK_FORMAT = product_format(
     "govuk",
     "GOV.UK's judgment lists",
     _GOVUK_COLUMNS,
-    sniff_govuk,
+    detect_columns(
+        "the first line names queryEntry.query, .targets.score and .targets.uri",
+        *map(str.lower, _GOVUK_COLUMNS),
+    ),
     "CSV with the columns queryEntry.query, queryEntry.targets.score and queryEntry.targets.uri, one "
     "judgment a row; the address is the document's id.",
 )

@@ -12,16 +12,16 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.data.file_contents import FileContents
-from rankgate.data.formats.collected_judgments import VALUES, collect_documents, make_run, zero_states
+from rankgate.data.formats.collected_judgments import VALUES, collect_documents, make_run
 from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.format_writing import (
-    column_losses,
     find_losses,
     first_rows,
     format_data,
     rows_by_id,
     with_text_ids,
 )
+from rankgate.data.formats.products.product_sheets import detect_columns
 from rankgate.data.formats.tables import schemas
 from rankgate.data.table_rows import refuse_repeated
 from rankgate.data.text import delimited_records
@@ -36,23 +36,11 @@ if TYPE_CHECKING:
 _DETAIL_NAME = "quepid-detail"
 _CASE = ("Team Name", "Case Name", "Case ID")
 _HEADER = (*_CASE, "Query Text", "Doc ID", "Doc Position", "Title", "Rating")
-_DETAIL_COLUMNS = {
-    **{name: (name.lower(),) for name in _CASE},
-    "query_id": ("query text",),
-    "doc_id": ("doc id",),
-    "position": ("doc position",),
-    "title": ("title",),
-    "grade": ("rating",),
-}
+_DETAIL_HEADERS = dict(
+    zip((*_CASE, "query_id", "doc_id", "position", "title", "grade"), _HEADER, strict=True)
+)
+_DETAIL_COLUMNS = {column: (header.lower(),) for column, header in _DETAIL_HEADERS.items()}
 _PAIR = ["query_id", "doc_id"]
-
-
-def sniff_detail(first_bytes: bytes, name: str) -> str | None:
-    """The columns of a case, and the columns of its documents with a rating."""
-    columns = ("case name", "query text", "doc id", "doc position", "rating")
-    if delimited_records.names_columns(first_bytes, *columns):
-        return "the first line names Case Name, Query Text, Doc ID, Doc Position and Rating"
-    return None
 
 
 def read_detail(source: InputFile) -> FileContents:
@@ -103,12 +91,13 @@ def make_detail_run(
         raise InputError(problem, source=label, code="duplicate-position")
     empty_queries = all_queries.unique(maintain_order=True)
     empty_queries = empty_queries.filter(~empty_queries.is_in(ranked_rows["query_id"].unique().implode()))
-    columns = (
-        ranked_rows["query_id"].to_list(),
-        ranked_rows["doc_id"].to_list(),
-        (-ranked_rows["position"]).to_list(),
+    columns = (ranked_rows["query_id"], ranked_rows["doc_id"], -ranked_rows["position"])
+    run = make_run(
+        name,
+        *map(pl.Series.to_list, columns),
+        label=label,
+        states=[(query, "zero") for query in empty_queries],
     )
-    run = make_run(name, *columns, label=label, states=zero_states(empty_queries))
     unretrieved = rows.filter(pl.col("position").is_null())["doc_id"].to_list()
     return run, Note.of("documents without a position, which were not retrieved", unretrieved)
 
@@ -121,25 +110,23 @@ def detail_rows(contents: FileContents) -> pl.DataFrame:
         order = pl.col("score").rank("ordinal", descending=True).over("query_id").cast(pl.Int64)
         ranked_rows = contents.runs[0].table.select(*_PAIR, order.alias("position"))
         ranked_rows = ranked_rows.sort([first_rows(ranked_rows), pl.col("position")], maintain_order=True)
-    qrels = contents.qrels
-    grades = qrels.table.select(*_PAIR, "grade") if qrels else None
-    if grades is None:
+    if contents.qrels is None:
         return ranked_rows.with_columns(pl.lit(None, pl.Float64).alias("grade"))
+    grades, unjudged_queries = contents.qrels.table.select(*_PAIR, "grade"), contents.qrels.unjudged
     joined = ranked_rows.join(grades, on=_PAIR, how="left", maintain_order="left")
     unranked = grades.join(ranked_rows, on=_PAIR, how="anti", maintain_order="left")
     all_rows = pl.concat([joined, unranked], how="diagonal")
-    queries = [*(qrels.unjudged if qrels else ()), *_queries_with_state(contents)]
-    queries_with_rows = set(all_rows["query_id"].unique())
-    queries_without_rows = list(dict.fromkeys(query for query in queries if query not in queries_with_rows))
-    return pl.concat(
-        [all_rows, pl.DataFrame({"query_id": queries_without_rows}, schema={"query_id": pl.String})],
-        how="diagonal",
+    queries_with_state = queries_of_states(contents.runs[0]) if contents.runs else ()
+    empty_queries = pl.DataFrame(
+        {"query_id": [*unjudged_queries, *queries_with_state]}, {"query_id": pl.String}
     )
+    empty_queries = empty_queries.unique(maintain_order=True).join(all_rows, on="query_id", how="anti")
+    return pl.concat([all_rows, empty_queries], how="diagonal")
 
 
-def _queries_with_state(contents: FileContents) -> list[str]:
-    states = contents.runs[0].queries if contents.runs else None
-    return [] if states is None else states["query_id"].to_list()
+def queries_of_states(run: Run) -> list[str]:
+    """The queries with a state, such as those that retrieved nothing."""
+    return [] if run.queries is None else run.queries["query_id"].to_list()
 
 
 def with_fields(rows: pl.DataFrame, documents: pl.DataFrame | None) -> pl.DataFrame:
@@ -160,14 +147,10 @@ def write_detail(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     rows = with_fields(detail_rows(contents), contents.documents).with_columns(
         delimited_records.format_grade(), *(pl.lit(case.get(name), pl.String).alias(name) for name in _CASE)
     )
-    rows = rows.rename(
-        {"query_id": "Query Text", "doc_id": "Doc ID", "position": "Doc Position", "grade": "Rating"}
-    )
-    rows = rows.rename({"title": "Title"}) if "title" in rows.columns else rows
+    rows = rows.rename(_DETAIL_HEADERS, strict=False)
     if "Title" not in rows.columns:
         rows = rows.with_columns(pl.lit(None, pl.String).alias("Title"))
-    fields = [name for name in rows.columns if name not in _HEADER]
-    delimited_records.write_sheet(rows.select(*_HEADER, *fields), out)
+    delimited_records.write_sheet(rows.select(*_HEADER, pl.exclude(_HEADER)), out)
     losses = find_losses(contents, _DETAIL_NAME, "qrels", "unjudged", "runs", "documents", runs=1)
     return (*losses, *query_losses, *score_losses(contents))
 
@@ -189,7 +172,14 @@ DETAIL_FORMAT = Format(
     name=_DETAIL_NAME,
     title="Quepid's detail export",
     suffixes=(".csv",),
-    sniff=sniff_detail,
+    sniff=detect_columns(
+        "the first line names Case Name, Query Text, Doc ID, Doc Position and Rating",
+        "case name",
+        "query text",
+        "doc id",
+        "doc position",
+        "rating",
+    ),
     read=read_detail,
     write=write_detail,
     holds=("qrels", "runs", "documents"),
@@ -204,21 +194,14 @@ DETAIL_FORMAT = Format(
 
 _GENERAL_NAME = "quepid-general"
 _TEXTS = {"count": "Count", "information_need": "Information Need", "notes": "Notes", "options": "Options"}
-_GENERAL_COLUMNS = {
-    **{name: (name.lower(),) for name in _CASE},
-    "query_id": ("query text",),
-    "value": ("score",),
-    "at": ("date last scored",),
-    **{column: (header.lower(),) for column, header in _TEXTS.items()},
+_GENERAL_HEADERS = {
+    **{name: name for name in _CASE},
+    "query_id": "Query Text",
+    "value": "Score",
+    "at": "Date Last Scored",
+    **_TEXTS,
 }
-
-
-def sniff_general(first_bytes: bytes, name: str) -> str | None:
-    """The columns of a case's queries."""
-    columns = ("case name", "query text", "score", "date last scored")
-    if delimited_records.names_columns(first_bytes, *columns):
-        return "the first line names Case Name, Query Text, Score and Date Last Scored"
-    return None
+_GENERAL_COLUMNS = {column: (header.lower(),) for column, header in _GENERAL_HEADERS.items()}
 
 
 def read_general(source: InputFile) -> FileContents:
@@ -260,22 +243,21 @@ def write_general(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     rows: list[dict[str, Json]] = []
     for query, fields in rows_by_id(queries, "query_id").items():
         value, time = value_of_query.get(query, (None, None))
-        row = {name: case.get(name) for name in _CASE}
-        row |= {
-            "Query Text": fields.get("text") or query,
-            "Score": value,
-            "Date Last Scored": format_time(time),
+        row = {
+            **case,
+            **fields,
+            "query_id": fields.get("text") or query,
+            "value": value,
+            "at": format_time(time),
         }
-        row |= {header: fields.get(column) for column, header in _TEXTS.items()}
-        rows.append(row)
-    names = [*_CASE, "Query Text", "Score", "Date Last Scored", "Count", *list(_TEXTS.values())[1:]]
-    schema = {name: pl.Float64 if name == "Score" else pl.String for name in names}
+        rows.append({header: row.get(column) for column, header in _GENERAL_HEADERS.items()})
+    schema = dict.fromkeys(_GENERAL_HEADERS.values(), pl.String) | {"Score": pl.Float64}
     table = pl.DataFrame(rows, schema=schema, orient="row").with_columns(
         delimited_records.format_grade("Score")
     )
     delimited_records.write_sheet(table, out)
-    columns = column_losses("queries", queries, ("query_id", "text", *_TEXTS))
-    return (*find_losses(contents, _GENERAL_NAME, "queries", "values"), *columns, *value_losses)
+    losses = find_losses(contents, _GENERAL_NAME, "queries", "values", queries=("text", *_TEXTS))
+    return (*losses, *value_losses)
 
 
 def _values_by_query(values: pl.DataFrame | None) -> tuple[dict[str, tuple[float, Any]], tuple[Loss, ...]]:
@@ -295,7 +277,13 @@ GENERAL_FORMAT = Format(
     name=_GENERAL_NAME,
     title="Quepid's general export",
     suffixes=(".csv",),
-    sniff=sniff_general,
+    sniff=detect_columns(
+        "the first line names Case Name, Query Text, Score and Date Last Scored",
+        "case name",
+        "query text",
+        "score",
+        "date last scored",
+    ),
     read=read_general,
     write=write_general,
     holds=("queries", "values"),
