@@ -8,8 +8,7 @@ RankLib have no features: ``3 qid:1 # 1370 star trek``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
@@ -146,35 +145,46 @@ def read_svmlight(source: InputFile) -> FileContents:
     Without qid, ``NAME.query`` next to the file has the number of lines of each query, as for
     LightGBM. A document without an id in its comment has the number of its line.
     """
-    rows, line_numbers, notes = _read_rows(source)
-    numbered_count = rows["given"].null_count()
-    if numbered_count:
-        note_text = "rows without a document id; their line numbers are the ids"
-        examples = tuple(rows.filter(pl.col("given").is_null())["doc_id"].head(3).to_list())
-        notes = (*notes, Note(note_text, numbered_count, examples))
-    location = RowLocation(source.label, _make_line_lookup(line_numbers))
-    qrels = Qrels(rows.select(list(QRELS_SCHEMA)), source.stem, place=location)
+    rows, qrels, notes = _read_rows(source)
+    numbered = rows.filter(pl.col("given").is_null())["doc_id"]
     features = rows.select("query_id", "doc_id", pl.col("features").str.strip_chars(), pl.col("comment"))
-    extra = {_SVMLIGHT_NAME: {"features": features}}
-    return FileContents(qrels=qrels, queries=_texts_in_comments(rows), extra=extra, notes=notes)
+    return FileContents(
+        qrels=qrels,
+        queries=_texts_in_comments(rows),
+        extra={_SVMLIGHT_NAME: {"features": features}},
+        notes=(*notes, *Note.of("rows without a document id; their line numbers are the ids", numbered)),
+    )
 
 
 def read_qrels(source: InputFile) -> Qrels:
     """The judgments alone, without the features, which are nearly all of a file."""
-    rows, line_numbers, _ = _read_rows(source, ("features",))
-    location = RowLocation(source.label, _make_line_lookup(line_numbers))
-    return Qrels(rows.select(list(QRELS_SCHEMA)), source.stem, place=location)
+    return _read_rows(source, ("features",))[1]
 
 
 def _read_rows(
     source: InputFile, dropped_groups: Sequence[str] = ()
-) -> tuple[pl.DataFrame, NDArray[np.int64], tuple[Note, ...]]:
-    """The rows with the ids of queries and documents, their lines, and notes."""
-    _refuse_weights(source)
+) -> tuple[pl.DataFrame, Qrels, tuple[Note, ...]]:
+    """The rows with the ids of queries and documents, their judgments, and notes."""
+    if companion := _find_companion(source, ".weight"):
+        problem = (
+            f"{companion.name} next to it gives rows weights, which metrics of rankings do not have; move it "
+            "to another folder."
+        )
+        raise InputError(problem, source=source.label, code="unused-weights")
     graded = read_graded_lines(source, _SVMLIGHT_LINE, "3 qid:1 1:0.5 2:12 # 1370", dropped_groups)
-    rows = graded.rows.with_columns(*_document_columns(graded.at))
+    comment = pl.col("comment").replace("", None)
+    given_id = pl.coalesce(comment.str.extract(_DOCID), comment.str.extract(r"^(\S+)"))
+    line_ids = pl.Series("line", graded.at).cast(pl.String)
+    rows = graded.rows.with_columns(
+        comment, given_id.alias("given"), pl.coalesce(given_id, line_ids).alias("doc_id")
+    )
     rows, notes = _with_queries(rows, graded.at, source)
-    return rows, graded.at, notes
+    return rows, _make_qrels(rows, graded, source), notes
+
+
+def _make_qrels(rows: pl.DataFrame, graded: GradedLines, source: InputFile) -> Qrels:
+    location = RowLocation(source.label, lambda row: int(graded.at[row]))
+    return Qrels(rows.select(*QRELS_SCHEMA), source.stem, place=location)
 
 
 def write_svmlight(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
@@ -185,54 +195,45 @@ def write_svmlight(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     Raises:
         InputError: there are no judgments, or a document's id has blanks.
     """
-    qrels = contents.judgments("")
-    invalid_ids = qrels.table.filter(pl.col("doc_id").str.contains(r"\s"))
-    if len(invalid_ids):
-        problem = (
-            f"document '{invalid_ids['doc_id'][0]}' has a blank in its id, and a blank ends an id in this "
-            "format."
-        )
-        raise InputError(problem, code="invalid-id")
-    ids = qrels.table["query_id"].unique(maintain_order=True)
-    is_valid = not ids.str.contains(r"[\s#]").any()
-    qids = ids if is_valid else pl.Series([str(i) for i in range(1, len(ids) + 1)], dtype=pl.String)
-    keys = pl.DataFrame(
-        [ids, qids.alias("qid"), _comment_texts(ids, texts_by_query(contents), whole=is_valid)]
-    )
-    table = qrels.table.join(keys, on="query_id", how="left", maintain_order="left")
-    pair_columns = ["query_id", "doc_id"]
+    table, numbered_ids = _rows_to_write(contents, r"^[^\s#]+$")
     stored_features = format_data(contents, _SVMLIGHT_NAME).get("features")
     if isinstance(stored_features, pl.DataFrame):
-        table = table.join(stored_features, on=pair_columns, how="left", maintain_order="left")
+        table = table.join(stored_features, on=["query_id", "doc_id"], how="left", maintain_order="left")
     else:
-        null_text = pl.lit(None, pl.String)
-        table = table.with_columns(null_text.alias("features"), null_text.alias("comment"))
-    feature_text = (
-        pl.when(pl.col("features").fill_null("") == "")
-        .then(pl.lit(""))
-        .otherwise(pl.lit(" ") + pl.col("features"))
-    )
+        table = table.with_columns(pl.lit(None, pl.String).alias(name) for name in ("features", "comment"))
+    features = pl.lit(" ") + pl.col("features").replace("", None)
     comment = pl.coalesce("comment", pl.col("doc_id") + pl.col("text"))
-    line = pl.concat_str(
-        format_grade(), pl.lit(" qid:"), "qid", feature_text, pl.lit(" # "), comment, pl.lit("\n")
-    )
-    out.writelines(line_text.encode() for line_text in table.select(line).to_series())
-    loss_text = "ids of queries with blanks; they are numbered"
+    line = (format_grade(), pl.lit(" qid:"), "qid", features, pl.lit(" # "), comment, pl.lit("\n"))
+    line_texts = table.select(pl.concat_str(line, ignore_nulls=True))
+    out.writelines(line_text.encode() for line_text in line_texts.to_series())
     return (
         *find_losses(contents, _SVMLIGHT_NAME, "qrels", "queries", queries=("text",)),
-        *Loss.of(loss_text, [] if is_valid else ids.to_list()),
+        *Loss.of("ids of queries with blanks; they are numbered", numbered_ids),
     )
 
 
-def _document_columns(line_numbers: NDArray[np.int64]) -> list[pl.Expr]:
-    """The document's id from the comment, or the number of the line."""
-    comment = pl.col("comment").replace("", None)
-    given_id = pl.coalesce(comment.str.extract(_DOCID), comment.str.extract(r"^(\S+)"))
-    return [
-        comment,
-        given_id.alias("given"),
-        pl.coalesce(given_id, pl.Series("line", line_numbers).cast(pl.String)).alias("doc_id"),
-    ]
+def _rows_to_write(contents: FileContents, id_pattern: str) -> tuple[pl.DataFrame, list[str]]:
+    """The judgments with the id of the query to write, ``qid``, and its text after a blank.
+
+    If an id does not match the pattern, all are numbered from 1 and are the texts of queries
+    without one; they are returned too.
+
+    Raises:
+        InputError: there are no judgments, or a document's id has blanks.
+    """
+    table, text_of_query = contents.judgments("").table, texts_by_query(contents)
+    invalid_ids = table.filter(pl.col("doc_id").str.contains(r"\s"))["doc_id"]
+    if len(invalid_ids):
+        problem = f"document '{invalid_ids[0]}' has a blank in its id, and a blank ends an id in this format."
+        raise InputError(problem, code="invalid-id")
+    ids = table["query_id"].unique(maintain_order=True)
+    is_valid = ids.str.contains(id_pattern).all()
+    qids = ids if is_valid else pl.int_range(1, len(ids) + 1, eager=True).cast(pl.String)
+    texts = (text_of_query.get(id_, "" if is_valid else id_) for id_ in ids)
+    lines = [f" {' '.join(text.splitlines())}" if text else "" for text in texts]
+    keys = pl.DataFrame([ids, qids.alias("qid"), pl.Series("text", lines, pl.String)])
+    joined = table.join(keys, on="query_id", how="left", maintain_order="left")
+    return joined, [] if is_valid else ids.to_list()
 
 
 def _with_queries(
@@ -293,15 +294,6 @@ def _find_companion(source: InputFile, suffix: str) -> Path | None:
     return companion if companion.is_file() else None
 
 
-def _refuse_weights(source: InputFile) -> None:
-    if companion := _find_companion(source, ".weight"):
-        problem = (
-            f"{companion.name} next to it gives rows weights, which metrics of rankings do not have; move it "
-            "to another folder."
-        )
-        raise InputError(problem, source=source.label, code="unused-weights")
-
-
 def _texts_in_comments(rows: pl.DataFrame) -> pl.DataFrame | None:
     """The words after the document's id, if all rows of a query have the same words."""
     text = pl.col("comment").str.extract(r"^\S+\s+(.*)$")
@@ -309,27 +301,10 @@ def _texts_in_comments(rows: pl.DataFrame) -> pl.DataFrame | None:
     texts_by_query = rows.group_by("query_id", maintain_order=True).agg(
         plain_text.unique().alias("texts"), plain_text.null_count().alias("without")
     )
-    if (
-        not len(texts_by_query)
-        or (texts_by_query["texts"].list.len() != 1).any()
-        or texts_by_query["without"].sum()
-    ):
+    has_one_text = (pl.col("texts").list.len() == 1) & (pl.col("without") == 0)
+    if texts_by_query.is_empty() or not texts_by_query.select(has_one_text.all()).item():
         return None
     return texts_by_query.select("query_id", pl.col("texts").list.first().alias("text"))
-
-
-def _comment_texts(ids: pl.Series, known_texts: dict[str, str], *, whole: bool) -> pl.Series:
-    """The text of each query for the comment; without a text, the id that was numbered."""
-    query_texts = [known_texts.get(query_id, "" if whole else query_id) for query_id in ids.to_list()]
-    return pl.Series("text", [f" {' '.join(text.split())}" if text else "" for text in query_texts])
-
-
-def _make_line_lookup(line_numbers: NDArray[np.int64]) -> Callable[[int], int]:
-    return partial(_line_at, line_numbers)
-
-
-def _line_at(line_numbers: NDArray[np.int64], row: int) -> int:
-    return int(line_numbers[row])
 
 
 SVMLIGHT_FORMAT = Format(
@@ -369,8 +344,7 @@ def sniff_quepid_ltr(first_bytes: bytes, name: str) -> str | None:
 def read_quepid_ltr(source: InputFile) -> FileContents:
     """Judgments, and the texts of queries from the comments or a header of ``# qid:1: text``."""
     graded = read_graded_lines(source, _QUEPID_LINE, "3 qid:1 # 1370 star trek")
-    location = RowLocation(source.label, lambda row: int(graded.at[row]))
-    qrels = Qrels(graded.rows.select(*QRELS_SCHEMA), source.stem, place=location)
+    qrels = _make_qrels(graded.rows, graded, source)
     header = pl.DataFrame(graded.comments.str.extract_groups(_HEADER)).unnest("line")
     return FileContents(qrels=qrels, queries=_texts_of_queries(graded.rows, header.drop_nulls("query_id")))
 
@@ -397,36 +371,13 @@ def write_quepid_ltr(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     Raises:
         InputError: there are no judgments, a document's id with blanks.
     """
-    qrels = contents.judgments("")
-    table, text_of_query = qrels.table, texts_by_query(contents)
-    queries = table["query_id"].unique(maintain_order=True)
-    has_numeric_ids = bool(queries.str.contains(r"^\d+$").all())
-    invalid_ids = table.filter(pl.col("doc_id").str.contains(r"\s"))
-    if len(invalid_ids):
-        problem = (
-            f"document '{invalid_ids['doc_id'][0]}' has a blank in its id, and a blank ends an id in this "
-            "format."
-        )
-        raise InputError(problem, code="invalid-id")
-    names = queries.to_list()
-    numbers = names if has_numeric_ids else [str(i) for i in range(1, len(names) + 1)]
-    comment_texts = [
-        text_of_query.get(query_id, "" if has_numeric_ids else query_id).replace("\n", " ")
-        for query_id in names
-    ]
-    keys = pl.DataFrame(
-        {"query_id": names, "qid": numbers, "text": comment_texts}, schema_overrides={"text": pl.String}
+    table, numbered_ids = _rows_to_write(contents, r"^\d+$")
+    line = (format_grade(), pl.lit(" qid:"), "qid", pl.lit(" # "), "doc_id", "text", pl.lit("\n"))
+    out.write("".join(table.select(pl.concat_str(line)).to_series()).encode())
+    return (
+        *find_losses(contents, _QUEPID_LTR_NAME, "qrels", "queries", queries=("text",)),
+        *Loss.of("ids of queries; they are numbered and kept as texts", numbered_ids),
     )
-    lines = table.join(keys, on="query_id", how="left", maintain_order="left").with_columns(format_grade())
-    text_suffix = pl.when(pl.col("text") == "").then(pl.lit("")).otherwise(" " + pl.col("text"))
-    line_texts = lines.select(
-        pl.concat_str("grade", pl.lit(" qid:"), "qid", pl.lit(" # "), "doc_id", text_suffix)
-    )
-    out.write("".join(f"{line}\n" for line in line_texts.to_series()).encode())
-    id_losses = Loss.of(
-        "ids of queries; they are numbered and kept as texts", [] if has_numeric_ids else names
-    )
-    return (*find_losses(contents, _QUEPID_LTR_NAME, "qrels", "queries", queries=("text",)), *id_losses)
 
 
 QUEPID_LTR_FORMAT = Format(
