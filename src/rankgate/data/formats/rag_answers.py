@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import polars as pl
 
-from rankgate.core.errors import DuplicateError, InputError, UsageError
+from rankgate.core.errors import DuplicateError, UsageError
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.file_contents import FileContents, Loss
 from rankgate.data.formats.collected_judgments import GrowingQrels, GrowingRun, text_table
@@ -25,7 +25,7 @@ from rankgate.data.formats.format_writing import (
     write_json_lines,
 )
 from rankgate.data.formats.tables.schemas import run_losses
-from rankgate.data.text.json_text import JsonRecord, describe_type, detect_keys, read_line_records
+from rankgate.data.text.json_text import JsonRecord, describe_type, detect_keys, read_query_lines
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import JsonObject, Schema
@@ -52,14 +52,9 @@ def read_trec_rag(source: InputFile) -> FileContents:
     """A run with a ranking for each sentence, whose task is the topic; and judgments of support."""
     qrels, ranked = GrowingQrels(source), GrowingRun(source)
     rows: list[JsonObject] = []
-    answers_by_task: dict[str, JsonObject] = {}
-    for record in read_line_records(source):
-        fields = {**record, **_read_filled(record, "metadata", dict)}
-        topic_id = next((fields[name] for name in _TOPIC if name in fields), None)
-        task = record.as_id(topic_id, "topic_id")
-        if task in answers_by_task:
-            raise record.error(f"topic '{task}' is already in an earlier line; keep one.", "duplicate-query")
-        answers_by_task[task] = record.without()
+    answers: list[JsonObject] = []
+    for task, record in read_query_lines(source, _read_topic, "topic", "answers"):
+        answers.append(record.without())
         references = [record.as_id(doc, "a reference") for doc in _read_filled(record, "references", list)]
         sentences = _read_sentences(record)
         for position, sentence in enumerate(sentences or [JsonRecord({}, source.label)], 1):
@@ -80,13 +75,11 @@ def read_trec_rag(source: InputFile) -> FileContents:
             qrels.ask(query)
             for doc, grade in _read_support(sentence, cited):
                 qrels.add(query, doc, grade, record.where)
-    if not answers_by_task:
-        raise InputError("there are no answers in it.", source=source.label, code="no-queries")
     judged, _ = qrels.qrels()
     return FileContents(
         qrels=judged if judged is not None and not judged.table.is_empty() else None,
         runs=(replace(ranked.run(), queries=pl.DataFrame(rows, schema=_QUERY_SCHEMA)),),
-        extra={_TREC_RAG_NAME: {"answers": list(answers_by_task.values())}},
+        extra={_TREC_RAG_NAME: {"answers": answers}},
     )
 
 
@@ -109,6 +102,11 @@ def write_trec_rag(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
 def _read_filled(record: JsonRecord, key: str, kind: type[T]) -> T:
     """The object or the list under a key; empty if it is missing, null, 0 or an empty text."""
     return record.require(key, kind) if record.get(key) else kind()
+
+
+def _read_topic(record: JsonRecord) -> str:
+    fields = {**record, **_read_filled(record, "metadata", dict)}
+    return record.as_id(next((fields[name] for name in _TOPIC if name in fields), None), "topic_id")
 
 
 def _read_sentences(record: JsonRecord) -> list[JsonRecord]:
@@ -191,10 +189,7 @@ _SUPPORT_SCORES = {"support": 1.0, "partial_support": 0.5, "not_support": 0.0}
 def read_nuggets(source: InputFile) -> FileContents:
     """Read nuggets as judged documents: 2 is vital, 1 okay; the score is the assignment."""
     qrels, ranked, queries = GrowingQrels(source), GrowingRun(source), dict[str, Any]()
-    for record in read_line_records(source):
-        query = record.as_id(record.get("qid"), "qid")
-        if query in queries:
-            raise record.error(f"query '{query}' is already in an earlier line; keep one.", "duplicate-query")
+    for query, record in read_query_lines(source, lambda record: record.as_id(record.get("qid"), "qid")):
         queries[query] = record.get("query")
         qrels.ask(query)
         nuggets_so_far: set[str] = set()
@@ -207,8 +202,6 @@ def read_nuggets(source: InputFile) -> FileContents:
             qrels.add(query, text, _read_word(nugget, "importance", _IMPORTANCE_GRADES), record.where)
             if nugget.get("assignment") is not None:
                 ranked.rank(query, text, _read_word(nugget, "assignment", _SUPPORT_SCORES))
-    if not queries:
-        raise InputError("there are no queries in it.", source=source.label, code="no-queries")
     return qrels.contents(
         runs=(ranked.run(),) if ranked.asked else (), queries=text_table("query_id", queries)
     )

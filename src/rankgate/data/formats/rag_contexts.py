@@ -41,6 +41,7 @@ from rankgate.data.text.json_text import (
     number,
     read_document,
     read_line_records,
+    read_query_lines,
 )
 from rankgate.data.text.text_values import BOM, normalize_text
 
@@ -276,12 +277,9 @@ def read_trajectories(source: InputFile) -> FileContents:
     qrels, ranked = GrowingQrels(source), GrowingRun(source)
     calls: list[dict[str, Json]] = []
     queries: dict[str, Json] = {}
-    for record in read_line_records(source):
-        task = record.as_id(record.get("query_id"), "query_id")
-        if task in queries:
-            raise record.error(
-                f"question '{task}' is already in an earlier line; keep one.", "duplicate-query"
-            )
+    for task, record in read_query_lines(
+        source, lambda record: record.as_id(record.get("query_id"), "query_id"), "question", "questions"
+    ):
         queries[task] = record.get("query")
         cited = _require_list(record.get("cited") or [], "cited", record)
         task_fields = {
@@ -313,8 +311,6 @@ def read_trajectories(source: InputFile) -> FileContents:
             else:
                 for doc in _require_list(evidence, "evidence", record):
                     qrels.add(task, doc, 1, record.where)
-    if not queries:
-        raise InputError("there are no questions in it.", source=source.label, code="no-queries")
     return FileContents(
         qrels=qrels.qrels()[0],
         runs=(replace(ranked.run(), queries=pl.DataFrame(calls, schema=_QUERY_SCHEMA)),),

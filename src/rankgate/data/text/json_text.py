@@ -448,6 +448,31 @@ def read_line_records(source: InputFile) -> Iterator[JsonRecord]:
     return (JsonRecord(fields, source.label, line=line) for line, fields in read_json_objects(source))
 
 
+def read_query_lines(
+    source: InputFile, read_id: Callable[[JsonRecord], str], noun: str = "query", nouns: str = "queries"
+) -> Iterator[tuple[str, JsonRecord]]:
+    """The objects of a file of one query a line, each with its id.
+
+    Args:
+        source: the file.
+        read_id: reads the id of an object.
+        noun: the noun for an object in errors.
+        nouns: its plural.
+
+    Raises:
+        InputError: see `read_json_objects`; or two objects have one id, or there are none.
+    """
+    ids_so_far: set[str] = set()
+    for record in read_line_records(source):
+        id_ = read_id(record)
+        if id_ in ids_so_far:
+            raise record.error(f"{noun} '{id_}' is already in an earlier line; keep one.", "duplicate-query")
+        ids_so_far.add(id_)
+        yield id_, record
+    if not ids_so_far:
+        raise InputError(f"there are no {nouns} in it.", source=source.label, code="no-queries")
+
+
 def cell_text(value: Json) -> str | None:
     """A JSON value as a string: strings unchanged, other values as JSON, null as null."""
     if value is None or isinstance(value, str):

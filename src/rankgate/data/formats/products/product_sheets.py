@@ -116,8 +116,8 @@ def detect_columns(
     """
 
     def sniff(first_bytes: bytes, _name: str) -> str | None:
-        first_line = first_bytes.removeprefix(BOM).split(b"\n", 1)[0].decode(errors="replace")
-        names = delimited_records.read_column_names(first_bytes, max(separators, key=first_line.count))
+        separator = delimited_records.most_frequent(separators, first_bytes)
+        names = delimited_records.read_column_names(first_bytes, separator)
         has_columns = all(set(column.split("|")) & {*names} for column in columns)
         return reason if has_columns and not {*absent} & {*names} else None
 

@@ -35,6 +35,7 @@ from rankgate.data.text.json_text import (
     detect_keys,
     number,
     read_line_records,
+    read_query_lines,
     whole_numbers,
 )
 
@@ -53,11 +54,8 @@ def read_umbrela_requests(source: InputFile) -> FileContents:
     """
     ranked, queries = GrowingRun(source), dict[str, str | None]()
     fields: list[dict[str, str | None]] = []
-    for record in read_line_records(source):
-        query, text = _read_query(record)
-        if query in queries:
-            raise record.error(f"query '{query}' is already in an earlier line; keep one.", "duplicate-query")
-        queries[query] = text
+    for query, record in read_query_lines(source, lambda record: _read_query(record)[0]):
+        queries[query] = _read_query(record)[1]
         ranked.asked[query] = None
         candidates = record.get("candidates")
         if not isinstance(candidates, list):
@@ -72,8 +70,6 @@ def read_umbrela_requests(source: InputFile) -> FileContents:
             ranked.rank(query, document, score)
             if candidate_fields:
                 fields.append({"query_id": query, "doc_id": document, **candidate_fields})
-    if not queries:
-        raise InputError("there are no queries in it.", source=source.label, code="no-queries")
     return FileContents(
         runs=(ranked.run(),),
         queries=text_table("query_id", queries),
