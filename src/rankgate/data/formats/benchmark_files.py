@@ -15,6 +15,7 @@ from rankgate.data.file_contents import FileContents
 from rankgate.data.formats.collected_judgments import VALUES, make_run
 from rankgate.data.formats.format import Format, Note
 from rankgate.data.qrels import Qrels
+from rankgate.data.run import RUN_SCHEMA
 from rankgate.data.table_rows import RowLocation
 from rankgate.data.text.json_text import detect_keys, read_record
 
@@ -155,13 +156,12 @@ def _read_qrels(dataset: Any, source: InputFile) -> Qrels:
 
 def _read_run(dataset: Any, source: InputFile) -> Run:
     rows = _load_rows(dataset.scoreddocs_iter, source)
-    return make_run(
-        source.label,
-        [str(row.query_id) for row in rows],
-        [str(row.doc_id) for row in rows],
-        [float(row.score) for row in rows],
-        label=source.label,
-    )
+    columns = {
+        "query_id": [str(row.query_id) for row in rows],
+        "doc_id": [str(row.doc_id) for row in rows],
+        "score": [float(row.score) for row in rows],
+    }
+    return make_run(source.label, pl.DataFrame(columns, schema=RUN_SCHEMA), RowLocation(source.label))
 
 
 def _read_queries(dataset: Any, source: InputFile) -> pl.DataFrame:

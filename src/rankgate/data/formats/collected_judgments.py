@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -12,11 +11,12 @@ import polars as pl
 from rankgate.core.errors import DuplicateError
 from rankgate.data.file_contents import FileContents, Note
 from rankgate.data.foreign_frames import string_table
+from rankgate.data.formats.tables import schemas
 from rankgate.data.qrels import QRELS_SCHEMA, Qrels, Ratings
 from rankgate.data.qrels import RATINGS_SCHEMA as RATINGS
 from rankgate.data.run import RUN_SCHEMA as RANKED
 from rankgate.data.run import Run
-from rankgate.data.table_rows import RowLocation
+from rankgate.data.table_rows import RowLocation, find_repeated_hashes, hash_pairs
 from rankgate.data.text.json_text import identifier, number
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ VALUES: Schema = {
 """The columns of values of metrics."""
 
 _PAIR = ["query_id", "doc_id"]
-_STATE_COLUMNS = ("query_id", "state", "error")
 
 
 @dataclass
@@ -50,12 +49,18 @@ class GrowingQrels:
 
     source: InputFile
     asked: dict[str, None] = field(default_factory=dict)
-    _rows: list[tuple[str, str, float | None]] = field(default_factory=list)
+    _rows: list[tuple[str, str | None, float | None]] = field(default_factory=list)
     _paths: list[str] = field(default_factory=list)
 
     def ask(self, query: str) -> None:
         """Add a query, with or without judgments."""
+        if query not in self.asked:
+            self._add_row(query, None, None, "")
+
+    def _add_row(self, query: str, document: str | None, grade: float | None, path: str) -> None:
         self.asked[query] = None
+        self._rows.append((query, document, grade))
+        self._paths.append(path)
 
     def add(self, query: str, document: Json, grade: Json, path: str, owner: str = "") -> None:
         """Add a judgment; a grade of None means unrated.
@@ -71,9 +76,8 @@ class GrowingQrels:
             InputError: an id is invalid, or a grade is not a finite number.
         """
         doc_id = identifier(document, f"the document of {owner or path}", self.source.label)
-        self._rows.append((query, doc_id, None if grade is None else number(grade, path, self.source.label)))
-        self._paths.append(path)
-        self.asked[query] = None
+        grade_number = None if grade is None else number(grade, path, self.source.label)
+        self._add_row(query, doc_id, grade_number, path)
 
     def add_rating(self, query: str, document: Json, rating: JsonRecord, key: str = "rating") -> None:
         """Add the grade under a key of an object; see `add`."""
@@ -81,11 +85,11 @@ class GrowingQrels:
 
     def add_grades(self, query: str, grades: JsonRecord) -> None:
         """Add the grades of an object of grades by document; see `add`."""
-        self.asked[query] = None
+        self.ask(query)
         for document in grades:
             self.add_rating(query, document, grades, document)
 
-    def qrels(self, scale: Scale | None = None) -> tuple[Qrels | None, tuple[Note, ...]]:
+    def qrels(self) -> tuple[Qrels | None, tuple[Note, ...]]:
         """The judgments without repetitions, and notes; None if there are no queries.
 
         Raises:
@@ -93,28 +97,13 @@ class GrowingQrels:
         """
         if not self.asked:
             return None, ()
-        all_rows = pl.DataFrame(self._rows, schema=QRELS_SCHEMA, orient="row")
-        table = all_rows.filter(pl.col("grade").is_not_null())
-        unique_rows = table.unique(maintain_order=True)
-        if unique_rows.select(_PAIR).is_duplicated().any():
-            self._tell_apart()
-        judged_queries = set(unique_rows["query_id"].unique())
-        unjudged_queries = tuple(query for query in self.asked if query not in judged_queries)
-        notes = (
-            *_make_note(
-                "documents without a grade, which are unrated", all_rows, all_rows["grade"].is_null()
-            ),
-            *_make_note(
-                "judgments that appear twice with one grade, read once",
-                table,
-                ~table.select(pl.struct(pl.all()).is_first_distinct()).to_series(),
-            ),
-            *Note.of("queries without judgments", unjudged_queries),
-        )
         location = RowLocation(self.source.label)
-        return Qrels(
-            unique_rows, self.source.stem, scale=scale, unjudged=unjudged_queries, place=location
-        ), notes
+        rows, location, repeated = drop_repeated(self._table(), location, paths=self._paths)
+        qrels, notes = schemas.make_qrels(rows, self.source.stem, location)
+        return qrels, (*repeated, *notes)
+
+    def _table(self) -> pl.DataFrame:
+        return pl.DataFrame(self._rows, schema=QRELS_SCHEMA, orient="row")
 
     def contents(self, *notes: Note, **parts: Any) -> FileContents:
         """The judgments, the pool if some of its documents have no grade, and further parts.
@@ -127,23 +116,77 @@ class GrowingQrels:
 
     def pool(self) -> pl.DataFrame | None:
         """All pairs of query and document, if some of them have no grade; else None."""
-        if all(grade is not None for *_, grade in self._rows):
-            return None
-        table = pl.DataFrame(self._rows, schema=QRELS_SCHEMA, orient="row")
-        return table.select(_PAIR).unique(maintain_order=True)
+        table = self._table().drop_nulls("doc_id")
+        return table.select(_PAIR).unique(maintain_order=True) if table["grade"].null_count() else None
 
-    def _tell_apart(self) -> None:
-        grade_and_path: dict[tuple[str, str], tuple[float, str]] = {}
-        for (query, document, grade), path in zip(self._rows, self._paths, strict=True):
-            if grade is None:
-                continue
-            other_grade, other_path = grade_and_path.setdefault((query, document), (grade, path))
-            if other_grade != grade:
-                problem = (
-                    f"document '{document}' has grade {other_grade:g} ({other_path}) and grade {grade:g} "
-                    f"({path}) for query '{query}'; remove one of them."
-                )
-                raise DuplicateError(problem, source=self.source.label)
+
+def drop_repeated(
+    rows: pl.DataFrame, location: RowLocation, *, last: bool = False, paths: Sequence[str] = ()
+) -> tuple[pl.DataFrame, RowLocation, tuple[Note, ...]]:
+    """Rows without repetitions, their location, and notes on dropped rows.
+
+    Args:
+        rows: ``query_id``, ``doc_id``, ``grade``; a document or a grade may be null.
+        location: the location of the rows.
+        last: True if the last of two grades of a pair counts; otherwise two grades are an error.
+        paths: the JSON path of each row, if rows have no lines.
+
+    Raises:
+        DuplicateError: a pair has two grades; the message has the lines or paths of both.
+    """
+    if not len(find_repeated_hashes(hash_pairs(rows))):
+        return rows, location, ()
+    numbered_rows = rows.with_row_index("row")
+    graded = numbered_rows.filter(pl.col("doc_id").is_not_null() & pl.col("grade").is_not_null())
+    judgment = pl.struct(*_PAIR, "grade")
+    is_distinct = judgment.is_last_distinct() if last else judgment.is_first_distinct()
+    repeated_rows = graded.filter(~is_distinct)
+    unique_rows = graded.join(repeated_rows, on="row", how="anti", maintain_order="left")
+    conflicting_rows = unique_rows.filter(~pl.struct(_PAIR).is_first_distinct())
+    if not last and len(conflicting_rows):
+        _raise_conflict(unique_rows, conflicting_rows, location, paths)
+    corrected_rows = unique_rows.filter(~pl.struct(_PAIR).is_last_distinct())
+    dropped_rows = pl.concat([repeated_rows["row"], corrected_rows["row"]])
+    if dropped_rows.is_empty():
+        return rows, location, ()
+    kept_rows = numbered_rows.join(dropped_rows.to_frame(), on="row", how="anti", maintain_order="left")
+    notes = (
+        *_make_note("judgments that appear twice with one grade, read once", repeated_rows, location),
+        *_make_note("judgments that a later line corrects, passed over", corrected_rows, location),
+    )
+    return kept_rows.drop("row"), location.select(kept_rows["row"].to_list()), notes
+
+
+def _raise_conflict(
+    unique_rows: pl.DataFrame, conflicting_rows: pl.DataFrame, location: RowLocation, paths: Sequence[str]
+) -> None:
+    """Raise an error for the first pair with a second grade."""
+    row, query, document, grade = conflicting_rows.row(0)
+    first_row, first_grade = (
+        unique_rows.filter(pl.col("query_id") == query, pl.col("doc_id") == document)
+        .select("row", "grade")
+        .row(0)
+    )
+    first_line = location.line(first_row)
+    first_note, note, noun = f" on line {first_line}" if first_line else "", "here", "the two lines"
+    if paths:
+        first_note, note, noun = f" ({paths[first_row]})", f"({paths[row]})", "them"
+    problem = (
+        f"document '{document}' has grade {first_grade:g}{first_note} and grade {grade:g} {note} for query "
+        f"'{query}'; remove one of {noun}."
+    )
+    raise DuplicateError(problem, source=location.file(row), line=location.line(row))
+
+
+def _make_note(note_text: str, rows: pl.DataFrame, location: RowLocation) -> tuple[Note, ...]:
+    """A note on rows, with the lines of the first ones if rows have lines."""
+    if rows.is_empty():
+        return ()
+    examples = (
+        f"{query} {document}" + (f" (line {line})" if (line := location.line(row)) else "")
+        for row, query, document, _ in rows.head(3).iter_rows()
+    )
+    return (Note(note_text, len(rows), tuple(examples)),)
 
 
 @dataclass
@@ -227,23 +270,17 @@ class GrowingRun:
             states: as in `make_run`; queries without documents retrieved none if not given.
             falling: True to use ranks also if a score is above the previous one of its query.
         """
-        rows = [(query, document, score) for query, document, score in self._rows if score is not None]
-        has_scores = len(rows) == len(self._rows) and not (
-            falling and any(row[0] == after[0] and row[2] < after[2] for row, after in pairwise(rows))
+        table = pl.DataFrame(self._rows, schema=RANKED, orient="row")
+        is_rising = (pl.col("score").diff() > 0) & (pl.col("query_id") == pl.col("query_id").shift())
+        if table["score"].null_count() or (falling and table.select(is_rising.any()).item()):
+            table = table.drop("score")
+        ranked_queries = {*table["query_id"]}
+        empty_queries = [query for query in self.asked if query not in ranked_queries]
+        location = RowLocation(
+            self.source.label, self._lines.__getitem__ if self._lines else lambda _row: None
         )
-        queries = [query for query, *_ in self._rows]
-        empty_queries = self.asked.keys() - queries
-        return make_run(
-            name or self.source.stem,
-            queries,
-            [document for _, document, _ in self._rows],
-            [score for *_, score in rows] if has_scores else None,
-            label=self.source.label,
-            states=[(query, "zero") for query in self.asked if query in empty_queries]
-            if states is None
-            else states,
-            lines=self._lines or None,
-        )
+        run_states = [(query, "zero") for query in empty_queries] if states is None else states
+        return make_run(name or self.source.stem, table, location, run_states)
 
 
 def resolve_ratings(ratings: Ratings, queries: Iterable[str] = ()) -> Qrels | None:
@@ -265,45 +302,23 @@ def resolve_ratings(ratings: Ratings, queries: Iterable[str] = ()) -> Qrels | No
 
 
 def make_run(
-    name: str,
-    query_ids: Sequence[str],
-    doc_ids: Sequence[str],
-    scores: Sequence[float] | None,
-    *,
-    label: str,
-    states: Sequence[tuple[str | None, ...]] = (),
-    lines: Sequence[int] | None = None,
+    name: str, table: pl.DataFrame, location: RowLocation, states: Sequence[tuple[str | None, ...]] = ()
 ) -> Run:
-    """A run from columns; without scores, documents are best first and -rank is the score.
+    """A run from a table; without scores, documents are best first and -rank is the score.
 
     Args:
         name: the name of the run.
-        query_ids: the query ids of each row.
-        doc_ids: the document ids of each row.
-        scores: the scores of each row.
-        label: the name of the file in errors.
+        table: ``query_id``, ``doc_id`` and perhaps ``score``.
+        location: the location of the rows, for errors.
         states: query and state, optionally also the error, of queries without rows.
-        lines: the line of each row, for errors.
     """
-    ids = zip(_PAIR, (query_ids, doc_ids), strict=True)
-    table = pl.DataFrame([pl.Series(column, column_values, pl.String) for column, column_values in ids])
-    score = -pl.int_range(1, pl.len() + 1).over("query_id")
-    if scores is not None:
-        score = pl.lit(pl.Series("score", scores, pl.Float64))
-    table = table.with_columns(score.cast(pl.Float64).alias("score")).select(list(RANKED))
-
-    def pieces() -> Iterator[pl.DataFrame]:
-        yield table
-
-    state_schema = dict.fromkeys(_STATE_COLUMNS[: len(states[0])] if states else (), pl.String)
+    if "score" not in table.columns:
+        rank = pl.int_range(1, pl.len() + 1).over("query_id")
+        table = table.with_columns(score=-rank.cast(pl.Float64))
+    state_columns = ("query_id", "state", "error")[: len(states[0])] if states else ()
+    state_schema = dict.fromkeys(state_columns, pl.String)
     query_states = pl.DataFrame(states, schema=state_schema, orient="row") if states else None
-    location = RowLocation(label) if lines is None else RowLocation(label, lines.__getitem__)
-    return Run(name, pieces, queries=query_states, place=location)
-
-
-def zero_states(queries: Iterable[str]) -> list[tuple[str, str]]:
-    """The states of queries that returned no documents."""
-    return [(query, "zero") for query in queries]
+    return Run(name, lambda: iter([table.select(*RANKED)]), queries=query_states, place=location)
 
 
 def text_table(id_column: str, text_of_id: Mapping[str, Any]) -> pl.DataFrame | None:
@@ -333,9 +348,3 @@ def collect_document_rows(rows: Sequence[Mapping[str, str | None]]) -> pl.DataFr
     """As `collect_documents`, from rows with ``query_id``, ``doc_id`` and fields."""
     table = string_table(rows)
     return collect_documents(table, [name for name in table.columns if name not in _PAIR])
-
-
-def _make_note(note_text: str, table: pl.DataFrame, rows: pl.Series) -> tuple[Note, ...]:
-    noted_rows = table.filter(rows)
-    examples = tuple(f"{query} {document}" for query, document, *_ in noted_rows.head(3).rows())
-    return (Note(note_text, len(noted_rows), examples),) if len(noted_rows) else ()

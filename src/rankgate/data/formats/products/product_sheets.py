@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import polars as pl
 
-from rankgate.core.errors import DuplicateError
-from rankgate.data.file_contents import FileContents, Note
+from rankgate.data.file_contents import FileContents
+from rankgate.data.formats.collected_judgments import drop_repeated
 from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.format_writing import (
     find_losses,
@@ -25,79 +25,14 @@ from rankgate.data.formats.format_writing import (
     with_text_ids,
 )
 from rankgate.data.formats.tables import schemas
-from rankgate.data.table_rows import find_repeated_hashes, hash_pairs
 from rankgate.data.text import delimited_records
 from rankgate.data.text.text_values import BOM
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile
-    from rankgate.data.table_rows import RowLocation
 
 
 _PAIR = ["query_id", "doc_id"]
-
-
-def drop_repeated(
-    rows: pl.DataFrame, location: RowLocation, *, last: bool = False
-) -> tuple[pl.DataFrame, RowLocation, tuple[Note, ...]]:
-    """Rows without repetitions, their location, and notes on dropped rows.
-
-    Args:
-        rows: ``query_id``, ``doc_id``, ``grade``; a document or a grade may be null.
-        location: the location of the rows.
-        last: True if the last of two grades of a pair counts; otherwise two grades are an error.
-
-    Raises:
-        DuplicateError: a pair has two grades; the message has the lines of both.
-    """
-    if not len(find_repeated_hashes(hash_pairs(rows))):
-        return rows, location, ()
-    numbered_rows = rows.with_row_index("row")
-    graded = numbered_rows.filter(pl.col("doc_id").is_not_null() & pl.col("grade").is_not_null())
-    judgment = pl.struct(*_PAIR, "grade")
-    is_distinct = judgment.is_last_distinct() if last else judgment.is_first_distinct()
-    repeated_rows = graded.filter(~is_distinct)
-    unique_rows = graded.join(repeated_rows, on="row", how="anti", maintain_order="left")
-    conflicting_rows = unique_rows.filter(~pl.struct(_PAIR).is_first_distinct())
-    if not last and len(conflicting_rows):
-        _raise_conflict(unique_rows, conflicting_rows, location)
-    corrected_rows = unique_rows.filter(~pl.struct(_PAIR).is_last_distinct())
-    dropped_rows = pl.concat([repeated_rows["row"], corrected_rows["row"]])
-    if dropped_rows.is_empty():
-        return rows, location, ()
-    kept_rows = numbered_rows.join(dropped_rows.to_frame(), on="row", how="anti", maintain_order="left")
-    notes = (
-        *_make_note("judgments that appear twice with one grade, read once", repeated_rows, location),
-        *_make_note("judgments that a later line corrects, passed over", corrected_rows, location),
-    )
-    return kept_rows.drop("row"), location.select(kept_rows["row"].to_list()), notes
-
-
-def _raise_conflict(unique_rows: pl.DataFrame, conflicting_rows: pl.DataFrame, location: RowLocation) -> None:
-    """Raise an error for the first pair with a second grade."""
-    row, query, document, grade = conflicting_rows.row(0)
-    first_row, first_grade = (
-        unique_rows.filter(pl.col("query_id") == query, pl.col("doc_id") == document)
-        .select("row", "grade")
-        .row(0)
-    )
-    first_line = location.line(first_row)
-    line_note = f" on line {first_line}" if first_line else ""
-    problem = (
-        f"document '{document}' has grade {first_grade:g}{line_note} and grade {grade:g} here for query "
-        f"'{query}'; remove one of the two lines."
-    )
-    raise DuplicateError(problem, source=location.file(row), line=location.line(row))
-
-
-def _make_note(note_text: str, rows: pl.DataFrame, location: RowLocation) -> tuple[Note, ...]:
-    if rows.is_empty():
-        return ()
-    examples = (
-        f"{query} {document} (line {location.line(row)})"
-        for row, query, document, _ in rows.head(3).iter_rows()
-    )
-    return (Note(note_text, len(rows), tuple(examples)),)
 
 
 def detect_columns(

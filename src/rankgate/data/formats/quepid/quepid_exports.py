@@ -23,7 +23,7 @@ from rankgate.data.formats.format_writing import (
 )
 from rankgate.data.formats.products.product_sheets import detect_columns
 from rankgate.data.formats.tables import schemas
-from rankgate.data.table_rows import refuse_repeated
+from rankgate.data.table_rows import RowLocation, refuse_repeated
 from rankgate.data.text import delimited_records
 from rankgate.data.text.text_values import format_time, parse_time
 
@@ -91,13 +91,8 @@ def make_detail_run(
         raise InputError(problem, source=label, code="duplicate-position")
     empty_queries = all_queries.unique(maintain_order=True)
     empty_queries = empty_queries.filter(~empty_queries.is_in(ranked_rows["query_id"].unique().implode()))
-    columns = (ranked_rows["query_id"], ranked_rows["doc_id"], -ranked_rows["position"])
-    run = make_run(
-        name,
-        *map(pl.Series.to_list, columns),
-        label=label,
-        states=[(query, "zero") for query in empty_queries],
-    )
+    table = ranked_rows.select("query_id", "doc_id", score=-pl.col("position"))
+    run = make_run(name, table, RowLocation(label), [(query, "zero") for query in empty_queries])
     unretrieved = rows.filter(pl.col("position").is_null())["doc_id"].to_list()
     return run, Note.of("documents without a position, which were not retrieved", unretrieved)
 
