@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -34,6 +34,18 @@ VALUES: Schema = {
     "at": pl.Datetime("us", "UTC"),
 }
 """The columns of values of metrics."""
+
+TASK_COLUMNS: Schema = {
+    "query_id": pl.String,
+    "state": pl.String,
+    "latency_ms": pl.Float64,
+    "sequence": pl.String,
+    "position": pl.Float64,
+    "tokens": pl.Float64,
+    "cited": pl.List(pl.String),
+    "answered": pl.Float64,
+}
+"""The columns of the rankings of tasks."""
 
 _PAIR = ["query_id", "doc_id"]
 
@@ -242,19 +254,30 @@ class GrowingRun:
 
     Attributes:
         source: the file.
-        asked: every query in order, with or without documents.
+        asked: every query in order, with or without documents, and what is known of it: columns of
+            `TASK_COLUMNS`.
     """
 
     source: InputFile
-    asked: dict[str, None] = field(default_factory=dict)
+    asked: dict[str, dict[str, Any]] = field(default_factory=dict)
     _rows: list[tuple[str, str, float | None]] = field(default_factory=list)
     _lines: list[int] = field(default_factory=list)
 
     def rank(self, query: str, document: str, score: float | None = None, line: int | None = None) -> None:
         """Add the next document of a query, with its line if all have one."""
-        self.asked[query] = None
+        self.asked.setdefault(query, {})
         self._rows.append((query, document, score))
         self._lines += [] if line is None else [line]
+
+    def task_run(self) -> Run:
+        """The run, with the columns of its rankings as tasks need them."""
+        ranked_queries = {query for query, *_ in self._rows}
+        rows = [
+            {"query_id": query, "state": "ok" if query in ranked_queries else "zero", **fields}
+            for query, fields in self.asked.items()
+        ]
+        columns = {name: dtype for name, dtype in TASK_COLUMNS.items() if any(name in row for row in rows)}
+        return replace(self.run(), queries=pl.DataFrame(rows, schema=columns))
 
     def run(
         self,
@@ -274,13 +297,12 @@ class GrowingRun:
         is_rising = (pl.col("score").diff() > 0) & (pl.col("query_id") == pl.col("query_id").shift())
         if table["score"].null_count() or (falling and table.select(is_rising.any()).item()):
             table = table.drop("score")
-        ranked_queries = {*table["query_id"]}
-        empty_queries = [query for query in self.asked if query not in ranked_queries]
+        empty_queries = self.asked.keys() - {*table["query_id"]}
         location = RowLocation(
             self.source.label, self._lines.__getitem__ if self._lines else lambda _row: None
         )
-        run_states = [(query, "zero") for query in empty_queries] if states is None else states
-        return make_run(name or self.source.stem, table, location, run_states)
+        zero_states = [(query, "zero") for query in self.asked if query in empty_queries]
+        return make_run(name or self.source.stem, table, location, zero_states if states is None else states)
 
 
 def resolve_ratings(ratings: Ratings, queries: Iterable[str] = ()) -> Qrels | None:

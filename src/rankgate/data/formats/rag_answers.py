@@ -6,10 +6,7 @@ queries, with their assignments to an answer.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
-
-import polars as pl
 
 from rankgate.core.errors import DuplicateError, UsageError
 from rankgate.core.present.number_formats import count_noun
@@ -28,7 +25,7 @@ from rankgate.data.formats.tables.schemas import run_losses
 from rankgate.data.text.json_text import JsonRecord, describe_type, detect_keys, read_query_lines
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import JsonObject, Schema
+    from rankgate.core.value_types import JsonObject
     from rankgate.data.streams.source import InputFile
 
 
@@ -38,20 +35,11 @@ _TREC_RAG_NAME = "trec-rag"
 _TOPIC = ("topic_id", "narrative_id", "query_id")
 _SENTENCES = ("answer", "responses")
 _SUPPORT_GRADES = {"full": 2.0, "partial": 1.0, "no": 0.0, "fs": 2.0, "ps": 1.0, "ns": 0.0}
-_QUERY_SCHEMA: Schema = {
-    "query_id": pl.String,
-    "state": pl.String,
-    "sequence": pl.String,
-    "position": pl.Float64,
-    "cited": pl.List(pl.String),
-    "answered": pl.Float64,
-}
 
 
 def read_trec_rag(source: InputFile) -> FileContents:
     """A run with a ranking for each sentence, whose task is the topic; and judgments of support."""
     qrels, ranked = GrowingQrels(source), GrowingRun(source)
-    rows: list[JsonObject] = []
     answers: list[JsonObject] = []
     for task, record in read_query_lines(source, _read_topic, "topic", "answers"):
         answers.append(record.without())
@@ -60,25 +48,21 @@ def read_trec_rag(source: InputFile) -> FileContents:
         for position, sentence in enumerate(sentences or [JsonRecord({}, source.label)], 1):
             query = f"{task}#{position}"
             cited = _read_citations(sentence, references)
+            ranked.asked[query] = {
+                "sequence": task,
+                "position": float(position),
+                "cited": references,
+                "answered": float(bool(sentences)),
+            }
             for doc in cited:
                 ranked.rank(query, doc)
-            rows.append(
-                {
-                    "query_id": query,
-                    "state": "ok" if cited else "zero",
-                    "sequence": task,
-                    "position": float(position),
-                    "cited": references,
-                    "answered": float(bool(sentences)),
-                }
-            )
             qrels.ask(query)
             for doc, grade in _read_support(sentence, cited):
                 qrels.add(query, doc, grade, record.where)
     judged, _ = qrels.qrels()
     return FileContents(
         qrels=judged if judged is not None and not judged.table.is_empty() else None,
-        runs=(replace(ranked.run(), queries=pl.DataFrame(rows, schema=_QUERY_SCHEMA)),),
+        runs=(ranked.task_run(),),
         extra={_TREC_RAG_NAME: {"answers": answers}},
     )
 

@@ -12,8 +12,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-import polars as pl
-
 from rankgate.core.errors import InputError
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.file_contents import FileContents, Loss, Note
@@ -46,7 +44,7 @@ from rankgate.data.text.json_text import (
 from rankgate.data.text.text_values import BOM, normalize_text
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import Json, JsonObject, Schema
+    from rankgate.core.value_types import Json, JsonObject
     from rankgate.data.streams.source import InputFile
 
 
@@ -100,7 +98,7 @@ def read_ragas(source: InputFile, *, normalize: bool = False) -> FileContents:
         queries[query] = {"query_id": query, "text": text if isinstance(text, str) else None} | {
             name: field_text for name, field_text in other_texts.items() if isinstance(field_text, str)
         }
-        ranked.asked[query] = None
+        ranked.asked[query] = {}
         contexts = _read_contexts(sample, _RETRIEVED, normalize=normalize)
         for doc, _ in contexts:
             ranked.rank(query, doc, line=sample.line)
@@ -256,18 +254,6 @@ NORMALIZED = replace(
 
 _TRAJECTORIES_NAME = "trajectories"
 _DOCUMENTS = ("documents", "docs", "results")
-_QUERY_SCHEMA: Schema = {
-    "query_id": pl.String,
-    "state": pl.String,
-    "latency_ms": pl.Float64,
-    "sequence": pl.String,
-    "position": pl.Float64,
-    "tokens": pl.Float64,
-    "cited": pl.List(pl.String),
-    "answered": pl.Float64,
-}
-
-
 _NO_COST = {"tokens": 0.0, "latency_ms": 0.0}
 """The cost of a question without calls."""
 
@@ -275,7 +261,6 @@ _NO_COST = {"tokens": 0.0, "latency_ms": 0.0}
 def read_trajectories(source: InputFile) -> FileContents:
     """A run with a ranking per call, whose task is the question; and evidence as judgments."""
     qrels, ranked = GrowingQrels(source), GrowingRun(source)
-    calls: list[dict[str, Json]] = []
     queries: dict[str, Json] = {}
     for task, record in read_query_lines(
         source, lambda record: record.as_id(record.get("query_id"), "query_id"), "question", "questions"
@@ -292,17 +277,10 @@ def read_trajectories(source: InputFile) -> FileContents:
             call_record = JsonRecord(call if isinstance(call, dict) else {}, source.label, line=record.line)
             query = f"{task}#{position}"
             documents = _read_documents(call_record) if call_list else []
+            cost = _read_cost(call_record) if call_list else _NO_COST
+            ranked.asked[query] = {**task_fields, "position": position, **cost}
             for doc, score in documents:
                 ranked.rank(query, doc, score, record.line)
-            calls.append(
-                {
-                    **task_fields,
-                    "query_id": query,
-                    "position": position,
-                    "state": "ok" if documents else "zero",
-                    **(_read_cost(call_record) if call_list else _NO_COST),
-                }
-            )
         if "evidence" in record or record.get("answerable") is False:
             qrels.ask(task)
             evidence = record.get("evidence") or []
@@ -312,9 +290,7 @@ def read_trajectories(source: InputFile) -> FileContents:
                 for doc in _require_list(evidence, "evidence", record):
                     qrels.add(task, doc, 1, record.where)
     return FileContents(
-        qrels=qrels.qrels()[0],
-        runs=(replace(ranked.run(), queries=pl.DataFrame(calls, schema=_QUERY_SCHEMA)),),
-        queries=text_table("query_id", queries),
+        qrels=qrels.qrels()[0], runs=(ranked.task_run(),), queries=text_table("query_id", queries)
     )
 
 

@@ -540,7 +540,7 @@ def find_key_paths(first_bytes: bytes) -> frozenset[str]:
 
 
 def detect_keys(
-    *alternatives: tuple[str, ...], first_line: bool = False
+    *alternatives: tuple[str | bytes, ...], first_line: bool = False
 ) -> Callable[[bytes, str], str | None]:
     """A test that the beginning of a file has keys, with the reason for the user.
 
@@ -550,7 +550,8 @@ def detect_keys(
 
     Args:
         alternatives: a reason and the paths that must all be there, as `find_key_paths` writes
-            them; ``|`` separates paths of which one is enough, ``*`` is any part of a path.
+            them; ``|`` separates paths of which one is enough, ``*`` is any part of a path. Bytes
+            are a pattern that the beginning contains.
         first_line: True to search only the first line.
     """
 
@@ -558,11 +559,16 @@ def detect_keys(
         line = first_bytes.removeprefix(BOM).lstrip().split(b"\n", 1)[0]
         key_paths = find_key_paths(line if first_line else first_bytes)
         for reason, *patterns in alternatives:
-            if all(_has_path(key_paths, path) for path in patterns):
-                return reason
+            if all(
+                re.search(pattern, first_bytes)
+                if isinstance(pattern, bytes)
+                else _has_path(key_paths, pattern)
+                for pattern in patterns
+            ):
+                return str(reason)
         return None
 
-    reasons = "; or ".join(reason for reason, *_ in alternatives)
+    reasons = "; or ".join(dict.fromkeys(str(reason) for reason, *_ in alternatives))
     sniff.__doc__ = f"{reasons[:1].upper()}{reasons[1:]}."
     return sniff
 

@@ -35,9 +35,16 @@ if TYPE_CHECKING:
 _SOURCE_PATH = "hits.hits[]._source."
 
 
-def detect_inner_keys(reason: str, *paths: str) -> Callable[[bytes, str], str | None]:
+def detect_inner_keys(*alternatives: tuple[str | bytes, ...]) -> Callable[[bytes, str], str | None]:
     """As `detect_keys`, also for documents inside a search answer."""
-    return detect_keys((reason, *paths), (reason, *(f"{_SOURCE_PATH}{path}" for path in paths)))
+    inner_alternatives = (
+        tuple(
+            f"{_SOURCE_PATH}{path}" if index and isinstance(path, str) else path
+            for index, path in enumerate(paths)
+        )
+        for paths in alternatives
+    )
+    return detect_keys(*alternatives, *inner_alternatives)
 
 
 def read_documents(source: InputFile) -> list[JsonRecord]:
@@ -88,16 +95,6 @@ def write_kept(contents: FileContents, out: BinaryIO, owner: str, key: str) -> t
 _CONFIGURATION_NAME = "opensearch-configuration"
 
 
-_detect_configuration = detect_inner_keys(
-    "an object with index and a query for %SearchText%", "index", "query"
-)
-
-
-def sniff_configuration(first_bytes: bytes, name: str) -> str | None:
-    """An object with index and a query for %SearchText%."""
-    return _detect_configuration(first_bytes, name) if b"%SearchText%" in first_bytes else None
-
-
 def read_configuration(source: InputFile) -> FileContents:
     """Read the configuration; the query in it must be JSON."""
     configuration = read_single_document(source, "search configurations")
@@ -111,7 +108,9 @@ CONFIGURATION_FORMAT = Format(
     name=_CONFIGURATION_NAME,
     title="OpenSearch's search configurations",
     suffixes=(".json",),
-    sniff=sniff_configuration,
+    sniff=detect_inner_keys(
+        ("an object with index and a query for %SearchText%", "index", "query", b"%SearchText%")
+    ),
     read=read_configuration,
     write=partial(write_kept, owner=_CONFIGURATION_NAME, key="configuration"),
     holds=("extra",),
@@ -125,17 +124,6 @@ CONFIGURATION_FORMAT = Format(
 
 _JUDGMENT_LIST_NAME = "opensearch-judgments"
 _LISTS = ("judgmentRatings", "judgmentScores")
-_TYPES = ("IMPORT_JUDGMENT", "UBI_JUDGMENT", "LLM_JUDGMENT")
-
-
-_detect_ratings = detect_inner_keys("an object with judgmentRatings", "|".join(_LISTS))
-_detect_type = detect_inner_keys("a request for judgments, by its type", "type")
-
-
-def sniff_judgment_list(first_bytes: bytes, name: str) -> str | None:
-    """Ratings of a judgment list, or the request to make one."""
-    has_type = any(f'"{type_name}"'.encode() in first_bytes for type_name in _TYPES)
-    return _detect_ratings(first_bytes, name) or (_detect_type(first_bytes, name) if has_type else None)
 
 
 def read_judgment_list(source: InputFile) -> FileContents:
@@ -178,7 +166,7 @@ def write_judgment_list(contents: FileContents, out: BinaryIO) -> tuple[Loss, ..
         return find_losses(contents, _JUDGMENT_LIST_NAME)
     contents, query_losses = with_text_ids(contents)
     qrels = contents.judgments("")
-    list_fields = other_fields or {"name": qrels.name, "description": "", "type": _TYPES[0]}
+    list_fields = other_fields or {"name": qrels.name, "description": "", "type": "IMPORT_JUDGMENT"}
     entries: list[Json] = [
         {
             "query": query,
@@ -199,7 +187,10 @@ JUDGMENT_LIST_FORMAT = Format(
     name=_JUDGMENT_LIST_NAME,
     title="OpenSearch's judgment lists",
     suffixes=(".json",),
-    sniff=sniff_judgment_list,
+    sniff=detect_inner_keys(
+        ("an object with judgmentRatings", "judgmentRatings|judgmentScores"),
+        ("a request for judgments, by its type", "type", b'"(IMPORT|UBI|LLM)_JUDGMENT"'),
+    ),
     read=read_judgment_list,
     write=write_judgment_list,
     loses="raters, scales, ids besides texts",
@@ -215,22 +206,6 @@ JUDGMENT_LIST_FORMAT = Format(
 _EXPERIMENT_NAME = "opensearch-experiment"
 
 
-_detect_settings = detect_inner_keys(
-    "an object with querySetId and searchConfigurationList", "querySetId", "searchConfigurationList"
-)
-_detect_results = detect_inner_keys(
-    "results with searchText, searchConfigurationId and documentIds",
-    "searchText",
-    "searchConfigurationId",
-    "documentIds",
-)
-
-
-def sniff_experiment(first_bytes: bytes, name: str) -> str | None:
-    """A query set with configurations, or results of evaluations with documents."""
-    return _detect_settings(first_bytes, name) or _detect_results(first_bytes, name)
-
-
 def read_experiment(source: InputFile) -> FileContents:
     """Read the settings of the experiment, or runs and values from the results of evaluations."""
     documents = read_documents(source)
@@ -242,7 +217,7 @@ def read_experiment(source: InputFile) -> FileContents:
     for result in documents:
         system, query = result.id("searchConfigurationId"), result.id("searchText")
         ranked = run_of_system.setdefault(system, GrowingRun(source))
-        ranked.asked[query] = None
+        ranked.asked[query] = {}
         for doc in result.require("documentIds", list):
             ranked.rank(query, result.as_id(doc, f"a document of {result.where}"))
         for metric in result.records("metrics"):
@@ -261,7 +236,15 @@ EXPERIMENT_FORMAT = Format(
     name=_EXPERIMENT_NAME,
     title="OpenSearch's experiments",
     suffixes=(".json",),
-    sniff=sniff_experiment,
+    sniff=detect_inner_keys(
+        ("an object with querySetId and searchConfigurationList", "querySetId", "searchConfigurationList"),
+        (
+            "results with searchText, searchConfigurationId and documentIds",
+            "searchText",
+            "searchConfigurationId",
+            "documentIds",
+        ),
+    ),
     read=read_experiment,
     write=partial(write_kept, owner=_EXPERIMENT_NAME, key="experiment"),
     holds=("runs", "values", "extra"),

@@ -53,19 +53,6 @@ _QUERY_AND_ANSWER = re.compile(
 Row = dict[str, str | None]
 
 
-_detect_set = opensearch_judgments.detect_inner_keys(
-    "an object with querySetQueries", f"{_LIST}|querySetSize"
-)
-_detect_lines = detect_keys(("lines of objects with queryText", _TEXT))
-
-
-def sniff_query_set(first_bytes: bytes, name: str) -> str | None:
-    """querySetQueries, lines of queryText, or lines of query: and answer:."""
-    if re.match(rb"query:\s*\"", first_bytes.removeprefix(BOM).lstrip()):
-        return 'lines of query: "..." with answer: "..."'
-    return _detect_set(first_bytes, name) or _detect_lines(first_bytes, name)
-
-
 def read_query_set(source: InputFile) -> FileContents:
     """Queries; any line that is neither JSON nor ``query: "...", answer: "..."`` is a query."""
     data = source.everything(_MAX_BYTES)
@@ -154,7 +141,11 @@ QUERY_SET_FORMAT = Format(
     name=_QUERY_SET_NAME,
     title="OpenSearch's query sets",
     suffixes=(".json", ".ndjson", ".txt"),
-    sniff=sniff_query_set,
+    sniff=opensearch_judgments.detect_inner_keys(
+        ("an object with querySetQueries", f"{_LIST}|querySetSize"),
+        ("lines of objects with queryText", _TEXT),
+        ('lines of query: "..." with answer: "..."', rb'\A(?:\xef\xbb\xbf)?\s*query:\s*"'),
+    ),
     read=read_query_set,
     write=write_query_set,
     holds=("queries",),

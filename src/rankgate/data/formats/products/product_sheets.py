@@ -60,6 +60,15 @@ def detect_columns(
     return sniff
 
 
+def with_headers(table: pl.DataFrame, headers: Mapping[str, str]) -> pl.DataFrame:
+    """The columns of a product under its headers, null if the table lacks them, then all others."""
+    columns = [
+        (pl.col(column) if column in table.columns else pl.lit(None, pl.String)).alias(header)
+        for column, header in headers.items()
+    ]
+    return table.select(*columns, pl.exclude(*headers))
+
+
 LOSES = "raters, scales, texts besides ids, fields of documents"
 """The losses of a sheet of judgments."""
 

@@ -56,7 +56,7 @@ def read_umbrela_requests(source: InputFile) -> FileContents:
     fields: list[dict[str, str | None]] = []
     for query, record in read_query_lines(source, lambda record: _read_query(record)[0]):
         queries[query] = _read_query(record)[1]
-        ranked.asked[query] = None
+        ranked.asked[query] = {}
         candidates = record.get("candidates")
         if not isinstance(candidates, list):
             raise record.error(f"'candidates' is {describe_type(candidates)}, where a list is needed.")

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import polars as pl
 
-from rankgate.core.errors import InputError
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.column_names import ALIASES
 from rankgate.data.file_contents import FileContents
@@ -36,6 +35,7 @@ from rankgate.data.formats.quepid.quepid_cases import (
     rating_losses,
 )
 from rankgate.data.qrels import Qrels, Ratings, Scale
+from rankgate.data.table_rows import refuse_repeated
 from rankgate.data.text import delimited_records
 from rankgate.data.text.delimited_records import first_fields
 from rankgate.data.text.json_text import JsonRecord, detect_keys, number, read_record, whole_numbers
@@ -262,13 +262,10 @@ def read_book_csv(source: InputFile) -> FileContents:
     column_names = ids | {column: (name.lower(),) for column, name in raters.items()}
     csv_sheet = delimited_records.read_sheet(source, column_names, numbers=list(raters), filled=ids)
     rows = csv_sheet.rows
-    if rows.select(pl.struct(_PAIR).is_duplicated().any()).item():
-        row = int((~rows.select(pl.struct(_PAIR).is_first_distinct()).to_series()).arg_max() or 0)
-        query, doc = rows["query_id"][row], rows["doc_id"][row]
-        problem = f"document '{doc}' of query '{query}' appears twice; merge the two lines."
-        raise InputError(
-            problem, source=source.label, line=csv_sheet.place.line(row), code="duplicate-document"
-        )
+    pair_texts = rows.select(pl.format("{}' of query '{}", "doc_id", "query_id")).to_series()
+    refuse_repeated(
+        pair_texts, csv_sheet.place, "document", code="duplicate-document", mend="merge the two lines"
+    )
     ratings_rows = (
         rows.with_columns(pl.int_range(pl.len()).alias("row"))
         .unpivot(list(raters), index=[*_PAIR, "row"], variable_name="rater", value_name="grade")
@@ -298,16 +295,15 @@ def write_book_csv(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     last_ratings = table.unique([*_PAIR, "rater"], keep="last", maintain_order=True)
     without_grade = last_ratings.filter(pl.col("grade").is_null())
     repeated_ratings = table.filter(pl.struct(*_PAIR, "rater").is_duplicated())
-    pairs, documents = table.select(_PAIR), contents.documents
-    kept_parts = ["qrels", "ratings"]
+    grades = last_ratings.with_columns(delimited_records.format_grade(), pl.col("rater") + " ")
+    wide_table = grades.pivot("rater", index=_PAIR, values="grade")
+    kept_parts, documents = ["qrels", "ratings"], contents.documents
     if documents is not None and has_pairs(contents):
-        pairs = pl.concat([pairs, documents.select(_PAIR)])
+        unrated_pairs = documents.select(_PAIR).unique(maintain_order=True)
+        unrated_pairs = unrated_pairs.join(wide_table, on=_PAIR, how="anti", maintain_order="left")
+        wide_table = pl.concat([wide_table, unrated_pairs], how="diagonal")
         kept_parts.append("documents")
-    wide_table = pairs.unique(maintain_order=True).rename({"query_id": "query", "doc_id": "docid"})
-    for rater in table["rater"].unique(maintain_order=True):
-        rater_ratings = last_ratings.filter(pl.col("rater") == rater)
-        column = rater_ratings.select(*_PAIR, delimited_records.format_grade().alias(f"{rater} "))
-        wide_table = wide_table.join(column, left_on=_IDS, right_on=_PAIR, how="left", maintain_order="left")
+    wide_table = wide_table.rename({"query_id": "query", "doc_id": "docid"})
     delimited_records.write_sheet(wide_table.rename(lambda name: name.removesuffix(" ")), out)
     ratings_twice = repeated_ratings.select(*_PAIR, "rater").unique(maintain_order=True)
     return (

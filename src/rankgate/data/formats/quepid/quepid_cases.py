@@ -34,6 +34,7 @@ from rankgate.data.formats.products.product_sheets import (
     pool_losses,
     pool_rows,
     read_sheet_judgments,
+    with_headers,
 )
 from rankgate.data.qrels import RATINGS_SCHEMA
 from rankgate.data.table_rows import refuse_repeated
@@ -243,7 +244,8 @@ RATINGS_CSV_FORMAT = Format(
 
 
 _INFORMATION_NEED_NAME = "information-need"
-_INFORMATION_NEED_COLUMNS = {"query_id": ("query",), "information_need": ("information_need",)}
+_INFORMATION_NEED_HEADERS = {"query_id": "query", "information_need": "information_need"}
+_INFORMATION_NEED_COLUMNS = {column: (header,) for column, header in _INFORMATION_NEED_HEADERS.items()}
 
 
 def read_information_need(source: InputFile) -> FileContents:
@@ -266,10 +268,9 @@ def write_information_need(contents: FileContents, out: BinaryIO) -> tuple[Loss,
         raise InputError(
             "no queries with their texts in it; this format is a list of them.", code="no-queries"
         )
-    if "information_need" not in queries.columns:
-        queries = queries.with_columns(pl.lit(None, pl.String).alias("information_need"))
-    query = pl.col("text").fill_null(pl.col("query_id")).alias("query")
-    delimited_records.write_sheet(queries.select(query, "information_need"), out)
+    texts = queries.with_columns(query_id=pl.coalesce("text", "query_id"))
+    sheet = with_headers(texts, _INFORMATION_NEED_HEADERS).select(_INFORMATION_NEED_HEADERS.values())
+    delimited_records.write_sheet(sheet, out)
     return (
         *find_losses(contents, _INFORMATION_NEED_NAME, "queries", queries=("text", "information_need")),
         *id_losses(queries.filter(pl.col("text") != pl.col("query_id"))["query_id"]),

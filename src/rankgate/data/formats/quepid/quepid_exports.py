@@ -6,7 +6,7 @@ general export has each query of a case with its score and notes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import polars as pl
 
@@ -14,21 +14,14 @@ from rankgate.core.errors import InputError
 from rankgate.data.file_contents import FileContents
 from rankgate.data.formats.collected_judgments import VALUES, collect_documents, make_run
 from rankgate.data.formats.format import Format, Loss, Note
-from rankgate.data.formats.format_writing import (
-    find_losses,
-    first_rows,
-    format_data,
-    rows_by_id,
-    with_text_ids,
-)
-from rankgate.data.formats.products.product_sheets import detect_columns
+from rankgate.data.formats.format_writing import find_losses, first_rows, format_data, with_text_ids
+from rankgate.data.formats.products.product_sheets import detect_columns, with_headers
 from rankgate.data.formats.tables import schemas
 from rankgate.data.table_rows import RowLocation, refuse_repeated
 from rankgate.data.text import delimited_records
 from rankgate.data.text.text_values import format_time, parse_time
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import Json
     from rankgate.data.run import Run
     from rankgate.data.streams.source import InputFile
 
@@ -142,10 +135,7 @@ def write_detail(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     rows = with_fields(detail_rows(contents), contents.documents).with_columns(
         delimited_records.format_grade(), *(pl.lit(case.get(name), pl.String).alias(name) for name in _CASE)
     )
-    rows = rows.rename(_DETAIL_HEADERS, strict=False)
-    if "Title" not in rows.columns:
-        rows = rows.with_columns(pl.lit(None, pl.String).alias("Title"))
-    delimited_records.write_sheet(rows.select(*_HEADER, pl.exclude(_HEADER)), out)
+    delimited_records.write_sheet(with_headers(rows, _DETAIL_HEADERS), out)
     losses = find_losses(contents, _DETAIL_NAME, "qrels", "unjudged", "runs", "documents", runs=1)
     return (*losses, *query_losses, *score_losses(contents))
 
@@ -234,37 +224,20 @@ def write_general(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
             "no queries with their texts in it; this format is a list of them.", code="no-queries"
         )
     case = format_data(contents, _GENERAL_NAME).get("case", {})
-    value_of_query, value_losses = _values_by_query(contents.values)
-    rows: list[dict[str, Json]] = []
-    for query, fields in rows_by_id(queries, "query_id").items():
-        value, time = value_of_query.get(query, (None, None))
-        row = {
-            **case,
-            **fields,
-            "query_id": fields.get("text") or query,
-            "value": value,
-            "at": format_time(time),
-        }
-        rows.append({header: row.get(column) for column, header in _GENERAL_HEADERS.items()})
-    schema = dict.fromkeys(_GENERAL_HEADERS.values(), pl.String) | {"Score": pl.Float64}
-    table = pl.DataFrame(rows, schema=schema, orient="row").with_columns(
-        delimited_records.format_grade("Score")
+    values = pl.DataFrame(schema=VALUES) if contents.values is None else contents.values
+    first_values = values.unique("query_id", keep="first", maintain_order=True).select(
+        "query_id", delimited_records.format_grade("value"), pl.col("at").map_elements(format_time, pl.String)
     )
-    delimited_records.write_sheet(table, out)
-    losses = find_losses(contents, _GENERAL_NAME, "queries", "values", queries=("text", *_TEXTS))
-    return (*losses, *value_losses)
-
-
-def _values_by_query(values: pl.DataFrame | None) -> tuple[dict[str, tuple[float, Any]], tuple[Loss, ...]]:
-    """The first value of each query, and the losses of further values."""
-    if values is None:
-        return {}, ()
-    first_values = values.unique("query_id", keep="first", maintain_order=True)
-    columns = (first_values[name].to_list() for name in ("query_id", "value", "at"))
-    value_of_query = {query: (value, time) for query, value, time in zip(*columns, strict=True)}
+    columns = [name for name in ("query_id", "text", *_TEXTS) if name in queries.columns]
+    rows = queries.select(columns).join(first_values, on="query_id", how="left", maintain_order="left")
+    rows = rows.with_columns(pl.lit(case.get(name), pl.String).alias(name) for name in _CASE)
+    if "text" in columns:
+        rows = rows.with_columns(query_id=pl.coalesce(pl.col("text").replace("", None), "query_id"))
+    delimited_records.write_sheet(with_headers(rows, _GENERAL_HEADERS).select(_GENERAL_HEADERS.values()), out)
     further_count = len(values) - len(first_values)
-    return value_of_query, (
-        (Loss("metric values besides the first of a query", further_count),) if further_count else ()
+    return (
+        *find_losses(contents, _GENERAL_NAME, "queries", "values", queries=("text", *_TEXTS)),
+        *([Loss("metric values besides the first of a query", further_count)] if further_count else ()),
     )
 
 

@@ -28,7 +28,7 @@ from rankgate.data.formats.format_writing import (
     with_text_ids,
     write_json,
 )
-from rankgate.data.formats.products.product_sheets import detect_columns
+from rankgate.data.formats.products.product_sheets import detect_columns, with_headers
 from rankgate.data.formats.quepid.quepid_cases import make_query_notes, query_notes
 from rankgate.data.formats.quepid.quepid_exports import (
     detail_rows,
@@ -72,7 +72,7 @@ def read_snapshot(source: InputFile) -> FileContents:
     fields: list[dict[str, str | None]] = []
     for key in docs:
         name = query_of_number.get(key) or docs.as_id(key, "a key of 'docs'")
-        ranked.asked[name] = None
+        ranked.asked[name] = {}
         for doc in docs.records(key):
             doc_id = doc.id("id")
             fields.append({**doc.record("fields").texts(), "query_id": name, "doc_id": doc_id})
@@ -189,10 +189,13 @@ SNAPSHOT_FORMAT = Format(
 
 _SNAPSHOT_CSV_NAME = "quepid-snapshot-csv"
 _SNAPSHOT = ("Snapshot Name", "Snapshot Time", "Case ID")
-_HEADERS = {"query_id": "Query Text", "doc_id": "Doc ID", "position": "Doc Position"}
-_SNAPSHOT_CSV_COLUMNS = {
-    column: (header.lower(),) for column, header in ({name: name for name in _SNAPSHOT} | _HEADERS).items()
+_SNAPSHOT_CSV_HEADERS = {
+    **{name: name for name in _SNAPSHOT},
+    "query_id": "Query Text",
+    "doc_id": "Doc ID",
+    "position": "Doc Position",
 }
+_SNAPSHOT_CSV_COLUMNS = {column: (header.lower(),) for column, header in _SNAPSHOT_CSV_HEADERS.items()}
 
 
 def read_snapshot_csv(source: InputFile) -> FileContents:
@@ -234,9 +237,7 @@ def write_snapshot_csv(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...
         tables.append(with_fields(detail_rows(single_run), contents.documents).with_columns(columns))
         empty_queries = Loss.of("queries that retrieved nothing", queries_of_states(run))
         losses += [*score_losses(single_run), *empty_queries]
-    rows = pl.concat(tables).drop("grade").rename(_HEADERS)
-    first_columns = (*_SNAPSHOT, *_HEADERS.values())
-    rows = rows.select(*first_columns, pl.exclude(first_columns))
+    rows = with_headers(pl.concat(tables).drop("grade"), _SNAPSHOT_CSV_HEADERS)
     delimited_records.write_sheet(rows, out, crlf=True)
     return (*find_losses(contents, _SNAPSHOT_CSV_NAME, "runs", "documents"), *query_losses, *losses)
 
