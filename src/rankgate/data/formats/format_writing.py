@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -35,17 +35,30 @@ def with_text_ids(contents: FileContents) -> tuple[FileContents, tuple[Loss, ...
     losses = (*id_losses(text_of_query), *_column_losses("queries", table, ("text",)))
     if not text_of_query:
         return replace(contents, queries=None), losses
+
+    def rename(table: pl.DataFrame) -> pl.DataFrame:
+        return table.with_columns(pl.col("query_id").replace(text_of_query))
+
     qrels, ratings, documents = contents.qrels, contents.ratings, contents.documents
     if qrels:
         unjudged = tuple(text_of_query.get(query, query) for query in qrels.unjudged)
-        qrels = replace(qrels, table=_rename_queries(qrels.table, text_of_query), unjudged=unjudged)
-    if ratings:
-        ratings = replace(ratings, table=_rename_queries(ratings.table, text_of_query))
+        qrels = replace(qrels, table=rename(qrels.table), unjudged=unjudged)
     if documents is not None and "query_id" in documents.columns:
-        documents = _rename_queries(documents, text_of_query)
-    runs = tuple(_rename_run(run, text_of_query) for run in contents.runs)
-    renamed_contents = replace(contents, qrels=qrels, ratings=ratings, documents=documents, runs=runs)
-    return replace(renamed_contents, queries=None), losses
+        documents = rename(documents)
+    renamed_contents = replace(
+        contents,
+        qrels=qrels,
+        ratings=ratings and replace(ratings, table=rename(ratings.table)),
+        documents=documents,
+        runs=tuple(_with_queries(run, rename) for run in contents.runs),
+        queries=None,
+    )
+    return renamed_contents, losses
+
+
+def _with_queries(run: Run, rename: Callable[[pl.DataFrame], pl.DataFrame]) -> Run:
+    states = None if run.queries is None else rename(run.queries)
+    return replace(run, pieces=lambda: map(rename, run.pieces()), queries=states, rankings=None)
 
 
 def id_losses(queries: Iterable[str]) -> tuple[Loss, ...]:
@@ -62,18 +75,6 @@ def query_ids(contents: FileContents) -> list[str]:
     return [*dict.fromkeys([*chain.from_iterable(ids), *unjudged])]
 
 
-def _rename_queries(table: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame:
-    return table.with_columns(pl.col("query_id").replace(dict(names)))
-
-
-def _rename_run(run: Run, names: Mapping[str, str]) -> Run:
-    def pieces() -> Iterator[pl.DataFrame]:
-        yield from (_rename_queries(frame, names) for frame in run.pieces())
-
-    states = None if run.queries is None else _rename_queries(run.queries, names)
-    return replace(run, pieces=pieces, queries=states, rankings=None)
-
-
 _PAIR = ["query_id", "doc_id"]
 
 
@@ -85,11 +86,11 @@ def collect_grades(qrels: Qrels) -> dict[str, dict[str, float]]:
 
     A pair appears only once in judgments.
     """
-    table = qrels.table
-    grades_by_query: dict[str, dict[str, float]] = {}
-    columns = (table["query_id"], table["doc_id"], table["grade"])
-    for query, document, grade in zip(*(column.to_list() for column in columns), strict=True):
-        grades_by_query.setdefault(query, {})[document] = whole_numbers(grade)
+    groups = qrels.table.group_by("query_id", maintain_order=True).agg("doc_id", "grade")
+    grades_by_query = {
+        query: dict(zip(documents, whole_numbers(grades), strict=True))
+        for query, documents, grades in groups.iter_rows()
+    }
     for query in qrels.unjudged:
         grades_by_query.setdefault(query, {})
     return grades_by_query
@@ -132,13 +133,9 @@ def first_rows(table: pl.DataFrame) -> pl.Series:
 
 def ranking_by_query(run: Run) -> dict[str, list[tuple[str, float]]]:
     """Each query's documents with their scores, best first; equal scores in file order."""
-    table = run.table.with_columns(first_rows(run.table).alias("first")).sort(
-        ["first", "score"], descending=[False, True], maintain_order=True
-    )
-    ranking_of_query: dict[str, list[tuple[str, float]]] = {}
-    for query, document, score in table.select("query_id", "doc_id", "score").iter_rows():
-        ranking_of_query.setdefault(query, []).append((document, score))
-    return ranking_of_query
+    best_first = pl.col("doc_id", "score").sort_by("score", descending=True, maintain_order=True)
+    rankings = run.table.group_by("query_id", maintain_order=True).agg(best_first)
+    return {query: [*zip(docs, scores, strict=True)] for query, docs, scores in rankings.iter_rows()}
 
 
 def texts_by_query(contents: FileContents) -> dict[str, str]:

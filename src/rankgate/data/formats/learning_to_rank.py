@@ -15,7 +15,6 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.errors import InputError
-from rankgate.core.frozen import dataclass
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.file_contents import FileContents, Note
 from rankgate.data.formats.format import Format, Loss
@@ -29,8 +28,6 @@ from rankgate.data.text.text_values import BOM, decode_utf8, number_fault
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from rankgate.data.streams.source import InputFile
 
 
@@ -38,24 +35,24 @@ _PIECE = 4 << 20  # bytes to parse at one time, and the longest line
 _SHOWN = 40
 
 
-@dataclass(frozen=True)
-class GradedLines:
-    """The lines of a file that have a grade.
+def read_lines(source: InputFile) -> Iterator[pl.DataFrame]:
+    """The lines that are not blank, piece by piece: ``at``, the number of the line, and ``line``.
 
-    Attributes:
-        rows: the groups of the pattern as columns of strings, ``grade`` as numbers.
-        at: ``(n,)``, the line of each row.
-        comments: the lines that begin with ``#``.
+    Raises:
+        InputError: text that is not UTF-8; with the line.
     """
+    line = 1
+    for data in source.chunks(_PIECE):
+        if line == 1 or not data.isspace():  # blank lines may be very many
+            text = decode_utf8(data.removeprefix(BOM) if line == 1 else data, source.label, line)
+            lines = pl.DataFrame({"line": text.replace("\r\n", "\n").split("\n")})
+            yield lines.with_row_index("at", line).filter(pl.col("line").str.strip_chars() != "")
+        line += data.count(b"\n")
 
-    rows: pl.DataFrame
-    at: NDArray[np.int64]
-    comments: pl.Series
 
-
-def read_graded_lines(
+def _read_graded_lines(
     source: InputFile, pattern: str, example: str, dropped_groups: Sequence[str] = ()
-) -> GradedLines:
+) -> tuple[pl.DataFrame, pl.Series]:
     """Parse the lines of a file into groups; blank lines and comments have no grade.
 
     Args:
@@ -64,57 +61,36 @@ def read_graded_lines(
         example: a correct line, for the error.
         dropped_groups: groups of the pattern that are not returned.
 
+    Returns:
+        The groups as columns of strings, ``grade`` as numbers and ``at``, the line of each row;
+        and the lines that begin with ``#``.
+
     Raises:
         InputError: a line of another shape, a grade that is not a finite number, text that is not
             UTF-8; with the line.
     """
-    chunks = list(_parse_chunks(source, pattern, example, dropped_groups))
-    if not chunks:
+    all_rows, comments = [], []
+    for lines in read_lines(source):
+        is_comment = pl.col("line").str.contains(r"^\s*#")
+        comments.append(lines.filter(is_comment)["line"])
+        groups = pl.col("line").str.extract_groups(pattern).struct.unnest()
+        rows = lines.filter(~is_comment).with_columns(groups)
+        invalid_rows = rows.filter(pl.col("grade").is_null())
+        if len(invalid_rows):
+            line, text = invalid_rows.select("at", "line").row(0)
+            problem = f"'{text[:_SHOWN]}', expected a line such as {example}."
+            raise InputError(problem, source=source.label, line=line, code="invalid-syntax")
+        number = pl.col("grade").cast(pl.Float64, strict=False)
+        wrong_rows = rows.filter(~number.is_finite().fill_null(value=False))
+        if len(wrong_rows):
+            line, grade_text = wrong_rows.select("at", pl.col("grade").str.head(_SHOWN)).row(0)
+            problem = number_fault(grade_text, "grade") or f"grade {grade_text} is not a finite number."
+            raise InputError(problem, source=source.label, line=line, code="not-a-number")
+        all_rows.append(rows.with_columns(number).drop("line", *dropped_groups))
+    if not all_rows:
         problem = "the file is empty; check whether it was written completely."
         raise InputError(problem, source=source.label, code="empty-file")
-    return GradedLines(
-        pl.concat([chunk.rows for chunk in chunks]),
-        np.concatenate([chunk.at for chunk in chunks]),
-        pl.concat([chunk.comments for chunk in chunks]),
-    )
-
-
-def _parse_chunks(
-    source: InputFile, pattern: str, example: str, dropped_groups: Sequence[str]
-) -> Iterator[GradedLines]:
-    line = 1
-    for data in source.chunks(_PIECE):
-        if line > 1 and data.isspace():  # only blank lines, which may be very many
-            line += data.count(b"\n")
-            continue
-        text = decode_utf8(data.removeprefix(BOM) if line == 1 else data, source.label, line)
-        lines = pl.Series("line", text.replace("\r\n", "\n").split("\n"), pl.String)
-        is_comment = lines.str.contains(r"^\s*#")
-        offsets = np.flatnonzero((~(is_comment | (lines.str.strip_chars() == ""))).to_numpy())
-        graded = lines.gather(offsets)
-        rows = pl.DataFrame(graded.str.extract_groups(pattern)).unnest("line")
-        rows = _parse_grades(rows, graded, offsets + line, source, example)
-        yield GradedLines(rows.drop(dropped_groups), offsets + line, lines.filter(is_comment))
-        line += data.count(b"\n")
-
-
-def _parse_grades(
-    rows: pl.DataFrame, graded: pl.Series, line_numbers: NDArray[np.int64], source: InputFile, example: str
-) -> pl.DataFrame:
-    """The rows with their grades as numbers."""
-    is_invalid = rows["grade"].is_null()
-    if is_invalid.any():
-        row = int(is_invalid.arg_max() or 0)
-        problem = f"'{graded[row][:_SHOWN]}', expected a line such as {example}."
-        raise InputError(problem, source=source.label, line=int(line_numbers[row]), code="invalid-syntax")
-    number = rows["grade"].cast(pl.Float64, strict=False)
-    is_wrong = ~number.is_finite().fill_null(value=False)
-    if is_wrong.any():
-        row = int(is_wrong.arg_max() or 0)
-        grade_text = rows["grade"][row][:_SHOWN]
-        problem = number_fault(grade_text, "grade") or f"grade {grade_text} is not a finite number."
-        raise InputError(problem, source=source.label, line=int(line_numbers[row]), code="not-a-number")
-    return rows.with_columns(number)
+    return pl.concat(all_rows), pl.concat(comments)
 
 
 _SVMLIGHT_NAME = "svmlight"
@@ -171,19 +147,18 @@ def _read_rows(
             "to another folder."
         )
         raise InputError(problem, source=source.label, code="unused-weights")
-    graded = read_graded_lines(source, _SVMLIGHT_LINE, "3 qid:1 1:0.5 2:12 # 1370", dropped_groups)
+    rows, _ = _read_graded_lines(source, _SVMLIGHT_LINE, "3 qid:1 1:0.5 2:12 # 1370", dropped_groups)
     comment = pl.col("comment").replace("", None)
     given_id = pl.coalesce(comment.str.extract(_DOCID), comment.str.extract(r"^(\S+)"))
-    line_ids = pl.Series("line", graded.at).cast(pl.String)
-    rows = graded.rows.with_columns(
-        comment, given_id.alias("given"), pl.coalesce(given_id, line_ids).alias("doc_id")
-    )
-    rows, notes = _with_queries(rows, graded.at, source)
-    return rows, _make_qrels(rows, graded, source), notes
+    line_id = pl.col("at").cast(pl.String)
+    rows = rows.with_columns(comment, given=given_id, doc_id=pl.coalesce(given_id, line_id))
+    rows, notes = _with_queries(rows, source)
+    return rows, _make_qrels(rows, source), notes
 
 
-def _make_qrels(rows: pl.DataFrame, graded: GradedLines, source: InputFile) -> Qrels:
-    location = RowLocation(source.label, lambda row: int(graded.at[row]))
+def _make_qrels(rows: pl.DataFrame, source: InputFile) -> Qrels:
+    lines = rows["at"]
+    location = RowLocation(source.label, lambda row: int(lines[row]))
     return Qrels(rows.select(*QRELS_SCHEMA), source.stem, place=location)
 
 
@@ -236,53 +211,44 @@ def _rows_to_write(contents: FileContents, id_pattern: str) -> tuple[pl.DataFram
     return joined, [] if is_valid else ids.to_list()
 
 
-def _with_queries(
-    rows: pl.DataFrame, line_numbers: NDArray[np.int64], source: InputFile
-) -> tuple[pl.DataFrame, tuple[Note, ...]]:
+def _with_queries(rows: pl.DataFrame, source: InputFile) -> tuple[pl.DataFrame, tuple[Note, ...]]:
     """The rows with the ids of their queries, from qid or the companion file."""
-    is_missing = rows["query_id"].is_null()
-    if not is_missing.any():
+    unnamed_rows = rows.filter(pl.col("query_id").is_null())
+    if unnamed_rows.is_empty():
         return rows, ()
-    sizes = _find_sizes(source) if is_missing.all() else None
+    sizes = _find_sizes(source) if len(unnamed_rows) == len(rows) else None
     if sizes is None:
         problem = "no qid:, and no file of the queries' sizes next to it; add qid:1 and so on."
-        first_missing_line = int(line_numbers[int(is_missing.arg_max() or 0)])
-        raise InputError(problem, source=source.label, line=first_missing_line, code="wrong-shape")
-    if int(sizes.sum()) != len(rows):
-        problem = (
-            f"{count_noun(len(rows), 'row')}, but the file of sizes next to it adds up to {sizes.sum()}."
-        )
+        raise InputError(problem, source=source.label, line=unnamed_rows["at"][0], code="wrong-shape")
+    if sum(sizes) != len(rows):
+        problem = f"{count_noun(len(rows), 'row')}, but the file of sizes next to it adds up to {sum(sizes)}."
         raise InputError(problem, source=source.label, code="wrong-shape")
-    names = np.repeat(np.arange(1, len(sizes) + 1), sizes)
+    query_ids = pl.Series("query_id", np.repeat(np.arange(1, len(sizes) + 1), sizes)).cast(pl.String)
     note_text = "queries from the file of sizes next to it, numbered from 1"
-    ids = pl.Series("query_id", names).cast(pl.String)
-    return rows.with_columns(ids), (Note(note_text, len(sizes)),)
+    return rows.with_columns(query_ids), (Note(note_text, len(sizes)),)
 
 
-def _find_sizes(source: InputFile) -> NDArray[np.int64] | None:
+def _find_sizes(source: InputFile) -> list[int] | None:
     """The number of rows of each query, from ``NAME.query`` or ``.group`` next to the file.
 
     Raises:
         InputError: the companion file has other contents, or two companion files differ.
     """
-    sizes = {
-        companion: _read_sizes(companion)
-        for suffix in (".query", ".group")
-        if (companion := _find_companion(source, suffix))
-    }
-    if len({tuple(sizes_read) for sizes_read in sizes.values()}) > 1:
+    companions = filter(None, (_find_companion(source, suffix) for suffix in (".query", ".group")))
+    sizes = {companion: _read_sizes(companion) for companion in companions}
+    if len({*map(tuple, sizes.values())}) > 1:
         names = " and ".join(companion.name for companion in sizes)
         problem = f"{names} next to it have different sizes of queries; keep one of them."
         raise InputError(problem, source=source.label, code="conflicting-sizes")
     return next(iter(sizes.values()), None)
 
 
-def _read_sizes(companion: Path) -> NDArray[np.int64]:
+def _read_sizes(companion: Path) -> list[int]:
     number_texts = source_of(companion).everything(1 << 26).split()
     if not all(word.isdigit() and len(word) < len("1000000000") for word in number_texts):
         problem = "a line is not a whole number of rows (the size of a query)."
         raise InputError(problem, source=str(companion), code="not-a-whole-number")
-    return np.array([int(word) for word in number_texts], np.int64)
+    return [*map(int, number_texts)]
 
 
 def _find_companion(source: InputFile, suffix: str) -> Path | None:
@@ -343,10 +309,9 @@ def sniff_quepid_ltr(first_bytes: bytes, name: str) -> str | None:
 
 def read_quepid_ltr(source: InputFile) -> FileContents:
     """Judgments, and the texts of queries from the comments or a header of ``# qid:1: text``."""
-    graded = read_graded_lines(source, _QUEPID_LINE, "3 qid:1 # 1370 star trek")
-    qrels = _make_qrels(graded.rows, graded, source)
-    header = pl.DataFrame(graded.comments.str.extract_groups(_HEADER)).unnest("line")
-    return FileContents(qrels=qrels, queries=_texts_of_queries(graded.rows, header.drop_nulls("query_id")))
+    rows, comments = _read_graded_lines(source, _QUEPID_LINE, "3 qid:1 # 1370 star trek")
+    header = pl.DataFrame(comments.str.extract_groups(_HEADER)).unnest("line").drop_nulls("query_id")
+    return FileContents(qrels=_make_qrels(rows, source), queries=_texts_of_queries(rows, header))
 
 
 def _texts_of_queries(rows: pl.DataFrame, header: pl.DataFrame) -> pl.DataFrame | None:

@@ -295,8 +295,8 @@ def write_book_csv(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     last_ratings = table.unique([*_PAIR, "rater"], keep="last", maintain_order=True)
     without_grade = last_ratings.filter(pl.col("grade").is_null())
     repeated_ratings = table.filter(pl.struct(*_PAIR, "rater").is_duplicated())
-    grades = last_ratings.with_columns(delimited_records.format_grade(), pl.col("rater") + " ")
-    wide_table = grades.pivot("rater", index=_PAIR, values="grade")
+    grades = table.with_columns(delimited_records.format_grade(), pl.col("rater") + " ")
+    wide_table = grades.pivot("rater", index=_PAIR, values="grade", aggregate_function="last")
     kept_parts, documents = ["qrels", "ratings"], contents.documents
     if documents is not None and has_pairs(contents):
         unrated_pairs = documents.select(_PAIR).unique(maintain_order=True)
