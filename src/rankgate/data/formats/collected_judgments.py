@@ -51,26 +51,48 @@ _PAIR = ["query_id", "doc_id"]
 
 
 @dataclass
-class GrowingQrels:
-    """Growing columns: queries, documents, grades and the JSON path of each.
+class _Collector:
+    """The queries of a file and the fields of their documents, collected while it is read.
 
     Attributes:
         source: the file.
-        asked: every query in order, with or without judgments.
+        asked: every query in order, also without documents, and what is known of it: columns of
+            `TASK_COLUMNS`.
     """
 
     source: InputFile
-    asked: dict[str, None] = field(default_factory=dict)
+    asked: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _fields: list[dict[str, str | None]] = field(default_factory=list)
+
+    def ask(self, query: str, **fields: Any) -> None:
+        """Add a query, with or without documents."""
+        self.asked.setdefault(query, {}).update(fields)
+
+    def describe(self, query: str, document: str, texts: Mapping[str, str | None]) -> None:
+        """Add the fields of a document of a query."""
+        self._fields.append({**texts, "query_id": query, "doc_id": document})
+
+    def documents(self) -> pl.DataFrame | None:
+        """The documents with their fields; None if no document has one; see `collect_documents`."""
+        table = string_table(self._fields, _PAIR)
+        return collect_documents(table, [name for name in table.columns if name not in _PAIR])
+
+
+@dataclass
+class GrowingQrels(_Collector):
+    """Growing columns: queries, documents, grades and the JSON path of each."""
+
     _rows: list[tuple[str, str | None, float | None]] = field(default_factory=list)
     _paths: list[str] = field(default_factory=list)
 
-    def ask(self, query: str) -> None:
+    def ask(self, query: str, **fields: Any) -> None:
         """Add a query, with or without judgments."""
         if query not in self.asked:
             self._add_row(query, None, None, "")
+        super().ask(query, **fields)
 
     def _add_row(self, query: str, document: str | None, grade: float | None, path: str) -> None:
-        self.asked[query] = None
+        self.asked.setdefault(query, {})
         self._rows.append((query, document, grade))
         self._paths.append(path)
 
@@ -202,16 +224,10 @@ def _make_note(note_text: str, rows: pl.DataFrame, location: RowLocation) -> tup
 
 
 @dataclass
-class GrowingRatings:
+class GrowingRatings(_Collector):
     """As `GrowingQrels`, with raters: one row for each rating."""
 
-    source: InputFile
-    asked: dict[str, None] = field(default_factory=dict)
     _rows: list[dict[str, Any]] = field(default_factory=list)
-
-    def ask(self, query: str) -> None:
-        """Add a query, with or without ratings."""
-        self.asked[query] = None
 
     def add(self, query: str, document: str, rater: str, grade: Json, path: str, **fields: Any) -> None:
         """Add a rating; a grade of None means no grade, with a reason.
@@ -230,7 +246,7 @@ class GrowingRatings:
         grade_number = None if grade is None else number(grade, path, self.source.label)
         row = {"query_id": query, "doc_id": document, "rater": rater, "grade": grade_number}
         self._rows.append(row | fields)
-        self.asked[query] = None
+        self.ask(query)
 
     def ratings(self, scale: Scale | None = None) -> Ratings:
         """The ratings; there may be none."""
@@ -249,23 +265,15 @@ class GrowingRatings:
 
 
 @dataclass
-class GrowingRun:
-    """Growing columns of a run: queries, documents and their scores, best first.
+class GrowingRun(_Collector):
+    """Growing columns of a run: queries, documents and their scores, best first."""
 
-    Attributes:
-        source: the file.
-        asked: every query in order, with or without documents, and what is known of it: columns of
-            `TASK_COLUMNS`.
-    """
-
-    source: InputFile
-    asked: dict[str, dict[str, Any]] = field(default_factory=dict)
     _rows: list[tuple[str, str, float | None]] = field(default_factory=list)
     _lines: list[int] = field(default_factory=list)
 
     def rank(self, query: str, document: str, score: float | None = None, line: int | None = None) -> None:
         """Add the next document of a query, with its line if all have one."""
-        self.asked.setdefault(query, {})
+        self.ask(query)
         self._rows.append((query, document, score))
         self._lines += [] if line is None else [line]
 
@@ -364,9 +372,3 @@ def collect_documents(rows: pl.DataFrame, fields: Sequence[str]) -> pl.DataFrame
     if not by_document["doc_id"].is_duplicated().any():
         return by_document
     return rows.select(*_PAIR, *fields).unique(_PAIR, keep="first", maintain_order=True)
-
-
-def collect_document_rows(rows: Sequence[Mapping[str, str | None]]) -> pl.DataFrame | None:
-    """As `collect_documents`, from rows with ``query_id``, ``doc_id`` and fields."""
-    table = string_table(rows)
-    return collect_documents(table, [name for name in table.columns if name not in _PAIR])

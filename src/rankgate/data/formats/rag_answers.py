@@ -48,12 +48,13 @@ def read_trec_rag(source: InputFile) -> FileContents:
         for position, sentence in enumerate(sentences or [JsonRecord({}, source.label)], 1):
             query = f"{task}#{position}"
             cited = _read_citations(sentence, references)
-            ranked.asked[query] = {
-                "sequence": task,
-                "position": float(position),
-                "cited": references,
-                "answered": float(bool(sentences)),
-            }
+            ranked.ask(
+                query,
+                sequence=task,
+                position=float(position),
+                cited=references,
+                answered=float(bool(sentences)),
+            )
             for doc in cited:
                 ranked.rank(query, doc)
             qrels.ask(query)

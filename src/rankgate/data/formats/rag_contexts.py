@@ -7,7 +7,7 @@ Trajectories are questions with several calls of a search, and the cited documen
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -16,12 +16,7 @@ from rankgate.core.errors import InputError
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.file_contents import FileContents, Loss, Note
 from rankgate.data.foreign_frames import string_table
-from rankgate.data.formats.collected_judgments import (
-    GrowingQrels,
-    GrowingRun,
-    collect_document_rows,
-    text_table,
-)
+from rankgate.data.formats.collected_judgments import GrowingQrels, GrowingRun, text_table
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.format_writing import (
     collect_grades,
@@ -83,22 +78,15 @@ def read_ragas(source: InputFile, *, normalize: bool = False) -> FileContents:
     qrels, ranked = GrowingQrels(source), GrowingRun(source)
     unreferenced: JsonRecord | None = None  # the first sample without references
     queries: dict[str, dict[str, str | None]] = {}
-    fields: list[dict[str, str | None]] = []
     question_counts: Counter[str] = Counter()
     for sample in _read_samples(source):
         text = next((sample[name] for name in _QUESTION if sample.get(name)), None)
-        query = sample.as_id(sample.get("query_id", text), "the question")
-        if query in queries and "query_id" not in sample:
-            question_counts[query] += 1
-            query = f"{query} (sample {question_counts[query] + 1})"
-        if query in queries:
-            problem = f"question '{query}' is already in an earlier line; keep one."
-            raise sample.error(problem, "duplicate-query")
+        query = _question_id(sample, text, queries, question_counts)
         other_texts = sample.without("query_id", *_QUESTION)
         queries[query] = {"query_id": query, "text": text if isinstance(text, str) else None} | {
             name: field_text for name, field_text in other_texts.items() if isinstance(field_text, str)
         }
-        ranked.asked[query] = {}
+        ranked.ask(query)
         contexts = _read_contexts(sample, _RETRIEVED, normalize=normalize)
         for doc, _ in contexts:
             ranked.rank(query, doc, line=sample.line)
@@ -110,9 +98,9 @@ def read_ragas(source: InputFile, *, normalize: bool = False) -> FileContents:
             for doc in references:
                 qrels.add(query, doc, 1, sample.where)
             contexts += references.items()
-        fields += [
-            {"query_id": query, "doc_id": doc, "text": text} for doc, text in contexts if text is not None
-        ]
+        for doc, content in contexts:
+            if content is not None:
+                ranked.describe(query, doc, {"text": content})
     if not queries:
         raise InputError("there are no samples in it.", source=source.label, code="no-queries")
     if qrels.asked and unreferenced is not None:
@@ -126,11 +114,25 @@ def read_ragas(source: InputFile, *, normalize: bool = False) -> FileContents:
         qrels=qrels.qrels()[0],
         runs=(ranked.run(),),
         queries=string_table(list(queries.values())),
-        documents=collect_document_rows(fields) if fields else None,
+        documents=ranked.documents(),
         notes=(Note(note_text, question_counts.total(), tuple(question_counts)[:3]),)
         if question_counts
         else (),
     )
+
+
+def _question_id(
+    sample: JsonRecord, text: Json, queries: Container[str], question_counts: Counter[str]
+) -> str:
+    """The id of a sample; a question that is asked again gets the number of its sample."""
+    query = sample.as_id(sample.get("query_id", text), "the question")
+    if query in queries and "query_id" not in sample:
+        question_counts[query] += 1
+        query = f"{query} (sample {question_counts[query] + 1})"
+    if query in queries:
+        problem = f"question '{query}' is already in an earlier line; keep one."
+        raise sample.error(problem, "duplicate-query")
+    return query
 
 
 def write_ragas(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
@@ -278,7 +280,7 @@ def read_trajectories(source: InputFile) -> FileContents:
             query = f"{task}#{position}"
             documents = _read_documents(call_record) if call_list else []
             cost = _read_cost(call_record) if call_list else _NO_COST
-            ranked.asked[query] = {**task_fields, "position": position, **cost}
+            ranked.ask(query, **task_fields, **cost, position=position)
             for doc, score in documents:
                 ranked.rank(query, doc, score, record.line)
         if "evidence" in record or record.get("answerable") is False:

@@ -115,7 +115,7 @@ class _AnswerReader:
         has_scores = not rising and all(answer.scores for answer in answers.values() if answer.doc_ids)
         ranked = GrowingRun(source)
         for query, answer in answers.items():
-            ranked.asked[query] = {}
+            ranked.ask(query)
             scores = (
                 break_ties(np.array(answer.scores, np.float64)) if has_scores and answer.doc_ids else None
             )

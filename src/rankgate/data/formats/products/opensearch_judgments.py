@@ -217,7 +217,7 @@ def read_experiment(source: InputFile) -> FileContents:
     for result in documents:
         system, query = result.id("searchConfigurationId"), result.id("searchText")
         ranked = run_of_system.setdefault(system, GrowingRun(source))
-        ranked.asked[query] = {}
+        ranked.ask(query)
         for doc in result.require("documentIds", list):
             ranked.rank(query, result.as_id(doc, f"a document of {result.where}"))
         for metric in result.records("metrics"):

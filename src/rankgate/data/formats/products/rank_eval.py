@@ -9,13 +9,7 @@ import polars as pl
 from rankgate.core.errors import InputError
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.file_contents import FileContents
-from rankgate.data.formats.collected_judgments import (
-    VALUES,
-    GrowingQrels,
-    GrowingRun,
-    collect_document_rows,
-    text_table,
-)
+from rankgate.data.formats.collected_judgments import VALUES, GrowingQrels, GrowingRun, text_table
 from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.format_writing import (
     collect_grades,
@@ -136,7 +130,6 @@ def read_rank_eval_response(source: InputFile) -> FileContents:
     """
     root = read_record(source)
     judged, ranked, unrated = GrowingQrels(source), GrowingRun(source), list[str]()
-    fields: list[dict[str, str | None]] = []
     values: list[tuple[object, ...]] = []
     states: list[tuple[str, str, str | None]] = []
     details = root.record("details")
@@ -149,7 +142,7 @@ def read_rank_eval_response(source: InputFile) -> FileContents:
             document = hit.id("_id")
             ranked.rank(query, document, hit.number("_score"))
             stored, requested = (hit.record(key).texts("query_id", "doc_id") for key in ("_source", "fields"))
-            fields.append({"query_id": query, "doc_id": document, **stored, **requested})
+            ranked.describe(query, document, {**stored, **requested})
             judged.add_rating(query, document, hit_entry)
         if not hit_entries:
             states.append((query, "zero", None))
@@ -163,7 +156,7 @@ def read_rank_eval_response(source: InputFile) -> FileContents:
     return FileContents(
         qrels=qrels if rated_queries else None,
         runs=(ranked.run(states=states, falling=True),),
-        documents=collect_document_rows(fields),
+        documents=ranked.documents(),
         values=pl.DataFrame(values, schema=VALUES, orient="row") if values else None,
         notes=(
             *Note.of("judgments of retrieved documents only; the request has all", rated_queries),

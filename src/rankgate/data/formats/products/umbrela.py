@@ -12,12 +12,7 @@ import polars as pl
 from rankgate.core.declare.flag_words import parse_flag
 from rankgate.core.errors import DuplicateError, InputError
 from rankgate.data.file_contents import FileContents, Note
-from rankgate.data.formats.collected_judgments import (
-    GrowingRatings,
-    GrowingRun,
-    collect_document_rows,
-    text_table,
-)
+from rankgate.data.formats.collected_judgments import GrowingRatings, GrowingRun, text_table
 from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.format_writing import (
     find_losses,
@@ -53,10 +48,9 @@ def read_umbrela_requests(source: InputFile) -> FileContents:
     A query or candidate that is a string is its own id.
     """
     ranked, queries = GrowingRun(source), dict[str, str | None]()
-    fields: list[dict[str, str | None]] = []
     for query, record in read_query_lines(source, lambda record: _read_query(record)[0]):
         queries[query] = _read_query(record)[1]
-        ranked.asked[query] = {}
+        ranked.ask(query)
         candidates = record.get("candidates")
         if not isinstance(candidates, list):
             raise record.error(f"'candidates' is {describe_type(candidates)}, where a list is needed.")
@@ -69,11 +63,9 @@ def read_umbrela_requests(source: InputFile) -> FileContents:
             documents_so_far.add(document)
             ranked.rank(query, document, score)
             if candidate_fields:
-                fields.append({"query_id": query, "doc_id": document, **candidate_fields})
+                ranked.describe(query, document, candidate_fields)
     return FileContents(
-        runs=(ranked.run(),),
-        queries=text_table("query_id", queries),
-        documents=collect_document_rows(fields) if fields else None,
+        runs=(ranked.run(),), queries=text_table("query_id", queries), documents=ranked.documents()
     )
 
 

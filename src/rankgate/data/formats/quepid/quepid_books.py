@@ -16,7 +16,7 @@ import polars as pl
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.column_names import ALIASES
 from rankgate.data.file_contents import FileContents
-from rankgate.data.formats.collected_judgments import GrowingRatings, collect_document_rows, resolve_ratings
+from rankgate.data.formats.collected_judgments import GrowingRatings, resolve_ratings
 from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.format_writing import (
     find_losses,
@@ -53,7 +53,7 @@ _PAIR = ["query_id", "doc_id"]
 def read_book(source: InputFile) -> FileContents:
     """Read ratings with raters, judgments if each pair has one rating, queries and documents."""
     root = read_record(source)
-    collected, raw_pairs, notes_of_queries, documents = GrowingRatings(source), {}, [], []
+    collected, raw_pairs, notes_of_queries = GrowingRatings(source), {}, []
     has_explanations = False
     for pair in root.records("query_doc_pairs", required=True):
         query, doc = pair.id("query_text"), pair.id("doc_id")
@@ -63,7 +63,7 @@ def read_book(source: InputFile) -> FileContents:
         raw_pairs[query, doc] = pair.without("judgements")
         collected.ask(query)
         notes_of_queries.append(query_notes(query, query, pair))
-        documents.append({"query_id": query, "doc_id": doc, **_read_fields(pair)})
+        collected.describe(query, doc, _read_fields(pair))
         for judgement in pair.records("judgements"):
             has_explanations |= "explanation" in judgement
             reason = next((reason for key, reason in _REASONS.items() if judgement.get(key)), None)
@@ -84,7 +84,7 @@ def read_book(source: InputFile) -> FileContents:
         *_make_notes(collected.ratings().table, raw_pairs),
         scale=_read_scale(root),
         queries=make_query_notes(notes_of_queries),
-        documents=collect_document_rows(documents),
+        documents=collected.documents(),
         extra={_BOOK_NAME: {"book": book, "pairs": raw_pairs, "explained": has_explanations}},
     )
 

@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import polars as pl
 
 from rankgate.data.file_contents import FileContents
-from rankgate.data.formats.collected_judgments import (
-    VALUES,
-    GrowingQrels,
-    GrowingRun,
-    collect_document_rows,
-    collect_documents,
-)
+from rankgate.data.formats.collected_judgments import VALUES, GrowingQrels, GrowingRun, collect_documents
 from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.format_writing import (
     collect_grades,
@@ -69,19 +63,18 @@ def read_snapshot(source: InputFile) -> FileContents:
         rows.append(query_notes(name, text, query))
         raw_queries[name] = query.without("ratings")
     docs, ranked, rated_only = root.record("docs"), GrowingRun(source), list[str]()
-    fields: list[dict[str, str | None]] = []
     for key in docs:
         name = query_of_number.get(key) or docs.as_id(key, "a key of 'docs'")
-        ranked.asked[name] = {}
+        ranked.ask(name)
         for doc in docs.records(key):
             doc_id = doc.id("id")
-            fields.append({**doc.record("fields").texts(), "query_id": name, "doc_id": doc_id})
+            ranked.describe(name, doc_id, doc.record("fields").texts())
             if doc.get("rated_only"):
                 rated_only.append(f"{name} {doc_id}")
             else:
                 ranked.rank(name, doc_id)
     qrels, notes = judged.qrels()
-    documents, title = collect_document_rows(fields), root.get("name")
+    documents, title = ranked.documents(), root.get("name")
     extra = {"snapshot": root.without(*_PARTS), "queries": raw_queries, "docs": docs.without()}
     unlisted = [query for number, query in query_of_number.items() if number not in docs]
     return FileContents(
