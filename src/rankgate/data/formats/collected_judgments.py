@@ -51,22 +51,30 @@ _PAIR = ["query_id", "doc_id"]
 
 
 @dataclass
-class _Collector:
+class Collector:
     """The queries of a file and the fields of their documents, collected while it is read.
 
     Attributes:
         source: the file.
-        asked: every query in order, also without documents, and what is known of it: columns of
-            `TASK_COLUMNS`.
+        asked: every query in order, also without documents, with its fields, as ``text``.
     """
 
     source: InputFile
     asked: dict[str, dict[str, Any]] = field(default_factory=dict)
     _fields: list[dict[str, str | None]] = field(default_factory=list)
 
-    def ask(self, query: str, **fields: Any) -> None:
-        """Add a query, with or without documents."""
-        self.asked.setdefault(query, {}).update(fields)
+    def ask(self, query: str, /, **fields: Any) -> None:
+        """Add a query, with or without documents; the fields of the first call are kept."""
+        self.asked.setdefault(query, fields)
+
+    def query_rows(self) -> list[dict[str, Any]]:
+        """The queries with their fields."""
+        return [{"query_id": query, **fields} for query, fields in self.asked.items()]
+
+    def texts(self) -> pl.DataFrame | None:
+        """The queries that have a text; None if no query has one."""
+        rows = [row for row in self.query_rows() if isinstance(row.get("text"), str)]
+        return pl.DataFrame(rows, schema=dict.fromkeys(("query_id", "text"), pl.String)) if rows else None
 
     def describe(self, query: str, document: str, texts: Mapping[str, str | None]) -> None:
         """Add the fields of a document of a query."""
@@ -74,22 +82,27 @@ class _Collector:
 
     def documents(self) -> pl.DataFrame | None:
         """The documents with their fields; None if no document has one; see `collect_documents`."""
-        table = string_table(self._fields, _PAIR)
+        table = self.described
         return collect_documents(table, [name for name in table.columns if name not in _PAIR])
+
+    @property
+    def described(self) -> pl.DataFrame:
+        """The pairs that `describe` added, with their fields."""
+        return string_table(self._fields, _PAIR)
 
 
 @dataclass
-class GrowingQrels(_Collector):
+class GrowingQrels(Collector):
     """Growing columns: queries, documents, grades and the JSON path of each."""
 
     _rows: list[tuple[str, str | None, float | None]] = field(default_factory=list)
     _paths: list[str] = field(default_factory=list)
 
-    def ask(self, query: str, **fields: Any) -> None:
-        """Add a query, with or without judgments."""
+    def ask(self, query: str, /, **fields: Any) -> None:
+        """Add a query, with or without judgments; the fields of the first call are kept."""
         if query not in self.asked:
+            super().ask(query, **fields)
             self._add_row(query, None, None, "")
-        super().ask(query, **fields)
 
     def _add_row(self, query: str, document: str | None, grade: float | None, path: str) -> None:
         self.asked.setdefault(query, {})
@@ -224,7 +237,7 @@ def _make_note(note_text: str, rows: pl.DataFrame, location: RowLocation) -> tup
 
 
 @dataclass
-class GrowingRatings(_Collector):
+class GrowingRatings(Collector):
     """As `GrowingQrels`, with raters: one row for each rating."""
 
     _rows: list[dict[str, Any]] = field(default_factory=list)
@@ -265,7 +278,7 @@ class GrowingRatings(_Collector):
 
 
 @dataclass
-class GrowingRun(_Collector):
+class GrowingRun(Collector):
     """Growing columns of a run: queries, documents and their scores, best first."""
 
     _rows: list[tuple[str, str, float | None]] = field(default_factory=list)
@@ -281,8 +294,8 @@ class GrowingRun(_Collector):
         """The run, with the columns of its rankings as tasks need them."""
         ranked_queries = {query for query, *_ in self._rows}
         rows = [
-            {"query_id": query, "state": "ok" if query in ranked_queries else "zero", **fields}
-            for query, fields in self.asked.items()
+            {"state": "ok" if row["query_id"] in ranked_queries else "zero", **row}
+            for row in self.query_rows()
         ]
         columns = {name: dtype for name, dtype in TASK_COLUMNS.items() if any(name in row for row in rows)}
         return replace(self.run(), queries=pl.DataFrame(rows, schema=columns))
@@ -349,14 +362,6 @@ def make_run(
     state_schema = dict.fromkeys(state_columns, pl.String)
     query_states = pl.DataFrame(states, schema=state_schema, orient="row") if states else None
     return Run(name, lambda: iter([table.select(*RANKED)]), queries=query_states, place=location)
-
-
-def text_table(id_column: str, text_of_id: Mapping[str, Any]) -> pl.DataFrame | None:
-    """The texts of queries or documents; None if no id has a text other than the id itself."""
-    rows = [(name, text) for name, text in text_of_id.items() if isinstance(text, str)]
-    return (
-        pl.DataFrame(rows, schema={id_column: pl.String, "text": pl.String}, orient="row") if rows else None
-    )
 
 
 def collect_documents(rows: pl.DataFrame, fields: Sequence[str]) -> pl.DataFrame | None:

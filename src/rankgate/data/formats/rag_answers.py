@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 from rankgate.core.errors import DuplicateError, UsageError
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.file_contents import FileContents, Loss
-from rankgate.data.formats.collected_judgments import GrowingQrels, GrowingRun, text_table
+from rankgate.data.formats.collected_judgments import GrowingQrels, GrowingRun
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.format_writing import (
     collect_grades,
@@ -173,10 +173,9 @@ _SUPPORT_SCORES = {"support": 1.0, "partial_support": 0.5, "not_support": 0.0}
 
 def read_nuggets(source: InputFile) -> FileContents:
     """Read nuggets as judged documents: 2 is vital, 1 okay; the score is the assignment."""
-    qrels, ranked, queries = GrowingQrels(source), GrowingRun(source), dict[str, Any]()
+    qrels, ranked = GrowingQrels(source), GrowingRun(source)
     for query, record in read_query_lines(source, lambda record: record.as_id(record.get("qid"), "qid")):
-        queries[query] = record.get("query")
-        qrels.ask(query)
+        qrels.ask(query, text=record.get("query"))
         nuggets_so_far: set[str] = set()
         for nugget in _read_nuggets(record):
             text = nugget.as_id(nugget.get("text"), "the text of a nugget")
@@ -187,9 +186,7 @@ def read_nuggets(source: InputFile) -> FileContents:
             qrels.add(query, text, _read_word(nugget, "importance", _IMPORTANCE_GRADES), record.where)
             if nugget.get("assignment") is not None:
                 ranked.rank(query, text, _read_word(nugget, "assignment", _SUPPORT_SCORES))
-    return qrels.contents(
-        runs=(ranked.run(),) if ranked.asked else (), queries=text_table("query_id", queries)
-    )
+    return qrels.contents(runs=(ranked.run(),) if ranked.asked else (), queries=qrels.texts())
 
 
 def write_nuggets(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:

@@ -16,7 +16,7 @@ from rankgate.core.errors import InputError
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.file_contents import FileContents, Loss, Note
 from rankgate.data.foreign_frames import string_table
-from rankgate.data.formats.collected_judgments import GrowingQrels, GrowingRun, text_table
+from rankgate.data.formats.collected_judgments import Collector, GrowingQrels, GrowingRun
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.format_writing import (
     collect_grades,
@@ -77,16 +77,13 @@ def read_ragas(source: InputFile, *, normalize: bool = False) -> FileContents:
     """
     qrels, ranked = GrowingQrels(source), GrowingRun(source)
     unreferenced: JsonRecord | None = None  # the first sample without references
-    queries: dict[str, dict[str, str | None]] = {}
     question_counts: Counter[str] = Counter()
     for sample in _read_samples(source):
         text = next((sample[name] for name in _QUESTION if sample.get(name)), None)
-        query = _question_id(sample, text, queries, question_counts)
+        query = _question_id(sample, text, ranked.asked, question_counts)
         other_texts = sample.without("query_id", *_QUESTION)
-        queries[query] = {"query_id": query, "text": text if isinstance(text, str) else None} | {
-            name: field_text for name, field_text in other_texts.items() if isinstance(field_text, str)
-        }
-        ranked.ask(query)
+        fields = {name: field for name, field in other_texts.items() if isinstance(field, str)}
+        ranked.ask(query, **{"text": text if isinstance(text, str) else None, **fields})
         contexts = _read_contexts(sample, _RETRIEVED, normalize=normalize)
         for doc, _ in contexts:
             ranked.rank(query, doc, line=sample.line)
@@ -101,7 +98,7 @@ def read_ragas(source: InputFile, *, normalize: bool = False) -> FileContents:
         for doc, content in contexts:
             if content is not None:
                 ranked.describe(query, doc, {"text": content})
-    if not queries:
+    if not ranked.asked:
         raise InputError("there are no samples in it.", source=source.label, code="no-queries")
     if qrels.asked and unreferenced is not None:
         problem = (
@@ -113,7 +110,7 @@ def read_ragas(source: InputFile, *, normalize: bool = False) -> FileContents:
     return FileContents(
         qrels=qrels.qrels()[0],
         runs=(ranked.run(),),
-        queries=string_table(list(queries.values())),
+        queries=string_table(ranked.query_rows(), ("query_id", "text")),
         documents=ranked.documents(),
         notes=(Note(note_text, question_counts.total(), tuple(question_counts)[:3]),)
         if question_counts
@@ -262,12 +259,11 @@ _NO_COST = {"tokens": 0.0, "latency_ms": 0.0}
 
 def read_trajectories(source: InputFile) -> FileContents:
     """A run with a ranking per call, whose task is the question; and evidence as judgments."""
-    qrels, ranked = GrowingQrels(source), GrowingRun(source)
-    queries: dict[str, Json] = {}
+    qrels, ranked, questions = GrowingQrels(source), GrowingRun(source), Collector(source)
     for task, record in read_query_lines(
         source, lambda record: record.as_id(record.get("query_id"), "query_id"), "question", "questions"
     ):
-        queries[task] = record.get("query")
+        questions.ask(task, text=record.get("query"))
         cited = _require_list(record.get("cited") or [], "cited", record)
         task_fields = {
             "sequence": task,
@@ -291,9 +287,7 @@ def read_trajectories(source: InputFile) -> FileContents:
             else:
                 for doc in _require_list(evidence, "evidence", record):
                     qrels.add(task, doc, 1, record.where)
-    return FileContents(
-        qrels=qrels.qrels()[0], runs=(ranked.task_run(),), queries=text_table("query_id", queries)
-    )
+    return FileContents(qrels=qrels.qrels()[0], runs=(ranked.task_run(),), queries=questions.texts())
 
 
 def _require_list(elements: Json, name: str, record: JsonRecord) -> list[Any]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from rankgate.data.formats.collected_judgments import GrowingRatings
 from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.format_writing import find_losses, format_data, write_json_lines
-from rankgate.data.formats.products.label_studio import PairTexts, collect_pair_fields, rating_field_losses
+from rankgate.data.formats.products.label_studio import PairRatings, collect_pair_fields, rating_field_losses
 from rankgate.data.text.json_text import JsonRecord, detect_keys, number, read_records, whole_numbers
 
 if TYPE_CHECKING:
@@ -40,10 +39,10 @@ def read(source: InputFile) -> FileContents:
     A record names query and document in its metadata or its fields. The grade is the one
     question with numbers as values.
     """
-    facts, collected, pair_texts = _RecordFacts(), GrowingRatings(source), PairTexts(source)
+    facts, collected = _RecordFacts(), PairRatings(source)
     for record in read_records(source):
         fields = {**record.record("fields"), **record.record("metadata")}
-        query, doc = pair_texts.add(JsonRecord(fields, source.label, f"{record.path}.metadata.data"))
+        query, doc = collected.add_pair(JsonRecord(fields, source.label, f"{record.path}.metadata.data"))
         answers: dict[str, dict[str, Json]] = {}
         responses = record.record("responses")
         for question in responses:
@@ -63,12 +62,11 @@ def read(source: InputFile) -> FileContents:
             reason = row.get("reason") or (_NO_GRADE_REASON if grade is None else None)
             comment = row.get("comment")
             collected.add(query, doc, rater, grade, record.path, reason=reason, comment=comment)
-        pair_texts.unrated += [] if answers or graded else [f"{query} {doc}"]
-    return pair_texts.contents(
-        collected,
+        collected.unrated += [] if answers or graded else [f"{query} {doc}"]
+    return collected.pair_contents(
         _NAME,
         {"question": facts.question, "models": [*facts.models]},
-        *Note.of("records without responses, left unrated", pair_texts.unrated),
+        *Note.of("records without responses, left unrated", collected.unrated),
         *Note.of("questions that are not a grade, left out", facts.others),
     )
 

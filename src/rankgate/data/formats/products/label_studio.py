@@ -48,20 +48,16 @@ class _TaskFacts:
 
 
 @dataclass
-class PairTexts:
-    """The texts of queries and the fields of documents, from records that name one of each.
+class PairRatings(GrowingRatings):
+    """Ratings from records that name a query and a document, with the texts of both.
 
     Attributes:
-        source: the file.
         unrated: the pairs without a rating.
     """
 
-    source: InputFile
     unrated: list[str] = field(default_factory=list)
-    _queries: dict[str, dict[str, str]] = field(default_factory=dict)
-    _documents: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
 
-    def add(self, fields: JsonRecord) -> tuple[str, str]:
+    def add_pair(self, fields: JsonRecord) -> tuple[str, str]:
         """Add the fields of a pair; return its query and document.
 
         Raises:
@@ -78,17 +74,14 @@ class PairTexts:
         query, doc = (fields.id(id_names[id_column]) for id_column in _IDS)
         texts = {name: text for name, text in fields.texts(*id_names.values()).items() if text}
         text_key = next((name for name in ("query", "query_text") if name in texts), None)
-        self._queries.setdefault(query, {"text": texts.pop(text_key)} if text_key else {})
-        self._documents.setdefault((query, doc), texts)
+        self.ask(query, **({"text": texts.pop(text_key)} if text_key else {}))
+        self.describe(query, doc, texts)
         return query, doc
 
-    def contents(
-        self, collected: GrowingRatings, name: str, extra: Mapping[str, Any], *notes: Note
-    ) -> FileContents:
+    def pair_contents(self, name: str, extra: Mapping[str, Any], *notes: Note) -> FileContents:
         """The ratings with the queries and documents that were added.
 
         Args:
-            collected: the ratings.
             name: the format.
             extra: the data that only this format has.
             notes: notes of the reader.
@@ -96,18 +89,16 @@ class PairTexts:
         Raises:
             InputError: there are no pairs.
         """
-        if not self._documents:
+        if not self.asked:
             problem = f"there are no {_RECORD_NOUNS[name]} in it."
             raise InputError(problem, source=self.source.label, code="no-judgments")
-        query_rows = [{"query_id": query, **fields} for query, fields in self._queries.items()]
-        document_rows = [
-            dict(zip(_IDS, pair, strict=True)) | texts for pair, texts in self._documents.items()
-        ]
         filled_extra = {key: content for key, content in extra.items() if content}
         return FileContents(
-            ratings=collected.ratings(),
-            queries=string_table(query_rows, ("query_id", "text")) if any(self._queries.values()) else None,
-            documents=string_table(document_rows),
+            ratings=self.ratings(),
+            queries=string_table(self.query_rows(), ("query_id", "text"))
+            if any(self.asked.values())
+            else None,
+            documents=self.described.unique(_IDS, keep="first", maintain_order=True),
             extra={name: filled_extra} if filled_extra else {},
             notes=notes,
         )
@@ -119,20 +110,19 @@ def read(source: InputFile) -> FileContents:
     A task's data names the query and the document; its other fields are texts of both. The grade
     is the one ``rating``, ``number`` or ``choices`` of an annotation; a choice must be a number.
     """
-    facts, collected, pair_texts = _TaskFacts(), GrowingRatings(source), PairTexts(source)
+    facts, collected = _TaskFacts(), PairRatings(source)
     for task in read_records(source):
-        query, doc = pair_texts.add(task.record("data"))
+        query, doc = collected.add_pair(task.record("data"))
         annotations = [
             (key, annotation) for kind, key in _RATER_KEYS.items() for annotation in task.records(kind)
         ]
         for key, annotation in annotations:
             _add_rating(collected, query, doc, annotation, key, facts)
-        pair_texts.unrated += [] if annotations else [f"{query} {doc}"]
-    return pair_texts.contents(
-        collected,
+        collected.unrated += [] if annotations else [f"{query} {doc}"]
+    return collected.pair_contents(
         _NAME,
         {"control": facts.control, "models": [*facts.models]},
-        *Note.of("tasks without annotations, left unrated", pair_texts.unrated),
+        *Note.of("tasks without annotations, left unrated", collected.unrated),
         *Note.of("results of other controls, left out", facts.others),
     )
 

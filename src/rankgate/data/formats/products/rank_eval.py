@@ -9,7 +9,7 @@ import polars as pl
 from rankgate.core.errors import InputError
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.file_contents import FileContents
-from rankgate.data.formats.collected_judgments import VALUES, GrowingQrels, GrowingRun, text_table
+from rankgate.data.formats.collected_judgments import VALUES, GrowingQrels, GrowingRun
 from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.format_writing import (
     collect_grades,
@@ -35,23 +35,22 @@ _METRIC = {"dcg": {"k": 10, "normalize": True}}
 def read_rank_eval(source: InputFile) -> FileContents:
     """Judgments of each request under its id; its parameters as columns of the query."""
     root = read_record(source)
-    judged, raw_requests, indices, texts = GrowingQrels(source), {}, {}, dict[str, str]()
+    judged, raw_requests, indices = GrowingQrels(source), {}, {}
     for request in root.records("requests", required=True):
         query = request.id("id")
         if query in raw_requests:
             problem = f"{request.path} repeats the id '{query}' of an earlier request; give each its own."
             raise request.error(problem, "duplicate-query")
-        judged.ask(query)
+        judged.ask(query, text=_query_text(query, request.record("params")))
         raw_requests[query] = request.without("ratings")
-        texts[query] = _query_text(query, request.record("params"))
         for rating in request.records("ratings"):
             document = rating.id("_id")
             indices[document] = rating.text("_index")
             judged.add_rating(query, document, rating)
     list(root.records("templates"))  # otherwise the file cannot be written
-    has_texts = any(text != query for query, text in texts.items())
+    has_texts = any(fields["text"] != query for query, fields in judged.asked.items())
     extra = {"request": root.without("requests"), "requests": raw_requests, "indices": indices}
-    return judged.contents(queries=text_table("query_id", texts) if has_texts else None, extra={NAME: extra})
+    return judged.contents(queries=judged.texts() if has_texts else None, extra={NAME: extra})
 
 
 def _query_text(query: str, params: JsonObject) -> str:

@@ -12,7 +12,7 @@ import polars as pl
 from rankgate.core.declare.flag_words import parse_flag
 from rankgate.core.errors import DuplicateError, InputError
 from rankgate.data.file_contents import FileContents, Note
-from rankgate.data.formats.collected_judgments import GrowingRatings, GrowingRun, text_table
+from rankgate.data.formats.collected_judgments import GrowingRatings, GrowingRun
 from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.format_writing import (
     find_losses,
@@ -47,10 +47,9 @@ def read_umbrela_requests(source: InputFile) -> FileContents:
 
     A query or candidate that is a string is its own id.
     """
-    ranked, queries = GrowingRun(source), dict[str, str | None]()
+    ranked = GrowingRun(source)
     for query, record in read_query_lines(source, lambda record: _read_query(record)[0]):
-        queries[query] = _read_query(record)[1]
-        ranked.ask(query)
+        ranked.ask(query, text=_read_query(record)[1])
         candidates = record.get("candidates")
         if not isinstance(candidates, list):
             raise record.error(f"'candidates' is {describe_type(candidates)}, where a list is needed.")
@@ -64,9 +63,7 @@ def read_umbrela_requests(source: InputFile) -> FileContents:
             ranked.rank(query, document, score)
             if candidate_fields:
                 ranked.describe(query, document, candidate_fields)
-    return FileContents(
-        runs=(ranked.run(),), queries=text_table("query_id", queries), documents=ranked.documents()
-    )
+    return FileContents(runs=(ranked.run(),), queries=ranked.texts(), documents=ranked.documents())
 
 
 def write_umbrela_requests(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
@@ -162,12 +159,11 @@ def read_umbrela(source: InputFile) -> FileContents:
     was put in its place: it is not a grade. Texts are ids where ``qid`` and ``docid`` are missing.
     """
     collected, failed = GrowingRatings(source), list[str]()
-    queries: dict[str, str | None] = {}
-    documents: dict[str, str | None] = {}
     model_answers: list[dict[str, str | None]] = []
     for record in read_line_records(source):
         query, text = _read_id_and_text(record, "query")
         document, passage = _read_id_and_text(record, "passage")
+        collected.ask(query, text=text)
         model = record.text("model") or _UMBRELA_NAME
         grade, reason = record.get("judgment"), None
         if not _succeeded(record) or grade is None:
@@ -175,8 +171,8 @@ def read_umbrela(source: InputFile) -> FileContents:
             failed.append(record.where)
         grade_path, comment = f"the judgment of {record.where}", record.text("reasoning")
         collected.add(query, document, model, grade, grade_path, reason=reason, comment=comment)
-        queries.setdefault(query, text)
-        documents.setdefault(document, passage)
+        if passage is not None:
+            collected.describe(query, document, {"text": passage})
         answer_fields = {name: record.text(name) for name in _ANSWER_KEYS}
         model_answers.append({"query_id": query, "doc_id": document, "rater": model, **answer_fields})
     if not model_answers:
@@ -184,8 +180,8 @@ def read_umbrela(source: InputFile) -> FileContents:
     return collected.contents(
         *Note.of("answers that could not be read, left unrated and not 0", failed),
         scale=Scale(float(min(_GRADES)), float(max(_GRADES))),
-        queries=text_table("query_id", queries),
-        documents=text_table("doc_id", documents),
+        queries=collected.texts(),
+        documents=collected.documents(),
         extra={_UMBRELA_NAME: {"answers": model_answers}},
     )
 
