@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import polars as pl
 
 from rankgate.data.file_contents import Loss
-from rankgate.data.qrels import QRELS_SCHEMA
+from rankgate.data.qrels import QRELS_SCHEMA, Ratings
 from rankgate.data.text.json_text import format_json, whole_numbers
 
 if TYPE_CHECKING:
@@ -109,6 +109,17 @@ def collect_pooled_grades(contents: FileContents) -> dict[str, dict[str, float |
     for query, document in unrated_pairs(contents).iter_rows():
         grades_by_query.setdefault(query, {})[document] = None
     return grades_by_query
+
+
+def ratings_of(contents: FileContents, rater: str) -> Ratings:
+    """The ratings; without them the judgments, as ratings of one rater.
+
+    Raises:
+        InputError: there are neither ratings nor judgments.
+    """
+    if contents.ratings:
+        return contents.ratings
+    return Ratings(contents.judgments("").table.with_columns(rater=pl.lit(rater)))
 
 
 def has_pairs(contents: FileContents) -> bool:

@@ -211,9 +211,8 @@ def table_of(contents: FileContents) -> tuple[dict[str, dict[str, float]], tuple
     if part_name == "qrels" and contents.qrels:
         return collect_grades(contents.qrels), find_losses(contents, NAME, "qrels", "unjudged")
     run = contents.runs[0]
-    table: dict[str, dict[str, float]] = {}
-    for query, document, score in run.table.select("query_id", "doc_id", "score").iter_rows():
-        table.setdefault(query, {})[document] = score
+    groups = run.table.group_by("query_id", maintain_order=True).agg("doc_id", "score")
+    table = {query: dict(zip(docs, scores, strict=True)) for query, docs, scores in groups.iter_rows()}
     if run.queries is not None:
         table |= {query: {} for query in run.queries["query_id"] if query not in table}
     losses = (*find_losses(contents, NAME, "runs", runs=1), *schemas.run_losses(run))

@@ -115,12 +115,10 @@ def pool_rows(contents: FileContents) -> pl.DataFrame:
     """All rows of a sheet of ratings: judgments, unrated documents, queries without documents."""
     qrels = contents.judgments("")
     rated = qrels.table.select(*_PAIR, "grade")
-    parts = [rated, unrated_pairs(contents).with_columns(pl.lit(None, pl.Float64).alias("grade"))]
-    queries_with_rows = pl.concat(parts)["query_id"].unique().implode()
-    empty_queries = pl.DataFrame({"query_id": list(qrels.unjudged)}, schema={"query_id": pl.String})
-    empty_queries = empty_queries.filter(~pl.col("query_id").is_in(queries_with_rows))
-    null_columns = [pl.lit(None, pl.String).alias("doc_id"), pl.lit(None, pl.Float64).alias("grade")]
-    all_rows = pl.concat([*parts, empty_queries.with_columns(null_columns)])
+    rows = pl.concat([rated, unrated_pairs(contents)], how="diagonal")
+    unjudged = pl.DataFrame({"query_id": qrels.unjudged}, schema={"query_id": pl.String})
+    unjudged = unjudged.join(rows, on="query_id", how="anti", maintain_order="left")
+    all_rows = pl.concat([rows, unjudged], how="diagonal")
     return all_rows.sort(first_rows(all_rows), maintain_order=True)
 
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-import polars as pl
-
 from rankgate.core.declare.flag_words import parse_flag
 from rankgate.core.errors import DuplicateError, InputError
 from rankgate.data.file_contents import FileContents, Note
@@ -18,12 +16,13 @@ from rankgate.data.formats.format_writing import (
     find_losses,
     format_data,
     ranking_by_query,
+    ratings_of,
     rows_by_id,
     texts_by_query,
     write_json_lines,
 )
 from rankgate.data.formats.tables.schemas import run_losses
-from rankgate.data.qrels import Ratings, Scale
+from rankgate.data.qrels import Scale
 from rankgate.data.text.json_text import (
     JsonRecord,
     describe_type,
@@ -201,7 +200,7 @@ def _succeeded(record: JsonRecord) -> bool:
 
 def write_umbrela(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """Write an object per rating, status 0 without a grade; judgments have the model "rankgate"."""
-    ratings = contents.ratings or Ratings(contents.judgments("").table.with_columns(rater=pl.lit("rankgate")))
+    ratings = ratings_of(contents, "rankgate")
     grades = ratings.table["grade"].drop_nulls()
     invalid_grades = grades.filter(~grades.is_in([*map(float, _GRADES)]))
     if len(invalid_grades):

@@ -22,6 +22,7 @@ from rankgate.data.formats.format_writing import (
     find_losses,
     format_data,
     has_pairs,
+    ratings_of,
     rows_by_id,
     texts_by_query,
     with_text_ids,
@@ -136,7 +137,7 @@ def _judgements_by_pair(
         InputError: there are neither ratings nor judgments.
     """
     judgements_of_pair: dict[tuple[str, str], list[dict[str, Json]]] = {}
-    ratings = contents.ratings or Ratings(contents.judgments("").table.with_columns(rater=pl.lit(NAMELESS)))
+    ratings = ratings_of(contents, NAMELESS)
     columns = ("query_id", "doc_id", "rater", "grade", "reason", "comment")
     for query, doc, rater, grade, reason, comment in ratings.table.select(columns).iter_rows():
         judgement = {
@@ -290,8 +291,7 @@ def write_book_csv(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     A rater's last rating of a pair counts.
     """
     contents, query_losses = with_text_ids(contents)
-    judgments = contents.ratings or contents.judgments("")
-    table = judgments.table.with_columns(rater="rater" if contents.ratings else pl.lit(NAMELESS))
+    table = ratings_of(contents, NAMELESS).table
     last_ratings = table.unique([*_PAIR, "rater"], keep="last", maintain_order=True)
     without_grade = last_ratings.filter(pl.col("grade").is_null())
     repeated_ratings = table.filter(pl.struct(*_PAIR, "rater").is_duplicated())

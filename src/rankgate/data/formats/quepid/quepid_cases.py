@@ -18,11 +18,11 @@ from rankgate.data.file_contents import FileContents
 from rankgate.data.formats.collected_judgments import GrowingQrels, GrowingRatings
 from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.format_writing import (
-    collect_grades,
     collect_pooled_grades,
     find_losses,
     format_data,
     id_losses,
+    ratings_of,
     rows_by_id,
     texts_by_query,
     with_text_ids,
@@ -105,13 +105,7 @@ def collect_ratings(contents: FileContents) -> dict[str, list[dict[str, Json]]]:
         InputError: there are neither ratings nor judgments.
     """
     ratings_by_query: dict[str, list[dict[str, Json]]] = {}
-    if contents.ratings is None:
-        for query, grades in collect_grades(contents.judgments("")).items():
-            ratings_by_query[query] = [
-                {"doc_id": doc, "rating": grade, "user_email": None} for doc, grade in grades.items()
-            ]
-        return ratings_by_query
-    columns = contents.ratings.table.select("query_id", "doc_id", "rater", "grade")
+    columns = ratings_of(contents, NAMELESS).table.select("query_id", "doc_id", "rater", "grade")
     for query, doc, rater, grade in columns.iter_rows():
         email = None if rater == NAMELESS else rater
         row = {"doc_id": doc, "rating": whole_numbers(grade), "user_email": email}

@@ -146,11 +146,11 @@ def score_losses(contents: FileContents) -> tuple[Loss, ...]:
         return ()
     run = contents.runs[0]
     rank = -pl.int_range(1, pl.len() + 1).over("query_id").cast(pl.Float64)
-    scores = run.table.filter(pl.col("score") != rank)
-    examples = [str(score) for score in scores["score"].head(3)]
-    losses = [Loss("scores (ranks are kept)", len(scores), tuple(examples))]
-    tag = Loss.of("tag of a run", [run.tag] if run.tag else [])
-    return (*(losses if len(scores) else ()), *tag)
+    scores = run.table.filter(pl.col("score") != rank)["score"]
+    return (
+        *Loss.of("scores (ranks are kept)", scores.to_list()),
+        *Loss.of("tag of a run", [run.tag] if run.tag else []),
+    )
 
 
 DETAIL_FORMAT = Format(
