@@ -188,7 +188,7 @@ def drop_repeated(
     judgment = pl.struct(*_PAIR, "grade")
     is_distinct = judgment.is_last_distinct() if last else judgment.is_first_distinct()
     repeated_rows = graded.filter(~is_distinct)
-    unique_rows = graded.join(repeated_rows, on="row", how="anti", maintain_order="left")
+    unique_rows = graded.filter(is_distinct)
     conflicting_rows = unique_rows.filter(~pl.struct(_PAIR).is_first_distinct())
     if not last and len(conflicting_rows):
         _raise_conflict(unique_rows, conflicting_rows, location, paths)

@@ -121,24 +121,23 @@ def parse_json(data: bytes, label: str, line: int = 1) -> Json:
         raise InputError(
             problem, source=label, line=line + max(_find_too_deep_line(text), 1) - 1, code="too-deep"
         )
+    code, error_line = "invalid-json", line
     try:
         value: Json = json.loads(text, object_pairs_hook=unique_keys, parse_constant=_refuse_constant)
         if "\\ud" in text.lower():
             json.dumps(value, ensure_ascii=False).encode()  # fails on half a pair
     except UnicodeEncodeError:
         problem = "an escape such as \\ud800 without its other half; write the whole character."
-        raise InputError(problem, source=label, line=line, code="invalid-json") from None
     except json.JSONDecodeError as error:
         raise _not_json(text, error, label, line) from None
     except _DuplicateKeyError as error:
         problem = f"key '{_short(str(error))}' appears twice in one object; remove one of them."
-        raise InputError(
-            problem, source=label, line=line + _find_duplicate_key_line(text) - 1, code="duplicate-key"
-        ) from None
+        code, error_line = "duplicate-key", line + _find_duplicate_key_line(text) - 1
     except ValueError as error:  # NaN, or a number with thousands of digits
         problem = f"not JSON: {str(error).split(';')[0]}."
-        raise InputError(problem, source=label, line=line, code="invalid-json") from None
-    return value
+    else:
+        return value
+    raise InputError(problem, source=label, line=error_line, code=code)
 
 
 def _not_json(text: str, error: json.JSONDecodeError, label: str, line: int) -> InputError:
@@ -300,20 +299,19 @@ def _find_too_deep_line(text: str) -> int:
 
 def _find_duplicate_key_line(text: str) -> int:
     """The line of the first key that appears in its object for the second time."""
-    line, stack, last_string = 1, [], ""
-    keys: list[set[str]] = []
+    line, last_string = 1, ""
+    open_objects: list[set[str] | None] = []  # the keys of each open object; None for a list
     for match in _WORD.finditer(text):
         symbol = match[0]
+        keys = open_objects[-1] if open_objects else None
         if symbol in ("{", "["):
-            stack.append(symbol)
-            keys.append(set())
-        elif symbol in ("}", "]") and stack:
-            stack.pop()
-            keys.pop()
-        elif symbol == ":" and stack and stack[-1] == "{":
-            if last_string in keys[-1]:
+            open_objects.append(set() if symbol == "{" else None)
+        elif symbol in ("}", "]") and open_objects:
+            open_objects.pop()
+        elif symbol == ":" and keys is not None:
+            if last_string in keys:
                 return line
-            keys[-1].add(last_string)
+            keys.add(last_string)
         elif symbol.startswith('"') and len(symbol) > 1:
             last_string = json.loads(symbol)
         line += symbol.count("\n")

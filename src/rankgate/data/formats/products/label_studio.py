@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -187,14 +188,13 @@ def _parse_number(answer: JsonRecord, kind: str) -> float:
     if len(choices) != 1:
         problem = f"{path} has {len(choices)} choices, where one is a grade; allow one only."
         raise answer.error(problem, "several-candidates")
-    try:
-        return number(float(choices[0]), path, answer.label)
-    except (TypeError, ValueError):
-        problem = (
-            f"choice '{str(choices[0])[:40]}' of {path} is not a number, and no grade is guessed of it; "
-            "name the choices by their grades."
-        )
-        raise answer.error(problem, "not-a-number") from None
+    with suppress(InputError):
+        return number(choices[0], path, answer.label)
+    problem = (
+        f"choice '{str(choices[0])[:40]}' of {path} is not a number, and no grade is guessed of it; "
+        "name the choices by their grades."
+    )
+    raise answer.error(problem, "not-a-number")
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:

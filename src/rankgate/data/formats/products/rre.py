@@ -153,27 +153,25 @@ def _write(
     flat_queries: list[dict[str, Json]] = []
     written_queries: set[str] = set()
     for group in format_extra.get("groups", ()):
-        remaining_pairs = [
-            pair for pair in zip(group["ids"], group["queries"], strict=True) if pair[0] in grades
-        ]
-        while remaining_pairs:  # queries with diverging judgments become separate groups
-            shared_grades = grades[remaining_pairs[0][0]]
-            same_grades = [pair for pair in remaining_pairs if grades[pair[0]] == shared_grades]
-            remaining_pairs = [pair for pair in remaining_pairs if grades[pair[0]] != shared_grades]
-            written_queries |= {name for name, _ in same_grades}
-            queries = [query for _, query in same_grades]
+        pairs_by_grades: dict[frozenset[tuple[str, float]], list[tuple[str, JsonObject]]] = {}
+        for name, query in zip(group["ids"], group["queries"], strict=True):
+            if name in grades:  # queries with diverging judgments become separate groups
+                pairs_by_grades.setdefault(frozenset(grades[name].items()), []).append((name, query))
+        for pairs in pairs_by_grades.values():
+            relevant_docs = {_RELEVANT: relevant(grades[pairs[0][0]])}
+            queries = [query for _, query in pairs]
+            written_queries |= {name for name, _ in pairs}
             if shape == "queries":
-                flat_queries += [
-                    {**query, "relevant_documents": relevant(shared_grades)} for query in queries
-                ]
+                flat_queries += [{**query, **relevant_docs} for query in queries]
                 continue
-            new_group = {**group["around"], "queries": queries, "relevant_documents": relevant(shared_grades)}
             if not topics or topics[-1][0] != group["topic"]:
                 topics.append((group["topic"], []))
-            topics[-1][1].append(new_group)
-    for query in (query for query in grades if query not in written_queries):
-        query_fields = {"placeholders": {_QUERY_PLACEHOLDER: query}}
-        flat_queries.append({**query_fields, "relevant_documents": relevant(grades[query])})
+            topics[-1][1].append({**group["around"], "queries": queries, **relevant_docs})
+    flat_queries += [
+        {"placeholders": {_QUERY_PLACEHOLDER: query}, _RELEVANT: relevant(grade_of_doc)}
+        for query, grade_of_doc in grades.items()
+        if query not in written_queries
+    ]
     write_json(out, {**header, **_arrange_queries(topics, flat_queries, shape)})
     return (*find_losses(contents, NAME, "qrels", "unjudged"), *query_losses)
 

@@ -100,15 +100,12 @@ def detail_rows(contents: FileContents) -> pl.DataFrame:
         ranked_rows = ranked_rows.sort([first_rows(ranked_rows), pl.col("position")], maintain_order=True)
     if contents.qrels is None:
         return ranked_rows.with_columns(pl.lit(None, pl.Float64).alias("grade"))
-    grades, unjudged_queries = contents.qrels.table.select(*_PAIR, "grade"), contents.qrels.unjudged
-    joined = ranked_rows.join(grades, on=_PAIR, how="left", maintain_order="left")
-    unranked = grades.join(ranked_rows, on=_PAIR, how="anti", maintain_order="left")
-    all_rows = pl.concat([joined, unranked], how="diagonal")
+    grades = contents.qrels.table.select(*_PAIR, "grade")
+    all_rows = ranked_rows.join(grades, on=_PAIR, how="full", coalesce=True, maintain_order="left_right")
     queries_with_state = queries_of_states(contents.runs[0]) if contents.runs else ()
-    empty_queries = pl.DataFrame(
-        {"query_id": [*unjudged_queries, *queries_with_state]}, {"query_id": pl.String}
-    )
-    empty_queries = empty_queries.unique(maintain_order=True).join(all_rows, on="query_id", how="anti")
+    queries = {"query_id": [*contents.qrels.unjudged, *queries_with_state]}
+    empty_queries = pl.DataFrame(queries, {"query_id": pl.String}).unique(maintain_order=True)
+    empty_queries = empty_queries.join(all_rows, on="query_id", how="anti", maintain_order="left")
     return pl.concat([all_rows, empty_queries], how="diagonal")
 
 
