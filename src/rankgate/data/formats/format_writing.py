@@ -154,8 +154,7 @@ def texts_by_query(contents: FileContents) -> dict[str, str]:
     table = contents.queries
     if table is None or not {"query_id", "text"} <= set(table.columns):
         return {}
-    rows = zip(table["query_id"].to_list(), table["text"].to_list(), strict=True)
-    return {query: text for query, text in rows if text}
+    return {query: text for query, text in table.select("query_id", "text").iter_rows() if text}
 
 
 def rows_by_id(table: pl.DataFrame | None, key: str) -> dict[str, dict[str, str]]:
@@ -242,12 +241,11 @@ def write_json_lines(out: BinaryIO, values: Iterable[Any]) -> None:
 def _format_lines(value: Json, levels: int, pad: str = " ") -> str:
     if not levels or not isinstance(value, dict | list) or not value:
         return _ENCODER.encode(value)
-    if isinstance(value, dict):
-        pairs = value.items()
-        inner = [
-            f"{_ENCODER.encode(key)}: {_format_lines(member, levels - 1, pad + ' ')}" for key, member in pairs
-        ]
-    else:
-        inner = [_format_lines(element, levels - 1, pad + " ") for element in value]
-    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    is_object = isinstance(value, dict)
+    members = value.items() if isinstance(value, dict) else (("", element) for element in value)
+    inner = [
+        (f"{_ENCODER.encode(key)}: " if is_object else "") + _format_lines(member, levels - 1, pad + " ")
+        for key, member in members
+    ]
+    opening, closing = "{}" if is_object else "[]"
     return f"{opening}\n{pad}" + f",\n{pad}".join(inner) + f"\n{pad[1:]}{closing}"

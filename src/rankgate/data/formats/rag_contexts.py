@@ -7,7 +7,7 @@ Trajectories are questions with several calls of a search, and the cited documen
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -30,7 +30,6 @@ from rankgate.data.text.json_text import (
     JsonRecord,
     describe_type,
     detect_keys,
-    find_key_paths,
     number,
     read_document,
     read_line_records,
@@ -50,15 +49,9 @@ _REFERENCES = (("reference_context_ids", "reference_contexts"), ("ground_truth_c
 _LISTS = frozenset(name for names in (*_RETRIEVED, *_REFERENCES) for name in names)
 
 
-def sniff_ragas(first_bytes: bytes, name: str) -> str | None:
-    """Objects with user_input (or question) and lists of contexts."""
-    if not first_bytes.removeprefix(BOM).lstrip().startswith((b"{", b"[")):
-        return None
-    key_paths = {path.removeprefix("[].") for path in find_key_paths(first_bytes)}
-    has_question = any(name in key_paths and f"{name}[]" not in key_paths for name in _QUESTION)
-    if has_question and key_paths & {f"{name}[]" for name in _LISTS}:
-        return "objects with a question and lists of contexts"
-    return None
+def _paths(names: Iterable[str], end: str = "") -> str:
+    """The paths of keys in an object or in a list of objects, for `detect_keys`."""
+    return "|".join(f"{parent}{name}{end}" for parent in ("", "[].") for name in names)
 
 
 def _never_detect(_head: bytes, _name: str) -> None:
@@ -218,7 +211,14 @@ RAGAS_FORMAT = Format(
     name=_RAGAS_NAME,
     title="samples of RAGAS",
     suffixes=(".jsonl", ".json"),
-    sniff=sniff_ragas,
+    sniff=detect_keys(
+        (
+            "objects with a question and lists of contexts",
+            _paths(_QUESTION),
+            f"!{_paths(_QUESTION, '[]')}",
+            _paths(_LISTS, "[]"),
+        )
+    ),
     read=read_ragas,
     write=write_ragas,
     holds=("runs", "qrels", "queries", "documents"),

@@ -204,8 +204,7 @@ def number(value: Json, name: str, label: str, line: int | None = None) -> float
         with suppress(ValueError, OverflowError):
             parsed_number = math.nan if "_" in str(value) else float(value)
     if not math.isfinite(parsed_number):
-        value_text = _short(json.dumps(value, ensure_ascii=False, default=str))
-        problem = f"{name} {value_text} is not a finite number; write one such as 12.5."
+        problem = f"{name} {_shown(value)} is not a finite number; write one such as 12.5."
         raise InputError(problem, source=label, line=line, code="not-a-number")
     return parsed_number
 
@@ -222,8 +221,7 @@ def identifier(value: Json, name: str, label: str, line: int | None = None) -> s
         return str(value)
     if isinstance(value, str) and value.strip():
         return value
-    value_text = _short(json.dumps(value, ensure_ascii=False, default=str))
-    problem = f"{name} {value_text} is not an id; write a string that is not empty, or a whole number."
+    problem = f"{name} {_shown(value)} is not an id; write a string that is not empty, or a whole number."
     raise InputError(problem, source=label, line=line, code="invalid-id")
 
 
@@ -279,6 +277,10 @@ def unique_keys(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 
 def _refuse_constant(word: str) -> NoReturn:
     raise ValueError(f"{word} is not a JSON number")
+
+
+def _shown(value: Json) -> str:
+    return _short(json.dumps(value, ensure_ascii=False, default=str))
 
 
 def _short(text: str) -> str:
@@ -388,15 +390,20 @@ class JsonRecord(dict[str, Any]):
         """The object under a key; empty if it is missing or null; see `require`."""
         return JsonRecord(self.optional(key, dict) or {}, self.label, self.path_of(key), self.line)
 
-    def records(self, key: str, *, required: bool = False) -> Iterator[JsonRecord]:
-        """The objects of the list under a key; none if it is missing or null.
+    def records(self, key: str, *, required: bool = False, nullable: bool = False) -> Iterator[JsonRecord]:
+        """The objects of the list under a key; none if it is missing.
+
+        Args:
+            key: the key.
+            required: True if the key must be there.
+            nullable: True if null is an empty list.
 
         Raises:
             InputError: the key is required and missing, the value is not a list, or an element is
                 not an object.
         """
-        elements = self.require(key) if required else self.get(key)
-        if required or elements is not None:
+        elements = self.require(key) if required else self.get(key, [])
+        if not (nullable and elements is None):
             yield from _list_records(elements, self.label, self.path_of(key), self.line)
 
     def without(self, *keys: str) -> dict[str, Any]:
@@ -548,8 +555,9 @@ def detect_keys(
 
     Args:
         alternatives: a reason and the paths that must all be there, as `find_key_paths` writes
-            them; ``|`` separates paths of which one is enough, ``*`` is any part of a path. Bytes
-            are a pattern that the beginning contains.
+            them; ``|`` separates paths of which one is enough, ``*`` is any part of a path, and
+            ``!`` begins paths that must not be there. Bytes are a pattern that the beginning
+            contains.
         first_line: True to search only the first line.
     """
 
@@ -560,7 +568,7 @@ def detect_keys(
             if all(
                 re.search(pattern, first_bytes)
                 if isinstance(pattern, bytes)
-                else _has_path(key_paths, pattern)
+                else _has_path(key_paths, pattern.removeprefix("!")) != pattern.startswith("!")
                 for pattern in patterns
             ):
                 return str(reason)

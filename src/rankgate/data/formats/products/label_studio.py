@@ -115,7 +115,9 @@ def read(source: InputFile) -> FileContents:
     for task in read_records(source):
         query, doc = collected.add_pair(task.record("data"))
         annotations = [
-            (key, annotation) for kind, key in _RATER_KEYS.items() for annotation in task.records(kind)
+            (key, annotation)
+            for kind, key in _RATER_KEYS.items()
+            for annotation in task.records(kind, nullable=True)
         ]
         for key, annotation in annotations:
             _add_rating(collected, query, doc, annotation, key, facts)
@@ -161,7 +163,7 @@ def _read_grade(annotation: JsonRecord, facts: _TaskFacts) -> tuple[float | None
     """The single grade of an annotation, and the texts next to it."""
     grades: list[float] = []
     texts_by_name: dict[str, str] = {}
-    for result in annotation.records("result"):
+    for result in annotation.records("result", nullable=True):
         kind, answer = result.get("type"), result.record("value")
         if kind == "textarea":
             text = answer.get("text")

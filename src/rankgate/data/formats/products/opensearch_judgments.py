@@ -56,7 +56,9 @@ def read_documents(source: InputFile) -> list[JsonRecord]:
     root = read_record(source)
     if "hits" not in root:
         return [root]
-    return [hit.record("_source") for hit in root.record("hits").records("hits", required=True)]
+    hits = root.record("hits")
+    hits.setdefault("hits", None)
+    return [hit.record("_source") for hit in hits.records("hits")]
 
 
 def read_single_document(source: InputFile, noun: str) -> JsonRecord:
@@ -221,10 +223,8 @@ def read_experiment(source: InputFile) -> FileContents:
         for doc in result.require("documentIds", list):
             ranked.rank(query, result.as_id(doc, f"a document of {result.where}"))
         for metric in result.records("metrics"):
-            value = metric.number("value")
-            values += (
-                [] if value is None else [(system, query, metric.text("metric") or "metric", value, None)]
-            )
+            name, value = metric.text("metric") or "metric", metric.number("value")
+            values += [] if value is None else [(system, query, name, value, None)]
     has_several = len(run_of_system) > 1
     return FileContents(
         runs=tuple(ranked.run(system if has_several else None) for system, ranked in run_of_system.items()),

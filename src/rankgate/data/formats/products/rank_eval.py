@@ -47,7 +47,7 @@ def read_rank_eval(source: InputFile) -> FileContents:
             document = rating.id("_id")
             indices[document] = rating.text("_index")
             judged.add_rating(query, document, rating)
-    list(root.records("templates"))  # otherwise the file cannot be written
+    list(root.records("templates", nullable=True))  # otherwise the file cannot be written
     has_texts = any(fields["text"] != query for query, fields in judged.asked.items())
     extra = {"request": root.without("requests"), "requests": raw_requests, "indices": indices}
     return judged.contents(queries=judged.texts() if has_texts else None, extra={NAME: extra})
@@ -135,7 +135,7 @@ def read_rank_eval_response(source: InputFile) -> FileContents:
     for query in details:
         detail = details.record(query)
         judged.ask(query)
-        hit_entries = list(detail.records("hits"))
+        hit_entries = list(detail.records("hits", nullable=True))
         for hit_entry in hit_entries:
             hit = hit_entry.record("hit")
             document = hit.id("_id")
@@ -146,7 +146,9 @@ def read_rank_eval_response(source: InputFile) -> FileContents:
         if not hit_entries:
             states.append((query, "zero", None))
         for name in _UNRATED_KEYS:
-            unrated += [f"{query} {unrated_doc.id('_id')}" for unrated_doc in detail.records(name)]
+            unrated += [
+                f"{query} {unrated_doc.id('_id')}" for unrated_doc in detail.records(name, nullable=True)
+            ]
         values += _read_value(detail, query, source)
     states += [(query, "failed", text) for query, text in root.record("failures").texts().items()]
     values += _read_value(root, None, source)

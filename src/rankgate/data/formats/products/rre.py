@@ -98,12 +98,12 @@ def _read_groups(root: JsonRecord) -> Iterator[tuple[JsonRecord, list[JsonRecord
 
     Groups are inside topics or outside; a query of the flat form is its own group.
     """
-    for topic in root.records("topics"):
-        for group in topic.records("query_groups"):
-            yield group, [*group.records("queries")], topic.without("query_groups")
-    for group in root.records("query_groups"):
-        yield group, [*group.records("queries")], None
-    for query in root.records("queries"):
+    for topic in root.records("topics", nullable=True):
+        for group in topic.records("query_groups", nullable=True):
+            yield group, [*group.records("queries", nullable=True)], topic.without("query_groups")
+    for group in root.records("query_groups", nullable=True):
+        yield group, [*group.records("queries", nullable=True)], None
+    for query in root.records("queries", nullable=True):
         yield query, [query], None
 
 

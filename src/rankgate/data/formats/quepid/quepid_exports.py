@@ -50,7 +50,7 @@ def read_detail(source: InputFile) -> FileContents:
     rows = csv_sheet.rows
     qrels, notes = schemas.make_qrels(rows.select(*_PAIR, "grade"), source.stem, csv_sheet.place)
     with_document = rows.filter(pl.col("doc_id").is_not_null())
-    run, run_notes = make_detail_run(with_document, rows["query_id"], source.stem, source.label)
+    run, run_notes = make_detail_run(rows, source.stem, source.label)
     case = {
         name: case_values[0] for name in _CASE if len(case_values := rows[name].drop_nulls().unique()) == 1
     }
@@ -66,27 +66,24 @@ def read_detail(source: InputFile) -> FileContents:
     )
 
 
-def make_detail_run(
-    rows: pl.DataFrame, all_queries: pl.Series, name: str, label: str
-) -> tuple[Run, tuple[Note, ...]]:
+def make_detail_run(rows: pl.DataFrame, name: str, label: str) -> tuple[Run, tuple[Note, ...]]:
     """A run from ``query_id``, ``doc_id`` and ``position``, which is the rank.
 
-    A row without a position is not retrieved; a query without rows retrieved no documents.
+    A row without a position is not retrieved; a query without other rows retrieved no documents.
 
     Raises:
         InputError: two documents have the same position.
     """
-    ranked_rows = rows.filter(pl.col("position").is_not_null())
+    ranked_rows = rows.drop_nulls(["doc_id", "position"])
     same_position = ranked_rows.filter(pl.struct("query_id", "position").is_duplicated())
     if len(same_position):
-        query, position = same_position["query_id"][0], same_position["position"][0]
+        query, position = same_position.select("query_id", "position").row(0)
         problem = f"two documents are in position {position:g} of query '{query}'."
         raise InputError(problem, source=label, code="duplicate-position")
-    empty_queries = all_queries.unique(maintain_order=True)
-    empty_queries = empty_queries.filter(~empty_queries.is_in(ranked_rows["query_id"].unique().implode()))
+    empty_queries = rows.join(ranked_rows, on="query_id", how="anti")["query_id"].unique(maintain_order=True)
     table = ranked_rows.select("query_id", "doc_id", score=-pl.col("position"))
     run = make_run(name, table, RowLocation(label), [(query, "zero") for query in empty_queries])
-    unretrieved = rows.filter(pl.col("position").is_null())["doc_id"].to_list()
+    unretrieved = rows.filter(pl.col("position").is_null())["doc_id"].drop_nulls()
     return run, Note.of("documents without a position, which were not retrieved", unretrieved)
 
 
@@ -134,14 +131,11 @@ def write_detail(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     )
     delimited_records.write_sheet(with_headers(rows, _DETAIL_HEADERS), out)
     losses = find_losses(contents, _DETAIL_NAME, "qrels", "unjudged", "runs", "documents", runs=1)
-    return (*losses, *query_losses, *score_losses(contents))
+    return (*losses, *query_losses, *(score_losses(contents.runs[0]) if contents.runs else ()))
 
 
-def score_losses(contents: FileContents) -> tuple[Loss, ...]:
+def score_losses(run: Run) -> tuple[Loss, ...]:
     """The losses when ranks are written without scores; -rank itself is not a loss."""
-    if not contents.runs:
-        return ()
-    run = contents.runs[0]
     rank = -pl.int_range(1, pl.len() + 1).over("query_id").cast(pl.Float64)
     scores = run.table.filter(pl.col("score") != rank)["score"]
     return (

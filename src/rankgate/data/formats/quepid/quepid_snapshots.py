@@ -52,7 +52,7 @@ def read_snapshot(source: InputFile) -> FileContents:
     text, the ids are their numbers. Documents with ``rated_only`` were not retrieved.
     """
     root = read_record(source)
-    queries = list(root.records("queries"))
+    queries = list(root.records("queries", nullable=True))
     texts, numbers = ([query.id(key) for query in queries] for key in ("query_text", "query_id"))
     names = texts if len({*texts}) == len(texts) else numbers
     query_of_number = dict(zip(numbers, names, strict=True))
@@ -95,7 +95,7 @@ def read_snapshot(source: InputFile) -> FileContents:
 def _read_values(root: JsonRecord, query_of_number: dict[str, str], source: InputFile) -> pl.DataFrame | None:
     time, rows = root.text("time"), []
     snapshot_time = parse_time(time, "'time'", source.label) if time else None
-    for score in root.records("scores"):
+    for score in root.records("scores", nullable=True):
         key = score.id("query_id")
         rows.append(
             (source.stem, query_of_number.get(key, key), "score", score.number("score"), snapshot_time)
@@ -112,7 +112,11 @@ def write_snapshot(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     grades = collect_grades(contents.qrels) if contents.qrels else {}
     text, raw_queries = texts_by_query(contents), format_extra.get("queries", {})
     queries_with_state = queries_of_states(run)
-    queries, docs = [], {}
+    queries, docs, table = [], {}, contents.documents
+    fields_of_doc: dict[str, Json] = {}
+    if table is not None and "query_id" not in table.columns:
+        rows = table.unique("doc_id", keep="first").iter_rows(named=True)
+        fields_of_doc = {row.pop("doc_id"): row for row in rows}
     for position, query in enumerate(
         dict.fromkeys([*raw_queries, *ranking, *queries_with_state, *grades]), 1
     ):
@@ -121,36 +125,29 @@ def write_snapshot(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
         queries.append(query_object)
         if query in ranking or query in queries_with_state:
             key = str(query_object.get("query_id", position))
-            docs[key] = _list_documents(
-                ranking.get(query, []), format_extra.get("docs", {}).get(key) or [], contents
-            )
+            raw_docs = {str(doc["id"]): doc for doc in format_extra.get("docs", {}).get(key) or []}
+            docs[key] = _list_documents(ranking.get(query, []), raw_docs, fields_of_doc)
     header = format_extra.get("snapshot") or {"name": run.tag or run.name, "time": None}
     write_json(out, {**header, "docs": docs, "queries": queries, "scores": format_extra.get("scores", [])})
     kept_parts = ("qrels", "unjudged", "runs", "queries", "documents")
     value_parts = ("values",) if "scores" in format_extra else ()
     return (
         *find_losses(contents, _SNAPSHOT_NAME, *kept_parts, *value_parts, runs=1),
-        *score_losses(replace(contents, runs=(replace(run, tag=None),))),
+        *score_losses(replace(run, tag=None)),
         *Loss.of("ids of queries; they are numbered", grades if text and not format_extra else ()),
     )
 
 
 def _list_documents(
-    ranking: list[tuple[str, float]], docs_before: list[dict[str, Json]], contents: FileContents
+    ranking: list[tuple[str, float]], raw_docs: dict[str, dict[str, Json]], fields_of_doc: JsonObject
 ) -> list[dict[str, Json]]:
     """The documents of a query in the form of a snapshot; documents only rated come last."""
-    raw_docs = {str(doc["id"]): doc for doc in docs_before}
-    table = contents.documents
-    fields_of_doc: dict[str, Json] = {}
-    if table is not None and "query_id" not in table.columns:
-        rows = table.unique("doc_id", keep="first").iter_rows(named=True)
-        fields_of_doc = {row.pop("doc_id"): row for row in rows}
     doc_objects = {}
     for doc, _ in ranking:
         new_doc = {"id": doc, "explain": None, "rated_only": False, "fields": fields_of_doc.get(doc)}
         doc_objects[doc] = {**raw_docs[doc], "rated_only": False} if doc in raw_docs else new_doc
-    rated_docs = {key: doc for key, doc in raw_docs.items() if doc.get("rated_only")}
-    return [*doc_objects.values(), *(doc for key, doc in rated_docs.items() if key not in doc_objects)]
+    rated_docs = {doc: fields for doc, fields in raw_docs.items() if fields.get("rated_only")}
+    return [*(doc_objects | rated_docs | doc_objects).values()]  # ranked documents first, as ranked
 
 
 SNAPSHOT_FORMAT = Format(
@@ -203,8 +200,7 @@ def read_snapshot_csv(source: InputFile) -> FileContents:
     groups = rows.partition_by("Snapshot Name", maintain_order=True, include_key=True)
     for snapshot_rows in groups:
         name = (snapshot_rows["Snapshot Name"][0] or source.stem) if len(groups) > 1 else source.stem
-        with_document = snapshot_rows.filter(pl.col("doc_id").is_not_null())
-        run, run_notes = make_detail_run(with_document, snapshot_rows["query_id"], name, source.label)
+        run, run_notes = make_detail_run(snapshot_rows, name, source.label)
         runs.append(run)
         notes += run_notes
         snapshot_of_run[name] = {column: snapshot_rows[column][0] for column in _SNAPSHOT}
@@ -224,12 +220,12 @@ def write_snapshot_csv(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...
     contents, query_losses = with_text_ids(contents)
     tables, losses = [], []
     for run in contents.runs:
-        single_run = FileContents(runs=(run,))
         snapshot = format_data(contents, _SNAPSHOT_CSV_NAME).get(run.name) or {"Snapshot Name": run.name}
         columns = [pl.lit(snapshot.get(name), pl.String).alias(name) for name in _SNAPSHOT]
-        tables.append(with_fields(detail_rows(single_run), contents.documents).with_columns(columns))
-        empty_queries = Loss.of("queries that retrieved nothing", queries_of_states(run))
-        losses += [*score_losses(single_run), *empty_queries]
+        tables.append(
+            with_fields(detail_rows(FileContents(runs=(run,))), contents.documents).with_columns(columns)
+        )
+        losses += [*score_losses(run), *Loss.of("queries that retrieved nothing", queries_of_states(run))]
     rows = with_headers(pl.concat(tables).drop("grade"), _SNAPSHOT_CSV_HEADERS)
     delimited_records.write_sheet(rows, out, crlf=True)
     return (*find_losses(contents, _SNAPSHOT_CSV_NAME, "runs", "documents"), *query_losses, *losses)
