@@ -6,7 +6,7 @@ queries, with their assignments to an answer.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from rankgate.core.errors import DuplicateError, UsageError
 from rankgate.core.present.number_formats import count_noun
@@ -25,11 +25,9 @@ from rankgate.data.formats.tables.schemas import run_losses
 from rankgate.data.text.json_text import JsonRecord, describe_type, detect_keys, read_query_lines
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import JsonObject
+    from rankgate.core.value_types import Json, JsonObject
     from rankgate.data.streams.source import InputFile
 
-
-T = TypeVar("T", dict[str, Any], list[Any])
 
 _TREC_RAG_NAME = "trec-rag"
 _TOPIC = ("topic_id", "narrative_id", "query_id")
@@ -43,8 +41,9 @@ def read_trec_rag(source: InputFile) -> FileContents:
     answers: list[JsonObject] = []
     for task, record in read_query_lines(source, _read_topic, "topic", "answers"):
         answers.append(record.without())
-        references = [record.as_id(doc, "a reference") for doc in _read_filled(record, "references", list)]
-        sentences = _read_sentences(record)
+        references = [record.as_id(doc, "a reference") for doc in record.optional("references", list) or []]
+        sentence_list: Any = next((record[name] for name in _SENTENCES if record.get(name) is not None), [])
+        sentences = _as_records(sentence_list, record, "the answer is", "a list of sentences (objects)")
         for position, sentence in enumerate(sentences or [JsonRecord({}, source.label)], 1):
             query = f"{task}#{position}"
             cited = _read_citations(sentence, references)
@@ -84,29 +83,27 @@ def write_trec_rag(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     return find_losses(contents, _TREC_RAG_NAME, "qrels", "runs", "unjudged")
 
 
-def _read_filled(record: JsonRecord, key: str, kind: type[T]) -> T:
-    """The object or the list under a key; empty if it is missing, null, 0 or an empty text."""
-    return record.require(key, kind) if record.get(key) else kind()
-
-
 def _read_topic(record: JsonRecord) -> str:
-    fields = {**record, **_read_filled(record, "metadata", dict)}
+    fields = {**record, **record.record("metadata")}
     return record.as_id(next((fields[name] for name in _TOPIC if name in fields), None), "topic_id")
 
 
-def _read_sentences(record: JsonRecord) -> list[JsonRecord]:
-    sentences: Any = next((record[name] for name in _SENTENCES if record.get(name) is not None), [])
-    if not isinstance(sentences, list) or not all(isinstance(sentence, dict) for sentence in sentences):
-        kind = describe_type(sentences)
-        raise record.error(f"the answer is {kind}, where a list of sentences (objects) is needed.")
-    return [JsonRecord(sentence, record.label, line=record.line) for sentence in sentences]
+def _as_records(elements: Json, record: JsonRecord, subject: str, needed: str) -> list[JsonRecord]:
+    """The objects of a list, with the line of the object that has it.
+
+    Raises:
+        InputError: the value is not a list of objects.
+    """
+    if not isinstance(elements, list) or not all(isinstance(element, dict) for element in elements):
+        raise record.error(f"{subject} {describe_type(elements)}, where {needed} is needed.")
+    return [JsonRecord(element, record.label, line=record.line) for element in elements]
 
 
 def _read_citations(sentence: JsonRecord, references: list[str]) -> list[str]:
     """The documents that a sentence cites: positions in the references, ids, or ids with scores."""
     citations = sentence.get("citations")
     doc_ids: dict[str, None] = {}
-    for citation in citations if isinstance(citations, dict) else _read_filled(sentence, "citations", list):
+    for citation in citations if isinstance(citations, dict) else sentence.optional("citations", list) or []:
         if type(citation) is int and not 0 <= citation < len(references):
             counted_references = count_noun(len(references), "reference")
             problem = f"citation {citation} is out of range: there are {counted_references}, counted from 0."
@@ -177,7 +174,7 @@ def read_nuggets(source: InputFile) -> FileContents:
     for query, record in read_query_lines(source, lambda record: record.as_id(record.get("qid"), "qid")):
         qrels.ask(query, text=record.get("query"))
         nuggets_so_far: set[str] = set()
-        for nugget in _read_nuggets(record):
+        for nugget in _as_records(record.get("nuggets"), record, "nuggets are", "a list of objects"):
             text = nugget.as_id(nugget.get("text"), "the text of a nugget")
             if text in nuggets_so_far:
                 problem = f"nugget '{text[:60]}' appears twice for query '{query}'; keep one."
@@ -215,13 +212,6 @@ def write_nuggets(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
         *Loss.of("judgments of other grades than 1 (okay) and 2 (vital)", other_grades),
         *(run_losses(run) if run else ()),
     )
-
-
-def _read_nuggets(record: JsonRecord) -> list[JsonRecord]:
-    nuggets = record.get("nuggets")
-    if not isinstance(nuggets, list) or not all(isinstance(nugget, dict) for nugget in nuggets):
-        raise record.error(f"nuggets are {describe_type(nuggets)}, where a list of objects is needed.")
-    return [JsonRecord(nugget, record.label, line=record.line) for nugget in nuggets]
 
 
 def _read_word(nugget: JsonRecord, key: str, numbers_of_words: dict[str, float]) -> float:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from rankgate.core.errors import InputError
 from rankgate.core.present.number_formats import count_noun
@@ -264,13 +264,13 @@ def read_trajectories(source: InputFile) -> FileContents:
         source, lambda record: record.as_id(record.get("query_id"), "query_id"), "question", "questions"
     ):
         questions.ask(task, text=record.get("query"))
-        cited = _require_list(record.get("cited") or [], "cited", record)
+        cited = record.as_list(record.get("cited") or [], "cited")
         task_fields = {
             "sequence": task,
             "cited": [record.as_id(doc_id, "a document cited") for doc_id in cited],
             "answered": _read_answered(record),
         }
-        call_list = _require_list(record.get("calls"), "calls", record)
+        call_list = record.as_list(record.get("calls"), "calls")
         for position, call in enumerate(call_list or [{}], 1):
             call_record = JsonRecord(call if isinstance(call, dict) else {}, source.label, line=record.line)
             query = f"{task}#{position}"
@@ -285,15 +285,9 @@ def read_trajectories(source: InputFile) -> FileContents:
             if isinstance(evidence, dict):
                 qrels.add_grades(task, JsonRecord(evidence, source.label, line=record.line))
             else:
-                for doc in _require_list(evidence, "evidence", record):
+                for doc in record.as_list(evidence, "evidence"):
                     qrels.add(task, doc, 1, record.where)
     return FileContents(qrels=qrels.qrels()[0], runs=(ranked.task_run(),), queries=questions.texts())
-
-
-def _require_list(elements: Json, name: str, record: JsonRecord) -> list[Any]:
-    if not isinstance(elements, list):
-        raise record.error(f"'{name}' is {describe_type(elements)}, where a list is needed.")
-    return elements
 
 
 def _read_answered(record: JsonRecord) -> float | None:
@@ -310,7 +304,7 @@ def _read_documents(call: JsonRecord) -> list[tuple[str, float]]:
     """The documents of a call with scores: their own scores, or by their order."""
     document_list = next((call[name] for name in _DOCUMENTS if name in call), None)
     documents: list[tuple[str, float]] = []
-    for position, document in enumerate(_require_list(document_list, "documents", call), 1):
+    for position, document in enumerate(call.as_list(document_list, "documents"), 1):
         fields = document if isinstance(document, dict) else {"doc_id": document}
         doc, score = call.as_id(fields.get("doc_id", fields.get("id")), "a document"), fields.get("score")
         own_score = -position if score is None else number(score, "score", call.label, call.line)

@@ -378,6 +378,16 @@ class JsonRecord(dict[str, Any]):
         """The id under a key that must be there; see `require` and `identifier`."""
         return self.as_id(self.require(key), f"'{key}' of {self.where}")
 
+    def as_list(self, value: Json, name: str) -> list[Any]:
+        """A value of this object as a list.
+
+        Raises:
+            InputError: the value is not a list.
+        """
+        if not isinstance(value, list):
+            raise self.error(f"'{name}' is {describe_type(value)}, where a list is needed.")
+        return value
+
     def as_id(self, value: Json, name: str) -> str:
         """A value of this object as an id; see `identifier`."""
         return identifier(value, name, self.label, self.line)

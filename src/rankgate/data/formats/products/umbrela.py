@@ -49,11 +49,8 @@ def read_umbrela_requests(source: InputFile) -> FileContents:
     ranked = GrowingRun(source)
     for query, record in read_query_lines(source, lambda record: _read_query(record)[0]):
         ranked.ask(query, text=_read_query(record)[1])
-        candidates = record.get("candidates")
-        if not isinstance(candidates, list):
-            raise record.error(f"'candidates' is {describe_type(candidates)}, where a list is needed.")
         documents_so_far: set[str] = set()
-        for candidate in candidates:
+        for candidate in record.as_list(record.get("candidates"), "candidates"):
             document, score, candidate_fields = _read_candidate(candidate, record)
             if document in documents_so_far:
                 problem = f"candidate '{document}' appears twice for query '{query}'; keep one."
