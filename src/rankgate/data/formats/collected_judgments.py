@@ -109,7 +109,7 @@ class GrowingQrels(Collector):
         self._rows.append((query, document, grade))
         self._paths.append(path)
 
-    def add(self, query: str, document: Json, grade: Json, path: str, owner: str = "") -> None:
+    def add(self, query: str, document: Json, grade: Json, path: str) -> None:
         """Add a judgment; a grade of None means unrated.
 
         Args:
@@ -117,18 +117,18 @@ class GrowingQrels(Collector):
             document: the document's id, as found in the file.
             grade: the grade, as found in the file.
             path: the JSON path of the grade, such as ``queries[3].ratings[0].rating``.
-            owner: the path of the object of both, for errors; that of the grade if not given.
 
         Raises:
             InputError: an id is invalid, or a grade is not a finite number.
         """
-        doc_id = identifier(document, f"the document of {owner or path}", self.source.label)
+        doc_id = identifier(document, f"the document of {path}", self.source.label)
         grade_number = None if grade is None else number(grade, path, self.source.label)
         self._add_row(query, doc_id, grade_number, path)
 
     def add_rating(self, query: str, document: Json, rating: JsonRecord, key: str = "rating") -> None:
         """Add the grade under a key of an object; see `add`."""
-        self.add(query, document, rating.get(key), rating.path_of(key), rating.where)
+        doc_id = rating.as_id(document, f"the document of {rating.where}")
+        self._add_row(query, doc_id, rating.number(key), rating.path_of(key))
 
     def add_grades(self, query: str, grades: JsonRecord) -> None:
         """Add the grades of an object of grades by document; see `add`."""
