@@ -1,4 +1,8 @@
-"""Collect judgments and ratings from a document, each with its position."""
+"""Collect judgments, ratings and rankings while a file is read.
+
+A collector also keeps the queries with their texts and the fields of documents, and makes the
+contents of the file. Judgments that appear twice are read once, or are an error if grades differ.
+"""
 
 from __future__ import annotations
 

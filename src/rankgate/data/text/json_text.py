@@ -1,8 +1,9 @@
 """Parse untrusted JSON: limits of size and depth, unique keys, errors with lines and paths.
 
 The nesting depth is limited before JSON is parsed. The parser limits the size, rejects duplicate
-keys and raises errors with line numbers. Then a reader takes values from documents, with errors
-that name the path. The key paths at the beginning of a JSON file are read to distinguish formats.
+keys and raises errors with line numbers. Readers of formats take values from records, which are
+objects with their paths and lines for errors. The key paths at the beginning of a JSON file are read
+to distinguish formats.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Rating sheets (CSV files of products), with the lists of GOV.UK and Quaerite.
 
-First come judgments that appear twice in a file of a product, with equal or different grades.
-Sheets of ratings are the shared parts of all products' CSV files, for any column names. GOV.UK's
-judgment lists are ``queryEntry.query,queryEntry.targets.score,queryEntry.targets.uri``. Quaerite's
-judgments are ``rating,docid,query`` with a byte order mark.
+Sheets of ratings are the shared parts of all products' CSV files, for any column names: detection
+by columns, reading, headers, writing and losses. GOV.UK's judgment lists are
+``queryEntry.query,queryEntry.targets.score,queryEntry.targets.uri``. Quaerite's judgments are
+``rating,docid,query`` with a byte order mark.
 """
 
 from __future__ import annotations

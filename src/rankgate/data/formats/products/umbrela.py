@@ -5,6 +5,7 @@ A request is a query and its candidates. A judgment has query, passage and model
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from rankgate.core.declare.flag_words import parse_flag
@@ -206,13 +207,13 @@ def write_umbrela(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     text, fields = texts_by_query(contents), rows_by_id(contents.documents, "doc_id")
     answers = format_data(contents, _UMBRELA_NAME).get("answers") or []
     answer_of_rating = {(answer["query_id"], answer["doc_id"], answer["rater"]): answer for answer in answers}
-    lines: list[JsonObject] = []
     columns = ratings.table.select("query_id", "doc_id", "rater", "grade", "comment")
-    for query, document, rater, grade, comment in columns.iter_rows():
-        query_text, passage = text.get(query, query), fields.get(document, {}).get("text", document)
-        model_answer = answer_of_rating.get((query, document, rater), {})
-        lines.append(
-            {
+
+    def lines() -> Iterator[JsonObject]:
+        for query, document, rater, grade, comment in columns.iter_rows():
+            query_text, passage = text.get(query, query), fields.get(document, {}).get("text", document)
+            model_answer = answer_of_rating.get((query, document, rater), {})
+            yield {
                 "model": rater,
                 "query": query_text,
                 "passage": passage,
@@ -223,8 +224,8 @@ def write_umbrela(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
                 "result_status": int(grade is not None),
                 **({} if comment is None else {"reasoning": comment}),
             }
-        )
-    write_json_lines(out, lines)
+
+    write_json_lines(out, lines())
     return _find_losses(contents)
 
 
