@@ -96,7 +96,9 @@ def test_columns_can_be_named(tmp_path):
     with raises("missing-column", InputError, line=1):
         read_interactions(path, {"query_id": "wer"})
     with raises("missing-column", UsageError):
-        read_interactions(path, {"user": "who"})
+        read_interactions(path, {"visitor": "who"})
+    named_shortly = read_interactions(path, {"user": "who", "item": "what", "kind": "how"})
+    assert named_shortly.table.equals(read_interactions(path, columns).table)
 
 
 @pytest.mark.parametrize(

@@ -371,11 +371,10 @@ def guess_file_columns(
         return None
     try:
         table = format_.table(input_file)
-        names = table.collect_schema().names()
-        guess = guess_columns(table, input_kind)
+        guess = guess_columns(table.frame(), input_kind)
     except (InputError, pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         return None  # the reader's own error is more precise
-    refuse_click_log(names, input_file.label)
+    refuse_click_log(table.names, input_file.label)
     if guess is None or (error.code == "not-a-number" and not guess.grades):
         return None
     return guess.with_stated(input_file.renamed) if input_file.renamed else guess

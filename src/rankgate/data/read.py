@@ -289,7 +289,7 @@ def _read_with_guess(
     """
     if input_file.paths and format_.table is not None:
         try:
-            input_table = format_.table(input_file)
+            input_table = format_.table(input_file).frame()
             return cast("Content", _contents_unfolded(input_table, input_file, input_kind))
         except InputError as path_error:  # paths of another file, if this one is read without them
             with suppress(InputError):
@@ -314,7 +314,7 @@ def _read_with_guess(
 def _read_table(input_file: InputFile, format_: Format) -> pl.LazyFrame | None:
     """The rows of a table; None if the file is not a table, or is not read as one."""
     try:
-        return format_.table(input_file) if format_.table is not None else None
+        return format_.table(input_file).frame() if format_.table is not None else None
     except InputError:  # the reader's own error is more precise
         return None
 

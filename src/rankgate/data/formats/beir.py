@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -19,8 +18,12 @@ from rankgate.core.errors import InputError
 from rankgate.data.file_contents import FileContents, Note
 from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.format_writing import find_losses, write_json_lines
-from rankgate.data.formats.tables import csv_tables as delimited
-from rankgate.data.formats.tables import jsonl, parquet_arrow, schemas
+from rankgate.data.formats.table import TableSchema
+from rankgate.data.formats.tables import parquet_arrow, schemas
+from rankgate.data.formats.tables.csv_tables import CsvTable
+from rankgate.data.formats.tables.jsonl import JsonlTable
+from rankgate.data.formats.tables.parquet_arrow import FrameTable
+from rankgate.data.formats.tables.table_contents import read_columns, read_table_qrels
 from rankgate.data.streams.source import open_source as source_of
 from rankgate.data.table_rows import RowLocation, refuse_repeated
 from rankgate.data.text.delimited_records import first_fields
@@ -80,7 +83,7 @@ def read(source: InputFile) -> FileContents:
     if source.head().removeprefix(BOM).lstrip().startswith(b"{"):
         contents: dict[str, Any] = dict([_read_texts(source)])
         return FileContents(**contents)
-    return FileContents(qrels=delimited.read_qrels(source))
+    return FileContents(qrels=read_table_qrels(CsvTable(source)))
 
 
 def read_qrels(source: InputFile) -> Qrels:
@@ -168,12 +171,11 @@ def _read_judgments(files: Sequence[Path]) -> Qrels:
     """The judgments of a split, in one file or in parts."""
     input_files = [source_of(file) for file in files]
     if not files[0].name.endswith(".parquet"):
-        return delimited.read_qrels(input_files[0])
+        return read_table_qrels(CsvTable(input_files[0]))
     if len(input_files) == 1:
-        return parquet_arrow.read_qrels(input_files[0])
+        return read_table_qrels(FrameTable(input_files[0]))
     rows = pl.concat([parquet_arrow.scan_file(input_file) for input_file in input_files])
-    all_rows = parquet_arrow.collect_frame(rows, input_files[0])
-    return parquet_arrow.read_qrels(parquet_arrow.file_of(all_rows, input_files[0]))
+    return read_table_qrels(FrameTable(input_files[0], rows))
 
 
 def _read_folder(folder: Path) -> FileContents:
@@ -218,7 +220,8 @@ def _read_parquet_texts(table: Path, part_name: str) -> pl.DataFrame:
 
 def _read_texts(source: InputFile, part_name: str | None = None) -> tuple[str, pl.DataFrame]:
     """The queries or documents of a file, with the part that they are; documents have a title."""
-    names = jsonl.read_key_names(source)
+    texts = JsonlTable(source)
+    names = texts.names
     if "_id" not in names:
         problem = f"no key _id among {', '.join(names[:10])}; each object needs one."
         raise InputError(problem, source=source.label, line=1, code="missing-column")
@@ -228,11 +231,8 @@ def _read_texts(source: InputFile, part_name: str | None = None) -> tuple[str, p
     usual_columns = ("title", "text", _METADATA) if part_name == "documents" else ("text", _METADATA)
     other_columns = {name: name for name in (*usual_columns, *names) if name not in {"_id", *_IDS.values()}}
     columns = {own_id: "_id"} | other_columns
-    rows = jsonl.read_whole(
-        source, schemas.TableSchema(part_name, columns, frozenset(), frozenset(other_columns))
-    )
-    location = RowLocation(source.label, partial(jsonl.line_of, source))
-    refuse_repeated(rows[own_id], location, "_id", code="duplicate-id")
+    rows = read_columns(texts, TableSchema(part_name, columns, frozenset(), frozenset(other_columns)))
+    refuse_repeated(rows[own_id], texts.place, "_id", code="duplicate-id")
     kept_columns = [
         column.name for column in rows if column.name in {own_id, "text"} or column.null_count() < len(column)
     ]

@@ -240,7 +240,8 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 }
 """The names that each of our columns may have, best first; case is ignored."""
 
-_REQUIRED = ("query_id", "doc_id")
+_REQUIRED = {"query_id": ("the user or query", "user"), "doc_id": ("the item", "item")}
+_SHORT_NAMES = {"query": "query_id", "user": "query_id", "doc": "doc_id", "item": "doc_id"}
 
 
 def map_columns(
@@ -250,7 +251,8 @@ def map_columns(
 
     Args:
         log_columns: the log's columns.
-        chosen_columns: ours -> theirs, from the user; all others are found by their names.
+        chosen_columns: ours -> theirs, from the user, ours also as query, user, doc or item; all
+            others are found by their names.
         label: the name of the log in errors.
         line: the line of the column names.
 
@@ -258,7 +260,8 @@ def map_columns(
         UsageError: a chosen column is not one of ours.
         InputError: a column does not exist, or there is none for the user or the item.
     """
-    for column, log_column in chosen_columns.items():
+    columns = {_SHORT_NAMES.get(column, column): name for column, name in chosen_columns.items()}
+    for column, log_column in columns.items():
         if column not in ALIASES:
             raise UsageError(
                 f"a log has no column '{column}'; choose {', '.join(ALIASES)}.", code="missing-column"
@@ -269,7 +272,6 @@ def map_columns(
     name_by_lower_case: dict[str, str] = {}
     for name in log_columns:
         name_by_lower_case.setdefault(name.strip().lower(), name)
-    columns = dict(chosen_columns)
     for column, aliases in ALIASES.items():
         log_column = next(
             (
@@ -281,13 +283,19 @@ def map_columns(
         )
         if column not in columns and log_column:
             columns[column] = log_column
-    for column in _REQUIRED:
-        if column not in columns:
-            problem = (
-                f"no column for {'the user or query' if column == 'query_id' else 'the item'} among "
-                f"{', '.join(log_columns[:10])}; name it with {column}=COLUMN."
-            )
-            raise InputError(problem, source=label, line=line, code="missing-column")
+    missing = {column: words for column, words in _REQUIRED.items() if column not in columns}
+    if missing:
+        nouns = " and ".join(noun for noun, _ in missing.values())
+        problem = f"no column for {nouns} among {', '.join(log_columns[:10])}; name what is missing, with"
+        named = ",".join(f"{short_name}=COLUMN" for _, short_name in missing.values())
+        lines = (f"--columns {named}", f"or in Python: columns={dict.fromkeys(missing, 'COLUMN')}")
+        raise InputError(
+            f"{problem} its name for COLUMN:",
+            source=label,
+            line=line,
+            code="missing-column",
+            suggestions=lines,
+        )
     return {column: columns[column] for column in ALIASES if column in columns}
 
 

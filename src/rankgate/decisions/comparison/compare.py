@@ -25,6 +25,7 @@ from rankgate.data.query_tags import read_clusters
 from rankgate.data.run_scores import ScoredRun
 from rankgate.data.score_parts import EVERYTHING, Need, Supply
 from rankgate.decisions.comparison.comparison import Comparisons
+from rankgate.decisions.comparison.comparison_checks import missing_input_error
 from rankgate.decisions.comparison.comparison_tables import iterate_candidates, joined_lists, query_tables
 from rankgate.decisions.comparison.design import Design
 from rankgate.decisions.comparison.inference import Test
@@ -284,6 +285,10 @@ TOTAL_RESAMPLES = 1000
 """Resamples of users for metrics of all lists together, as in `scorecard`."""
 
 
+def _are_none(candidates: object) -> bool:
+    return isinstance(candidates, Sequence | Mapping) and not isinstance(candidates, str) and not candidates
+
+
 def compare(
     collection: Collection | QrelsLike | Scores,
     baseline: RunLike | None = None,
@@ -349,8 +354,8 @@ def compare(
         )
         return _compare_systems(systems, rules)
     collection = Collection.of(collection)
-    if baseline is None:
-        raise UsageError("judgments, a baseline and a candidate are needed, or scores.", code="missing-input")
+    if baseline is None or _are_none(candidates):
+        raise missing_input_error("compare", collection.judgments, baseline)
     if any_on_spark(collection.judgments, baseline, candidates):
         comparisons: Comparisons = run_on_spark(
             "compare",

@@ -18,6 +18,7 @@ from rankgate.data.answers.clients import is_answer
 from rankgate.data.column_names import ALIASES
 from rankgate.data.file_contents import FileContents
 from rankgate.data.formats.format import Format
+from rankgate.data.formats.tables.parquet_arrow import FrameTable
 from rankgate.data.text import json_text
 from rankgate.data.text.text_values import BOM
 from rankgate.data.unfold import LIST_COLUMN, QUERY_IDS, QUERY_TEXTS, RANKED, RELEVANT
@@ -228,7 +229,7 @@ FORMAT = Format(
     read=read,
     read_qrels=read_qrels,
     read_run=read_run,
-    table=table,
+    table=lambda source: FrameTable(source, table(source)),
     holds=("qrels", "runs"),
     detail=(
         'An object of queries, each a list of documents, the best first: {"q1": ["d1", "d2"]}; of pairs of '
