@@ -112,7 +112,70 @@ def test_no_id(value):
 def test_numbers_and_ids():
     assert json_text.number("3.000", "grade", "f") == 3
     assert json_text.identifier(12, "doc", "f") == "12"
-    assert json_text.member({"a": 2}, "a", float, "x", "f") == 2
-    for table, code in (({}, "missing-key"), ({"a": True}, "wrong-type")):
+    assert json_text.JsonRecord({"a": 2}, "f", "x").number("a") == 2
+    for fields, code in (({}, "missing-key"), ({"a": True}, "wrong-type")):
         with raises(code, InputError):
-            json_text.member(table, "a", float, "x", "f")
+            json_text.JsonRecord(fields, "f", "x").require("a", float)
+
+
+def test_records_name_their_paths():
+    root = json_text.read_record(
+        InputFile(None, b'{"a": [{"b": null}], "c": null, "d": {"e": "x", "f": [1]}}')
+    )
+    (inner,) = root.records("a")
+    assert (inner.path, inner.where, root.where) == ("a[0]", "a[0]", "the document")
+    assert inner.text("b") is None
+    assert inner.record("b") == {}
+    assert [*root.records("missing")] == [*root.records("c", nullable=True)] == []
+    assert root.record("d").texts("e") == {"f": "[1]"}
+    assert root.without("a", "d") == {"c": None}
+
+
+@pytest.mark.parametrize(
+    ("read", "code"),
+    [
+        (lambda root: [*root.records("c")], "wrong-type"),
+        (lambda root: [*root.records("x", required=True)], "missing-key"),
+        (lambda root: [*root.records("list")], "wrong-type"),
+        (lambda root: root.text("n"), "wrong-type"),
+        (lambda root: root.id("c"), "invalid-id"),
+        (lambda root: root.number("text"), "not-a-number"),
+        (lambda root: root.as_list(root["n"], "n"), "wrong-type"),
+    ],
+)
+def test_records_refuse_other_values(read, code):
+    root = json_text.JsonRecord({"c": None, "n": 1, "text": "x", "list": [1]}, "file", line=3)
+    with pytest.raises(InputError) as error:
+        read(root)
+    assert (error.value.code, error.value.line) == (code, 3)
+
+
+def test_lines_of_queries_are_read_once():
+    def ids(data):
+        return [
+            id_ for id_, _ in json_text.read_query_lines(InputFile(None, data), lambda record: record.id("q"))
+        ]
+
+    assert ids(b'{"q": 1}\n\n{"q": "b"}\n') == ["1", "b"]
+    for data, code in ((b'{"q": 1}\n{"q": "1"}\n', "duplicate-query"), (b"\n", "no-queries")):
+        with pytest.raises(InputError) as error:
+            ids(data)
+        assert error.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b'[{"id": 1, "ratings": []}]', "ratings"),
+        (b'[{"id": 1, "fields": {"x": {"y": 2}}}]', "ratings"),
+        (b'[{"id": 1, "ratings": [], "bad": 1}]', None),
+        (b'{"type": "KNOWN"}', "a type"),
+        (b'{"type": "other"}', None),
+    ],
+)
+def test_keys_are_detected(data, reason):
+    detect = json_text.detect_keys(
+        ("ratings", "[].id", "[].ratings|[].fields.*.y", "![].bad"), ("a type", "type", b'"KNOWN"')
+    )
+    assert detect(data, "") == reason
+    assert detect.__doc__ == "Ratings; or a type."

@@ -113,7 +113,7 @@ def test_rank_eval_null_is_unrated_and_is_reported_where_it_is_lost(held, grades
     document = {"requests": [request("a", {"d1": 3, "d2": None})], "metric": {"dcg": {}}}
     contents = held(document)
     assert grades(contents) == {("a", "d1"): 3.0}
-    assert result(contents)["documents without a grade, which are unrated"] == (1, ("a d2",))
+    assert result(contents)["pairs without a grade, which are unrated"] == (1, ("a d2",))
     output, losses = rewritten(contents, "rank-eval")
     assert losses == {"pairs without a grade": 1}
     assert len(output["requests"][0]["ratings"]) == 1

@@ -73,7 +73,7 @@ def test_rankquest_contexts_labels_and_comments(held, grades, result, written):
     assert contents.qrels.unjudged == ("c=",)
     assert contents.queries["text"].to_list() == ["my", '{"page": 2, "lang": "en"}', "nothing"]
     assert contents.queries.columns == ["query_id", "text", "size", "page", "lang"]
-    assert result(contents)["documents without a grade, which are unrated"] == (1, ("b= 1",))
+    assert result(contents)["pairs without a grade, which are unrated"] == (1, ("b= 1",))
     data, losses = written(contents, "rankquest")
     assert losses == {}
     order = {written_case["id"]: written_case for written_case in json.loads(data)}

@@ -17,7 +17,7 @@ import polars as pl
 from rankgate.core.errors import InputError
 from rankgate.data.file_contents import FileContents, Note
 from rankgate.data.formats.format import Format, Loss
-from rankgate.data.formats.format_writing import column_losses, find_losses
+from rankgate.data.formats.format_writing import find_losses, write_json_lines
 from rankgate.data.formats.table import TableSchema
 from rankgate.data.formats.tables import parquet_arrow, schemas
 from rankgate.data.formats.tables.csv_tables import CsvTable
@@ -26,9 +26,8 @@ from rankgate.data.formats.tables.parquet_arrow import FrameTable
 from rankgate.data.formats.tables.table_contents import read_columns, read_table_qrels
 from rankgate.data.streams.source import open_source as source_of
 from rankgate.data.table_rows import RowLocation, refuse_repeated
-from rankgate.data.text import json_text
 from rankgate.data.text.delimited_records import first_fields
-from rankgate.data.text.json_text import find_key_paths
+from rankgate.data.text.json_text import detect_keys, find_key_paths
 from rankgate.data.text.text_values import BOM
 
 if TYPE_CHECKING:
@@ -43,14 +42,14 @@ _SPLIT = "test"
 _PART_SUFFIX = re.compile(r"-\d+-of-\d+$")
 
 
+_detect_texts = detect_keys(("the first line is an object with _id and text", "_id", "text"), first_line=True)
+
+
 def sniff(first_bytes: bytes, name: str) -> str | None:
     """Objects with _id and text, or columns query-id, corpus-id and score between tabs."""
     if first_fields(first_bytes, "\t") == _HEADER:
         return "the first line names query-id, corpus-id and score between tabs"
-    line = first_bytes.removeprefix(BOM).lstrip().split(b"\n", 1)[0]
-    if line.startswith(b"{") and {"_id", "text"} <= find_key_paths(line):
-        return "the first line is an object with _id and text"
-    return None
+    return _detect_texts(first_bytes, name)
 
 
 def detect_folder(folder: Path) -> str | None:
@@ -81,9 +80,9 @@ def read(source: InputFile) -> FileContents:
     """
     if source.path and source.content is None and source.path.is_dir():
         return _read_folder(source.path)
-    first_bytes = source.head()
-    if first_bytes.removeprefix(BOM).lstrip().startswith(b"{"):
-        return _read_texts(source, first_bytes)
+    if source.head().removeprefix(BOM).lstrip().startswith(b"{"):
+        contents: dict[str, Any] = dict([_read_texts(source)])
+        return FileContents(**contents)
     return FileContents(qrels=read_table_qrels(CsvTable(source)))
 
 
@@ -109,16 +108,22 @@ def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
         table.rename(dict(zip(table.columns, _HEADER, strict=True))).write_csv(out, separator="\t")
         return losses
     table = getattr(contents, part_name)
-    id_ = _IDS[part_name]
-    for row in table.iter_rows(named=True):
-        value = {"_id": row[id_], **({"title": ""} if part_name == "documents" else {}), "text": ""}
-        for name, text in row.items():
-            if name not in _IDS.values() and text is not None:
-                value[name] = _parse_nested(text) if name == _METADATA else text
-        out.write(json_text.format_json(value).encode() + b"\n")
+    first_texts = {"title": "", "text": ""} if part_name == "documents" else {"text": ""}
+    names = [name for name in table.columns if name not in _IDS.values()]
+    write_json_lines(
+        out,
+        (
+            {"_id": row[_IDS[part_name]], **first_texts}
+            | {
+                name: _parse_nested(row[name]) if name == _METADATA else row[name]
+                for name in names
+                if row[name] is not None
+            }
+            for row in table.iter_rows(named=True)
+        ),
+    )
     other_id = "query_id" if part_name == "documents" else "doc_id"
-    names = [name for name in table.columns if name != other_id]
-    return (*losses, *column_losses(part_name, table, names))
+    return (*losses, *Loss.of(f"fields of {part_name}", {other_id} & {*table.columns}))
 
 
 def _exists(path: Path) -> bool:
@@ -177,10 +182,7 @@ def _read_folder(folder: Path) -> FileContents:
     contents_by_part: dict[str, Any] = {}
     for name, part_name in (("queries", "queries"), ("corpus", "documents")):
         if file := _find_file(folder / f"{name}.jsonl"):
-            input_file = source_of(file)
-            contents_by_part[part_name] = getattr(
-                _read_texts(input_file, input_file.head(), part_name), part_name
-            )
+            contents_by_part[part_name] = _read_texts(source_of(file), part_name)[1]
         elif table := _find_parquet(folder / name):
             contents_by_part[part_name] = _read_parquet_texts(table, part_name)
     splits = _find_splits(folder)
@@ -199,48 +201,42 @@ def _read_parquet_texts(table: Path, part_name: str) -> pl.DataFrame:
     """The queries or documents of a Parquet file, or of a folder of part files."""
     files = sorted(table.glob("*.parquet")) if table.is_dir() else [table]
     input_files = [source_of(file) for file in files]
-    rows = pl.concat(
-        [parquet_arrow.scan_file(input_file) for input_file in input_files], how="diagonal_relaxed"
-    )
-    names = rows.collect_schema().names()
-    id_column = next((name for name in ("_id", "id", _IDS[part_name]) if name in names), None)
+    rows = pl.concat(map(parquet_arrow.scan_file, input_files), how="diagonal_relaxed")
+    schema, own_id = rows.collect_schema(), _IDS[part_name]
+    id_column = next((name for name in ("_id", "id", own_id) if name in schema), None)
     if id_column is None:
-        problem = f"no column _id among {', '.join(names[:10])}; each row needs one."
+        problem = f"no column _id among {', '.join(schema.names()[:10])}; each row needs one."
         raise InputError(problem, source=str(table), code="missing-column")
-    other_columns = [name for name in names if name not in {id_column, *_IDS.values()}]
-    text_columns = [
-        pl.col(name).cast(pl.String) for name in other_columns if not rows.collect_schema()[name].is_nested()
+    other_columns = [
+        name
+        for name, dtype in schema.items()
+        if name not in {id_column, *_IDS.values()} and not dtype.is_nested()
     ]
-    frame = parquet_arrow.collect_frame(
-        rows.select(pl.col(id_column).cast(pl.String).alias(_IDS[part_name]), *text_columns), input_files[0]
-    )
-    refuse_repeated(frame[_IDS[part_name]], RowLocation(str(table)), id_column, code="duplicate-id")
+    texts = rows.select(pl.col(id_column).alias(own_id), *other_columns).cast(pl.String)
+    frame = parquet_arrow.collect_frame(texts, input_files[0])
+    refuse_repeated(frame[own_id], RowLocation(str(table)), id_column, code="duplicate-id")
     return frame
 
 
-def _read_texts(source: InputFile, first_bytes: bytes, part_name: str | None = None) -> FileContents:
-    """The queries or documents of a file; documents have a title."""
+def _read_texts(source: InputFile, part_name: str | None = None) -> tuple[str, pl.DataFrame]:
+    """The queries or documents of a file, with the part that they are; documents have a title."""
     texts = JsonlTable(source)
     names = texts.names
     if "_id" not in names:
         problem = f"no key _id among {', '.join(names[:10])}; each object needs one."
         raise InputError(problem, source=source.label, line=1, code="missing-column")
-    first_line = first_bytes.split(b"\n", 1)[0]
-    part_name = part_name or ("documents" if "title" in find_key_paths(first_line) else "queries")
+    first_keys = find_key_paths(source.head().split(b"\n", 1)[0])
+    part_name = part_name or ("documents" if "title" in first_keys else "queries")
+    own_id = _IDS[part_name]
     usual_columns = ("title", "text", _METADATA) if part_name == "documents" else ("text", _METADATA)
     other_columns = {name: name for name in (*usual_columns, *names) if name not in {"_id", *_IDS.values()}}
-    layout = TableSchema(
-        part_name, {_IDS[part_name]: "_id"} | other_columns, frozenset(), frozenset(other_columns)
-    )
-    rows = read_columns(texts, layout)
-    filled_columns = [column.name for column in rows if column.null_count() < len(column)]
-    id_column = _IDS[part_name]
-    kept_columns = [name for name in rows.columns if name in {*filled_columns, id_column, "text"}]
-    refuse_repeated(rows[id_column], texts.place, "_id", code="duplicate-id")
-    texts_frame = rows.select(kept_columns)
-    return (
-        FileContents(queries=texts_frame) if part_name == "queries" else FileContents(documents=texts_frame)
-    )
+    columns = {own_id: "_id"} | other_columns
+    rows = read_columns(texts, TableSchema(part_name, columns, frozenset(), frozenset(other_columns)))
+    refuse_repeated(rows[own_id], texts.place, "_id", code="duplicate-id")
+    kept_columns = [
+        column.name for column in rows if column.name in {own_id, "text"} or column.null_count() < len(column)
+    ]
+    return part_name, rows.select(kept_columns)
 
 
 def _parse_nested(text: str) -> Any:

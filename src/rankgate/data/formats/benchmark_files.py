@@ -15,8 +15,9 @@ from rankgate.data.file_contents import FileContents
 from rankgate.data.formats.collected_judgments import VALUES, make_run
 from rankgate.data.formats.format import Format, Note
 from rankgate.data.qrels import Qrels
+from rankgate.data.run import RUN_SCHEMA
 from rankgate.data.table_rows import RowLocation
-from rankgate.data.text.json_text import has_keys, read_document, require_object
+from rankgate.data.text.json_text import detect_keys, read_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,23 +29,13 @@ if TYPE_CHECKING:
 _SPLITS = ("test", "dev", "validation", "train")
 
 
-def sniff_mteb(first_bytes: bytes, name: str) -> str | None:
-    """An object with task_name, scores and mteb_version, or with mteb_dataset_name."""
-    is_current = has_keys(first_bytes, "task_name", "scores") or has_keys(
-        first_bytes, "mteb_version", "scores"
-    )
-    if is_current or has_keys(first_bytes, "mteb_dataset_name"):
-        return "an object with the name of a task and its scores by split"
-    return None
-
-
 def read_mteb(source: InputFile) -> FileContents:
     """The values of the split test, or of the only split, for all subsets by name.
 
     Raises:
         InputError: no split has scores.
     """
-    root = require_object(read_document(source), source)
+    root = read_record(source)
     task = str(root.get("task_name") or root.get("mteb_dataset_name") or source.stem)
     scores = root.get("scores")
     split_scores = scores if isinstance(scores, dict) else root
@@ -80,7 +71,13 @@ MTEB_FORMAT = Format(
     name="mteb",
     title="Results of MTEB",
     suffixes=(".json",),
-    sniff=sniff_mteb,
+    sniff=detect_keys(
+        (
+            "an object with the name of a task and its scores by split",
+            "task_name|mteb_version|mteb_dataset_name",
+            "scores|mteb_dataset_name",
+        )
+    ),
     read=read_mteb,
     holds=("values",),
     detail=(
@@ -159,13 +156,12 @@ def _read_qrels(dataset: Any, source: InputFile) -> Qrels:
 
 def _read_run(dataset: Any, source: InputFile) -> Run:
     rows = _load_rows(dataset.scoreddocs_iter, source)
-    return make_run(
-        source.label,
-        [str(row.query_id) for row in rows],
-        [str(row.doc_id) for row in rows],
-        [float(row.score) for row in rows],
-        label=source.label,
-    )
+    columns = {
+        "query_id": [str(row.query_id) for row in rows],
+        "doc_id": [str(row.doc_id) for row in rows],
+        "score": [float(row.score) for row in rows],
+    }
+    return make_run(source.label, pl.DataFrame(columns, schema=RUN_SCHEMA), RowLocation(source.label))
 
 
 def _read_queries(dataset: Any, source: InputFile) -> pl.DataFrame:

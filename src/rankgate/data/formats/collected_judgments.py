@@ -1,26 +1,33 @@
-"""Collect judgments and ratings from a document, each with its position."""
+"""Collect judgments, ratings and rankings while a file is read.
+
+A collector also keeps the queries with their texts and the fields of documents, and makes the
+contents of the file. Judgments that appear twice are read once, or are an error if grades differ.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from rankgate.core.errors import DuplicateError
+from rankgate.data.file_contents import FileContents, Note
 from rankgate.data.foreign_frames import string_table
-from rankgate.data.formats.format import Note
+from rankgate.data.formats.tables import schemas
 from rankgate.data.qrels import QRELS_SCHEMA, Qrels, Ratings
 from rankgate.data.qrels import RATINGS_SCHEMA as RATINGS
 from rankgate.data.run import RUN_SCHEMA as RANKED
 from rankgate.data.run import Run
-from rankgate.data.table_rows import RowLocation
+from rankgate.data.table_rows import RowLocation, find_repeated_hashes, hash_pairs
 from rankgate.data.text.json_text import identifier, number
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import Json, Schema
     from rankgate.data.qrels import Scale
+    from rankgate.data.streams.source import InputFile
+    from rankgate.data.text.json_text import JsonRecord
 
 
 VALUES: Schema = {
@@ -32,51 +39,108 @@ VALUES: Schema = {
 }
 """The columns of values of metrics."""
 
+TASK_COLUMNS: Schema = {
+    "query_id": pl.String,
+    "state": pl.String,
+    "latency_ms": pl.Float64,
+    "sequence": pl.String,
+    "position": pl.Float64,
+    "tokens": pl.Float64,
+    "cited": pl.List(pl.String),
+    "answered": pl.Float64,
+}
+"""The columns of the rankings of tasks."""
+
 _PAIR = ["query_id", "doc_id"]
-_STATE_COLUMNS = ("query_id", "state", "error")
 
 
 @dataclass
-class GrowingQrels:
-    """Growing columns: queries, documents, grades and the JSON path of each.
+class Collector:
+    """The queries of a file and the fields of their documents, collected while it is read.
 
     Attributes:
-        label: the file.
-        asked: every query in order, with or without judgments.
+        source: the file.
+        asked: every query in order, also without documents, with its fields, as ``text``.
     """
 
-    label: str
-    asked: dict[str, None] = field(default_factory=dict)
-    _queries: list[str] = field(default_factory=list)
-    _documents: list[str] = field(default_factory=list)
-    _grades: list[float | None] = field(default_factory=list)
-    _places: list[str] = field(default_factory=list)
+    source: InputFile
+    asked: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _fields: list[dict[str, str | None]] = field(default_factory=list)
 
-    def ask(self, query: str) -> None:
-        """Add a query, with or without judgments."""
-        self.asked[query] = None
+    def ask(self, query: str, /, **fields: Any) -> None:
+        """Add a query, with or without documents; the fields of the first call are kept."""
+        self.asked.setdefault(query, fields)
 
-    def add(self, query: str, document: Json, grade: Json, json_path: str, key: str) -> None:
+    def query_rows(self) -> list[dict[str, Any]]:
+        """The queries with their fields."""
+        return [{"query_id": query, **fields} for query, fields in self.asked.items()]
+
+    def texts(self) -> pl.DataFrame | None:
+        """The queries that have a text; None if no query has one."""
+        rows = [row for row in self.query_rows() if isinstance(row.get("text"), str)]
+        return pl.DataFrame(rows, schema=dict.fromkeys(("query_id", "text"), pl.String)) if rows else None
+
+    def describe(self, query: str, document: str, texts: Mapping[str, str | None]) -> None:
+        """Add the fields of a document of a query."""
+        self._fields.append({**texts, "query_id": query, "doc_id": document})
+
+    def documents(self) -> pl.DataFrame | None:
+        """The documents with their fields; None if no document has one; see `collect_documents`."""
+        table = self.described
+        return collect_documents(table, [name for name in table.columns if name not in _PAIR])
+
+    @property
+    def described(self) -> pl.DataFrame:
+        """The pairs that `describe` added, with their fields."""
+        return string_table(self._fields, _PAIR)
+
+
+@dataclass
+class GrowingQrels(Collector):
+    """Growing columns: queries, documents, grades and the JSON path of each."""
+
+    _rows: list[tuple[str, str | None, float | None]] = field(default_factory=list)
+    _paths: list[str] = field(default_factory=list)
+
+    def ask(self, query: str, /, **fields: Any) -> None:
+        """Add a query, with or without judgments; the fields of the first call are kept."""
+        if query not in self.asked:
+            super().ask(query, **fields)
+            self._add_row(query, None, None, "")
+
+    def _add_row(self, query: str, document: str | None, grade: float | None, path: str) -> None:
+        self.asked.setdefault(query, {})
+        self._rows.append((query, document, grade))
+        self._paths.append(path)
+
+    def add(self, query: str, document: Json, grade: Json, path: str) -> None:
         """Add a judgment; a grade of None means unrated.
 
         Args:
             query: the query.
             document: the document's id, as found in the file.
             grade: the grade, as found in the file.
-            json_path: the JSON path of both, such as ``queries[3].ratings[0]``.
-            key: the key of the grade at that path; empty if the path is that of the grade.
+            path: the JSON path of the grade, such as ``queries[3].ratings[0].rating``.
 
         Raises:
             InputError: an id is invalid, or a grade is not a finite number.
         """
-        grade_path = f"{json_path}.{key}" if key else json_path
-        self._documents.append(identifier(document, f"the document of {json_path}", self.label))
-        self._grades.append(None if grade is None else number(grade, grade_path, self.label))
-        self._queries.append(query)
-        self._places.append(grade_path)
-        self.asked[query] = None
+        doc_id = identifier(document, f"the document of {path}", self.source.label)
+        grade_number = None if grade is None else number(grade, path, self.source.label)
+        self._add_row(query, doc_id, grade_number, path)
 
-    def qrels(self, name: str, scale: Scale | None = None) -> tuple[Qrels | None, tuple[Note, ...]]:
+    def add_rating(self, query: str, document: Json, rating: JsonRecord, key: str = "rating") -> None:
+        """Add the grade under a key of an object; see `add`."""
+        doc_id = rating.as_id(document, f"the document of {rating.where}")
+        self._add_row(query, doc_id, rating.number(key), rating.path_of(key))
+
+    def add_grades(self, query: str, grades: JsonRecord) -> None:
+        """Add the grades of an object of grades by document; see `add`."""
+        self.ask(query)
+        for document in grades:
+            self.add_rating(query, document, grades, document)
+
+    def qrels(self) -> tuple[Qrels | None, tuple[Note, ...]]:
         """The judgments without repetitions, and notes; None if there are no queries.
 
         Raises:
@@ -84,100 +148,186 @@ class GrowingQrels:
         """
         if not self.asked:
             return None, ()
-        columns = [self._queries, self._documents, self._grades]
-        all_rows = pl.DataFrame(dict(zip(QRELS_SCHEMA, columns, strict=True)), schema=QRELS_SCHEMA)
-        table = all_rows.filter(pl.col("grade").is_not_null())
-        unique_rows = table.unique(maintain_order=True)
-        if unique_rows.select(_PAIR).is_duplicated().any():
-            self._tell_apart()
-        judged_queries = set(unique_rows["query_id"].unique())
-        unjudged_queries = tuple(query for query in self.asked if query not in judged_queries)
-        notes = (
-            *_make_note(
-                "documents without a grade, which are unrated", all_rows, all_rows["grade"].is_null()
-            ),
-            *_make_note(
-                "judgments that appear twice with one grade, read once",
-                table,
-                ~table.select(pl.struct(pl.all()).is_first_distinct()).to_series(),
-            ),
-            *Note.of("queries without judgments", unjudged_queries),
-        )
-        location = RowLocation(self.label)
-        return Qrels(unique_rows, name, scale=scale, unjudged=unjudged_queries, place=location), notes
+        location = RowLocation(self.source.label)
+        rows, location, repeated = drop_repeated(self._table(), location, paths=self._paths)
+        qrels, notes = schemas.make_qrels(rows, self.source.stem, location)
+        return qrels, (*repeated, *notes)
+
+    def _table(self) -> pl.DataFrame:
+        return pl.DataFrame(self._rows, schema=QRELS_SCHEMA, orient="row")
+
+    def contents(self, *notes: Note, **parts: Any) -> FileContents:
+        """The judgments, the pool if some of its documents have no grade, and further parts.
+
+        Raises:
+            DuplicateError: a document has two grades for one query.
+        """
+        qrels, own_notes = self.qrels()
+        return FileContents(**{"qrels": qrels, "documents": self.pool(), **parts}, notes=(*own_notes, *notes))
 
     def pool(self) -> pl.DataFrame | None:
         """All pairs of query and document, if some of them have no grade; else None."""
-        if None not in self._grades:
-            return None
-        columns = zip(_PAIR, (self._queries, self._documents), strict=True)
-        return pl.DataFrame(dict(columns)).unique(maintain_order=True)
+        table = self._table().drop_nulls("doc_id")
+        return table.select(_PAIR).unique(maintain_order=True) if table["grade"].null_count() else None
 
-    def _tell_apart(self) -> None:
-        grade_and_path: dict[tuple[str, str], tuple[float, str]] = {}
-        rows = zip(self._queries, self._documents, self._grades, self._places, strict=True)
-        for query, document, grade, json_path in rows:
-            if grade is None:
-                continue
-            other_grade, other_path = grade_and_path.setdefault((query, document), (grade, json_path))
-            if other_grade != grade:
-                problem = (
-                    f"document '{document}' has grade {other_grade:g} ({other_path}) and grade {grade:g} "
-                    f"({json_path}) for query '{query}'; remove one of them."
-                )
-                raise DuplicateError(problem, source=self.label)
+
+def drop_repeated(
+    rows: pl.DataFrame, location: RowLocation, *, last: bool = False, paths: Sequence[str] = ()
+) -> tuple[pl.DataFrame, RowLocation, tuple[Note, ...]]:
+    """Rows without repetitions, their location, and notes on dropped rows.
+
+    Args:
+        rows: ``query_id``, ``doc_id``, ``grade``; a document or a grade may be null.
+        location: the location of the rows.
+        last: True if the last of two grades of a pair counts; otherwise two grades are an error.
+        paths: the JSON path of each row, if rows have no lines.
+
+    Raises:
+        DuplicateError: a pair has two grades; the message has the lines or paths of both.
+    """
+    if not len(find_repeated_hashes(hash_pairs(rows))):
+        return rows, location, ()
+    numbered_rows = rows.with_row_index("row")
+    graded = numbered_rows.filter(pl.col("doc_id").is_not_null() & pl.col("grade").is_not_null())
+    judgment = pl.struct(*_PAIR, "grade")
+    is_distinct = judgment.is_last_distinct() if last else judgment.is_first_distinct()
+    repeated_rows = graded.filter(~is_distinct)
+    unique_rows = graded.filter(is_distinct)
+    conflicting_rows = unique_rows.filter(~pl.struct(_PAIR).is_first_distinct())
+    if not last and len(conflicting_rows):
+        _raise_conflict(unique_rows, conflicting_rows, location, paths)
+    corrected_rows = unique_rows.filter(~pl.struct(_PAIR).is_last_distinct())
+    dropped_rows = pl.concat([repeated_rows["row"], corrected_rows["row"]])
+    if dropped_rows.is_empty():
+        return rows, location, ()
+    kept_rows = numbered_rows.join(dropped_rows.to_frame(), on="row", how="anti", maintain_order="left")
+    notes = (
+        *_make_note("judgments that appear twice with one grade, read once", repeated_rows, location),
+        *_make_note("judgments that a later line corrects, passed over", corrected_rows, location),
+    )
+    return kept_rows.drop("row"), location.select(kept_rows["row"].to_list()), notes
+
+
+def _raise_conflict(
+    unique_rows: pl.DataFrame, conflicting_rows: pl.DataFrame, location: RowLocation, paths: Sequence[str]
+) -> None:
+    """Raise an error for the first pair with a second grade."""
+    row, query, document, grade = conflicting_rows.row(0)
+    first_row, first_grade = (
+        unique_rows.filter(pl.col("query_id") == query, pl.col("doc_id") == document)
+        .select("row", "grade")
+        .row(0)
+    )
+    first_line = location.line(first_row)
+    first_note, note, noun = f" on line {first_line}" if first_line else "", "here", "the two lines"
+    if paths:
+        first_note, note, noun = f" ({paths[first_row]})", f"({paths[row]})", "them"
+    problem = (
+        f"document '{document}' has grade {first_grade:g}{first_note} and grade {grade:g} {note} for query "
+        f"'{query}'; remove one of {noun}."
+    )
+    raise DuplicateError(problem, source=location.file(row), line=location.line(row))
+
+
+def _make_note(note_text: str, rows: pl.DataFrame, location: RowLocation) -> tuple[Note, ...]:
+    """A note on rows, with the lines of the first ones if rows have lines."""
+    if rows.is_empty():
+        return ()
+    examples = (
+        f"{query} {document}" + (f" (line {line})" if (line := location.line(row)) else "")
+        for row, query, document, _ in rows.head(3).iter_rows()
+    )
+    return (Note(note_text, len(rows), tuple(examples)),)
 
 
 @dataclass
-class GrowingRatings:
+class GrowingRatings(Collector):
     """As `GrowingQrels`, with raters: one row for each rating."""
 
-    label: str
-    asked: dict[str, None] = field(default_factory=dict)
-    _rows: list[tuple[str, str, str, float | None, str | None, str | None]] = field(default_factory=list)
+    _rows: list[dict[str, Any]] = field(default_factory=list)
 
-    def ask(self, query: str) -> None:
-        """Add a query, with or without ratings."""
-        self.asked[query] = None
-
-    def add(
-        self,
-        pair: tuple[str, str],
-        rater: str,
-        grade: Json,
-        json_path: str,
-        *,
-        reason: str | None = None,
-        comment: str | None = None,
-    ) -> None:
+    def add(self, query: str, document: str, rater: str, grade: Json, path: str, **fields: Any) -> None:
         """Add a rating; a grade of None means no grade, with a reason.
+
+        Args:
+            query: the query.
+            document: the document.
+            rater: the rater.
+            grade: the grade, as found in the file.
+            path: the name of the grade in errors.
+            fields: further columns of ratings, such as ``reason`` and ``comment``.
 
         Raises:
             InputError: a grade is not a finite number.
         """
-        grade_number = None if grade is None else number(grade, json_path, self.label)
-        self._rows.append((*pair, rater, grade_number, reason, comment))
-        self.asked[pair[0]] = None
+        grade_number = None if grade is None else number(grade, path, self.source.label)
+        row = {"query_id": query, "doc_id": document, "rater": rater, "grade": grade_number}
+        self._rows.append(row | fields)
+        self.ask(query)
 
-    def ratings(self, name: str, scale: Scale | None = None) -> Ratings | None:
-        """The ratings, or None."""
-        if not self._rows:
-            return None
-        names = ("query_id", "doc_id", "rater", "grade", "reason", "comment")
-        schema = {column: RATINGS[column] for column in names}
-        table = pl.DataFrame(self._rows, schema=schema, orient="row")
-        return Ratings(table, name, scale=scale, place=RowLocation(self.label))
+    def ratings(self, scale: Scale | None = None) -> Ratings:
+        """The ratings; there may be none."""
+        table = pl.DataFrame(self._rows, schema=RATINGS)
+        return Ratings(table, self.source.stem, scale=scale, place=RowLocation(self.source.label))
 
-    def qrels(self, name: str, scale: Scale | None = None) -> Qrels | None:
-        """The ratings as judgments; None if a pair has several grades or there are no queries."""
-        collected_ratings = self.ratings(name, scale)
-        if collected_ratings is None:
-            no_judgments = pl.DataFrame(schema=QRELS_SCHEMA)
-            location = RowLocation(self.label)
-            return (
-                Qrels(no_judgments, name, unjudged=tuple(self.asked), place=location) if self.asked else None
-            )
-        return resolve_ratings(collected_ratings, tuple(self.asked))
+    def contents(self, *notes: Note, scale: Scale | None = None, **parts: Any) -> FileContents:
+        """The ratings, judgments if no pair has several grades, and further parts."""
+        ratings = self.ratings(scale)
+        return FileContents(
+            qrels=resolve_ratings(ratings, self.asked) if self.asked else None,
+            ratings=ratings if self._rows else None,
+            notes=notes,
+            **parts,
+        )
+
+
+@dataclass
+class GrowingRun(Collector):
+    """Growing columns of a run: queries, documents and their scores, best first."""
+
+    _rows: list[tuple[str, str, float | None]] = field(default_factory=list)
+    _lines: list[int] = field(default_factory=list)
+
+    def rank(self, query: str, document: str, score: float | None = None, line: int | None = None) -> None:
+        """Add the next document of a query, with its line if all have one."""
+        self.ask(query)
+        self._rows.append((query, document, score))
+        self._lines += [] if line is None else [line]
+
+    def task_run(self) -> Run:
+        """The run, with the columns of its rankings as tasks need them."""
+        ranked_queries = {query for query, *_ in self._rows}
+        rows = [
+            {"state": "ok" if row["query_id"] in ranked_queries else "zero", **row}
+            for row in self.query_rows()
+        ]
+        columns = {name: dtype for name, dtype in TASK_COLUMNS.items() if any(name in row for row in rows)}
+        return replace(self.run(), queries=pl.DataFrame(rows, schema=columns))
+
+    def run(
+        self,
+        name: str | None = None,
+        *,
+        states: Sequence[tuple[str | None, ...]] | None = None,
+        falling: bool = False,
+    ) -> Run:
+        """The run; ranks are the scores if a document has no score.
+
+        Args:
+            name: the name of the run; that of the file if not given.
+            states: as in `make_run`; queries without documents retrieved none if not given.
+            falling: True to use ranks also if a score is above the previous one of its query.
+        """
+        table = pl.DataFrame(self._rows, schema=RANKED, orient="row")
+        is_rising = (pl.col("score").diff() > 0) & (pl.col("query_id") == pl.col("query_id").shift())
+        if table["score"].null_count() or (falling and table.select(is_rising.any()).item()):
+            table = table.drop("score")
+        empty_queries = self.asked.keys() - {*table["query_id"]}
+        location = RowLocation(
+            self.source.label, self._lines.__getitem__ if self._lines else lambda _row: None
+        )
+        zero_states = [(query, "zero") for query in self.asked if query in empty_queries]
+        return make_run(name or self.source.stem, table, location, zero_states if states is None else states)
 
 
 def resolve_ratings(ratings: Ratings, queries: Iterable[str] = ()) -> Qrels | None:
@@ -199,45 +349,23 @@ def resolve_ratings(ratings: Ratings, queries: Iterable[str] = ()) -> Qrels | No
 
 
 def make_run(
-    name: str,
-    query_ids: Sequence[str],
-    doc_ids: Sequence[str],
-    scores: Sequence[float] | None,
-    *,
-    label: str,
-    states: Sequence[tuple[str | None, ...]] = (),
-    lines: Sequence[int] | None = None,
+    name: str, table: pl.DataFrame, location: RowLocation, states: Sequence[tuple[str | None, ...]] = ()
 ) -> Run:
-    """A run from columns; without scores, documents are best first and -rank is the score.
+    """A run from a table; without scores, documents are best first and -rank is the score.
 
     Args:
         name: the name of the run.
-        query_ids: the query ids of each row.
-        doc_ids: the document ids of each row.
-        scores: the scores of each row.
-        label: the name of the file in errors.
+        table: ``query_id``, ``doc_id`` and perhaps ``score``.
+        location: the location of the rows, for errors.
         states: query and state, optionally also the error, of queries without rows.
-        lines: the line of each row, for errors.
     """
-    ids = zip(_PAIR, (query_ids, doc_ids), strict=True)
-    table = pl.DataFrame([pl.Series(column, column_values, pl.String) for column, column_values in ids])
-    score = -pl.int_range(1, pl.len() + 1).over("query_id")
-    if scores is not None:
-        score = pl.lit(pl.Series("score", scores, pl.Float64))
-    table = table.with_columns(score.cast(pl.Float64).alias("score")).select(list(RANKED))
-
-    def pieces() -> Iterator[pl.DataFrame]:
-        yield table
-
-    state_schema = dict.fromkeys(_STATE_COLUMNS[: len(states[0])] if states else (), pl.String)
+    if "score" not in table.columns:
+        rank = pl.int_range(1, pl.len() + 1).over("query_id")
+        table = table.with_columns(score=-rank.cast(pl.Float64))
+    state_columns = ("query_id", "state", "error")[: len(states[0])] if states else ()
+    state_schema = dict.fromkeys(state_columns, pl.String)
     query_states = pl.DataFrame(states, schema=state_schema, orient="row") if states else None
-    location = RowLocation(label) if lines is None else RowLocation(label, lines.__getitem__)
-    return Run(name, pieces, queries=query_states, place=location)
-
-
-def zero_states(queries: Iterable[str]) -> list[tuple[str, str]]:
-    """The states of queries that returned no documents."""
-    return [(query, "zero") for query in queries]
+    return Run(name, lambda: iter([table.select(*RANKED)]), queries=query_states, place=location)
 
 
 def collect_documents(rows: pl.DataFrame, fields: Sequence[str]) -> pl.DataFrame | None:
@@ -253,15 +381,3 @@ def collect_documents(rows: pl.DataFrame, fields: Sequence[str]) -> pl.DataFrame
     if not by_document["doc_id"].is_duplicated().any():
         return by_document
     return rows.select(*_PAIR, *fields).unique(_PAIR, keep="first", maintain_order=True)
-
-
-def collect_document_rows(rows: Sequence[Mapping[str, str | None]]) -> pl.DataFrame | None:
-    """As `collect_documents`, from rows with ``query_id``, ``doc_id`` and fields."""
-    table = string_table(rows)
-    return collect_documents(table, [name for name in table.columns if name not in _PAIR])
-
-
-def _make_note(note_text: str, table: pl.DataFrame, rows: pl.Series) -> tuple[Note, ...]:
-    noted_rows = table.filter(rows)
-    examples = tuple(f"{query} {document}" for query, document, *_ in noted_rows.head(3).rows())
-    return (Note(note_text, len(noted_rows), examples),) if len(noted_rows) else ()

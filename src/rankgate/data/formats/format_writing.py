@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
 
 from rankgate.data.file_contents import Loss
-from rankgate.data.qrels import QRELS_SCHEMA
-from rankgate.data.text.json_text import whole_numbers
+from rankgate.data.qrels import QRELS_SCHEMA, Ratings
+from rankgate.data.text.json_text import format_json, whole_numbers
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import Json
@@ -28,52 +29,50 @@ def with_text_ids(contents: FileContents) -> tuple[FileContents, tuple[Loss, ...
     """
     table, names = contents.queries, texts_by_query(contents)
     text_of_query = {query: text for query, text in names.items() if query != text}
-    kept_ids = _query_ids(contents) - text_of_query.keys()
+    kept_ids = set(query_ids(contents)) - text_of_query.keys()
     if table is None or len({*text_of_query.values()} | kept_ids) < len(text_of_query) + len(kept_ids):
         return contents, ()
-    losses = (
-        *Loss.of("ids of queries; their texts are the ids", text_of_query),
-        *column_losses("queries", table, ("query_id", "text")),
-    )
+    losses = (*id_losses(text_of_query), *_column_losses("queries", table, ("text",)))
     if not text_of_query:
         return replace(contents, queries=None), losses
+
+    def rename(table: pl.DataFrame) -> pl.DataFrame:
+        return table.with_columns(pl.col("query_id").replace(text_of_query))
+
     qrels, ratings, documents = contents.qrels, contents.ratings, contents.documents
     if qrels:
         unjudged = tuple(text_of_query.get(query, query) for query in qrels.unjudged)
-        qrels = replace(qrels, table=_rename_queries(qrels.table, text_of_query), unjudged=unjudged)
-    if ratings:
-        ratings = replace(ratings, table=_rename_queries(ratings.table, text_of_query))
+        qrels = replace(qrels, table=rename(qrels.table), unjudged=unjudged)
     if documents is not None and "query_id" in documents.columns:
-        documents = _rename_queries(documents, text_of_query)
-    runs = tuple(_rename_run(run, text_of_query) for run in contents.runs)
-    renamed_contents = replace(contents, qrels=qrels, ratings=ratings, documents=documents, runs=runs)
-    return replace(renamed_contents, queries=None), losses
+        documents = rename(documents)
+    renamed_contents = replace(
+        contents,
+        qrels=qrels,
+        ratings=ratings and replace(ratings, table=rename(ratings.table)),
+        documents=documents,
+        runs=tuple(_with_queries(run, rename) for run in contents.runs),
+        queries=None,
+    )
+    return renamed_contents, losses
 
 
-def _query_ids(contents: FileContents) -> set[str]:
-    """The ids of all queries that are judged, rated, ranked or listed."""
-    query_ids: set[str] = set()
-    if contents.qrels:
-        query_ids |= {*contents.qrels.table["query_id"].unique(), *contents.qrels.unjudged}
-    if contents.ratings:
-        query_ids |= {*contents.ratings.table["query_id"].unique()}
-    if contents.queries is not None:
-        query_ids |= {*contents.queries["query_id"]}
-    for run in contents.runs:
-        query_ids |= {*run.table["query_id"].unique()}
-    return query_ids
+def _with_queries(run: Run, rename: Callable[[pl.DataFrame], pl.DataFrame]) -> Run:
+    states = None if run.queries is None else rename(run.queries)
+    return replace(run, pieces=lambda: map(rename, run.pieces()), queries=states, rankings=None)
 
 
-def _rename_queries(table: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame:
-    return table.with_columns(pl.col("query_id").replace(dict(names)))
+def id_losses(queries: Iterable[str]) -> tuple[Loss, ...]:
+    """The loss of the ids of queries that are written by their texts."""
+    return Loss.of("ids of queries; their texts are the ids", queries)
 
 
-def _rename_run(run: Run, names: Mapping[str, str]) -> Run:
-    def pieces() -> Iterator[pl.DataFrame]:
-        yield from (_rename_queries(frame, names) for frame in run.pieces())
-
-    states = None if run.queries is None else _rename_queries(run.queries, names)
-    return replace(run, pieces=pieces, queries=states, rankings=None)
+def query_ids(contents: FileContents) -> list[str]:
+    """The ids of all queries that are judged, rated, listed or ranked."""
+    parts = (contents.qrels, contents.ratings, *contents.runs)
+    tables = [contents.queries, *(part.table for part in parts if part)]
+    ids = [table["query_id"].unique(maintain_order=True) for table in tables if table is not None]
+    unjudged = contents.qrels.unjudged if contents.qrels else ()
+    return [*dict.fromkeys([*chain.from_iterable(ids), *unjudged])]
 
 
 _PAIR = ["query_id", "doc_id"]
@@ -87,11 +86,11 @@ def collect_grades(qrels: Qrels) -> dict[str, dict[str, float]]:
 
     A pair appears only once in judgments.
     """
-    table = qrels.table
-    grades_by_query: dict[str, dict[str, float]] = {}
-    columns = (table["query_id"], table["doc_id"], table["grade"])
-    for query, document, grade in zip(*(column.to_list() for column in columns), strict=True):
-        grades_by_query.setdefault(query, {})[document] = whole_numbers(grade)
+    groups = qrels.table.group_by("query_id", maintain_order=True).agg("doc_id", "grade")
+    grades_by_query = {
+        query: dict(zip(documents, whole_numbers(grades), strict=True))
+        for query, documents, grades in groups.iter_rows()
+    }
     for query in qrels.unjudged:
         grades_by_query.setdefault(query, {})
     return grades_by_query
@@ -110,6 +109,17 @@ def collect_pooled_grades(contents: FileContents) -> dict[str, dict[str, float |
     for query, document in unrated_pairs(contents).iter_rows():
         grades_by_query.setdefault(query, {})[document] = None
     return grades_by_query
+
+
+def ratings_of(contents: FileContents, rater: str) -> Ratings:
+    """The ratings; without them the judgments, as ratings of one rater.
+
+    Raises:
+        InputError: there are neither ratings nor judgments.
+    """
+    if contents.ratings:
+        return contents.ratings
+    return Ratings(contents.judgments("").table.with_columns(rater=pl.lit(rater)))
 
 
 def has_pairs(contents: FileContents) -> bool:
@@ -134,13 +144,9 @@ def first_rows(table: pl.DataFrame) -> pl.Series:
 
 def ranking_by_query(run: Run) -> dict[str, list[tuple[str, float]]]:
     """Each query's documents with their scores, best first; equal scores in file order."""
-    table = run.table.with_columns(first_rows(run.table).alias("first")).sort(
-        ["first", "score"], descending=[False, True], maintain_order=True
-    )
-    ranking_of_query: dict[str, list[tuple[str, float]]] = {}
-    for query, document, score in table.select("query_id", "doc_id", "score").iter_rows():
-        ranking_of_query.setdefault(query, []).append((document, score))
-    return ranking_of_query
+    best_first = pl.col("doc_id", "score").sort_by("score", descending=True, maintain_order=True)
+    rankings = run.table.group_by("query_id", maintain_order=True).agg(best_first)
+    return {query: [*zip(docs, scores, strict=True)] for query, docs, scores in rankings.iter_rows()}
 
 
 def texts_by_query(contents: FileContents) -> dict[str, str]:
@@ -148,8 +154,7 @@ def texts_by_query(contents: FileContents) -> dict[str, str]:
     table = contents.queries
     if table is None or not {"query_id", "text"} <= set(table.columns):
         return {}
-    rows = zip(table["query_id"].to_list(), table["text"].to_list(), strict=True)
-    return {query: text for query, text in rows if text}
+    return {query: text for query, text in table.select("query_id", "text").iter_rows() if text}
 
 
 def rows_by_id(table: pl.DataFrame | None, key: str) -> dict[str, dict[str, str]]:
@@ -169,7 +174,12 @@ def format_data(contents: FileContents, name: str) -> Mapping[str, Any]:
 
 
 def find_losses(
-    contents: FileContents, name: str, *kept_parts: str, runs: int | None = None
+    contents: FileContents,
+    name: str,
+    *kept_parts: str,
+    runs: int | None = None,
+    queries: Iterable[str] | None = None,
+    documents: Iterable[str] | None = None,
 ) -> tuple[Loss, ...]:
     """The losses of a format that writes some parts of the contents.
 
@@ -178,29 +188,39 @@ def find_losses(
         name: the format; the fields that are its own are kept.
         kept_parts: the written parts, with ``scale`` and ``unjudged`` if they are written.
         runs: the number of runs that are written; all if not given.
+        queries: the columns of queries that are written, besides ids; all if not given.
+        documents: as ``queries``, of documents.
     """
     other_extra = {owner: value for owner, value in contents.extra.items() if owner != name}
-    documents, qrels = contents.documents, contents.qrels
-    has_only_ids = documents is not None and set(documents.columns) == {*_PAIR}
-    other_contents = replace(contents, extra=other_extra, documents=None if has_only_ids else documents)
+    table, qrels = contents.documents, contents.qrels
+    has_only_ids = table is not None and set(table.columns) == {*_PAIR}
+    other_contents = replace(contents, extra=other_extra, documents=None if has_only_ids else table)
     losses = list(other_contents.losses(*kept_parts, runs=runs))
     if qrels and "documents" not in kept_parts:
         pairs = (f"{query} {document}" for query, document in unrated_pairs(contents).iter_rows())
         losses += Loss.of("pairs without a grade", pairs)
-    if qrels is None or "qrels" not in kept_parts:
-        return tuple(losses)
-    if qrels.scale and "scale" not in kept_parts:
-        scale_text = f"{qrels.scale.lowest:g} to {qrels.scale.highest:g}"
-        losses.append(Loss("scale of the grades", 1, (scale_text,)))
-    if "unjudged" not in kept_parts:
-        losses += Loss.of("queries without judgments", qrels.unjudged)
-    columns = [name for name in qrels.table.columns if name not in QRELS_SCHEMA]
-    return (*losses, *Loss.of("columns of judgments", columns))
+    if qrels and "qrels" in kept_parts:
+        if qrels.scale and "scale" not in kept_parts:
+            scale_text = f"{qrels.scale.lowest:g} to {qrels.scale.highest:g}"
+            losses.append(Loss("scale of the grades", 1, (scale_text,)))
+        if "unjudged" not in kept_parts:
+            losses += Loss.of("queries without judgments", qrels.unjudged)
+        columns = [column for column in qrels.table.columns if column not in QRELS_SCHEMA]
+        losses += Loss.of("columns of judgments", columns)
+    return (
+        *losses,
+        *_column_losses("queries", contents.queries, queries),
+        *_column_losses("documents", table, documents),
+    )
 
 
-def column_losses(noun: str, table: pl.DataFrame | None, kept_columns: Iterable[str]) -> tuple[Loss, ...]:
-    """The columns of a table that a format cannot hold."""
-    names = [] if table is None else [name for name in table.columns if name not in {*kept_columns}]
+def _column_losses(
+    noun: str, table: pl.DataFrame | None, kept_columns: Iterable[str] | None
+) -> tuple[Loss, ...]:
+    """The columns of a table, besides ids, that a format cannot hold."""
+    if table is None or kept_columns is None:
+        return ()
+    names = [name for name in table.columns if name not in {*_PAIR, *kept_columns}]
     return Loss.of(f"fields of {noun}", names)
 
 
@@ -213,22 +233,19 @@ def write_json(out: BinaryIO, value: Json, levels: int = 3) -> None:
     out.write(_format_lines(whole_numbers(value), levels).encode() + b"\n")
 
 
+def write_json_lines(out: BinaryIO, values: Iterable[Any]) -> None:
+    """Write one JSON value a line."""
+    out.writelines(format_json(value).encode() + b"\n" for value in values)
+
+
 def _format_lines(value: Json, levels: int, pad: str = " ") -> str:
     if not levels or not isinstance(value, dict | list) or not value:
         return _ENCODER.encode(value)
-    if isinstance(value, dict):
-        pairs = value.items()
-        inner = [
-            f"{_ENCODER.encode(key)}: {_format_lines(member, levels - 1, pad + ' ')}" for key, member in pairs
-        ]
-    else:
-        inner = [_format_lines(element, levels - 1, pad + " ") for element in value]
-    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    is_object = isinstance(value, dict)
+    members = value.items() if isinstance(value, dict) else (("", element) for element in value)
+    inner = [
+        (f"{_ENCODER.encode(key)}: " if is_object else "") + _format_lines(member, levels - 1, pad + " ")
+        for key, member in members
+    ]
+    opening, closing = "{}" if is_object else "[]"
     return f"{opening}\n{pad}" + f",\n{pad}".join(inner) + f"\n{pad[1:]}{closing}"
-
-
-def cell_text(value: Json) -> str | None:
-    """A JSON value as a string: strings unchanged, other values as JSON, null as null."""
-    if value is None or isinstance(value, str):
-        return value
-    return json.dumps(whole_numbers(value), ensure_ascii=False)

@@ -8,19 +8,17 @@ RankLib have no features: ``3 qid:1 # 1370 star trek``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 import polars as pl
 
 from rankgate.core.errors import InputError
-from rankgate.core.frozen import dataclass
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.file_contents import FileContents, Note
 from rankgate.data.formats.format import Format, Loss
-from rankgate.data.formats.format_writing import column_losses, find_losses, format_data, texts_by_query
+from rankgate.data.formats.format_writing import find_losses, format_data, texts_by_query
 from rankgate.data.qrels import QRELS_SCHEMA, Qrels
 from rankgate.data.streams.source import open_source as source_of
 from rankgate.data.table_rows import RowLocation
@@ -30,8 +28,6 @@ from rankgate.data.text.text_values import BOM, decode_utf8, number_fault
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from rankgate.data.streams.source import InputFile
 
 
@@ -39,24 +35,24 @@ _PIECE = 4 << 20  # bytes to parse at one time, and the longest line
 _SHOWN = 40
 
 
-@dataclass(frozen=True)
-class GradedLines:
-    """The lines of a file that have a grade.
+def read_lines(source: InputFile) -> Iterator[pl.DataFrame]:
+    """The lines that are not blank, piece by piece: ``at``, the number of the line, and ``line``.
 
-    Attributes:
-        rows: the groups of the pattern as columns of strings, ``grade`` as numbers.
-        at: ``(n,)``, the line of each row.
-        comments: the lines that begin with ``#``.
+    Raises:
+        InputError: text that is not UTF-8; with the line.
     """
+    line = 1
+    for data in source.chunks(_PIECE):
+        if line == 1 or not data.isspace():  # blank lines may be very many
+            text = decode_utf8(data.removeprefix(BOM) if line == 1 else data, source.label, line)
+            lines = pl.DataFrame({"line": text.replace("\r\n", "\n").split("\n")})
+            yield lines.with_row_index("at", line).filter(pl.col("line").str.strip_chars() != "")
+        line += data.count(b"\n")
 
-    rows: pl.DataFrame
-    at: NDArray[np.int64]
-    comments: pl.Series
 
-
-def read_graded_lines(
+def _read_graded_lines(
     source: InputFile, pattern: str, example: str, dropped_groups: Sequence[str] = ()
-) -> GradedLines:
+) -> tuple[pl.DataFrame, pl.Series]:
     """Parse the lines of a file into groups; blank lines and comments have no grade.
 
     Args:
@@ -65,57 +61,36 @@ def read_graded_lines(
         example: a correct line, for the error.
         dropped_groups: groups of the pattern that are not returned.
 
+    Returns:
+        The groups as columns of strings, ``grade`` as numbers and ``at``, the line of each row;
+        and the lines that begin with ``#``.
+
     Raises:
         InputError: a line of another shape, a grade that is not a finite number, text that is not
             UTF-8; with the line.
     """
-    chunks = list(_parse_chunks(source, pattern, example, dropped_groups))
-    if not chunks:
+    all_rows, comments = [], []
+    for lines in read_lines(source):
+        is_comment = pl.col("line").str.contains(r"^\s*#")
+        comments.append(lines.filter(is_comment)["line"])
+        groups = pl.col("line").str.extract_groups(pattern).struct.unnest()
+        rows = lines.filter(~is_comment).with_columns(groups)
+        invalid_rows = rows.filter(pl.col("grade").is_null())
+        if len(invalid_rows):
+            line, text = invalid_rows.select("at", "line").row(0)
+            problem = f"'{text[:_SHOWN]}', expected a line such as {example}."
+            raise InputError(problem, source=source.label, line=line, code="invalid-syntax")
+        number = pl.col("grade").cast(pl.Float64, strict=False)
+        wrong_rows = rows.filter(~number.is_finite().fill_null(value=False))
+        if len(wrong_rows):
+            line, grade_text = wrong_rows.select("at", pl.col("grade").str.head(_SHOWN)).row(0)
+            problem = number_fault(grade_text, "grade") or f"grade {grade_text} is not a finite number."
+            raise InputError(problem, source=source.label, line=line, code="not-a-number")
+        all_rows.append(rows.with_columns(number).drop("line", *dropped_groups))
+    if not all_rows:
         problem = "the file is empty; check whether it was written completely."
         raise InputError(problem, source=source.label, code="empty-file")
-    return GradedLines(
-        pl.concat([chunk.rows for chunk in chunks]),
-        np.concatenate([chunk.at for chunk in chunks]),
-        pl.concat([chunk.comments for chunk in chunks]),
-    )
-
-
-def _parse_chunks(
-    source: InputFile, pattern: str, example: str, dropped_groups: Sequence[str]
-) -> Iterator[GradedLines]:
-    line = 1
-    for data in source.chunks(_PIECE):
-        if line > 1 and data.isspace():  # only blank lines, which may be very many
-            line += data.count(b"\n")
-            continue
-        text = decode_utf8(data.removeprefix(BOM) if line == 1 else data, source.label, line)
-        lines = pl.Series("line", text.replace("\r\n", "\n").split("\n"), pl.String)
-        is_comment = lines.str.contains(r"^\s*#")
-        offsets = np.flatnonzero((~(is_comment | (lines.str.strip_chars() == ""))).to_numpy())
-        graded = lines.gather(offsets)
-        rows = pl.DataFrame(graded.str.extract_groups(pattern)).unnest("line")
-        rows = _parse_grades(rows, graded, offsets + line, source, example)
-        yield GradedLines(rows.drop(dropped_groups), offsets + line, lines.filter(is_comment))
-        line += data.count(b"\n")
-
-
-def _parse_grades(
-    rows: pl.DataFrame, graded: pl.Series, line_numbers: NDArray[np.int64], source: InputFile, example: str
-) -> pl.DataFrame:
-    """The rows with their grades as numbers."""
-    is_invalid = rows["grade"].is_null()
-    if is_invalid.any():
-        row = int(is_invalid.arg_max() or 0)
-        problem = f"'{graded[row][:_SHOWN]}', expected a line such as {example}."
-        raise InputError(problem, source=source.label, line=int(line_numbers[row]), code="invalid-syntax")
-    number = rows["grade"].cast(pl.Float64, strict=False)
-    is_wrong = ~number.is_finite().fill_null(value=False)
-    if is_wrong.any():
-        row = int(is_wrong.arg_max() or 0)
-        grade_text = rows["grade"][row][:_SHOWN]
-        problem = number_fault(grade_text, "grade") or f"grade {grade_text} is not a finite number."
-        raise InputError(problem, source=source.label, line=int(line_numbers[row]), code="not-a-number")
-    return rows.with_columns(number)
+    return pl.concat(all_rows), pl.concat(comments)
 
 
 _SVMLIGHT_NAME = "svmlight"
@@ -146,35 +121,45 @@ def read_svmlight(source: InputFile) -> FileContents:
     Without qid, ``NAME.query`` next to the file has the number of lines of each query, as for
     LightGBM. A document without an id in its comment has the number of its line.
     """
-    rows, line_numbers, notes = _read_rows(source)
-    numbered_count = rows["given"].null_count()
-    if numbered_count:
-        note_text = "rows without a document id; their line numbers are the ids"
-        examples = tuple(rows.filter(pl.col("given").is_null())["doc_id"].head(3).to_list())
-        notes = (*notes, Note(note_text, numbered_count, examples))
-    location = RowLocation(source.label, _make_line_lookup(line_numbers))
-    qrels = Qrels(rows.select(list(QRELS_SCHEMA)), source.stem, place=location)
+    rows, qrels, notes = _read_rows(source)
+    numbered = rows.filter(pl.col("given").is_null())["doc_id"]
     features = rows.select("query_id", "doc_id", pl.col("features").str.strip_chars(), pl.col("comment"))
-    extra = {_SVMLIGHT_NAME: {"features": features}}
-    return FileContents(qrels=qrels, queries=_texts_in_comments(rows), extra=extra, notes=notes)
+    return FileContents(
+        qrels=qrels,
+        queries=_texts_in_comments(rows),
+        extra={_SVMLIGHT_NAME: {"features": features}},
+        notes=(*notes, *Note.of("rows without a document id; their line numbers are the ids", numbered)),
+    )
 
 
 def read_qrels(source: InputFile) -> Qrels:
     """The judgments alone, without the features, which are nearly all of a file."""
-    rows, line_numbers, _ = _read_rows(source, ("features",))
-    location = RowLocation(source.label, _make_line_lookup(line_numbers))
-    return Qrels(rows.select(list(QRELS_SCHEMA)), source.stem, place=location)
+    return _read_rows(source, ("features",))[1]
 
 
 def _read_rows(
     source: InputFile, dropped_groups: Sequence[str] = ()
-) -> tuple[pl.DataFrame, NDArray[np.int64], tuple[Note, ...]]:
-    """The rows with the ids of queries and documents, their lines, and notes."""
-    _refuse_weights(source)
-    graded = read_graded_lines(source, _SVMLIGHT_LINE, "3 qid:1 1:0.5 2:12 # 1370", dropped_groups)
-    rows = graded.rows.with_columns(*_document_columns(graded.at))
-    rows, notes = _with_queries(rows, graded.at, source)
-    return rows, graded.at, notes
+) -> tuple[pl.DataFrame, Qrels, tuple[Note, ...]]:
+    """The rows with the ids of queries and documents, their judgments, and notes."""
+    if companion := _find_companion(source, ".weight"):
+        problem = (
+            f"{companion.name} next to it gives rows weights, which metrics of rankings do not have; move it "
+            "to another folder."
+        )
+        raise InputError(problem, source=source.label, code="unused-weights")
+    rows, _ = _read_graded_lines(source, _SVMLIGHT_LINE, "3 qid:1 1:0.5 2:12 # 1370", dropped_groups)
+    comment = pl.col("comment").replace("", None)
+    given_id = pl.coalesce(comment.str.extract(_DOCID), comment.str.extract(r"^(\S+)"))
+    line_id = pl.col("at").cast(pl.String)
+    rows = rows.with_columns(comment, given=given_id, doc_id=pl.coalesce(given_id, line_id))
+    rows, notes = _with_queries(rows, source)
+    return rows, _make_qrels(rows, source), notes
+
+
+def _make_qrels(rows: pl.DataFrame, source: InputFile) -> Qrels:
+    lines = rows["at"]
+    location = RowLocation(source.label, lambda row: int(lines[row]))
+    return Qrels(rows.select(*QRELS_SCHEMA), source.stem, place=location)
 
 
 def write_svmlight(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
@@ -185,104 +170,85 @@ def write_svmlight(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     Raises:
         InputError: there are no judgments, or a document's id has blanks.
     """
-    qrels = contents.judgments("")
-    invalid_ids = qrels.table.filter(pl.col("doc_id").str.contains(r"\s"))
-    if len(invalid_ids):
-        problem = (
-            f"document '{invalid_ids['doc_id'][0]}' has a blank in its id, and a blank ends an id in this "
-            "format."
-        )
-        raise InputError(problem, code="invalid-id")
-    ids = qrels.table["query_id"].unique(maintain_order=True)
-    is_valid = not ids.str.contains(r"[\s#]").any()
-    qids = ids if is_valid else pl.Series([str(i) for i in range(1, len(ids) + 1)], dtype=pl.String)
-    keys = pl.DataFrame(
-        [ids, qids.alias("qid"), _comment_texts(ids, texts_by_query(contents), whole=is_valid)]
-    )
-    table = qrels.table.join(keys, on="query_id", how="left", maintain_order="left")
-    pair_columns = ["query_id", "doc_id"]
+    table, numbered_ids = _rows_to_write(contents, r"^[^\s#]+$")
     stored_features = format_data(contents, _SVMLIGHT_NAME).get("features")
     if isinstance(stored_features, pl.DataFrame):
-        table = table.join(stored_features, on=pair_columns, how="left", maintain_order="left")
+        table = table.join(stored_features, on=["query_id", "doc_id"], how="left", maintain_order="left")
     else:
-        null_text = pl.lit(None, pl.String)
-        table = table.with_columns(null_text.alias("features"), null_text.alias("comment"))
-    feature_text = (
-        pl.when(pl.col("features").fill_null("") == "")
-        .then(pl.lit(""))
-        .otherwise(pl.lit(" ") + pl.col("features"))
-    )
+        table = table.with_columns(pl.lit(None, pl.String).alias(name) for name in ("features", "comment"))
+    features = pl.lit(" ") + pl.col("features").replace("", None)
     comment = pl.coalesce("comment", pl.col("doc_id") + pl.col("text"))
-    line = pl.concat_str(
-        format_grade(), pl.lit(" qid:"), "qid", feature_text, pl.lit(" # "), comment, pl.lit("\n")
-    )
-    out.writelines(line_text.encode() for line_text in table.select(line).to_series())
-    loss_text = "ids of queries with blanks; they are numbered"
+    line = (format_grade(), pl.lit(" qid:"), "qid", features, pl.lit(" # "), comment, pl.lit("\n"))
+    line_texts = table.select(pl.concat_str(line, ignore_nulls=True))
+    out.writelines(line_text.encode() for line_text in line_texts.to_series())
     return (
-        *find_losses(contents, _SVMLIGHT_NAME, "qrels", "queries"),
-        *column_losses("queries", contents.queries, ("query_id", "text")),
-        *Loss.of(loss_text, [] if is_valid else ids.to_list()),
+        *find_losses(contents, _SVMLIGHT_NAME, "qrels", "queries", queries=("text",)),
+        *Loss.of("ids of queries with blanks; they are numbered", numbered_ids),
     )
 
 
-def _document_columns(line_numbers: NDArray[np.int64]) -> list[pl.Expr]:
-    """The document's id from the comment, or the number of the line."""
-    comment = pl.col("comment").replace("", None)
-    given_id = pl.coalesce(comment.str.extract(_DOCID), comment.str.extract(r"^(\S+)"))
-    return [
-        comment,
-        given_id.alias("given"),
-        pl.coalesce(given_id, pl.Series("line", line_numbers).cast(pl.String)).alias("doc_id"),
-    ]
+def _rows_to_write(contents: FileContents, id_pattern: str) -> tuple[pl.DataFrame, list[str]]:
+    """The judgments with the id of the query to write, ``qid``, and its text after a blank.
+
+    If an id does not match the pattern, all are numbered from 1 and are the texts of queries
+    without one; they are returned too.
+
+    Raises:
+        InputError: there are no judgments, or a document's id has blanks.
+    """
+    table, text_of_query = contents.judgments("").table, texts_by_query(contents)
+    invalid_ids = table.filter(pl.col("doc_id").str.contains(r"\s"))["doc_id"]
+    if len(invalid_ids):
+        problem = f"document '{invalid_ids[0]}' has a blank in its id, and a blank ends an id in this format."
+        raise InputError(problem, code="invalid-id")
+    ids = table["query_id"].unique(maintain_order=True)
+    is_valid = ids.str.contains(id_pattern).all()
+    qids = ids if is_valid else pl.int_range(1, len(ids) + 1, eager=True).cast(pl.String)
+    texts = (text_of_query.get(id_, "" if is_valid else id_) for id_ in ids)
+    lines = [f" {' '.join(text.splitlines())}" if text else "" for text in texts]
+    keys = pl.DataFrame([ids, qids.alias("qid"), pl.Series("text", lines, pl.String)])
+    joined = table.join(keys, on="query_id", how="left", maintain_order="left")
+    return joined, [] if is_valid else ids.to_list()
 
 
-def _with_queries(
-    rows: pl.DataFrame, line_numbers: NDArray[np.int64], source: InputFile
-) -> tuple[pl.DataFrame, tuple[Note, ...]]:
+def _with_queries(rows: pl.DataFrame, source: InputFile) -> tuple[pl.DataFrame, tuple[Note, ...]]:
     """The rows with the ids of their queries, from qid or the companion file."""
-    is_missing = rows["query_id"].is_null()
-    if not is_missing.any():
+    unnamed_rows = rows.filter(pl.col("query_id").is_null())
+    if unnamed_rows.is_empty():
         return rows, ()
-    sizes = _find_sizes(source) if is_missing.all() else None
+    sizes = _find_sizes(source) if len(unnamed_rows) == len(rows) else None
     if sizes is None:
         problem = "no qid:, and no file of the queries' sizes next to it; add qid:1 and so on."
-        first_missing_line = int(line_numbers[int(is_missing.arg_max() or 0)])
-        raise InputError(problem, source=source.label, line=first_missing_line, code="wrong-shape")
-    if int(sizes.sum()) != len(rows):
-        problem = (
-            f"{count_noun(len(rows), 'row')}, but the file of sizes next to it adds up to {sizes.sum()}."
-        )
+        raise InputError(problem, source=source.label, line=unnamed_rows["at"][0], code="wrong-shape")
+    if sum(sizes) != len(rows):
+        problem = f"{count_noun(len(rows), 'row')}, but the file of sizes next to it adds up to {sum(sizes)}."
         raise InputError(problem, source=source.label, code="wrong-shape")
-    names = np.repeat(np.arange(1, len(sizes) + 1), sizes)
+    query_ids = pl.Series("query_id", np.repeat(np.arange(1, len(sizes) + 1), sizes)).cast(pl.String)
     note_text = "queries from the file of sizes next to it, numbered from 1"
-    ids = pl.Series("query_id", names).cast(pl.String)
-    return rows.with_columns(ids), (Note(note_text, len(sizes)),)
+    return rows.with_columns(query_ids), (Note(note_text, len(sizes)),)
 
 
-def _find_sizes(source: InputFile) -> NDArray[np.int64] | None:
+def _find_sizes(source: InputFile) -> list[int] | None:
     """The number of rows of each query, from ``NAME.query`` or ``.group`` next to the file.
 
     Raises:
         InputError: the companion file has other contents, or two companion files differ.
     """
-    sizes = {
-        companion: _read_sizes(companion)
-        for suffix in (".query", ".group")
-        if (companion := _find_companion(source, suffix))
-    }
-    if len({tuple(sizes_read) for sizes_read in sizes.values()}) > 1:
+    companions = filter(None, (_find_companion(source, suffix) for suffix in (".query", ".group")))
+    sizes = {companion: _read_sizes(companion) for companion in companions}
+    if len({*map(tuple, sizes.values())}) > 1:
         names = " and ".join(companion.name for companion in sizes)
         problem = f"{names} next to it have different sizes of queries; keep one of them."
         raise InputError(problem, source=source.label, code="conflicting-sizes")
     return next(iter(sizes.values()), None)
 
 
-def _read_sizes(companion: Path) -> NDArray[np.int64]:
+def _read_sizes(companion: Path) -> list[int]:
     number_texts = source_of(companion).everything(1 << 26).split()
     if not all(word.isdigit() and len(word) < len("1000000000") for word in number_texts):
         problem = "a line is not a whole number of rows (the size of a query)."
         raise InputError(problem, source=str(companion), code="not-a-whole-number")
-    return np.array([int(word) for word in number_texts], np.int64)
+    return [*map(int, number_texts)]
 
 
 def _find_companion(source: InputFile, suffix: str) -> Path | None:
@@ -294,15 +260,6 @@ def _find_companion(source: InputFile, suffix: str) -> Path | None:
     return companion if companion.is_file() else None
 
 
-def _refuse_weights(source: InputFile) -> None:
-    if companion := _find_companion(source, ".weight"):
-        problem = (
-            f"{companion.name} next to it gives rows weights, which metrics of rankings do not have; move it "
-            "to another folder."
-        )
-        raise InputError(problem, source=source.label, code="unused-weights")
-
-
 def _texts_in_comments(rows: pl.DataFrame) -> pl.DataFrame | None:
     """The words after the document's id, if all rows of a query have the same words."""
     text = pl.col("comment").str.extract(r"^\S+\s+(.*)$")
@@ -310,27 +267,10 @@ def _texts_in_comments(rows: pl.DataFrame) -> pl.DataFrame | None:
     texts_by_query = rows.group_by("query_id", maintain_order=True).agg(
         plain_text.unique().alias("texts"), plain_text.null_count().alias("without")
     )
-    if (
-        not len(texts_by_query)
-        or (texts_by_query["texts"].list.len() != 1).any()
-        or texts_by_query["without"].sum()
-    ):
+    has_one_text = (pl.col("texts").list.len() == 1) & (pl.col("without") == 0)
+    if texts_by_query.is_empty() or not texts_by_query.select(has_one_text.all()).item():
         return None
     return texts_by_query.select("query_id", pl.col("texts").list.first().alias("text"))
-
-
-def _comment_texts(ids: pl.Series, known_texts: dict[str, str], *, whole: bool) -> pl.Series:
-    """The text of each query for the comment; without a text, the id that was numbered."""
-    query_texts = [known_texts.get(query_id, "" if whole else query_id) for query_id in ids.to_list()]
-    return pl.Series("text", [f" {' '.join(text.split())}" if text else "" for text in query_texts])
-
-
-def _make_line_lookup(line_numbers: NDArray[np.int64]) -> Callable[[int], int]:
-    return partial(_line_at, line_numbers)
-
-
-def _line_at(line_numbers: NDArray[np.int64], row: int) -> int:
-    return int(line_numbers[row])
 
 
 SVMLIGHT_FORMAT = Format(
@@ -369,11 +309,9 @@ def sniff_quepid_ltr(first_bytes: bytes, name: str) -> str | None:
 
 def read_quepid_ltr(source: InputFile) -> FileContents:
     """Judgments, and the texts of queries from the comments or a header of ``# qid:1: text``."""
-    graded = read_graded_lines(source, _QUEPID_LINE, "3 qid:1 # 1370 star trek")
-    location = RowLocation(source.label, lambda row: int(graded.at[row]))
-    qrels = Qrels(graded.rows.select(*QRELS_SCHEMA), source.stem, place=location)
-    header = pl.DataFrame(graded.comments.str.extract_groups(_HEADER)).unnest("line")
-    return FileContents(qrels=qrels, queries=_texts_of_queries(graded.rows, header.drop_nulls("query_id")))
+    rows, comments = _read_graded_lines(source, _QUEPID_LINE, "3 qid:1 # 1370 star trek")
+    header = pl.DataFrame(comments.str.extract_groups(_HEADER)).unnest("line").drop_nulls("query_id")
+    return FileContents(qrels=_make_qrels(rows, source), queries=_texts_of_queries(rows, header))
 
 
 def _texts_of_queries(rows: pl.DataFrame, header: pl.DataFrame) -> pl.DataFrame | None:
@@ -398,37 +336,13 @@ def write_quepid_ltr(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     Raises:
         InputError: there are no judgments, a document's id with blanks.
     """
-    qrels = contents.judgments("")
-    table, text_of_query = qrels.table, texts_by_query(contents)
-    queries = table["query_id"].unique(maintain_order=True)
-    has_numeric_ids = bool(queries.str.contains(r"^\d+$").all())
-    invalid_ids = table.filter(pl.col("doc_id").str.contains(r"\s"))
-    if len(invalid_ids):
-        problem = (
-            f"document '{invalid_ids['doc_id'][0]}' has a blank in its id, and a blank ends an id in this "
-            "format."
-        )
-        raise InputError(problem, code="invalid-id")
-    names = queries.to_list()
-    numbers = names if has_numeric_ids else [str(i) for i in range(1, len(names) + 1)]
-    comment_texts = [
-        text_of_query.get(query_id, "" if has_numeric_ids else query_id).replace("\n", " ")
-        for query_id in names
-    ]
-    keys = pl.DataFrame(
-        {"query_id": names, "qid": numbers, "text": comment_texts}, schema_overrides={"text": pl.String}
+    table, numbered_ids = _rows_to_write(contents, r"^\d+$")
+    line = (format_grade(), pl.lit(" qid:"), "qid", pl.lit(" # "), "doc_id", "text", pl.lit("\n"))
+    out.write("".join(table.select(pl.concat_str(line)).to_series()).encode())
+    return (
+        *find_losses(contents, _QUEPID_LTR_NAME, "qrels", "queries", queries=("text",)),
+        *Loss.of("ids of queries; they are numbered and kept as texts", numbered_ids),
     )
-    lines = table.join(keys, on="query_id", how="left", maintain_order="left").with_columns(format_grade())
-    text_suffix = pl.when(pl.col("text") == "").then(pl.lit("")).otherwise(" " + pl.col("text"))
-    line_texts = lines.select(
-        pl.concat_str("grade", pl.lit(" qid:"), "qid", pl.lit(" # "), "doc_id", text_suffix)
-    )
-    out.write("".join(f"{line}\n" for line in line_texts.to_series()).encode())
-    query_losses = column_losses("queries", contents.queries, ("query_id", "text"))
-    id_losses = Loss.of(
-        "ids of queries; they are numbered and kept as texts", [] if has_numeric_ids else names
-    )
-    return (*find_losses(contents, _QUEPID_LTR_NAME, "qrels", "queries"), *query_losses, *id_losses)
 
 
 QUEPID_LTR_FORMAT = Format(

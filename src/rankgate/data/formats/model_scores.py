@@ -11,24 +11,21 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.data.file_contents import FileContents
 from rankgate.data.formats.format import Format
+from rankgate.data.formats.learning_to_rank import read_lines
 from rankgate.data.run import NO_QUERY, Run
 from rankgate.data.table_rows import RowLocation
-from rankgate.data.text.text_values import BOM, decode_utf8, number_fault
+from rankgate.data.text.text_values import BOM, number_fault
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from rankgate.data.streams.source import InputFile
 
 
 _NAME = "model-scores"
-_PIECE = 1 << 20  # bytes of one piece, in which each line is an object of Python
 _MAX_NUMBER_LENGTH = 40  # characters of a number
 _COLUMN_COUNTS = (1, 3)  # the score alone; RankLib's query, document and score
 _RANKLIB = re.compile(rb"(\S+)\t(\d+)\t[-+.\dEe]+")
@@ -70,34 +67,32 @@ def read(source: InputFile) -> FileContents:
 
 
 def _read_scores(source: InputFile) -> Iterator[pl.DataFrame]:
-    line, rows, last_document = 1, 0, ("", -1)
-    for data in source.chunks(_PIECE):
-        text = decode_utf8(data.removeprefix(BOM) if line == 1 else data, source.label, line)
-        lines = pl.Series("line", text.replace("\r\n", "\n").split("\n"), pl.String)
-        offsets = np.flatnonzero((lines.str.strip_chars() != "").to_numpy())
-        fields = lines.gather(offsets).str.strip_chars().str.replace_all(r"\s+", " ").str.split(" ")
-        score = fields.list.last().cast(pl.Float64, strict=False)
-        is_wrong = ~(fields.list.len().is_in(_COLUMN_COUNTS) & score.is_finite().fill_null(value=False))
-        if is_wrong.any():
-            row = int(is_wrong.arg_max() or 0)
-            score_text = fields.list.last()[row][:40]
-            problem = number_fault(score_text, "score") or (
-                f"'{' '.join(fields[row])[:40]}', expected a score, or query, document and score."
+    row_count, last_document = 0, ("", -1)
+    for lines in read_lines(source):
+        fields = pl.col("line").str.strip_chars().str.replace_all(r"\s+", " ").str.split(" ")
+        score, field_count = (
+            pl.col("fields").list.last().cast(pl.Float64, strict=False),
+            pl.col("fields").list.len(),
+        )
+        rows = lines.with_columns(fields=fields).with_columns(score=score, count=field_count)
+        is_number = pl.col("score").is_finite().fill_null(value=False)
+        wrong_rows = rows.filter(~(is_number & pl.col("count").is_in(_COLUMN_COUNTS)))
+        if len(wrong_rows):
+            line, texts = wrong_rows.select("at", "fields").row(0)
+            problem = number_fault(texts[-1][:40], "score") or (
+                f"'{' '.join(texts)[:40]}', expected a score, or query, document and score."
             )
-            raise InputError(problem, source=source.label, line=line + int(offsets[row]), code="not-a-number")
-        row_numbers = pl.Series("doc_id", np.arange(rows + 1, rows + 1 + len(offsets))).cast(pl.String)
-        query_ids = pl.repeat(NO_QUERY, len(offsets), eager=True, dtype=pl.String).alias("query_id")
-        is_numbered = (fields.list.len() == _COLUMN_COUNTS[1]).to_numpy()
-        if is_numbered.any():
-            query_ids = fields.list.first().alias("query_id")
-            last_document = _refuse_gaps(fields, last_document, source.label, line + offsets)
-        yield pl.DataFrame([query_ids, row_numbers, score.alias("score")])
-        line, rows = line + data.count(b"\n"), rows + len(offsets)
+            raise InputError(problem, source=source.label, line=line, code="not-a-number")
+        query = pl.lit(NO_QUERY)
+        if (rows["count"] == _COLUMN_COUNTS[1]).any():
+            query = pl.col("fields").list.first()
+            last_document = _refuse_gaps(rows, last_document, source.label)
+        row_number = pl.int_range(row_count + 1, row_count + len(rows) + 1).cast(pl.String)
+        yield rows.select(query_id=query, doc_id=row_number, score="score")
+        row_count += len(rows)
 
 
-def _refuse_gaps(
-    field_lists: pl.Series, last_document: tuple[str, int], label: str, lines: NDArray[np.int64]
-) -> tuple[str, int]:
+def _refuse_gaps(rows: pl.DataFrame, last_document: tuple[str, int], label: str) -> tuple[str, int]:
     """Check that RankLib numbers the documents of each query from 0, in the order of features.
 
     Returns:
@@ -106,16 +101,16 @@ def _refuse_gaps(
     Raises:
         InputError: a row has another shape than the other rows, or an unexpected number.
     """
-    for row, row_fields in enumerate(field_lists.to_list()):
-        expected = last_document[1] + 1 if row_fields[0] == last_document[0] else 0
-        if len(row_fields) != _COLUMN_COUNTS[1] or row_fields[1] != str(expected):
+    for line, fields in rows.select("at", "fields").iter_rows():
+        expected = last_document[1] + 1 if fields[0] == last_document[0] else 0
+        if len(fields) != _COLUMN_COUNTS[1] or fields[1] != str(expected):
             problem = (
-                f"{' '.join(row_fields)[:40]!r}, expected query, document {expected} and score: documents "
+                f"{' '.join(fields)[:40]!r}, expected query, document {expected} and score: documents "
                 "are numbered from 0 in each query, in the order of the features; keep the order in which "
                 "RankLib wrote them."
             )
-            raise InputError(problem, source=label, line=int(lines[row]), code="wrong-order")
-        last_document = row_fields[0], expected
+            raise InputError(problem, source=label, line=line, code="wrong-order")
+        last_document = fields[0], expected
     return last_document
 
 

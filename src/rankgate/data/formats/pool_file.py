@@ -56,19 +56,16 @@ def read_pool(pool: Any) -> pl.DataFrame:
             for name, dtype in SCHEMA.items()
         )
     sheet = read_sheet(pool)
-    column_names = {
-        column: next((n for n in names if n in sheet.names), None) for column, names in _NAMES.items()
-    }
-    for column, sheet_column in column_names.items():
-        if sheet_column is None:
-            problem = f"no column {_NAMES[column][1]} among {', '.join(sheet.names)[:200]}."
+    columns: list[str] = []
+    for names in _NAMES.values():
+        column = next((name for name in names if name in sheet.names), None)
+        if column is None:
+            problem = f"no column {names[1]} among {', '.join(sheet.names)[:200]}."
             raise InputError(problem, source=sheet.label, line=1, code="missing-column")
+        columns.append(column)
     rows, line_of_pair = [], dict[tuple[str, str], int]()
     for row in sheet.rows:
-        pair = tuple(
-            _read_text(row, str(sheet_column), sheet.label) for sheet_column in column_names.values()
-        )
-        query, document = pair
+        query, document = (_read_text(row, column, sheet.label) for column in columns)
         if (line := line_of_pair.setdefault((query, document), row.line)) != row.line:
             problem = f"{document} appears twice for query {query} (line {line}); keep one row."
             raise DuplicateError(problem, source=sheet.label, line=row.line)

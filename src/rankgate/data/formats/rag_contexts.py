@@ -7,40 +7,38 @@ Trajectories are questions with several calls of a search, and the cited documen
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, BinaryIO
-
-import polars as pl
+from functools import partial
+from typing import TYPE_CHECKING, BinaryIO
 
 from rankgate.core.errors import InputError
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.file_contents import FileContents, Loss, Note
 from rankgate.data.foreign_frames import string_table
-from rankgate.data.formats.collected_judgments import (
-    GrowingQrels,
-    collect_document_rows,
-    make_run,
-    zero_states,
-)
+from rankgate.data.formats.collected_judgments import Collector, GrowingQrels, GrowingRun
 from rankgate.data.formats.format import Format
-from rankgate.data.formats.format_writing import collect_grades, find_losses, ranking_by_query, rows_by_id
+from rankgate.data.formats.format_writing import (
+    collect_grades,
+    find_losses,
+    ranking_by_query,
+    rows_by_id,
+    write_json_lines,
+)
 from rankgate.data.formats.tables.schemas import run_losses
-from rankgate.data.run import RUN_SCHEMA, Run
-from rankgate.data.table_rows import RowLocation
 from rankgate.data.text.json_text import (
+    JsonRecord,
     describe_type,
-    find_key_paths,
-    format_json,
-    identifier,
+    detect_keys,
     number,
     read_document,
-    read_json_objects,
+    read_line_records,
+    read_query_lines,
 )
 from rankgate.data.text.text_values import BOM, normalize_text
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import Json, Schema
+    from rankgate.core.value_types import Json, JsonObject
     from rankgate.data.streams.source import InputFile
 
 
@@ -51,103 +49,80 @@ _REFERENCES = (("reference_context_ids", "reference_contexts"), ("ground_truth_c
 _LISTS = frozenset(name for names in (*_RETRIEVED, *_REFERENCES) for name in names)
 
 
-def sniff_ragas(first_bytes: bytes, name: str) -> str | None:
-    """Objects with user_input (or question) and lists of contexts."""
-    if not first_bytes.removeprefix(BOM).lstrip().startswith((b"{", b"[")):
-        return None
-    key_paths = {path.removeprefix("[].") for path in find_key_paths(first_bytes)}
-    has_question = any(name in key_paths and f"{name}[]" not in key_paths for name in _QUESTION)
-    if has_question and key_paths & {f"{name}[]" for name in _LISTS}:
-        return "objects with a question and lists of contexts"
-    return None
-
-
-def read_ragas(source: InputFile) -> FileContents:
-    """A run of the retrieved contexts, judgments of the reference contexts, questions and texts.
-
-    Without ids, the texts of questions and contexts are the ids; a question that is asked again is
-    another sample, with the number of the sample in its id.
-    """
-    return _read(source, normalize=False)
+def _paths(names: Iterable[str], end: str = "") -> str:
+    """The paths of keys in an object or in a list of objects, for `detect_keys`."""
+    return "|".join(f"{parent}{name}{end}" for parent in ("", "[].") for name in names)
 
 
 def _never_detect(_head: bytes, _name: str) -> None:
     """Never: the same files are ``ragas``."""
 
 
-def read_normalized(source: InputFile) -> FileContents:
-    """As `read`; without ids the id of a context is its normalized text."""
-    return _read(source, normalize=True)
+def read_ragas(source: InputFile, *, normalize: bool = False) -> FileContents:
+    """A run of the retrieved contexts, judgments of the reference contexts, questions and texts.
 
+    Without ids, the texts of questions and contexts are the ids; a question that is asked again is
+    another sample, with the number of the sample in its id.
 
-def _read(source: InputFile, *, normalize: bool) -> FileContents:
-    qrels = GrowingQrels(source.label)
-    pairs: list[tuple[str, str]] = []
-    lines: list[int] = []
-    has_references, unreferenced_line = False, 0  # the line of the first sample without references
-    queries: dict[str, dict[str, str | None]] = {}
-    fields: list[dict[str, str | None]] = []
+    Args:
+        source: the file.
+        normalize: True if the id of a context without an id is its normalized text.
+    """
+    qrels, ranked = GrowingQrels(source), GrowingRun(source)
+    unreferenced: JsonRecord | None = None  # the first sample without references
     question_counts: Counter[str] = Counter()
-    for line, value in _read_samples(source):
-        text = next((value[name] for name in _QUESTION if value.get(name)), None)
-        query = identifier(value.get("query_id", text), "the question", source.label, line)
-        if query in queries and "query_id" not in value:
-            question_counts[query] += 1
-            query = f"{query} (sample {question_counts[query] + 1})"
-        if query in queries:
-            problem = f"question '{query}' is already in an earlier line; keep one."
-            raise InputError(problem, source=source.label, line=line, code="duplicate-query")
-        text_fields = {
-            name: field_value for name, field_value in value.items() if isinstance(field_value, str)
-        }
-        queries[query] = {"query_id": query, "text": text if isinstance(text, str) else None} | {
-            name: field_value
-            for name, field_value in text_fields.items()
-            if name not in {"query_id", *_QUESTION}
-        }
-        for doc, content in _read_contexts(value, _RETRIEVED, source, line, normalize=normalize):
-            pairs.append((query, doc))
-            lines.append(line)
-            fields.append({"query_id": query, "doc_id": doc, "text": content})
-        if all(value.get(name) is None for group in _REFERENCES for name in group):
-            unreferenced_line = unreferenced_line or line
-            continue
-        has_references = True
-        qrels.ask(query)
-        references = _read_contexts(value, _REFERENCES, source, line, normalize=normalize)
-        for doc, content in dict(references).items():
-            qrels.add(query, doc, 1, f"line {line}", "")
-            fields.append({"query_id": query, "doc_id": doc, "text": content})
-    if not queries:
+    for sample in _read_samples(source):
+        text = next((sample[name] for name in _QUESTION if sample.get(name)), None)
+        query = _question_id(sample, text, ranked.asked, question_counts)
+        other_texts = sample.without("query_id", *_QUESTION)
+        fields = {name: field for name, field in other_texts.items() if isinstance(field, str)}
+        ranked.ask(query, **{"text": text if isinstance(text, str) else None, **fields})
+        contexts = _read_contexts(sample, _RETRIEVED, normalize=normalize)
+        for doc, _ in contexts:
+            ranked.rank(query, doc, line=sample.line)
+        if all(sample.get(name) is None for group in _REFERENCES for name in group):
+            unreferenced = unreferenced or sample
+        else:
+            qrels.ask(query)
+            references = dict(_read_contexts(sample, _REFERENCES, normalize=normalize))
+            for doc in references:
+                qrels.add(query, doc, 1, sample.where)
+            contexts += references.items()
+        for doc, content in contexts:
+            if content is not None:
+                ranked.describe(query, doc, {"text": content})
+    if not ranked.asked:
         raise InputError("there are no samples in it.", source=source.label, code="no-queries")
-    if has_references and unreferenced_line:
+    if qrels.asked and unreferenced is not None:
         problem = (
             "the sample has no reference_contexts, but others have; add them, or [] if no context is "
             "relevant."
         )
-        raise InputError(problem, source=source.label, line=unreferenced_line, code="missing-key")
-    empty_states = zero_states(query for query in queries if query not in {query_id for query_id, _ in pairs})
-    run = make_run(
-        source.stem,
-        [query for query, _ in pairs],
-        [doc for _, doc in pairs],
-        None,
-        label=source.label,
-        states=empty_states,
-        lines=lines,
-    )
-    documents_with_text = [document for document in fields if document["text"] is not None]
+        raise unreferenced.error(problem, "missing-key")
+    note_text = "questions that are asked again, each another sample"
     return FileContents(
-        qrels=qrels.qrels(source.stem)[0] if has_references else None,
-        runs=(run,),
-        queries=string_table(list(queries.values())),
-        documents=collect_document_rows(documents_with_text) if documents_with_text else None,
-        notes=(_asked_again(question_counts),) if question_counts else (),
+        qrels=qrels.qrels()[0],
+        runs=(ranked.run(),),
+        queries=string_table(ranked.query_rows(), ("query_id", "text")),
+        documents=ranked.documents(),
+        notes=(Note(note_text, question_counts.total(), tuple(question_counts)[:3]),)
+        if question_counts
+        else (),
     )
 
 
-def _asked_again(counts: Counter[str]) -> Note:
-    return Note("questions that are asked again, each another sample", counts.total(), tuple(counts)[:3])
+def _question_id(
+    sample: JsonRecord, text: Json, queries: Container[str], question_counts: Counter[str]
+) -> str:
+    """The id of a sample; a question that is asked again gets the number of its sample."""
+    query = sample.as_id(sample.get("query_id", text), "the question")
+    if query in queries and "query_id" not in sample:
+        question_counts[query] += 1
+        query = f"{query} (sample {question_counts[query] + 1})"
+    if query in queries:
+        problem = f"question '{query}' is already in an earlier line; keep one."
+        raise sample.error(problem, "duplicate-query")
+    return query
 
 
 def write_ragas(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
@@ -160,101 +135,90 @@ def write_ragas(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     if run is None and contents.qrels is None:
         contents.judgments("")
     grades = collect_grades(contents.qrels) if contents.qrels else {}
-    lists = ranking_by_query(run) if run else {}
-    query_fields, texts = rows_by_id(contents.queries, "query_id"), _document_texts(contents)
-    for query in dict.fromkeys([*lists, *grades]):
+    rankings = ranking_by_query(run) if run else {}
+    query_fields = rows_by_id(contents.queries, "query_id")
+    documents = rows_by_id(contents.documents, "doc_id")
+    samples: list[JsonObject] = []
+    for query in dict.fromkeys([*rankings, *grades]):
         fields = query_fields.get(query, {})
-        sample: dict[str, Json] = {"user_input": fields.get("text", query)}
-        if sample["user_input"] != query:
-            sample["query_id"] = query
-        retrieved_docs = [doc for doc, _ in lists.get(query, [])]
-        relevant_docs = [doc for doc, grade in grades.get(query, {}).items() if grade > 0]
-        for name, docs, source_part in (
-            ("retrieved", retrieved_docs, run),
-            ("reference", relevant_docs, contents.qrels),
-        ):
-            if source_part is not None:
-                sample[f"{name}_context_ids"] = docs
-                sample[f"{name}_contexts"] = [texts.get(doc, doc) for doc in docs]
-        sample |= {
-            name: field_value for name, field_value in fields.items() if name not in {"query_id", "text"}
-        }
-        out.write(format_json(sample).encode() + b"\n")
-    return (
-        *find_losses(contents, _RAGAS_NAME, "qrels", "runs", "queries", "documents", "unjudged", runs=1),
-        *(_grade_losses(grades) if contents.qrels else ()),
-        *(run_losses(run) if run else ()),
-    )
-
-
-def _read_samples(source: InputFile) -> Iterator[tuple[int, dict[str, Json]]]:
-    """The samples of JSON lines or of a list."""
-    if not source.head().removeprefix(BOM).lstrip().startswith(b"["):
-        yield from read_json_objects(source)
-        return
-    for position, value in enumerate(read_document(source), 1):
-        if not isinstance(value, dict):
-            problem = f"sample {position} is {describe_type(value)}, where an object is needed."
-            raise InputError(problem, source=source.label, code="wrong-type")
-        yield position, value
-
-
-def _read_contexts(
-    value: dict[str, Json],
-    names: tuple[tuple[str, ...], ...],
-    source: InputFile,
-    line: int,
-    *,
-    normalize: bool,
-) -> list[tuple[str, str | None]]:
-    """The contexts of a sample: ids and texts, or texts used as ids."""
-    for group in names:
-        lists: list[list[Json]] = []
-        for contexts in (value[name] for name in group if value.get(name) is not None):
-            if not isinstance(contexts, list):
-                problem = f"contexts are {describe_type(contexts)}, where a list is needed."
-                raise InputError(problem, source=source.label, line=line, code="wrong-type")
-            lists.append(contexts)
-        if lists:
-            ids = [identifier(context, "a context", source.label, line) for context in lists[0]]
-            texts = lists[-1]
-            if len(texts) != len(ids):
-                problem = (
-                    f"{count_noun(len(ids), 'id')} of contexts and "
-                    f"{count_noun(len(texts), 'text')}; give one for each."
-                )
-                raise InputError(problem, source=source.label, line=line, code="wrong-shape")
-            has_texts = len(lists) > 1 or not group[0].endswith("_ids")
-            texts_or_none = [context if isinstance(context, str) and has_texts else None for context in texts]
-            has_ids = group[0].endswith("_ids") and value.get(group[0]) is not None
-            if normalize and not has_ids:
-                texts_or_none = [text if isinstance(text, str) else None for text in texts]
-                ids = [" ".join(normalize_text(text).split()) or text for text in ids]
-            return list(zip(ids, texts_or_none, strict=True))
-    return []
-
-
-def _document_texts(contents: FileContents) -> dict[str, str]:
-    rows = rows_by_id(contents.documents, "doc_id")
-    return {doc: fields["text"] for doc, fields in rows.items() if "text" in fields}
-
-
-def _grade_losses(grades: dict[str, dict[str, float]]) -> tuple[Loss, ...]:
-    """Report grades other than 1, which the format cannot hold."""
-    other_grades = [
+        question = fields.pop("text", query)
+        sample: dict[str, Json] = {"user_input": question}
+        sample |= {"query_id": query} if question != query else {}
+        docs_by_kind = {} if run is None else {"retrieved": [doc for doc, _ in rankings.get(query, [])]}
+        if contents.qrels is not None:
+            grade_of_doc = grades.get(query, {})
+            docs_by_kind["reference"] = [doc for doc, grade in grade_of_doc.items() if grade > 0]
+        for kind, docs in docs_by_kind.items():
+            sample[f"{kind}_context_ids"] = docs
+            sample[f"{kind}_contexts"] = [documents.get(doc, {}).get("text", doc) for doc in docs]
+        samples.append({**sample, **{name: text for name, text in fields.items() if name != "query_id"}})
+    write_json_lines(out, samples)
+    other_grades = (
         f"{query} {doc}"
         for query, grade_of_doc in grades.items()
         for doc, grade in grade_of_doc.items()
         if grade != 1
-    ]
-    return Loss.of("grades other than 1", other_grades)
+    )
+    kept_parts = ("qrels", "runs", "queries", "documents", "unjudged")
+    return (
+        *find_losses(contents, _RAGAS_NAME, *kept_parts, runs=1),
+        *Loss.of("grades other than 1", other_grades),
+        *(run_losses(run) if run else ()),
+    )
+
+
+def _read_samples(source: InputFile) -> Iterator[JsonRecord]:
+    """The samples of JSON lines or of a list."""
+    if not source.head().removeprefix(BOM).lstrip().startswith(b"["):
+        yield from read_line_records(source)
+        return
+    for position, sample in enumerate(read_document(source), 1):
+        if not isinstance(sample, dict):
+            problem = f"sample {position} is {describe_type(sample)}, where an object is needed."
+            raise InputError(problem, source=source.label, code="wrong-type")
+        yield JsonRecord(sample, source.label, line=position)
+
+
+def _read_contexts(
+    sample: JsonRecord, names: tuple[tuple[str, ...], ...], *, normalize: bool
+) -> list[tuple[str, str | None]]:
+    """The contexts of a sample: ids and texts, or texts used as ids."""
+    for group in names:
+        lists = [sample[name] for name in group if sample.get(name) is not None]
+        for contexts in lists:
+            if not isinstance(contexts, list):
+                raise sample.error(f"contexts are {describe_type(contexts)}, where a list is needed.")
+        if not lists:
+            continue
+        ids, texts = [sample.as_id(context, "a context") for context in lists[0]], lists[-1]
+        if len(texts) != len(ids):
+            problem = (
+                f"{count_noun(len(ids), 'id')} of contexts and "
+                f"{count_noun(len(texts), 'text')}; give one for each."
+            )
+            raise sample.error(problem, "wrong-shape")
+        has_ids = group[0].endswith("_ids") and sample.get(group[0]) is not None
+        is_normalized = normalize and not has_ids
+        has_texts = len(lists) > 1 or not group[0].endswith("_ids") or is_normalized
+        if is_normalized:
+            ids = [" ".join(normalize_text(text).split()) or text for text in ids]
+        texts_or_none = (text if isinstance(text, str) and has_texts else None for text in texts)
+        return list(zip(ids, texts_or_none, strict=True))
+    return []
 
 
 RAGAS_FORMAT = Format(
     name=_RAGAS_NAME,
     title="samples of RAGAS",
     suffixes=(".jsonl", ".json"),
-    sniff=sniff_ragas,
+    sniff=detect_keys(
+        (
+            "objects with a question and lists of contexts",
+            _paths(_QUESTION),
+            f"!{_paths(_QUESTION, '[]')}",
+            _paths(_LISTS, "[]"),
+        )
+    ),
     read=read_ragas,
     write=write_ragas,
     holds=("runs", "qrels", "queries", "documents"),
@@ -276,7 +240,7 @@ NORMALIZED = replace(
     name="ragas-normalized",
     title="samples of RAGAS, with contexts that match by their normalized text",
     sniff=_never_detect,
-    read=read_normalized,
+    read=partial(read_ragas, normalize=True),
     write=None,
     detail=(
         "As ragas, for files without ids of contexts, and only where --from names it: contexts match without "
@@ -289,146 +253,79 @@ NORMALIZED = replace(
 
 _TRAJECTORIES_NAME = "trajectories"
 _DOCUMENTS = ("documents", "docs", "results")
-_QUERY_SCHEMA: Schema = {
-    "query_id": pl.String,
-    "state": pl.String,
-    "latency_ms": pl.Float64,
-    "sequence": pl.String,
-    "position": pl.Float64,
-    "tokens": pl.Float64,
-    "cited": pl.List(pl.String),
-    "answered": pl.Float64,
-}
-
-
 _NO_COST = {"tokens": 0.0, "latency_ms": 0.0}
 """The cost of a question without calls."""
 
 
-def sniff_trajectories(first_bytes: bytes, name: str) -> str | None:
-    """An object with a query_id and calls."""
-    if not first_bytes.removeprefix(BOM).lstrip().startswith(b"{"):
-        return None
-    key_paths = find_key_paths(first_bytes)
-    if "query_id" in key_paths and "calls[]" in key_paths:
-        return "an object with query_id and calls"
-    return None
-
-
 def read_trajectories(source: InputFile) -> FileContents:
     """A run with a ranking per call, whose task is the question; and evidence as judgments."""
-    qrels, has_judgments = GrowingQrels(source.label), False
-    calls: list[dict[str, Json]] = []
-    rows: list[tuple[str, str, float]] = []
-    lines: list[int] = []
-    queries: dict[str, Json] = {}
-    for line, value in read_json_objects(source):
-        task = identifier(value.get("query_id"), "query_id", source.label, line)
-        if task in queries:
-            problem = f"question '{task}' is already in an earlier line; keep one."
-            raise InputError(problem, source=source.label, line=line, code="duplicate-query")
-        queries[task] = value.get("query")
-        cited = _require_list(value.get("cited") or [], "cited", source, line)
+    qrels, ranked, questions = GrowingQrels(source), GrowingRun(source), Collector(source)
+    for task, record in read_query_lines(
+        source, lambda record: record.as_id(record.get("query_id"), "query_id"), "question", "questions"
+    ):
+        questions.ask(task, text=record.get("query"))
+        cited = record.as_list(record.get("cited") or [], "cited")
         task_fields = {
             "sequence": task,
-            "cited": [identifier(doc_id, "a document cited", source.label, line) for doc_id in cited],
-            "answered": _read_answered(value, source, line),
+            "cited": [record.as_id(doc_id, "a document cited") for doc_id in cited],
+            "answered": _read_answered(record),
         }
-        call_list = _require_list(value.get("calls"), "calls", source, line)
+        call_list = record.as_list(record.get("calls"), "calls")
         for position, call in enumerate(call_list or [{}], 1):
-            ranked = _read_documents(call, source, line) if call_list else []
+            call_record = JsonRecord(call if isinstance(call, dict) else {}, source.label, line=record.line)
             query = f"{task}#{position}"
-            rows += [(query, doc, score) for doc, score in ranked]
-            lines += [line] * len(ranked)
-            calls.append(
-                {
-                    **task_fields,
-                    "query_id": query,
-                    "position": position,
-                    "state": "ok" if ranked else "zero",
-                    **(_read_cost(call, source, line) if call_list else _NO_COST),
-                }
-            )
-        if "evidence" in value or value.get("answerable") is False:
-            has_judgments = True
+            documents = _read_documents(call_record) if call_list else []
+            cost = _read_cost(call_record) if call_list else _NO_COST
+            ranked.ask(query, **task_fields, **cost, position=position)
+            for doc, score in documents:
+                ranked.rank(query, doc, score, record.line)
+        if "evidence" in record or record.get("answerable") is False:
             qrels.ask(task)
-            for doc, grade in _read_evidence(value, source, line):
-                qrels.add(task, doc, grade, f"line {line}", "")
-    if not queries:
-        raise InputError("there are no questions in it.", source=source.label, code="no-queries")
-    table = pl.DataFrame(rows, schema=RUN_SCHEMA, orient="row")
-    run = Run(
-        source.stem,
-        lambda: iter([table]),
-        queries=pl.DataFrame(calls, schema=_QUERY_SCHEMA),
-        place=RowLocation(source.label, lines.__getitem__),
-    )
-    text_rows = [(query, text) for query, text in queries.items() if isinstance(text, str)]
-    return FileContents(
-        qrels=qrels.qrels(source.stem)[0] if has_judgments else None,
-        runs=(run,),
-        queries=pl.DataFrame(text_rows, schema=["query_id", "text"], orient="row") if text_rows else None,
-    )
+            evidence = record.get("evidence") or []
+            if isinstance(evidence, dict):
+                qrels.add_grades(task, JsonRecord(evidence, source.label, line=record.line))
+            else:
+                for doc in record.as_list(evidence, "evidence"):
+                    qrels.add(task, doc, 1, record.where)
+    return FileContents(qrels=qrels.qrels()[0], runs=(ranked.task_run(),), queries=questions.texts())
 
 
-def _require_list(value: Json, name: str, source: InputFile, line: int) -> list[Any]:
-    if not isinstance(value, list):
-        problem = f"'{name}' is {describe_type(value)}, where a list is needed."
-        raise InputError(problem, source=source.label, line=line, code="wrong-type")
-    return value
-
-
-def _read_answered(value: dict[str, Json], source: InputFile, line: int) -> float | None:
+def _read_answered(record: JsonRecord) -> float | None:
     """Map an answer to 1 and a refusal to 0; None if it is unknown."""
-    if "answered" not in value:
-        return None if "answer" not in value else float(bool(value["answer"]))
-    if not isinstance(value["answered"], bool):
-        problem = f"answered is {describe_type(value['answered'])}, where true or false is needed."
-        raise InputError(problem, source=source.label, line=line, code="wrong-type")
-    return float(value["answered"])
+    if "answered" not in record:
+        return None if "answer" not in record else float(bool(record["answer"]))
+    if not isinstance(record["answered"], bool):
+        problem = f"answered is {describe_type(record['answered'])}, where true or false is needed."
+        raise record.error(problem)
+    return float(record["answered"])
 
 
-def _read_documents(call: object, source: InputFile, line: int) -> list[tuple[str, float]]:
+def _read_documents(call: JsonRecord) -> list[tuple[str, float]]:
     """The documents of a call with scores: their own scores, or by their order."""
-    document_list = (
-        next((call[name] for name in _DOCUMENTS if name in call), None) if isinstance(call, dict) else None
-    )
+    document_list = next((call[name] for name in _DOCUMENTS if name in call), None)
     documents: list[tuple[str, float]] = []
-    for position, document in enumerate(_require_list(document_list, "documents", source, line), 1):
+    for position, document in enumerate(call.as_list(document_list, "documents"), 1):
         fields = document if isinstance(document, dict) else {"doc_id": document}
-        doc = identifier(fields.get("doc_id", fields.get("id")), "a document", source.label, line)
-        value = fields.get("score")
-        score = -float(position) if value is None else number(value, "score", source.label, line)
-        documents.append((doc, score))
+        doc, score = call.as_id(fields.get("doc_id", fields.get("id")), "a document"), fields.get("score")
+        own_score = -position if score is None else number(score, "score", call.label, call.line)
+        documents.append((doc, float(own_score)))
     return documents
 
 
-def _read_cost(call: object, source: InputFile, line: int) -> dict[str, float | None]:
+def _read_cost(call: JsonRecord) -> dict[str, float | None]:
     """The tokens and the milliseconds of a call, if known."""
-    costs: dict[str, float | None] = {"tokens": None, "latency_ms": None}
-    for name, column, factor in (("tokens", "tokens", 1), ("seconds", "latency_ms", 1000)):
-        if isinstance(call, dict) and call.get(name) is not None:
-            value = number(call[name], name, source.label, line)
-            if value < 0:
-                problem = f"{name} {value:g} is less than 0."
-                raise InputError(problem, source=source.label, line=line, code="not-a-number")
-            costs[column] = value * factor
-    return costs
-
-
-def _read_evidence(value: dict[str, Json], source: InputFile, line: int) -> list[tuple[Json, Json]]:
-    """Evidence as documents of grade 1, or with their grades."""
-    evidence = value.get("evidence") or []
-    if isinstance(evidence, dict):
-        return list(evidence.items())
-    return [(doc_id, 1) for doc_id in _require_list(evidence, "evidence", source, line)]
+    tokens, seconds = call.number("tokens"), call.number("seconds")
+    for name, cost in (("tokens", tokens), ("seconds", seconds)):
+        if cost is not None and cost < 0:
+            raise call.error(f"{name} {cost:g} is less than 0.", "not-a-number")
+    return {"tokens": tokens, "latency_ms": None if seconds is None else seconds * 1000}
 
 
 TRAJECTORIES_FORMAT = Format(
     name=_TRAJECTORIES_NAME,
     title="trajectories of agents that search in several calls",
     suffixes=(".jsonl",),
-    sniff=sniff_trajectories,
+    sniff=detect_keys(("an object with query_id and calls", "query_id", "calls[]")),
     read=read_trajectories,
     holds=("runs", "qrels", "queries"),
     detail=(

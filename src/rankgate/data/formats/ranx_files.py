@@ -11,9 +11,9 @@ import io
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping
-from itertools import chain
-from types import ModuleType
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from rankgate.core.errors import InputError
@@ -142,40 +142,30 @@ def sniff_ranx_json(first_bytes: bytes, name: str) -> str | None:
     return None
 
 
-def read_ranx_json(source: InputFile) -> FileContents:
-    """Read judgments if all numbers are whole, otherwise a run.
+def read_contents(read_value: Callable[[InputFile], Json], source: InputFile) -> FileContents:
+    """Judgments if all numbers of a dictionary of dictionaries are whole, otherwise a run.
+
+    Args:
+        read_value: reads the value of the file.
+        source: the file.
 
     Raises:
-        InputError: the JSON has another shape, or a number is invalid or not finite.
+        InputError: the value has another shape, or a number is invalid or not finite.
     """
-    return contents_of(json_text.read_document(source), source)
-
-
-def read_json_qrels(source: InputFile) -> Qrels:
-    """Read judgments, even if numbers are not whole."""
-    return memory.qrels_of_table(
-        require_numbers(json_text.read_document(source), source), source.stem, source.label
-    )
-
-
-def read_json_run(source: InputFile) -> Run:
-    """Read a run, even if all scores are whole."""
-    return memory.run_of_table(
-        require_numbers(json_text.read_document(source), source), source.stem, source.label
-    )
-
-
-def contents_of(value: Json, source: InputFile) -> FileContents:
-    """Judgments or a run from a dictionary of dictionaries.
-
-    Raises:
-        InputError: as `read`.
-    """
-    table = require_numbers(value, source)
-    all_numbers = chain.from_iterable(row.values() for row in table.values())
-    if all(isinstance(number, int) for number in all_numbers):
+    table = require_numbers(read_value(source), source)
+    if all(isinstance(number, int) for row in table.values() for number in row.values()):
         return FileContents(qrels=memory.qrels_of_table(table, source.stem, source.label))
     return FileContents(runs=(memory.run_of_table(table, source.stem, source.label),))
+
+
+def read_qrels(read_value: Callable[[InputFile], Json], source: InputFile) -> Qrels:
+    """Judgments, even if numbers are not whole; see `read_contents`."""
+    return memory.qrels_of_table(require_numbers(read_value(source), source), source.stem, source.label)
+
+
+def read_run(read_value: Callable[[InputFile], Json], source: InputFile) -> Run:
+    """A run, even if all scores are whole; see `read_contents`."""
+    return memory.run_of_table(require_numbers(read_value(source), source), source.stem, source.label)
 
 
 def require_numbers(value: Json, source: InputFile) -> dict[str, dict[str, float]]:
@@ -221,9 +211,8 @@ def table_of(contents: FileContents) -> tuple[dict[str, dict[str, float]], tuple
     if part_name == "qrels" and contents.qrels:
         return collect_grades(contents.qrels), find_losses(contents, NAME, "qrels", "unjudged")
     run = contents.runs[0]
-    table: dict[str, dict[str, float]] = {}
-    for query, document, score in run.table.select("query_id", "doc_id", "score").iter_rows():
-        table.setdefault(query, {})[document] = score
+    groups = run.table.group_by("query_id", maintain_order=True).agg("doc_id", "score")
+    table = {query: dict(zip(docs, scores, strict=True)) for query, docs, scores in groups.iter_rows()}
     if run.queries is not None:
         table |= {query: {} for query in run.queries["query_id"] if query not in table}
     losses = (*find_losses(contents, NAME, "runs", runs=1), *schemas.run_losses(run))
@@ -235,10 +224,10 @@ RANX_JSON_FORMAT = Format(
     title="judgments and runs of ranx, BEIR and pytrec_eval as JSON",
     suffixes=(".json",),
     sniff=sniff_ranx_json,
-    read=read_ranx_json,
+    read=partial(read_contents, json_text.read_document),
     write=write_ranx_json,
-    read_qrels=read_json_qrels,
-    read_run=read_json_run,
+    read_qrels=partial(read_qrels, json_text.read_document),
+    read_run=partial(read_run, json_text.read_document),
     holds=("qrels", "runs"),
     loses="all parts but one; raters, scales, texts, a run's tag",
     detail=(
@@ -260,99 +249,70 @@ def sniff_ranx_lz4(first_bytes: bytes, name: str) -> str | None:
     return "it begins as LZ4 does" if first_bytes.startswith(_MAGIC) else None
 
 
-def read_ranx_lz4(source: InputFile) -> FileContents:
-    """Read judgments if all numbers are whole, otherwise a run; from a ranxhub file its run.
-
-    Raises:
-        InputError: the file is damaged, too long, or has another shape.
-    """
-    return contents_of(_read_value(source), source)
-
-
-def read_lz4_qrels(source: InputFile) -> Qrels:
-    """Read judgments, even if numbers are not whole."""
-    return memory.qrels_of_table(require_numbers(_read_value(source), source), source.stem, source.label)
-
-
-def read_lz4_run(source: InputFile) -> Run:
-    """Read a run, even if all scores are whole."""
-    return memory.run_of_table(require_numbers(_read_value(source), source), source.stem, source.label)
-
-
 def write_ranx_lz4(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """Write the judgments if there are any, else the first run.
 
     Raises:
         UsageError: there are neither judgments nor a run.
     """
-    frame = _load_lz4()
+    import lz4.frame
+
     table, losses = table_of(contents)
     packed_table = encode(table)
     for _ in range(_LAYERS):
-        packed_table = frame.compress(packed_table, compression_level=_LEVEL, content_checksum=True)
+        packed_table = lz4.frame.compress(packed_table, compression_level=_LEVEL, content_checksum=True)
     out.write(packed_table)
     return losses
 
 
-def _load_lz4() -> ModuleType:
+def _read_packed(source: InputFile) -> Any:
+    """The value of a packed file; of a ranxhub file its run."""
+    content = source.everything(json_text.LIMIT)
+    if not content.startswith(_MAGIC):
+        problem = "not an LZ4 file; check whether this is the right file."
+        raise InputError(problem, source=source.label, code="invalid-syntax")
+    for _ in range(_LAYERS):
+        content = _unpack_frame(content, source) if content.startswith(_MAGIC) else content
+    decode_value = json_text.parse_json if content.startswith(b"{") else decode
+    value: Any = decode_value(content, source.label)
+    is_from_hub = isinstance(value, dict) and value.keys() == {"run", "metadata"}
+    return value["run"] if is_from_hub else value
+
+
+def _unpack_frame(packed: bytes, source: InputFile) -> bytes:
+    """The bytes of one frame, up to the size limit of a document."""
     import lz4.frame
 
-    lz4_frame: ModuleType = lz4.frame
-    return lz4_frame
-
-
-def _read_value(source: InputFile) -> Any:
-    data, frame = source.everything(json_text.LIMIT), _load_lz4()
-    if not data.startswith(_MAGIC):
-        raise InputError(
-            "not an LZ4 file; check whether this is the right file.",
-            source=source.label,
-            code="invalid-syntax",
-        )
-    for _ in range(_LAYERS):
-        if data.startswith(_MAGIC):
-            data = _unpack_frame(data, frame, source)
-    is_json = data.startswith(b"{")
-    value = json_text.parse_json(data, source.label) if is_json else decode(data, source.label)
-    if isinstance(value, dict) and set(value) == {"run", "metadata"}:  # the form of ranxhub
-        return value["run"]
-    return value
-
-
-def _unpack_frame(data: bytes, frame: ModuleType, source: InputFile) -> bytes:
-    """The bytes of one frame, up to the size limit of a document."""
-    reader, chunks, size = frame.LZ4FrameDecompressor(), [], 0
+    reader, unpacked = lz4.frame.LZ4FrameDecompressor(), bytearray()
     try:
-        chunk = reader.decompress(data, _PIECE)
-        while True:
-            chunks.append(chunk)
-            size += len(chunk)
-            if size > json_text.LIMIT:
+        while not reader.eof:
+            chunk = reader.decompress(packed, _PIECE)
+            unpacked += chunk
+            if len(unpacked) > json_text.LIMIT:
                 problem = f"more than {json_text.LIMIT >> 20} MB when it is unpacked; split it."
                 raise InputError(problem, source=source.label, code="too-large")
-            if reader.eof or not (chunk or not reader.needs_input):
+            if not chunk and reader.needs_input:
                 break
-            chunk = reader.decompress(b"", _PIECE)
+            packed = b""
     except RuntimeError:
         problem = "the LZ4 file is damaged; copy it again."
         raise InputError(problem, source=source.label, code="damaged-file") from None
     if not reader.eof:
         problem = "the LZ4 file ends too early; copy it again."
         raise InputError(problem, source=source.label, code="damaged-file")
-    return b"".join(chunks)
+    return bytes(unpacked)
 
 
-RANX_LZ4_FORMAT = Format(
+RANX_LZ4_FORMAT = replace(
+    RANX_JSON_FORMAT,
     name="ranx-lz4",
     title="ranx's judgments and runs, packed with LZ4",
     suffixes=(".lz4", ".rh"),
     sniff=sniff_ranx_lz4,
-    read=read_ranx_lz4,
+    read=partial(read_contents, _read_packed),
     write=write_ranx_lz4,
-    read_qrels=read_lz4_qrels,
-    read_run=read_lz4_run,
-    holds=("qrels", "runs"),
-    loses=RANX_JSON_FORMAT.loses,
+    read_qrels=partial(read_qrels, _read_packed),
+    read_run=partial(read_run, _read_packed),
     detail=(
         "The .lz4 files that ranx writes, and the .rh files of ranxhub: as the format ranx, in CBOR instead "
         "of JSON, packed twice."

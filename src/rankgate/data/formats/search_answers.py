@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from rankgate.data.answers.engine_answers import (
 from rankgate.data.answers.engine_products import PRODUCTS, Product
 from rankgate.data.file_contents import FileContents
 from rankgate.data.formats import registry
-from rankgate.data.formats.collected_judgments import make_run
+from rankgate.data.formats.collected_judgments import GrowingRun
 from rankgate.data.formats.format import Format, Note
 from rankgate.data.formats.run_companions import SUFFIX
 from rankgate.data.run import NUMBERED
@@ -69,6 +70,10 @@ class _Reply:
     query: str | None = None
     line: int | None = None
 
+    def error(self, problem: str, code: str, suggestions: tuple[str, ...] = ()) -> InputError:
+        """An error with the file and the line of the answer."""
+        return InputError(problem, source=self.file.label, line=self.line, code=code, suggestions=suggestions)
+
 
 @dataclass(frozen=True)
 class _AnswerReader:
@@ -83,8 +88,7 @@ class _AnswerReader:
             longest_mark = max(marks, key=len)
             prefixes = {path.removesuffix(longest_mark) for path in paths if path.endswith(longest_mark)}
             for prefix in prefixes:
-                is_complete = not prefix or prefix.endswith(".")
-                is_near = is_complete and prefix.count(".") < _MAX_DEPTH
+                is_near = prefix[-1:] in {"", "."} and prefix.count(".") < _MAX_DEPTH
                 if is_near and all(prefix + mark in paths for mark in marks):
                     return f"an answer of {self.product.title}"
         return None
@@ -104,49 +108,35 @@ class _AnswerReader:
             problem = f"no answer of {self.product.title} in it; save at least one."
             raise InputError(problem, source=source.label, code="no-rankings")
         query_ids, named_by = self._query_ids(replies, source)
-        answers = [
-            self._answer(reply, query, source) for query, reply in zip(query_ids, replies, strict=True)
-        ]
-        filled_answers = [answer for answer in answers if answer.doc_ids]
-        has_scores = all(answer.scores and _never_rise(answer.scores) for answer in filled_answers)
-        run = make_run(
-            source.stem,
-            [query for query, answer in zip(query_ids, answers, strict=True) for _ in answer.doc_ids],
-            [doc_id for answer in answers for doc_id in answer.doc_ids],
-            [
-                *chain.from_iterable(
-                    break_ties(np.array(answer.scores, np.float64)).tolist() for answer in filled_answers
-                )
-            ]
-            if has_scores
-            else None,
-            label=source.label,
-            states=[
-                (query, "zero")
-                for query, answer in zip(query_ids, answers, strict=True)
-                if not answer.doc_ids
-            ],
-        )
-        pairs = [*zip(query_ids, answers, strict=True)]
-        cautions = _cautions(answers)
+        answers = {
+            query: self._answer(reply, query, source) for query, reply in zip(query_ids, replies, strict=True)
+        }
+        rising = [query for query, answer in answers.items() if not _never_rise(answer.scores or ())]
+        has_scores = not rising and all(answer.scores for answer in answers.values() if answer.doc_ids)
+        ranked = GrowingRun(source)
+        for query, answer in answers.items():
+            ranked.ask(query)
+            scores = (
+                break_ties(np.array(answer.scores, np.float64)) if has_scores and answer.doc_ids else None
+            )
+            for position, doc_id in enumerate(answer.doc_ids):
+                ranked.rank(query, doc_id, None if scores is None else float(scores[position]))
+        cautions = _cautions([*answers.values()])
         if named_by == _ORDER_LABEL:
             cautions[NUMBERED] = (
                 "no answer names its query, so queries are numbered in the order of the answers; write an "
                 'answer in each line, with "query_id", or one in each file of a folder'
             )
-        return replace(run, cautions=cautions), (
-            Note(f"queries, named by {named_by}", len(query_ids), tuple(query_ids[:3])),
-            *Note.of(
-                "queries with scores that do not fall; the order of the results counts",
-                [query for query, answer in pairs if answer.scores and not _never_rise(answer.scores)],
-            ),
+        return replace(ranked.run(), cautions=cautions), (
+            *Note.of(f"queries, named by {named_by}", query_ids),
+            *Note.of("queries with scores that do not fall; the order of the results counts", rising),
             *Note.of(
                 "queries with a document twice; the first one counts",
-                [query for query, answer in pairs if answer.repeated],
+                [query for query, answer in answers.items() if answer.repeated],
             ),
             *Note.of(
                 "queries with documents that have no usable id, which are left out",
-                [query for query, answer in pairs if answer.unusable],
+                [query for query, answer in answers.items() if answer.unusable],
             ),
         )
 
@@ -269,9 +259,7 @@ class _AnswerReader:
                 "failed:"
             )
             suggestion = _failed_line(query)
-        raise InputError(
-            problem, source=reply.file.label, line=reply.line, code="engine-error", suggestions=(suggestion,)
-        )
+        raise reply.error(problem, "engine-error", (suggestion,))
 
     def _path(self, source: InputFile, value: Json, column: str) -> Path | None:
         """The path of a document's id or score that the user chose; of several, the first found.
@@ -299,51 +287,43 @@ class _AnswerReader:
         """
         named_queries = [reply.query for reply in replies]
         if any(query is not None for query in named_queries):
-            for reply in replies:
-                if reply.query is None:
-                    problem = 'no query_id in this answer, but in others; add "query_id": "…".'
-                    raise self._error_at(problem, reply, "missing-key")
-            return self._check_once([str(query) for query in named_queries], replies), "a field"
-        file_labels = [reply.file.label for reply in replies]
+            if None in named_queries:
+                problem = 'no query_id in this answer, but in others; add "query_id": "…".'
+                raise replies[named_queries.index(None)].error(problem, "missing-key")
+            return _check_once(named_queries, replies), "a field"
         if is_folder(source):
-            if len({*file_labels}) < len(file_labels):
-                repeated_reply = replies[
-                    next(i for i, file in enumerate(file_labels) if file in file_labels[:i])
-                ]
-                problem = (
-                    "several answers in one file of a folder, and nothing names their queries; add "
-                    '"query_id": "…" to each of them.'
-                )
-                raise self._error_at(problem, repeated_reply, "missing-key")
-            return self._check_once([reply.file.stem for reply in replies], replies), "their files"
+            labels_so_far: set[str] = set()
+            for reply in replies:
+                if reply.file.label in labels_so_far:
+                    problem = (
+                        "several answers in one file of a folder, and nothing names their queries; add "
+                        '"query_id": "…" to each of them.'
+                    )
+                    raise reply.error(problem, "missing-key")
+                labels_so_far.add(reply.file.label)
+            return _check_once([reply.file.stem for reply in replies], replies), "their files"
         path = self.product.echo
         echoed_queries = [MISSING if path is None else value_at_path(reply.value, path) for reply in replies]
         if all(isinstance(text, str) and text for text in echoed_queries):
-            return self._check_once(
-                [str(text) for text in echoed_queries], replies
-            ), "the text of the request"
+            return _check_once(echoed_queries, replies), "the text of the request"
         if len(replies) == 1:
             return [source.stem], "the file"
         return [str(number) for number, _ in enumerate(replies, 1)], _ORDER_LABEL
 
-    def _check_once(self, query_ids: list[str], replies: Sequence[_Reply]) -> list[str]:
-        """The queries, after a check that each appears once."""
-        index_of_query: dict[str, int] = {}
-        for index, query in enumerate(query_ids):
-            if (first_index := index_of_query.setdefault(query, index)) != index:
-                first_reply = replies[first_index]
-                first_location = f"line {first_reply.line}" if first_reply.line else first_reply.file.label
-                problem = (
-                    f"query {query!r} is answered twice (first in {first_location}, answer "
-                    f"{first_index + 1}); keep one, or give each its "
-                    '"query_id": "…".'
-                )
-                raise self._error_at(problem, replies[index], "duplicate-query")
-        return query_ids
 
-    @staticmethod
-    def _error_at(problem: str, reply: _Reply, code: str) -> InputError:
-        return InputError(problem, source=reply.file.label, line=reply.line, code=code)
+def _check_once(query_ids: Sequence[Any], replies: Sequence[_Reply]) -> list[str]:
+    """The queries, after a check that each appears once."""
+    index_of_query: dict[str, int] = {}
+    for index, query in enumerate(query_ids):
+        if (first_index := index_of_query.setdefault(query, index)) != index:
+            first_reply = replies[first_index]
+            first_location = f"line {first_reply.line}" if first_reply.line else first_reply.file.label
+            problem = (
+                f"query {query!r} is answered twice (first in {first_location}, answer {first_index + 1}); "
+                'keep one, or give each its "query_id": "…".'
+            )
+            raise replies[index].error(problem, "duplicate-query")
+    return [*index_of_query]
 
 
 def _cautions(answers: Sequence[Answer]) -> dict[str, str]:
@@ -384,11 +364,10 @@ def _read_values(source: InputFile) -> Iterator[tuple[int | None, Any]]:
 
 
 def _is_json(text: bytes) -> bool:
-    try:
+    with suppress(ValueError, RecursionError):
         json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
+        return True
+    return False
 
 
 def _find_query(

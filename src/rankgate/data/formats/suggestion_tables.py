@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -13,176 +11,139 @@ from rankgate.core.errors import DuplicateError, InputError
 from rankgate.data.file_contents import FileContents
 from rankgate.data.formats.collected_judgments import GrowingQrels
 from rankgate.data.formats.format import Format
-from rankgate.data.run import RUN_SCHEMA, Run
+from rankgate.data.formats.products.product_sheets import detect_columns
+from rankgate.data.run import Run
 from rankgate.data.table_rows import RowLocation
-from rankgate.data.text.delimited_records import first_fields
-from rankgate.data.text.spreadsheet_cells import read_csv_rows, require_width
-from rankgate.data.text.text_values import BOM, number_fault
+from rankgate.data.text import delimited_records
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import Schema
     from rankgate.data.streams.source import InputFile
 
 
 _COMPLETIONS = ("target", "prefix", "suggestion")
 _CORRECTIONS = ("query", "correction", "expected")
 _FACETS = ("query", "facet", "documents")
-_SEPARATORS = (",", "\t", ";")
-_QUERY_SCHEMA: Schema = {
-    "query_id": pl.String,
-    "state": pl.String,
-    "sequence": pl.String,
-    "position": pl.Float64,
-}
-
-
-def _sniff(columns: tuple[str, ...], first_bytes: bytes, name: str) -> str | None:
-    """The first line names the columns of the table."""
-    names = {name.strip().lower() for name in first_fields(first_bytes, _separator(first_bytes))}
-    if set(columns) <= names:
-        return f"the first line names {', '.join(columns)}"
-    return None
+_SEPARATORS = ",\t;"
+_MAY_BE_EMPTY = frozenset({"prefix", "suggestion", "correction", "documents"})
 
 
 def read_completions(source: InputFile) -> FileContents:
     """Read a ranking for each prefix of a query; the query itself is relevant."""
-    qrels = GrowingQrels(source.label)
-    lists = _RankingLists(source)
-    for line, row in _read_rows(source, _COMPLETIONS):
-        target, prefix = row["target"], row["prefix"]
-        if not target.lower().startswith(prefix.lower()):
-            problem = f"'{prefix}' is not a prefix of '{target}'."
-            raise InputError(problem, source=source.label, line=line, code="wrong-shape")
-        if target not in qrels.asked:
-            qrels.add(target, target, 1, f"line {line}", "")
-        ranking = f"{target}#{len(prefix)}"
-        lists.add(line, ranking, row["suggestion"], row, target, float(len(prefix)))
-    return FileContents(qrels=qrels.qrels(source.stem)[0], runs=(lists.run(),))
+    rows, location = _read_rows(source, _COMPLETIONS)
+    prefix, target, length = pl.col("prefix"), pl.col("target"), pl.col("prefix").str.len_chars()
+    is_prefix = target.str.to_lowercase().str.starts_with(prefix.str.to_lowercase())
+    _refuse(rows, ~is_prefix, pl.format("'{}' is not a prefix of '{}'.", prefix, target), location)
+    lists = rows.select(
+        "row",
+        "rank",
+        pl.format("{}#{}", target, length).alias("query_id"),
+        doc_id="suggestion",
+        sequence="target",
+        position=length.cast(pl.Float64),
+    )
+    return _make_contents(lists, location, {text: [text] for text in rows["target"]}, source)
 
 
 def read_corrections(source: InputFile) -> FileContents:
     """Read the corrections of each query as a ranking; the expected text is judged."""
-    qrels = GrowingQrels(source.label)
-    lists = _RankingLists(source)
-    expected: dict[str, str] = {}
-    for line, row in _read_rows(source, _CORRECTIONS):
-        query = row["query"]
-        if expected.setdefault(query, row["expected"]) != row["expected"]:
-            problem = f"'{query}' has two expected texts; separate several by bars."
-            raise InputError(problem, source=source.label, line=line, code="wrong-shape")
-        if query not in qrels.asked:
-            for text in dict.fromkeys(map(str.strip, row["expected"].split("|"))):
-                qrels.add(query, text, 1, f"line {line}", "")
-        lists.add(line, query, row["correction"], row)
-    return FileContents(qrels=qrels.qrels(source.stem)[0], runs=(lists.run(),))
+    rows, location = _read_rows(source, _CORRECTIONS)
+    is_other = pl.col("expected") != pl.col("expected").first().over("query")
+    problem = pl.format("'{}' has two expected texts; separate several by bars.", "query")
+    _refuse(rows, is_other, problem, location)
+    lists = rows.select("row", "rank", query_id="query", doc_id="correction")
+    expected = {query: text.split("|") for query, text in rows.select("query", "expected").iter_rows()}
+    return _make_contents(lists, location, expected, source)
 
 
 def read_facets(source: InputFile) -> FileContents:
     """Read each facet of a query as a ranking of its documents; judgments are in another file."""
-    lists = _RankingLists(source)
-    facets_by_query: dict[str, dict[str, None]] = {}
-    for line, row in _read_rows(source, _FACETS):
-        query, facet = row["query"], row["facet"]
-        facets = facets_by_query.setdefault(query, {})
-        if facet in facets:
-            problem = f"facet '{facet}' appears twice for query '{query}'; keep one."
-            raise DuplicateError(problem, source=source.label, line=line)
-        facets[facet] = None
-        rank = _read_rank(row, source, line)
-        ranking, position = f"{query}#{facet}", float(len(facets)) if rank is None else rank
-        for doc in [doc_id.strip() for doc_id in row["documents"].split("|")]:
-            lists.add(line, ranking, doc, {}, query, position)
-    return FileContents(runs=(lists.run(),))
+    rows, location = _read_rows(source, _FACETS)
+    is_repeated = ~pl.struct("query", "facet").is_first_distinct()
+    problem = pl.format("facet '{}' appears twice for query '{}'; keep one.", "facet", "query")
+    _refuse(rows, is_repeated, problem, location, "duplicate-document")
+    order = pl.int_range(1, pl.len() + 1).over("query").cast(pl.Float64)
+    lists = rows.select(
+        "row",
+        pl.lit(None, pl.Float64).alias("rank"),
+        pl.format("{}#{}", "query", "facet").alias("query_id"),
+        doc_id=pl.col("documents").str.split("|"),
+        sequence="query",
+        position=pl.coalesce("rank", order),
+    ).explode("doc_id")
+    return _make_contents(lists, location, {}, source)
 
 
-class _RankingLists:
-    """The rows of a run while it is read, and the data of its rankings."""
+def _make_contents(
+    lists: pl.DataFrame, location: RowLocation, relevant: dict[str, list[str]], source: InputFile
+) -> FileContents:
+    """The run and the judgments of a table.
 
-    def __init__(self, source: InputFile) -> None:
-        self._source = source
-        self._rows: dict[tuple[str, str], float] = {}
-        self._lists: dict[str, dict[str, Any]] = {}
-        self._sizes: Counter[str] = Counter()
-
-    def add(
-        self,
-        line: int,
-        ranking: str,
-        doc: str,
-        row: dict[str, str],
-        sequence: str | None = None,
-        position: float | None = None,
-    ) -> None:
-        """Add a suggestion; an empty one is a list without suggestions."""
-        ranking_data = self._lists.setdefault(
-            ranking, {"query_id": ranking, "state": "zero", "sequence": sequence, "position": position}
-        )
-        if not doc:
-            return
-        if (ranking, doc) in self._rows:
-            problem = f"'{doc}' appears twice in the list of '{ranking}'; keep one."
-            raise DuplicateError(problem, source=self._source.label, line=line)
-        rank = _read_rank(row, self._source, line)
-        self._sizes[ranking] += 1
-        self._rows[ranking, doc] = -(float(self._sizes[ranking]) if rank is None else rank)
-        ranking_data["state"] = "ok"
-
-    def run(self) -> Run:
-        """Return the run.
-
-        Raises:
-            InputError: there are no rows.
-        """
-        if not self._lists:
-            problem = "there are no rows in it."
-            raise InputError(problem, source=self._source.label, code="no-rankings")
-        rows = [(ranking, doc, score) for (ranking, doc), score in self._rows.items()]
-        table = pl.DataFrame(rows, schema=RUN_SCHEMA, orient="row")
-        queries = pl.DataFrame(list(self._lists.values()), schema=_QUERY_SCHEMA)
-        if queries["sequence"].is_null().all():
-            queries = queries.drop("sequence", "position")
-        return Run(
-            self._source.stem, lambda: iter([table]), queries=queries, place=RowLocation(self._source.label)
-        )
-
-
-def _separator(first_bytes: bytes) -> str:
-    first = first_bytes.removeprefix(BOM).split(b"\n", 1)[0].decode(errors="replace")
-    return max(_SEPARATORS, key=first.count)
-
-
-def _read_rows(source: InputFile, columns: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of a table with their lines, under our names.
+    Args:
+        lists: the rows of all lists: ``query_id``, ``doc_id``, ``rank`` and ``row``; with
+            ``sequence`` and ``position`` if lists belong to a task. An empty document is a list
+            without documents.
+        location: the location of the rows.
+        relevant: the relevant documents of each query.
+        source: the file.
 
     Raises:
-        InputError: a column is missing, a row has another length, or a required field is empty.
+        DuplicateError: a list has a document twice.
     """
-    (_, header), *rows = read_csv_rows(source.everything(), source) or [(1, ())]
-    names = [name.strip().lower() for name in header]
-    missing_columns = [name for name in columns if name not in names]
+    lists = lists.with_columns(pl.col("doc_id").str.strip_chars())
+    documents = lists.filter(pl.col("doc_id") != "")
+    is_repeated = ~pl.struct("query_id", "doc_id").is_first_distinct()
+    problem = pl.format("'{}' appears twice in the list of '{}'; keep one.", "doc_id", "query_id")
+    _refuse(documents, is_repeated, problem, location, "duplicate-document")
+    order = pl.int_range(1, pl.len() + 1).over("query_id").cast(pl.Float64)
+    table = documents.select("query_id", "doc_id", score=-pl.coalesce("rank", order))
+    state = pl.when((pl.col("doc_id") != "").any()).then(pl.lit("ok")).otherwise(pl.lit("zero"))
+    task_columns = pl.col("^sequence|position$").first()
+    queries = lists.group_by("query_id", maintain_order=True).agg(state.alias("state"), task_columns)
+    qrels = GrowingQrels(source)
+    for query, documents_of_query in relevant.items():
+        for document in dict.fromkeys(map(str.strip, documents_of_query)):
+            qrels.add(query, document, 1, f"query '{query}'")
+    run = Run(source.stem, lambda: iter([table]), queries=queries, place=RowLocation(source.label))
+    return FileContents(qrels=qrels.qrels()[0], runs=(run,))
+
+
+def _refuse(
+    rows: pl.DataFrame, is_wrong: pl.Expr, problem: pl.Expr, location: RowLocation, code: str = "wrong-shape"
+) -> None:
+    """Raise an error for the first wrong row."""
+    wrong_rows = rows.filter(is_wrong).select("row", problem.alias("problem"))
+    if len(wrong_rows):
+        row, text = wrong_rows.row(0)
+        error_class = DuplicateError if code == "duplicate-document" else InputError
+        raise error_class(text, source=location.label, line=location.line(row), code=code)
+
+
+def _read_rows(source: InputFile, columns: tuple[str, ...]) -> tuple[pl.DataFrame, RowLocation]:
+    """The rows of a table without blanks around texts, numbered in ``row``, and their location.
+
+    Raises:
+        InputError: a column is missing, a row has another length, a required field is empty, or
+            there are no rows.
+    """
+    csv_sheet = delimited_records.read_sheet(
+        source,
+        {name: (name,) for name in (*columns, "rank")},
+        numbers=("rank",),
+        filled=[name for name in columns if name not in _MAY_BE_EMPTY],
+        guard=False,
+        separators=_SEPARATORS,
+    )
+    missing_columns = [name for name in columns if name in csv_sheet.absent]
     if missing_columns:
-        problem = f"no column '{missing_columns[0]}' among {', '.join(names)}."
+        names = ", ".join(
+            name.strip().lower() for name in csv_sheet.rows.columns if name not in csv_sheet.absent
+        )
+        problem = f"no column '{missing_columns[0]}' among {names}."
         raise InputError(problem, source=source.label, line=1, code="missing-column")
-    for line, fields in require_width(rows, len(names), source.label):
-        row = dict(zip(names, map(str.strip, fields), strict=True))
-        required_columns = [
-            name for name in columns if name not in {"prefix", "suggestion", "correction", "documents"}
-        ]
-        empty_columns = [name for name in required_columns if not row[name]]
-        if empty_columns:
-            problem = f"{empty_columns[0]} is empty."
-            raise InputError(problem, source=source.label, line=line, code="empty-value")
-        yield line, row
-
-
-def _read_rank(row: dict[str, str], source: InputFile, line: int) -> float | None:
-    """The rank of a row, or None."""
-    text = row.get("rank", "")
-    if not text:
-        return None
-    if fault := number_fault(text, "rank"):
-        raise InputError(fault, source=source.label, line=line, code="not-a-number")
-    return float(text)
+    if csv_sheet.rows.is_empty():
+        raise InputError("there are no rows in it.", source=source.label, code="no-rankings")
+    texts = pl.col(*columns).str.strip_chars().fill_null("")
+    return csv_sheet.rows.select(texts, "rank").with_row_index("row"), csv_sheet.place
 
 
 def _make_format(
@@ -193,8 +154,7 @@ def _make_format(
     holds: tuple[str, ...],
     detail: str,
 ) -> Format:
-    sniff = partial(_sniff, columns)
-    sniff.__doc__ = f"The first line names {', '.join(columns)}."
+    sniff = detect_columns(f"the first line names {', '.join(columns)}", *columns, separators=_SEPARATORS)
     return Format(
         name=name, title=title, suffixes=(".csv", ".tsv"), sniff=sniff, read=read, holds=holds, detail=detail
     )

@@ -355,18 +355,18 @@ class CsvSheet:
     place: RowLocation
 
 
-def read_column_names(first_bytes: bytes) -> tuple[str, ...]:
-    """The lower-case column names of a file with commas between its fields.
+def most_frequent(separators: str, first_bytes: bytes) -> str:
+    """The separator that the first line has most."""
+    return max(separators, key=first_bytes.split(b"\n", 1)[0].decode(errors="replace").count)
+
+
+def read_column_names(first_bytes: bytes, separator: str = ",") -> tuple[str, ...]:
+    """The lower-case column names of a file.
 
     A file with more columns than any product uses belongs to no product.
     """
-    names = first_fields(first_bytes, ",")
+    names = first_fields(first_bytes, separator)
     return tuple(name.lower() for name in names) if len(names) <= _MAX_COLUMNS else ()
-
-
-def names_columns(first_bytes: bytes, *names: str) -> bool:
-    """True if the first line has all these columns, in any order and with further columns."""
-    return set(names) <= set(read_column_names(first_bytes))
 
 
 def read_sheet(
@@ -376,6 +376,7 @@ def read_sheet(
     numbers: Sequence[str] = (),
     filled: Iterable[str] = (),
     guard: bool = True,
+    separators: str = ",",
 ) -> CsvSheet:
     r"""Read a file.
 
@@ -386,13 +387,14 @@ def read_sheet(
         numbers: the columns that hold numbers, under our names or the file's.
         filled: our columns that may not be empty; an empty field of another column is null.
         guard: True to remove the blank before ``-``, ``=``, ``+`` or ``@``.
+        separators: the possible separators; the one that the first line has most is used.
 
     Raises:
         InputError: there are more than 1,000 columns or two with one name, a record has too many or
             too few fields, a number is invalid, a required field is empty, or text is not UTF-8;
             the message has the line.
     """
-    header = read_header(source, ",")
+    header = read_header(source, most_frequent(separators, source.head()))
     if len(header.names) > _MAX_COLUMNS:
         problem = (
             f"{len(header.names):,} columns, where a product has at most {_MAX_COLUMNS:,}; read it as csv, "

@@ -1,8 +1,9 @@
 """Parse untrusted JSON: limits of size and depth, unique keys, errors with lines and paths.
 
 The nesting depth is limited before JSON is parsed. The parser limits the size, rejects duplicate
-keys and raises errors with line numbers. Then a reader takes values from documents, with errors
-that name the path. The key paths at the beginning of a JSON file are read to distinguish formats.
+keys and raises errors with line numbers. Readers of formats take values from records, which are
+objects with their paths and lines for errors. The key paths at the beginning of a JSON file are read
+to distinguish formats.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from io import BytesIO
@@ -121,24 +122,23 @@ def parse_json(data: bytes, label: str, line: int = 1) -> Json:
         raise InputError(
             problem, source=label, line=line + max(_find_too_deep_line(text), 1) - 1, code="too-deep"
         )
+    code, error_line = "invalid-json", line
     try:
         value: Json = json.loads(text, object_pairs_hook=unique_keys, parse_constant=_refuse_constant)
         if "\\ud" in text.lower():
             json.dumps(value, ensure_ascii=False).encode()  # fails on half a pair
     except UnicodeEncodeError:
         problem = "an escape such as \\ud800 without its other half; write the whole character."
-        raise InputError(problem, source=label, line=line, code="invalid-json") from None
     except json.JSONDecodeError as error:
         raise _not_json(text, error, label, line) from None
     except _DuplicateKeyError as error:
         problem = f"key '{_short(str(error))}' appears twice in one object; remove one of them."
-        raise InputError(
-            problem, source=label, line=line + _find_duplicate_key_line(text) - 1, code="duplicate-key"
-        ) from None
+        code, error_line = "duplicate-key", line + _find_duplicate_key_line(text) - 1
     except ValueError as error:  # NaN, or a number with thousands of digits
         problem = f"not JSON: {str(error).split(';')[0]}."
-        raise InputError(problem, source=label, line=line, code="invalid-json") from None
-    return value
+    else:
+        return value
+    raise InputError(problem, source=label, line=error_line, code=code)
 
 
 def _not_json(text: str, error: json.JSONDecodeError, label: str, line: int) -> InputError:
@@ -188,30 +188,6 @@ def read_json_objects(source: InputFile) -> Iterator[tuple[int, dict[str, Json]]
         yield line, value
 
 
-def member(table: JsonObject, key: str, type_: type[T], object_path: str, label: str) -> T:
-    """The value of an object's key, after a check of its type.
-
-    Args:
-        table: the object.
-        key: the key.
-        type_: ``str``, ``list``, ``dict``, ``int``, ``float`` (any number) or ``bool``.
-        object_path: the path of the object, for the error: ``queries[3]``.
-        label: the file.
-
-    Raises:
-        InputError: the value is missing, or has another type.
-    """
-    if key not in table:
-        raise InputError(f"{object_path} has no '{key}'.", source=label, code="missing-key")
-    value = table[key]
-    expected_type = (int, float) if type_ is float else type_
-    if not isinstance(value, expected_type) or (isinstance(value, bool) and type_ is not bool):
-        type_label = _KINDS.get(type_, type_.__name__)
-        problem = f"'{key}' of {object_path} is {describe_type(value)}, where {type_label} is needed."
-        raise InputError(problem, source=label, code="wrong-type")
-    return cast("T", value)
-
-
 def number(value: Json, name: str, label: str, line: int | None = None) -> float:
     """A finite number from a JSON number or a string.
 
@@ -229,8 +205,7 @@ def number(value: Json, name: str, label: str, line: int | None = None) -> float
         with suppress(ValueError, OverflowError):
             parsed_number = math.nan if "_" in str(value) else float(value)
     if not math.isfinite(parsed_number):
-        value_text = _short(json.dumps(value, ensure_ascii=False, default=str))
-        problem = f"{name} {value_text} is not a finite number; write one such as 12.5."
+        problem = f"{name} {_shown(value)} is not a finite number; write one such as 12.5."
         raise InputError(problem, source=label, line=line, code="not-a-number")
     return parsed_number
 
@@ -247,8 +222,7 @@ def identifier(value: Json, name: str, label: str, line: int | None = None) -> s
         return str(value)
     if isinstance(value, str) and value.strip():
         return value
-    value_text = _short(json.dumps(value, ensure_ascii=False, default=str))
-    problem = f"{name} {value_text} is not an id; write a string that is not empty, or a whole number."
+    problem = f"{name} {_shown(value)} is not an id; write a string that is not empty, or a whole number."
     raise InputError(problem, source=label, line=line, code="invalid-id")
 
 
@@ -306,6 +280,10 @@ def _refuse_constant(word: str) -> NoReturn:
     raise ValueError(f"{word} is not a JSON number")
 
 
+def _shown(value: Json) -> str:
+    return _short(json.dumps(value, ensure_ascii=False, default=str))
+
+
 def _short(text: str) -> str:
     return text if len(text) <= _MAX_SHOWN_LENGTH else text[:_MAX_SHOWN_LENGTH] + "…"
 
@@ -324,20 +302,19 @@ def _find_too_deep_line(text: str) -> int:
 
 def _find_duplicate_key_line(text: str) -> int:
     """The line of the first key that appears in its object for the second time."""
-    line, stack, last_string = 1, [], ""
-    keys: list[set[str]] = []
+    line, last_string = 1, ""
+    open_objects: list[set[str] | None] = []  # the keys of each open object; None for a list
     for match in _WORD.finditer(text):
         symbol = match[0]
+        keys = open_objects[-1] if open_objects else None
         if symbol in ("{", "["):
-            stack.append(symbol)
-            keys.append(set())
-        elif symbol in ("}", "]") and stack:
-            stack.pop()
-            keys.pop()
-        elif symbol == ":" and stack and stack[-1] == "{":
-            if last_string in keys[-1]:
+            open_objects.append(set() if symbol == "{" else None)
+        elif symbol in ("}", "]") and open_objects:
+            open_objects.pop()
+        elif symbol == ":" and keys is not None:
+            if last_string in keys:
                 return line
-            keys[-1].add(last_string)
+            keys.add(last_string)
         elif symbol.startswith('"') and len(symbol) > 1:
             last_string = json.loads(symbol)
         line += symbol.count("\n")
@@ -346,6 +323,177 @@ def _find_duplicate_key_line(text: str) -> int:
 
 TOP = "the document"
 """The name of the outermost value in errors."""
+
+
+class JsonRecord(dict[str, Any]):
+    """A JSON object with its path and its line in a file, which its errors name.
+
+    Attributes:
+        label: the file.
+        path: the JSON path, such as ``queries[3]``; empty for the document or the line itself.
+        line: the line, if each line has one object.
+    """
+
+    __slots__ = ("label", "line", "path")
+
+    def __init__(self, fields: JsonObject, label: str, path: str = "", line: int | None = None) -> None:
+        super().__init__(fields)
+        self.label, self.path, self.line = label, path, line
+
+    @property
+    def where(self) -> str:
+        """The path; the line or ``the document`` for the outermost object."""
+        return self.path or (TOP if self.line is None else f"line {self.line}")
+
+    def path_of(self, key: str) -> str:
+        """The JSON path of a key."""
+        return f"{self.path}.{key}" if self.path else key
+
+    def error(self, problem: str, code: str = "wrong-type") -> InputError:
+        """An error with the file and the line of this object."""
+        return InputError(problem, source=self.label, line=self.line, code=code)
+
+    def require(self, key: str, type_: type[T] | None = None) -> T:
+        """The value of a key that must be there.
+
+        Raises:
+            InputError: the key is missing, or its value has another type.
+        """
+        if key not in self:
+            raise self.error(f"{self.where} has no '{key}'.", "missing-key")
+        if type_ is not None and not isinstance(self[key], type_):
+            owner = f"'{key}' of {self.where}" if self.path or self.line is None else f"'{key}'"
+            problem = f"{owner} is {describe_type(self[key])}, where {_KINDS[type_]} is needed."
+            raise self.error(problem)
+        return cast("T", self[key])
+
+    def optional(self, key: str, type_: type[T]) -> T | None:
+        """The value of a key; None if it is missing or null; see `require`."""
+        return None if self.get(key) is None else self.require(key, type_)
+
+    def text(self, key: str) -> str | None:
+        """The string under a key; None if it is missing or null; see `require`."""
+        return self.optional(key, str)
+
+    def id(self, key: str) -> str:
+        """The id under a key that must be there; see `require` and `identifier`."""
+        return self.as_id(self.require(key), f"'{key}' of {self.where}")
+
+    def as_list(self, value: Json, name: str) -> list[Any]:
+        """A value of this object as a list.
+
+        Raises:
+            InputError: the value is not a list.
+        """
+        if not isinstance(value, list):
+            raise self.error(f"'{name}' is {describe_type(value)}, where a list is needed.")
+        return value
+
+    def as_id(self, value: Json, name: str) -> str:
+        """A value of this object as an id; see `identifier`."""
+        return identifier(value, name, self.label, self.line)
+
+    def number(self, key: str) -> float | None:
+        """The number under a key; None if it is missing or null; see `number`."""
+        return None if self.get(key) is None else number(self[key], self.path_of(key), self.label, self.line)
+
+    def record(self, key: str) -> JsonRecord:
+        """The object under a key; empty if it is missing or null; see `require`."""
+        return JsonRecord(self.optional(key, dict) or {}, self.label, self.path_of(key), self.line)
+
+    def records(self, key: str, *, required: bool = False, nullable: bool = False) -> Iterator[JsonRecord]:
+        """The objects of the list under a key; none if it is missing.
+
+        Args:
+            key: the key.
+            required: True if the key must be there.
+            nullable: True if null is an empty list.
+
+        Raises:
+            InputError: the key is required and missing, the value is not a list, or an element is
+                not an object.
+        """
+        elements = self.require(key) if required else self.get(key, [])
+        if not (nullable and elements is None):
+            yield from _list_records(elements, self.label, self.path_of(key), self.line)
+
+    def without(self, *keys: str) -> dict[str, Any]:
+        """The other keys with their values, to be written again as they were."""
+        return {key: value for key, value in self.items() if key not in keys}
+
+    def texts(self, *except_keys: str) -> dict[str, str | None]:
+        """The other keys with their values as texts; see `cell_text`."""
+        return {key: cell_text(value) for key, value in self.without(*except_keys).items()}
+
+
+def _list_records(
+    elements: Json, label: str, path: str = "", line: int | None = None
+) -> Iterator[JsonRecord]:
+    if not isinstance(elements, list):
+        list_name = f"'{path}'" if path else TOP
+        problem = f"{list_name} is {describe_type(elements)}, where a list is needed."
+        raise InputError(problem, source=label, line=line, code="wrong-type")
+    for index, element in enumerate(elements):
+        element_path = f"{path}[{index}]"
+        if not isinstance(element, dict):
+            problem = f"{element_path} is {describe_type(element)}, where an object is needed."
+            raise InputError(problem, source=label, line=line, code="wrong-type")
+        yield JsonRecord(element, label, element_path, line)
+
+
+def read_record(source: InputFile) -> JsonRecord:
+    """The object that a file holds; see `read_document`.
+
+    Raises:
+        InputError: the document is not an object.
+    """
+    return JsonRecord(require_object(read_document(source), source), source.label)
+
+
+def read_records(source: InputFile) -> Iterator[JsonRecord]:
+    """The objects of the list that a file holds; see `read_document`.
+
+    Raises:
+        InputError: the document is not a list, or an element is not an object.
+    """
+    return _list_records(read_document(source), source.label)
+
+
+def read_line_records(source: InputFile) -> Iterator[JsonRecord]:
+    """The objects of a file of one object a line; see `read_json_objects`."""
+    return (JsonRecord(fields, source.label, line=line) for line, fields in read_json_objects(source))
+
+
+def read_query_lines(
+    source: InputFile, read_id: Callable[[JsonRecord], str], noun: str = "query", nouns: str = "queries"
+) -> Iterator[tuple[str, JsonRecord]]:
+    """The objects of a file of one query a line, each with its id.
+
+    Args:
+        source: the file.
+        read_id: reads the id of an object.
+        noun: the noun for an object in errors.
+        nouns: its plural.
+
+    Raises:
+        InputError: see `read_json_objects`; or two objects have one id, or there are none.
+    """
+    ids_so_far: set[str] = set()
+    for record in read_line_records(source):
+        id_ = read_id(record)
+        if id_ in ids_so_far:
+            raise record.error(f"{noun} '{id_}' is already in an earlier line; keep one.", "duplicate-query")
+        ids_so_far.add(id_)
+        yield id_, record
+    if not ids_so_far:
+        raise InputError(f"there are no {nouns} in it.", source=source.label, code="no-queries")
+
+
+def cell_text(value: Json) -> str | None:
+    """A JSON value as a string: strings unchanged, other values as JSON, null as null."""
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(whole_numbers(value), ensure_ascii=False)
 
 
 def require_object(value: Json, source: InputFile) -> dict[str, Json]:
@@ -359,74 +507,6 @@ def require_object(value: Json, source: InputFile) -> dict[str, Json]:
             f"{describe_type(value)}, where an object is needed.", source=source.label, code="wrong-type"
         )
     return value
-
-
-def list_objects(values: Json, list_path: str, label: str) -> Iterator[tuple[str, dict[str, Json]]]:
-    """The objects of a list, each with its JSON path.
-
-    Args:
-        values: the value to check.
-        list_path: its JSON path, such as ``queries``; empty for the document itself.
-        label: the file.
-
-    Raises:
-        InputError: the value is not a list, or an element is not an object.
-    """
-    if not isinstance(values, list):
-        list_name = f"'{list_path}'" if list_path else TOP
-        raise InputError(
-            f"{list_name} is {describe_type(values)}, where a list is needed.",
-            source=label,
-            code="wrong-type",
-        )
-    for index, value in enumerate(values):
-        object_path = f"{list_path}[{index}]"
-        if not isinstance(value, dict):
-            problem = f"{object_path} is {describe_type(value)}, where an object is needed."
-            raise InputError(problem, source=label, code="wrong-type")
-        yield object_path, value
-
-
-def objects_under_key(
-    table: JsonObject, key: str, path: str, label: str
-) -> Iterator[tuple[str, dict[str, Json]]]:
-    """The objects of the list under a required key; see `list_objects`."""
-    if key not in table:
-        raise InputError(f"{path or TOP} has no '{key}'.", source=label, code="missing-key")
-    yield from list_objects(table[key], f"{path}.{key}" if path else key, label)
-
-
-def read_id(table: JsonObject, key: str, path: str, label: str) -> str:
-    """The id under a required key.
-
-    Raises:
-        InputError: the key is missing.
-    """
-    if key not in table:
-        raise InputError(f"{path or TOP} has no '{key}'.", source=label, code="missing-key")
-    return identifier(table[key], f"'{key}' of {path or TOP}", label)
-
-
-def read_text(table: JsonObject, key: str, path: str, label: str) -> str | None:
-    """The string under a key; None if the key is missing or null.
-
-    Raises:
-        InputError: the value has another type.
-    """
-    if table.get(key) is None:
-        return None
-    return member(table, key, str, path or TOP, label)
-
-
-def read_object(table: JsonObject, key: str, path: str, label: str) -> dict[str, Json]:
-    """The object under a key; empty if the key is missing or null.
-
-    Raises:
-        InputError: the value has another type.
-    """
-    if table.get(key) is None:
-        return {}
-    return member(table, key, dict, path or TOP, label)
 
 
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]:,]', re.DOTALL)
@@ -475,12 +555,45 @@ def find_key_paths(first_bytes: bytes) -> frozenset[str]:
     return frozenset(key_paths)
 
 
-def has_keys(first_bytes: bytes, *paths: str) -> bool:
-    """True if the beginning of a file has all of these keys."""
-    return set(paths) <= find_key_paths(first_bytes)
+def detect_keys(
+    *alternatives: tuple[str | bytes, ...], first_line: bool = False
+) -> Callable[[bytes, str], str | None]:
+    """A test that the beginning of a file has keys, with the reason for the user.
+
+    >>> detect = detect_keys(("a list of tasks", "[].id", "[].data|[].fields.*"))
+    >>> detect(b'[{"id": 1, "fields": {"text": "a"}}]', "")
+    'a list of tasks'
+
+    Args:
+        alternatives: a reason and the paths that must all be there, as `find_key_paths` writes
+            them; ``|`` separates paths of which one is enough, ``*`` is any part of a path, and
+            ``!`` begins paths that must not be there. Bytes are a pattern that the beginning
+            contains.
+        first_line: True to search only the first line.
+    """
+
+    def sniff(first_bytes: bytes, _name: str) -> str | None:
+        line = first_bytes.removeprefix(BOM).lstrip().split(b"\n", 1)[0]
+        key_paths = find_key_paths(line if first_line else first_bytes)
+        for reason, *patterns in alternatives:
+            if all(
+                re.search(pattern, first_bytes)
+                if isinstance(pattern, bytes)
+                else _has_path(key_paths, pattern.removeprefix("!")) != pattern.startswith("!")
+                for pattern in patterns
+            ):
+                return str(reason)
+        return None
+
+    reasons = "; or ".join(dict.fromkeys(str(reason) for reason, *_ in alternatives))
+    sniff.__doc__ = f"{reasons[:1].upper()}{reasons[1:]}."
+    return sniff
 
 
-def matches_key(first_bytes: bytes, pattern: str) -> bool:
-    """True if a pattern matches a complete path of a key."""
-    path_pattern = re.compile(pattern)
-    return any(path_pattern.fullmatch(path) for path in find_key_paths(first_bytes))
+def _has_path(key_paths: frozenset[str], pattern: str) -> bool:
+    """True if a path of `detect_keys` is among the paths of a file."""
+    for path in pattern.split("|"):
+        expression = re.compile(re.escape(path).replace(r"\*", ".+"))
+        if path in key_paths or ("*" in path and any(map(expression.fullmatch, key_paths))):
+            return True
+    return False

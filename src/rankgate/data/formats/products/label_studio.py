@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO
-
-import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.data.column_names import match_columns
 from rankgate.data.file_contents import FileContents
 from rankgate.data.foreign_frames import string_table
+from rankgate.data.formats.collected_judgments import GrowingRatings
 from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.format_writing import (
-    cell_text,
-    column_losses,
     find_losses,
     format_data,
     rows_by_id,
     texts_by_query,
+    write_json_lines,
 )
-from rankgate.data.qrels import RATINGS_SCHEMA, Ratings
-from rankgate.data.table_rows import RowLocation
-from rankgate.data.text.json_text import (
-    format_json,
-    has_keys,
-    identifier,
-    list_objects,
-    number,
-    read_document,
-    read_object,
-    read_text,
-    whole_numbers,
-)
+from rankgate.data.text.json_text import JsonRecord, detect_keys, number, read_records, whole_numbers
 from rankgate.data.text.text_values import format_time, parse_time
 
 if TYPE_CHECKING:
@@ -47,6 +34,9 @@ _NO_GRADE_REASON = "the annotation has no grade"
 _GRADE_CONTROLS = ("rating", "number", "choices")
 _DEFAULT_CONTROL = {"from_name": "grade", "to_name": "document", "type": "number"}
 _TEXT_CONTROLS = ("comment", "reason")
+_IDS = ("query_id", "doc_id")
+_RATER_KEYS = {"annotations": "completed_by", "predictions": "model_version"}
+_RECORD_NOUNS = {"label-studio": "tasks", "argilla": "records"}
 
 
 @dataclass
@@ -58,11 +48,61 @@ class _TaskFacts:
     others: list[str] = field(default_factory=list)
 
 
-def sniff(first_bytes: bytes, name: str) -> str | None:
-    """A list of tasks with data and annotations."""
-    if has_keys(first_bytes, "[].data", "[].annotations"):
-        return "a list of tasks with data and annotations"
-    return None
+@dataclass
+class PairRatings(GrowingRatings):
+    """Ratings from records that name a query and a document, with the texts of both.
+
+    Attributes:
+        unrated: the pairs without a rating.
+    """
+
+    unrated: list[str] = field(default_factory=list)
+
+    def add_pair(self, fields: JsonRecord) -> tuple[str, str]:
+        """Add the fields of a pair; return its query and document.
+
+        Raises:
+            InputError: no field names the query or the document, or its id is invalid.
+        """
+        id_names = match_columns(fields, _IDS)
+        for id_column in _IDS:
+            if id_column not in id_names:
+                problem = (
+                    f"{fields.path} has no {id_column}, but {', '.join(fields) or 'nothing'}; name the field "
+                    "so before the tasks are imported."
+                )
+                raise fields.error(problem, "missing-key")
+        query, doc = (fields.id(id_names[id_column]) for id_column in _IDS)
+        texts = {name: text for name, text in fields.texts(*id_names.values()).items() if text}
+        text_key = next((name for name in ("query", "query_text") if name in texts), None)
+        self.ask(query, **({"text": texts.pop(text_key)} if text_key else {}))
+        self.describe(query, doc, texts)
+        return query, doc
+
+    def pair_contents(self, name: str, extra: Mapping[str, Any], *notes: Note) -> FileContents:
+        """The ratings with the queries and documents that were added.
+
+        Args:
+            name: the format.
+            extra: the data that only this format has.
+            notes: notes of the reader.
+
+        Raises:
+            InputError: there are no pairs.
+        """
+        if not self.asked:
+            problem = f"there are no {_RECORD_NOUNS[name]} in it."
+            raise InputError(problem, source=self.source.label, code="no-judgments")
+        filled_extra = {key: content for key, content in extra.items() if content}
+        return FileContents(
+            ratings=self.ratings(),
+            queries=string_table(self.query_rows(), ("query_id", "text"))
+            if any(self.asked.values())
+            else None,
+            documents=self.described.unique(_IDS, keep="first", maintain_order=True),
+            extra={name: filled_extra} if filled_extra else {},
+            notes=notes,
+        )
 
 
 def read(source: InputFile) -> FileContents:
@@ -71,238 +111,175 @@ def read(source: InputFile) -> FileContents:
     A task's data names the query and the document; its other fields are texts of both. The grade
     is the one ``rating``, ``number`` or ``choices`` of an annotation; a choice must be a number.
     """
-    rows: list[dict[str, object]] = []
-    queries: dict[str, dict[str, str]] = {}
-    documents: dict[tuple[str, str], dict[str, str]] = {}
-    found_in_tasks = _TaskFacts()
-    unrated: list[str] = []
-    for json_path, task in list_objects(read_document(source), "", source.label):
-        task_data = read_object(task, "data", json_path, source.label)
-        query, doc, query_fields, document_fields = split_pair_fields(task_data, json_path, source.label)
-        queries.setdefault(query, query_fields)
-        documents.setdefault((query, doc), document_fields)
-        rating_rows = list(_read_annotations(task, json_path, source.label, found_in_tasks))
-        unrated += [] if rating_rows else [f"{query} {doc}"]
-        rows += [{"query_id": query, "doc_id": doc, **row} for row in rating_rows]
-    if not documents:
-        raise InputError("there are no tasks in it.", source=source.label, code="no-judgments")
-    format_extra = {"control": found_in_tasks.control, "models": [*found_in_tasks.models]}
-    format_extra = {name: content for name, content in format_extra.items() if content}
-    table = pl.DataFrame(rows, schema=RATINGS_SCHEMA) if rows else pl.DataFrame(schema=RATINGS_SCHEMA)
-    return FileContents(
-        ratings=Ratings(table, source.stem, place=RowLocation(source.label)),
-        queries=_make_queries(queries),
-        documents=_make_documents(documents),
-        extra={_NAME: format_extra} if format_extra else {},
-        notes=(
-            *Note.of("tasks without annotations, left unrated", unrated),
-            *Note.of("results of other controls, left out", found_in_tasks.others),
-        ),
+    facts, collected = _TaskFacts(), PairRatings(source)
+    for task in read_records(source):
+        query, doc = collected.add_pair(task.record("data"))
+        annotations = [
+            (key, annotation)
+            for kind, key in _RATER_KEYS.items()
+            for annotation in task.records(kind, nullable=True)
+        ]
+        for key, annotation in annotations:
+            _add_rating(collected, query, doc, annotation, key, facts)
+        collected.unrated += [] if annotations else [f"{query} {doc}"]
+    return collected.pair_contents(
+        _NAME,
+        {"control": facts.control, "models": [*facts.models]},
+        *Note.of("tasks without annotations, left unrated", collected.unrated),
+        *Note.of("results of other controls, left out", facts.others),
     )
 
 
-def split_pair_fields(
-    data: dict[str, Json], json_path: str, label: str
-) -> tuple[str, str, dict[str, str], dict[str, str]]:
-    """The ids, the query's other fields, and the document's fields."""
-    id_names = match_columns(data, ("query_id", "doc_id"))
-    for id_column in ("query_id", "doc_id"):
-        if id_column not in id_names:
-            problem = (
-                f"{json_path}.data has no {id_column}, but {', '.join(data) or 'nothing'}; name the field so "
-                "before the tasks are imported."
-            )
-            raise InputError(problem, source=label, code="missing-key")
-    query = identifier(data[id_names["query_id"]], f"the query of {json_path}", label)
-    doc = identifier(data[id_names["doc_id"]], f"the document of {json_path}", label)
-    other_values = ((name, cell_text(value)) for name, value in data.items() if name not in id_names.values())
-    other_fields = {name: value for name, value in other_values if value}
-    text_key = next((name for name in ("query", "query_text") if name in other_fields), None)
-    query_fields = {"text": other_fields.pop(text_key)} if text_key else {}
-    return query, doc, query_fields, other_fields
+def _add_rating(
+    collected: GrowingRatings, query: str, doc: str, annotation: JsonRecord, key: str, facts: _TaskFacts
+) -> None:
+    """Add an annotation or a prediction as a rating of the user or model under a key."""
+    grade, texts = _read_grade(annotation, facts)
+    is_skipped = annotation.get("was_cancelled") is True
+    reason = texts.get("reason") or (_SKIPPED_REASON if is_skipped else _NO_GRADE_REASON)
+    grade = None if is_skipped else grade
+    rater, is_prediction = annotation.get(key), key == "model_version"
+    if isinstance(rater, dict):
+        rater = rater.get("email") or rater.get("username") or rater.get("id")
+    if is_prediction and rater in (None, ""):
+        rater = "prediction"
+    rater_id = annotation.as_id(rater, f"'completed_by' of {annotation.path}")
+    facts.models |= {rater_id: None} if is_prediction else {}
+    created_at = None if is_prediction else annotation.text("created_at")
+    collected.add(
+        query,
+        doc,
+        rater_id,
+        grade,
+        annotation.path,
+        reason=reason if grade is None else None,
+        at=parse_time(created_at, annotation.path_of("created_at"), annotation.label) if created_at else None,
+        seconds=annotation.number("lead_time"),
+        comment=texts.get("comment"),
+    )
 
 
-def _read_annotations(
-    task: dict[str, Json], json_path: str, label: str, found_in_tasks: _TaskFacts
-) -> Iterator[dict[str, object]]:
-    """Read each annotation and prediction as a rating."""
-    for kind in ("annotations", "predictions"):
-        for annotation_path, annotation in list_objects(task.get(kind) or [], f"{json_path}.{kind}", label):
-            annotation_object = read_object({"said": annotation}, "said", annotation_path, label)
-            grade, texts_by_name = _read_grade(annotation_object, annotation_path, label, found_in_tasks)
-            is_skipped = annotation_object.get("was_cancelled") is True
-            reason = texts_by_name.get("reason") or (_SKIPPED_REASON if is_skipped else _NO_GRADE_REASON)
-            created_at = (
-                read_text(annotation_object, "created_at", annotation_path, label)
-                if kind == "annotations"
-                else None
-            )
-            lead_time = annotation_object.get("lead_time")
-            rater = _read_rater(annotation_object, kind, annotation_path, label)
-            found_in_tasks.models |= {rater: None} if kind == "predictions" else {}
-            yield {
-                "rater": rater,
-                "grade": None if is_skipped else grade,
-                "reason": reason if is_skipped or grade is None else None,
-                "at": parse_time(created_at, f"{annotation_path}.created_at", label) if created_at else None,
-                "seconds": None
-                if lead_time is None
-                else number(lead_time, f"{annotation_path}.lead_time", label),
-                "comment": texts_by_name.get("comment"),
-            }
-
-
-def _read_rater(annotation: dict[str, Json], kind: str, json_path: str, label: str) -> str:
-    user = annotation.get("completed_by" if kind == "annotations" else "model_version")
-    if isinstance(user, dict):
-        user = user.get("email") or user.get("username") or user.get("id")
-    if user in (None, "") and kind == "predictions":
-        return "prediction"
-    return identifier(user, f"'completed_by' of {json_path}", label)
-
-
-def _read_grade(
-    annotation: dict[str, Json], json_path: str, label: str, found_in_tasks: _TaskFacts
-) -> tuple[float | None, dict[str, str]]:
+def _read_grade(annotation: JsonRecord, facts: _TaskFacts) -> tuple[float | None, dict[str, str]]:
     """The single grade of an annotation, and the texts next to it."""
     grades: list[float] = []
     texts_by_name: dict[str, str] = {}
-    for result_path, result in list_objects(annotation.get("result") or [], f"{json_path}.result", label):
-        kind, value = result.get("type"), read_object(result, "value", result_path, label)
+    for result in annotation.records("result", nullable=True):
+        kind, answer = result.get("type"), result.record("value")
         if kind == "textarea":
-            result_text = value.get("text")
-            lines = result_text if isinstance(result_text, list) else [result_text]
+            text = answer.get("text")
             name = "reason" if result.get("from_name") == "reason" else "comment"
-            texts_by_name[name] = "\n".join(str(line) for line in lines if line)
-        elif kind in _GRADE_CONTROLS and kind in value:
-            grades.append(_parse_number(value[kind], f"{result_path}.value.{kind}", label))
+            texts_by_name[name] = "\n".join(
+                str(line) for line in (text if isinstance(text, list) else [text]) if line
+            )
+        elif kind in _GRADE_CONTROLS and kind in answer:
+            grades.append(_parse_number(answer, kind))
             for name in _DEFAULT_CONTROL:
-                found_in_tasks.control.setdefault(name, result.get(name))
+                facts.control.setdefault(name, result.get(name))
         else:
-            found_in_tasks.others.append(f"{result_path} ({kind})")
+            facts.others.append(f"{result.path} ({kind})")
     if len(grades) > 1:
-        problem = f"{json_path} has {len(grades)} grades, where one is needed; export one of them."
-        raise InputError(problem, source=label, code="several-candidates")
+        problem = f"{annotation.path} has {len(grades)} grades, where one is needed; export one of them."
+        raise annotation.error(problem, "several-candidates")
     return (grades[0] if grades else None), texts_by_name
 
 
-def _parse_number(value: Json, json_path: str, label: str) -> float:
-    if not isinstance(value, list):
-        return number(value, json_path, label)
-    if len(value) != 1:
-        problem = f"{json_path} has {len(value)} choices, where one is a grade; allow one only."
-        raise InputError(problem, source=label, code="several-candidates")
-    try:
-        return number(float(value[0]), json_path, label)
-    except (TypeError, ValueError):
-        problem = (
-            f"choice '{str(value[0])[:40]}' of {json_path} is not a number, and no grade is guessed of it; "
-            "name the choices by their grades."
-        )
-        raise InputError(problem, source=label, code="not-a-number") from None
-
-
-def _make_queries(fields_by_query: dict[str, dict[str, str]]) -> pl.DataFrame | None:
-    rows = [{"query_id": query, **fields} for query, fields in fields_by_query.items()]
-    return string_table(rows, ("query_id", "text")) if any(fields_by_query.values()) else None
-
-
-def _make_documents(fields_by_pair: dict[tuple[str, str], dict[str, str]]) -> pl.DataFrame:
-    return string_table(
-        [
-            {"query_id": query_id, "doc_id": doc_id, **fields}
-            for (query_id, doc_id), fields in fields_by_pair.items()
-        ]
+def _parse_number(answer: JsonRecord, kind: str) -> float:
+    choices, path = answer[kind], answer.path_of(kind)
+    if not isinstance(choices, list):
+        return number(choices, path, answer.label)
+    if len(choices) != 1:
+        problem = f"{path} has {len(choices)} choices, where one is a grade; allow one only."
+        raise answer.error(problem, "several-candidates")
+    with suppress(InputError):
+        return number(choices[0], path, answer.label)
+    problem = (
+        f"choice '{str(choices[0])[:40]}' of {path} is not a number, and no grade is guessed of it; "
+        "name the choices by their grades."
     )
+    raise answer.error(problem, "not-a-number")
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """Write a task for each pair, with an annotation for each rating; unrated pairs have none."""
+    pair_fields = collect_pair_fields(contents, "Label Studio's tasks")
     tasks: dict[tuple[str, str], dict[str, Any]] = {
-        pair: {"data": data, "annotations": []} for pair, data in collect_pair_fields(contents).items()
+        pair: {"data": fields, "annotations": []} for pair, fields in pair_fields.items()
     }
-    if not tasks:
-        raise InputError(
-            "no pairs of a query and a document; Label Studio's tasks are pairs.", code="no-such-content"
-        )
     format_extra = format_data(contents, _NAME)
-    control, models = (
-        {**_DEFAULT_CONTROL, **(format_extra.get("control") or {})},
-        {*(format_extra.get("models") or ())},
+    control = {**_DEFAULT_CONTROL, **(format_extra.get("control") or {})}
+    models = {*(format_extra.get("models") or ())}
+    for row in contents.ratings.table.iter_rows(named=True) if contents.ratings else ():
+        task, annotation = tasks[row["query_id"], row["doc_id"]], _make_annotation(row, control)
+        if row["rater"] in models:
+            prediction = {"model_version": row["rater"], "result": annotation["result"]}
+            task.setdefault("predictions", []).append(prediction)
+        else:
+            task["annotations"].append(annotation)
+    write_json_lines(out, [[*tasks.values()]])
+    return (
+        *find_losses(contents, _NAME, "ratings", "queries", "documents", queries=("text",)),
+        *rating_field_losses(contents, guideline="guidelines"),
     )
-    if contents.ratings:
-        for row in contents.ratings.table.iter_rows(named=True):
-            task, annotation = tasks[row["query_id"], row["doc_id"]], _make_annotation(row, control)
-            if row["rater"] in models:
-                prediction = {"model_version": row["rater"], "result": annotation["result"]}
-                task.setdefault("predictions", []).append(prediction)
-            else:
-                task["annotations"].append(annotation)
-    out.write(format_json(list(tasks.values())).encode() + b"\n")
-    return _find_losses(contents)
 
 
-def collect_pair_fields(contents: FileContents) -> dict[tuple[str, str], dict[str, str]]:
-    """Each pair of documents and ratings with its ids, the query's text and its fields."""
+def collect_pair_fields(contents: FileContents, noun: str) -> dict[tuple[str, str], dict[str, str]]:
+    """Each pair of documents and ratings with its ids, the query's text and its fields.
+
+    Raises:
+        InputError: there are no pairs; ``noun`` is what the format has for each.
+    """
     query_texts, documents = texts_by_query(contents), contents.documents
-    pairs: dict[tuple[str, str], None] = {}
+    fields_by_pair: dict[tuple[str, str], dict[str, str]] = {}
     has_pairs = documents is not None and "query_id" in documents.columns
-    fields: dict[tuple[str, str], dict[str, str]] = {}
-    if documents is not None and has_pairs:
-        for row in documents.iter_rows(named=True):
-            pair = (row.pop("query_id"), row.pop("doc_id"))
-            fields[pair] = {name: value for name, value in row.items() if value is not None}
-            pairs[pair] = None
-    if contents.ratings:
-        pairs |= dict.fromkeys(contents.ratings.table.select("query_id", "doc_id").rows())
+    for row in documents.iter_rows(named=True) if documents is not None and has_pairs else ():
+        fields_by_pair[row["query_id"], row["doc_id"]] = row
     fields_by_document = {} if has_pairs else rows_by_id(documents, "doc_id")
-    data_by_pair = {}
-    for query, doc in pairs:
-        document_fields = fields.get((query, doc), {}) if has_pairs else fields_by_document.get(doc, {})
-        text = {"query": query_texts[query]} if query_texts.get(query) else {}
-        data_by_pair[query, doc] = {"query_id": query, "doc_id": doc, **text, **document_fields}
-    return data_by_pair
+    if contents.ratings:
+        for query, doc in contents.ratings.table.select(_IDS).iter_rows():
+            fields_by_pair.setdefault((query, doc), fields_by_document.get(doc, {}))
+    if not fields_by_pair:
+        raise InputError(f"no pairs of a query and a document; {noun} are pairs.", code="no-such-content")
+    for (query, doc), fields in fields_by_pair.items():
+        ids = {"query_id": query, "doc_id": doc, "query": query_texts.get(query)}
+        texts = {name: text for name, text in {**ids, **fields}.items() if text is not None}
+        fields_by_pair[query, doc] = texts
+    return fields_by_pair
+
+
+def rating_field_losses(contents: FileContents, **nouns: str) -> tuple[Loss, ...]:
+    """The losses of a format of ratings without a scale and some columns, which have these nouns."""
+    if contents.ratings is None:
+        return ()
+    losses: list[Loss] = []
+    for column, noun in nouns.items():
+        losses += Loss.of(f"{noun} of ratings", contents.ratings.table[column].drop_nulls())
+    return (*losses, *Loss.of_scale(contents.ratings.scale))
 
 
 def _make_annotation(row: dict[str, Any], control: Mapping[str, str]) -> dict[str, Json]:
-    kind, grade = control["type"], row["grade"]
+    kind, grade = control["type"], whole_numbers(row["grade"])
     results: list[dict[str, Json]] = []
     if grade is not None:
-        grade_value = whole_numbers(grade)
-        results.append({**control, "value": {kind: [f"{grade_value}"] if kind == "choices" else grade_value}})
+        results.append({**control, "value": {kind: [f"{grade}"] if kind == "choices" else grade}})
     for name in _TEXT_CONTROLS:
         if row[name] is not None:
-            value = {"text": [row[name]]}
-            results.append(
-                {"from_name": name, "to_name": control["to_name"], "type": "textarea", "value": value}
-            )
+            text = {"from_name": name, "to_name": control["to_name"], "type": "textarea"}
+            results.append({**text, "value": {"text": [row[name]]}})
     annotation: dict[str, Json] = {
         "completed_by": {"email": row["rater"]},
         "result": results,
         "was_cancelled": grade is None,
+        "created_at": format_time(row["at"]),
+        "lead_time": row["seconds"],
     }
-    if row["at"] is not None:
-        annotation["created_at"] = format_time(row["at"])
-    if row["seconds"] is not None:
-        annotation["lead_time"] = row["seconds"]
-    return annotation
-
-
-def _find_losses(contents: FileContents) -> tuple[Loss, ...]:
-    losses = list(find_losses(contents, _NAME, "ratings", "queries", "documents"))
-    losses += column_losses("queries", contents.queries, ("query_id", "text"))
-    if contents.ratings:
-        guidelines = contents.ratings.table["guideline"].drop_nulls()
-        losses += Loss.of("guidelines of ratings", guidelines.to_list())
-        losses += Loss.of_scale(contents.ratings.scale)
-    return tuple(losses)
+    return {key: part for key, part in annotation.items() if part is not None}
 
 
 FORMAT = Format(
     name=_NAME,
     title="Label Studio's tasks with annotations",
     suffixes=(".json",),
-    sniff=sniff,
+    sniff=detect_keys(("a list of tasks with data and annotations", "[].data", "[].annotations")),
     read=read,
     write=write,
     holds=("ratings", "queries", "documents"),

@@ -8,7 +8,7 @@ configurations retrieved.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -16,7 +16,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.data.file_contents import FileContents, Loss
-from rankgate.data.formats.collected_judgments import VALUES, GrowingQrels, make_run, zero_states
+from rankgate.data.formats.collected_judgments import VALUES, GrowingQrels, GrowingRun
 from rankgate.data.formats.format import Format, Note
 from rankgate.data.formats.format_writing import (
     collect_grades,
@@ -25,56 +25,44 @@ from rankgate.data.formats.format_writing import (
     with_text_ids,
     write_json,
 )
-from rankgate.data.text.json_text import (
-    TOP,
-    find_key_paths,
-    identifier,
-    list_objects,
-    member,
-    number,
-    objects_under_key,
-    parse_json,
-    read_document,
-    read_id,
-    read_object,
-    read_text,
-    require_object,
-)
+from rankgate.data.text.json_text import JsonRecord, detect_keys, parse_json, read_record
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import Json, JsonObject
     from rankgate.data.streams.source import InputFile
 
-    _Rating = tuple[Json, Json, str, str]  # document, grade, their JSON path, the grade's key
-
 
 _SOURCE_PATH = "hits.hits[]._source."
 
 
-def inner_key_paths(first_bytes: bytes) -> frozenset[str]:
-    """The paths of keys, relative to the document inside a search answer."""
-    key_paths = find_key_paths(first_bytes)
-    return key_paths | {
-        path.removeprefix(_SOURCE_PATH) for path in key_paths if path.startswith(_SOURCE_PATH)
-    }
+def detect_inner_keys(*alternatives: tuple[str | bytes, ...]) -> Callable[[bytes, str], str | None]:
+    """As `detect_keys`, also for documents inside a search answer."""
+    inner_alternatives = (
+        tuple(
+            f"{_SOURCE_PATH}{path}" if index and isinstance(path, str) else path
+            for index, path in enumerate(paths)
+        )
+        for paths in alternatives
+    )
+    return detect_keys(*alternatives, *inner_alternatives)
 
 
-def read_documents(source: InputFile) -> list[dict[str, Json]]:
+def read_documents(source: InputFile) -> list[JsonRecord]:
     """The document itself, or all documents of a search answer.
 
     Raises:
         InputError: the value is not an object.
     """
-    root = require_object(read_document(source), source)
+    root = read_record(source)
     if "hits" not in root:
         return [root]
-    hits = read_object(root, "hits", "", source.label)
-    hit_objects = list_objects(hits.get("hits"), "hits.hits", source.label)
-    return [read_object(hit, "_source", json_path, source.label) for json_path, hit in hit_objects]
+    hits = root.record("hits")
+    hits.setdefault("hits", None)
+    return [hit.record("_source") for hit in hits.records("hits")]
 
 
-def read_single_document(source: InputFile, noun: str) -> dict[str, Json]:
-    """The only document.
+def read_single_document(source: InputFile, noun: str) -> JsonRecord:
+    """The only document; its paths in errors begin at itself.
 
     Raises:
         InputError: there are none or several.
@@ -83,7 +71,7 @@ def read_single_document(source: InputFile, noun: str) -> dict[str, Json]:
     if len(documents) != 1:
         problem = f"{len(documents)} {noun}, where one is needed; save one of them alone."
         raise InputError(problem, source=source.label, code="several-candidates")
-    return documents[0]
+    return JsonRecord(documents[0], source.label)
 
 
 def write_kept(contents: FileContents, out: BinaryIO, owner: str, key: str) -> tuple[Loss, ...]:
@@ -109,28 +97,22 @@ def write_kept(contents: FileContents, out: BinaryIO, owner: str, key: str) -> t
 _CONFIGURATION_NAME = "opensearch-configuration"
 
 
-def sniff_configuration(first_bytes: bytes, name: str) -> str | None:
-    """A name, an index and a query with the placeholder of the search."""
-    key_paths = inner_key_paths(first_bytes)
-    if {"index", "query"} <= key_paths and b"%SearchText%" in first_bytes:
-        return "an object with index and a query for %SearchText%"
-    return None
-
-
 def read_configuration(source: InputFile) -> FileContents:
     """Read the configuration; the query in it must be JSON."""
     configuration = read_single_document(source, "search configurations")
-    read_id(configuration, "index", "", source.label)
-    query = member(configuration, "query", str, TOP, source.label)
+    configuration.id("index")
+    query = configuration.require("query", str)
     parse_json(query.encode(), f"{source.label}, the query in it")
-    return FileContents(extra={_CONFIGURATION_NAME: {"configuration": configuration}})
+    return FileContents(extra={_CONFIGURATION_NAME: {"configuration": configuration.without()}})
 
 
 CONFIGURATION_FORMAT = Format(
     name=_CONFIGURATION_NAME,
     title="OpenSearch's search configurations",
     suffixes=(".json",),
-    sniff=sniff_configuration,
+    sniff=detect_inner_keys(
+        ("an object with index and a query for %SearchText%", "index", "query", b"%SearchText%")
+    ),
     read=read_configuration,
     write=partial(write_kept, owner=_CONFIGURATION_NAME, key="configuration"),
     holds=("extra",),
@@ -144,62 +126,38 @@ CONFIGURATION_FORMAT = Format(
 
 _JUDGMENT_LIST_NAME = "opensearch-judgments"
 _LISTS = ("judgmentRatings", "judgmentScores")
-_TYPES = ("IMPORT_JUDGMENT", "UBI_JUDGMENT", "LLM_JUDGMENT")
-
-
-def sniff_judgment_list(first_bytes: bytes, name: str) -> str | None:
-    """Ratings of a judgment list, or the request to make one."""
-    key_paths = inner_key_paths(first_bytes)
-    if key_paths & {*_LISTS}:
-        return "an object with judgmentRatings"
-    if "type" in key_paths and any(f'"{type_name}"'.encode() in first_bytes for type_name in _TYPES):
-        return "a request for judgments, by its type"
-    return None
 
 
 def read_judgment_list(source: InputFile) -> FileContents:
     """Read judgments; entries with the same query are merged."""
-    label = source.label
     judgment_list = read_single_document(source, "judgment lists")
-    judged, merged_queries = GrowingQrels(label), []
-    for query, ratings in _read_entries(judgment_list, label):
+    judged, merged_queries = GrowingQrels(source), []
+    for query, ratings in _read_entries(judgment_list):
         merged_queries += [query] if query in judged.asked else []
         judged.ask(query)
-        for rating in ratings:
-            judged.add(query, *rating)
-    qrels, notes = judged.qrels(source.stem)
-    other_fields = {name: value for name, value in judgment_list.items() if name not in _LISTS}
-    return FileContents(
-        qrels=qrels,
-        documents=judged.pool(),
-        extra={_JUDGMENT_LIST_NAME: {"list": other_fields}},
-        notes=(*notes, *Note.of("entries of a query that has one before, merged", merged_queries)),
+        if isinstance(ratings, JsonRecord):
+            judged.add_grades(query, ratings)
+        else:
+            for rating in ratings:
+                judged.add_rating(query, rating.get("docId"), rating)
+    return judged.contents(
+        *Note.of("entries of a query that has one before, merged", merged_queries),
+        extra={_JUDGMENT_LIST_NAME: {"list": judgment_list.without(*_LISTS)}},
     )
 
 
-def _read_entries(judgment_list: dict[str, Json], label: str) -> Iterator[tuple[str, Iterator[_Rating]]]:
-    """The query of each entry and its ratings; a query may have several entries in a list."""
+def _read_entries(judgment_list: JsonRecord) -> Iterator[tuple[str, JsonRecord | Iterator[JsonRecord]]]:
+    """The query of each entry and its ratings, an object of grades or objects with their grade."""
     key = next((name for name in _LISTS if name in judgment_list), None)
     if key is None:
         return
-    entries = judgment_list[key]
-    if not isinstance(entries, dict):
-        for json_path, query_entry in objects_under_key(judgment_list, key, "", label):
-            query = read_id(query_entry, "query", json_path, label)
-            yield (query, _read_ratings(query_entry.get("ratings", []), f"{json_path}.ratings", label))
+    if not isinstance(judgment_list[key], dict):
+        for entry in judgment_list.records(key, required=True):
+            yield entry.id("query"), entry.records("ratings")
         return
-    for query, ratings in entries.items():
-        json_path = f"{key}.{query}"
-        if isinstance(ratings, list):
-            yield query, _read_ratings(ratings, json_path, label)
-        else:
-            grades = read_object({query: ratings}, query, key, label)
-            yield query, ((doc, grade, f"{json_path}.{doc}", "") for doc, grade in grades.items())
-
-
-def _read_ratings(ratings: Json, json_path: str, label: str) -> Iterator[_Rating]:
-    for rating_path, rating in list_objects(ratings, json_path, label):
-        yield rating.get("docId"), rating.get("rating"), rating_path, "rating"
+    entries = judgment_list.record(key)
+    for query in entries:
+        yield query, entries.records(query) if isinstance(entries[query], list) else entries.record(query)
 
 
 def write_judgment_list(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
@@ -210,7 +168,7 @@ def write_judgment_list(contents: FileContents, out: BinaryIO) -> tuple[Loss, ..
         return find_losses(contents, _JUDGMENT_LIST_NAME)
     contents, query_losses = with_text_ids(contents)
     qrels = contents.judgments("")
-    list_fields = other_fields or {"name": qrels.name, "description": "", "type": _TYPES[0]}
+    list_fields = other_fields or {"name": qrels.name, "description": "", "type": "IMPORT_JUDGMENT"}
     entries: list[Json] = [
         {
             "query": query,
@@ -231,7 +189,10 @@ JUDGMENT_LIST_FORMAT = Format(
     name=_JUDGMENT_LIST_NAME,
     title="OpenSearch's judgment lists",
     suffixes=(".json",),
-    sniff=sniff_judgment_list,
+    sniff=detect_inner_keys(
+        ("an object with judgmentRatings", "judgmentRatings|judgmentScores"),
+        ("a request for judgments, by its type", "type", b'"(IMPORT|UBI|LLM)_JUDGMENT"'),
+    ),
     read=read_judgment_list,
     write=write_judgment_list,
     loses="raters, scales, ids besides texts",
@@ -247,59 +208,43 @@ JUDGMENT_LIST_FORMAT = Format(
 _EXPERIMENT_NAME = "opensearch-experiment"
 
 
-def sniff_experiment(first_bytes: bytes, name: str) -> str | None:
-    """A query set with configurations, or results of evaluations with documents."""
-    key_paths = inner_key_paths(first_bytes)
-    if {"querySetId", "searchConfigurationList"} <= key_paths:
-        return "an object with querySetId and searchConfigurationList"
-    if {"searchText", "searchConfigurationId", "documentIds"} <= key_paths:
-        return "results with searchText, searchConfigurationId and documentIds"
-    return None
-
-
 def read_experiment(source: InputFile) -> FileContents:
     """Read the settings of the experiment, or runs and values from the results of evaluations."""
     documents = read_documents(source)
-    if all("documentIds" in document for document in documents) and documents:
-        return _read_results(documents, source)
-    if len(documents) != 1:
-        problem = f"{len(documents)} experiments, where one is needed; save one of them alone."
-        raise InputError(problem, source=source.label, code="several-candidates")
-    return FileContents(extra={_EXPERIMENT_NAME: {"experiment": documents[0]}})
-
-
-def _read_results(evaluations: list[dict[str, Json]], source: InputFile) -> FileContents:
-    """A run for each configuration, in the order of its documents."""
-    label = source.label
-    lists_by_system: dict[str, tuple[list[str], list[str], list[str]]] = {}
+    if not documents or any("documentIds" not in document for document in documents):
+        experiment = read_single_document(source, "experiments")
+        return FileContents(extra={_EXPERIMENT_NAME: {"experiment": experiment.without()}})
+    run_of_system: dict[str, GrowingRun] = {}
     values = []
-    for index, result in enumerate(evaluations):
-        json_path = f"hits.hits[{index}]._source" if len(evaluations) > 1 else "the document"
-        system = read_id(result, "searchConfigurationId", json_path, label)
-        query = read_id(result, "searchText", json_path, label)
-        queries, docs, zero = lists_by_system.setdefault(system, ([], [], []))
-        doc_ids = member(result, "documentIds", list, json_path, label)
-        docs += [identifier(doc, f"a document of {json_path}", label) for doc in doc_ids]
-        queries += [query] * len(doc_ids)
-        zero += [] if doc_ids else [query]
-        for metric_path, metric in objects_under_key({"metrics": [], **result}, "metrics", json_path, label):
-            name = read_text(metric, "metric", metric_path, label) or "metric"
-            if metric.get("value") is not None:
-                value = number(metric["value"], f"{metric_path}.value", label)
-                values.append((system, query, name, value, None))
-    runs = []
-    for system, (queries, docs, zero) in lists_by_system.items():
-        name = system if len(lists_by_system) > 1 else source.stem
-        runs.append(make_run(name, queries, docs, None, label=label, states=zero_states(zero)))
-    table = pl.DataFrame(values, schema=VALUES, orient="row") if values else None
-    return FileContents(runs=tuple(runs), values=table)
+    for result in documents:
+        system, query = result.id("searchConfigurationId"), result.id("searchText")
+        ranked = run_of_system.setdefault(system, GrowingRun(source))
+        ranked.ask(query)
+        for doc in result.require("documentIds", list):
+            ranked.rank(query, result.as_id(doc, f"a document of {result.where}"))
+        for metric in result.records("metrics"):
+            name, value = metric.text("metric") or "metric", metric.number("value")
+            values += [] if value is None else [(system, query, name, value, None)]
+    has_several = len(run_of_system) > 1
+    return FileContents(
+        runs=tuple(ranked.run(system if has_several else None) for system, ranked in run_of_system.items()),
+        values=pl.DataFrame(values, schema=VALUES, orient="row") if values else None,
+    )
 
 
 EXPERIMENT_FORMAT = Format(
     name=_EXPERIMENT_NAME,
     title="OpenSearch's experiments",
     suffixes=(".json",),
-    sniff=sniff_experiment,
+    sniff=detect_inner_keys(
+        ("an object with querySetId and searchConfigurationList", "querySetId", "searchConfigurationList"),
+        (
+            "results with searchText, searchConfigurationId and documentIds",
+            "searchText",
+            "searchConfigurationId",
+            "documentIds",
+        ),
+    ),
     read=read_experiment,
     write=partial(write_kept, owner=_EXPERIMENT_NAME, key="experiment"),
     holds=("runs", "values", "extra"),

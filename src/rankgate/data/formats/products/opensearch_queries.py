@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
@@ -20,31 +19,26 @@ from rankgate.data.foreign_frames import string_table
 from rankgate.data.formats.collected_judgments import VALUES
 from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.format_writing import (
-    cell_text,
-    column_losses,
     find_losses,
     format_data,
+    id_losses,
+    query_ids,
     rows_by_id,
     write_json,
+    write_json_lines,
 )
 from rankgate.data.formats.products import opensearch_judgments
 from rankgate.data.text.json_text import (
-    describe_type,
+    JsonRecord,
+    detect_keys,
     find_key_paths,
-    format_json,
-    has_keys,
-    identifier,
-    matches_key,
-    number,
     parse_json,
-    read_id,
-    read_json_objects,
-    read_text,
+    read_line_records,
 )
 from rankgate.data.text.text_values import BOM, decode_utf8, format_time, parse_time
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import Json, Schema
+    from rankgate.core.value_types import Json, JsonObject, Schema
     from rankgate.data.streams.source import InputFile
 
 
@@ -59,19 +53,6 @@ _QUERY_AND_ANSWER = re.compile(
 Row = dict[str, str | None]
 
 
-def sniff_query_set(first_bytes: bytes, name: str) -> str | None:
-    """querySetQueries, lines of queryText, or lines of query: and answer:."""
-    key_paths = opensearch_judgments.inner_key_paths(first_bytes)
-    if _LIST in key_paths or "querySetSize" in key_paths:
-        return "an object with querySetQueries"
-    if first_bytes.removeprefix(BOM).lstrip().startswith(b"{") and _TEXT in find_key_paths(first_bytes):
-        return "lines of objects with queryText"
-    first_line = first_bytes.removeprefix(BOM).lstrip().split(b"\n", 1)[0]
-    if re.match(rb"query:\s*\"", first_line):
-        return 'lines of query: "..." with answer: "..."'
-    return None
-
-
 def read_query_set(source: InputFile) -> FileContents:
     """Queries; any line that is neither JSON nor ``query: "...", answer: "..."`` is a query."""
     data = source.everything(_MAX_BYTES)
@@ -79,67 +60,49 @@ def read_query_set(source: InputFile) -> FileContents:
     other_fields: dict[str, Json] = {}
     if first_byte == b"{" and _TEXT not in find_key_paths(data[: 1 << 16]):
         query_set = opensearch_judgments.read_single_document(source, "query sets")
-        other_fields = {key: value for key, value in query_set.items() if key != _LIST}
-        rows = list(_read_queries(query_set.get(_LIST), source.label))
+        other_fields = query_set.without(_LIST)
+        queries = _read_queries(query_set)
     else:
-        rows = list(_read_lines(data, source.label))
+        queries = _read_lines(data, source.label)
     rows_by_text: dict[str, Row] = {}
     repeated_texts = []
-    for row in rows:
-        text = row["query_id"] or ""
+    for query in queries:
+        text = query.id(_TEXT)
+        row: Row = {"query_id": text, "text": text}
+        row |= {"reference_answer": answer} if (answer := query.text(_ANSWER)) else {}
         repeated_texts += [text] if text in rows_by_text else []
-        rows_by_text.setdefault(text, row)
+        rows_by_text.setdefault(text, row | query.texts(_TEXT, _ANSWER, *row))
     return FileContents(
-        queries=string_table(list(rows_by_text.values()), _FIRST_COLUMNS) if rows_by_text else None,
+        queries=string_table([*rows_by_text.values()], _FIRST_COLUMNS) if rows_by_text else None,
         extra={_QUERY_SET_NAME: {"set": other_fields}} if other_fields else {},
         notes=Note.of("queries that appear twice, read once", repeated_texts),
     )
 
 
-def _read_queries(query_list: Json, label: str) -> Iterator[Row]:
+def _read_queries(query_set: JsonRecord) -> Iterator[JsonRecord]:
     """Read queries from a list of objects or strings, or from an object of frequencies."""
-    if query_list is None:
-        return
-    if isinstance(query_list, dict):
-        for query, count in query_list.items():
-            yield _make_row({_TEXT: query, "frequency": count}, f"{_LIST}.{query}", label)
-        return
-    if not isinstance(query_list, list):
-        raise InputError(
-            f"'{_LIST}' is {describe_type(query_list)}, where a list is needed.",
-            source=label,
-            code="wrong-type",
-        )
-    for index, query in enumerate(query_list):
-        json_path = f"{_LIST}[{index}]"
-        yield _make_row(query if isinstance(query, dict) else {_TEXT: query}, json_path, label)
+    queries, label = query_set.get(_LIST), query_set.label
+    if isinstance(queries, dict):
+        for query, count in queries.items():
+            yield JsonRecord({_TEXT: query, "frequency": count}, label, f"{_LIST}.{query}")
+    elif queries is not None:
+        for index, query in enumerate(query_set.require(_LIST, list)):
+            fields = query if isinstance(query, dict) else {_TEXT: query}
+            yield JsonRecord(fields, label, f"{_LIST}[{index}]")
 
 
-def _make_row(query: dict[str, Json], json_path: str, label: str, line: int | None = None) -> Row:
-    if _TEXT not in query:
-        raise InputError(f"{json_path} has no '{_TEXT}'.", source=label, line=line, code="missing-key")
-    text = identifier(query[_TEXT], f"'{_TEXT}' of {json_path}", label, line)
-    row: Row = {"query_id": text, "text": text}
-    if answer := read_text(query, _ANSWER, json_path, label):
-        row["reference_answer"] = answer
-    known_keys = {_TEXT, _ANSWER, *row}
-    return row | {key: cell_text(value) for key, value in query.items() if key not in known_keys}
-
-
-def _read_lines(data: bytes, label: str) -> Iterator[Row]:
+def _read_lines(data: bytes, label: str) -> Iterator[JsonRecord]:
     for line, piece in enumerate(data.removeprefix(BOM).split(b"\n"), 1):
         content = piece.strip()
-        if not content:
-            continue
         if content.startswith(b"{"):
-            fields = parse_json(content, label, line)
-            assert isinstance(fields, dict)
-            yield _make_row(fields, "the line", label, line)
-            continue
-        text = decode_utf8(content, label, line)
-        match = _QUERY_AND_ANSWER.match(text)
-        query, answer = (match["query"], match["answer"]) if match else (text, None)
-        yield _make_row({_TEXT: _unquote(query), _ANSWER: _unquote(answer)}, "the line", label, line)
+            fields: Any = parse_json(content, label, line)
+        else:
+            text = decode_utf8(content, label, line)
+            match = _QUERY_AND_ANSWER.match(text)
+            query, answer = (match["query"], match["answer"]) if match else (text, None)
+            fields = {_TEXT: _unquote(query), _ANSWER: _unquote(answer)}
+        if content:
+            yield JsonRecord(fields, label, line=line)
 
 
 def _unquote(text: str | None) -> str | None:
@@ -158,39 +121,31 @@ def write_query_set(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     Without its own queries, the queries of the judgments or of a run are written.
     """
     other_fields = format_data(contents, _QUERY_SET_NAME).get("set", {})
-    queries = contents.queries
-    rows = rows_by_id(queries, "query_id") or {query: {} for query in _query_ids(contents)}
+    rated_queries = query_ids(contents.only("qrels", "ratings")) or query_ids(contents)
+    rows = rows_by_id(contents.queries, "query_id") or {query: {} for query in rated_queries}
     if not rows and not other_fields:
         raise InputError("no queries in it; a query set needs some.", code="no-queries")
     query_entries = []
     for query, row in rows.items():
-        query_entry = {_TEXT: row.get("text", query)}
-        if row.get("reference_answer"):
-            query_entry[_ANSWER] = row["reference_answer"]
-        query_entries.append(query_entry)
+        answer = {_ANSWER: row["reference_answer"]} if row.get("reference_answer") else {}
+        query_entries.append({_TEXT: row.get("text", query), **answer})
     set_fields = other_fields or {"name": "queries", "description": "", "sampling": "manual"}
     write_json(out, {**set_fields, _LIST: query_entries} if query_entries else set_fields)
-    renamed_ids = [query for query, row in rows.items() if row.get("text", query) != query]
     return (
-        *find_losses(contents, _QUERY_SET_NAME, "queries"),
-        *column_losses("queries", queries, ("query_id", "text", "reference_answer")),
-        *Loss.of("ids of queries; their texts are the ids", renamed_ids),
+        *find_losses(contents, _QUERY_SET_NAME, "queries", queries=("text", "reference_answer")),
+        *id_losses(query for query, row in rows.items() if row.get("text", query) != query),
     )
-
-
-def _query_ids(contents: FileContents) -> list[str]:
-    if contents.qrels:
-        judged = contents.qrels.table["query_id"].unique(maintain_order=True).to_list()
-        return list(dict.fromkeys([*judged, *contents.qrels.unjudged]))
-    tables = [run.table["query_id"].unique(maintain_order=True).to_list() for run in contents.runs]
-    return list(dict.fromkeys(query for table in tables for query in table))
 
 
 QUERY_SET_FORMAT = Format(
     name=_QUERY_SET_NAME,
     title="OpenSearch's query sets",
     suffixes=(".json", ".ndjson", ".txt"),
-    sniff=sniff_query_set,
+    sniff=opensearch_judgments.detect_inner_keys(
+        ("an object with querySetQueries", f"{_LIST}|querySetSize"),
+        ("lines of objects with queryText", _TEXT),
+        ('lines of query: "..." with answer: "..."', rb'\A(?:\xef\xbb\xbf)?\s*query:\s*"'),
+    ),
     read=read_query_set,
     write=write_query_set,
     holds=("queries",),
@@ -205,51 +160,34 @@ QUERY_SET_FORMAT = Format(
 
 _QUERY_METRICS_NAME = "opensearch-metrics"
 _TIME_KEYS = ("timestamp", "datetime")
+_ID_KEYS = ("search_config", "query", "metric")
 _EXTRA_KEYS = ("query_set_id", "application", "evaluation_id")
 _QUERY_METRICS_COLUMNS: Schema = {**VALUES, **dict.fromkeys(_EXTRA_KEYS, pl.String)}
 
 
-def sniff_query_metrics(first_bytes: bytes, name: str) -> str | None:
-    """Lines with a search configuration, a metric and a value."""
-    if has_keys(first_bytes, "search_config", "metric", "value") and matches_key(
-        first_bytes, "timestamp|datetime"
-    ):
-        return "lines with search_config, query, metric and value"
-    return None
-
-
 def read_query_metrics(source: InputFile) -> FileContents:
     """Read values; the search configuration is the run. Action lines of a bulk request are kept."""
-    label = source.label
     rows: list[tuple[object, ...]] = []
-    actions: list[Any] = []
-    unknown: dict[str, None] = {}
-    time_key, times = None, dict[str, "datetime"]()
-    for line, fields in read_json_objects(source):
-        if "metric" not in fields and len(fields) == 1:
-            actions.append(fields)
+    actions: list[JsonObject] = []
+    unread_fields: dict[str, None] = {}
+    time_key = None
+    for record in read_line_records(source):
+        if "metric" not in record and len(record) == 1:
+            actions.append(record.without())
             continue
-        line_label = f"line {line}"
-        time_key = time_key or next((key for key in _TIME_KEYS if key in fields), None)
-        text = read_text(fields, time_key, line_label, label) if time_key else None
-        if text and text not in times:
-            times[text] = parse_time(text, f"'{time_key}'", label, line)
-        ids = [read_id(fields, key, line_label, label) for key in ("search_config", "query", "metric")]
-        if "value" not in fields:
-            raise InputError(f"{line_label} has no 'value'.", source=label, line=line, code="missing-key")
-        value = fields["value"]
-        metric_value = None if value is None else number(value, "value", label, line)
-        extra_texts = (read_text(fields, key, line_label, label) for key in _EXTRA_KEYS)
-        rows.append((*ids, metric_value, times.get(text or ""), *extra_texts))
-        unknown |= dict.fromkeys(
-            fields.keys() - {*_TIME_KEYS, *_EXTRA_KEYS, "search_config", "query", "metric", "value"}
-        )
+        time_key = time_key or next((key for key in _TIME_KEYS if key in record), None)
+        text = record.text(time_key) if time_key else None
+        time = parse_time(text, f"'{time_key}'", source.label, record.line) if text else None
+        ids = map(record.id, _ID_KEYS)
+        record.require("value")
+        rows.append((*ids, record.number("value"), time, *map(record.text, _EXTRA_KEYS)))
+        unread_fields |= record.without(*_TIME_KEYS, *_EXTRA_KEYS, *_ID_KEYS, "value")
     table = pl.DataFrame(rows, schema=_QUERY_METRICS_COLUMNS, orient="row")
     bulk = actions if len(actions) == len(rows) else []
     return FileContents(
         values=table,
         extra={_QUERY_METRICS_NAME: {"time": time_key or _TIME_KEYS[0], "actions": bulk}},
-        notes=Note.of("fields that are not read", unknown),
+        notes=Note.of("fields that are not read", unread_fields),
     )
 
 
@@ -262,33 +200,28 @@ def write_query_metrics(contents: FileContents, out: BinaryIO) -> tuple[Loss, ..
         )
     time_key, actions = format_extra.get("time", _TIME_KEYS[0]), format_extra.get("actions", [])
     bulk = actions if len(actions) == len(values) else []
-    lines, overall = [], []
+    lines: list[JsonObject] = []
+    overall = values.filter(pl.col("query_id").is_null()).select(pl.format("{} {}", "run", "metric"))
     for index, row in enumerate(values.iter_rows(named=True)):
         if row["query_id"] is None:
-            overall.append(f"{row['run']} {row['metric']}")
             continue
-        if bulk:
-            lines.append(format_json(bulk[index]))
-        time_text = format_time(row.get("at"), zone=time_key == _TIME_KEYS[0])
-        fields = {"search_config": row["run"], "query_set_id": row.get("query_set_id")}
-        fields |= {"query": row["query_id"], "metric": row["metric"], "value": row["value"]}
-        fields |= {key: row.get(key) for key in _EXTRA_KEYS[1:]}
-        lines.append(
-            format_json(
-                {
-                    time_key: time_text,
-                    **{
-                        key: field_value
-                        for key, field_value in fields.items()
-                        if field_value is not None or key == "value"
-                    },
-                }
-            )
-        )
-    out.write("".join(f"{line}\n" for line in lines).encode())
+        lines += [bulk[index]] if bulk else []
+        fields = {
+            time_key: format_time(row.get("at"), zone=time_key == _TIME_KEYS[0]),
+            "search_config": row["run"],
+            "query_set_id": row.get("query_set_id"),
+            "query": row["query_id"],
+            "metric": row["metric"],
+            "value": row["value"],
+            "application": row.get("application"),
+            "evaluation_id": row.get("evaluation_id"),
+        }
+        kept_keys = ("value", time_key)
+        lines.append({key: field for key, field in fields.items() if field is not None or key in kept_keys})
+    write_json_lines(out, lines)
     return (
         *find_losses(contents, _QUERY_METRICS_NAME, "values"),
-        *Loss.of("values over all queries", overall),
+        *Loss.of("values over all queries", overall.to_series()),
     )
 
 
@@ -296,7 +229,15 @@ QUERY_METRICS_FORMAT = Format(
     name=_QUERY_METRICS_NAME,
     title="OpenSearch's metric store",
     suffixes=(".ndjson", ".jsonl"),
-    sniff=sniff_query_metrics,
+    sniff=detect_keys(
+        (
+            "lines with search_config, query, metric and value",
+            "search_config",
+            "metric",
+            "value",
+            "timestamp|datetime",
+        )
+    ),
     read=read_query_metrics,
     write=write_query_metrics,
     holds=("values",),

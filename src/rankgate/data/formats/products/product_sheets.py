@@ -1,23 +1,23 @@
 """Rating sheets (CSV files of products), with the lists of GOV.UK and Quaerite.
 
-First come judgments that appear twice in a file of a product, with equal or different grades.
-Sheets of ratings are the shared parts of all products' CSV files, for any column names. GOV.UK's
-judgment lists are ``queryEntry.query,queryEntry.targets.score,queryEntry.targets.uri``. Quaerite's
-judgments are ``rating,docid,query`` with a byte order mark.
+Sheets of ratings are the shared parts of all products' CSV files, for any column names: detection
+by columns, reading, headers, writing and losses. GOV.UK's judgment lists are
+``queryEntry.query,queryEntry.targets.score,queryEntry.targets.uri``. Quaerite's judgments are
+``rating,docid,query`` with a byte order mark.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
 import polars as pl
 
-from rankgate.core.errors import DuplicateError
-from rankgate.data.file_contents import FileContents, Note
+from rankgate.data.file_contents import FileContents
+from rankgate.data.formats.collected_judgments import drop_repeated
 from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.format_writing import (
-    column_losses,
     find_losses,
     first_rows,
     has_pairs,
@@ -25,79 +25,48 @@ from rankgate.data.formats.format_writing import (
     with_text_ids,
 )
 from rankgate.data.formats.tables import schemas
-from rankgate.data.table_rows import find_repeated_hashes, hash_pairs
 from rankgate.data.text import delimited_records
 from rankgate.data.text.text_values import BOM
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile
-    from rankgate.data.table_rows import RowLocation
 
 
 _PAIR = ["query_id", "doc_id"]
 
 
-def drop_repeated(
-    rows: pl.DataFrame, location: RowLocation, *, last: bool = False
-) -> tuple[pl.DataFrame, RowLocation, tuple[Note, ...]]:
-    """Rows without repetitions, their location, and notes on dropped rows.
+def detect_columns(
+    reason: str, *columns: str, absent: Sequence[str] = (), separators: str = ","
+) -> Callable[[bytes, str], str | None]:
+    """A test that the first line of a file names columns, with the reason for the user.
+
+    >>> detect_columns("the first line names query", "query", "docid|doc_id")(b"Query,doc_id,x", "")
+    'the first line names query'
 
     Args:
-        rows: ``query_id``, ``doc_id``, ``grade``; a document or a grade may be null.
-        location: the location of the rows.
-        last: True if the last of two grades of a pair counts; otherwise two grades are an error.
-
-    Raises:
-        DuplicateError: a pair has two grades; the message has the lines of both.
+        reason: the reason.
+        columns: the lower-case names; ``|`` separates names of which one is enough.
+        absent: names that the first line must not have.
+        separators: the possible separators; the one that the first line has most is used.
     """
-    if not len(find_repeated_hashes(hash_pairs(rows))):
-        return rows, location, ()
-    numbered_rows = rows.with_row_index("row")
-    graded = numbered_rows.filter(pl.col("doc_id").is_not_null() & pl.col("grade").is_not_null())
-    judgment = pl.struct(*_PAIR, "grade")
-    is_distinct = judgment.is_last_distinct() if last else judgment.is_first_distinct()
-    repeated_rows = graded.filter(~is_distinct)
-    unique_rows = graded.join(repeated_rows, on="row", how="anti", maintain_order="left")
-    conflicting_rows = unique_rows.filter(~pl.struct(_PAIR).is_first_distinct())
-    if not last and len(conflicting_rows):
-        _raise_conflict(unique_rows, conflicting_rows, location)
-    corrected_rows = unique_rows.filter(~pl.struct(_PAIR).is_last_distinct())
-    dropped_rows = pl.concat([repeated_rows["row"], corrected_rows["row"]])
-    if dropped_rows.is_empty():
-        return rows, location, ()
-    kept_rows = numbered_rows.join(dropped_rows.to_frame(), on="row", how="anti", maintain_order="left")
-    notes = (
-        *_make_note("judgments that appear twice with one grade, read once", repeated_rows, location),
-        *_make_note("judgments that a later line corrects, passed over", corrected_rows, location),
-    )
-    return kept_rows.drop("row"), location.select(kept_rows["row"].to_list()), notes
+
+    def sniff(first_bytes: bytes, _name: str) -> str | None:
+        separator = delimited_records.most_frequent(separators, first_bytes)
+        names = delimited_records.read_column_names(first_bytes, separator)
+        has_columns = all(set(column.split("|")) & {*names} for column in columns)
+        return reason if has_columns and not {*absent} & {*names} else None
+
+    sniff.__doc__ = f"{reason[0].upper()}{reason[1:]}."
+    return sniff
 
 
-def _raise_conflict(unique_rows: pl.DataFrame, conflicting_rows: pl.DataFrame, location: RowLocation) -> None:
-    """Raise an error for the first pair with a second grade."""
-    row, query, document, grade = conflicting_rows.row(0)
-    first_row, first_grade = (
-        unique_rows.filter(pl.col("query_id") == query, pl.col("doc_id") == document)
-        .select("row", "grade")
-        .row(0)
-    )
-    first_line = location.line(first_row)
-    line_note = f" on line {first_line}" if first_line else ""
-    problem = (
-        f"document '{document}' has grade {first_grade:g}{line_note} and grade {grade:g} here for query "
-        f"'{query}'; remove one of the two lines."
-    )
-    raise DuplicateError(problem, source=location.file(row), line=location.line(row))
-
-
-def _make_note(note_text: str, rows: pl.DataFrame, location: RowLocation) -> tuple[Note, ...]:
-    if rows.is_empty():
-        return ()
-    examples = (
-        f"{query} {document} (line {location.line(row)})"
-        for row, query, document, _ in rows.head(3).iter_rows()
-    )
-    return (Note(note_text, len(rows), tuple(examples)),)
+def with_headers(table: pl.DataFrame, headers: Mapping[str, str]) -> pl.DataFrame:
+    """The columns of a product under its headers, null if the table lacks them, then all others."""
+    columns = [
+        (pl.col(column) if column in table.columns else pl.lit(None, pl.String)).alias(header)
+        for column, header in headers.items()
+    ]
+    return table.select(*columns, pl.exclude(*headers))
 
 
 LOSES = "raters, scales, texts besides ids, fields of documents"
@@ -105,7 +74,7 @@ LOSES = "raters, scales, texts besides ids, fields of documents"
 
 
 def read_sheet_judgments(
-    source: InputFile, columns: Mapping[str, tuple[str, ...]], *, guard: bool, last: bool = False
+    source: InputFile, columns: Mapping[str, tuple[str, ...]], *, guard: bool = False, last: bool = False
 ) -> FileContents:
     """Judgments from the columns of a product's CSV; other columns become fields of documents.
 
@@ -121,9 +90,8 @@ def read_sheet_judgments(
     Raises:
         InputError, DuplicateError: see `read`.
     """
-    required_columns = [column for column in columns if column == "query_id"]
     csv_sheet = delimited_records.read_sheet(
-        source, columns, numbers=("grade",), filled=required_columns, guard=guard
+        source, columns, numbers=("grade",), filled=("query_id",), guard=guard
     )
     rows = csv_sheet.rows
     unique_rows, location, repeated = drop_repeated(rows.select(*_PAIR, "grade"), csv_sheet.place, last=last)
@@ -147,12 +115,10 @@ def pool_rows(contents: FileContents) -> pl.DataFrame:
     """All rows of a sheet of ratings: judgments, unrated documents, queries without documents."""
     qrels = contents.judgments("")
     rated = qrels.table.select(*_PAIR, "grade")
-    parts = [rated, unrated_pairs(contents).with_columns(pl.lit(None, pl.Float64).alias("grade"))]
-    queries_with_rows = pl.concat(parts)["query_id"].unique().implode()
-    empty_queries = pl.DataFrame({"query_id": list(qrels.unjudged)}, schema={"query_id": pl.String})
-    empty_queries = empty_queries.filter(~pl.col("query_id").is_in(queries_with_rows))
-    null_columns = [pl.lit(None, pl.String).alias("doc_id"), pl.lit(None, pl.Float64).alias("grade")]
-    all_rows = pl.concat([*parts, empty_queries.with_columns(null_columns)])
+    rows = pl.concat([rated, unrated_pairs(contents)], how="diagonal")
+    unjudged = pl.DataFrame({"query_id": qrels.unjudged}, schema={"query_id": pl.String})
+    unjudged = unjudged.join(rows, on="query_id", how="anti", maintain_order="left")
+    all_rows = pl.concat([rows, unjudged], how="diagonal")
     return all_rows.sort(first_rows(all_rows), maintain_order=True)
 
 
@@ -192,7 +158,7 @@ def product_format(
         title=title,
         suffixes=(".csv",),
         sniff=sniff,
-        read=lambda source: read_sheet_judgments(source, column_names, guard=False, last=last),
+        read=partial(read_sheet_judgments, columns=column_names, last=last),
         write=write,
         loses=LOSES,
         detail=detail,
@@ -203,8 +169,7 @@ def pool_losses(contents: FileContents, name: str) -> tuple[Loss, ...]:
     """The losses of a sheet of ratings: documents of all queries, and fields of documents."""
     if not has_pairs(contents):
         return find_losses(contents, name, "qrels", "unjudged")
-    columns = column_losses("documents", contents.documents, _PAIR)
-    return (*find_losses(contents, name, "qrels", "unjudged", "documents"), *columns)
+    return find_losses(contents, name, "qrels", "unjudged", "documents", documents=())
 
 
 _GOVUK_COLUMNS = {
@@ -214,18 +179,14 @@ _GOVUK_COLUMNS = {
 }
 
 
-def sniff_govuk(first_bytes: bytes, name: str) -> str | None:
-    """Its long names of columns."""
-    if delimited_records.names_columns(first_bytes, *map(str.lower, _GOVUK_COLUMNS)):
-        return "the first line names queryEntry.query, .targets.score and .targets.uri"
-    return None
-
-
 GOVUK_FORMAT = product_format(
     "govuk",
     "GOV.UK's judgment lists",
     _GOVUK_COLUMNS,
-    sniff_govuk,
+    detect_columns(
+        "the first line names queryEntry.query, .targets.score and .targets.uri",
+        *map(str.lower, _GOVUK_COLUMNS),
+    ),
     "CSV with the columns queryEntry.query, queryEntry.targets.score and queryEntry.targets.uri, one "
     "judgment a row; the address is the document's id.",
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING, BinaryIO
 
 import polars as pl
@@ -10,95 +9,55 @@ import polars as pl
 from rankgate.core.errors import InputError
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.file_contents import FileContents
-from rankgate.data.foreign_frames import string_table
-from rankgate.data.formats.collected_judgments import VALUES, GrowingQrels, collect_document_rows, make_run
+from rankgate.data.formats.collected_judgments import VALUES, GrowingQrels, GrowingRun
 from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.format_writing import (
-    cell_text,
     collect_grades,
-    column_losses,
     find_losses,
     format_data,
     texts_by_query,
     write_json,
 )
-from rankgate.data.text.json_text import (
-    has_keys,
-    list_objects,
-    matches_key,
-    number,
-    objects_under_key,
-    read_document,
-    read_id,
-    read_object,
-    read_text,
-    require_object,
-)
+from rankgate.data.text.json_text import JsonRecord, detect_keys, read_record
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import Json, JsonObject
+    from rankgate.core.value_types import JsonObject
     from rankgate.data.streams.source import InputFile
 
 
 NAME = "rank-eval"
 _DEFAULT_INDEX = "index"
+_TEXT_PARAMETERS = ("query", "q", "query_string", "text")
 _TEMPLATE = {"id": "query", "template": {"inline": {"query": {"query_string": {"query": "{{query}}"}}}}}
 _METRIC = {"dcg": {"k": 10, "normalize": True}}
 
 
-def sniff_rank_eval(first_bytes: bytes, name: str) -> str | None:
-    """Recognise requests that have an id, and ratings or a template."""
-    if has_keys(first_bytes, "requests[].id") and matches_key(
-        first_bytes, r"requests\[\]\.(ratings|template_id|request)"
-    ):
-        return "an object with requests that have an id and ratings"
-    return None
-
-
 def read_rank_eval(source: InputFile) -> FileContents:
     """Judgments of each request under its id; its parameters as columns of the query."""
-    label = source.label
-    root = require_object(read_document(source), source)
-    judged, raw_requests, indices, rows = GrowingQrels(label), {}, {}, []
-    for json_path, request in objects_under_key(root, "requests", "", label):
-        query = read_id(request, "id", json_path, label)
+    root = read_record(source)
+    judged, raw_requests, indices = GrowingQrels(source), {}, {}
+    for request in root.records("requests", required=True):
+        query = request.id("id")
         if query in raw_requests:
-            raise InputError(
-                f"{json_path} repeats the id '{query}' of an earlier request; give each its own.",
-                source=label,
-                code="duplicate-query",
-            )
-        judged.ask(query)
-        raw_requests[query] = {key: value for key, value in request.items() if key != "ratings"}
-        params = read_object(request, "params", json_path, label)
-        rows.append({"query_id": query, "text": _query_text(query, params)})
-        for rating_path, rating in objects_under_key({"ratings": [], **request}, "ratings", json_path, label):
-            doc = read_id(rating, "_id", rating_path, label)
-            indices[doc] = read_text(rating, "_index", rating_path, label)
-            judged.add(query, doc, rating.get("rating"), rating_path, "rating")
-    other_fields = {key: value for key, value in root.items() if key != "requests"}
-    list(
-        list_objects(other_fields.get("templates") or [], "templates", label)
-    )  # otherwise the file cannot be written
-    qrels, notes = judged.qrels(source.stem)
-    has_texts = any(row["text"] != row["query_id"] for row in rows)
-    extra = {"request": other_fields, "requests": raw_requests, "indices": indices}
-    return FileContents(
-        qrels=qrels,
-        documents=judged.pool(),
-        queries=string_table(rows) if has_texts else None,
-        extra={NAME: extra},
-        notes=notes,
-    )
+            problem = f"{request.path} repeats the id '{query}' of an earlier request; give each its own."
+            raise request.error(problem, "duplicate-query")
+        judged.ask(query, text=_query_text(query, request.record("params")))
+        raw_requests[query] = request.without("ratings")
+        for rating in request.records("ratings"):
+            document = rating.id("_id")
+            indices[document] = rating.text("_index")
+            judged.add_rating(query, document, rating)
+    list(root.records("templates", nullable=True))  # otherwise the file cannot be written
+    has_texts = any(fields["text"] != query for query, fields in judged.asked.items())
+    extra = {"request": root.without("requests"), "requests": raw_requests, "indices": indices}
+    return judged.contents(queries=judged.texts() if has_texts else None, extra={NAME: extra})
 
 
 def _query_text(query: str, params: JsonObject) -> str:
     """The text of the query: the parameter with a usual name, or the only string parameter."""
-    strings = {key: value for key, value in params.items() if isinstance(value, str) and value}
-    for name in ("query", "q", "query_string", "text"):
-        if name in strings:
-            return cell_text(strings[name]) or query
-    return next(iter(strings.values())) if len(strings) == 1 else query
+    strings = {key: text for key, text in params.items() if isinstance(text, str) and text}
+    usual_text = next((strings[name] for name in _TEXT_PARAMETERS if name in strings), query)
+    return next(iter(strings.values())) if len(strings) == 1 else usual_text
 
 
 def write_rank_eval(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
@@ -117,13 +76,9 @@ def write_rank_eval(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
             f"0; map the {count_noun(len(invalid_grades), 'other')} first."
         )
         raise InputError(problem, code="grade-outside-scale")
-    format_extra, text, grades = (
-        format_data(contents, NAME),
-        texts_by_query(contents),
-        collect_grades(qrels),
-    )
+    format_extra, text, grades = format_data(contents, NAME), texts_by_query(contents), collect_grades(qrels)
     raw_requests, indices = format_extra.get("requests", {}), format_extra.get("indices", {})
-    default_index = next((index for index in indices.values() if index), _DEFAULT_INDEX)
+    default_index = next(filter(None, indices.values()), _DEFAULT_INDEX)
     requests = []
     for query in dict.fromkeys([*(query for query in raw_requests if query in grades), *grades]):
         new_request = {"id": query, "template_id": "query", "params": {"query": text.get(query, query)}}
@@ -134,22 +89,23 @@ def write_rank_eval(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
         requests.append({**raw_requests.get(query, new_request), "ratings": ratings})
     other_fields = dict(format_extra.get("request", {"metric": _METRIC}))
     templates = list(other_fields.pop("templates", None) or [])
-    if any(query not in raw_requests for query in grades) and not any(
-        template.get("id") == "query" for template in templates
-    ):
+    if grades.keys() - raw_requests and all(template.get("id") != "query" for template in templates):
         templates.append(_TEMPLATE)
     write_json(out, {"requests": requests, **({"templates": templates} if templates else {}), **other_fields})
-    return (
-        *find_losses(contents, NAME, "qrels", "unjudged", "queries"),
-        *column_losses("queries", contents.queries, ("query_id", "text")),
-    )
+    return find_losses(contents, NAME, "qrels", "unjudged", "queries", queries=("text",))
 
 
 RANK_EVAL_FORMAT = Format(
     name=NAME,
     title="Elasticsearch's ranking evaluation, request",
     suffixes=(".json",),
-    sniff=sniff_rank_eval,
+    sniff=detect_keys(
+        (
+            "an object with requests that have an id and ratings",
+            "requests[].id",
+            "requests[].ratings|requests[].template_id|requests[].request",
+        )
+    ),
     read=read_rank_eval,
     write=write_rank_eval,
     holds=("qrels", "queries"),
@@ -166,106 +122,75 @@ _VALUE_KEYS = ("metric_score", "quality_level")  # the second is of version 6
 _UNRATED_KEYS = ("unrated_docs", "unknown_docs")
 
 
-def sniff_rank_eval_response(first_bytes: bytes, name: str) -> str | None:
-    """Recognise details of each query with hits and ratings."""
-    if matches_key(
-        first_bytes, r"details\..+\.(hits|metric_score|quality_level|unrated_docs|unknown_docs).*"
-    ):
-        return "an object with details of each query: its value and its hits"
-    return None
-
-
 def read_rank_eval_response(source: InputFile) -> FileContents:
     """A run from the hits, judgments from the rated hits, and the values of the metric.
 
     Scores are those of the hits if every hit has a score and they never rise; otherwise -rank.
     """
-    label = source.label
-    root = require_object(read_document(source), source)
-    judged, queries, docs, scores, unrated = GrowingQrels(label), [], [], [], []
-    fields: list[dict[str, str | None]] = []
+    root = read_record(source)
+    judged, ranked, unrated = GrowingQrels(source), GrowingRun(source), list[str]()
     values: list[tuple[object, ...]] = []
     states: list[tuple[str, str, str | None]] = []
-    for query, details in read_object(root, "details", "", label).items():
-        json_path = f"details.{query}"
-        detail = read_object({query: details}, query, "details", label)
+    details = root.record("details")
+    for query in details:
+        detail = details.record(query)
         judged.ask(query)
-        hits = list(list_objects(detail.get("hits") or [], f"{json_path}.hits", label))
-        for hit_path, hit_entry in hits:
-            hit = read_object(hit_entry, "hit", hit_path, label)
-            doc = read_id(hit, "_id", f"{hit_path}.hit", label)
-            queries.append(query)
-            docs.append(doc)
-            scores.append(_read_score(hit.get("_score"), f"{hit_path}.hit._score", label))
-            fields.append({"query_id": query, "doc_id": doc, **_read_fields(hit, hit_path, label)})
-            judged.add(query, doc, hit_entry.get("rating"), hit_path, "rating")
-        if not hits:
+        hit_entries = list(detail.records("hits", nullable=True))
+        for hit_entry in hit_entries:
+            hit = hit_entry.record("hit")
+            document = hit.id("_id")
+            ranked.rank(query, document, hit.number("_score"))
+            stored, requested = (hit.record(key).texts("query_id", "doc_id") for key in ("_source", "fields"))
+            ranked.describe(query, document, {**stored, **requested})
+            judged.add_rating(query, document, hit_entry)
+        if not hit_entries:
             states.append((query, "zero", None))
         for name in _UNRATED_KEYS:
-            for hit_path, unrated_doc in list_objects(detail.get(name) or [], f"{json_path}.{name}", label):
-                unrated.append(f"{query} {read_id(unrated_doc, '_id', hit_path, label)}")
-        values += _read_value(detail, query, json_path, source)
-    for query, failure in read_object(root, "failures", "", label).items():
-        states.append((query, "failed", cell_text(failure)))
-    values += _read_value(root, None, "the document", source)
-    hit_scores = [score for score in scores if score is not None] if _never_rise(queries, scores) else None
-    run = make_run(source.stem, queries, docs, hit_scores, label=label, states=states)
-    qrels, notes = judged.qrels(source.stem)
-    note_text = "judgments of retrieved documents only; the request has all"
+            unrated += [
+                f"{query} {unrated_doc.id('_id')}" for unrated_doc in detail.records(name, nullable=True)
+            ]
+        values += _read_value(detail, query, source)
+    states += [(query, "failed", text) for query, text in root.record("failures").texts().items()]
+    values += _read_value(root, None, source)
+    qrels, notes = judged.qrels()
     rated_queries = [] if qrels is None else qrels.table["query_id"].to_list()
     return FileContents(
         qrels=qrels if rated_queries else None,
-        runs=(run,),
-        documents=collect_document_rows(fields),
+        runs=(ranked.run(states=states, falling=True),),
+        documents=ranked.documents(),
         values=pl.DataFrame(values, schema=VALUES, orient="row") if values else None,
         notes=(
-            *Note.of(note_text, rated_queries),
+            *Note.of("judgments of retrieved documents only; the request has all", rated_queries),
             *(note for note in notes if "unrated" not in note.what),
             *Note.of("retrieved documents that are unrated", unrated),
         ),
     )
 
 
-def _read_score(value: Json, json_path: str, label: str) -> float | None:
-    return None if value is None else number(value, json_path, label)
-
-
-def _never_rise(queries: list[str], scores: list[float | None]) -> bool:
-    """True if every hit has a score, and no score is above the previous one."""
-    if any(score is None for score in scores):
-        return False
-    rows = zip(queries, scores, strict=True)
-    return all(
-        query != next_query or (score or 0) >= (next_score or 0)
-        for (query, score), (next_query, next_score) in pairwise(rows)
-    )
-
-
-def _read_fields(hit: JsonObject, hit_path: str, label: str) -> dict[str, str | None]:
-    source = read_object(hit, "_source", f"{hit_path}.hit", label)
-    hit_fields = source | read_object(hit, "fields", f"{hit_path}.hit", label)
-    own_columns = {"query_id", "doc_id"}
-    return {name: cell_text(value) for name, value in hit_fields.items() if name not in own_columns}
-
-
 def _read_value(
-    fields: JsonObject, query: str | None, json_path: str, source: InputFile
-) -> list[tuple[str, str | None, str, float, None]]:
+    details: JsonRecord, query: str | None, source: InputFile
+) -> list[tuple[str, str | None, str, float | None, None]]:
     """The metric's value for a query, or for all queries if ``query`` is None."""
-    name = next((key for key in _VALUE_KEYS if fields.get(key) is not None), None)
+    name = next((key for key in _VALUE_KEYS if details.get(key) is not None), None)
     if name is None:
         return []
-    details = read_object(fields, "metric_details", json_path, source.label)
-    metric = next(iter(details), name)
-    value = number(fields[name], f"'{name}' of {json_path}", source.label)
-    return [(source.stem, query, metric, value, None)]
+    metric = next(iter(details.record("metric_details")), name)
+    return [(source.stem, query, metric, details.number(name), None)]
 
 
 RANK_EVAL_RESPONSE_FORMAT = Format(
     name="rank-eval-response",
     title="Elasticsearch's ranking evaluation, response",
     suffixes=(".json",),
-    sniff=sniff_rank_eval_response,
+    sniff=detect_keys(
+        (
+            "an object with details of each query: its value and its hits",
+            (
+                "details.*.hits|details.*.metric_score|details.*.quality_level"
+                "|details.*.unrated_docs|details.*.unknown_docs"
+            ),
+        )
+    ),
     read=read_rank_eval_response,
     holds=("runs", "qrels", "documents", "values"),
     detail=(

@@ -7,6 +7,8 @@ any order of columns. Information needs are ``query,information_need``.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
 import polars as pl
@@ -16,31 +18,28 @@ from rankgate.data.file_contents import FileContents
 from rankgate.data.formats.collected_judgments import GrowingQrels, GrowingRatings
 from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.format_writing import (
-    cell_text,
-    collect_grades,
     collect_pooled_grades,
-    column_losses,
     find_losses,
     format_data,
+    id_losses,
+    ratings_of,
     rows_by_id,
     texts_by_query,
     with_text_ids,
     write_json,
 )
-from rankgate.data.formats.products.product_sheets import LOSES, pool_losses, pool_rows, read_sheet_judgments
+from rankgate.data.formats.products.product_sheets import (
+    LOSES,
+    detect_columns,
+    pool_losses,
+    pool_rows,
+    read_sheet_judgments,
+    with_headers,
+)
+from rankgate.data.qrels import RATINGS_SCHEMA
 from rankgate.data.table_rows import refuse_repeated
 from rankgate.data.text import delimited_records
-from rankgate.data.text.json_text import (
-    has_keys,
-    matches_key,
-    objects_under_key,
-    read_document,
-    read_id,
-    read_object,
-    read_text,
-    require_object,
-    whole_numbers,
-)
+from rankgate.data.text.json_text import JsonRecord, cell_text, detect_keys, read_record, whole_numbers
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import Json
@@ -54,45 +53,39 @@ NOTE_COLUMNS = ("information_need", "notes", "options")
 """The notes that Quepid keeps for a query besides its text."""
 
 _CASE_NAME = "quepid-case"
-
-
-def sniff_case(first_bytes: bytes, name: str) -> str | None:
-    """A case's name and its queries."""
-    if has_keys(first_bytes, "case_name", "queries"):
-        return "an object with case_name and queries"
-    return None
+_RATING_COLUMNS = ("query_id", "doc_id", "rater", "grade")
 
 
 def read_case(source: InputFile) -> FileContents:
     """Ratings with their raters, judgments if each pair has one rating, and the queries."""
-    label = source.label
-    root = require_object(read_document(source), source)
-    collected, raw_queries, rows = GrowingRatings(label), {}, []
-    for json_path, query in objects_under_key(root, "queries", "", label):
-        text = read_id(query, "query_text", json_path, label)
+    root = read_record(source)
+    collected, raw_queries, rows = GrowingRatings(source), {}, []
+    for query in root.records("queries", required=True):
+        text = query.id("query_text")
         collected.ask(text)
-        rows.append((text, text, *(cell_text(query.get(name)) for name in NOTE_COLUMNS)))
-        raw_queries[text] = {key: value for key, value in query.items() if key != "ratings"}
-        for rating_path, rating in objects_under_key({"ratings": [], **query}, "ratings", json_path, label):
-            rater = read_text(rating, "user_email", rating_path, label) or NAMELESS
-            doc = read_id(rating, "doc_id", rating_path, label)
-            collected.add((text, doc), rater, rating.get("rating"), f"{rating_path}.rating")
-    case = {key: value for key, value in root.items() if key != "queries"}
-    qrels = collected.qrels(source.stem)
-    return FileContents(
-        qrels=qrels,
-        ratings=collected.ratings(source.stem),
+        rows.append(query_notes(text, text, query))
+        raw_queries[text] = query.without("ratings")
+        for rating in query.records("ratings"):
+            rater = rating.text("user_email") or NAMELESS
+            collected.add(text, rating.id("doc_id"), rater, rating.get("rating"), rating.path_of("rating"))
+    contents = collected.contents(
         queries=make_query_notes(rows),
-        extra={_CASE_NAME: {"case": case, "queries": raw_queries}},
-        notes=Note.of("queries without judgments", qrels.unjudged if qrels else ()),
+        extra={_CASE_NAME: {"case": root.without("queries"), "queries": raw_queries}},
     )
+    unjudged = contents.qrels.unjudged if contents.qrels else ()
+    return replace(contents, notes=Note.of("queries without judgments", unjudged))
+
+
+def query_notes(query: str, text: str, fields: JsonRecord) -> tuple[str | None, ...]:
+    """The id, the text and the notes of a query, for `make_query_notes`."""
+    return (query, text, *(cell_text(fields.get(name)) for name in NOTE_COLUMNS))
 
 
 def make_query_notes(rows: list[tuple[str | None, ...]]) -> pl.DataFrame | None:
     """Queries with their first notes; None if only the ids are known.
 
     Args:
-        rows: id, text and the notes in ``NOTED``.
+        rows: see `query_notes`.
     """
     names = ("query_id", "text", *NOTE_COLUMNS)
     schema = dict.fromkeys(names, pl.String)
@@ -112,13 +105,7 @@ def collect_ratings(contents: FileContents) -> dict[str, list[dict[str, Json]]]:
         InputError: there are neither ratings nor judgments.
     """
     ratings_by_query: dict[str, list[dict[str, Json]]] = {}
-    if contents.ratings is None:
-        for query, grades in collect_grades(contents.judgments("")).items():
-            ratings_by_query[query] = [
-                {"doc_id": doc, "rating": grade, "user_email": None} for doc, grade in grades.items()
-            ]
-        return ratings_by_query
-    columns = contents.ratings.table.select("query_id", "doc_id", "rater", "grade")
+    columns = ratings_of(contents, NAMELESS).table.select("query_id", "doc_id", "rater", "grade")
     for query, doc, rater, grade in columns.iter_rows():
         email = None if rater == NAMELESS else rater
         row = {"doc_id": doc, "rating": whole_numbers(grade), "user_email": email}
@@ -130,16 +117,9 @@ def collect_ratings(contents: FileContents) -> dict[str, list[dict[str, Json]]]:
 
 def write_case(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """Write the case with the current ratings."""
-    format_extra, ratings, noted_of = (
-        format_data(contents, _CASE_NAME),
-        collect_ratings(contents),
-        rows_by_id(contents.queries, "query_id"),
-    )
-    case, raw_queries, text = (
-        format_extra.get("case", {}),
-        format_extra.get("queries", {}),
-        texts_by_query(contents),
-    )
+    ratings, noted_of = collect_ratings(contents), rows_by_id(contents.queries, "query_id")
+    format_extra, text = format_data(contents, _CASE_NAME), texts_by_query(contents)
+    case, raw_queries = format_extra.get("case", {}), format_extra.get("queries", {})
     queries = []
     for query in dict.fromkeys([*(query_id for query_id in raw_queries if query_id in ratings), *ratings]):
         notes = noted_of.get(query, {})
@@ -149,32 +129,28 @@ def write_case(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     trailing_fields = {key: value for key, value in case.items() if key == "try"}
     leading_fields = {key: value for key, value in case.items() if key != "try"} or {"case_name": name}
     write_json(out, {**leading_fields, "queries": queries, **trailing_fields})
-    renamed_queries = [
-        query for query, query_text in text.items() if query_text != query and query in ratings
-    ]
+    kept_parts = ("qrels", "unjudged", "ratings", "queries")
     return (
-        *find_losses(contents, _CASE_NAME, "qrels", "unjudged", "ratings", "queries"),
-        *column_losses("queries", contents.queries, ("query_id", "text", *NOTE_COLUMNS)),
-        *rating_losses(contents, ()),
-        *Loss.of("ids of queries; their texts are the ids", renamed_queries),
+        *find_losses(contents, _CASE_NAME, *kept_parts, queries=("text", *NOTE_COLUMNS)),
+        *rating_losses(contents),
+        *id_losses(query for query, query_text in text.items() if query_text != query and query in ratings),
     )
 
 
-def rating_losses(contents: FileContents, kept_columns: tuple[str, ...]) -> tuple[Loss, ...]:
+def rating_losses(contents: FileContents, *kept_columns: str) -> tuple[Loss, ...]:
     """The columns of ratings that have values but are not written."""
     if contents.ratings is None:
         return ()
     table = contents.ratings.table
-    names = [name for name in ("reason", "at", "seconds", "comment", "guideline") if name not in kept_columns]
-    filled_columns = [name for name in names if table[name].null_count() < len(table)]
-    return Loss.of("columns of ratings", filled_columns)
+    names = [name for name in RATINGS_SCHEMA if name not in {*_RATING_COLUMNS, *kept_columns}]
+    return Loss.of("columns of ratings", [name for name in names if table[name].count()])
 
 
 CASE_FORMAT = Format(
     name=_CASE_NAME,
     title="Quepid's cases as JSON",
     suffixes=(".json",),
-    sniff=sniff_case,
+    sniff=detect_keys(("an object with case_name and queries", "case_name", "queries")),
     read=read_case,
     write=write_case,
     holds=("ratings", "qrels", "queries"),
@@ -190,35 +166,20 @@ CASE_FORMAT = Format(
 _RATINGS_NAME = "quepid-ratings"
 
 
-def sniff_ratings(first_bytes: bytes, name: str) -> str | None:
-    """Queries with ratings by document."""
-    if matches_key(first_bytes, r"queries\[\]\.query") and matches_key(
-        first_bytes, r"queries\[\]\.ratings(\..+)?"
-    ):
-        return "queries with an object of ratings by document"
-    return None
-
-
 def read_ratings(source: InputFile) -> FileContents:
     """Read judgments."""
-    root = require_object(read_document(source), source)
-    judged = GrowingQrels(source.label)
-    for json_path, query in objects_under_key(root, "queries", "", source.label):
-        text = read_id(query, "query", json_path, source.label)
-        judged.ask(text)
-        for doc, grade in read_object(query, "ratings", json_path, source.label).items():
-            judged.add(text, doc, grade, f"{json_path}.ratings.{doc}", "")
-    qrels, notes = judged.qrels(source.stem)
-    return FileContents(qrels=qrels, documents=judged.pool(), notes=notes)
+    judged = GrowingQrels(source)
+    for query in read_record(source).records("queries", required=True):
+        judged.add_grades(query.id("query"), query.record("ratings"))
+    return judged.contents()
 
 
 def write_ratings(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """Write the queries with their ratings."""
     contents, query_losses = with_text_ids(contents)
-    grades = collect_pooled_grades(contents)
+    grades = collect_pooled_grades(contents).items()
     write_json(
-        out,
-        {"queries": [{"query": query, "ratings": grade_of_doc} for query, grade_of_doc in grades.items()]},
+        out, {"queries": [{"query": query, "ratings": grade_of_doc} for query, grade_of_doc in grades]}
     )
     return (*pool_losses(contents, _RATINGS_NAME), *query_losses)
 
@@ -227,7 +188,9 @@ RATINGS_FORMAT = Format(
     name=_RATINGS_NAME,
     title="Quepid's ratings as JSON",
     suffixes=(".json",),
-    sniff=sniff_ratings,
+    sniff=detect_keys(
+        ("queries with an object of ratings by document", "queries[].query", "queries[].ratings")
+    ),
     read=read_ratings,
     write=write_ratings,
     loses="raters, scales, texts besides ids",
@@ -237,19 +200,6 @@ RATINGS_FORMAT = Format(
 
 _RATINGS_CSV_COLUMNS = {"query_id": ("query",), "doc_id": ("docid", "doc_id"), "grade": ("rating",)}
 _PAIR = ["query_id", "doc_id"]
-
-
-def sniff_ratings_csv(first_bytes: bytes, name: str) -> str | None:
-    """The columns query, docid (or doc_id) and rating."""
-    names = delimited_records.read_column_names(first_bytes)
-    if "rating" in names and "query" in names and {"docid", "doc_id"} & set(names):
-        return "the first line names query, docid and rating, as Quepid does"
-    return None
-
-
-def read_ratings_csv(source: InputFile) -> FileContents:
-    """Read judgments; a row without a rating is unrated, a row without a document is a query."""
-    return read_sheet_judgments(source, _RATINGS_CSV_COLUMNS, guard=True)
 
 
 def write_ratings_csv(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
@@ -271,8 +221,10 @@ RATINGS_CSV_FORMAT = Format(
     name="quepid-csv",
     title="Quepid's basic ratings",
     suffixes=(".csv",),
-    sniff=sniff_ratings_csv,
-    read=read_ratings_csv,
+    sniff=detect_columns(
+        "the first line names query, docid and rating, as Quepid does", "query", "docid|doc_id", "rating"
+    ),
+    read=partial(read_sheet_judgments, columns=_RATINGS_CSV_COLUMNS, guard=True),
     write=write_ratings_csv,
     holds=("qrels",),
     loses=LOSES,
@@ -286,15 +238,8 @@ RATINGS_CSV_FORMAT = Format(
 
 
 _INFORMATION_NEED_NAME = "information-need"
-_INFORMATION_NEED_COLUMNS = {"query_id": ("query",), "information_need": ("information_need",)}
-
-
-def sniff_information_need(first_bytes: bytes, name: str) -> str | None:
-    """The columns query and information_need, and no document."""
-    names = set(delimited_records.read_column_names(first_bytes))
-    if {"query", "information_need"} <= names and not names & {"docid", "doc_id", "rating"}:
-        return "the first line names query and information_need"
-    return None
+_INFORMATION_NEED_HEADERS = {"query_id": "query", "information_need": "information_need"}
+_INFORMATION_NEED_COLUMNS = {column: (header,) for column, header in _INFORMATION_NEED_HEADERS.items()}
 
 
 def read_information_need(source: InputFile) -> FileContents:
@@ -317,15 +262,12 @@ def write_information_need(contents: FileContents, out: BinaryIO) -> tuple[Loss,
         raise InputError(
             "no queries with their texts in it; this format is a list of them.", code="no-queries"
         )
-    if "information_need" not in queries.columns:
-        queries = queries.with_columns(pl.lit(None, pl.String).alias("information_need"))
-    query = pl.col("text").fill_null(pl.col("query_id")).alias("query")
-    delimited_records.write_sheet(queries.select(query, "information_need"), out)
-    renamed_queries = queries.filter(pl.col("text") != pl.col("query_id"))["query_id"].to_list()
+    texts = queries.with_columns(query_id=pl.coalesce("text", "query_id"))
+    sheet = with_headers(texts, _INFORMATION_NEED_HEADERS).select(_INFORMATION_NEED_HEADERS.values())
+    delimited_records.write_sheet(sheet, out)
     return (
-        *find_losses(contents, _INFORMATION_NEED_NAME, "queries"),
-        *column_losses("queries", queries, ("query_id", "text", "information_need")),
-        *Loss.of("ids of queries; their texts are the ids", renamed_queries),
+        *find_losses(contents, _INFORMATION_NEED_NAME, "queries", queries=("text", "information_need")),
+        *id_losses(queries.filter(pl.col("text") != pl.col("query_id"))["query_id"]),
     )
 
 
@@ -333,7 +275,12 @@ INFORMATION_NEED_FORMAT = Format(
     name=_INFORMATION_NEED_NAME,
     title="Quepid's information needs",
     suffixes=(".csv",),
-    sniff=sniff_information_need,
+    sniff=detect_columns(
+        "the first line names query and information_need",
+        "query",
+        "information_need",
+        absent=("docid", "doc_id", "rating"),
+    ),
     read=read_information_need,
     write=write_information_need,
     holds=("queries",),

@@ -6,29 +6,22 @@ general export has each query of a case with its score and notes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.data.file_contents import FileContents
-from rankgate.data.formats.collected_judgments import VALUES, collect_documents, make_run, zero_states
+from rankgate.data.formats.collected_judgments import VALUES, collect_documents, make_run
 from rankgate.data.formats.format import Format, Loss, Note
-from rankgate.data.formats.format_writing import (
-    column_losses,
-    find_losses,
-    first_rows,
-    format_data,
-    rows_by_id,
-    with_text_ids,
-)
+from rankgate.data.formats.format_writing import find_losses, first_rows, format_data, with_text_ids
+from rankgate.data.formats.products.product_sheets import detect_columns, with_headers
 from rankgate.data.formats.tables import schemas
-from rankgate.data.table_rows import refuse_repeated
+from rankgate.data.table_rows import RowLocation, refuse_repeated
 from rankgate.data.text import delimited_records
 from rankgate.data.text.text_values import format_time, parse_time
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import Json
     from rankgate.data.run import Run
     from rankgate.data.streams.source import InputFile
 
@@ -36,23 +29,11 @@ if TYPE_CHECKING:
 _DETAIL_NAME = "quepid-detail"
 _CASE = ("Team Name", "Case Name", "Case ID")
 _HEADER = (*_CASE, "Query Text", "Doc ID", "Doc Position", "Title", "Rating")
-_DETAIL_COLUMNS = {
-    **{name: (name.lower(),) for name in _CASE},
-    "query_id": ("query text",),
-    "doc_id": ("doc id",),
-    "position": ("doc position",),
-    "title": ("title",),
-    "grade": ("rating",),
-}
+_DETAIL_HEADERS = dict(
+    zip((*_CASE, "query_id", "doc_id", "position", "title", "grade"), _HEADER, strict=True)
+)
+_DETAIL_COLUMNS = {column: (header.lower(),) for column, header in _DETAIL_HEADERS.items()}
 _PAIR = ["query_id", "doc_id"]
-
-
-def sniff_detail(first_bytes: bytes, name: str) -> str | None:
-    """The columns of a case, and the columns of its documents with a rating."""
-    columns = ("case name", "query text", "doc id", "doc position", "rating")
-    if delimited_records.names_columns(first_bytes, *columns):
-        return "the first line names Case Name, Query Text, Doc ID, Doc Position and Rating"
-    return None
 
 
 def read_detail(source: InputFile) -> FileContents:
@@ -69,7 +50,7 @@ def read_detail(source: InputFile) -> FileContents:
     rows = csv_sheet.rows
     qrels, notes = schemas.make_qrels(rows.select(*_PAIR, "grade"), source.stem, csv_sheet.place)
     with_document = rows.filter(pl.col("doc_id").is_not_null())
-    run, run_notes = make_detail_run(with_document, rows["query_id"], source.stem, source.label)
+    run, run_notes = make_detail_run(rows, source.stem, source.label)
     case = {
         name: case_values[0] for name in _CASE if len(case_values := rows[name].drop_nulls().unique()) == 1
     }
@@ -85,31 +66,24 @@ def read_detail(source: InputFile) -> FileContents:
     )
 
 
-def make_detail_run(
-    rows: pl.DataFrame, all_queries: pl.Series, name: str, label: str
-) -> tuple[Run, tuple[Note, ...]]:
+def make_detail_run(rows: pl.DataFrame, name: str, label: str) -> tuple[Run, tuple[Note, ...]]:
     """A run from ``query_id``, ``doc_id`` and ``position``, which is the rank.
 
-    A row without a position is not retrieved; a query without rows retrieved no documents.
+    A row without a position is not retrieved; a query without other rows retrieved no documents.
 
     Raises:
         InputError: two documents have the same position.
     """
-    ranked_rows = rows.filter(pl.col("position").is_not_null())
+    ranked_rows = rows.drop_nulls(["doc_id", "position"])
     same_position = ranked_rows.filter(pl.struct("query_id", "position").is_duplicated())
     if len(same_position):
-        query, position = same_position["query_id"][0], same_position["position"][0]
+        query, position = same_position.select("query_id", "position").row(0)
         problem = f"two documents are in position {position:g} of query '{query}'."
         raise InputError(problem, source=label, code="duplicate-position")
-    empty_queries = all_queries.unique(maintain_order=True)
-    empty_queries = empty_queries.filter(~empty_queries.is_in(ranked_rows["query_id"].unique().implode()))
-    columns = (
-        ranked_rows["query_id"].to_list(),
-        ranked_rows["doc_id"].to_list(),
-        (-ranked_rows["position"]).to_list(),
-    )
-    run = make_run(name, *columns, label=label, states=zero_states(empty_queries))
-    unretrieved = rows.filter(pl.col("position").is_null())["doc_id"].to_list()
+    empty_queries = rows.join(ranked_rows, on="query_id", how="anti")["query_id"].unique(maintain_order=True)
+    table = ranked_rows.select("query_id", "doc_id", score=-pl.col("position"))
+    run = make_run(name, table, RowLocation(label), [(query, "zero") for query in empty_queries])
+    unretrieved = rows.filter(pl.col("position").is_null())["doc_id"].drop_nulls()
     return run, Note.of("documents without a position, which were not retrieved", unretrieved)
 
 
@@ -121,25 +95,20 @@ def detail_rows(contents: FileContents) -> pl.DataFrame:
         order = pl.col("score").rank("ordinal", descending=True).over("query_id").cast(pl.Int64)
         ranked_rows = contents.runs[0].table.select(*_PAIR, order.alias("position"))
         ranked_rows = ranked_rows.sort([first_rows(ranked_rows), pl.col("position")], maintain_order=True)
-    qrels = contents.qrels
-    grades = qrels.table.select(*_PAIR, "grade") if qrels else None
-    if grades is None:
+    if contents.qrels is None:
         return ranked_rows.with_columns(pl.lit(None, pl.Float64).alias("grade"))
-    joined = ranked_rows.join(grades, on=_PAIR, how="left", maintain_order="left")
-    unranked = grades.join(ranked_rows, on=_PAIR, how="anti", maintain_order="left")
-    all_rows = pl.concat([joined, unranked], how="diagonal")
-    queries = [*(qrels.unjudged if qrels else ()), *_queries_with_state(contents)]
-    queries_with_rows = set(all_rows["query_id"].unique())
-    queries_without_rows = list(dict.fromkeys(query for query in queries if query not in queries_with_rows))
-    return pl.concat(
-        [all_rows, pl.DataFrame({"query_id": queries_without_rows}, schema={"query_id": pl.String})],
-        how="diagonal",
-    )
+    grades = contents.qrels.table.select(*_PAIR, "grade")
+    all_rows = ranked_rows.join(grades, on=_PAIR, how="full", coalesce=True, maintain_order="left_right")
+    queries_with_state = queries_of_states(contents.runs[0]) if contents.runs else ()
+    queries = {"query_id": [*contents.qrels.unjudged, *queries_with_state]}
+    empty_queries = pl.DataFrame(queries, {"query_id": pl.String}).unique(maintain_order=True)
+    empty_queries = empty_queries.join(all_rows, on="query_id", how="anti", maintain_order="left")
+    return pl.concat([all_rows, empty_queries], how="diagonal")
 
 
-def _queries_with_state(contents: FileContents) -> list[str]:
-    states = contents.runs[0].queries if contents.runs else None
-    return [] if states is None else states["query_id"].to_list()
+def queries_of_states(run: Run) -> list[str]:
+    """The queries with a state, such as those that retrieved nothing."""
+    return [] if run.queries is None else run.queries["query_id"].to_list()
 
 
 def with_fields(rows: pl.DataFrame, documents: pl.DataFrame | None) -> pl.DataFrame:
@@ -160,36 +129,33 @@ def write_detail(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     rows = with_fields(detail_rows(contents), contents.documents).with_columns(
         delimited_records.format_grade(), *(pl.lit(case.get(name), pl.String).alias(name) for name in _CASE)
     )
-    rows = rows.rename(
-        {"query_id": "Query Text", "doc_id": "Doc ID", "position": "Doc Position", "grade": "Rating"}
-    )
-    rows = rows.rename({"title": "Title"}) if "title" in rows.columns else rows
-    if "Title" not in rows.columns:
-        rows = rows.with_columns(pl.lit(None, pl.String).alias("Title"))
-    fields = [name for name in rows.columns if name not in _HEADER]
-    delimited_records.write_sheet(rows.select(*_HEADER, *fields), out)
+    delimited_records.write_sheet(with_headers(rows, _DETAIL_HEADERS), out)
     losses = find_losses(contents, _DETAIL_NAME, "qrels", "unjudged", "runs", "documents", runs=1)
-    return (*losses, *query_losses, *score_losses(contents))
+    return (*losses, *query_losses, *(score_losses(contents.runs[0]) if contents.runs else ()))
 
 
-def score_losses(contents: FileContents) -> tuple[Loss, ...]:
+def score_losses(run: Run) -> tuple[Loss, ...]:
     """The losses when ranks are written without scores; -rank itself is not a loss."""
-    if not contents.runs:
-        return ()
-    run = contents.runs[0]
     rank = -pl.int_range(1, pl.len() + 1).over("query_id").cast(pl.Float64)
-    scores = run.table.filter(pl.col("score") != rank)
-    examples = [str(score) for score in scores["score"].head(3)]
-    losses = [Loss("scores (ranks are kept)", len(scores), tuple(examples))]
-    tag = Loss.of("tag of a run", [run.tag] if run.tag else [])
-    return (*(losses if len(scores) else ()), *tag)
+    scores = run.table.filter(pl.col("score") != rank)["score"]
+    return (
+        *Loss.of("scores (ranks are kept)", scores.to_list()),
+        *Loss.of("tag of a run", [run.tag] if run.tag else []),
+    )
 
 
 DETAIL_FORMAT = Format(
     name=_DETAIL_NAME,
     title="Quepid's detail export",
     suffixes=(".csv",),
-    sniff=sniff_detail,
+    sniff=detect_columns(
+        "the first line names Case Name, Query Text, Doc ID, Doc Position and Rating",
+        "case name",
+        "query text",
+        "doc id",
+        "doc position",
+        "rating",
+    ),
     read=read_detail,
     write=write_detail,
     holds=("qrels", "runs", "documents"),
@@ -204,21 +170,14 @@ DETAIL_FORMAT = Format(
 
 _GENERAL_NAME = "quepid-general"
 _TEXTS = {"count": "Count", "information_need": "Information Need", "notes": "Notes", "options": "Options"}
-_GENERAL_COLUMNS = {
-    **{name: (name.lower(),) for name in _CASE},
-    "query_id": ("query text",),
-    "value": ("score",),
-    "at": ("date last scored",),
-    **{column: (header.lower(),) for column, header in _TEXTS.items()},
+_GENERAL_HEADERS = {
+    **{name: name for name in _CASE},
+    "query_id": "Query Text",
+    "value": "Score",
+    "at": "Date Last Scored",
+    **_TEXTS,
 }
-
-
-def sniff_general(first_bytes: bytes, name: str) -> str | None:
-    """The columns of a case's queries."""
-    columns = ("case name", "query text", "score", "date last scored")
-    if delimited_records.names_columns(first_bytes, *columns):
-        return "the first line names Case Name, Query Text, Score and Date Last Scored"
-    return None
+_GENERAL_COLUMNS = {column: (header.lower(),) for column, header in _GENERAL_HEADERS.items()}
 
 
 def read_general(source: InputFile) -> FileContents:
@@ -256,38 +215,20 @@ def write_general(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
             "no queries with their texts in it; this format is a list of them.", code="no-queries"
         )
     case = format_data(contents, _GENERAL_NAME).get("case", {})
-    value_of_query, value_losses = _values_by_query(contents.values)
-    rows: list[dict[str, Json]] = []
-    for query, fields in rows_by_id(queries, "query_id").items():
-        value, time = value_of_query.get(query, (None, None))
-        row = {name: case.get(name) for name in _CASE}
-        row |= {
-            "Query Text": fields.get("text") or query,
-            "Score": value,
-            "Date Last Scored": format_time(time),
-        }
-        row |= {header: fields.get(column) for column, header in _TEXTS.items()}
-        rows.append(row)
-    names = [*_CASE, "Query Text", "Score", "Date Last Scored", "Count", *list(_TEXTS.values())[1:]]
-    schema = {name: pl.Float64 if name == "Score" else pl.String for name in names}
-    table = pl.DataFrame(rows, schema=schema, orient="row").with_columns(
-        delimited_records.format_grade("Score")
+    values = pl.DataFrame(schema=VALUES) if contents.values is None else contents.values
+    first_values = values.unique("query_id", keep="first", maintain_order=True).select(
+        "query_id", delimited_records.format_grade("value"), pl.col("at").map_elements(format_time, pl.String)
     )
-    delimited_records.write_sheet(table, out)
-    columns = column_losses("queries", queries, ("query_id", "text", *_TEXTS))
-    return (*find_losses(contents, _GENERAL_NAME, "queries", "values"), *columns, *value_losses)
-
-
-def _values_by_query(values: pl.DataFrame | None) -> tuple[dict[str, tuple[float, Any]], tuple[Loss, ...]]:
-    """The first value of each query, and the losses of further values."""
-    if values is None:
-        return {}, ()
-    first_values = values.unique("query_id", keep="first", maintain_order=True)
-    columns = (first_values[name].to_list() for name in ("query_id", "value", "at"))
-    value_of_query = {query: (value, time) for query, value, time in zip(*columns, strict=True)}
+    columns = [name for name in ("query_id", "text", *_TEXTS) if name in queries.columns]
+    rows = queries.select(columns).join(first_values, on="query_id", how="left", maintain_order="left")
+    rows = rows.with_columns(pl.lit(case.get(name), pl.String).alias(name) for name in _CASE)
+    if "text" in columns:
+        rows = rows.with_columns(query_id=pl.coalesce(pl.col("text").replace("", None), "query_id"))
+    delimited_records.write_sheet(with_headers(rows, _GENERAL_HEADERS).select(_GENERAL_HEADERS.values()), out)
     further_count = len(values) - len(first_values)
-    return value_of_query, (
-        (Loss("metric values besides the first of a query", further_count),) if further_count else ()
+    return (
+        *find_losses(contents, _GENERAL_NAME, "queries", "values", queries=("text", *_TEXTS)),
+        *([Loss("metric values besides the first of a query", further_count)] if further_count else ()),
     )
 
 
@@ -295,7 +236,13 @@ GENERAL_FORMAT = Format(
     name=_GENERAL_NAME,
     title="Quepid's general export",
     suffixes=(".csv",),
-    sniff=sniff_general,
+    sniff=detect_columns(
+        "the first line names Case Name, Query Text, Score and Date Last Scored",
+        "case name",
+        "query text",
+        "score",
+        "date last scored",
+    ),
     read=read_general,
     write=write_general,
     holds=("queries", "values"),

@@ -73,19 +73,22 @@ def read(source: InputFile) -> FileContents:
 
 def _read_smart(text: str) -> Iterator[dict[str, str]]:
     """Cornell's SMART: ``.I 1``, then ``.W`` and the text."""
-    matches = list(_SMART.finditer(text))
+    for match, block in _find_blocks(_SMART, text):
+        yield {"query_id": match[1], "text": _plain_text(block)}
+
+
+def _find_blocks(pattern: re.Pattern[str], text: str) -> Iterator[tuple[re.Match[str], str]]:
+    """Each match of a pattern with the text up to the next one."""
+    matches = list(pattern.finditer(text))
     ends = [match.start() for match in matches[1:]] + [len(text)]
-    for match, end in zip(matches, ends, strict=True):
-        yield {"query_id": match[1], "text": _plain_text(text[match.end() : end])}
+    return ((match, text[match.end() : end]) for match, end in zip(matches, ends, strict=True))
 
 
 def _read_elements(text: str, source: InputFile) -> Iterator[dict[str, str]]:
     """TREC's topics, with end tags or without."""
     text = re.sub(r"<!--.*?-->", " ", text, flags=re.DOTALL)
-    matches = list(_BLOCK.finditer(text))
-    ends = [match.start() for match in matches[1:]] + [len(text)]
-    for match, end in zip(matches, ends, strict=True):
-        fields = _parse_fields(text[match.end() : end])
+    for match, block in _find_blocks(_BLOCK, text):
+        fields = _parse_fields(block)
         number = _NUMBER.search(match[2] or "")
         ids = [number[1] if number else "", *(fields.pop(name, "") for name in _IDS)]
         query_id = next((candidate_id for candidate_id in ids if candidate_id), "")
