@@ -157,7 +157,7 @@ _OWN_TOPICS = {
 }
 """The topics that the help of a command shows always, because the command is about them."""
 
-_ALL_OPTIONS = "rankgate.all_options"
+_ALL_OPTIONS = "all options"
 _MARGINS = 6  # columns before, between and behind the two of a definition list
 
 
