@@ -6,8 +6,7 @@ matrices; only NumPy is imported.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -30,8 +29,7 @@ from rankgate.data.memory.matrices import (
     require_numbers,
     to_numpy,
 )
-from rankgate.data.qrels import QRELS_SCHEMA, Qrels, check_rows, drop_empty, rated_rows
-from rankgate.data.run import RUN_SCHEMA as RUN
+from rankgate.data.qrels import Qrels, check_rows, drop_empty, rated_rows
 from rankgate.data.run import Rankings, Run, lengths_and_values
 from rankgate.data.table_rows import RowLocation, no_rows_error
 from rankgate.data.text.text_values import refuse_surrogates
@@ -40,7 +38,6 @@ from rankgate.data.unfold import Unfolded, unfold
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.core.value_types import JsonObject
     from rankgate.data.memory.matrices import Flat, MatrixInput
     from rankgate.data.table_rows import Positions
 
@@ -95,13 +92,12 @@ def from_arrays(
     label, score = _dense_array(labels, names[0]), _dense_array(scores, names[1])
     is_flat = np.ndim(labels) == 1 and len(query_ids if query_ids is not None else ()) == label.size > 1
     if is_flat or groups is not None:
-        entries = _flat_candidates(label, query_ids, doc_ids, groups)
+        users, rows = _queries_of_candidates(label, query_ids, groups)
+        items, columns = _documents_of_candidates(rows, doc_ids)
     else:
         users = Ids.from_axis(query_ids, label.shape[0], "query_ids")
         items = Ids.from_axis(doc_ids, label.shape[1], "doc_ids")
-        places = np.indices(label.shape, dtype=np.int64)
-        entries = users, items, (places[0], places[1])
-    users, items, (rows, columns) = entries
+        rows, columns = np.divmod(np.arange(label.size), max(items.size, 1))
     is_candidate = np.ones(label.shape, np.bool_)
     if mask is not None:
         is_candidate = _dense_array(mask, "mask").astype(np.bool_)
@@ -111,64 +107,64 @@ def from_arrays(
             raise InputError(problem, source=array_name, code="wrong-shape")
     if padding is not None:
         is_candidate &= label != padding
-    rows, columns = rows[is_candidate], columns[is_candidate]
+    candidates = is_candidate.ravel()
+    rows, columns = rows[candidates], columns[candidates]
     judged = _make_table(users, items, (rows, columns, label[is_candidate]), "grade")
     ranked = _make_table(users, items, (rows, columns, score[is_candidate]), "score")
     positions = users.unnamed, items.unnamed
-    return _make_qrels(judged, users, names[0], positions), _make_run(ranked, users, names[1], positions)
+    judged = judged.filter(pl.col("grade").is_not_nan())
+    location = RowLocation(names[0], positions=positions)
+    qrels = Qrels(judged, names[0], unjudged=tuple(_missing_queries(users, judged)), place=location)
+    return qrels, _run_of_entries(ranked, users, names[1], positions)
 
 
-def _flat_candidates(
-    label: NDArray[np.float64],
-    query_ids: Sequence[object] | None,
-    doc_ids: Sequence[object] | None,
-    groups: Sequence[int] | None,
-) -> tuple[Ids, Ids, tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """The queries and documents of flat arrays, and the indexes of each candidate's, ``(1, N)``.
+def _queries_of_candidates(
+    label: NDArray[np.float64], query_ids: Sequence[object] | None, groups: Sequence[int] | None
+) -> tuple[Ids, NDArray[np.int64]]:
+    """The queries of flat arrays, and the index of each candidate's.
 
     Raises:
-        InputError: a wrong number of ids or candidates, or arrays that are not flat.
+        InputError: a wrong number of candidates, or arrays that are not flat.
     """
-    size = label.size
-    if groups is not None:
-        sizes = require_numbers(to_numpy(groups, "groups"), "groups").astype(np.int64)
-        if label.shape[0] != 1 or sizes.ndim != 1 or (sizes < 0).any() or sizes.sum() != size:
-            problem = (
-                f"groups add up to {sizes.sum()}, where flat arrays have {size} candidates; give the "
-                "number of candidates of each query."
-            )
-            raise InputError(problem, source="groups", code="wrong-shape")
-        users, codes = (
-            Ids.from_axis(query_ids, len(sizes), "query_ids"),
-            np.repeat(np.arange(len(sizes)), sizes),
+    if groups is None:
+        return _coded_ids(query_ids, "query_ids", label.size)
+    sizes = require_numbers(to_numpy(groups, "groups"), "groups").astype(np.int64)
+    if label.shape[0] != 1 or sizes.ndim != 1 or (sizes < 0).any() or sizes.sum() != label.size:
+        problem = (
+            f"groups add up to {sizes.sum()}, where flat arrays have {label.size} candidates; give the "
+            "number of candidates of each query."
         )
-    else:
-        ids = _id_texts(() if query_ids is None else query_ids)
-        names = ids.unique(maintain_order=True)
-        users, codes = Ids.from_axis(names.to_list(), len(names), "query_ids"), find_positions(ids, names)
-    if doc_ids is None:
-        places = (
-            pl.int_range(size, eager=True)
-            .to_frame("row")
-            .select(pl.int_range(pl.len()).over(pl.Series("query", codes)))
-        )
-        columns = places.to_series().to_numpy()
-        return users, Ids(int(columns.max(initial=-1)) + 1), (codes[None, :], columns[None, :])
-    documents = _id_texts(doc_ids)
-    if len(documents) != size:
-        problem = f"{count_noun(len(documents), 'id')} for {size} candidates; give one for each."
-        raise InputError(problem, source="doc_ids", code="wrong-shape")
-    names = documents.unique(maintain_order=True)
-    items = Ids.from_axis(names.to_list(), len(names), "doc_ids")
-    return users, items, (codes[None, :], find_positions(documents, names)[None, :])
+        raise InputError(problem, source="groups", code="wrong-shape")
+    return Ids.from_axis(query_ids, len(sizes), "query_ids"), np.repeat(np.arange(len(sizes)), sizes)
 
 
-def _id_texts(ids: Any) -> pl.Series:
-    """Ids in a list, an array or a tensor as texts; they may be repeated."""
+def _documents_of_candidates(
+    queries: NDArray[np.int64], doc_ids: Sequence[object] | None
+) -> tuple[Ids, NDArray[np.int64]]:
+    """The documents of flat arrays, by default numbered within each query, and each candidate's index."""
+    if doc_ids is not None:
+        return _coded_ids(doc_ids, "doc_ids", len(queries))
+    places = pl.DataFrame({"query": queries}).select(pl.int_range(pl.len()).over("query"))
+    numbers = places.to_series().to_numpy()
+    return Ids(int(numbers.max(initial=-1)) + 1), numbers
+
+
+def _coded_ids(ids: Any, name: str, size: int) -> tuple[Ids, NDArray[np.int64]]:
+    """Ids in a list, an array or a tensor, which may be repeated, and the index of each.
+
+    Raises:
+        InputError: the number of ids is not the size.
+    """
     array = to_numpy(ids, "ids") if hasattr(ids, "__dlpack__") else ids
-    if isinstance(array, np.ndarray) and array.dtype.kind in "iu":
-        return pl.Series(array).cast(pl.String)
-    return pl.Series([text_id(value) for value in array], dtype=pl.String)
+    is_integer = isinstance(array, np.ndarray) and array.dtype.kind in "iu"
+    texts = (
+        pl.Series(array).cast(pl.String) if is_integer else pl.Series(map(text_id, array), dtype=pl.String)
+    )
+    if len(texts) != size:
+        problem = f"{count_noun(len(texts), 'id')} for {size} candidates; give one for each."
+        raise InputError(problem, source=name, code="wrong-shape")
+    names = texts.unique(maintain_order=True)
+    return Ids.from_axis(names.to_list(), len(names), name), find_positions(texts, names)
 
 
 def qrels_of_array(labels: object, name: str = "qrels") -> Qrels:
@@ -213,8 +209,8 @@ def run_of_array(scores: object, name: str = "run") -> Run:
         InputError: see `make_source`.
     """
     source = make_source(scores, name)
-    run = run_table(source, slice(0, source.users.size))
-    return _make_run(run, source.users, source.name, positions_of(source))
+    entries = run_table(source, slice(0, source.users.size))
+    return _run_of_entries(entries, source.users, source.name, positions_of(source))
 
 
 def run_table(source: MatrixInput, rows: slice) -> pl.DataFrame:
@@ -230,27 +226,17 @@ def _make_table(users: Ids, items: Ids, entries: Flat, name: str) -> pl.DataFram
     return pl.DataFrame([*ids, pl.Series(name, values)])
 
 
-def _make_qrels(table: pl.DataFrame, users: Ids, name: str, positions: Positions) -> Qrels:
-    judged = table.filter(pl.col("grade").is_not_nan())
-    unjudged_queries = users.names.filter(~users.names.is_in(judged["query_id"].unique().implode()))
-    location = RowLocation(name, positions=positions)
-    return Qrels(
-        judged.select(*QRELS_SCHEMA), name, unjudged=tuple(unjudged_queries.to_list()), place=location
-    )
-
-
-def _make_run(table: pl.DataFrame, users: Ids, name: str, positions: Positions) -> Run:
+def _run_of_entries(entries: pl.DataFrame, users: Ids, name: str, positions: Positions) -> Run:
     score = pl.col("score")
-    ranked = table.filter(score.is_not_nan() & (score != -np.inf)).select(*RUN)
+    ranked = entries.filter(score.is_not_nan() & (score != -np.inf))
     location = RowLocation(name, positions=positions)
     check_rows(ranked, "score", location)
-    empty_queries = users.names.filter(~users.names.is_in(ranked["query_id"].unique().implode()))
-    states = pl.DataFrame([empty_queries.alias("query_id")]).with_columns(state=pl.lit("zero"))
+    return _make_run({"doc_id": lambda: ranked}, _missing_queries(users, ranked), name, location)
 
-    def pieces() -> Iterator[pl.DataFrame]:
-        yield ranked
 
-    return Run(name, pieces, queries=states if len(empty_queries) else None, place=location, ordered=False)
+def _missing_queries(users: Ids, rows: pl.DataFrame) -> list[str]:
+    """The users without rows."""
+    return users.names.filter(~users.names.is_in(rows["query_id"].unique().implode())).to_list()
 
 
 def _dense_array(table: object, name: str) -> NDArray[np.float64]:
@@ -265,6 +251,7 @@ def _dense_array(table: object, name: str) -> NDArray[np.float64]:
 
 
 _ROWS_PER_SLICE = 1 << 20
+_LIST_TYPES = (list, tuple, set, frozenset)
 
 
 def qrels_of_table(table: Any, name: str = "qrels", label: str | None = None) -> Qrels:
@@ -280,19 +267,14 @@ def qrels_of_table(table: Any, name: str = "qrels", label: str | None = None) ->
     Raises:
         InputError: the object is not such a table, ids are not strings, or grades are not numbers.
     """
-    table = read_rankings(table, "qrels")
+    table, label = read_rankings(table, "qrels"), label or name
     if is_source(table):
         return qrels_of_array(table, name)
-    if _is_listed(table):
-        frame = _rows_of_lists(table, "grade", label or name)
-        unjudged = tuple(str(query) for query in _empty_queries(table))
-        return Qrels(frame, name=name, unjudged=unjudged, place=_location(table, label or name))
-    if not _is_dict(table):
-        return qrels_of_unfolded(_unfold_table(table, "grade", label or name), name, label)
-    judgments = _rows_of_dicts(table, "grade", label or name)
-    rows, unrated_queries, location = rated_rows(judgments, RowLocation(label or name))
-    qrels = Qrels(rows, name=name, unjudged=(*_empty_queries(table), *unrated_queries), place=location)
-    if len(qrels.table) == sum(map(len, table.values())):
+    if not isinstance(table, Mapping):
+        return qrels_of_unfolded(_unfold_table(table, "grade", label), name, label)
+    rows = _rows_of_mapping(table, "grade", label)
+    qrels = _make_qrels(rows, _empty_queries(table), name, _location(table, label))
+    if not _is_listed(table) and len(qrels.table) == len(rows):
         # its strings have cached hashes; new ones would not
         qrels.__dict__["documents"] = list(chain.from_iterable(table.values()))
     return qrels
@@ -300,12 +282,20 @@ def qrels_of_table(table: Any, name: str = "qrels", label: str | None = None) ->
 
 def qrels_of_unfolded(table: Unfolded, name: str, label: str | None = None) -> Qrels:
     """Judgments from a table with a row per document; arguments and errors as of `qrels_of_table`."""
-    judgments = _judgment_rows(table.rows, label or name)
-    rows, unrated_queries, location = rated_rows(judgments, RowLocation(label or name))
-    unjudged = (*unrated_queries, *table.empty_queries)
-    return Qrels(
-        rows, name=name, unjudged=unjudged, place=location, cautions=table.cautions("grade", label or name)
-    )
+    label, frame = label or name, table.rows
+    names = frame.collect_schema().names()
+    if len(names) == len(match_columns(names, ("query_id", "doc_id"))):  # each pair is relevant
+        frame = frame.with_columns(grade=1.0)
+    rows = drop_empty(_shape_rows(frame, "grade", label))
+    cautions = table.cautions("grade", label)
+    return _make_qrels(rows, table.empty_queries, name, RowLocation(label), cautions=cautions)
+
+
+def _make_qrels(
+    judgments: pl.DataFrame, empty_queries: Iterable[str], name: str, location: RowLocation, **fields: Any
+) -> Qrels:
+    rows, unrated_queries, place = rated_rows(judgments, location)
+    return Qrels(rows, name=name, unjudged=(*empty_queries, *unrated_queries), place=place, **fields)
 
 
 def run_of_table(table: Any, name: str = "run", label: str | None = None) -> Run:
@@ -317,24 +307,25 @@ def run_of_table(table: Any, name: str = "run", label: str | None = None) -> Run
     Raises:
         InputError: the object is not such a table, ids are not strings, or scores are not numbers.
     """
-    table = read_rankings(table, "run")
+    table, label = read_rankings(table, "run"), label or name
     if is_source(table):
         return run_of_array(table, name)
-    rankings, label = None, label or name
-    if _is_dict(table) and not _is_listed(table):
+    if not isinstance(table, Mapping):
+        return run_of_unfolded(_unfold_table(table, "score", label), name, label)
+    location, rankings = _location(table, label), None
+    rows: Callable[[], pl.DataFrame] = partial(_rows_of_mapping, table, "score", label)
+    if _is_listed(table):
+        listed_rows = rows()
+        check_rows(listed_rows, "score", location)
+        rows = lambda: listed_rows  # noqa: E731
+    else:
         _refuse_flat(table, "score", label)
         for query, documents in table.items():
             if not str(query).strip() or "" in documents or " " in documents:
                 problem = f"an id of query {query!r} is empty."
                 raise InputError(problem, source=label, code="empty-value")
         rankings = Rankings.from_dict(table, label)
-    if not _is_dict(table):
-        return run_of_unfolded(_unfold_table(table, "score", label), name, label)
-    tables = {} if rankings else _rows_of_dict(table, label)
-    empty_queries = [str(query) for query in _empty_queries(table)]
-    rows = partial(_rows_of_dicts, table, "score", label)
-    run = _run_of_rows(tables, empty_queries, name, label, rows=rows, rankings=rankings)
-    return replace(run, place=_location(table, label))
+    return _make_run({"doc_id": rows}, _empty_queries(table), name, location, rankings=rankings)
 
 
 def _location(table: Mapping[Any, Any], label: str) -> RowLocation:
@@ -344,47 +335,35 @@ def _location(table: Mapping[Any, Any], label: str) -> RowLocation:
 
 def run_of_unfolded(table: Unfolded, name: str, label: str | None = None) -> Run:
     """A run from a table with a row per document; arguments and errors as of `run_of_table`."""
-    tables = _run_rows(table.rows, label or name)
-    cautions = table.cautions("score", label or name)
-    return _run_of_rows(tables, [*table.empty_queries], name, label or name, cautions=cautions)
-
-
-def _run_of_rows(
-    tables: Mapping[str, pl.DataFrame],
-    empty_queries: list[str],
-    name: str,
-    label: str,
-    *,
-    rows: Callable[[], pl.DataFrame] | None = None,
-    **fields: Any,
-) -> Run:
-    """A run from checked rows by column of documents, or from rows that are made when needed."""
-    zero_state = pl.lit("zero", pl.String).alias("state")
-    queries = pl.DataFrame([_id_column("query_id", empty_queries, label)]).with_columns(zero_state)
-
-    def pieces(frame: pl.DataFrame | None) -> Iterator[pl.DataFrame]:
-        all_rows = rows() if frame is None and rows is not None else frame
-        assert all_rows is not None
-        yield from (shape_table(slice_, "score", label).collect() for slice_ in _slice_rows(all_rows))
-
-    readings = {column: partial(pieces, frame) for column, frame in tables.items()}
-    return Run.of_columns(
-        name,
-        readings or {"doc_id": partial(pieces, None)},
-        queries=queries if empty_queries else None,
-        place=RowLocation(label),
-        ordered=False,
-        **fields,
+    label = label or name
+    tables = {column: frame.clone for column, frame in _run_rows(table.rows, label).items()}
+    return _make_run(
+        tables, table.empty_queries, name, RowLocation(label), cautions=table.cautions("score", label)
     )
 
 
-def _rows_of_dict(table: Mapping[Any, Any], label: str) -> dict[str, pl.DataFrame]:
-    """The checked rows of a run in a dictionary."""
-    if _is_listed(table):
-        rows = _rows_of_lists(table, "score", label)
-        check_rows(rows, "score", RowLocation(label))
-        return {"doc_id": rows}
-    return {"doc_id": _check_rows(_rows_of_dicts(table, "score", label), label)}
+def _make_run(
+    tables: Mapping[str, Callable[[], pl.DataFrame]],
+    empty_queries: Iterable[str],
+    name: str,
+    location: RowLocation,
+    **fields: Any,
+) -> Run:
+    """A run from checked rows, which may be made when needed, by column of documents."""
+    zero_state = pl.lit("zero", pl.String).alias("state")
+    queries = pl.DataFrame([_id_column("query_id", empty_queries, location.label)]).with_columns(zero_state)
+
+    def pieces(rows: Callable[[], pl.DataFrame]) -> Iterator[pl.DataFrame]:
+        yield from (shape_table(slice_, "score", location.label).collect() for slice_ in _slice_rows(rows()))
+
+    return Run.of_columns(
+        name,
+        {column: partial(pieces, rows) for column, rows in tables.items()},
+        queries=None if queries.is_empty() else queries,
+        place=location,
+        ordered=False,
+        **fields,
+    )
 
 
 def _run_rows(lazy: pl.LazyFrame, label: str) -> dict[str, pl.DataFrame]:
@@ -421,27 +400,15 @@ def _slice_rows(frame: pl.DataFrame) -> Iterator[pl.LazyFrame]:
     return (slice_.lazy() for slice_ in (frame.iter_slices(_ROWS_PER_SLICE) if len(frame) else [frame]))
 
 
-def _empty_queries(table: Any) -> list[str]:
-    """The queries with an empty dict in a dict of dicts."""
-    return [query for query, row in table.items() if not row] if _is_dict(table) else []
+def _empty_queries(table: Mapping[Any, Any]) -> list[str]:
+    """The queries with no documents."""
+    return [str(query) for query, row in table.items() if not row]
 
 
-def _refuse_flat(table: JsonObject, number: str, label: str) -> None:
-    if not all(map(_is_dict, table.values())):
+def _refuse_flat(table: Mapping[Any, Any], number: str, label: str) -> None:
+    if not all(isinstance(row, Mapping) for row in table.values()):
         problem = f"not a dict of dicts; expected {{query_id: {{doc_id: {number}}}}}."
         raise InputError(problem, source=label, code="wrong-type")
-
-
-def _is_dict(table: object) -> bool:
-    return isinstance(table, Mapping)
-
-
-def _judgment_rows(frame: pl.LazyFrame, label: str) -> pl.DataFrame:
-    """The rows of judgments; each pair is relevant if there are no grades."""
-    names = frame.collect_schema().names()
-    if len(names) == len(match_columns(names, ("query_id", "doc_id"))):
-        frame = frame.with_columns(grade=1.0)
-    return drop_empty(_shape_rows(frame, "grade", label))
 
 
 def _unfold_table(table: object, number: str, label: str) -> Unfolded:
@@ -465,39 +432,46 @@ def _unfold_table(table: object, number: str, label: str) -> Unfolded:
     raise unknown_object_error(table, label)
 
 
-def _is_listed(table: object) -> bool:
+def _is_listed(table: Mapping[Any, Any]) -> bool:
     """True for ``{query_id: [doc_id, …]}``, including sets."""
-    if not isinstance(table, Mapping):
-        return False
-    return isinstance(next(iter(table.values()), None), list | tuple | set | frozenset)
+    return isinstance(next(iter(table.values()), None), _LIST_TYPES)
 
 
-def _rows_of_lists(table: Mapping[Any, Any], number: str, label: str) -> pl.DataFrame:
-    """The rows of lists of documents: each with grade 1, or ranked in order."""
-    rows = list(table.values())
-    kinds = {type(row) for row in rows}
-    if not kinds <= {list, tuple, set, frozenset}:
+def _refuse_lists(table: Mapping[Any, Any], number: str, label: str) -> None:
+    kinds = {type(row) for row in table.values()}
+    if not kinds <= {*_LIST_TYPES}:
         problem = "lists of documents and others; give every query a list."
         raise InputError(problem, source=label, code="wrong-type")
     if number == "score" and kinds & {set, frozenset}:
         problem = "a set of documents has no order; give lists, the best first."
         raise InputError(problem, source=label, code="wrong-type")
-    documents = list(chain.from_iterable(rows))
-    for kind in {*map(type, documents)} | {*map(type, table)}:
+    for kind in {*map(type, chain.from_iterable(table.values()))} | {*map(type, table)}:
         if not issubclass(kind, str | int | np.integer):
             problem = f"an id is a {kind.__name__}, where strings or whole numbers are needed."
             raise InputError(problem, source=label, code="invalid-id")
-    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+
+
+def _rows_of_mapping(table: Mapping[Any, Any], number: str, label: str) -> pl.DataFrame:
+    """The rows of documents with numbers, or of lists: each with grade 1, or ranked in order."""
+    rows, is_listed = list(table.values()), _is_listed(table)
+    (_refuse_lists if is_listed else _refuse_flat)(table, number, label)
+    queries: Iterable[Any] = table
+    documents: Iterable[Any] = chain.from_iterable(rows)
+    if is_listed:
+        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+        first_row = np.repeat(np.cumsum(lengths) - lengths, lengths)
+        position = np.arange(len(first_row)) - first_row
+        numbers = np.ones(len(position)) if number == "grade" else -1.0 - position
+        queries, documents = map(str, queries), map(str, documents)
+    else:
+        lengths, numbers = lengths_and_values(rows, number, label)
+    values = pl.Series(number, numbers)
+    if number == "grade" and values.is_nan().any():  # None is unrated, and NumPy makes it NaN
+        grades = chain.from_iterable(row.values() for row in rows)
+        values = pl.Series(number, [None if grade is None else float(grade) for grade in grades], pl.Float64)
     owner = np.repeat(np.arange(len(rows)), lengths)
-    position = np.arange(len(owner)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    numbers = np.ones(len(owner)) if number == "grade" else -1.0 - position
-    return pl.DataFrame(
-        [
-            _id_column("query_id", [str(query) for query in table], label).gather(owner),
-            _id_column("doc_id", list(map(str, documents)), label),
-            pl.Series(number, numbers),
-        ]
-    )
+    query_ids = _id_column("query_id", queries, label).gather(owner)
+    return pl.DataFrame([query_ids, _id_column("doc_id", documents, label), values])
 
 
 def _shape_rows(frame: pl.LazyFrame, number: str, label: str) -> pl.DataFrame:
@@ -507,31 +481,18 @@ def _shape_rows(frame: pl.LazyFrame, number: str, label: str) -> pl.DataFrame:
         raise InputError(f"a {number} is not a number: {error}.", source=label, code="not-a-number") from None
 
 
-def _id_column(name: str, ids: list[Any], label: str) -> pl.Series:
+def _id_column(name: str, ids: Iterable[Any], label: str) -> pl.Series:
     """Ids as a column.
 
     Raises:
         InputError: an id is not a string, or not valid text.
     """
+    id_list = list(ids)
     try:
-        return pl.Series(name, ids, dtype=pl.String)
+        return pl.Series(name, id_list, dtype=pl.String)
     except TypeError:
         problem = "ids must be strings; turn them into strings first."
         raise InputError(problem, source=label, code="invalid-id") from None
     except UnicodeEncodeError:
-        refuse_surrogates(ids, label)
+        refuse_surrogates(id_list, label)
         raise
-
-
-def _rows_of_dicts(table: Mapping[str, Mapping[str, float]], number: str, label: str) -> pl.DataFrame:
-    rows = list(table.values())
-    _refuse_flat(table, number, label)
-    lengths, numbers = lengths_and_values(rows, number, label)
-    queries = _id_column("query_id", list(table), label)
-    documents = _id_column("doc_id", list(chain.from_iterable(rows)), label)
-    owner = queries.gather(np.repeat(np.arange(len(rows)), lengths))
-    values = pl.Series(number, numbers)
-    if number == "grade" and values.is_nan().any():  # None is unrated, and NumPy makes it NaN
-        grades = chain.from_iterable(row.values() for row in rows)
-        values = pl.Series(number, [None if grade is None else float(grade) for grade in grades], pl.Float64)
-    return pl.DataFrame([owner, documents, values])
