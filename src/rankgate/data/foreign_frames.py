@@ -14,8 +14,8 @@ from typing import Any
 import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
+from rankgate.data.adapters import column_names, is_ranking, is_table, read_rankings, read_table
 from rankgate.data.column_names import ALIASES, NAME_SEPARATOR, document_columns, match_columns
-from rankgate.data.library_objects import column_names, is_table, read_table
 from rankgate.data.qrels import OPTIONAL
 
 
@@ -56,6 +56,26 @@ def frames_by_system(table: object, label: str = "a frame") -> dict[str, pl.Data
         return {}
     parts = polars_frame(table, label).partition_by("system", as_dict=True, include_key=False)
     return {str(name): frame for (name,), frame in parts.items()}
+
+
+def named_runs(
+    runs: object, doc_field: str | None = None, query_field: str | None = None
+) -> list[tuple[str | None, Any]]:
+    """Each run of one run, several, or ``{name: run}``, with its name, if any.
+
+    Args:
+        runs: the runs.
+        doc_field: as for ``read_rankings``.
+        query_field: as for ``read_rankings``.
+
+    Raises:
+        InputError: see ``read_rankings``.
+    """
+    rankings = read_rankings(runs, "run", doc_field, query_field)
+    rankings = frames_by_system(rankings) or rankings
+    if isinstance(rankings, Mapping) and not is_ranking(rankings):
+        return [*rankings.items()]
+    return [(None, run) for run in (rankings if isinstance(rankings, list | tuple) else [rankings])]
 
 
 def _column_names(table: object) -> list[str]:

@@ -16,9 +16,9 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.present.number_formats import count_noun
+from rankgate.data.adapters import ParallelLists, read_rankings
 from rankgate.data.column_names import document_columns, match_columns
 from rankgate.data.foreign_frames import frames_by_system, is_frame, polars_frame, refuse_series, shape_table
-from rankgate.data.library_objects import ParallelLists, read_rankings, unknown_object_error
 from rankgate.data.memory.ids import Ids, find_positions, text_id
 from rankgate.data.memory.matrices import (
     Padded,
@@ -29,6 +29,7 @@ from rankgate.data.memory.matrices import (
     require_numbers,
     to_numpy,
 )
+from rankgate.data.memory.rows import unknown_object_error
 from rankgate.data.qrels import Qrels, check_rows, drop_empty, rated_rows
 from rankgate.data.run import Rankings, Run, lengths_and_values
 from rankgate.data.table_rows import RowLocation, no_rows_error

@@ -14,7 +14,6 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from numbers import Number
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -225,8 +224,8 @@ def _from_memory(read: Callable[[Any, str], Content], table: object, name: str, 
     Raises:
         InputError: see the reader.
     """
+    from rankgate.data.adapters import read_rankings
     from rankgate.data.foreign_frames import is_frame, lazy_frame
-    from rankgate.data.library_objects import read_rankings
 
     rankings = read_rankings(table, input_kind)
     try:
@@ -391,20 +390,6 @@ def _with_companions(run: Run, input_file: InputFile) -> Run:
 
     refuse_unfinished_file(path)
     return with_snapshot(with_meta(run, input_file), path)
-
-
-def is_ranking(table: Mapping[Any, Any]) -> bool:
-    """True for ``{query: {doc: score}}`` and ``{query: [doc, …]}``, but not for ``{name: run}``."""
-    first = next(iter(table.values()), None)
-    if not isinstance(first, Mapping):
-        return first is None or _is_list_of_ids(first)
-    return not isinstance(next(iter(first.values()), 0.0), Mapping | list | tuple | set)
-
-
-def _is_list_of_ids(ids: object) -> bool:
-    """True for a list of ids; False for a list of runs or of rows of an array."""
-    first = next(iter(ids), None) if isinstance(ids, list | tuple | set | frozenset) else ()
-    return first is None or isinstance(first, str | Number)
 
 
 def read_ratings(

@@ -15,11 +15,12 @@ import numpy as np
 from rankgate.core.errors import UsageError
 from rankgate.core.output_files import replace_file
 from rankgate.data import read_qrels, read_run
+from rankgate.data.adapters import read_rankings
 from rankgate.data.collection import Collection
 from rankgate.data.file_contents import FileContents
 from rankgate.data.files.conversion import choose_format
 from rankgate.data.id_match import ACCEPT
-from rankgate.data.library_objects import read_rankings, unknown_object_error
+from rankgate.data.memory.rows import unknown_object_error
 from rankgate.data.memory_tables import qrels_of_table, run_of_table
 from rankgate.interface.compat.ranx_report import Report, Significance
 from rankgate.measurement.evaluation.evaluate import evaluate as scored
