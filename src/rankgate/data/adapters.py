@@ -306,7 +306,8 @@ def _rows_by_query(runs: Mapping[Any, Any]) -> pl.DataFrame | None:
         query = next((column for column in columns if column in QUERY_KEYS), None)
         if query is None or rows[query].cast(pl.String).unique().to_list() != [str(name)]:
             return None
-    return pl.concat(runs.values(), how="diagonal_relaxed")
+    table: pl.DataFrame = pl.concat(runs.values(), how="diagonal_relaxed")
+    return table
 
 
 def _with_text_ids(table: Mapping[Any, Any], first: Mapping[Any, Any]) -> Mapping[Any, Any]:
