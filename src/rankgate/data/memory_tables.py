@@ -6,7 +6,7 @@ matrices; only NumPy is imported.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data.memory.matrices import Flat, MatrixInput
+    from rankgate.data.run import Pieces
     from rankgate.data.table_rows import Positions
 
 
@@ -232,7 +233,7 @@ def _run_of_entries(entries: pl.DataFrame, users: Ids, name: str, positions: Pos
     ranked = entries.filter(score.is_not_nan() & (score != -np.inf))
     location = RowLocation(name, positions=positions)
     check_rows(ranked, "score", location)
-    return _make_run({"doc_id": lambda: ranked}, _missing_queries(users, ranked), name, location)
+    return _make_run({"doc_id": lambda: iter([ranked])}, _missing_queries(users, ranked), name, location)
 
 
 def _missing_queries(users: Ids, rows: pl.DataFrame) -> list[str]:
@@ -313,20 +314,19 @@ def run_of_table(table: Any, name: str = "run", label: str | None = None) -> Run
         return run_of_array(table, name)
     if not isinstance(table, Mapping):
         return run_of_unfolded(_unfold_table(table, "score", label), name, label)
-    location, rankings = _location(table, label), None
-    rows: Callable[[], pl.DataFrame] = partial(_rows_of_mapping, table, "score", label)
+    location = _location(table, label)
     if _is_listed(table):
-        listed_rows = rows()
-        check_rows(listed_rows, "score", location)
-        rows = lambda: listed_rows  # noqa: E731
-    else:
-        _refuse_flat(table, "score", label)
-        for query, documents in table.items():
-            if not str(query).strip() or "" in documents or " " in documents:
-                problem = f"an id of query {query!r} is empty."
-                raise InputError(problem, source=label, code="empty-value")
-        rankings = Rankings.from_dict(table, label)
-    return _make_run({"doc_id": rows}, _empty_queries(table), name, location, rankings=rankings)
+        rows = _rows_of_mapping(table, "score", label)
+        check_rows(rows, "score", location)
+        return _make_run({"doc_id": lambda: _slices(rows)}, _empty_queries(table), name, location)
+    _refuse_flat(table, "score", label)
+    for query, documents in table.items():
+        if not str(query).strip() or "" in documents or " " in documents:
+            problem = f"an id of query {query!r} is empty."
+            raise InputError(problem, source=label, code="empty-value")
+    rankings = Rankings.from_dict(table, label)
+    readings = {"doc_id": lambda: _slices(_rows_of_mapping(table, "score", label))}
+    return _make_run(readings, _empty_queries(table), name, location, rankings=rankings)
 
 
 def _location(table: Mapping[Any, Any], label: str) -> RowLocation:
@@ -336,69 +336,41 @@ def _location(table: Mapping[Any, Any], label: str) -> RowLocation:
 
 def run_of_unfolded(table: Unfolded, name: str, label: str | None = None) -> Run:
     """A run from a table with a row per document; arguments and errors as of `run_of_table`."""
-    label = label or name
-    tables = {column: frame.clone for column, frame in _run_rows(table.rows, label).items()}
-    return _make_run(
-        tables, table.empty_queries, name, RowLocation(label), cautions=table.cautions("score", label)
-    )
-
-
-def _make_run(
-    tables: Mapping[str, Callable[[], pl.DataFrame]],
-    empty_queries: Iterable[str],
-    name: str,
-    location: RowLocation,
-    **fields: Any,
-) -> Run:
-    """A run from checked rows, which may be made when needed, by column of documents."""
-    zero_state = pl.lit("zero", pl.String).alias("state")
-    queries = pl.DataFrame([_id_column("query_id", empty_queries, location.label)]).with_columns(zero_state)
-
-    def pieces(rows: Callable[[], pl.DataFrame]) -> Iterator[pl.DataFrame]:
-        yield from (shape_table(slice_, "score", location.label).collect() for slice_ in _slice_rows(rows()))
-
-    return Run.of_columns(
-        name,
-        {column: partial(pieces, rows) for column, rows in tables.items()},
-        queries=None if queries.is_empty() else queries,
-        place=location,
-        ordered=False,
-        **fields,
-    )
-
-
-def _run_rows(lazy: pl.LazyFrame, label: str) -> dict[str, pl.DataFrame]:
-    """The checked rows of a run, by column that could hold the ids of documents.
-
-    Ids of a frame are not converted, which may save memory.
-    """
-    names = lazy.collect_schema().names()
+    label, names = label or name, table.rows.collect_schema().names()
     source_columns = match_columns(names, ("query_id", "doc_id", "score", "rank"))
     columns = document_columns(names) or tuple(
         source_columns[column] for column in source_columns if column == "doc_id"
     )
-    shape_table(lazy, "score", label, next(iter(columns), None))  # checks for missing columns
-    tables = {
-        column: lazy.select((source_columns | {"doc_id": column}).values()).collect() for column in columns
-    }
-    if len(tables) > 1:  # columns that hold no ids are left out later, by the judgments
-        return tables
-    return {column: _check_rows(frame, label) for column, frame in tables.items()}
+    shape_table(table.rows, "score", label, next(iter(columns), None))  # checks for missing columns
+    # ids are converted when they are read, which may save memory
+    frame = table.rows.select({*source_columns.values(), *columns}).collect()
+    if len(columns) == 1:  # of several, those that hold no ids are left out later, by the judgments
+        first_row = 0
+        for rows in _shaped_slices(frame, label, columns[0]):
+            check_rows(rows, "score", RowLocation(label), first_row)
+            first_row += len(rows)
+    readings = {column: partial(_shaped_slices, frame, label, column) for column in columns}
+    cautions = table.cautions("score", label)
+    return _make_run(readings, table.empty_queries, name, RowLocation(label), cautions=cautions)
 
 
-def _check_rows(frame: pl.DataFrame, label: str) -> pl.DataFrame:
-    """The same rows, after a check for missing ids and scores that are not finite."""
-    first_row = 0
-    for slice_ in _slice_rows(frame):
-        rows = _shape_rows(slice_, "score", label)
-        check_rows(rows, "score", RowLocation(label), first_row)
-        first_row += len(rows)
-    return frame
+def _shaped_slices(frame: pl.DataFrame, label: str, document: str) -> Iterator[pl.DataFrame]:
+    return (_shape_rows(slice_.lazy(), "score", label, document) for slice_ in _slices(frame))
 
 
-def _slice_rows(frame: pl.DataFrame) -> Iterator[pl.LazyFrame]:
+def _slices(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """The rows in slices; a single slice if there are no rows."""
-    return (slice_.lazy() for slice_ in (frame.iter_slices(_ROWS_PER_SLICE) if len(frame) else [frame]))
+    return rows.iter_slices(_ROWS_PER_SLICE) if len(rows) else iter([rows])
+
+
+def _make_run(
+    readings: Mapping[str, Pieces], empty_queries: Iterable[str], name: str, place: RowLocation, **fields: Any
+) -> Run:
+    """A run from checked rows, which may be made when needed, by column of documents."""
+    zero_state = pl.lit("zero", pl.String).alias("state")
+    queries = pl.DataFrame([_id_column("query_id", empty_queries, place.label)]).with_columns(zero_state)
+    states = None if queries.is_empty() else queries
+    return Run.of_columns(name, readings, queries=states, place=place, ordered=False, **fields)
 
 
 def _empty_queries(table: Mapping[Any, Any]) -> list[str]:
@@ -475,9 +447,9 @@ def _rows_of_mapping(table: Mapping[Any, Any], number: str, label: str) -> pl.Da
     return pl.DataFrame([query_ids, _id_column("doc_id", documents, label), values])
 
 
-def _shape_rows(frame: pl.LazyFrame, number: str, label: str) -> pl.DataFrame:
+def _shape_rows(frame: pl.LazyFrame, number: str, label: str, document: str | None = None) -> pl.DataFrame:
     try:
-        return shape_table(frame, number, label).collect()
+        return shape_table(frame, number, label, document).collect()
     except pl.exceptions.InvalidOperationError as error:
         raise InputError(f"a {number} is not a number: {error}.", source=label, code="not-a-number") from None
 
