@@ -105,20 +105,17 @@ def polars_frame(table: Any, label: str = "a frame") -> pl.DataFrame:
     refuse_series(table, label)
     pandas = sys.modules.get("pandas")
     is_pandas = pandas is not None and isinstance(table, pandas.DataFrame)
-    convert = _convert_columns if is_pandas and not find_spec("pyarrow") else pl.DataFrame
     try:
-        return convert(table)
+        if is_pandas and not find_spec("pyarrow"):
+            return pl.DataFrame([_convert_series(str(name), column) for name, column in table.items()])
+        return pl.DataFrame(table)
     except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
         problem = f"a column mixes types: {str(error).splitlines()[0]}; cast it to one."
         raise InputError(problem, source=label, code="wrong-type") from None
 
 
-def _convert_columns(table: Any) -> pl.DataFrame:
-    """Convert numbers and times as arrays; strings, categories and nullable columns by value."""
-    return pl.DataFrame([_convert_series(str(name), column) for name, column in table.items()])
-
-
 def _convert_series(name: str, column: Any) -> pl.Series:
+    """Convert numbers and times as arrays; strings, categories and nullable columns by value."""
     if getattr(column.dtype, "kind", "O") in "biufmM" and hasattr(column.dtype, "byteorder"):
         return pl.Series(name, column.to_numpy(), nan_to_null=True)
     values = column.astype(object)
@@ -173,14 +170,11 @@ def rename_columns(table: object, columns: Mapping[str, str] | None) -> Any:
         return table
     frame = lazy_frame(table)
     names = frame.collect_schema().names()
-    alternatives = {column: names_text.split(NAME_SEPARATOR) for column, names_text in columns.items()}
-    source_columns = {
-        column: names_text
-        if names_text in names
-        else next(name for name in alternatives[column] if name in names)
-        for column, names_text in columns.items()
-        if names_text in names or set(alternatives[column]) & set(names)
+    matches = {
+        column: next((name for name in (text, *text.split(NAME_SEPARATOR)) if name in names), None)
+        for column, text in columns.items()
     }
+    source_columns = {column: name for column, name in matches.items() if name is not None}
     ids = document_columns(names) if "doc_id" in source_columns else ()
     other_columns = [name for name in names if name not in {*source_columns, *source_columns.values(), *ids}]
     return frame.select(
@@ -247,15 +241,12 @@ def shape_table(frame: pl.LazyFrame, number: str, label: str, document: str | No
         if not is_text and not dtype.is_integer():
             problem = f"column {source_columns[column]} holds {dtype}; ids are strings: cast the column."
             raise InputError(problem, source=label, code="invalid-id")
-    optional_columns = match_columns(schema.names(), OPTIONAL) if number == "grade" else {}
+    dtypes: dict[str, Any] = {"query_id": pl.String, "doc_id": pl.String, number: pl.Float64}
+    if number == "grade":
+        source_columns |= match_columns(schema.names(), OPTIONAL)
+        dtypes |= {column: OPTIONAL[column] for column in OPTIONAL if column in source_columns}
     rows = frame.select(
-        pl.col(source_columns["query_id"]).cast(pl.String).alias("query_id"),
-        pl.col(source_columns["doc_id"]).cast(pl.String).alias("doc_id"),
-        pl.col(source_columns[number]).cast(pl.Float64).alias(number),
-        *(
-            pl.col(optional_columns[column]).cast(OPTIONAL[column]).alias(column)
-            for column in optional_columns
-        ),
+        pl.col(source_columns[column]).cast(dtype).alias(column) for column, dtype in dtypes.items()
     )
     # a row that is empty as a whole is passed over, as in files
     is_filled = pl.any_horizontal(
