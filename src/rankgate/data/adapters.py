@@ -25,7 +25,6 @@ from rankgate.data.column_names import match_columns
 from rankgate.data.memory.ids import text_ids
 from rankgate.data.memory.libraries import is_pair, lists_by_user, padded_lists
 from rankgate.data.memory.rows import (
-    CELL_TYPES,
     ID_COLUMNS,
     LIST_TYPES,
     PAIR_LENGTH,
@@ -45,19 +44,16 @@ if TYPE_CHECKING:
 _MAX_COLUMNS = 200  # keys of a dictionary that could name columns
 _MAX_PATH_BYTES = 255  # bytes of the name of a file
 _TABLE_TYPES = (str, Path, pl.DataFrame, pl.LazyFrame, type(None))
+_COLUMN_TYPES = (list, tuple, np.ndarray, pl.Series)
 _SET_TYPES = (*LIST_TYPES, set, frozenset)
 
 
-class ByQuery(dict[Any, Any]):
-    """Documents of each query with numbers, or in order, as an adapter leaves them."""
+class Adapted(dict[Any, Any]):
+    """Documents by query, or runs by name, as an adapter leaves them."""
 
 
-class ParallelLists(ByQuery):
+class ParallelLists(Adapted):
     """The ids of documents of each query by its position, from lists without queries."""
-
-
-class NamedRuns(dict[Any, Any]):
-    """Runs by name."""
 
 
 class Reading(NamedTuple):
@@ -92,9 +88,9 @@ class Adapter:
 
     Attributes:
         title: the name of such an object for people.
-        fits: a function that recognises it by its shape; unused if it has a class.
         read: a function that reads the rows, a frame, or ``{query: {document: number}}``.
         kinds: what it can be read as.
+        fits: a function that recognises it by its shape; None if it has a class.
         module: the package or module of its class.
         classes: the names of its class, or of classes that it inherits.
         package: the package as it is installed.
@@ -102,9 +98,9 @@ class Adapter:
     """
 
     title: str
-    fits: Callable[[Any], bool]
     read: Callable[[Any, Reading], Any]
     kinds: tuple[Kind, ...] = _RANKINGS
+    fits: Callable[[Any], bool] | None = None
     module: str = ""
     classes: tuple[str, ...] = ()
     package: str = ""
@@ -112,14 +108,14 @@ class Adapter:
 
     def recognises(self, value: object, kind: Kind) -> bool:
         """True for an object of the class, or of the shape and read as this kind."""
-        if not self.classes:
+        if self.fits is not None:
             return kind in self.kinds and self.fits(value)
         bases = type(value).__mro__[:-1]
         return any(base.__name__ in self.classes and is_from_module(base, self.module) for base in bases)
 
 
 def _adapter_of(value: object, kind: Kind) -> Adapter | None:
-    if isinstance(value, (*_TABLE_TYPES, ByQuery, NamedRuns)):
+    if isinstance(value, (*_TABLE_TYPES, Adapted)):
         return None
     adapter = next((adapter for adapter in ADAPTERS if adapter.recognises(value, kind)), None)
     return adapter if adapter is not None and kind in adapter.kinds else None
@@ -134,7 +130,7 @@ def _adapt(source: Any, reading: Reading) -> Any:
     adapter = _adapter_of(source, reading.kind)
     if adapter is None:
         return source
-    if not adapter.classes:
+    if adapter.fits is not None:
         return adapter.read(source, reading)
     try:
         table = adapter.read(source, reading)
@@ -203,9 +199,11 @@ def repeatable(value: Any, label: str) -> Any:
 
 
 def column_names(value: object) -> list[str]:
-    """The columns of an object for `read_table`; empty if the rows must be read to find them."""
+    """The columns of a table; empty if the rows must be read to find them."""
     if isinstance(value, LIST_TYPES) and value:
         return [*(named_cells(value[0]) or ())]
+    if isinstance(value, pl.LazyFrame):
+        return value.collect_schema().names()
     names = getattr(value, "column_names", getattr(value, "columns", None))
     return [] if is_read_once(value) or names is None else list(names)
 
@@ -223,9 +221,7 @@ def _read_mapping(source: Mapping[Any, Any], reading: Reading) -> Any:
     """A dictionary of columns as a table, of queries with ids as texts, or ``{name: run}``."""
     table = _table_of_columns(source, {reading.doc_field, reading.query_field})
     table = _rankings_of_mapping(source, reading) if table is None else table
-    if not isinstance(table, Mapping):
-        return table
-    return ByQuery(table) if reading.part == "qrels" or is_ranking(table) else NamedRuns(table)
+    return Adapted(table) if isinstance(table, Mapping) else table
 
 
 def _rankings_of_mapping(source: Mapping[Any, Any], reading: Reading) -> Any:
@@ -276,8 +272,8 @@ def _table_of_columns(source: Mapping[Any, Any], user_columns: set[str | None]) 
         else cells
         for name, cells in source.items()
     }
-    is_column = (isinstance(cells, list | tuple | np.ndarray | pl.Series) for cells in columns.values())
-    if not all(is_column) or len(set(map(len, columns.values()))) > 1:
+    sizes = {len(cells) if isinstance(cells, _COLUMN_TYPES) else None for cells in columns.values()}
+    if None in sizes or len(sizes) > 1:
         return None
     if len(matched_names & {*map(names.get, ID_COLUMNS), *user_columns}) < PAIR_LENGTH:
         problem = (
@@ -331,13 +327,12 @@ def _has_answers(source: object) -> bool:
     Raises:
         InputError: answers of a client do not contain their queries.
     """
-    first = source[0] if isinstance(source, LIST_TYPES) and source else source
-    if isinstance(first, CELL_TYPES) or hasattr(first, "shape") or isinstance(source, Mapping):
+    if isinstance(source, Mapping) or hasattr(source, "shape"):
         return False
     from rankgate.data.answers.clients import answers_by_query, refuse_without_queries
 
     refuse_without_queries(source)
-    return isinstance(first, Mapping) and answers_by_query(source) is not None
+    return answers_by_query(source) is not None
 
 
 def _read_answers(source: object, reading: Reading) -> Any:
@@ -473,17 +468,6 @@ def _refuse_splits(splits: Any, _: Reading) -> Any:
     raise InputError(problem, source="datasets", code="several-tables")
 
 
-def _of_class(
-    title: str,
-    module: str,
-    classes: str,
-    package: tuple[str, str],
-    read: Callable[[Any, Reading], Any],
-    kinds: tuple[Kind, ...] = _RANKINGS,
-) -> Adapter:
-    return Adapter(title, lambda _: False, read, kinds, module, tuple(classes.split()), *package)
-
-
 def _dictionary_of(table: Any, _: Reading) -> Any:
     return table.to_dict()
 
@@ -492,70 +476,92 @@ _IR_DATASETS = ("ir_datasets", "0.6.3")
 _HUGGING_FACE = ("datasets", "5.2.0")
 
 ADAPTERS: tuple[Adapter, ...] = (
-    _of_class("ir_datasets data set", "ir_datasets.datasets", "Dataset", _IR_DATASETS, _read_ir_dataset),
-    _of_class(
-        "qrels and scoreddocs of ir_datasets",
+    Adapter(
+        "ir_datasets data set",
+        _read_ir_dataset,
+        _RANKINGS,
+        None,
         "ir_datasets.datasets",
-        "_BetaPythonApiQrels _BetaPythonApiScoreddocs",
-        _IR_DATASETS,
+        ("Dataset",),
+        *_IR_DATASETS,
+    ),
+    Adapter(
+        "qrels and scoreddocs of ir_datasets",
         _read_ir_rows,
         _ALL,
+        None,
+        "ir_datasets.datasets",
+        ("_BetaPythonApiQrels", "_BetaPythonApiScoreddocs"),
+        *_IR_DATASETS,
     ),
-    _of_class("ranx Qrels and Run", "ranx", "Qrels Run", ("ranx", "0.3.21"), _dictionary_of),
-    _of_class(
+    Adapter(
+        "ranx Qrels and Run", _dictionary_of, _RANKINGS, None, "ranx", ("Qrels", "Run"), "ranx", "0.3.21"
+    ),
+    Adapter(
         "Qrels and Run of rankgate.compat.ranx",
-        "rankgate",
-        "RanxGrades",
-        ("rankgate", "0.1.0"),
         _dictionary_of,
+        _RANKINGS,
+        None,
+        "rankgate",
+        ("RanxGrades",),
+        "rankgate",
+        "0.1.0",
     ),
-    _of_class(
+    Adapter(
         "LensKit item lists",
-        "lenskit",
-        "ItemListCollection",
-        ("lenskit", "2025.8.1"),
         lambda lists, reading: lists_by_user(lists, reading.part),
+        _RANKINGS,
+        None,
+        "lenskit",
+        ("ItemListCollection",),
+        "lenskit",
+        "2025.8.1",
     ),
-    _of_class(
+    Adapter(
         "Hugging Face Dataset",
-        "datasets",
-        "Dataset",
-        _HUGGING_FACE,
         lambda dataset, _: dataset.with_format("arrow")[:],
         _ALL,
-    ),
-    _of_class(
-        "Hugging Face IterableDataset",
+        None,
         "datasets",
-        "IterableDataset",
-        _HUGGING_FACE,
+        ("Dataset",),
+        *_HUGGING_FACE,
+    ),
+    Adapter(
+        "Hugging Face IterableDataset",
         lambda dataset, _: iter(dataset),
         _ALL,
-    ),
-    _of_class(
-        "Hugging Face DatasetDict",
+        None,
         "datasets",
-        "DatasetDict IterableDatasetDict",
-        _HUGGING_FACE,
-        _refuse_splits,
+        ("IterableDataset",),
+        *_HUGGING_FACE,
     ),
-    Adapter("list of answers with their queries", _has_answers, _read_answers, ("run",)),
-    Adapter("dictionary", lambda value: isinstance(value, Mapping), _read_mapping),
-    Adapter("items and scores of users", is_pair, lambda arrays, _: padded_lists(*arrays)),
+    Adapter(
+        "Hugging Face DatasetDict",
+        _refuse_splits,
+        _RANKINGS,
+        None,
+        "datasets",
+        ("DatasetDict", "IterableDatasetDict"),
+        *_HUGGING_FACE,
+    ),
+    Adapter("answers with their queries", _read_answers, ("run",), _has_answers),
+    Adapter("dictionary", _read_mapping, _RANKINGS, lambda value: isinstance(value, Mapping)),
+    Adapter("items and scores of users", lambda arrays, _: padded_lists(*arrays), _RANKINGS, is_pair),
     Adapter(
         "lists of ids without queries",
-        _are_parallel_lists,
         lambda lists, _: ParallelLists((str(position), list(ids)) for position, ids in enumerate(lists)),
+        _RANKINGS,
+        _are_parallel_lists,
     ),
-    Adapter("cursor of a database", _is_cursor, _read_cursor, _ALL),
-    Adapter("iterator of rows or of runs", is_read_once, _read_iterator, ("run",)),
+    Adapter("cursor of a database", _read_cursor, _ALL, _is_cursor),
+    Adapter("iterator of rows or of runs", _read_iterator, ("run",), is_read_once),
     Adapter(
         "rows",
-        lambda value: _is_rows(value) or is_read_once(value),
         lambda rows, reading: table_of_rows(rows, reading.label),
         _ALL,
+        lambda value: _is_rows(value) or is_read_once(value),
     ),
-    Adapter("pandas object with an index", _has_index, _reset_index, _ALL),
-    Adapter("list of runs", lambda value: isinstance(value, LIST_TYPES), _read_runs, ("run",)),
+    Adapter("pandas object with an index", _reset_index, _ALL, _has_index),
+    Adapter("list of runs", _read_runs, ("run",), lambda value: isinstance(value, LIST_TYPES)),
 )
 """All kinds of objects that are read as judgments, runs or tables, in the order in which they are tried."""

@@ -52,7 +52,7 @@ def frames_by_system(table: object, label: str = "a frame") -> dict[str, pl.Data
     >>> frames_by_system(runs).keys()
     dict_keys(['b', 'a'])
     """
-    if not is_frame(table) or "system" not in _column_names(table):
+    if not is_frame(table) or "system" not in column_names(table):
         return {}
     parts = polars_frame(table, label).partition_by("system", as_dict=True, include_key=False)
     return {str(name): frame for (name,), frame in parts.items()}
@@ -78,13 +78,6 @@ def named_runs(
     return [(None, run) for run in (rankings if isinstance(rankings, list | tuple) else [rankings])]
 
 
-def _column_names(table: object) -> list[str]:
-    """The columns of a frame; empty for a stream, which can be read only once."""
-    if isinstance(table, pl.LazyFrame):
-        return table.collect_schema().names()
-    return column_names(table)
-
-
 def polars_frame(table: Any, label: str = "a frame") -> pl.DataFrame:
     """A frame as a Polars frame; pandas frames need no pyarrow.
 
@@ -95,13 +88,9 @@ def polars_frame(table: Any, label: str = "a frame") -> pl.DataFrame:
     Raises:
         InputError: a column mixes types.
     """
-    if isinstance(table, pl.DataFrame):
-        return table
-    if isinstance(table, pl.LazyFrame):
-        return table.collect()
     table = read_table(table, label)
-    if isinstance(table, pl.DataFrame):
-        return table
+    if isinstance(table, pl.DataFrame | pl.LazyFrame):
+        return table if isinstance(table, pl.DataFrame) else table.collect()
     refuse_series(table, label)
     pandas = sys.modules.get("pandas")
     is_pandas = pandas is not None and isinstance(table, pandas.DataFrame)

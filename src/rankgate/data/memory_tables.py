@@ -18,7 +18,7 @@ from rankgate.core.errors import InputError
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.adapters import ParallelLists, read_rankings
 from rankgate.data.column_names import document_columns, match_columns
-from rankgate.data.foreign_frames import frames_by_system, is_frame, polars_frame, refuse_series, shape_table
+from rankgate.data.foreign_frames import frames_by_system, is_frame, lazy_frame, refuse_series, shape_table
 from rankgate.data.memory.ids import Ids, find_positions, text_id
 from rankgate.data.memory.matrices import (
     Padded,
@@ -169,20 +169,6 @@ def _coded_ids(ids: Any, name: str, size: int) -> tuple[Ids, NDArray[np.int64]]:
     return Ids.from_axis(names.to_list(), len(names), name), find_positions(texts, names)
 
 
-def qrels_of_array(labels: object, name: str = "qrels") -> Qrels:
-    """Judgments from a `Matrix`, `Lists` or an array; NaN and missing entries are unjudged.
-
-    A row without judgments is an unknown user, as is a user that is not in a frame.
-
-    Raises:
-        InputError: see `make_source`; or a label is negative, so that it could be padding.
-        DuplicateError: an item appears twice for a user.
-    """
-    source = make_source(labels, name)
-    table = _make_table(source.users, source.items, read_grades(source), "grade")
-    return Qrels(table, source.name, place=RowLocation(source.name, positions=positions_of(source)))
-
-
 def read_grades(source: MatrixInput) -> Flat:
     """Row, item and grade of all judgments; in lists without grades each item has grade 1.
 
@@ -202,17 +188,6 @@ def read_grades(source: MatrixInput) -> Flat:
     if not np.isfinite(grades).all():
         raise InputError("grade inf is not a finite number.", source=source.name, code="not-a-number")
     return rows, columns, grades
-
-
-def run_of_array(scores: object, name: str = "run") -> Run:
-    """A run from a `Matrix`, `Lists` or an array; NaN and minus infinity are not ranked.
-
-    Raises:
-        InputError: see `make_source`.
-    """
-    source = make_source(scores, name)
-    entries = run_table(source, slice(0, source.users.size))
-    return _run_of_entries(entries, source.users, source.name, positions_of(source))
 
 
 def run_table(source: MatrixInput, rows: slice) -> pl.DataFrame:
@@ -271,7 +246,9 @@ def qrels_of_table(table: Any, name: str = "qrels", label: str | None = None) ->
     """
     table, label = read_rankings(table, "qrels"), label or name
     if is_source(table):
-        return qrels_of_array(table, name)
+        source = make_source(table, name)  # a row without judgments is an unknown user, as in a frame
+        rows = _make_table(source.users, source.items, read_grades(source), "grade")
+        return Qrels(rows, source.name, place=RowLocation(source.name, positions=positions_of(source)))
     if not isinstance(table, Mapping):
         return qrels_of_unfolded(_unfold_table(table, "grade", label), name, label)
     rows = _rows_of_mapping(table, "grade", label)
@@ -311,7 +288,9 @@ def run_of_table(table: Any, name: str = "run", label: str | None = None) -> Run
     """
     table, label = read_rankings(table, "run"), label or name
     if is_source(table):
-        return run_of_array(table, name)
+        source = make_source(table, name)
+        entries = run_table(source, slice(0, source.users.size))
+        return _run_of_entries(entries, source.users, source.name, positions_of(source))
     if not isinstance(table, Mapping):
         return run_of_unfolded(_unfold_table(table, "score", label), name, label)
     location = _location(table, label)
@@ -393,16 +372,13 @@ def _unfold_table(table: object, number: str, label: str) -> Unfolded:
             "where several runs are taken."
         )
         raise InputError(problem, source=label, code="several-candidates")
-    if isinstance(table, pl.LazyFrame):
-        return unfold(table, number, label)
-    if is_frame(table):  # Polars, pandas, pyarrow, DuckDB, ibis and others
-        frame = polars_frame(table, label)
-        if frame.is_empty():  # columns without values have no type
-            raise no_rows_error(number, label)
-        return unfold(frame.lazy(), number, label)
-    if isinstance(table, list | tuple) and not table:
+    if not is_frame(table):  # of Polars, pandas, pyarrow, DuckDB, ibis and others
+        is_empty = isinstance(table, list | tuple) and not table
+        raise no_rows_error(number, label) if is_empty else unknown_object_error(table, label)
+    frame = lazy_frame(table, label)
+    if frame is not table and frame.collect().is_empty():  # columns without values have no type
         raise no_rows_error(number, label)
-    raise unknown_object_error(table, label)
+    return unfold(frame, number, label)
 
 
 def _is_listed(table: Mapping[Any, Any]) -> bool:

@@ -208,16 +208,15 @@ def answers_by_query(rows: object) -> dict[Any, Any] | None:
     """
     answers: dict[Any, Any] = {}
     for row in rows if isinstance(rows, list | tuple) else ():
-        keys = [key for key in QUERY_ID_KEYS if isinstance(row, Mapping) and key in row]
-        wrapped_answers = [row[key] for key in WRAPPER_KEYS if key in row] if keys else []
-        candidates = [value for value in (*wrapped_answers, row) if keys and _find_product(value)]
-        if not candidates:
+        key = next((key for key in QUERY_ID_KEYS if isinstance(row, Mapping) and key in row), None)
+        wrapped_answers = [row[name] for name in WRAPPER_KEYS if name in row] if key else []
+        answer = next((value for value in (*wrapped_answers, row) if _find_product(value)), None)
+        if key is None or answer is None:
             return None
-        query = row[keys[0]]
-        if query in answers:
+        if (query := row[key]) in answers:
             problem = f"query {query!r} is answered twice; keep one answer."
             raise InputError(problem, source="answers", code="duplicate-query")
-        answers[query] = candidates[0]
+        answers[query] = answer
     return answers or None
 
 

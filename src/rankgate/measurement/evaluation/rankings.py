@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
@@ -179,8 +178,6 @@ def read_rankings(run: RunLike, name: str) -> Rankings:
         InputError: a file cannot be read (the message has file and line), or an array of whole
             numbers could be scores or items.
     """
-    if isinstance(run, str | Path):
-        return read_run(run, name)
     run = rankings_of_object(run, "run")
     if not is_source(run):
         return read_run(run, name)
