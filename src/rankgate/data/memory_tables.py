@@ -18,7 +18,7 @@ from rankgate.core.errors import InputError
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.adapters import ParallelLists, read_rankings
 from rankgate.data.column_names import document_columns, match_columns
-from rankgate.data.foreign_frames import frames_by_system, is_frame, lazy_frame, refuse_series, shape_table
+from rankgate.data.foreign_frames import frames_by_system, is_frame, polars_frame, refuse_series, shape_table
 from rankgate.data.memory.ids import Ids, find_positions, text_id
 from rankgate.data.memory.matrices import (
     Padded,
@@ -375,10 +375,10 @@ def _unfold_table(table: object, number: str, label: str) -> Unfolded:
     if not is_frame(table):  # of Polars, pandas, pyarrow, DuckDB, ibis and others
         is_empty = isinstance(table, list | tuple) and not table
         raise no_rows_error(number, label) if is_empty else unknown_object_error(table, label)
-    frame = lazy_frame(table, label)
-    if frame is not table and frame.collect().is_empty():  # columns without values have no type
+    frame = table if isinstance(table, pl.LazyFrame) else polars_frame(table, label)
+    if isinstance(frame, pl.DataFrame) and frame.is_empty():  # columns without values have no type
         raise no_rows_error(number, label)
-    return unfold(frame, number, label)
+    return unfold(frame.lazy(), number, label)
 
 
 def _is_listed(table: Mapping[Any, Any]) -> bool:
