@@ -60,14 +60,14 @@ class Reading(NamedTuple):
     """What an object is read as.
 
     Attributes:
-        part: judgments or a run.
+        input_kind: judgments or a run.
         doc_field: the stored field of results with the ids of documents, instead of their own.
         query_field: the column of the queries in tables; results have no such column.
         label: the name of the object in errors.
         kind: ``table`` if it may be a table of another kind.
     """
 
-    part: Part
+    input_kind: Part
     doc_field: str | None = None
     query_field: str | None = None
     label: str = "a table"
@@ -75,7 +75,7 @@ class Reading(NamedTuple):
 
     def rankings(self, source: object) -> Any:
         """Another object, read alike."""
-        return read_rankings(source, self.part, self.doc_field, self.query_field)
+        return read_rankings(source, self.input_kind, self.doc_field, self.query_field)
 
 
 _ALL: tuple[Kind, ...] = ("qrels", "run", "table")
@@ -235,13 +235,13 @@ def _rankings_of_mapping(source: Mapping[Any, Any], reading: Reading) -> Any:
     first_value = next(iter(first.values() if is_mapping else first)) if is_mapping or has_lists else None
     has_numbers = is_mapping and isinstance(first_value, Number)
     if is_answer(first) or (not has_numbers and any(map(is_answer, source.values()))):
-        return rankings_of_answers(source, reading.part, reading.doc_field)
+        return rankings_of_answers(source, reading.input_kind, reading.doc_field)
     if is_mapping and isinstance(first_value, str | Number | None):
         return _with_text_ids(source, first)
-    if reading.part == "qrels" or (has_lists and isinstance(first_value, str | Number)):
+    if reading.input_kind == "qrels" or (has_lists and isinstance(first_value, str | Number)):
         return source
     if has_lists and _is_result(first_value, reading):
-        return rankings_of_answers(source, reading.part, reading.doc_field)
+        return rankings_of_answers(source, reading.input_kind, reading.doc_field)
     runs = {name: reading.rankings(run) for name, run in source.items()}
     return runs if (rows := _rows_by_query(runs)) is None else rows
 
@@ -445,7 +445,7 @@ def _reset_index(value: Any, _: Reading) -> Any:
 
 def _read_ir_dataset(dataset: Any, reading: Reading) -> Any:
     """The qrels of a data set, or its scored documents as a run."""
-    is_judged = reading.part == "qrels"
+    is_judged = reading.input_kind == "qrels"
     if not (dataset.has_qrels() if is_judged else dataset.has_scoreddocs()):
         noun = "judgments (qrels)" if is_judged else "rankings (scoreddocs)"
         problem = f"{dataset!r} has no {noun}; name a data set that has."
@@ -509,7 +509,7 @@ ADAPTERS: tuple[Adapter, ...] = (
     ),
     Adapter(
         "LensKit item lists",
-        lambda lists, reading: lists_by_user(lists, reading.part),
+        lambda lists, reading: lists_by_user(lists, reading.input_kind),
         _RANKINGS,
         None,
         "lenskit",

@@ -1,7 +1,8 @@
-"""Judgments and runs from arrays: dense (a row per query, a column per document), sparse, or lists.
+"""Judgments and runs from objects in memory, as adapters leave them: dictionaries, frames and arrays.
 
-Arrays may be NumPy arrays, tensors of any library that supports DLPack, and SciPy's sparse
-matrices; only NumPy is imported.
+Arrays are dense (a row per query, a column per document), sparse, or lists. They may be NumPy
+arrays, tensors of any library that supports DLPack, and SciPy's sparse matrices; only NumPy is
+imported.
 """
 
 from __future__ import annotations
@@ -273,8 +274,8 @@ def qrels_of_unfolded(table: Unfolded, name: str, label: str | None = None) -> Q
 def _make_qrels(
     judgments: pl.DataFrame, empty_queries: Iterable[str], name: str, location: RowLocation, **fields: Any
 ) -> Qrels:
-    rows, unrated_queries, place = rated_rows(judgments, location)
-    return Qrels(rows, name=name, unjudged=(*empty_queries, *unrated_queries), place=place, **fields)
+    rows, unrated_queries, location = rated_rows(judgments, location)
+    return Qrels(rows, name=name, unjudged=(*empty_queries, *unrated_queries), place=location, **fields)
 
 
 def run_of_table(table: Any, name: str = "run", label: str | None = None) -> Run:
@@ -343,13 +344,17 @@ def _slices(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
 
 
 def _make_run(
-    readings: Mapping[str, Pieces], empty_queries: Iterable[str], name: str, place: RowLocation, **fields: Any
+    readings: Mapping[str, Pieces],
+    empty_queries: Iterable[str],
+    name: str,
+    location: RowLocation,
+    **fields: Any,
 ) -> Run:
     """A run from checked rows, which may be made when needed, by column of documents."""
     zero_state = pl.lit("zero", pl.String).alias("state")
-    queries = pl.DataFrame([_id_column("query_id", empty_queries, place.label)]).with_columns(zero_state)
+    queries = pl.DataFrame([_id_column("query_id", empty_queries, location.label)]).with_columns(zero_state)
     states = None if queries.is_empty() else queries
-    return Run.of_columns(name, readings, queries=states, place=place, ordered=False, **fields)
+    return Run.of_columns(name, readings, queries=states, place=location, ordered=False, **fields)
 
 
 def _empty_queries(table: Mapping[Any, Any]) -> list[str]:

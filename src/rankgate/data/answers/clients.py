@@ -249,7 +249,9 @@ def refuse_without_queries(answer: Any) -> None:
     problem = f"one answer of {title}, without its query; give {{query: answer}}."
     for product in PRODUCTS if isinstance(value, Mapping) else ():
         answers = [*(product.answers_in(value) or ())]
-        if answers and all(isinstance(part, Mapping) and product.marked(part) for part in answers):
+        if answers and all(
+            isinstance(query_answer, Mapping) and product.marked(query_answer) for query_answer in answers
+        ):
             title, key = product.title, ".".join(product.several or ())
             problem = (
                 f"the answers of {title} to several queries, without the queries; give "

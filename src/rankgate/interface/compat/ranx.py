@@ -44,13 +44,12 @@ _TESTS = {"student": "t", "fisher": "randomization"}
 class RanxGrades:
     """Judgments or a run as a dictionary of dictionaries, with conversions."""
 
-    part: ClassVar[str]
+    part: ClassVar[Part]
 
     def __init__(self, table: Table | None = None, name: str | None = None) -> None:
-        role: Part = "qrels" if self.part == "qrels" else "run"
-        rankings = {} if table is None else read_rankings(table, role)
+        rankings = {} if table is None else read_rankings(table, self.part)
         if not isinstance(rankings, Mapping):
-            raise unknown_object_error(table, role)
+            raise unknown_object_error(table, self.part)
         self._table: dict[str, dict[str, float]] = {query: dict(row) for query, row in rankings.items()}
         self.name = name if name is not None else getattr(table, "name", None)
         self.sorted = False
@@ -203,7 +202,7 @@ class Run(RanxGrades):
         std_scores: the standard deviation by metric, if requested.
     """
 
-    part = "runs"
+    part = "run"
 
     def __init__(self, run: Table | None = None, name: str | None = None) -> None:
         super().__init__(run, name)
