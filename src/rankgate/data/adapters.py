@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from itertools import chain, islice
 from numbers import Number
 from pathlib import Path
@@ -247,10 +247,8 @@ def _rankings_of_mapping(source: Mapping[Any, Any], reading: Reading) -> Any:
 
 
 def _is_empty(value: object) -> bool:
-    """True if a value is empty; False if it has no length."""
-    return value is None or (
-        hasattr(value, "__len__") and getattr(value, "shape", None) != () and len(value) == 0
-    )
+    """True for None and for what has no elements, except for arrays and frames."""
+    return value is None or (isinstance(value, Sized) and not hasattr(value, "shape") and not len(value))
 
 
 def _table_of_columns(source: Mapping[Any, Any], user_columns: set[str | None]) -> pl.DataFrame | None:
@@ -427,9 +425,7 @@ def _has_index(value: object) -> bool:
     if pandas is None or not isinstance(value, pandas.Series | pandas.DataFrame):
         return False
     names = value.index.names
-    return len(names) == PAIR_LENGTH or (
-        value.ndim == PAIR_LENGTH and any(name is not None for name in names)
-    )
+    return len(names) == PAIR_LENGTH or (value.ndim == PAIR_LENGTH and set(names) != {None})
 
 
 def _reset_index(value: Any, _: Reading) -> Any:

@@ -355,19 +355,19 @@ class Collection(_FieldValue):
         """
         rankings = read_rankings(run, "run", self.doc_field, self._column("query_id"))
         source = map_columns(rankings, self.columns, "run")
-        return self._with_ids(source) if self.ids else source
-
-    def _with_ids(self, source: Any, name: str = "run1") -> Any:
-        """Runs with the spellings of ids, each with its name."""
-        from rankgate.data.foreign_frames import frames_by_system
+        if not self.ids:
+            return source
+        from rankgate.data.foreign_frames import named_runs
         from rankgate.data.read import read_run
 
-        source = frames_by_system(source) or source
-        if isinstance(source, list | tuple):
-            return [self._with_ids(run, f"run{i}") for i, run in enumerate(source, 1)]
-        if isinstance(source, Mapping) and not is_ranking(source):
-            return {run_name: self._with_ids(run, str(run_name)) for run_name, run in source.items()}
-        return IdRules.read(self.ids).run(read_run(source, name))
+        rules = IdRules.read(self.ids)
+        runs = [
+            (name, rules.run(read_run(run, f"run{number}" if name is None else str(name))))
+            for number, (name, run) in enumerate(named_runs(source), 1)
+        ]
+        if any(name is not None for name, _ in runs):
+            return dict(runs)
+        return runs[0][1] if len(runs) == 1 else [run for _, run in runs]
 
     @property
     def doc_field(self) -> str | None:

@@ -131,7 +131,7 @@ def one_document_column(names: Iterable[str], label: str) -> None:
 
 
 def rename_columns(table: object, columns: Mapping[str, str] | None) -> Any:
-    """A frame, or a list or mapping of frames, with our names; other values unchanged.
+    """A frame with our names; other values unchanged.
 
     Args:
         table: a frame or anything else.
@@ -148,14 +148,7 @@ def rename_columns(table: object, columns: Mapping[str, str] | None) -> Any:
                 f"frames have no column '{column}' here; use {', '.join(_FRAME_COLUMNS)}.",
                 code="missing-column",
             )
-    if isinstance(table, list | tuple):
-        return [rename_columns(table_or_frame, columns) for table_or_frame in table]
-    if isinstance(table, Mapping):
-        return {
-            name: rename_columns(frame_or_other, columns) if is_frame(frame_or_other) else frame_or_other
-            for name, frame_or_other in table.items()
-        }
-    if not is_frame(table):
+    if isinstance(table, list | tuple | Mapping) or not is_frame(table):
         return table
     frame = lazy_frame(table)
     names = frame.collect_schema().names()
