@@ -26,6 +26,7 @@ from rankgate.data.memory.ids import text_ids
 from rankgate.data.memory.libraries import is_pair, lists_by_user, padded_lists
 from rankgate.data.memory.rows import (
     ID_COLUMNS,
+    ID_LIST_TYPES,
     LIST_TYPES,
     PAIR_LENGTH,
     PAIR_VALUE,
@@ -43,17 +44,24 @@ if TYPE_CHECKING:
 
 _MAX_COLUMNS = 200  # keys of a dictionary that could name columns
 _MAX_PATH_BYTES = 255  # bytes of the name of a file
-_TABLE_TYPES = (str, Path, pl.DataFrame, pl.LazyFrame, type(None))
 _COLUMN_TYPES = (list, tuple, np.ndarray, pl.Series)
-_SET_TYPES = (*LIST_TYPES, set, frozenset)
 
 
 class Adapted(dict[Any, Any]):
-    """Documents by query, or runs by name, as an adapter leaves them."""
+    """Documents by query, or runs by name, as an adapter leaves them.
+
+    Attributes:
+        fields: the columns and fields of the user that it was read with; with others it is read again.
+    """
+
+    fields: tuple[str | None, ...] = (None, None)
 
 
 class ParallelLists(Adapted):
     """The ids of documents of each query by its position, from lists without queries."""
+
+
+_READY_TYPES = (str, Path, pl.DataFrame, pl.LazyFrame, type(None))
 
 
 class Reading(NamedTuple):
@@ -90,7 +98,7 @@ class Adapter:
         title: the name of such an object for people.
         read: a function that reads the rows, a frame, or ``{query: {document: number}}``.
         kinds: what it can be read as.
-        fits: a function that recognises it by its shape; None if it has a class.
+        fits: a function that recognises it by its shape; None if its class does.
         module: the package or module of its class.
         classes: the names of its class, or of classes that it inherits.
         package: the package as it is installed.
@@ -115,7 +123,7 @@ class Adapter:
 
 
 def _adapter_of(value: object, kind: Kind) -> Adapter | None:
-    if isinstance(value, (*_TABLE_TYPES, Adapted)):
+    if isinstance(value, _READY_TYPES):
         return None
     adapter = next((adapter for adapter in ADAPTERS if adapter.recognises(value, kind)), None)
     return adapter if adapter is not None and kind in adapter.kinds else None
@@ -127,6 +135,8 @@ def _adapt(source: Any, reading: Reading) -> Any:
     Raises:
         InputError: an attribute is missing, as in another version of the library.
     """
+    if isinstance(source, Adapted) and reading[1:3] in {(None, None), source.fields}:
+        return source
     adapter = _adapter_of(source, reading.kind)
     if adapter is None:
         return source
@@ -213,25 +223,32 @@ def is_ranking(table: Mapping[Any, Any]) -> bool:
     first = next(iter(table.values()), None)
     if isinstance(first, Mapping):
         return not isinstance(next(iter(first.values()), 0.0), Mapping | list | tuple | set)
-    first_id = next(iter(first), None) if isinstance(first, _SET_TYPES) else None if first is None else ()
-    return first_id is None or isinstance(first_id, str | Number)
+    if isinstance(first, ID_LIST_TYPES):
+        first_id = next(iter(first), None)
+        return first_id is None or isinstance(first_id, str | Number)
+    return first is None
 
 
 def _read_mapping(source: Mapping[Any, Any], reading: Reading) -> Any:
     """A dictionary of columns as a table, of queries with ids as texts, or ``{name: run}``."""
     table = _table_of_columns(source, {reading.doc_field, reading.query_field})
     table = _rankings_of_mapping(source, reading) if table is None else table
-    return Adapted(table) if isinstance(table, Mapping) else table
+    if not isinstance(table, Mapping):
+        return table
+    adapted = table if isinstance(table, Adapted) else Adapted(table)
+    adapted.fields = reading[1:3]
+    return adapted
 
 
 def _rankings_of_mapping(source: Mapping[Any, Any], reading: Reading) -> Any:
+    """``{query: …}`` with ids as texts, answers as rankings, or ``{name: run}``."""
     first = next((value for value in source.values() if not _is_empty(value)), None)
     if first is None or isinstance(first, str | Path):
         return source
     from rankgate.data.answers.clients import is_answer, rankings_of_answers, refuse_without_queries
 
     refuse_without_queries(source)
-    is_mapping, has_lists = isinstance(first, Mapping), isinstance(first, _SET_TYPES)
+    is_mapping, has_lists = isinstance(first, Mapping), isinstance(first, ID_LIST_TYPES)
     first_value = next(iter(first.values() if is_mapping else first)) if is_mapping or has_lists else None
     has_numbers = is_mapping and isinstance(first_value, Number)
     if is_answer(first) or (not has_numbers and any(map(is_answer, source.values()))):

@@ -30,7 +30,7 @@ from rankgate.data.memory.matrices import (
     require_numbers,
     to_numpy,
 )
-from rankgate.data.memory.rows import unknown_object_error
+from rankgate.data.memory.rows import ID_LIST_TYPES, unknown_object_error
 from rankgate.data.qrels import Qrels, check_rows, drop_empty, rated_rows
 from rankgate.data.run import Rankings, Run, lengths_and_values
 from rankgate.data.table_rows import RowLocation, no_rows_error
@@ -229,11 +229,10 @@ def _dense_array(table: object, name: str) -> NDArray[np.float64]:
 
 
 _ROWS_PER_SLICE = 1 << 20
-_LIST_TYPES = (list, tuple, set, frozenset)
 
 
 def qrels_of_table(table: Any, name: str = "qrels", label: str | None = None) -> Qrels:
-    """Judgments from ``{query_id: {doc_id: grade}}``, a frame, or an array (see `arrays`).
+    """Judgments from ``{query_id: {doc_id: grade}}``, a frame, or an array.
 
     Without grades (``{query_id: {doc_id, …}}``, or a frame of pairs alone) each grade is 1.
 
@@ -279,10 +278,10 @@ def _make_qrels(
 
 
 def run_of_table(table: Any, name: str = "run", label: str | None = None) -> Run:
-    """A run from ``{query_id: {doc_id: score}}``, a frame, or an array (see `arrays`).
+    """A run from ``{query_id: {doc_id: score}}``, a frame, or an array.
 
     ``{query_id: [doc_id, …]}`` is ranked in its order. An empty query returned no documents. For
-    the arguments see `qrels_of`.
+    the arguments see `qrels_of_table`.
 
     Raises:
         InputError: the object is not such a table, ids are not strings, or scores are not numbers.
@@ -388,12 +387,12 @@ def _unfold_table(table: object, number: str, label: str) -> Unfolded:
 
 def _is_listed(table: Mapping[Any, Any]) -> bool:
     """True for ``{query_id: [doc_id, …]}``, including sets."""
-    return isinstance(next(iter(table.values()), None), _LIST_TYPES)
+    return isinstance(next(iter(table.values()), None), ID_LIST_TYPES)
 
 
 def _refuse_lists(table: Mapping[Any, Any], number: str, label: str) -> None:
     kinds = {type(row) for row in table.values()}
-    if not kinds <= {*_LIST_TYPES}:
+    if not kinds <= {*ID_LIST_TYPES}:
         problem = "lists of documents and others; give every query a list."
         raise InputError(problem, source=label, code="wrong-type")
     if number == "score" and kinds & {set, frozenset}:

@@ -27,6 +27,7 @@ PROTOCOLS = ("__arrow_c_stream__", "__dlpack__", "tocoo", "__array__")
 
 PAIR_LENGTH = 2
 LIST_TYPES = (list, tuple)
+ID_LIST_TYPES = (*LIST_TYPES, set, frozenset)
 CELL_TYPES = (str, Number, np.generic, Decimal, UUID, date, time, type(None))
 _CONVERTERS = (
     "to_polars",
