@@ -123,6 +123,20 @@ WRITTEN: dict[str, tuple[bytes, ...]] = {
     "corrections": (b"query,correction,expected\ncta,cat,cat\ndog,,dog|dogs\n",),
     "facets": (b"query\tfacet\tdocuments\ncat\tcolour: black\t1|2\ncat\tage\t3\n",),
     "ranx": (b'{"q1": {"d1": 2, "d2": 0}, "q2": {}}', b'{"q1": {"d1": 2.5, "d2": -1e-3}}'),
+    "traces": (
+        (
+            b'{"run_type": "retriever", "start_time": "2026-06-10T00:00:00Z", "end_time": '
+            b'"2026-06-10T00:00:01Z", "inputs": {"query": "q1"}, "outputs": {"documents": '
+            b'[{"metadata": {"doc_id": "d1"}}]}}'
+        ),
+        (
+            b'{"resourceSpans": [{"scopeSpans": [{"spans": [{"startTimeUnixNano": "1", '
+            b'"endTimeUnixNano": "2", "attributes": [{"key": "openinference.span.kind", '
+            b'"value": {"stringValue": "RETRIEVER"}}, '
+            b'{"key": "input.value", "value": {"stringValue": "q"}}, '
+            b'{"key": "retrieval.documents.0.document.id", "value": {"stringValue": "d1"}}]}]}]}]}'
+        ),
+    ),
     "json-lists": (b'{"q1": ["d1", "d2"], "q2": []}', b'{"q1": ["d1"]}'),
     "ntcir": (b"0001 C d1 0\n0001 A d2 1\n0002 S d1 1\n", b"1 a L2\n1 b L0\n"),
     "prels": (b"1 a 1 2 0.25\n1 b 0 0 0\n2 a -1 1 nan\n",),

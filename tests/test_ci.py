@@ -324,6 +324,7 @@ def test_what_is_written_by_hand_is_counted(tmp_path):
         tmp_path,
         a="class A:\n    def to_dict(self): Grid(_rows(1))\ndef _rows(a): ...\ndef dcg_steps(): ...\n",
         b="def _twice(): ...\n_twice() + _twice()\n@click.option('-a')\ndef c(): Route('/')\n",
+        c="pl.read_csv(a)\n",
     )
     sizes = tool(".ci/bounds.py").size_counts(package)
     by_hand = {name: sizes[name] for name in tool(".ci/bounds.py").BY_HAND}
@@ -333,6 +334,7 @@ def test_what_is_written_by_hand_is_counted(tmp_path):
         "own from_dict": 0,
         "click.option(": 1,
         "Route( away from its handler": 1,
+        "tables read outside data": 1,
         "functions named ..._steps": 1,
         "private functions used once": 1,
     }

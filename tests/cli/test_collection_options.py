@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from random import Random
 
@@ -182,9 +183,23 @@ def test_a_format_is_that_of_the_files_that_can_have_it(files, run):
 
 @pytest.mark.parametrize("name", COMMANDS_OF_COLLECTIONS)
 def test_help_shows_options_of_a_collection_after_those_of_the_command(run, name):
-    page = run(name, "--help").out
+    page = run(name, "--help-all").out
     assert page.index("\nOptions:") < page.index("\nOptions of the collection:")
+    assert page.index("\nOptions of recommenders:") < page.index("--drop-seen")
     assert page.index("--drop-seen") < page.index("\nOptions of the output:")
+
+
+@pytest.mark.parametrize("name", COMMANDS_OF_COLLECTIONS)
+def test_help_names_every_option_and_explains_those_of_the_command(run, name):
+    """The short page has each option of the long one, once; the collection's common ones with their help."""
+    page, long_page = run(name, "--help").out, run(name, "--help-all").out
+    explained, _, named = page.partition("Further options, which --help-all explains:")
+    options, short_options = (
+        set(re.findall(r"(?m)^  (?:-\w, )?(--[a-z-]+)", text)) for text in (long_page, explained)
+    )
+    assert options - short_options == set(re.findall(r"--[a-z-]+", named))
+    assert len(page.splitlines()) < len(long_page.splitlines())
+    assert all(f"\n  {option}" in explained for option in ("--ids", "--columns", "--grades", "--tags"))
 
 
 def test_how_judged_documents_were_chosen_is_a_fact_of_judgments(run, files):

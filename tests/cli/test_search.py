@@ -31,6 +31,13 @@ def test_a_word_finds_what_has_to_do_with_it(run, word, shown):
     assert shown in result.out
 
 
+@pytest.mark.parametrize(("word", "first"), [("map", "  AP "), ("mrr", "  RR "), ("rag", "  trec-rag ")])
+def test_the_best_match_comes_first_and_no_match_begins_inside_a_word(run, word, first):
+    lines = run("help", word).out.splitlines()
+    assert lines[1].startswith(first)
+    assert not any("coverage" in line.lower() for line in lines)
+
+
 def test_all_words_must_fit(run):
     assert "docs/online.md" in run("help", "click", "log").out
     assert_refused(run("help", "click", "xyzzy"), "not-found")

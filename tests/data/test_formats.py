@@ -93,28 +93,6 @@ def test_a_format_can_be_named(tmp_path):
     assert len(read_qrels(odd).table) == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "parts"),
-    [
-        ("1 0 a 2\n", ("qrels",)),
-        ("1 a 2\n1 b 0\n", ("qrels",)),
-        ("1 a 2\n1 b 0.5\n", ("runs",)),
-        ("1 a\n", ("runs",)),
-        ("qid,doc,rel\n1,a,2\n", ("qrels",)),
-        ("qid,doc,rel,score\n1,a,2,3\n", ("runs",)),
-        ("qid,doc,rank\n1,a,2\n", ("runs",)),
-        ("qid,doc,rating,judge\n1,a,2,x\n", ("ratings",)),
-        ("qid,text\n1,a\n", ("queries",)),
-        ("docid,title\n1,a\n", ("documents",)),
-        ("query,metric,value\n1,AP,0.5\n", ("values",)),
-    ],
-)
-def test_what_a_table_holds_is_reported_by_its_columns(tmp_path, text, parts):
-    path = tmp_path / "x"
-    path.write_text(text)
-    assert contents_of(path).parts == parts
-
-
 def test_an_empty_grade_is_unrated_and_reported(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text("query,docid,rating\nq1,a,3\nq1,b,\nq2,c,\nq3,,\n")
@@ -124,15 +102,6 @@ def test_an_empty_grade_is_unrated_and_reported(tmp_path):
     result = {note.what: (note.count, note.examples) for note in contents.notes}
     assert result["pairs without a grade, which are unrated"] == (2, ("q1 b", "q2 c"))
     assert result["queries without judgments"] == (2, ("q2", "q3"))
-
-
-def test_unknown_columns_are_reported(tmp_path):
-    path = tmp_path / "x.csv"
-    path.write_text("item_id,position,click\n1,2,0\n")
-    with raises("unknown-format", InputError, line=1):
-        contents_of(path)
-    with raises("missing-column", InputError, line=1):
-        read_qrels(path)
 
 
 def test_a_part_that_is_not_there_is_reported(tmp_path):

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from rankgate.core.errors import InputError, UsageError
+from rankgate.data.logs.interactions import format_instant
 from rankgate.data.logs.log_judgments import Truth, truth
 from rankgate.data.logs.read_logs import LOG_FORMATS, read_interactions
 from support.wording import raises
@@ -96,7 +97,9 @@ def test_columns_can_be_named(tmp_path):
     with raises("missing-column", InputError, line=1):
         read_interactions(path, {"query_id": "wer"})
     with raises("missing-column", UsageError):
-        read_interactions(path, {"user": "who"})
+        read_interactions(path, {"visitor": "who"})
+    named_shortly = read_interactions(path, {"user": "who", "item": "what", "kind": "how"})
+    assert named_shortly.table.equals(read_interactions(path, columns).table)
 
 
 @pytest.mark.parametrize(
@@ -282,3 +285,27 @@ def test_equal_rows_count_once_and_the_others_keep_their_order(timed):
     assert interactions.repeated == len(log) - len(expected) > 0
     all_rows = read_interactions(log, same="each").table
     assert all_rows["doc_id"].to_list() == log.sort(order, maintain_order=True)["item"].to_list()
+
+
+@pytest.mark.parametrize(
+    ("times", "days"),
+    [
+        (["10.06.2026 14:00", "25.6.2026 09:30:15"], ["2026-06-10T14:00:00Z", "2026-06-25T09:30:15Z"]),
+        (["10.06.2026, 14:00:00", "1.7.2026"], ["2026-06-10T14:00:00Z", "2026-07-01T00:00:00Z"]),
+        (["02/03/2026 10:00", "25/03/2026"], ["2026-03-02T10:00:00Z", "2026-03-25T00:00:00Z"]),
+        (["02/03/2026 10:00", "02/25/2026"], ["2026-02-03T10:00:00Z", "2026-02-25T00:00:00Z"]),
+        (["02/03/2026", "04/05/2026"], None),  # either could be the month
+        (["25/03/2026", "03/25/2026"], None),
+        (["31.02.2026"], None),
+    ],
+)
+def test_dates_with_the_day_or_the_month_first_need_evidence(tmp_path, times, days):
+    path = tmp_path / "log.csv"
+    path.write_text("user,item,timestamp\n" + "".join(f'u,i{n},"{time}"\n' for n, time in enumerate(times)))
+    if days is None:
+        with pytest.raises(InputError) as error:
+            read_interactions(path)
+        assert (error.value.code, error.value.line) == ("not-a-time", 2)
+    else:
+        rows = read_interactions(path).table.sort("doc_id")
+        assert [format_instant(time, "date") for time in rows["at"].to_list()] == days

@@ -132,31 +132,6 @@ def test_bzip2_and_xz_are_unpacked(folder, suffix, pack):
         read_qrels("twice")
 
 
-def test_tables_in_json_are_read(folder):
-    (folder / "records.json").write_text(json.dumps(JUDGED.to_dicts()))
-    frame = JUDGED.to_pandas()
-    (folder / "split.json").write_text(frame.to_json(orient="split"))
-    (folder / "pandas.json").write_text(frame.to_json(orient="records"))
-    (folder / "logged.table.json").write_text(  # as Weights & Biases saves a table
-        json.dumps(
-            {
-                "columns": RAN.columns,
-                "data": [list(row) for row in RAN.rows()],
-                "ncols": 3,
-                "nrows": 4,
-                "column_types": {"params": {}},
-            }
-        )
-    )
-    expected = rankgate.evaluate(QRELS, RANKED, ["nDCG@10"]).means["nDCG@10"].to_list()
-    for name in ("records.json", "split.json", "pandas.json"):
-        evaluation = rankgate.evaluate(name, "logged.table.json", ["nDCG@10"])
-        assert evaluation.means["nDCG@10"].to_list() == expected
-    (folder / "ragged.json").write_text('{"columns": ["qid", "doc", "grade"], "data": [["1", "a"]]}')
-    with raises("wrong-type", source="ragged.json"):
-        read_qrels("ragged.json")
-
-
 def test_a_workbook_on_standard_input_is_read(folder, run):
     data = io.BytesIO((folder / _excel(folder, {"judgments": JUDGED})).read_bytes())
     result = run("convert", "-", "-", "--to", "trec", "--as", "qrels", stdin=data.getvalue())

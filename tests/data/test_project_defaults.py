@@ -116,11 +116,14 @@ def test_what_the_file_cannot_state_is_an_error_with_its_line(project, table, pr
 
 
 def test_the_help_lists_the_options_of_values_under_their_headings():
-    headings = [line for line in _call("compare", "--help").splitlines() if line.startswith("Options")]
+    headings = [line for line in _call("compare", "--help-all").splitlines() if line.startswith("Options")]
     assert headings == [
         "Options:",
         "Options of the collection:",
-        "Options of runs:",
+        "Options of items and users:",
+        "Options of recommenders:",
+        "Options of how judgments were made:",
+        "Options of sequences and repeated runs:",
         "Options of the test:",
         "Options of the output:",
     ]

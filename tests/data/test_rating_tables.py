@@ -2,8 +2,6 @@
 
 from datetime import UTC, datetime
 
-import pytest
-
 from rankgate.core.errors import InputError
 from rankgate.data import read_qrels
 from rankgate.data.read import read_ratings
@@ -35,23 +33,6 @@ def test_times_may_be_written_in_several_ways_and_no_time_is_reported_by_line(tm
     path.write_text("\n".join([*lines, "q1,d2,b,2,yesterday"]))
     with raises("not-a-time", InputError, line=5):
         read_ratings(path)
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("r.csv", "query,document,rater,grade\nq1,d1,a,1\nq1,d1,b,0\n"),
-        (
-            "r.jsonl",
-            "".join(f'{{"query":"q1","document":"d1","judge":"{rater}","grade":1}}\n' for rater in "ab"),
-        ),
-    ],
-)
-def test_ratings_are_no_judgments_and_the_way_there_is_reported(tmp_path, name, text):
-    path = tmp_path / name
-    path.write_text(text)
-    with raises("ratings-not-judgments", InputError):
-        read_qrels(path)
 
 
 def test_a_log_with_repeated_ratings_leads_to_split(tmp_path, run):

@@ -35,24 +35,10 @@ def written(request, tmp_path):
     return write
 
 
-def test_each_query_has_what_its_rows_say(written):
-    result = read_run(written(ROWS))
-    assert result.queries.select("query_id", "state", "latency_ms").rows() == [
-        ("q1", "ok", 12.5),
-        ("q2", "failed", None),
-        ("q3", "ok", 7.0),
-    ]
-    assert result.table.columns == ["query_id", "doc_id", "score"]
-
-
 def test_a_file_beside_it_goes_before(written):
     path = written(ROWS)
     path.with_name(f"{path.name}.meta.jsonl").write_text('{"query_id":"q1","latency_ms":1}')
     assert read_run(path).queries["latency_ms"].to_list() == [1.0]
-
-
-def test_without_such_columns_nothing_is_known(written):
-    assert read_run(written(ROWS.drop("latency_ms", "state"))).queries is None
 
 
 def test_a_state_of_something_else_is_none(written):

@@ -7,7 +7,8 @@ import json
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from rankgate.data.formats.tables import jsonl, schemas
+from rankgate.data.formats.table import find_schema
+from rankgate.data.formats.tables import jsonl
 from rankgate.data.streams.source import InputFile
 from rankgate.data.text import delimited_records
 
@@ -20,7 +21,7 @@ HEADER = "qid,doc,grade\n"
 def test_separated(parts):
     data = "".join(field + end for field, end in parts).encode()
     header = delimited_records.parse_header(HEADER.encode(), ",")
-    table = schemas.find_schema(header.names, "runs") or schemas.find_schema(header.names)
+    table = find_schema(header.names, "runs") or find_schema(header.names)
     layout = delimited_records.ColumnChoice(header, table.kept, frozenset({"grade"}))
     if not data or not delimited_records._has_regular_quotes(data, ","):
         return
@@ -51,10 +52,10 @@ def written(pairs):
 @given(st.lists(OBJECT.map(written) | FINE.map(whole), min_size=1, max_size=3))
 def test_json_lines(lines):
     data = "\n".join(lines).encode()
-    table = schemas.find_schema(["qid", "doc", "score"], "runs")
+    table = find_schema(["qid", "doc", "score"], "runs")
     quick = jsonl._parse_with_polars(data, table)
     if quick is not None:
-        careful = jsonl._parse_by_object(jsonl._Piece(data, 1), table, InputFile(None, data))
+        careful = jsonl._parse_by_object(jsonl._JsonPiece(data, 1), table, InputFile(None, data))
         assert quick.equals(careful)
 
 
@@ -66,7 +67,7 @@ def test_the_fast_way_is_taken():
     )
     assert delimited_records._parse_with_polars(b'"x\ny",b,2\n1,"c""d",0.5\n', layout) is not None
     line = json.dumps({"qid": "1", "doc": "é", "score": 0.1, "note": {"doc": "x"}})
-    table = schemas.find_schema(["qid", "doc", "score"], "runs")
+    table = find_schema(["qid", "doc", "score"], "runs")
     assert (
         jsonl._parse_with_polars(line.replace('"note": {"doc": "x"}', '"note": [1]').encode(), table)
         is not None

@@ -1,8 +1,6 @@
-"""Tables with lists, in files and in memory: the rows that they hold, and what is wrong with them."""
+"""Tables with lists and flat arrays; samples of their files and frames are in tests/door."""
 
 from __future__ import annotations
-
-import json
 
 import numpy as np
 import polars as pl
@@ -10,261 +8,20 @@ import pytest
 
 import rankgate
 from rankgate.core.errors import InputError
+from rankgate.data import unfold
 from rankgate.data.read import contents_of, read_qrels, read_run
-
-RUN = [("15", "9", 0.0), ("15", "7", -1.0), ("18", "5", 0.0)]
-GOLD = [("15", "7", 1.0), ("15", "3", 1.0), ("18", "5", 1.0)]
-
-# columns, the kind that they are read as, and the rows; each is read as a frame and as files
-TABLES = {
-    "blanks": ({"user_id": ["15", "18"], "prediction": ["9 7", "5"]}, "run", RUN),
-    "bars": ({"user_id": ["15", "18"], "items": ["9|7", "5"]}, "run", RUN),
-    "commas": ({"user_id": ["15", "18"], "item_ids": ["9, 7", "5"]}, "run", RUN),
-    "JSON": ({"user_id": ["15", "18"], "items": ["[9, 7]", '["5"]']}, "run", RUN),
-    "Python": ({"user_id": ["15", "18"], "items": ["['9', '7']", "['5']"]}, "run", RUN),
-    "NumPy": ({"user_id": ["15", "18"], "items": ["[9 7]", "[5]"]}, "run", RUN),
-    "a column a rank": ({"query": ["15", "18"], "rank1": ["9", "5"], "rank2": ["7", None]}, "run", RUN),
-    "ranks in another order": (
-        {"query": ["15", "18"], "top_2": ["7", None], "top_1": ["9", "5"]},
-        "run",
-        RUN,
-    ),
-    "golden set": (
-        {"id": ["15", "18"], "query": ["x y", "z"], "expected": ["['7', '3']", "['5']"]},
-        "qrels",
-        GOLD,
-    ),
-    "ids before texts": (
-        {
-            "query": ["15", "18"],
-            "reference_texts": ["['a', 'b']", "['c']"],
-            "reference_ids": ["['7', '3']", "['5']"],
-        },
-        "qrels",
-        GOLD,
-    ),
-    "pairs": ({"user_id": ["15", "15", "18"], "item_id": ["7", "3", "5"]}, "qrels", GOLD),
-    "grades beside": (
-        {"query": ["15", "18"], "expected": ["['7', '3']", "['5']"], "grade": ["[2, 0]", "[1]"]},
-        "qrels",
-        [("15", "7", 2.0), ("15", "3", 0.0), ("18", "5", 1.0)],
-    ),
-    "scores beside": (
-        {"query": ["15", "18"], "retrieved": ["['9', '7']", "['5']"], "score": ["[0.9, 0.5]", "[0.25]"]},
-        "run",
-        [("15", "9", 0.9), ("15", "7", 0.5), ("18", "5", 0.25)],
-    ),
-}
-
-
-def _rows(table):
-    """The rows of judgments or of a run, with scores from ranks counted from 0."""
-    frame = table.table
-    number = frame.columns[-1] if "grade" in frame.columns else "score"
-    shift = 1.0 if number == "score" and (frame[number] < 0).all() else 0.0
-    return frame.select("query_id", "doc_id", pl.col(number) + shift).rows()
-
-
-def _written(tmp_path, columns, form):
-    frame, path = pl.DataFrame(columns), tmp_path / f"table.{form}"
-    if form == "csv":
-        frame.write_csv(path)
-    elif form == "tsv":
-        frame.write_csv(path, separator="\t")
-    elif form == "parquet":
-        frame.write_parquet(path)
-    elif form == "jsonl":
-        frame.write_ndjson(path)
-    elif form == "json":
-        path.write_text(json.dumps(frame.to_dicts(), indent=1))
-    return path if form != "frame" else frame
-
-
-@pytest.mark.parametrize("form", ["frame", "csv", "tsv", "parquet", "jsonl", "json"])
-@pytest.mark.parametrize("name", TABLES)
-def test_lists_are_rows_in_files_and_frames(tmp_path, name, form):
-    columns, kind, rows = TABLES[name]
-    table = _written(tmp_path, columns, form)
-    read = read_qrels(table) if kind == "qrels" else read_run(table)
-    assert _rows(read) == rows
-
-
-NESTED = {
-    "lists": ({"query": ["15", "18"], "docs": [["9", "7"], ["5"]]}, RUN),
-    "numbers": ({"query": [15, 18], "docs": [[9, 7], [5]]}, RUN),
-    "objects": (
-        {
-            "query": ["15", "18"],
-            "hits": [[{"id": "9", "score": 0.9}, {"id": "7", "score": 0.5}], [{"id": "5", "score": 0.25}]],
-        },
-        [("15", "9", 0.9), ("15", "7", 0.5), ("18", "5", 0.25)],
-    ),
-    "objects in objects": (
-        {
-            "id": ["x", "y"],
-            "inputs": [{"query": "15"}, {"query": "18"}],
-            "outputs": [
-                {"documents": [{"metadata": {"doc_id": "9"}}, {"metadata": {"doc_id": "7"}}]},
-                {"documents": [{"metadata": {"doc_id": "5"}}]},
-            ],
-        },
-        RUN,
-    ),
-}
-
-
-@pytest.mark.parametrize("form", ["frame", "parquet", "jsonl", "json"])
-@pytest.mark.parametrize("name", NESTED)
-def test_lists_of_lists_and_objects(tmp_path, name, form):
-    columns, rows = NESTED[name]
-    assert _rows(read_run(_written(tmp_path, columns, form))) == rows
-
-
-@pytest.mark.parametrize("form", ["frame", "parquet", "jsonl", "json"])
-def test_an_empty_list_is_a_ranking_and_null_is_none(tmp_path, form):
-    columns = {"query": ["a", "b", "c"], "docs": [["x"], [], None]}
-    run = read_run(_written(tmp_path, columns, form))
-    assert run.queries.select("query_id", "state").rows() == [("b", "zero")]
-    assert run.table["query_id"].to_list() == ["a"]
-    qrels = read_qrels(_written(tmp_path, columns, form))
-    assert (qrels.table["query_id"].to_list(), qrels.unjudged) == (["a"], ("b",))
-
-
-JSON_VALUES = {
-    "lists by query": ({"15": ["9", "7"], "18": ["5"]}, RUN),
-    "pairs by query": (
-        {"15": [["9", 0.9], ["7", 0.5]], "18": [["5", 0.25]]},
-        [("15", "9", 0.9), ("15", "7", 0.5), ("18", "5", 0.25)],
-    ),
-    "objects by query": (
-        {"15": [{"id": "9", "score": 0.9}, {"id": "7", "score": 0.5}], "18": [{"id": "5", "score": 0.25}]},
-        [("15", "9", 0.9), ("15", "7", 0.5), ("18", "5", 0.25)],
-    ),
-    "inside other objects": (
-        {"model": {"name": "m"}, "default": {"test": {"15": {"9": 0.9, "7": 0.5}, "18": {"5": 0.25}}}},
-        [("15", "9", 0.9), ("15", "7", 0.5), ("18", "5", 0.25)],
-    ),
-    "a list for each column": (
-        {"question": ["15", "18"], "contexts": [["9", "7"], ["5"]], "mrr": [1.0, 0.5]},
-        RUN,
-    ),
-}
-
-
-@pytest.mark.parametrize("name", JSON_VALUES)
-def test_json_documents_are_read_as_in_python(tmp_path, name):
-    value, rows = JSON_VALUES[name]
-    path = tmp_path / "found.json"
-    path.write_text(json.dumps(value))
-    assert _rows(read_run(path)) == rows
-
-
-def test_a_document_with_relevant_documents(tmp_path):
-    path = tmp_path / "qa.json"
-    path.write_text(
-        json.dumps(
-            {
-                "queries": {"15": "t", "18": "u"},
-                "corpus": {"7": "x"},
-                "relevant_docs": {"15": ["7", "3"], "18": ["5"]},
-                "mode": "text",
-            }
-        )
-    )
-    assert _rows(read_qrels(path)) == GOLD
-    assert contents_of(path).runs == ()
-    with pytest.raises(InputError, match="no part of it could be rankings") as error:
-        read_run(path)
-    assert error.value.code == "no-rankings"
 
 
 def test_both_lists_of_a_file_are_read_with_a_note(tmp_path):
     path = tmp_path / "results.csv"
     path.write_text("query,expected_ids,retrieved_ids,hit_rate\nreset,['k7'],\"['k9', 'k7']\",1.0\n")
     contents = contents_of(path)
-    assert _rows(contents.qrels) == [("reset", "k7", 1.0)]
-    assert _rows(contents.runs[0]) == [("reset", "k9", 0.0), ("reset", "k7", -1.0)]
+    assert contents.qrels.table.rows() == [("reset", "k7", 1.0)]
+    assert contents.runs[0].table.rows() == [("reset", "k9", -1.0), ("reset", "k7", -2.0)]
     assert ["expected_ids" in note.what for note in contents.notes] == [True, False]
     result = rankgate.evaluate(path, path, ["RR"])
     assert result.means["RR"][0] == 0.5
     assert {"judgments-unfolded", "run-unfolded"} <= {notice.code for notice in result.notices}
-
-
-PATHS = (
-    "query=inputs.query|inputs.question,relevant=outputs.gold,docs=outputs.documents,"
-    "doc=metadata.key,score=similarity"
-)
-
-
-def test_lists_are_named_by_their_paths(tmp_path):
-    gold, found = tmp_path / "gold.jsonl", tmp_path / "found.jsonl"
-    gold.write_text(
-        '{"inputs": {"question": "q"}, "outputs": {"gold": [{"metadata": {"key": "a"}}]}}\n' * 1
-        + '{"inputs": {"question": "r"}, "outputs": {"gold": []}}\n'
-    )
-    lines = [
-        {
-            "inputs": {"query": "q"},
-            "outputs": {
-                "documents": [
-                    {"metadata": {"key": "b"}, "similarity": 0.1},
-                    {"metadata": {"key": "a"}, "similarity": 0.7},
-                ]
-            },
-        },
-        {"inputs": {"query": "r"}, "outputs": {"documents": []}},
-    ]
-    found.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    collection = rankgate.Collection(gold, columns=PATHS)
-    assert collection.qrels().table.rows() == [("q", "a", 1.0)]
-    assert collection.run(found).table.rows() == [("q", "b", 0.1), ("q", "a", 0.7)]
-    assert collection.run(pl.DataFrame(lines)).table.rows() == [("q", "b", 0.1), ("q", "a", 0.7)]
-    trec = tmp_path / "qrels.txt"
-    trec.write_text("q 0 a 1\n")
-    assert rankgate.Collection(trec, columns=PATHS).qrels().table.rows() == [("q", "a", 1.0)]
-    with pytest.raises(InputError, match=r"no outputs\.docs among inputs\.query \(q, r\)") as error:
-        rankgate.Collection(gold, columns="query=inputs.query,docs=outputs.docs").run(found)
-    assert error.value.code == "missing-column"
-
-
-# columns, kind, code and words of the error
-FAULTS = {
-    "two lists": (
-        {"query": ["a"], "docs_a": [["x"]], "docs_b": [["y"]]},
-        "run",
-        "ambiguous-column",
-        "docs_a and docs_b could each be",
-    ),
-    "two rankings": (
-        {"query": ["a", "a"], "docs": [["x"], ["y"]]},
-        "run",
-        "duplicate-query",
-        "query 'a' has 2 rankings, in rows 1 and 2",
-    ),
-    "other lengths": (
-        {"query": ["a"], "docs": [["x", "y"]], "score": [[1.0]]},
-        "run",
-        "wrong-shape",
-        "2 documents in docs and 1 number",
-    ),
-    "twice in a list": (
-        {"query": ["a"], "docs": [["x", "x"]]},
-        "run",
-        "duplicate-document",
-        "'x' is ranked twice for query 'a'",
-    ),
-    "relevant ones as a run": ({"query": ["a"], "expected": [["x"]]}, "run", "missing-column", None),
-}
-
-
-@pytest.mark.parametrize("form", ["frame", "parquet", "jsonl"])
-@pytest.mark.parametrize("name", FAULTS)
-def test_what_is_wrong_with_lists(tmp_path, name, form):
-    columns, kind, code, words = FAULTS[name]
-    table = _written(tmp_path, columns, form)
-    with pytest.raises(InputError, match=words) as error:
-        _ = (read_qrels(table) if kind == "qrels" else read_run(table)).table
-    assert error.value.code == code
 
 
 @pytest.mark.parametrize("texts", [["Rome is old", "Rivers flow"], ["a, b c", "d"], ["x|y", ""]])
@@ -400,3 +157,38 @@ def test_paths_keep_the_usual_columns_of_other_tables(tmp_path):
     )
     judged = rankgate.Collection(nested, columns=columns).qrels().table
     assert judged.rows() == [("q", "a", 2.0), ("r", "b", 0.0)]
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+def test_lists_in_pieces_are_the_lists_of_the_table(tmp_path, monkeypatch, size):
+    monkeypatch.setattr(unfold, "_MAX_PIECE", size)
+    lists = [["a", "b"], [], None, ["c", "d", "e", "f"], ["g"], [], ["h", ""]]
+    path = tmp_path / "run.parquet"
+    table = pl.DataFrame({"query": [f"q{n}" for n in range(7)], "docs": lists})
+    table.head(6).write_parquet(path)
+    run = read_run(path)
+    assert run.table.rows() == [
+        (f"q{n}", doc_id, -float(rank))
+        for n, doc_ids in enumerate(lists[:6])
+        for rank, doc_id in enumerate(doc_ids or [], 1)
+    ]
+    assert run.queries["query_id"].to_list() == ["q1", "q5"]
+    assert sum(len(batch.frame) for batch in run.batches()) == len(run.table)
+    table.write_parquet(path)
+    for source in (path, table):
+        with pytest.raises(InputError, match="doc_id is empty in row 7"):
+            _ = read_run(source).table
+
+
+@pytest.mark.parametrize("read", [read_run, read_qrels])
+def test_a_damaged_list_is_a_damaged_file(tmp_path, read):
+    path = tmp_path / "run.parquet"
+    pl.DataFrame(
+        {"query": [f"q{n}" for n in range(300)], "docs": [["a", f"b{n}"] for n in range(300)]}
+    ).write_parquet(path)
+    content = bytearray(path.read_bytes())
+    content[60:120] = bytes(60)
+    path.write_bytes(content)
+    with pytest.raises(InputError) as error:
+        _ = read(path).table
+    assert (error.value.code, error.value.source) == ("damaged-file", str(path))

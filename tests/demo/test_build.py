@@ -15,6 +15,7 @@ FILES = {
     "old.run",
     "qrels.txt",
     "queries.tsv",
+    "sorted.run",
 }
 
 

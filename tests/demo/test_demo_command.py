@@ -12,6 +12,8 @@ def test_the_demo_and_what_it_proposes(run, tmp_path, monkeypatch):
     proposed = [line for line in result.out.splitlines() if line.startswith("  rankgate ")]
     assert len(proposed) >= 2
     for line in proposed:
+        if line == "  rankgate init":  # for the user's own project
+            continue
         proposed_result = run(*shlex.split(line)[1:])
         assert (proposed_result.code, proposed_result.err) == (0, "")
 

@@ -94,7 +94,7 @@ def _parsed(line):
 
 
 def test_the_readme_leads_to_a_gate(demo_folder, tmp_path, monkeypatch):
-    """The policy and the commands of the page, on the demo, one after the other."""
+    """The policy and the commands of the page, on the demo; the page begins with a gate that fails."""
     shutil.copytree(demo_folder, tmp_path / "demo")
     monkeypatch.chdir(tmp_path)
     section = README.read_text().split("## A gate before every merge")[1].split("\n## ")[0]
@@ -104,8 +104,13 @@ def test_the_readme_leads_to_a_gate(demo_folder, tmp_path, monkeypatch):
     for command in _commands("".join(console_blocks)):
         result = CliRunner().invoke(program, shlex.split(command)[1:])
         assert result.exit_code == 0, result.output
+    (tmp_path / "rankgate.toml").unlink()
+    first_block = next(block["text"] for block in FENCE.finditer(README.read_text()))
+    command, output = first_block.split("\n", 1)
+    result = CliRunner().invoke(program, shlex.split(command)[2:])
+    assert result.exit_code == 1
     number = re.compile(r"\d+(\.\d+)?")  # they move with Python's own texts
-    assert number.sub("0", result.output).startswith(number.sub("0", console_blocks[-1]))
+    assert number.sub("0", result.output).startswith(number.sub("0", output))
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/gate.md", "docs/guides/ci-gate.md"])

@@ -1,6 +1,7 @@
 """Experiments against published values, other libraries and closed forms."""
 
 import json
+import shlex
 from dataclasses import replace
 
 import numpy as np
@@ -604,7 +605,7 @@ def test_bad_input(shared):
         online.ab(data, ["nothing"], design=online.Design(variant="version"))
     with raises("missing-column", InputError):
         online.ab(data, ["retention_1"], design=online.Design(variant="arm"))
-    with raises("wrong-type", InputError):
+    with raises("not-a-number", InputError):
         online.ab(data, ["version"], design=online.Design(variant="version"))
     with raises("unknown-arm", UsageError):
         online.ab(data, ["retention_1"], design=online.Design(variant="version", control="gate_50"))
@@ -659,3 +660,16 @@ def test_covariates_of_events_end_before_the_first_day():
     assert units.before["search_ctr"].sort("unit").select("unit", "value", "per").rows() == (
         counts.sort("user").select("user", "click", "search").rows()
     )
+
+
+def test_a_table_of_units_without_a_variant_names_the_columns_of_arms(run, tmp_path, monkeypatch):
+    """The first printed line works as it is printed."""
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{unit},{'ab'[unit % 2]},{unit % 3 == 0},{unit / 7}" for unit in range(300)]
+    (tmp_path / "shop.csv").write_text("\n".join(["customer,grp,kept,spend", *rows]) + "\n")
+    refused = run("online", "ab", "shop.csv", "-m", "kept", "-m", "p95(spend)")
+    assert refused.code == 2
+    lines = [line for line in refused.err.splitlines() if line.startswith("  rankgate ")]
+    assert lines == ["  rankgate online ab shop.csv --variant grp -m kept -m 'p95(spend)'"]
+    assert run(*shlex.split(lines[0])[1:]).code in {0, 3}
+    assert "no KPI is called" in run("online", "ab", "shop.csv", "-m", "nothing").err

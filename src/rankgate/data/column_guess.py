@@ -24,6 +24,7 @@ from rankgate.data.guessed_column_names import (
     names_measure,
     refuse_click_log,
 )
+from rankgate.data.unfold import LIST_COLUMN, RANKED, RELEVANT, flatten_structs, parse_lists
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Format
@@ -163,11 +164,14 @@ def guess_columns(rows: pl.LazyFrame, input_kind: Part | None) -> ColumnGuess | 
         rows: the table with its own column names.
         input_kind: the kind of input to read the table as; None for either kind.
     """
+    rows = flatten_structs(rows)
     sample = rows.head(_MAX_ROWS).collect().select(pl.all().cast(pl.String, strict=False))
     if len(sample.columns) < 2 or sample.is_empty():
         return None
     nested = {name for name, dtype in rows.collect_schema().items() if dtype.is_nested()}
     facts = {name: _ColumnFacts.from_column(sample[name]) for name in sample.columns if name not in nested}
+    if not facts:
+        return None
     numbers = _NUMBERS[input_kind]
     chosen_columns: dict[str, str] = {}
     alternatives: dict[str, tuple[str, ...]] = {}
@@ -184,6 +188,8 @@ def guess_columns(rows: pl.LazyFrame, input_kind: Part | None) -> ColumnGuess | 
         chosen_columns[column] = best_names[0] if best_names else UNKNOWN
         if len(best_names) > 1 and free_fits[best_names[0]] < _USUAL_NAME_FIT:
             alternatives[column] = tuple(best_names)
+    if chosen_columns["doc_id"] == UNKNOWN and (documents := _only_list(rows, sample, input_kind)):
+        return ColumnGuess({"query_id": chosen_columns["query_id"], LIST_COLUMN: documents})
     guessed_columns = [column for column in roles if chosen_columns[column] != UNKNOWN]
     labels = _find_labels(rows, chosen_columns["grade"]) if chosen_columns.get("grade") in facts else []
     if labels:  # numbers in another column would be a second grade
@@ -205,6 +211,18 @@ def guess_columns(rows: pl.LazyFrame, input_kind: Part | None) -> ColumnGuess | 
         > 1
     }
     return ColumnGuess({column: chosen_columns[column] for column in roles}, grades, alternatives)
+
+
+def _only_list(rows: pl.LazyFrame, sample: pl.DataFrame, input_kind: Part | None) -> str | None:
+    """The only column of lists that could be the documents; None if there are none, or several."""
+    other_kind = {"qrels": RANKED, "run": RELEVANT}.get(input_kind or "")
+    lists = [
+        name
+        for name, dtype in rows.collect_schema().items()
+        if isinstance(dtype, pl.List) or (dtype == pl.String and parse_lists(sample[name]) is not None)
+    ]
+    lists = [name for name in lists if other_kind is None or not other_kind.search(name)]
+    return lists[0] if len(lists) == 1 else None
 
 
 def _find_labels(rows: pl.LazyFrame, column: str) -> list[str]:
@@ -274,12 +292,14 @@ class _ColumnFacts:
 
 def _column_fit(name: str, column: str, facts: _ColumnFacts, names: Sequence[str]) -> float:
     """The fit of a column; 0 if its values are not possible."""
-    is_measure = column in {"doc_id", "grade", "score"} and names_measure(name)
+    is_measure = column != "rank" and names_measure(name)
     if not facts.rows or facts.lists or is_measure or not _is_possible(column, facts):
         return 0.0
     if match_columns(names, (column,)).get(column) == name:
         return float(_USUAL_NAME_FIT)
-    fit = float(name_fit(name, column))
+    key = name.rpartition(".")[2]
+    is_usual_key = key != name and bool(match_columns([key], (column,)))
+    fit = float(_USUAL_NAME_FIT - 1 if is_usual_key else name_fit(name, column))
     if column == "doc_id" and not facts.ids:
         fit /= 2  # a title or a text
     return fit or _fit_of_values(column, facts) / 2
@@ -371,11 +391,10 @@ def guess_file_columns(
         return None
     try:
         table = format_.table(input_file)
-        names = table.collect_schema().names()
-        guess = guess_columns(table, input_kind)
+        guess = guess_columns(table.frame(), input_kind)
     except (InputError, pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         return None  # the reader's own error is more precise
-    refuse_click_log(names, input_file.label)
+    refuse_click_log(table.names, input_file.label)
     if guess is None or (error.code == "not-a-number" and not guess.grades):
         return None
     return guess.with_stated(input_file.renamed) if input_file.renamed else guess

@@ -9,8 +9,6 @@ pattern. Several columns of qualities give one grade: ``aspects=relevance:0.7+tr
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -20,18 +18,21 @@ from typing import TYPE_CHECKING, Any, Literal
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.column_names import ALIASES, NAME_SEPARATOR
-from rankgate.data.foreign_frames import is_frame, is_header, lazy_frame, polars_frame, rename_columns
+from rankgate.data.foreign_frames import is_frame, is_header, lazy_frame, rename_columns
 from rankgate.data.formats import registry
+from rankgate.data.formats.tables.csv_tables import CsvTable
+from rankgate.data.formats.tables.mapped_tables import RenamedTable
+from rankgate.data.formats.tables.parquet_arrow import FrameTable
+from rankgate.data.formats.tables.table_contents import form_of_table
+from rankgate.data.grades_from_columns import Aspects, grade_labels, melt_raters
 from rankgate.data.streams.input_parts import is_folder, list_part_files
-from rankgate.data.streams.source import InputFile, open_source
-from rankgate.data.text.text_values import BOM, decode_utf8
+from rankgate.data.streams.source import InputFile, limit_judgments, open_source
+from rankgate.data.text.text_values import BOM
 from rankgate.data.unfold import LIST_COLUMN, RELEVANT_COLUMN, unfold
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rankgate.data.formats.format import Format
-    from rankgate.data.grades_from_columns import Aspects
+    from rankgate.data.formats.table import Table
     from rankgate.data.input_types import ColumnsLike
 
 Kind = Literal["qrels", "run", "ratings", "any"]
@@ -102,8 +103,6 @@ class ColumnMap:
         """The rule by which several columns become one grade, if the map has one."""
         if "aspects" not in self.theirs:
             return None
-        from rankgate.data.grades_from_columns import Aspects  # few sheets have aspects
-
         return Aspects.read(self.theirs["aspects"])
 
     @property
@@ -303,14 +302,17 @@ def _map_file(path: str | Path, how: ColumnMap, kind: Kind, grades: Mapping[str,
             return path
         return _read_kind(input_file, kind, name, grades)
     form = _table_format(input_files[0], name, separator)
-    if form is None:
+    if form is None or form.table is None:
         problem = "columns can be named only in tables with a header; leave --columns out."
         raise InputError(problem, source=input_file.label, line=1, code="wrong-type")
     if input_files[0] is not input_file:
         problem = "columns can be named in one file, not in part files; rename them in the files."
         raise InputError(problem, source=input_file.label, code="is-a-folder")
-    table = _rename_columns(input_file, how, kind_map, form, (separator, names), kind)
-    return _read_kind(replace(table, renamed=how.theirs), kind, None, grades)
+    if kind == "qrels":
+        input_file = limit_judgments(input_file)
+    table = CsvTable(input_file, separator) if separator else form.table(input_file)
+    mapped_form = form_of_table(form, _map_table(table, how, kind_map, kind))
+    return _read_kind(replace(input_file, renamed=how.theirs, form=mapped_form), kind, None, grades)
 
 
 def _nested_format(input_file: InputFile, name: str | None) -> Format | None:
@@ -322,68 +324,44 @@ def _nested_format(input_file: InputFile, name: str | None) -> Format | None:
 def _table_format(input_file: InputFile, name: str | None, separator: str) -> Format | None:
     """The format of a table with columns that can be named; None for other files."""
     if name in {None, "csv", "tsv"} and separator:
-        return registry.find_format("csv")
+        return registry.find_format("tsv" if separator == "\t" else "csv")
     form = registry.find_format(name) if name else _binary_table_format(input_file)
     return form if form is not None and form.table is not None and not separator else None
 
 
-def _rename_columns(
-    input_file: InputFile,
-    how: ColumnMap,
-    kind_map: Mapping[str, str],
-    form: Format,
-    header: tuple[str, Sequence[str]],
-    kind: Kind,
-) -> InputFile:
-    """The table with our names of columns.
+def _map_table(table: Table, how: ColumnMap, kind_map: Mapping[str, str], kind: Kind) -> Table:
+    """The table with our names of columns; its aspects are one grade, each of its raters has rows.
 
     Raises:
-        InputError: a column is missing or repeated, or judgments have grades of several raters.
+        InputError: a column is missing or repeated, a grade is not a number, or judgments have grades
+            of several raters.
     """
-    separator, names = header
-    if form.name == "csv":
-        data = input_file.everything().removeprefix(BOM)
-    else:
-        assert form.table is not None
-        frame = form.table(input_file)
-        names = frame.collect_schema().names()
-        kind_map = how.resolved(names).for_kind(kind, names)
-        if not how.has_raters and "aspects" not in kind_map:
-            column_indexes = {
-                name: _find_columns(column, names, input_file, several=name == "field")
-                for name, column in kind_map.items()
-            }
-            fields = column_indexes.pop("field", ())
-            new_names = dict(zip(names, _renamed_header(column_indexes, names, fields), strict=True))
-            from rankgate.data.formats.tables.parquet_arrow import file_of
-
-            return file_of(frame.rename(new_names).collect(), input_file)
-        separator, data = ",", frame.collect().write_csv().encode()
     aspects = how.aspects
     if aspects is not None and "aspects" in kind_map:
-        indexes_of_name = {
-            name: tuple(
-                i
-                for word in (aspects.columns if name == "aspects" else (column,))
-                for i in _find_columns(word, names, input_file, several=False)
-            )
-            for name, column in kind_map.items()
+        columns = [
+            table.names[i] for word in aspects.columns for i in _find_columns(word, table, several=False)
+        ]
+        table = aspects.table(table, columns)
+        kind_map = {name: column for name, column in kind_map.items() if name != "aspects"} | {
+            "grade": "grade"
         }
-        return InputFile(input_file.path, aspects.table(data, indexes_of_name, names, separator, input_file))
     column_indexes = {
-        name: _find_columns(column, names, input_file, several=name in {"grade", "field"})
+        name: _find_columns(column, table, several=name in {"grade", "field"})
         for name, column in kind_map.items()
     }
     fields = column_indexes.pop("field", ())  # fields keep their names
-    if how.has_raters and "grade" in column_indexes:
-        if kind == "qrels":
-            problem = (
-                f"{how.theirs['grade']} are the ratings of several raters; resolve them into judgments first "
-                "(rankgate resolve)."
-            )
-            raise InputError(problem, source=input_file.label, line=1, code="ratings-not-judgments")
-        return InputFile(input_file.path, _melt_raters(data, column_indexes, names, separator, input_file))
-    return InputFile(input_file.path, _replace_header(data, column_indexes, names, separator, fields))
+    if not how.has_raters or "grade" not in column_indexes:
+        return RenamedTable(table, _renamed_header(column_indexes, table.names, fields))
+    if kind == "qrels":
+        problem = (
+            f"{how.theirs['grade']} are the ratings of several raters; resolve them into judgments first "
+            "(rankgate resolve)."
+        )
+        raise InputError(
+            problem, source=table.source.label, line=table.header_line, code="ratings-not-judgments"
+        )
+    raters = [table.names[i] for i in column_indexes.pop("grade")]
+    return melt_raters(table, {name: table.names[i] for name, (i, *_) in column_indexes.items()}, raters)
 
 
 def _read_kind(
@@ -391,9 +369,12 @@ def _read_kind(
 ) -> Any:
     """The contents of the file if its kind is known; labels are replaced by grades."""
     if grades and kind in {"qrels", "any"}:
-        from rankgate.data.grades_from_columns import map_labels
-
-        input_file, form = map_labels(input_file, form, grades), None
+        form_of_file = registry.open_input(input_file, form)[1] or registry.detect_format(input_file)[0]
+        if form_of_file.table is None and ".csv" in form_of_file.suffixes:  # a product's sheet
+            form_of_file = registry.find_format("csv")
+        if form_of_file.table is not None:
+            graded_table = grade_labels(form_of_file.table(input_file), grades)
+            input_file = replace(input_file, form=form_of_table(form_of_file, graded_table))
     if kind == "any":
         return input_file
     from rankgate.data import read
@@ -436,7 +417,7 @@ def _read_header(
     """
     if form := _binary_table_format(input_file):
         assert form.table is not None
-        return "", tuple(form.table(input_file).collect_schema().names())
+        return "", tuple(form.table(input_file).names)
     first_bytes = input_file.head().removeprefix(BOM)
     if first_bytes.lstrip()[:1] in (b"{", b"[") or b"\x00" in first_bytes[:4096]:
         return "", ()
@@ -456,14 +437,13 @@ def _read_header(
     return best_header
 
 
-def _find_columns(
-    column: str, names: Sequence[str], input_file: InputFile, *, several: bool
-) -> tuple[int, ...]:
+def _find_columns(column: str, table: Table, *, several: bool) -> tuple[int, ...]:
     """The indexes of the columns that a text names.
 
     Raises:
         InputError: there is no such column, or there are two.
     """
+    names, label, line = table.names, table.source.label, table.header_line
     indexes: list[int] = []
     for word in column.split("+") if several else [column]:
         if several and "*" in word:
@@ -474,7 +454,7 @@ def _find_columns(
             ]
             if len(matching_indexes) > 1:
                 problem = f"two columns are called '{word}'; rename or remove one of them."
-                raise InputError(problem, source=input_file.label, line=1, code="duplicate-column")
+                raise InputError(problem, source=label, line=line, code="duplicate-column")
         if not matching_indexes:
             name_list = ", ".join(names[:_MAX_SHOWN]) + (", …" if len(names) > _MAX_SHOWN else "")
             hint = (
@@ -483,11 +463,11 @@ def _find_columns(
                 else ""
             )
             problem = f"no column '{word}' among {name_list}{hint}."
-            raise InputError(problem, source=input_file.label, line=1, code="missing-column")
+            raise InputError(problem, source=label, line=line, code="missing-column")
         indexes += matching_indexes
     if len(set(indexes)) < len(indexes):
         problem = f"'{column}' names a column twice."
-        raise InputError(problem, source=input_file.label, line=1, code="duplicate-column")
+        raise InputError(problem, source=label, line=line, code="duplicate-column")
     return tuple(indexes)
 
 
@@ -508,61 +488,6 @@ def _renamed_header(
     ]
 
 
-def _replace_header(
-    data: bytes,
-    column_indexes: Mapping[str, tuple[int, ...]],
-    names: Sequence[str],
-    separator: str,
-    fields: Sequence[int] = (),
-) -> bytes:
-    """The same bytes with a header that has our names."""
-    header = _renamed_header(column_indexes, names, fields)
-    old_header, _, rows_data = data.partition(b"\n")
-    line_end = b"\r\n" if old_header.endswith(b"\r") else b"\n"
-    return _format_row(header, separator).rstrip("\n").encode() + line_end + rows_data
-
-
-def _melt_raters(
-    data: bytes,
-    column_indexes: Mapping[str, tuple[int, ...]],
-    names: Sequence[str],
-    separator: str,
-    input_file: InputFile,
-) -> bytes:
-    """One row per rating from a sheet with a column per rater; empty cells are not ratings.
-
-    Raises:
-        InputError: see `map_columns`.
-    """
-    from rankgate.data.text.spreadsheet_cells import number_rows, require_width
-    from rankgate.data.text.text_values import number_fault
-
-    out = io.StringIO()
-    single = [name for name in column_indexes if name != "grade"]
-    out.write(_format_row([*single, "rater", "grade"], ","))
-    rows = number_rows(decode_utf8(data, input_file.label), separator)
-    next(rows)
-    for line, fields in require_width(rows, len(names), input_file.label):
-        ids = [fields[column_indexes[name][0]] for name in single]
-        for name, value in zip(single, ids, strict=True):
-            if name in _ID_COLUMNS and not value.strip():
-                problem = f"{name} is empty."
-                raise InputError(problem, source=input_file.label, line=line, code="empty-value")
-        for i in column_indexes["grade"]:
-            grade = fields[i].strip()
-            if grade and (fault := number_fault(grade, names[i])):
-                raise InputError(fault, source=input_file.label, line=line, code="not-a-number")
-            if grade:
-                out.write(_format_row([*ids, names[i], grade], ","))
-    return out.getvalue().encode()
-
-
-def _format_row(fields: Sequence[str], separator: str) -> str:
-    out = io.StringIO()
-    csv.writer(out, delimiter=separator, lineterminator="\n").writerow(fields)
-    return out.getvalue()
-
-
 def _map_frame(table: object, how: ColumnMap, kind: Kind) -> Any:
     """A frame with our column names, with one row per rating if there are several raters."""
     names = lazy_frame(table).collect_schema().names() if set(how.theirs) & set(_PATH_COLUMNS) else []
@@ -576,31 +501,15 @@ def _map_frame(table: object, how: ColumnMap, kind: Kind) -> Any:
     if any(NAME_SEPARATOR in column for column in how.theirs.values()):
         how = how.resolved(lazy_frame(table).collect_schema().names())
     aspects = how.aspects
-    if aspects is not None:
-        frame = polars_frame(table, "qrels")
-        if set(aspects.columns) & set(frame.columns):  # a run has no such columns
-            for column in aspects.columns:
-                _find_columns(column, frame.columns, InputFile(Path("qrels")), several=False)
-            table = aspects.framed(frame)
+    if aspects is not None and set(aspects.columns) & set(lazy_frame(table).collect_schema().names()):
+        frame = _frame_table(table, "qrels")  # a run has no such columns
+        for column in aspects.columns:
+            _find_columns(column, frame, several=False)
+        table = aspects.table(frame, aspects.columns).frame()
     if not how.has_raters:
         return rename_columns(table, how.of_frames)
-    frame = polars_frame(table, "ratings")
-    names, label_file = frame.columns, InputFile(Path("ratings"))
-    column_indexes = {
-        name: _find_columns(column, names, label_file, several=name == "grade")
-        for name, column in how.theirs.items()
-    }
-    return _unpivot_raters(frame, column_indexes)
+    return _map_table(_frame_table(table, "ratings"), how, how.theirs, "ratings").frame().collect()
 
 
-def _unpivot_raters(frame: pl.DataFrame, column_indexes: Mapping[str, tuple[int, ...]]) -> pl.DataFrame:
-    import polars as pl
-
-    names = frame.columns
-    ids = {name: names[places[0]] for name, places in column_indexes.items() if name != "grade"}
-    graded = [names[i] for i in column_indexes["grade"]]
-    long_rows = frame.select(
-        *(pl.col(column).cast(pl.String).alias(name) for name, column in ids.items()),
-        *(pl.col(column).cast(pl.Float64) for column in graded),
-    ).unpivot(graded, index=list(ids), variable_name="rater", value_name="grade")
-    return long_rows.drop_nulls("grade")
+def _frame_table(frame: object, label: str) -> FrameTable:
+    return FrameTable(InputFile(Path(label)), lazy_frame(frame, label))

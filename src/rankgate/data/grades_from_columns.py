@@ -1,13 +1,10 @@
-"""Grades from columns: texts of labels, and the aspects of a judgment."""
+"""Grades from columns: texts of labels, the aspects of a judgment, and a column for each rater."""
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
@@ -17,11 +14,13 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.column_names import match_columns
 from rankgate.data.foreign_frames import missing_column_message
-from rankgate.data.formats import registry
-from rankgate.data.text.text_values import decode_utf8, number_fault
+from rankgate.data.formats.table import parse_numbers
+from rankgate.data.formats.tables.mapped_tables import DerivedTable
+from rankgate.data.table_rows import blank_ids
 
 if TYPE_CHECKING:
-    from rankgate.data.streams.source import InputFile
+    from rankgate.data.formats.table import Table
+    from rankgate.data.table_rows import RowLocation
 
 
 _WEIGHTED = re.compile(r"(?P<column>.+?):(?P<number>[0-9.]+)")
@@ -72,72 +71,90 @@ class Aspects:
             raise UsageError(problem, code="not-a-number")
         return cls(columns, values, weighted)
 
-    def grade(self, values: Sequence[float]) -> float:
-        """The combined grade of a document.
+    @property
+    def grade(self) -> pl.Expr:
+        """The combined grade of a row; null where an aspect has no grade.
 
-        Args:
-            values: the grades of the document, by column.
-
-        >>> Aspects.read("relevance:3+freshness:1").grade([2, 0])
+        >>> frame = pl.DataFrame({"relevance": [2.0], "trust": [0.0]})
+        >>> frame.select(Aspects.read("relevance:3+trust:1").grade).item()
         1.5
-        >>> Aspects.read("relevance&trust>=1").grade([2, 0])
+        >>> frame.select(Aspects.read("relevance&trust>=1").grade).item()
         0.0
         """
-        pairs = list(zip(values, self.numbers, strict=True))
+        numbers = dict(zip(self.columns, self.numbers, strict=True))
         if self.weighted:
-            weight_sum = sum(number or 0 for _, number in pairs)
-            return sum(value * (number or 0) for value, number in pairs) / weight_sum
-        if any(number is not None and value < number for value, number in pairs):
-            return 0.0
-        free_grades = [value for value, number in pairs if number is None]
-        return float(min(free_grades)) if free_grades else 1.0
+            weighted_sum = sum(
+                (pl.col(name) * (number or 0) for name, number in numbers.items()), start=pl.lit(0.0)
+            )
+            return (weighted_sum / sum(number or 0 for number in self.numbers)).alias("grade")
+        free_columns = [name for name, number in numbers.items() if number is None]
+        lowest = pl.min_horizontal(free_columns) if free_columns else pl.lit(1.0)
+        is_missed = pl.any_horizontal(
+            pl.lit(value=False),
+            *(pl.col(name) < number for name, number in numbers.items() if number is not None),
+        )
+        is_empty = pl.any_horizontal(pl.col(self.columns).is_null())
+        return (
+            pl.when(is_empty).then(None).when(is_missed).then(0.0).otherwise(lowest.cast(pl.Float64))
+        ).alias("grade")
 
-    def table(
-        self,
-        data: bytes,
-        column_indexes: Mapping[str, tuple[int, ...]],
-        names: Sequence[str],
-        separator: str,
-        input_file: InputFile,
-    ) -> bytes:
-        """Convert a CSV to one grade per row; a document without a grade in an aspect is unrated.
+    def table(self, table: Table, columns: Sequence[str]) -> Table:
+        """The table with the column ``grade`` in place of its aspects.
 
         Args:
-            data: the file.
-            column_indexes: our columns and their indexes; ``aspects`` by column.
-            names: the columns of the file.
-            separator: the text between the fields.
-            input_file: the file, for errors.
+            table: the table.
+            columns: the names that the aspects have in the table.
 
         Raises:
-            InputError: a row has another length, or a grade is not a number; the message has the
-                line.
+            InputError: a grade is not a number.
         """
-        from rankgate.data.text.spreadsheet_cells import number_rows, require_width
+        rows = _rows_with_numbers(table, columns)
+        aspects = rows.select(
+            pl.col(column).alias(name) for column, name in zip(columns, self.columns, strict=True)
+        )
+        return DerivedTable(table, rows.drop(columns).with_columns(aspects.select(self.grade).to_series()))
 
-        single = [name for name in column_indexes if name != "aspects"]
-        out = io.StringIO()
-        write_row = csv.writer(out, lineterminator="\n").writerow
-        write_row([*single, "grade"])
-        rows = number_rows(decode_utf8(data, input_file.label), separator)
-        next(rows)
-        for line, fields in require_width(rows, len(names), input_file.label):
-            cells = [fields[i].strip() for i in column_indexes["aspects"]]
-            for cell, i in zip(cells, column_indexes["aspects"], strict=True):
-                if cell and (fault := number_fault(cell, names[i])):
-                    raise InputError(fault, source=input_file.label, line=line, code="not-a-number")
-            grade = repr(self.grade([float(cell) for cell in cells])) if all(cells) else ""
-            write_row([*(fields[column_indexes[name][0]] for name in single), grade])
-        return out.getvalue().encode()
 
-    def framed(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """A frame with a column ``grade``; rows without a grade in an aspect are left out."""
-        import polars as pl
+def melt_raters(table: Table, ids: Mapping[str, str], raters: Sequence[str]) -> Table:
+    """One row per rating from a table with a column per rater; empty cells are not ratings.
 
-        rows = frame.drop_nulls(list(self.columns))
-        columns = [rows[name].cast(pl.Float64).to_list() for name in self.columns]
-        grades = [self.grade(values) for values in zip(*columns, strict=True)]
-        return rows.drop(self.columns).with_columns(pl.Series("grade", grades, dtype=pl.Float64))
+    Args:
+        table: the table.
+        ids: our columns, and those of the table, that every rating keeps.
+        raters: the columns of the raters.
+
+    Raises:
+        InputError: an id is empty, or a grade is not a number.
+    """
+    rows = _rows_with_numbers(table, raters)
+    single_columns = [pl.col(column).cast(pl.String).alias(name) for name, column in ids.items()]
+    for ids_of_rows in rows.select(single_columns):
+        is_blank = blank_ids(ids_of_rows.fill_null(""))
+        if ids_of_rows.name in {"query_id", "doc_id"} and is_blank.any():
+            line = table.line(int(is_blank.arg_max() or 0))
+            problem = f"{ids_of_rows.name} is empty."
+            raise InputError(problem, source=table.source.label, line=line, code="empty-value")
+    ratings = (
+        rows.select(*single_columns, *raters)
+        .with_row_index("row")
+        .unpivot(raters, index=["row", *ids], variable_name="rater", value_name="grade")
+        .drop_nulls("grade")
+        .sort("row", maintain_order=True)
+    )
+    return DerivedTable(table, ratings.drop("row"), ratings["row"])
+
+
+def _rows_with_numbers(table: Table, columns: Sequence[str]) -> pl.DataFrame:
+    """All rows, with some columns as numbers.
+
+    Raises:
+        InputError: a text is not a number.
+    """
+    rows = table.frame().collect()
+    return rows.with_columns(
+        parse_numbers(column, table.place) if column.dtype == pl.String else column.cast(pl.Float64)
+        for column in rows.select(columns)
+    )
 
 
 def _parse_number(text: str) -> float | None:
@@ -147,39 +164,18 @@ def _parse_number(text: str) -> float | None:
         return None
 
 
-def map_labels(input_file: InputFile, format_name: str | None, grades: Mapping[str, float]) -> InputFile:
-    """A table with grades instead of labels; a file without a column of labels is unchanged.
-
-    Args:
-        input_file: a file with our column names.
-        format_name: the format of the file; detected from its contents if not given.
-        grades: the grade of each label.
+def grade_labels(table: Table, grades: Mapping[str, float]) -> Table:
+    """The table with the grade of each label; one without a column of labels is unchanged.
 
     Raises:
         InputError: a label has no grade; the message has file and line.
     """
-    format_ = registry.find_format(format_name) if format_name else registry.detect_format(input_file)[0]
-    if format_.table is None and ".csv" in format_.suffixes:  # a product's sheet, such as Quepid's
-        format_ = registry.find_format("csv")
-    if format_.table is None:
-        return input_file
-    frame = format_.table(input_file)
-    names = frame.collect_schema().names()
-    known_columns = match_columns(names, ("query_id", "doc_id", "grade"))
-    if len(known_columns) < 3:
-        return input_file
-    has_lines = format_.name in {"csv", "tsv"}
-    graded = map_label_column(frame.collect(), grades, input_file.label, lines=has_lines)
-    if not has_lines:
-        from rankgate.data.formats.tables.parquet_arrow import file_of
-
-        return file_of(graded, input_file)
-    return replace(input_file, content=graded.write_csv().encode())  # one line per row, for errors
+    if len(match_columns(table.names, ("query_id", "doc_id", "grade"))) < 3:
+        return table
+    return DerivedTable(table, map_label_column(table.frame().collect(), grades, table.place))
 
 
-def map_label_column(
-    table: pl.DataFrame, grades: Mapping[str, float], label: str, *, lines: bool
-) -> pl.DataFrame:
+def map_label_column(table: pl.DataFrame, grades: Mapping[str, float], location: RowLocation) -> pl.DataFrame:
     """The table with the grade of each label; null for an empty label.
 
     Raises:
@@ -188,13 +184,13 @@ def map_label_column(
     grade_column = match_columns(table.columns, ("grade",)).get("grade")
     if grade_column is None:
         problem = missing_column_message("grade", table.columns)
-        raise InputError(problem, source=label, line=1, code="missing-column")
+        raise InputError(problem, source=location.label, code="missing-column")
     texts = table[grade_column].cast(pl.String).str.strip_chars().replace("", None)
-    rows = pl.int_range(2, len(table) + 2, eager=True)
-    is_first = texts.is_first_distinct() & texts.is_not_null()
-    for text, row in zip(texts.filter(is_first), rows.filter(is_first), strict=True):
-        label_grade(text, grades, label, row if lines else None)
-    grade_by_label = {text: label_grade(text, grades, label) for text in grades}
+    first_rows = (texts.is_first_distinct() & texts.is_not_null()).arg_true()
+    grade_by_label = {
+        text: label_grade(text, grades, location.label, location.line(row))
+        for text, row in zip(texts[first_rows], first_rows, strict=True)
+    }
     graded = texts.replace_strict(grade_by_label, default=None, return_dtype=pl.Float64).alias(grade_column)
     return table.with_columns(graded)
 

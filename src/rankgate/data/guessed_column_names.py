@@ -24,8 +24,8 @@ _COLUMN_NAMES: Mapping[str, str] = {
     "query_id": """
         search searchterm searchterms searchquery searchphrase searchtext searchstring searchkey
         term terms querytext querystring querystr userquery rawquery originalquery q keywords
-        searchkeyword keyphrase phrase question questionid utterance customerid customer visitorid
-        visitor clientid memberid accountid
+        searchkeyword keyphrase phrase input userinput question questionid utterance customerid customer
+        visitorid visitor clientid memberid accountid
         suchbegriff suchanfrage anfrage suchwort suche suchtext suchphrase kunde kundennummer
         requete recherche termederecherche motcle motscles requeterecherche
         consulta busqueda terminodebusqueda terminobusqueda palabraclave cliente
@@ -225,19 +225,28 @@ _COLUMN_ALIASES: Mapping[str, str] = {
 _FLAGS = ("click", "add_to_cart", "purchase")
 
 
+def column_of_fields(names: Sequence[str]) -> dict[str, str]:
+    """The column of each field of a mapping and each kind of event that the names suggest.
+
+    >>> column_of_fields(["ts", "visit_id", "clicked"])
+    {'session': 'visit_id', 'at': 'ts', 'click': 'clicked'}
+    """
+    by_name = {normalize_name(name): name for name in reversed(names)}
+    return {
+        field: by_name[word]
+        for field, alias_text in _COLUMN_ALIASES.items()
+        for word in reversed(alias_text.split())
+        if word in by_name
+    }
+
+
 def mapping_lines(names: Sequence[str]) -> tuple[str, ...]:
     """The lines of a mapping for ``--mapping`` that the names suggest; empty without clicks.
 
     >>> mapping_lines(["session", "query", "rank", "doc", "clicked"])[-1]
     'click = "clicked"'
     """
-    by_name = {normalize_name(name): name for name in reversed(names)}
-    column_of_field: dict[str, str] = {
-        field: by_name[word]
-        for field, alias_text in _COLUMN_ALIASES.items()
-        for word in reversed(alias_text.split())
-        if word in by_name
-    }
+    column_of_field = column_of_fields(names)
     known_columns = match_columns(
         [name for name in names if name not in column_of_field.values()], ("query_id", "doc_id", "rank")
     )

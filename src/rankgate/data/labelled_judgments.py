@@ -11,6 +11,7 @@ from rankgate.data import memory_tables
 from rankgate.data.column_map import ColumnMap, map_columns
 from rankgate.data.foreign_frames import is_frame, polars_frame, rename_columns
 from rankgate.data.grades_from_columns import label_grade, map_label_column
+from rankgate.data.table_rows import RowLocation
 
 if TYPE_CHECKING:
     from rankgate.data.input_types import ColumnsLike, QrelsLike
@@ -44,4 +45,4 @@ def graded_judgments(judgments: QrelsLike, columns: ColumnsLike | None, grades: 
     column_map = ColumnMap.read(columns)
     frame_columns = column_map.of_frames if column_map else None
     table = polars_frame(rename_columns(polars_frame(judgments, "judgments"), frame_columns))
-    return memory_tables.qrels_of_table(map_label_column(table, grades, "judgments", lines=False), "qrels")
+    return memory_tables.qrels_of_table(map_label_column(table, grades, RowLocation("judgments")), "qrels")

@@ -267,7 +267,7 @@ def qrels_of_unfolded(table: Unfolded, name: str, label: str | None = None) -> Q
         frame = frame.with_columns(grade=1.0)
     rows = drop_empty(_shape_rows(frame, "grade", label))
     cautions = table.cautions("grade", label)
-    return _make_qrels(rows, table.empty_queries, name, RowLocation(label), cautions=cautions)
+    return _make_qrels(rows, table.empty_queries, name, table.place, cautions=cautions)
 
 
 def _make_qrels(
@@ -314,8 +314,25 @@ def _location(table: Mapping[Any, Any], label: str) -> RowLocation:
 
 
 def run_of_unfolded(table: Unfolded, name: str, label: str | None = None) -> Run:
-    """A run from a table with a row per document; arguments and errors as of `run_of_table`."""
-    label, names = label or name, table.rows.collect_schema().names()
+    """A run from a table with a row per document; arguments and errors as of `run_of_table`.
+
+    Lists are unfolded when their rows are needed.
+    """
+    label, lists, place = label or name, table.lists, table.place
+    cautions = table.cautions("score", label)
+    if lists is not None:
+        shape_table(table.rows, "score", place.label)  # checks the columns
+
+        def pieces() -> Iterator[pl.DataFrame]:
+            first_row = 0
+            for piece in lists.pieces():
+                rows = shape_table(piece, "score", place.label).collect(engine="streaming")
+                check_rows(rows, "score", place, first_row)
+                first_row += len(rows)
+                yield rows
+
+        return _make_run({"doc_id": pieces}, lists.empty_queries, name, place, cautions=cautions)
+    names = table.rows.collect_schema().names()
     source_columns = match_columns(names, ("query_id", "doc_id", "score", "rank"))
     columns = document_columns(names) or tuple(
         source_columns[column] for column in source_columns if column == "doc_id"
@@ -329,8 +346,7 @@ def run_of_unfolded(table: Unfolded, name: str, label: str | None = None) -> Run
             check_rows(rows, "score", RowLocation(label), first_row)
             first_row += len(rows)
     readings = {column: partial(_shaped_slices, frame, label, column) for column in columns}
-    cautions = table.cautions("score", label)
-    return _make_run(readings, table.empty_queries, name, RowLocation(label), cautions=cautions)
+    return _make_run(readings, (), name, RowLocation(label), cautions=cautions)
 
 
 def _shaped_slices(frame: pl.DataFrame, label: str, document: str) -> Iterator[pl.DataFrame]:

@@ -208,7 +208,8 @@ def check_rows(table: pl.DataFrame, number: str, location: RowLocation, first_ro
         if is_blank.any():
             row = int(is_blank.arg_max() or 0)
             line, file = location.line(first_row + row), location.file(first_row + row)
-            problem = f"{column} is empty{'' if line else f' in row {first_row + row + 1}'}."
+            row_text = "" if line else f" in row {location.source_row(first_row + row) + 1}"
+            problem = f"{column} is empty{row_text}."
             raise InputError(problem, source=file, line=line, code="empty-value")
     numbers = table[number]
     if numbers.null_count():
@@ -218,7 +219,7 @@ def check_rows(table: pl.DataFrame, number: str, location: RowLocation, first_ro
         row = int(np.argmin(is_finite))
         value, line = table[number][row], location.line(first_row + row)
         number_text = "null" if value is None else value
-        row_text = "" if line else f" in row {first_row + row + 1}"
+        row_text = "" if line else f" in row {location.source_row(first_row + row) + 1}"
         problem = f"{number} {number_text}{row_text} is not a finite number."
         file = location.file(first_row + row)
         raise InputError(problem, source=file, line=line, code="not-a-number")

@@ -11,9 +11,10 @@ import multiprocessing
 import os
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -34,7 +35,9 @@ from rankgate.data.table_rows import NUMBER_COLUMNS, RowLocation
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Format
     from rankgate.data.input_types import QrelsLike, RatingsLike, RunLike
+    from rankgate.data.run import Pieces
     from rankgate.data.table_rows import Part
+    from rankgate.data.unfold import Unfolded
 
 
 _state = {"used": False, "forked": False, "doubtful": False}
@@ -284,8 +287,9 @@ def _read_with_guess(
     """
     if input_file.paths and format_.table is not None:
         try:
-            input_table = format_.table(input_file)
-            return cast("Content", _contents_unfolded(input_table, input_file, input_kind))
+            table = format_.table(input_file)
+            contents = _contents_unfolded(table.frame(), table.place, input_file, input_kind)
+            return cast("Content", contents)
         except InputError as path_error:  # paths of another file, if this one is read without them
             with suppress(InputError):
                 return read(input_file)
@@ -296,74 +300,108 @@ def _read_with_guess(
         from rankgate.data.column_guess import COLUMN_ERRORS, guessed_error
 
         is_of_columns = error.code in COLUMN_ERRORS and not (error.code == "invalid-id" and error.line)
-        frame = _read_table(input_file, format_) if is_of_columns and not error.suggestions else None
-        if frame is not None:
+        rows = _read_rows(input_file, format_) if is_of_columns and not error.suggestions else None
+        if rows is not None:
             try:
-                return cast("Content", _contents_unfolded(frame, input_file, input_kind))
+                return cast("Content", _contents_unfolded(*rows, input_file, input_kind))
             except InputError as unfold_error:
                 if unfold_error.suggestions or unfold_error.code not in COLUMN_ERRORS:
                     raise unfold_error from None
         raise guessed_error(error, input_file, format_, input_kind) from None
 
 
-def _read_table(input_file: InputFile, format_: Format) -> pl.LazyFrame | None:
-    """The rows of a table; None if the file is not a table, or is not read as one."""
+def _read_rows(input_file: InputFile, format_: Format) -> tuple[pl.LazyFrame, RowLocation] | None:
+    """The rows of a table and their location; None if the file is not a table, or is not read as one."""
     try:
-        return format_.table(input_file) if format_.table is not None else None
+        table = format_.table(input_file) if format_.table is not None else None
+        return None if table is None else (table.frame(), table.place)
     except InputError:  # the reader's own error is more precise
         return None
 
 
 def _contents_unfolded(
-    frame: pl.LazyFrame, input_file: InputFile, input_kind: Part | None
+    frame: pl.LazyFrame, place: RowLocation, input_file: InputFile, input_kind: Part | None
 ) -> Qrels | Run | FileContents:
     """The judgments or the run in a table with lists, or what it holds of both; pairs have grade 1.
 
     Raises:
-        InputError: the table has no lists of documents; see also `unfold`.
+        InputError: see `_unfold_table`.
     """
     from rankgate.data import memory_tables
-    from rankgate.data.unfold import CAUTIONS, unfold
+    from rankgate.data.formats.tables.parquet_arrow import damage_named
+    from rankgate.data.unfold import CAUTIONS
 
-    label = input_file.label
-    contents: dict[str, Any] = {}
-    lists: dict[str, str] = {}
+    label, name = input_file.label, input_file.stem
+    tables = _unfold_table(frame, place, input_file, input_kind)
+    qrels = run = None
+    if unfolded := tables.get("qrels"):
+        with damage_named(label):
+            qrels = memory_tables.qrels_of_unfolded(unfolded, name, label)
+        if unfolded.rows is frame:
+            text = f"{label}: rows without a column of grades, read as relevant documents, each with grade 1"
+            qrels = replace(qrels, cautions={CAUTIONS["grade"]: text})
+    if unfolded := tables.get("run"):
+        run = memory_tables.run_of_unfolded(unfolded, name, label)
+        run = replace(run, pieces=partial(_name_damage, run.pieces, label))
+    if input_kind is not None:
+        return cast("Qrels | Run", run if qrels is None else qrels)
+    notes = tuple(
+        Note(text.removeprefix(f"{label}: "), unfolded.lists.query_count)
+        for kind, unfolded in tables.items()
+        if unfolded.lists is not None
+        for text in unfolded.cautions(NUMBER_COLUMNS[kind], label).values()
+    )
+    return FileContents(qrels=qrels, runs=() if run is None else (run,), notes=notes)
+
+
+_EXAMPLE_COLUMNS = {"dataset_id", "inputs", "outputs"}
+"""Columns of LangSmith's examples, whose outputs are those that a system should give."""
+
+
+def _unfold_table(
+    frame: pl.LazyFrame, place: RowLocation, input_file: InputFile, input_kind: Part | None
+) -> dict[str, Unfolded]:
+    """The judgments and the run in a table with lists; of the same lists, only the run if nothing says more.
+
+    Raises:
+        InputError: the table has no lists of documents; see also `unfold`.
+    """
+    from rankgate.data.column_guess import COLUMN_ERRORS
+    from rankgate.data.formats.tables.parquet_arrow import damage_named
+    from rankgate.data.unfold import unfold
+
+    label, names = input_file.label, frame.collect_schema().names()
+    is_pairs = input_kind == "qrels" and len(names) == len(match_columns(names, ("query_id", "doc_id"))) == 2
+    tables: dict[str, Unfolded] = {}
     errors = []
     for kind, number in NUMBER_COLUMNS.items():
         if input_kind not in {None, kind}:
             continue
         try:
-            unfolded = unfold(frame, number, label, input_file.paths)
+            with damage_named(label):
+                unfolded = unfold(frame, number, label, input_file.paths, place)
         except InputError as error:
+            if error.code not in COLUMN_ERRORS:
+                raise  # these are the lists, and they are wrong
             errors.append(error)
             continue
-        names = unfolded.rows.collect_schema().names()
-        is_pairs = (
-            input_kind == "qrels" and len(names) == len(match_columns(names, ("query_id", "doc_id"))) == 2
-        )
         if unfolded.rows is frame and not is_pairs:
             errors.append(InputError("no lists in it.", source=label, code="missing-column"))
-            continue
-        lists[kind] = unfolded.documents
-        if kind == "run":
-            contents[kind] = memory_tables.run_of_unfolded(unfolded, input_file.stem, label)
         else:
-            qrels = memory_tables.qrels_of_unfolded(unfolded, input_file.stem, label)
-            text = f"{label}: rows without a column of grades, read as relevant documents, each with grade 1"
-            contents[kind] = replace(qrels, cautions={CAUTIONS[number]: text}) if is_pairs else qrels
-    if not contents:
+            tables[kind] = unfolded
+    if not tables:
         raise next((error for error in errors if error.suggestions), errors[-1])
-    if input_kind is not None:
-        return cast("Qrels | Run", contents[input_kind])
-    if len(set(lists.values())) < len(lists):  # nothing says that the documents are relevant ones
-        del contents["qrels"]
-    notes = tuple(
-        Note(text.removeprefix(f"{label}: "), content.table["query_id"].n_unique())
-        for content in contents.values()
-        for text in content.cautions.values()
-    )
-    runs = tuple(content for kind, content in contents.items() if kind == "run")
-    return FileContents(qrels=contents.get("qrels"), runs=runs, notes=notes)
+    if len({unfolded.documents for unfolded in tables.values()}) < len(tables):
+        del tables["run" if set(names) >= _EXAMPLE_COLUMNS else "qrels"]
+    return tables
+
+
+def _name_damage(pieces: Pieces, label: str) -> Iterator[pl.DataFrame]:
+    """The rows of a run, where an error of Polars means that their file is damaged."""
+    from rankgate.data.formats.tables.parquet_arrow import damage_named
+
+    with damage_named(label):
+        yield from pieces()
 
 
 def _read_file_run(input_file: InputFile, format_: Format) -> Run:

@@ -42,12 +42,14 @@ class RowLocation:
         line: the line of a row, if lines are known.
         part: the file of a row, if the table has several files.
         positions: the size of an array whose positions are the ids of queries and documents.
+        source_row: the row that a row was unfolded from, if a row held several.
     """
 
     label: str
     line: Callable[[int], int | None] = lambda _row: None
     part: Callable[[int], str] | None = None
     positions: Positions = (None, None)
+    source_row: Callable[[int], int] = lambda row: row
 
     def file(self, row: int) -> str:
         """The file of a row.
@@ -79,6 +81,7 @@ class RowLocation:
             self.label,
             lambda row: self.line(row_of(row)),
             None if file_of_row is None else lambda row: file_of_row(row_of(row)),
+            source_row=lambda row: self.source_row(row_of(row)),
         )
 
 

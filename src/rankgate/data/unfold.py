@@ -9,17 +9,25 @@ an error. `paths` names them instead.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.number_formats import count_noun
-from rankgate.data.column_names import NAME_SEPARATOR, match_columns
+from rankgate.data.column_names import ALIASES, NAME_SEPARATOR, match_columns
+from rankgate.data.table_rows import RowLocation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
 
 ONE_QUERY = "query"
 """The id of the query of a table that is one ranking."""
@@ -33,13 +41,17 @@ CAUTIONS = {"grade": "judgments-unfolded", "score": "run-unfolded"}
 _QUERY_TEXT_ALIASES = frozenset({"query", "keyword"})  # ids only if no other column has them
 _ANY_IDS = ("id", "_id")  # of rows, and of queries unless a query is elsewhere
 QUERY_IDS = (*_ANY_IDS, "question_id", "task_id", "sample_id", "example_id", "narrative_id")
-_DOCUMENT_IDS = ("id", "_id", "id_", "key", "chunk_id", "doc_uri")
-RANKED = re.compile(r"(?i)rank|result|retriev|return|recommend|predict|hits|(^|\.)contexts$")
+DOCUMENT_IDS = ("id", "_id", "id_", "key", "chunk_id", "corpus_id", "doc_uri")
+RANKED = re.compile(r"(?i)rank|result|retriev|return|recommend|predict|hits|(^|\.)contexts$|(^|\.)response\.")
 """Names of lists that a system returned."""
 RELEVANT = re.compile(
     r"(?i)expect|gold|relevant|reference|target|truth|positive|answer|evidence|(^|\.)context$"
 )
 """Names of lists of relevant documents."""
+_CITED = ("references", "narrative_id")
+"""The list of an answer of TREC RAG, which is a ranking, and the last part of the query's name."""
+_OTHER_NUMBERS = {"score": {*ALIASES["grade"]} - {*ALIASES["score"]}, "grade": set[str]()}
+"""Names of lists of numbers that are neither documents nor their numbers."""
 _NOT_DOCUMENTS = re.compile(r"(?i)negativ|haystack|tool|tags?$|embedding|message|metric|attribute|event")
 _IDS = re.compile(r"(?i)(^|[^a-z])_?ids?$|docids?$")
 _LIST_NAMES = re.compile(r"(?i)(ids?|items?|docs?|documents?|products?|lists?)$")
@@ -49,6 +61,50 @@ _RANK_COLUMN = re.compile(
 )
 _TOKEN = r'"(?:[^"\\]|\\.)*"' + r"|'(?:[^'\\]|\\.)*'|" + r"""[^\[\](),\s'"]+"""
 _EXAMPLE_VALUES, _MAX_LENGTH, _MAX_COLUMNS = 2, 20, 10  # values, their characters, and columns in errors
+_FIRST_ROWS = 1000  # rows that show whether a column of text could hold lists
+_MAX_PIECE = 1_000_000  # documents that are unfolded at a time
+
+
+@dataclass(frozen=True)
+class Lists:
+    """The lists of a table, not yet read.
+
+    Attributes:
+        table: a row per query: ``query_id``, and ``doc_id`` and perhaps numbers as lists.
+        lengths: of each row that has a list its number in the table, the query and the number of
+            documents: ``row``, ``query_id``, ``documents``.
+        explode: makes a row per document of rows of the table.
+    """
+
+    table: pl.LazyFrame
+    lengths: pl.DataFrame
+    explode: Callable[[pl.LazyFrame], pl.LazyFrame]
+
+    @property
+    def empty_queries(self) -> tuple[str, ...]:
+        """The queries with an empty list."""
+        return tuple(self.lengths.filter(pl.col("documents") == 0)["query_id"].to_list())
+
+    @property
+    def query_count(self) -> int:
+        """The number of queries with documents."""
+        return self.lengths.filter(pl.col("documents") > 0)["query_id"].n_unique()
+
+    def _ends(self) -> NDArray[np.int64]:
+        return np.cumsum(self.lengths["documents"].to_numpy(), dtype=np.int64)
+
+    def row_of(self, document_row: int) -> int:
+        """The row of the table that holds a row of the unfolded one, both from 0."""
+        return int(self.lengths["row"][int(np.searchsorted(self._ends(), document_row, "right"))])
+
+    def pieces(self) -> Iterator[pl.LazyFrame]:
+        """A row per document, in pieces of whole lists of about a million documents."""
+        ends, rows = self._ends(), self.lengths["row"]
+        first, done = 0, 0
+        while first < len(ends):
+            last = max(int(np.searchsorted(ends, done + _MAX_PIECE, "right")) - 1, first)
+            yield self.explode(self.table.slice(rows[first], rows[last] - rows[first] + 1))
+            first, done = last + 1, int(ends[last])
 
 
 @dataclass(frozen=True)
@@ -57,22 +113,35 @@ class Unfolded:
 
     Attributes:
         rows: the table; with our names of columns if lists were unfolded.
+        place: the location of its rows.
         documents: the column of the lists of documents; empty if there were none.
-        empty_queries: the queries with an empty list.
+        lists: the lists, to be unfolded in pieces; None if there were none.
         caution: what was read by a guess, after a number or the name of the table; empty if nothing was.
     """
 
     rows: pl.LazyFrame
+    place: RowLocation
     documents: str = ""
-    empty_queries: tuple[str, ...] = ()
+    lists: Lists | None = None
     caution: str = ""
+
+    @property
+    def empty_queries(self) -> tuple[str, ...]:
+        """The queries with an empty list."""
+        return self.lists.empty_queries if self.lists else ()
 
     def cautions(self, number: str, label: str) -> dict[str, str]:
         """The caution by its code."""
         return {CAUTIONS[number]: f"{label}: {self.caution}"} if self.caution else {}
 
 
-def unfold(frame: pl.LazyFrame, number: str, label: str, paths: Mapping[str, str] | None = None) -> Unfolded:
+def unfold(
+    frame: pl.LazyFrame,
+    number: str,
+    label: str,
+    paths: Mapping[str, str] | None = None,
+    place: RowLocation | None = None,
+) -> Unfolded:
     """One row per document, from a row per query with lists, or from the list of one query.
 
     >>> rows = pl.LazyFrame({"query": ["q"], "docs": [["a", "b"]], "labels": [[1, 0]]})
@@ -85,41 +154,43 @@ def unfold(frame: pl.LazyFrame, number: str, label: str, paths: Mapping[str, str
         label: the name of its origin in errors.
         paths: our columns and the paths that the user named; ``docs`` is the list, and the paths of
             documents and numbers begin in its elements.
+        place: the location of the rows in a file.
 
     Raises:
         InputError: several lists could be the documents or their grades, lists of a row have
             other lengths, a query has two rankings, or a path does not exist.
     """
+    place = place or RowLocation(label)
     schema = frame.collect_schema()
     usual = match_columns(schema.names(), ("query_id", "doc_id", number, "rank"))
     is_row_per_document = {"query_id", "doc_id"} < set(usual) and not any(
         isinstance(schema[name], pl.List) for name in usual.values()
     )
     if not paths and is_row_per_document and not (number in usual and _begins_list(frame, usual[number])):
-        return Unfolded(frame)
-    table, paths = _flatten_structs(frame.collect()), paths or {}
+        return Unfolded(frame, place)
+    table, paths = flatten_structs(frame), paths or {}
     query = _find_query(table, paths)
     if query is None and paths:
         raise _missing_path(paths.get("query_id", "query"), table, label)
     if query is None:
-        return Unfolded(_as_ranking_of_one_query(frame, usual.get("rank")))
-    texts = _lists_from_texts(table, query, paths)
-    table = table.with_columns(texts)
+        return Unfolded(_as_ranking_of_one_query(frame, usual.get("rank")), place)
+    table, has_texts = _with_lists_from_texts(table, query, paths)
     ranks = _rank_columns(table) if number == "score" and "doc_id" not in usual else []
     if ranks:
         ids = [pl.col(name).cast(pl.String).str.strip_chars().replace("", None) for name in ranks]
         table = table.with_columns(pl.concat_list(ids).list.drop_nulls().alias(LIST_COLUMN))
-    lists = {name: dtype.inner for name, dtype in table.schema.items() if isinstance(dtype, pl.List)}
+    types = table.collect_schema()
+    lists = {name: dtype.inner for name, dtype in types.items() if isinstance(dtype, pl.List)}
     if paths and not {LIST_COLUMN, "doc_id"}.isdisjoint(paths):
         columns = _named_lists(lists, paths, number, label)
         if not columns:
-            return Unfolded(_named_columns(table, query, paths, number, label))
+            return Unfolded(_named_columns(table, query, paths, number, label), place)
     else:
         columns = columns_of_lists(lists, query, number, label)
     if not columns:
-        return Unfolded(frame)
-    unfolded = _one_row_per_document(table, {"query_id": query} | columns, number, label, paths)
-    is_plain = not texts and len(lists) == 1 and bool(match_columns([query], ("query_id",)))
+        return Unfolded(frame, place)
+    unfolded = _one_row_per_document(table, {"query_id": query} | columns, number, place, paths)
+    is_plain = not has_texts and len(lists) == 1 and bool(match_columns([query], ("query_id",)))
     if paths or (is_plain and not ranks):
         return unfolded
     source = f"ranks in {ranks[0]} to {ranks[-1]}" if ranks else f"lists in '{columns['doc_id']}'"
@@ -131,22 +202,23 @@ def unfold(frame: pl.LazyFrame, number: str, label: str, paths: Mapping[str, str
 
 
 def _named_columns(
-    table: pl.DataFrame, query: str, paths: Mapping[str, str], number: str, label: str
+    table: pl.LazyFrame, query: str, paths: Mapping[str, str], number: str, label: str
 ) -> pl.LazyFrame:
     """The named columns of a table that has a row per document.
 
     Raises:
         InputError: there is no column of documents.
     """
+    table_columns = table.collect_schema().names()
     path_columns = {
-        column: _first_existing(paths.get(column), table.columns) for column in ("doc_id", number, "rank")
+        column: _first_existing(paths.get(column), table_columns) for column in ("doc_id", number, "rank")
     }
-    names = match_columns(table.columns, [column for column in (number, "rank") if column not in paths])
+    names = match_columns(table_columns, [column for column in (number, "rank") if column not in paths])
     names |= {column: name for column, name in path_columns.items() if name}
     if LIST_COLUMN in paths or "doc_id" not in names:
         raise _missing_path(paths.get(LIST_COLUMN) or paths["doc_id"], table, label)
     columns = {"query_id": query, **names}
-    return table.lazy().select(**{column: pl.col(name) for column, name in columns.items()})
+    return table.select(**{column: pl.col(name) for column, name in columns.items()})
 
 
 def _begins_list(frame: pl.LazyFrame, column: str) -> bool:
@@ -157,42 +229,46 @@ def _begins_list(frame: pl.LazyFrame, column: str) -> bool:
     return first is not None and first.lstrip().startswith("[")
 
 
-def _flatten_structs(table: pl.DataFrame) -> pl.DataFrame:
+def flatten_structs(table: pl.LazyFrame) -> pl.LazyFrame:
     """Fields of objects as columns named by their paths, as in ``inputs.query``."""
-    while structs := [name for name, dtype in table.schema.items() if isinstance(dtype, pl.Struct)]:
-        table = table.select(
-            column
-            for name in table.columns
-            for column in (
-                [
-                    pl.col(name).struct.field(inner.name).alias(f"{name}.{inner.name}")
-                    for inner in table.schema[name].fields  # type: ignore[attr-defined]
-                ]
-                if name in structs
-                else [pl.col(name)]
-            )
-        )
-    return table
+    columns = {
+        path: column
+        for name, dtype in table.collect_schema().items()
+        for path, column in _fields(name, dtype, pl.col(name)).items()
+    }
+    return table.select(column.alias(path) for path, column in columns.items())
 
 
-def _find_query(table: pl.DataFrame, paths: Mapping[str, str]) -> str | None:
+def _fields(name: str, dtype: Any, column: pl.Expr) -> dict[str, pl.Expr]:
+    """The fields of a column of objects by their paths, at any depth; or the column itself."""
+    if not isinstance(dtype, pl.Struct):
+        return {name: column}
+    return {
+        path: field
+        for inner in dtype.fields
+        for path, field in _fields(
+            f"{name}.{inner.name}", inner.dtype, column.struct.field(inner.name)
+        ).items()
+    }
+
+
+def _find_query(table: pl.LazyFrame, paths: Mapping[str, str]) -> str | None:
     """The column of the queries: a named one, one with a usual name, or one with a unique id."""
+    schema = table.collect_schema()
     if "query_id" in paths:
-        return _first_existing(paths["query_id"], table.columns)
-    plain = {name: dtype for name, dtype in table.schema.items() if not dtype.is_nested()}
+        return _first_existing(paths["query_id"], schema.names())
+    plain = [name for name, dtype in schema.items() if not dtype.is_nested()]
     alias = match_columns(plain, ("query_id",)).get("query_id")
     if alias and alias.strip().lower() not in _QUERY_TEXT_ALIASES:
         return alias
     by_leaf = {name.rpartition(".")[2].lower(): name for name in reversed(plain) if "." in name}
     by_name = {name.lower(): name for name in reversed(plain)}
     leaf = next((by_leaf[name] for name in ("query_id", "qid", "query", "question") if name in by_leaf), None)
-    unique_ids = [
-        key
-        for key in QUERY_IDS
-        if (name := by_name.get(key))
-        and not table[name].null_count()
-        and table[name].n_unique() == len(table)
-    ]
+    ids = [key for key in QUERY_IDS if key in by_name]
+    is_unique = [(pl.col(by_name[key]).n_unique() == pl.len()).alias(key) for key in ids]
+    is_filled = [(pl.col(by_name[key]).null_count() == 0).alias(f"filled {key}") for key in ids]
+    facts = table.select(*is_unique, *is_filled).collect().to_dicts()[0] if ids else {}
+    unique_ids = [key for key in ids if facts[key] and facts[f"filled {key}"]]
     own_id = next((by_name[key] for key in unique_ids if key not in _ANY_IDS), None)
     any_id = next((by_name[key] for key in unique_ids), None)
     text = next((by_name[name] for name in QUERY_TEXTS if name in by_name), None)
@@ -205,22 +281,35 @@ def _first_existing(path: str | None, names: Sequence[str]) -> str | None:
     return next((name for name in (path or "").split(NAME_SEPARATOR) if name in names), None)
 
 
-def _lists_from_texts(table: pl.DataFrame, query: str, paths: Mapping[str, str]) -> list[pl.Series]:
-    """The columns of text whose cells are all lists, as lists."""
+def _with_lists_from_texts(
+    table: pl.LazyFrame, query: str, paths: Mapping[str, str]
+) -> tuple[pl.LazyFrame, bool]:
+    """The table with lists in place of columns of text whose cells are all lists; True if there are any."""
     path_names = {name for path in paths.values() for name in path.split(NAME_SEPARATOR)}
-    columns = [
-        column
-        for column in table
-        if column.dtype == pl.String and column.name != query and column.null_count() != len(column)
+    schema = table.collect_schema()
+    texts = [name for name, dtype in schema.items() if dtype == pl.String and name != query]
+    if not texts:
+        return table, False
+    row_count = table.select(pl.len()).collect().item()
+    null_counts = table.select(pl.col(texts).null_count()).collect().to_dicts()[0]
+    texts = [name for name in texts if null_counts[name] < row_count]
+    is_list = {name: len(texts) == 1 or name in path_names for name in texts}
+    first_rows = table.select(texts).head(_FIRST_ROWS).collect()
+    could_be_lists = [  # others are not read any further
+        column.name
+        for column in first_rows
+        if column.null_count() == len(column) or parse_lists(column, is_list=is_list[column.name]) is not None
     ]
-    is_only = len(columns) == 1
-    has_repeated = table[query].is_duplicated().any()  # a row per document has them, a list has not
-    return [
+    columns = table.select(could_be_lists).collect()
+    # a row per document has repeated queries, a list has not
+    query_count = table.select(pl.col(query).n_unique()).collect().item() if could_be_lists else row_count
+    lists = [
         parsed
         for column in columns
-        if not has_repeated or str(column.drop_nulls().first()).lstrip().startswith("[")
-        if (parsed := parse_lists(column, is_list=is_only or column.name in path_names)) is not None
+        if query_count == row_count or str(column.drop_nulls().first()).lstrip().startswith("[")
+        if (parsed := parse_lists(column, is_list=is_list[column.name])) is not None
     ]
+    return (table.collect().with_columns(lists).lazy() if lists else table), bool(lists)
 
 
 def parse_lists(texts: pl.Series, *, is_list: bool = False) -> pl.Series | None:
@@ -279,15 +368,18 @@ def _with_numbers(lists: pl.Series) -> pl.Series:
     return lists
 
 
-def _rank_columns(table: pl.DataFrame) -> list[str]:
+def _rank_columns(table: pl.LazyFrame) -> list[str]:
     """The columns of ids that are numbered without a gap, as ``rank1``, ``rank2``; in their order."""
+    numbered = {
+        name: match
+        for name, dtype in table.collect_schema().items()
+        if (dtype == pl.String or dtype.is_integer()) and (match := _RANK_COLUMN.fullmatch(name.strip()))
+    }
+    numbers = table.select(pl.col(*numbered).cast(pl.Float64, strict=False)).collect() if numbered else ()
     groups: dict[str, dict[int, str]] = {}
-    for column in table:
-        match = _RANK_COLUMN.fullmatch(column.name.strip())
-        if match is None or not (column.dtype == pl.String or column.dtype.is_integer()):
-            continue
-        numbers = column.cast(pl.Float64, strict=False) if column.dtype == pl.String else None
-        if numbers is None or not (numbers != numbers.floor()).any():
+    for column in numbers:
+        if not (column != column.floor()).any():  # scores are no ids
+            match = numbered[column.name]
             groups.setdefault((match[1] or "").lower(), {})[int(match[2])] = column.name
     columns: dict[int, str] = next((group for group in groups.values() if len(group) > 1), {})
     ranks = sorted(columns)
@@ -322,10 +414,10 @@ def _named_lists(
     return {"doc_id": documents} | ({number: numbers} if numbers else {})
 
 
-def _missing_path(path: str, table: pl.DataFrame, label: str) -> InputError:
+def _missing_path(path: str, table: pl.LazyFrame, label: str) -> InputError:
     """The error for a path that is no column, with the columns and two values of each."""
     columns = []
-    for column in table.select(table.columns[:_MAX_COLUMNS]):
+    for column in table.select(table.collect_schema().names()[:_MAX_COLUMNS]).head(_FIRST_ROWS).collect():
         values = [str(value)[:_MAX_LENGTH] for value in column.drop_nulls().head(_EXAMPLE_VALUES).to_list()]
         columns.append(f"{column.name} ({', '.join(values)})")
     problem = f"no {path} among {'; '.join(columns)}."
@@ -333,75 +425,120 @@ def _missing_path(path: str, table: pl.DataFrame, label: str) -> InputError:
 
 
 def _one_row_per_document(
-    table: pl.DataFrame, columns: Mapping[str, str], number: str, label: str, paths: Mapping[str, str]
+    table: pl.LazyFrame, columns: Mapping[str, str], number: str, place: RowLocation, paths: Mapping[str, str]
 ) -> Unfolded:
-    rows = table.select(**{column: pl.col(name) for column, name in columns.items()})
-    rows = rows.drop_nulls("doc_id").with_row_index("row", 1)
-    query_ids = pl.col("query_id").cast(pl.String)
+    """The lists of a table, to be unfolded.
+
+    Raises:
+        InputError: the lists of a row have other lengths, a query has two rankings, or no field of
+            the objects in a list could be the documents.
+    """
+    table = table.select(**{column: pl.col(name) for column, name in columns.items()})
+    lengths = (
+        table.with_row_index("row")
+        .select(
+            "row",
+            "query_id",
+            pl.col("doc_id").list.len().alias("documents"),
+            *([pl.col(number).list.len().fill_null(0)] if number in columns else []),
+        )
+        .filter(pl.col("documents").is_not_null())
+        .collect(engine="streaming")
+        .sort("row")
+    )
     if number in columns:
-        unequal = rows.filter(pl.col("doc_id").list.len() != pl.col(number).list.len())
+        unequal = lengths.filter(pl.col("documents") != pl.col(number))
         if len(unequal):
-            row, documents_of_row, numbers_of_row = unequal.select("row", "doc_id", number).row(0)
+            row, _, document_count, number_count = unequal.row(0)
+            line = place.line(row)
             problem = (
-                f"row {row} has {count_noun(len(documents_of_row), 'document')} in {columns['doc_id']} and "
-                f"{count_noun(len(numbers_of_row or ()), 'number')} in {columns[number]}; make them equal."
+                f"{'' if line else f'row {row + 1} has '}{count_noun(document_count, 'document')} in "
+                f"{columns['doc_id']} and {count_noun(number_count, 'number')} in {columns[number]}; make "
+                "them equal."
             )
-            raise InputError(problem, source=label, code="wrong-shape")
+            raise InputError(problem, source=place.file(row), line=line, code="wrong-shape")
     elif number == "score":
-        repeated = rows.filter(query_ids.is_duplicated())
+        repeated = lengths.filter(pl.col("query_id").is_duplicated()).sort("row")
         if len(repeated):
-            problem = (
-                f"query {repeated['query_id'][0]!r} has {len(repeated)} rankings, in rows "
-                f"{repeated['row'][0]} and {repeated['row'][1]}; keep one, or name another column of queries."
-            )
-            raise InputError(problem, source=label, code="duplicate-query")
-    rows = rows.with_columns(rank=pl.int_ranges(1, pl.col("doc_id").list.len() + 1))
-    is_empty = pl.col("doc_id").list.len() == 0
-    empty_queries = rows.filter(is_empty).select(query_ids)["query_id"].to_list()
-    exploded = [name for name in ("doc_id", number, "rank") if name in rows.columns]
-    rows = rows.filter(~is_empty).explode(exploded)
-    if isinstance(rows.schema["doc_id"], pl.Struct):
-        rows = _columns_of_records(rows, number, columns["doc_id"], label, paths)
-    if number in rows.columns:
-        rows = rows.drop("rank")
-    elif number == "grade":
-        rows = rows.select("query_id", "doc_id", pl.lit(1.0).alias("grade"))
-    return Unfolded(rows.drop("row", strict=False).lazy(), columns["doc_id"], tuple(empty_queries))
+            raise _two_rankings_error(repeated, place)
+    name = columns["doc_id"]
+    explode = partial(_explode, number=number, name=name, label=place.label, paths=paths)
+    rows = explode(table)
+    rows.collect_schema()  # the fields of objects are found, or there is an error
+    lists = Lists(table, lengths.with_columns(pl.col("query_id").cast(pl.String)), explode)
+    location = RowLocation(place.label, lambda row: place.line(lists.row_of(row)), source_row=lists.row_of)
+    return Unfolded(rows, location, name, lists)
 
 
-def _columns_of_records(
-    rows: pl.DataFrame, number: str, name: str, label: str, paths: Mapping[str, str]
-) -> pl.DataFrame:
-    """The documents and their numbers from objects, by path, usual name or last part of a path.
+def _two_rankings_error(rows: pl.DataFrame, place: RowLocation) -> InputError:
+    """The error for the first query that has several rows.
+
+    Args:
+        rows: the rows of such queries, as in `Lists.lengths`.
+        place: the location of the rows of the table.
+    """
+    query_id = rows["query_id"][0]
+    first, second, *_ = of_query = rows.filter(pl.col("query_id") == query_id)["row"].to_list()
+    line = place.line(second)
+    where = f"on lines {place.line(first)} and {line}" if line else f"in rows {first + 1} and {second + 1}"
+    problem = (
+        f"query {str(query_id)!r} has {len(of_query)} rankings, {where}; keep one, or name another column of "
+        "queries."
+    )
+    return InputError(problem, source=place.file(second), line=line, code="duplicate-query")
+
+
+def _explode(
+    table: pl.LazyFrame, *, number: str, name: str, label: str, paths: Mapping[str, str]
+) -> pl.LazyFrame:
+    """A row per document: the query, the document, and its number or rank.
 
     Raises:
         InputError: no field could be the documents.
     """
-    records = _flatten_structs(rows.select("doc_id"))
-    records = records.rename({path: path.removeprefix("doc_id.") for path in records.columns})
-    by_leaf = {path.rpartition(".")[2]: path for path in reversed(records.columns)}
+    length = pl.col("doc_id").list.len()
+    rows = table.filter(length > 0).with_columns(rank=pl.int_ranges(1, length + 1))
+    types = rows.collect_schema()
+    rows = rows.explode([column for column in ("doc_id", number, "rank") if column in types])
+    numbers: list[Any] = [number] if number in types else []
+    document = pl.col("doc_id")
+    dtype = types["doc_id"].inner  # type: ignore[attr-defined]
+    if isinstance(dtype, pl.Struct):
+        document, value = _fields_of_records(dtype, number, name, label, paths)
+        numbers = numbers or ([] if value is None else [value.alias(number)])
+    if not numbers:
+        numbers = ["rank"] if number == "score" else [pl.lit(1.0).alias("grade")]
+    return rows.select("query_id", document.alias("doc_id"), *numbers)
+
+
+def _fields_of_records(
+    dtype: pl.Struct, number: str, name: str, label: str, paths: Mapping[str, str]
+) -> tuple[pl.Expr, pl.Expr | None]:
+    """The documents and their numbers in objects, by path, usual name or last part of a path.
+
+    Raises:
+        InputError: no field could be the documents.
+    """
+    fields = {path.removeprefix("."): field for path, field in _fields("", dtype, pl.col("doc_id")).items()}
+    names = [*fields]
+    by_leaf = {path.rpartition(".")[2]: path for path in reversed(names)}
     by_leaf = {renamed_fields(name, [*by_leaf]).get(leaf, leaf): path for leaf, path in by_leaf.items()}
     usual = match_columns(by_leaf, ("doc_id", number))
-    documents = _first_existing(paths.get("doc_id"), records.columns)
+    documents = _first_existing(paths.get("doc_id"), names)
     if documents is None and paths.get("doc_id", name) == name:
-        key = usual.get("doc_id") or next((key for key in _DOCUMENT_IDS if key in by_leaf), None)
+        key = usual.get("doc_id") or next((key for key in DOCUMENT_IDS if key in by_leaf), None)
         documents = by_leaf[key] if key else None
     if documents is None:
-        names = ", ".join(records.columns[:10])
         problem = (
-            f"no id of documents among {names} in the lists of '{name}'; --columns docs={name},doc=FIELD."
+            f"no id of documents among {', '.join(names[:10])} in the lists of '{name}'; --columns "
+            f"docs={name},doc=FIELD."
         )
         raise InputError(problem, source=label, code="missing-column")
-    numbers = _first_existing(paths.get(number), records.columns)
+    numbers = _first_existing(paths.get(number), names)
     is_scored = number == "score" or "score" not in str(usual.get(number))
     if numbers is None and number not in paths and is_scored and number in usual:
         numbers = by_leaf[usual[number]]
-    columns = [rows["query_id"], records[documents].cast(pl.String).alias("doc_id"), rows["rank"]]
-    if number in rows.columns:
-        columns.append(rows[number])
-    elif numbers:
-        columns.append(records[numbers].alias(number))
-    return pl.DataFrame(columns)
+    return fields[documents].cast(pl.String), fields.get(numbers or "")
 
 
 def columns_of_lists(lists: Mapping[str, Any], query: str, number: str, label: str) -> dict[str, str]:
@@ -426,9 +563,12 @@ def columns_of_lists(lists: Mapping[str, Any], query: str, number: str, label: s
     documents = [
         name
         for name, dtype in lists.items()
-        if (dtype == pl.String or dtype.is_integer() or _has_id(dtype)) and not _NOT_DOCUMENTS.search(name)
+        if (dtype == pl.String or dtype.is_integer() or _has_id(dtype))
+        and not _NOT_DOCUMENTS.search(name)
+        and name.lower() not in _OTHER_NUMBERS[number]
     ]
-    ranked = [name for name in documents if RANKED.search(name)]
+    is_cited = query.rpartition(".")[2] == _CITED[1]
+    ranked = [name for name in documents if RANKED.search(name) or (is_cited and name == _CITED[0])]
     relevant = [name for name in documents if RELEVANT.search(name) and name not in ranked]
     number_lists = [names[number]] if number in names else []
     if number == "score":
@@ -456,7 +596,7 @@ def columns_of_lists(lists: Mapping[str, Any], query: str, number: str, label: s
 def _has_id(dtype: Any) -> bool:
     """True for objects with a usual name of ids of documents in them, at any depth."""
     return isinstance(dtype, pl.Struct) and any(
-        inner.name in _DOCUMENT_IDS or match_columns([inner.name], ("doc_id",)) or _has_id(inner.dtype)
+        inner.name in DOCUMENT_IDS or match_columns([inner.name], ("doc_id",)) or _has_id(inner.dtype)
         for inner in dtype.fields
     )
 

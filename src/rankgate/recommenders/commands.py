@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 @verb_options(split, "test")
 @verb_options(split, "candidates", "negatives", choices={"candidates": CANDIDATES})
 @value_options("rule", Truth, "weights KIND=X --weight", "threshold", "least KIND=X", "repeats", "grades")
-@verb_options(split, "columns OURS=THEIRS --column")
+@verb_options(split, "columns OURS=THEIRS --columns")
 @shared_options.from_option
 @verb_options(split, "time_unit", "equal_rows", choices={"time_unit": UNITS})
 @click.option(

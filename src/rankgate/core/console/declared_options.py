@@ -34,18 +34,24 @@ def parse_pairs(texts: Sequence[str], option: str, read: Callable[[str], T]) -> 
     """The names with their values.
 
     Args:
-        texts: as they were written.
+        texts: as they were written; one may hold several pairs separated by commas.
         option: the name of the option in errors.
         read: converts the text of a value.
 
     Raises:
         UsageError: no ``=``, a name twice, or a value that cannot be read.
 
-    >>> parse_pairs(["buy=1", "view=0.1"], "--weight", float)
-    {'buy': 1.0, 'view': 0.1}
+    >>> parse_pairs(["buy=1,view=0.1", "like=2"], "--weight", float)
+    {'buy': 1.0, 'view': 0.1, 'like': 2.0}
     """
     values_by_name: dict[str, T] = {}
-    for text in texts:
+    split_texts = [text.split(",") for text in texts]
+    pairs = [
+        pair
+        for text, parts in zip(texts, split_texts, strict=True)
+        for pair in (parts if all("=" in part for part in parts) else [text])
+    ]
+    for text in pairs:
         name, value = _split_pair(text, option)
         if name in values_by_name:
             raise UsageError(f"{option}: {name} is given twice.", code="duplicate-name")

@@ -7,6 +7,8 @@ definition lists at the end, such as the methods that an option names.
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
@@ -16,7 +18,7 @@ from click.shell_completion import CompletionItem
 from rankgate.core.present.lazy_names import load_upper
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     Command: TypeAlias = Callable[..., object]
     """A function that becomes a command."""
@@ -135,22 +137,97 @@ class SectionOption(click.Option):
         self.section = section
 
 
+_ITEMS = "Options of items and users"
+_RECOMMENDERS = "Options of recommenders"
+_JUDGMENTS = "Options of how judgments were made"
+_RANKINGS = "Options of sequences and repeated runs"
+TOPICS: Mapping[str, tuple[str, ...]] = {
+    _ITEMS: ("items", "features", "category", "group", "length", "document", "users"),
+    _RECOMMENDERS: ("training", "candidate_items", "reference", "drop_seen", "judged_users_only"),
+    _JUDGMENTS: ("sample", "selection", "predicted", "predicted_saw"),
+    _RANKINGS: ("sequences", "earlier", "repeats", "seeds"),
+}
+"""The other options of collections and runs, by the heading under which ``--help-all`` shows them."""
+
+_OWN_TOPICS = {
+    "scorecard": (_ITEMS, _RECOMMENDERS, _RANKINGS),
+    "rating-accuracy": (_RECOMMENDERS,),
+    "total-error": (_JUDGMENTS,),
+    "report": (_RANKINGS,),
+}
+"""The topics that the help of a command shows always, because the command is about them."""
+
+_ALL_OPTIONS = "rankgate.all_options"
+_MARGINS = 6  # columns before, between and behind the two of a definition list
+
+
 class SectionedCommand(click.Command):
-    """A command with a help that lists the options of values under their own headings."""
+    """A command with a help that lists the options of values under their own headings.
+
+    The help names the options that few users of the command need; ``--help-all`` explains them.
+    """
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """The parameters, and ``--help-all`` if the help leaves options out."""
+        params = super().get_params(ctx)
+        if not any(map(self._is_left_out, params)):
+            return params
+        everything = click.Option(
+            ["--help-all"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_show_all_options,
+            help="Show this message with all options, by topic, and exit.",
+        )
+        return [*params, everything]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the command's own options, then a section for each value."""
+        """Write the command's own options, then a section for each value or topic."""
+        shows_all = ctx.meta.get(_ALL_OPTIONS, False)
         sections: dict[str, list[tuple[str, str]]] = {
-            title: [] for title in ("Options", COLLECTION, RUNS, TEST, OUTPUT)
+            title: [] for title in ("Options", COLLECTION, RUNS, *TOPICS, TEST, OUTPUT)
         }
+        left_out: dict[str, list[str]] = {}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
-            if record is not None:
-                sections.setdefault(getattr(param, "section", "Options"), []).append(record)
+            if record is None:
+                continue
+            title = _TOPIC_OF_OPTION.get(param.name or "", "") if self._has_topic(param) else ""
+            if not shows_all and self._is_left_out(param):
+                left_out.setdefault(title.removeprefix("Options of "), []).append(param.opts[0])
+            else:
+                sections[title or getattr(param, "section", "Options")].append(record)
         for title, records in sections.items():
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
+        if left_out:
+            room = formatter.width - max(map(len, left_out)) - _MARGINS
+            rows = []
+            for topic, names in left_out.items():
+                first, *others = textwrap.wrap(" ".join(names), room, break_on_hyphens=False)
+                rows += [(topic, first), *(("", line) for line in others)]
+            with formatter.section("Further options, which --help-all explains"):
+                formatter.write_dl(rows)
+
+    def _has_topic(self, param: click.Parameter) -> bool:
+        return getattr(param, "section", "") in {COLLECTION, RUNS} and param.name in _TOPIC_OF_OPTION
+
+    def _is_left_out(self, param: click.Parameter) -> bool:
+        """True if the usual help only names an option."""
+        is_own_topic = _TOPIC_OF_OPTION.get(param.name or "") in _OWN_TOPICS.get(self.name or "", ())
+        return self._has_topic(param) and not is_own_topic
+
+
+_TOPIC_OF_OPTION = {name: title for title, names in TOPICS.items() for name in names}
+
+
+def _show_all_options(ctx: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001 - as of click
+    if value and not ctx.resilient_parsing:
+        ctx.meta[_ALL_OPTIONS] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
 
 
 class FullHelpGroup(click.Group):

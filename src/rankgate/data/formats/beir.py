@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -19,8 +18,12 @@ from rankgate.core.errors import InputError
 from rankgate.data.file_contents import FileContents, Note
 from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.format_writing import column_losses, find_losses
-from rankgate.data.formats.tables import csv_tables as delimited
-from rankgate.data.formats.tables import jsonl, parquet_arrow, schemas
+from rankgate.data.formats.table import TableSchema
+from rankgate.data.formats.tables import parquet_arrow, schemas
+from rankgate.data.formats.tables.csv_tables import CsvTable
+from rankgate.data.formats.tables.jsonl import JsonlTable
+from rankgate.data.formats.tables.parquet_arrow import FrameTable
+from rankgate.data.formats.tables.table_contents import read_columns, read_table_qrels
 from rankgate.data.streams.source import open_source as source_of
 from rankgate.data.table_rows import RowLocation, refuse_repeated
 from rankgate.data.text import json_text
@@ -81,7 +84,7 @@ def read(source: InputFile) -> FileContents:
     first_bytes = source.head()
     if first_bytes.removeprefix(BOM).lstrip().startswith(b"{"):
         return _read_texts(source, first_bytes)
-    return FileContents(qrels=delimited.read_qrels(source))
+    return FileContents(qrels=read_table_qrels(CsvTable(source)))
 
 
 def read_qrels(source: InputFile) -> Qrels:
@@ -163,12 +166,11 @@ def _read_judgments(files: Sequence[Path]) -> Qrels:
     """The judgments of a split, in one file or in parts."""
     input_files = [source_of(file) for file in files]
     if not files[0].name.endswith(".parquet"):
-        return delimited.read_qrels(input_files[0])
+        return read_table_qrels(CsvTable(input_files[0]))
     if len(input_files) == 1:
-        return parquet_arrow.read_qrels(input_files[0])
+        return read_table_qrels(FrameTable(input_files[0]))
     rows = pl.concat([parquet_arrow.scan_file(input_file) for input_file in input_files])
-    all_rows = parquet_arrow.collect_frame(rows, input_files[0])
-    return parquet_arrow.read_qrels(parquet_arrow.file_of(all_rows, input_files[0]))
+    return read_table_qrels(FrameTable(input_files[0], rows))
 
 
 def _read_folder(folder: Path) -> FileContents:
@@ -218,7 +220,8 @@ def _read_parquet_texts(table: Path, part_name: str) -> pl.DataFrame:
 
 def _read_texts(source: InputFile, first_bytes: bytes, part_name: str | None = None) -> FileContents:
     """The queries or documents of a file; documents have a title."""
-    names = jsonl.read_key_names(source)
+    texts = JsonlTable(source)
+    names = texts.names
     if "_id" not in names:
         problem = f"no key _id among {', '.join(names[:10])}; each object needs one."
         raise InputError(problem, source=source.label, line=1, code="missing-column")
@@ -226,15 +229,14 @@ def _read_texts(source: InputFile, first_bytes: bytes, part_name: str | None = N
     part_name = part_name or ("documents" if "title" in find_key_paths(first_line) else "queries")
     usual_columns = ("title", "text", _METADATA) if part_name == "documents" else ("text", _METADATA)
     other_columns = {name: name for name in (*usual_columns, *names) if name not in {"_id", *_IDS.values()}}
-    layout = schemas.TableSchema(
+    layout = TableSchema(
         part_name, {_IDS[part_name]: "_id"} | other_columns, frozenset(), frozenset(other_columns)
     )
-    rows = jsonl.read_whole(source, layout)
+    rows = read_columns(texts, layout)
     filled_columns = [column.name for column in rows if column.null_count() < len(column)]
     id_column = _IDS[part_name]
     kept_columns = [name for name in rows.columns if name in {*filled_columns, id_column, "text"}]
-    location = RowLocation(source.label, partial(jsonl.line_of, source))
-    refuse_repeated(rows[id_column], location, "_id", code="duplicate-id")
+    refuse_repeated(rows[id_column], texts.place, "_id", code="duplicate-id")
     texts_frame = rows.select(kept_columns)
     return (
         FileContents(queries=texts_frame) if part_name == "queries" else FileContents(documents=texts_frame)

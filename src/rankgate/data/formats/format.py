@@ -18,9 +18,8 @@ from rankgate.core.frozen import dataclass
 from rankgate.data.file_contents import Loss, Note
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rankgate.data.file_contents import FileContents
+    from rankgate.data.formats.table import Table
     from rankgate.data.qrels import Qrels
     from rankgate.data.run import Run
     from rankgate.data.streams.source import InputFile
@@ -47,8 +46,8 @@ class Format:
         read_run: reads a run, lazily if it can be long; as ``read_qrels``.
         rows: the rows of judgments or of a run with their defects, for `validate`; None where
             the file holds neither. Only plain tables have it.
-        table: the rows of a table under its own names, of any type; None where the files are
-            not tables with named columns. With it columns can be named, labels read, and guessed.
+        table: the table of a file; None where files are not tables with named columns. With it
+            columns can be named, labels read, and guessed.
         holds: the parts of `FileContents` that it can hold, by name.
         loses: the content that it cannot hold, for the table of formats.
         columns: those columns of judgments that it holds and few formats do, as ``subtopic``.
@@ -67,7 +66,7 @@ class Format:
     read_qrels: Callable[[InputFile], Qrels] | None = None
     read_run: Callable[[InputFile], Run] | None = None
     rows: Callable[[InputFile], FileRows | None] | None = None
-    table: Callable[[InputFile], pl.LazyFrame] | None = None
+    table: Callable[[InputFile], Table] | None = None
     holds: tuple[str, ...] = ("qrels",)
     loses: str = ""
     columns: tuple[str, ...] = ()

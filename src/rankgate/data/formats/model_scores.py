@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 _NAME = "model-scores"
-_PIECE = 4 << 20
+_PIECE = 1 << 20  # bytes of one piece, in which each line is an object of Python
 _MAX_NUMBER_LENGTH = 40  # characters of a number
 _COLUMN_COUNTS = (1, 3)  # the score alone; RankLib's query, document and score
 _RANKLIB = re.compile(rb"(\S+)\t(\d+)\t[-+.\dEe]+")

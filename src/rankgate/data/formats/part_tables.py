@@ -10,10 +10,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.data.file_contents import FileContents
-from rankgate.data.formats.tables import csv_tables as delimited
-from rankgate.data.formats.tables import parquet_arrow
 from rankgate.data.streams.input_parts import PartRows, list_part_files
-from rankgate.data.text.delimited_records import first_fields
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Format
@@ -155,12 +152,8 @@ class _PartReader:
 
     def _columns(self, part_file: InputFile) -> tuple[str, ...]:
         """The columns whose value a file gives once for all its rows."""
-        if self._form.name in {"parquet", "arrow"}:
-            return tuple(parquet_arrow.scan_file(part_file).collect_schema().names())
-        if self._form.name in {"csv", "tsv"}:
-            first_bytes = part_file.head()
-            return first_fields(first_bytes, delimited.separator_of(first_bytes) or ",")
-        return ()
+        table = self._form.table(part_file) if self._form.table else None
+        return () if table is None or table.is_ragged else tuple(table.names)
 
 
 def _require(content: object) -> Any:

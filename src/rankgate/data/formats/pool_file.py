@@ -99,7 +99,7 @@ def read_sheet(path: str | Path) -> Cells:
     if format_ is None or format_.name in _SPREADSHEETS:
         return spreadsheet_cells.read(input_file)
     assert format_.table
-    frame = format_.table(input_file).collect().with_columns(cs.integer().cast(pl.String))
+    frame = format_.table(input_file).frame().collect().with_columns(cs.integer().cast(pl.String))
     names = tuple(name.strip().lower() for name in frame.columns)
     rows = (dict(zip(names, row, strict=True)) for row in frame.iter_rows())
     return spreadsheet_cells.Cells(

@@ -79,7 +79,7 @@ def unknown_json_error(source: InputFile, first_bytes: bytes) -> InputError:
         source: the file.
         first_bytes: its first bytes.
     """
-    from rankgate.data.formats.tables import schemas
+    from rankgate.data.formats.table import find_schema
     from rankgate.data.text import json_text
 
     first_line = first_bytes.removeprefix(BOM).split(b"\n", 1)[0].strip()
@@ -92,9 +92,9 @@ def unknown_json_error(source: InputFile, first_bytes: bytes) -> InputError:
         except InputError as fault:
             return fault
     rows = value if isinstance(value, list) and value and isinstance(value[0], dict) else []
-    if rows and schemas.find_schema(list(rows[0])):
+    if rows and find_schema(list(rows[0])):
         problem = "rows in one array; write one object per line, as jq -c '.[]' does."
-    elif isinstance(value, dict) and schemas.find_schema(list(value)):
+    elif isinstance(value, dict) and find_schema(list(value)):
         problem = "an object over several lines, or in another one; write one plain object per line."
     else:
         problem = "JSON that matches no known format; name the format, or see rankgate formats."
@@ -134,6 +134,7 @@ TABLE = (
     ("nuggets", "rag_answers:NUGGETS_FORMAT", "json"),
     ("trec-rag", "rag_answers:TREC_RAG_FORMAT", "json"),
     ("trajectories", "rag_contexts:TRAJECTORIES_FORMAT", "json"),
+    ("traces", "trace_files", "json"),
     ("mteb", "benchmark_files:MTEB_FORMAT", "json"),
     ("elasticsearch", "search_answers:ELASTICSEARCH", "json"),
     ("solr", "search_answers:SOLR", "json"),
@@ -263,6 +264,8 @@ def detect_format(input_file: InputFile) -> tuple[Format, str]:
         InputError: no format reads the JSON, the file is an archive or another unsupported file, or
             it cannot be opened.
     """
+    if input_file.form is not None:
+        return input_file.form, "its columns were named"
     if is_folder(input_file):
         return _detect_folder(input_file)
     first_bytes = _read_beginning(input_file)
@@ -382,6 +385,8 @@ def open_input(path: str | Path | InputFile, from_: str | None) -> tuple[InputFi
 
 def _with_format(input_file: InputFile, name: str | None) -> tuple[InputFile, Format | None]:
     """The file and the given format; for a folder of part files, a format that reads the folder."""
+    if input_file.form is not None:
+        return input_file, input_file.form
     if name is None:
         return input_file, None
     format_ = find_format(name)

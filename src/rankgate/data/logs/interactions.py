@@ -47,6 +47,8 @@ _EDGES = np.array([1e8, 1e11, 1e14, 1e17])  # since 1970: 1973 in seconds, in mi
 _MICROSECONDS = {"order": 1e6, "place": 1e6, "s": 1e6, "ms": 1e3, "us": 1.0, "ns": 1e-3}
 _LATEST_TIME = 4_102_444_800 * 1e6  # the year 2100
 _FORMS = ("%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d")
+_DAY_FIRST = ("%d.%m.%Y %H:%M:%S%.f", "%d.%m.%Y %H:%M", "%d.%m.%Y")
+_MONTHS = 12
 
 
 def parse_instants(raw: pl.Series, location: RowLocation, unit: Unit | None = None) -> tuple[pl.Series, Unit]:
@@ -54,7 +56,8 @@ def parse_instants(raw: pl.Series, location: RowLocation, unit: Unit | None = No
 
     The unit of numbers is inferred from their size: since 1973 a count of seconds has nine to
     eleven digits, a count of milliseconds twelve to fourteen, and so on. Smaller numbers are not
-    times: they only order the rows.
+    times: they only order the rows. Dates between points have the day first; between slashes, some
+    date must show whether the day or the month is first.
 
     Args:
         raw: numbers, strings or times, none missing.
@@ -146,8 +149,11 @@ def _mixed_units_error(
 
 def _parse_dates(raw: pl.Series, location: RowLocation) -> pl.Series:
     plain_text = raw.cast(pl.String).str.strip_chars().str.replace(r"( UTC|Z|\+00:?00)$", "")
-    frame = pl.DataFrame({"text": plain_text})
-    forms = [pl.col("text").str.to_datetime(form, time_unit="us", strict=False) for form in _FORMS]
+    frame = pl.DataFrame({"text": plain_text.str.replace(", ", " ", literal=True)})
+    forms = [
+        pl.col("text").str.to_datetime(form, time_unit="us", strict=False)
+        for form in (*_FORMS, *_DAY_FIRST, *_slash_forms(frame["text"]))
+    ]
     microseconds = frame.select(pl.coalesce(forms).to_physical().cast(pl.Int64).alias("at"))["at"]
     unread_rows = microseconds.is_null().arg_true().to_list()
     if unread_rows:  # times in other zones are read one by one; other values are errors
@@ -157,6 +163,20 @@ def _parse_dates(raw: pl.Series, location: RowLocation) -> pl.Series:
             times[row] = round(time.timestamp() * 1e6)
         microseconds = pl.Series("at", times, dtype=pl.Int64)
     return microseconds
+
+
+def _slash_forms(texts: pl.Series) -> Sequence[str]:
+    """The forms of dates between slashes, if some of them show whether the day or the month is first.
+
+    >>> _slash_forms(pl.Series(["02/03/2026", "25/03/2026"]))[-1]
+    '%d/%m/%Y'
+    """
+    parts = texts.str.extract_groups(r"^(\d{1,2})/(\d{1,2})/\d{4}").struct.unnest().cast(pl.Int64)
+    has_days = [(parts[name].max() or 0) > _MONTHS for name in parts.columns]  # type: ignore[operator]
+    if sum(has_days) != 1:
+        return ()
+    day_first = [form.replace(".%m.", "/%m/") for form in _DAY_FIRST]
+    return day_first if has_days[0] else [form.replace("%d/%m", "%m/%d") for form in day_first]
 
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
@@ -240,7 +260,8 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 }
 """The names that each of our columns may have, best first; case is ignored."""
 
-_REQUIRED = ("query_id", "doc_id")
+_REQUIRED = {"query_id": ("the user or query", "user"), "doc_id": ("the item", "item")}
+_SHORT_NAMES = {"query": "query_id", "user": "query_id", "doc": "doc_id", "item": "doc_id"}
 
 
 def map_columns(
@@ -250,7 +271,8 @@ def map_columns(
 
     Args:
         log_columns: the log's columns.
-        chosen_columns: ours -> theirs, from the user; all others are found by their names.
+        chosen_columns: ours -> theirs, from the user, ours also as query, user, doc or item; all
+            others are found by their names.
         label: the name of the log in errors.
         line: the line of the column names.
 
@@ -258,7 +280,8 @@ def map_columns(
         UsageError: a chosen column is not one of ours.
         InputError: a column does not exist, or there is none for the user or the item.
     """
-    for column, log_column in chosen_columns.items():
+    columns = {_SHORT_NAMES.get(column, column): name for column, name in chosen_columns.items()}
+    for column, log_column in columns.items():
         if column not in ALIASES:
             raise UsageError(
                 f"a log has no column '{column}'; choose {', '.join(ALIASES)}.", code="missing-column"
@@ -269,7 +292,6 @@ def map_columns(
     name_by_lower_case: dict[str, str] = {}
     for name in log_columns:
         name_by_lower_case.setdefault(name.strip().lower(), name)
-    columns = dict(chosen_columns)
     for column, aliases in ALIASES.items():
         log_column = next(
             (
@@ -281,13 +303,21 @@ def map_columns(
         )
         if column not in columns and log_column:
             columns[column] = log_column
-    for column in _REQUIRED:
-        if column not in columns:
-            problem = (
-                f"no column for {'the user or query' if column == 'query_id' else 'the item'} among "
-                f"{', '.join(log_columns[:10])}; name it with {column}=COLUMN."
-            )
-            raise InputError(problem, source=label, line=line, code="missing-column")
+    missing = {column: words for column, words in _REQUIRED.items() if column not in columns}
+    if missing:
+        nouns = " and ".join(noun for noun, _ in missing.values())
+        problem = f"no column for {nouns} among {', '.join(log_columns[:10])}; name what is missing"
+        if len(log_columns) < 2:  # no table of a log, however its columns are named
+            raise InputError(f"{problem}.", source=label, line=line, code="missing-column")
+        named = ",".join(f"{short_name}=COLUMN" for _, short_name in missing.values())
+        lines = (f"--columns {named}", f"or in Python: columns={dict.fromkeys(missing, 'COLUMN')}")
+        raise InputError(
+            f"{problem}, with its name for COLUMN:",
+            source=label,
+            line=line,
+            code="missing-column",
+            suggestions=lines,
+        )
     return {column: columns[column] for column in ALIASES if column in columns}
 
 

@@ -11,16 +11,13 @@ import polars as pl
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.foreign_frames import polars_frame
-from rankgate.data.formats.registry import open_table
-from rankgate.data.formats.tables import parquet_arrow
+from rankgate.data.formats.registry import find_format, open_table
 from rankgate.data.input_types import refuse_on_spark
 from rankgate.data.logs.interactions import ALIASES, map_columns
 from rankgate.data.streams.input_parts import PartRows, is_folder, list_part_files, refuse_other_columns
 from rankgate.data.table_rows import RowLocation, refuse_repeated
-from rankgate.data.text import delimited_records, json_text
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import Json
     from rankgate.data.formats.format import Format
     from rankgate.data.input_types import TableLike
     from rankgate.data.streams.source import InputFile
@@ -162,49 +159,23 @@ def _read_parts(folder: InputFile, form: Format | None) -> tuple[pl.DataFrame, R
 
 
 def _read_file(origin: InputFile, form: Format | None) -> tuple[pl.DataFrame, RowLocation]:
-    if form is not None and form.name == "jsonl":
-        return _read_jsonl(origin)
-    if form is not None and form.name not in {"csv", "tsv"}:
-        assert form.table
-        return form.table(origin).collect(), RowLocation(origin.label)
-    first_bytes = b"" if form else origin.head()
-    if first_bytes.startswith((b"PAR1", b"ARROW1")):
-        return parquet_arrow.collect_frame(parquet_arrow.scan_file(origin), origin), RowLocation(origin.label)
-    return _read_jsonl(origin) if first_bytes.lstrip().startswith(b"{") else _read_delimited(origin)
-
-
-def _read_jsonl(origin: InputFile) -> tuple[pl.DataFrame, RowLocation]:
-    rows, lines = [], []
-    for line, value in json_text.read_json_objects(origin):
-        rows.append({name: _format_field(field_value) for name, field_value in value.items()})
-        lines.append(line)
-    frame = pl.DataFrame(rows, infer_schema_length=None, strict=False)
-    return frame, RowLocation(origin.label, lambda row: lines[row])
-
-
-def _format_field(value: Json) -> str | None:
-    """A value as text for a CSV field; bars join the values of a list."""
-    if isinstance(value, list):
-        return "|".join(map(str, value))
-    return None if value is None else str(value)
-
-
-def _read_delimited(origin: InputFile) -> tuple[pl.DataFrame, RowLocation]:
-    first_chunk = next(origin.chunks(), b"")
-    counts = {
-        separator: len(delimited_records.first_fields(first_chunk, separator))
-        for separator in delimited_records.SEPARATORS
-    }
-    header = delimited_records.parse_header(first_chunk, max(counts, key=lambda sep: counts[sep]))
-    name_in_file = {name.partition(":")[0] if ":" in name else name: name for name in header.names}
-    layout = delimited_records.ColumnChoice(header, name_in_file, frozenset(), frozenset(name_in_file))
-    frame = pl.concat(
-        [
-            pl.DataFrame(schema=dict.fromkeys(name_in_file, pl.String)),
-            *delimited_records.read_record_frames(origin, layout),
-        ]
-    )
-    return frame, RowLocation(origin.label, lambda row: delimited_records.line_of(origin, header, row))
+    """The rows of a file, and their location; lists are joined by bars, as in a field of CSV."""
+    if form is None:
+        first_bytes = origin.head().lstrip()
+        is_columnar = first_bytes.startswith((b"PAR1", b"ARROW1"))
+        form = find_format("parquet" if is_columnar else "jsonl" if first_bytes[:1] == b"{" else "csv")
+    assert form.table
+    table = form.table(origin)
+    frame = table.frame().collect()
+    if form.name == "jsonl":
+        frame = frame.select(
+            pl.col(column.name).cast(pl.List(pl.String)).list.join("|")
+            if column.dtype == pl.List
+            else pl.col(column.name).cast(pl.String)
+            for column in frame
+        )
+    recbole_names = {name: name.partition(":")[0] for name in frame.columns if ":" in name}
+    return frame.rename(recbole_names), table.place
 
 
 def find_id_column(names: Sequence[str], kind: TableKind, label: str) -> str:

@@ -19,17 +19,19 @@ import polars as pl
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.foreign_frames import is_frame, polars_frame
+from rankgate.data.formats.table import Table, TableSchema
 from rankgate.data.formats.tables import parquet_arrow
+from rankgate.data.formats.tables.csv_tables import CsvTable
+from rankgate.data.formats.tables.jsonl import JsonlTable
 from rankgate.data.logs.interactions import UNITS, Interactions, make_interactions, map_columns
 from rankgate.data.memory.matrices import is_source, make_source, nonzero_pairs
 from rankgate.data.streams.input_parts import PartRows, is_folder, list_part_files, refuse_other_columns
 from rankgate.data.streams.source import InputFile, open_source
 from rankgate.data.table_rows import RowLocation
-from rankgate.data.text import delimited_records, json_text
+from rankgate.data.text import delimited_records
 from rankgate.data.text.text_values import BOM, decode_utf8
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import Json
     from rankgate.data.logs.interactions import LogLike, Unit
 
     Rows = tuple[Iterator[pl.DataFrame], RowLocation]
@@ -46,13 +48,27 @@ def read_delimited(source: InputFile, columns: Mapping[str, str]) -> Rows:
     Raises:
         InputError: a column is missing, or a value is not a number; the message has the line.
     """
-    first_chunk = next(source.chunks(), b"")
+    first_bytes = source.head()
     counts = {
-        separator: len(delimited_records.first_fields(first_chunk, separator))
+        separator: len(delimited_records.first_fields(first_bytes, separator))
         for separator in delimited_records.SEPARATORS
     }
-    header = delimited_records.parse_header(first_chunk, max(counts, key=lambda sep: counts[sep]))
-    return _read_rows(source, header, map_columns(header.names, columns, source.label, 1))
+    return _rows_of_table(CsvTable(source, max(counts, key=lambda sep: counts[sep])), columns, _NULLABLE)
+
+
+def read_jsonl(source: InputFile, columns: Mapping[str, str]) -> Rows:
+    """Read one object per line.
+
+    Raises:
+        InputError: a line is not an object, a column is missing, or a value is not a number.
+    """
+    return _rows_of_table(JsonlTable(source), columns, _NULLABLE | _NUMBERS)
+
+
+def _rows_of_table(table: Table, columns: Mapping[str, str], empty: frozenset[str]) -> Rows:
+    column_map = map_columns(table.names, columns, table.source.label, table.header_line)
+    schema = TableSchema("log", column_map, _NUMBERS & {*column_map}, empty & {*column_map})
+    return table.frames(schema), table.place
 
 
 def read_recbole(source: InputFile, columns: Mapping[str, str]) -> Rows:
@@ -110,39 +126,6 @@ def read_columnar(source: InputFile, columns: Mapping[str, str]) -> Rows:
     column_map = map_columns(frame.collect_schema().names(), columns, source.label)
     selected = frame.select(pl.col(log_column).alias(column) for column, log_column in column_map.items())
     return parquet_arrow.collect_batches(selected, source), RowLocation(source.label)
-
-
-def read_jsonl(source: InputFile, columns: Mapping[str, str]) -> Rows:
-    """Read one object per line.
-
-    Raises:
-        InputError: a line is not an object, a column is missing, or a value is not a number.
-    """
-    rows, lines = [], []
-    column_map: dict[str, str] = {}
-    for line, value in json_text.read_json_objects(source):
-        column_map = column_map or map_columns(list(value), columns, source.label, line)
-        rows.append(
-            _parse_types(
-                {column: value.get(log_column) for column, log_column in column_map.items()},
-                source.label,
-                line,
-            )
-        )
-        lines.append(line)
-    location = RowLocation(source.label, lambda row: lines[row])
-    return iter((pl.DataFrame(rows, infer_schema_length=None, strict=False),)), location
-
-
-def _parse_types(row: dict[str, Json], label: str, line: int) -> dict[str, Json]:
-    """Ids as strings, values as numbers, times unchanged (numbers or dates)."""
-    for id_column in ("query_id", "doc_id"):
-        row[id_column] = json_text.identifier(row[id_column], id_column, label, line)
-    if row.get("value") is not None:
-        row["value"] = json_text.number(row["value"], "value", label, line)
-    if "at" in row and row["at"] is not None:
-        row["at"] = str(row["at"])
-    return row
 
 
 def _read_rows(source: InputFile, header: delimited_records.Header, source_columns: dict[str, str]) -> Rows:

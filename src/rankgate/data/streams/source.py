@@ -21,7 +21,7 @@ from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import IO, TYPE_CHECKING, TypeVar, cast
+from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
 
 from rankgate.core.errors import InputError, MissingExtraError, UsageError
 from rankgate.core.frozen import dataclass
@@ -139,6 +139,7 @@ class InputFile:
         renamed: our names of columns that its table has in place of theirs.
         paths: our columns, and the paths of lists and their elements that hold them.
         table: the table of a database, or the sheet of a workbook; empty if there is only one.
+        form: the `Format` that reads its mapped columns; None where its contents decide.
     """
 
     path: Path | None
@@ -147,6 +148,7 @@ class InputFile:
     renamed: Mapping[str, str] = field(default_factory=dict)
     paths: Mapping[str, str] = field(default_factory=dict)
     table: str = ""
+    form: Any = None
 
     @property
     def label(self) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
@@ -26,6 +27,7 @@ from rankgate.data.query_tags import read_clusters
 from rankgate.data.run_scores import ScoredRun
 from rankgate.data.score_parts import EVERYTHING, Need, Supply
 from rankgate.decisions.comparison.comparison import Comparisons
+from rankgate.decisions.comparison.comparison_checks import missing_input_error
 from rankgate.decisions.comparison.comparison_tables import joined_lists, query_tables
 from rankgate.decisions.comparison.design import Design
 from rankgate.decisions.comparison.inference import Test
@@ -350,8 +352,9 @@ def compare(
         )
         return _compare_systems(systems, rules)
     collection = Collection.of(collection)
-    if baseline is None:
-        raise UsageError("judgments, a baseline and a candidate are needed, or scores.", code="missing-input")
+    two_files = isinstance(baseline, str | Path) and isinstance(collection.judgments, str | Path)
+    if baseline is None or (two_files and isinstance(candidates, list | tuple | dict) and not candidates):
+        raise missing_input_error("compare", collection.judgments, baseline)
     if any_on_spark(collection.judgments, baseline, candidates):
         comparisons: Comparisons = run_on_spark(
             "compare",

@@ -21,6 +21,7 @@ from rankgate.data.input_types import any_on_spark
 from rankgate.data.query_tags import IDS
 from rankgate.data.score_parts import EVERYTHING, Need
 from rankgate.decisions.comparison.compare import ComparedSystems
+from rankgate.decisions.comparison.comparison_checks import missing_input_error
 from rankgate.decisions.comparison.comparison_tables import latency_table, select_slice, state_tables
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.comparison.list_metrics import with_list_totals
@@ -125,7 +126,7 @@ def gate(
             return _gate_tables(tables, (baseline, candidate), rules, today=today, redraws=redraws)
         collection, baseline, candidate = _runs_of_maker(collection.maker, baseline, candidate)
     if baseline is None or candidate is None:
-        raise UsageError("judgments, a baseline and a candidate are needed, or scores.", code="missing-input")
+        raise missing_input_error("gate", getattr(collection, "judgments", collection), baseline, candidate)
     collection = _complete_collection(Collection.of(collection), rules)
     if any_on_spark(collection.judgments, baseline, candidate):
         return gate(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from importlib import resources
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -34,27 +36,36 @@ class Entry:
         name: the command as typed, or the page.
         line: a description, in a sentence.
         text: further words that are searched.
+        aliases: other names of it.
     """
 
     kind: str
     name: str
     line: str
     text: str = ""
+    aliases: tuple[str, ...] = ()
 
     def rank(self, words: Iterable[str]) -> int:
-        """The worst rank of the words: 0 is the name, 1 in the name, 2 in the line, 3 in the text.
+        """The worst rank of the words: 0 is the name; 1 to 3 a word of the name, the line or the text.
 
-        A word that is in none of these has rank 9.
+        From 4 on a word in them begins so; what is in none of them has rank 9.
         """
         return max(self._rank(word) for word in words)
 
     def _rank(self, word: str) -> int:
         name = self.name.lower().removeprefix("rankgate ").replace("_", " ")
         word = word.replace("_", " ")
-        if word in {name, *name.replace("-", " ").split()}:
+        other_names = (alias.lower().replace("_", " ") for alias in self.aliases)
+        if word in {name, *other_names}:
             return 0
         texts = (name, self.line.lower(), self.text.lower())
-        return next((rank for rank, text in enumerate(texts, 1) if word in text), 9)
+        patterns = (rf"\b{re.escape(word)}\b", rf"\b{re.escape(word)}")
+        ranks = (
+            rank
+            for rank, (pattern, text) in enumerate(product(patterns, texts), 1)
+            if re.search(pattern, text)
+        )
+        return next(ranks, 9)
 
 
 @click.command("help")
@@ -85,10 +96,9 @@ def help_command(ctx: click.Context, words: tuple[str, ...]) -> None:
             "rankgate help for all commands.",
             code="not-found",
         )
-    for kind in _KINDS:
-        rows = sorted((pair for pair in best if pair[1].kind == kind), key=lambda pair: pair[0])
-        if rows:
-            click.echo(_section_text(kind, [entry for _, entry in rows]))
+    best.sort(key=lambda pair: (pair[0], _KINDS.index(pair[1].kind)))
+    for kind in dict.fromkeys(entry.kind for _, entry in best):
+        click.echo(_section_text(kind, [entry for _, entry in best if entry.kind == kind]))
 
 
 def _section_text(kind: str, rows: list[Entry]) -> str:
@@ -170,7 +180,7 @@ def _declared_entries() -> Iterator[Entry]:
     for chart in (*CHART_KINDS, *RESULT_CHART_KINDS):
         yield Entry("Charts", f"plot {chart.name}", chart.title)
     for metric in metrics().metrics:
-        yield Entry("Metrics", metric.name, metric.title, " ".join(metric.aliases))
+        yield Entry("Metrics", metric.name, metric.title, "", tuple(metric.aliases))
     for convention in conventions().conventions:
         yield Entry("Conventions", convention.name, convention.title)
     for file_format in formats().formats:

@@ -142,6 +142,11 @@ class Demo:
         return self.folder / "new.run"
 
     @property
+    def sorted(self) -> Path:
+        """The run of the new engine with each first page in the order of names."""
+        return self.folder / "sorted.run"
+
+    @property
     def qrels(self) -> Path:
         """The judgments, in TREC format."""
         return self.folder / QRELS
@@ -197,11 +202,23 @@ def _write(folder: Path) -> Demo:
         for engine in demo_engines.ENGINES:
             ranking = {query_id: engine.rank(index, text) for query_id, text in texts.items()}
             _save(folder / f"{engine.name}.run", _run_lines(ranking, engine.name))
+    sorted_pages = {query_id: _sort_page(hits) for query_id, hits in ranking.items()}
+    _save(folder / "sorted.run", _run_lines(sorted_pages, "sorted"))
     _save(folder / QRELS, [f"{j.query_id} 0 {j.doc_id} {j.grade}" for j in judged])
     _save(folder / QUERIES, [f"{query_id}\t{text}" for query_id, text in texts.items()])
     _save(folder / ENGINE, _ENGINE.splitlines())
     _write_movies(folder)
     return Demo(folder, len(documents), len(texts), len(judged))
+
+
+def _sort_page(hits: list[tuple[str, float]]) -> list[tuple[str, float]]:
+    """The ranking with its first ten documents in the order of their names: a fault to find."""
+    names = sorted(doc_id for doc_id, _ in hits[:_PAGE])
+    best_score = hits[0][1] if hits else 0.0
+    return [*((name, best_score + _PAGE - rank) for rank, name in enumerate(names)), *hits[_PAGE:]]
+
+
+_PAGE = 10  # documents of a page
 
 
 def _write_movies(folder: Path) -> None:

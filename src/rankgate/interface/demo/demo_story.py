@@ -1,7 +1,7 @@
 """The demo step by step, and the recorded past of its two engines.
 
 The past has a list of changes by day, with new judgments; it is recorded in a store that ``rankgate
-serve`` shows. The story builds the demo, evaluates both engines, and shows a blind spot.
+serve`` shows. The story builds the demo, evaluates and compares both engines, and gates two changes.
 """
 
 from __future__ import annotations
@@ -22,18 +22,16 @@ import polars as pl
 
 from rankgate.core.errors import install_command, is_installed
 from rankgate.core.frozen import dataclass
-from rankgate.core.present import text_tables
-from rankgate.core.present.document_model import Grid
-from rankgate.core.present.number_formats import count_noun, format_column, format_grade
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.read import read_qrels, read_run
+from rankgate.decisions.comparison.compare import compare
 from rankgate.decisions.gating.gate import gate
 from rankgate.interface.demo.demo_build import build, judgments, queries
-from rankgate.interface.demo.demo_engines import ENGINES, NEW, OLD, Engine
+from rankgate.interface.demo.demo_engines import NEW, OLD, Engine
 from rankgate.measurement.evaluation.evaluate import evaluate
-from rankgate.measurement.evaluation.evaluation_documents import basis_line, means
-from rankgate.measurement.explanation.explain import explain
 
 if TYPE_CHECKING:
+    from rankgate.core.present.base_result import Result
     from rankgate.data.qrels import Qrels
     from rankgate.data.run import Run
     from rankgate.interface.demo.demo_build import Demo
@@ -275,9 +273,7 @@ def _count_records(path: Path) -> RecordedHistory:
         )
 
 
-STORY_METRICS = ("nDCG@10", "AP", "RR", "R@100", "P@10", "Judged@10")
-SEEING, BLIND = "nDCG@10", "RR"
-_NAME = 29  # characters of a document in the table of two lists, which is then 80 wide
+PAGE = "verdict.html"
 
 
 def print_demo(folder: str | Path, write: Callable[[str], None]) -> None:
@@ -287,32 +283,37 @@ def print_demo(folder: str | Path, write: Callable[[str], None]) -> None:
         InputError: The folder cannot be written, or Python's SQLite has no FTS5.
     """
     demo = build(folder)
-    result = evaluate(demo.qrels, [demo.old, demo.new], STORY_METRICS)
+    qrels, old, new, broken = (quote(str(path)) for path in (demo.qrels, demo.old, demo.new, demo.sorted))
     write(_opening(demo))
-    write(text_tables.fit_table(means(result)))
-    write(f"{basis_line(result)}\n{_wins_paragraph(result)}")
-    query_id = find_unseen_query(result)
-    write(_difference(result, query_id))
-    write(text_tables.text_table(_list_table(demo, query_id)))
-    write(f"The sum behind {SEEING} of new, document by document:")
-    explanation_of_query = explain(demo.qrels, demo.new, query_id, SEEING, depth=10)
-    write(str(explanation_of_query))
-    write(_next_commands(demo, query_id))
+    write(f"How good is each?\n$ rankgate eval {qrels} {old} {new}")
+    write(str(evaluate(demo.qrels, [demo.old, demo.new])))
+    write(f"Is the difference more than chance?\n$ rankgate compare {qrels} {old} {new} -m nDCG@10")
+    write(_first_paragraphs(compare(demo.qrels, demo.old, demo.new, "nDCG@10"), 3))
+    write(f"May new replace old?\n$ rankgate gate {qrels} {old} {new}")
+    write(_first_paragraphs(gate(demo.qrels, demo.old, demo.new), 3))
+    write(
+        "Then a change sorts each first page by name: the same documents, out of order.\n"
+        f"$ rankgate gate {qrels} {new} {broken}"
+    )
+    verdict = gate(demo.qrels, demo.new, demo.sorted)
+    write(_first_paragraphs(verdict, 5))
+    page = demo.folder / PAGE
+    verdict.report(page, queries=queries())
+    write(f"Its exit code is 1, which stops a merge. The verdict as a page:\n{quote(str(page))}")
+    worst_query = find_worst_query(evaluate(demo.qrels, [demo.new, demo.sorted], "nDCG@10"))
+    write(_next_commands(demo, worst_query))
     write(_history_paragraph(record_history(demo)))
 
 
-def find_unseen_query(result: Scores) -> str:
-    """The query whose nDCG@10 differs most between the two runs while its RR is the same."""
-    (old, new), (old_rr, new_rr) = _values(result, SEEING), _values(result, BLIND)
-    equal_rr = [query_id for query_id in old if old_rr[query_id] == new_rr[query_id]]
-    return max(equal_rr, key=lambda query_id: abs(new[query_id] - old[query_id]))
+def _first_paragraphs(result: Result, count: int) -> str:
+    """The first paragraphs and tables of a result's text."""
+    return "\n\n".join(str(result).split("\n\n")[:count])
 
 
-def _values(result: Scores, metric: str) -> list[dict[str, float]]:
-    """The values of each run by query; a query without a value counts 0, as in the mean."""
-    return [
-        {query_id: value or 0.0 for query_id, value in run.per_query(metric).items()} for run in result.runs
-    ]
+def find_worst_query(result: Scores) -> str:
+    """The query of which the second run loses most."""
+    first, second = (run.per_query("nDCG@10") for run in result.runs)
+    return min(first, key=lambda query_id: (second[query_id] or 0.0) - (first[query_id] or 0.0))
 
 
 def _opening(demo: Demo) -> str:
@@ -324,40 +325,13 @@ def _opening(demo: Demo) -> str:
     )
 
 
-def _wins_paragraph(result: Scores) -> str:
-    old, new = _values(result, SEEING)
-    better = sum(new[query_id] > old[query_id] for query_id in old)
-    worse = sum(new[query_id] < old[query_id] for query_id in old)
-    return f"By {SEEING}, new is better on {count_noun(better, 'query')} and worse on {worse}."
-
-
-def _difference(result: Scores, query_id: str) -> str:
-    (rr_values, _), (old, new) = _values(result, BLIND), _values(result, SEEING)
-    old_text, new_text, rr_text = format_column([old[query_id], new[query_id], rr_values[query_id]])
-    return (
-        f'A difference that {BLIND} cannot see: query {query_id}, "{queries()[query_id]}".\n'
-        f"{BLIND} is {rr_text} for both, as the first useful document is at the same rank.\n"
-        f"{SEEING} goes from {old_text} to {new_text}, as it reads the grades of all ten:"
-    )
-
-
-def _list_table(demo: Demo, query_id: str) -> Grid:
-    """The first ten documents of both engines, each with its grade."""
-    grades = {judgment.doc_id: judgment.grade for judgment in judgments() if judgment.query_id == query_id}
-    header, columns = ["rank"], [[str(rank) for rank in range(1, 11)]]
-    with closing(sqlite3.connect(demo.index)) as index:
-        for engine in ENGINES:
-            top_ids = [doc_id for doc_id, _ in engine.rank(index, queries()[query_id], depth=10)]
-            header += [engine.name, "grade"]
-            columns.append([text_tables.shorten_middle(doc_id, _NAME) for doc_id in top_ids])
-            columns.append([format_grade(grades.get(doc_id)) for doc_id in top_ids])
-    return Grid(tuple(header), tuple(zip(*columns, strict=True)), frozenset({1, 3}))
-
-
 def _history_paragraph(past: RecordedHistory | None) -> str:
     """Describe the recorded history, and the command that shows it."""
     if past is None:
-        return f"The history of both engines needs a store: {install_command('sqlalchemy')}."
+        return (
+            "With a store the demo also records 18 nights of both engines, with a regression to find in a\n"
+            f"browser; for it install the extra and run rankgate demo again: {install_command('sqlalchemy')}"
+        )
     alerts = count_noun(past.alerts, "open alert")
     return (
         f"{past.evaluations} recorded evaluations of 18 nights, with a regression, a change of the "
@@ -367,12 +341,13 @@ def _history_paragraph(past: RecordedHistory | None) -> str:
 
 
 def _next_commands(demo: Demo, query_id: str) -> str:
-    qrels, old, new, movies, movies_run = (
-        quote(str(path)) for path in (demo.qrels, demo.old, demo.new, demo.movies_qrels, demo.movies_run)
+    qrels, new, broken, movies, movies_run = (
+        quote(str(path)) for path in (demo.qrels, demo.new, demo.sorted, demo.movies_qrels, demo.movies_run)
     )
     return (
         f"All files are in {quote(str(demo.folder))}. To go on playing:\n"
-        f"  rankgate eval {qrels} {old} {new} -m nDCG@10 --per-query\n"
-        f"  rankgate explain {qrels} {old} --query {query_id} -m nDCG@10\n"
-        f"  rankgate eval {movies} {movies_run} -m RR@1 -m RR@3 -m RR@5"
+        f"  rankgate compare {qrels} {new} {broken} --query {query_id}\n"
+        f"  rankgate explain {qrels} {broken} --query {query_id} -m nDCG@10\n"
+        f"  rankgate eval {movies} {movies_run} -m RR@1 -m RR@3 -m RR@5\n"
+        "  rankgate init"
     )

@@ -15,6 +15,7 @@ import polars as pl
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.number_formats import count_noun
+from rankgate.data.logs.item_tables import read_frame
 from rankgate.judging.pooling.pool_sampling import sample_queries
 
 if TYPE_CHECKING:
@@ -236,13 +237,13 @@ def draw_from_log(path: Path, count: int, sampling: QuerySampling = "stratified"
 def _read_searches(path: Path) -> Iterator[str]:
     """The text of each search, without surrounding blanks."""
     try:
-        table = _read_log(path)
+        table, _ = read_frame(path, "a log")
         columns = {
             name: table[name].cast(pl.String)
             for name in table.columns
             if _column_name(name) in _ALIASES["text"]
         }
-    except (pl.exceptions.PolarsError, OSError, ValueError):
+    except (InputError, pl.exceptions.PolarsError):
         problem = "it cannot be read as a table; send CSV, TSV, JSONL or Parquet."
         raise InputError(problem, source=path.name, code="invalid-log") from None
     names = {_column_name(name): name for name in reversed(list(columns))}
@@ -258,14 +259,3 @@ def _read_searches(path: Path) -> Iterator[str]:
         search = text.strip()
         if search and len(search) <= _LONGEST and any(sign.isalnum() for sign in search):
             yield search
-
-
-def _read_log(path: Path) -> pl.DataFrame:
-    content = path.read_bytes()
-    if content.startswith(b"PAR1"):
-        return pl.read_parquet(io.BytesIO(content))
-    if content.lstrip(b"\xef\xbb\xbf \r\n").startswith(b"{"):
-        return pl.read_ndjson(io.BytesIO(content))
-    header = content[:20_000].splitlines()[0].decode("utf-8", "replace") if content else ""
-    separator = max(_SEPARATORS, key=header.count)
-    return pl.read_csv(io.BytesIO(content), separator=separator, infer_schema=False)

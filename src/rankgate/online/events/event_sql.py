@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from rankgate.core.declare import Range, check_fields
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.online.events.event_lists import is_list_sql
 from rankgate.online.events.event_table import COLUMNS, KINDS
 from rankgate.online.log_database import Database, quote_identifier, quote_text
 
@@ -135,6 +136,7 @@ PROBLEMS: Mapping[str, tuple[str, str]] = {
         "kind IS NOT NULL AND value IS NULL AND f_value IS NOT NULL",
         "values are not finite numbers",
     ),
+    "unreadable-list": ("kind IS NOT NULL AND bad_list", "lists are not arrays of JSON and were left out"),
     "empty-flag": ("kind IS NOT NULL AND empty_flag", "flags are empty and count as no"),
     "unmapped-action": ("unmapped", "events have an action without a known kind"),
 }
@@ -145,6 +147,10 @@ def stage_events(base: Database, mapping: LogMapping) -> None:
     """Make the table ``staged`` from the view ``raw``: typed columns, and problems of records."""
     zone = quote_text(mapping.time_zone)
     flags = "".join(f"flag_{kind}, " for kind in (*mapping.flags, "cache_hit"))
+    lists = "".join(f"list_{kind}, " for kind in mapping.lists)
+    bad_list = " OR ".join(
+        ["false", *(f"list_{kind} IS NOT NULL AND NOT {is_list_sql(kind)}" for kind in mapping.lists)]
+    )
     empty_flag = " OR ".join(["false", *(f"flag_{kind} IS NULL" for kind in mapping.flags)])
     number = "try_cast(f_at AS DOUBLE)"
     micros = (
@@ -157,9 +163,9 @@ def stage_events(base: Database, mapping: LogMapping) -> None:
         f"'%:%')"
     )
     base.run(
-        f"CREATE OR REPLACE TEMP TABLE staged AS SELECT source_line, invalid, {flags}{empty_flag} AS "
-        f"empty_flag, f_event_id, f_at AS t, {naive} AS naive, CASE WHEN {number} IS NOT NULL THEN "
-        f"make_timestamptz(CAST({micros} AS BIGINT)) "
+        f"CREATE OR REPLACE TEMP TABLE staged AS SELECT source_line, invalid, {flags}{lists}{bad_list} AS "
+        f"bad_list, {empty_flag} AS empty_flag, f_event_id, f_at AS t, {naive} AS naive, CASE WHEN "
+        f"{number} IS NOT NULL THEN make_timestamptz(CAST({micros} AS BIGINT)) "
         f"WHEN {naive} THEN timezone({zone}, try_cast(f_at AS TIMESTAMP)) ELSE try_cast(f_at AS TIMESTAMPTZ) "
         f"END AS at, {_kind_sql(mapping)} AS kind, {_unmapped_sql(mapping)} AS unmapped, coalesce(f_action, "
         "'ubi_query') AS action, f_query_event_id AS query_event_id, f_query AS query, f_session AS session, "
@@ -245,6 +251,8 @@ def write_events(
         "state": "CASE WHEN kind = 'search' THEN state END",
         "source_file": quote_text(name),
     }
+    if mapping.lists:  # the events of a record belong to its search
+        column_sources["query_event_id"] = f"coalesce(query_event_id, {number})"
     events = [f"SELECT {_select_list(column_sources)} FROM staged WHERE kind IS NOT NULL"]
     for kind in mapping.flags:
         # the second of several clicks has another action, as it is no repeated record of the first
@@ -259,6 +267,20 @@ def write_events(
             f"SELECT {_select_list(also)} FROM (SELECT *, unnest(range(1, flag_{kind} + 1)) AS number FROM "
             f"staged WHERE kind IS NOT NULL AND flag_{kind} > 0)"
         )
+    for kind, elements in mapping.lists.items():
+        element_columns = {
+            **column_sources,
+            "event_id": f"{number} || ':{kind} ' || place",
+            "kind": quote_text(kind),
+            "action": f"'{kind}' || CASE WHEN place > 1 THEN ' ' || place ELSE '' END",
+            "doc_id": "element_id",
+            "rank": "element_rank",
+            "value": "element_value",
+            "state": "NULL",
+            "latency_ms": "NULL",
+        }
+        rows = elements.rows_sql(kind, mapping.rank_base)
+        events.append(f"SELECT {_select_list(element_columns)} FROM ({rows})")
     events.append(_response_impressions_sql(column_sources, number))
     column_sql = {column: privacy.columns().get(column, quote_identifier(column)) for column in COLUMNS}
     select_list = ", ".join(

@@ -22,6 +22,7 @@ from rankgate.core.errors import InputError, UsageError, check_schema_version
 from rankgate.core.present.codec import fits
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.guessed_column_names import mapping_lines
+from rankgate.online.events.event_lists import list_mapping
 from rankgate.online.events.event_log import COUNTS, FILES, PROBLEM_COLUMNS, RANKS, EventLog
 from rankgate.online.events.event_sql import PROBLEMS, Privacy, copy_events, stage_events, write_events
 from rankgate.online.events.event_table import SURVEY_PATTERN
@@ -29,7 +30,7 @@ from rankgate.online.events.log_files import (
     UBI,
     LogFile,
     LogMapping,
-    column_names,
+    first_record,
     is_event_table,
     list_log_files,
     load_log,
@@ -149,9 +150,10 @@ def refuse_unusable(
         advice = mapping_advice([*actions])
         problem = f"no event has a kind; actions are {format_actions(actions)}: {advice}."
     else:
-        columns = column_names(base, log_file, mapping)
+        record = first_record(base, log_file, mapping)
+        columns = list(record)
         read_as = "of User Behavior Insights" if mapping.ubi else "of this mapping"
-        suggestions = mapping_lines(columns) if mapping.ubi else ()
+        suggestions = (mapping_lines(columns) or list_mapping(record)) if mapping.ubi else ()
         suggestions += ("and run the command again with --mapping log.toml",) * bool(suggestions)
         problem = (
             f"none of {count_noun(unreadable, 'record')} is an event {read_as}; map the columns with "
@@ -290,6 +292,8 @@ def _read_manifest(folder: Path, settings: Manifest) -> dict[str, IngestedFile]:
 
 def _hash_of(mapping: LogMapping) -> str:
     left_out = {"zone_declared"}
+    if not mapping.lists:
+        left_out.add("lists")  # as in folders of before
     if not mapping.flags and mapping.flag_words == FLAG_WORDS:
         left_out.add("flag_words")  # as in folders of before
     values = {name: value for name, value in vars(mapping).items() if name not in left_out}

@@ -26,6 +26,7 @@ from rankgate.core.output_files import suffix_of
 from rankgate.data.formats import registry
 from rankgate.data.streams.input_parts import is_folder, list_part_files
 from rankgate.data.streams.source import InputFile, open_source
+from rankgate.online.events.event_lists import EventList, read_event_lists
 from rankgate.online.events.event_table import ACTIONS, KINDS, UBI_ACTIONS
 from rankgate.online.log_database import quote_identifier, quote_text
 
@@ -81,6 +82,7 @@ class LogMapping:
         ubi: True if records without an action are queries of UBI.
         zone_declared: true if the mapping names its time zone, so that times need none.
         flag_words: the boolean of each word in columns of flags.
+        lists: the lists in each record whose elements are events, by their kind.
     """
 
     columns: Mapping[str, tuple[str, ...]]
@@ -93,6 +95,7 @@ class LogMapping:
     ubi: bool = False
     zone_declared: bool = False
     flag_words: Mapping[str, bool] = field(default_factory=lambda: FLAG_WORDS)
+    lists: Mapping[str, EventList] = field(default_factory=dict)
 
 
 _ATTRIBUTES = "event_attributes"
@@ -134,7 +137,7 @@ UBI = LogMapping(
 
 
 def read_mapping(path: str | Path) -> LogMapping:
-    """Read a mapping from a TOML file: ``[log]``, ``[columns]``, ``[kinds]``, ``[flags]``.
+    """Read a mapping from a TOML file: ``[log]``, ``[columns]``, ``[kinds]``, ``[flags]``, ``[lists]``.
 
     Without ``[columns]`` the columns are those of User Behavior Insights, and ``[kinds]`` adds to
     its actions.
@@ -143,7 +146,7 @@ def read_mapping(path: str | Path) -> LogMapping:
         InputError: an unknown key, or a value that does not fit; with its line.
     """
     toml = TomlFile.read(path, code=_ERROR_CODE)
-    toml.check_keys(toml.values, ("log", "columns", "kinds", "flags"))
+    toml.check_keys(toml.values, ("log", "columns", "kinds", "flags", "lists"))
     log = toml.values.get("log", {})
     toml.check_keys(log, ("format", "time_zone", "rank_base", "kind"), "log")
     columns = toml.values.get("columns", {})
@@ -183,6 +186,7 @@ def read_mapping(path: str | Path) -> LogMapping:
         not columns,
         "time_zone" in log,
         flag_words,
+        read_event_lists(toml, KINDS),
     )
 
 
@@ -305,7 +309,7 @@ def _log_file(origin: InputFile, name: str | None, target: Path) -> LogFile:
     table_input, table_format = registry.open_table(origin if name is None else f"{name}:{origin.label}")
     assert table_format is not None
     assert table_format.table is not None
-    table_format.table(table_input).collect().write_parquet(target)
+    table_format.table(table_input).frame().collect().write_parquet(target)
     return LogFile(target, origin.label, "parquet")
 
 
@@ -345,16 +349,18 @@ def is_event_table(base: Database, file: LogFile) -> bool:
     return {"kind", "at", "query_event_id"} <= set(names)
 
 
-def column_names(base: Database, file: LogFile, mapping: LogMapping) -> list[str]:
-    """The columns of a table, or the keys of the first JSON record."""
+def first_record(base: Database, file: LogFile, mapping: LogMapping) -> JsonObject:
+    """The first record, by columns or keys; empty if no line is a JSON object."""
     kind = format_of(file, mapping)
     if kind == "jsonl":
         load_log(base, file, mapping)
-        keys = base.first_value("SELECT json_keys(line) FROM lines WHERE json_valid(line) LIMIT 1")
-        return list(keys if keys is not None else [])
-    options = ", all_varchar=true" if kind == "csv" else ""
-    reader = f"read_{kind}({quote_text(str(file.path))}{options})"
-    return base.rows(f"DESCRIBE SELECT * FROM {reader}")["column_name"].to_list()
+        line = base.first_value("SELECT line FROM lines WHERE json_valid(line) LIMIT 1")
+    else:
+        options = ", all_varchar=true" if kind == "csv" else ""
+        reader = f"read_{kind}({quote_text(str(file.path))}{options})"
+        line = base.first_value(f"SELECT to_json(record) FROM {reader} AS record LIMIT 1")
+    record = {} if line is None else json.loads(line)
+    return record if isinstance(record, dict) else {}
 
 
 def load_log(base: Database, file: LogFile, mapping: LogMapping) -> None:
@@ -404,7 +410,7 @@ def _load_json_lines(base: Database, path: Path, mapping: LogMapping) -> None:
     sql_of_path = {path: f"found[{index}]" for index, path in enumerate(paths, 1)}
     container_mark = f"coalesce(found[{len(paths) + 1}], found[{len(paths) + 2}])"
     texts = ", ".join(f"{_field_sql(name, mapping, sql_of_path)} AS f_{name}" for name in FIELDS)
-    flags = _flag_columns_sql(mapping, sql_of_path)
+    flags = _flag_columns_sql(mapping, sql_of_path) + _list_columns_sql(mapping, sql_of_path)
     base.run(
         f"CREATE OR REPLACE TEMP VIEW raw AS SELECT number{shift} AS source_line, {texts}, {flags}"
         f"found IS NULL AS invalid, {container_mark} IS NOT NULL AS container FROM (SELECT number, CASE WHEN "
@@ -425,15 +431,17 @@ def _load_table(base: Database, file: LogFile, mapping: LogMapping, kind: str) -
             f"read_csv({path_sql}, all_varchar=true, header=true, store_rejects=true, null_padding=false, "
             f"max_line_size={_MAX_LINE_LENGTH}, sample_size=2048)"
         )
-    columns = base.rows(f"DESCRIBE SELECT * FROM {source}")["column_name"].to_list()
-    sql_of_path = {path: _column_sql(path, columns) for path in _column_paths(mapping)}
+    types = dict(base.rows(f"DESCRIBE SELECT * FROM {source}")["column_name", "column_type"].iter_rows())
+    columns = list(types)
+    sql_of_path = {path: _column_sql(path, types) for path in _column_paths(mapping)}
     if not mapping.ubi:
         _refuse_missing(mapping, sql_of_path, file, columns)
     texts = ", ".join(f"{_field_sql(name, mapping, sql_of_path)} AS f_{name}" for name in FIELDS)
     number = "file_row_number + 1" if kind == "parquet" else "row_number() OVER () + 1"
     base.run(
         f"CREATE OR REPLACE TEMP VIEW raw AS SELECT {number} AS source_line, {texts}, "
-        f"{_flag_columns_sql(mapping, sql_of_path)} false AS invalid, false AS container FROM {source}"
+        f"{_flag_columns_sql(mapping, sql_of_path)}{_list_columns_sql(mapping, sql_of_path)}"
+        f"false AS invalid, false AS container FROM {source}"
     )
     base.run("CREATE OR REPLACE TEMP TABLE counts AS SELECT NULL::BIGINT AS lines, 0 AS undecoded")
 
@@ -441,7 +449,11 @@ def _load_table(base: Database, file: LogFile, mapping: LogMapping, kind: str) -
 def _refuse_missing(
     mapping: LogMapping, sql_of_path: dict[str, str], file: LogFile, columns: list[str]
 ) -> None:
-    names = [*mapping.columns.items(), *((kind, (column,)) for kind, column in mapping.flags.items())]
+    names = [
+        *mapping.columns.items(),
+        *((kind, (column,)) for kind, column in mapping.flags.items()),
+        *((kind, (elements.of,)) for kind, elements in mapping.lists.items()),
+    ]
     for name, alternatives in names:
         if all(path not in sql_of_path for alternative in alternatives for path in alternative.split("+")):
             continue
@@ -459,19 +471,21 @@ def _column_paths(mapping: LogMapping) -> list[str]:
     joined_paths = [joined_path for names in mapping.columns.values() for joined_path in names]
     return [
         path for joined_path in [*joined_paths, *mapping.flags.values()] for path in joined_path.split("+")
-    ]
+    ] + [elements.of for elements in mapping.lists.values()]
 
 
 def _json_path(path: str) -> str:
     return "$" + "".join(f".{json.dumps(key, ensure_ascii=False)}" for key in path.split("."))
 
 
-def _column_sql(path: str, columns: list[str]) -> str:
+def _column_sql(path: str, types: Mapping[str, str]) -> str:
     """SQL of a column, of a part of a nested column, or of a part of a column with JSON."""
-    if path in columns:
-        return f"CAST({quote_identifier(path)} AS VARCHAR)"
+    if path in types:
+        is_nested = types[path].endswith("]") or types[path].startswith(("STRUCT", "MAP"))
+        column = quote_identifier(path)
+        return f"CAST({f'to_json({column})' if is_nested else column} AS VARCHAR)"
     first, _, inner_path = path.partition(".")
-    if inner_path and first in columns:
+    if inner_path and first in types:
         column = quote_identifier(first)
         json_text = f"CASE WHEN json_valid(to_json({column})->>'$') THEN to_json({column})->>'$' END"
         return f"json_extract_string({json_text}, {quote_text(_json_path(inner_path))})"
@@ -485,6 +499,11 @@ def _field_sql(name: str, mapping: LogMapping, sql_of_path: dict[str, str]) -> s
         texts = [f"nullif({sql_of_path[path]}, '')" for path in alternative.split("+")]
         parts.append(texts[0] if len(texts) == 1 else f"({' || chr(31) || '.join(texts)})")
     return f"coalesce({', '.join([*parts, 'NULL'])})" if parts else "CAST(NULL AS VARCHAR)"
+
+
+def _list_columns_sql(mapping: LogMapping, sql_of_path: dict[str, str]) -> str:
+    """SQL of a column for each list, as JSON."""
+    return "".join(f"{sql_of_path[elements.of]} AS list_{kind}, " for kind, elements in mapping.lists.items())
 
 
 _MAX_COUNT = "[0-9]{1,3}"  # a larger number is no count of the clicks on one result

@@ -8,13 +8,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from itertools import pairwise
+from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import polars as pl
 
-from rankgate.core.errors import UsageError
+from rankgate.core.errors import InputError, UsageError
 from rankgate.core.present.number_formats import count_noun
+from rankgate.data.logs.item_tables import read_frame
 from rankgate.measurement.stats.sequential_experiments import (
     ANY_LOOK,
     SampleRatio,
@@ -316,7 +319,10 @@ def ab(
         measures = tuple(measure_from_column(name, tuple(down)) for name in names)
         units = read_units_from_table(cast("UnitsLike", data), measures, design)
     else:
-        measures = tuple(measure_from_kpi(name) for name in names)
+        try:
+            measures = tuple(measure_from_kpi(name) for name in names)
+        except UsageError as error:
+            raise _table_of_units_error(data, names) or error from None
         events = Events.of(data)
         if despite:
             events = replace(events, despite=True)
@@ -365,6 +371,47 @@ def ab(
         phases=phases,
         day_findings=day_findings,
     )
+
+
+_MAX_ARMS = 5  # values of a column that could name the arms
+
+
+def _table_of_units_error(data: object, names: Sequence[str]) -> InputError | None:
+    """The error for a table with a row for each unit, whose metrics are columns; None for other data.
+
+    Its lines name the columns that could hold the arms, those with the fewest values first.
+    """
+    log = data.log if isinstance(data, Events) else data
+    path = log[0] if isinstance(log, list | tuple) and len(log) == 1 else log
+    if not isinstance(path, str | Path) or not Path(path).is_file():
+        return None
+    try:
+        frame, _ = read_frame(path, "a table")
+    except InputError:
+        return None
+    expected_columns = [part for name in names if (part := measure_from_column(name).value) in frame.columns]
+    if not expected_columns:
+        return None
+    counts = {
+        name: frame[name].drop_nulls().n_unique()
+        for name in frame.columns
+        if name not in expected_columns and not frame[name].dtype.is_float()
+    }
+    arm_columns = sorted(
+        name for name, count in counts.items() if 2 <= count <= min(_MAX_ARMS, len(frame) - 1)
+    )
+    arm_columns.sort(key=counts.__getitem__)
+    metrics = " ".join(f"-m {quote(name)}" for name in names)
+    several = " with one of" * (len(arm_columns) > 1)
+    problem = (
+        f"{expected_columns[0]} is a column of this table, which has a row for each unit; name the column of "
+        f"the arms{several}:"
+    )
+    lines = tuple(
+        f"rankgate online ab {quote(str(path))} --variant {quote(name)} {metrics}"
+        for name in arm_columns or ["COLUMN"]
+    )
+    return InputError(problem, source=str(path), code="missing-variant", suggestions=lines)
 
 
 def _units_of_events(

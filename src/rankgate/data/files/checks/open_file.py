@@ -16,7 +16,7 @@ from rankgate.data.file_contents import FileContents
 from rankgate.data.files.checks.check_declarations import FileStart, RawQrels, RawRun, Subject
 from rankgate.data.foreign_frames import has_grades, is_frame, polars_frame, shape_table
 from rankgate.data.formats import registry
-from rankgate.data.formats.tables import csv_tables as delimited
+from rankgate.data.formats.tables import csv_tables
 from rankgate.data.memory.rows import PAIR_VALUE
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import RUN_SCHEMA, Run
@@ -95,7 +95,7 @@ def _read_start(input_file: InputFile) -> FileStart:
 def _find_separator(first_bytes: bytes) -> str | None:
     """The separator of the fields of a table with a header; None for other files."""
     text = first_bytes[: 1 << 16]
-    return None if text.lstrip()[:1] in {b"{", b"["} else delimited.separator_of(text)
+    return None if text.lstrip()[:1] in {b"{", b"["} else csv_tables.separator_of(text)
 
 
 def _read_subject(
@@ -108,7 +108,7 @@ def _read_subject(
     try:
         return _with_contents(file_subject, read.contents_of(input_file, format_.name, as_), scale), None
     except InputError as error:
-        read_rows = format_.rows or (delimited.rows if file_subject.bytes.separator else None)
+        read_rows = format_.rows or (csv_tables.FORMAT.rows if file_subject.bytes.separator else None)
         raw_rows = read_rows(input_file) if read_rows else None
         if raw_rows is None or (as_ and raw_rows.part != as_):
             raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, Literal
@@ -11,21 +11,18 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.data.column_names import match_columns
-from rankgate.data.file_contents import FileContents
-from rankgate.data.foreign_frames import is_header, one_document_column
-from rankgate.data.formats.format import Format
-from rankgate.data.formats.tables import interaction_formats, schemas
-from rankgate.data.guessed_column_names import refuse_click_log
-from rankgate.data.run import Run
-from rankgate.data.table_rows import NUMBER_COLUMNS, FileRows, RowLocation
+from rankgate.data.foreign_frames import is_header
+from rankgate.data.formats.table import Table, find_schema
+from rankgate.data.formats.tables import schemas
+from rankgate.data.formats.tables.table_contents import table_format
 from rankgate.data.text import delimited_records
 from rankgate.data.text.field_lines import CARRIAGE_RETURNS_MESSAGE
 from rankgate.data.text.text_values import BOM
 
 if TYPE_CHECKING:
+    from rankgate.data.file_contents import FileContents
     from rankgate.data.formats.format import Loss
-    from rankgate.data.formats.tables.schemas import TableSchema
-    from rankgate.data.qrels import Qrels
+    from rankgate.data.formats.table import TableSchema
     from rankgate.data.streams.source import InputFile
 
 
@@ -38,7 +35,7 @@ def separator_of(first_bytes: bytes) -> str | None:
     """The separator that splits the first line into column names; None if there is none."""
     for separator in delimited_records.SEPARATORS:
         names = delimited_records.first_fields(first_bytes, separator)
-        if is_header(names) or (len(names) > 1 and schemas.find_schema(names)):
+        if is_header(names) or (len(names) > 1 and find_schema(names)):
             return separator
     return None
 
@@ -47,28 +44,70 @@ def likely_separator(first_bytes: bytes) -> str:
     """The separator that gives most fields in the first lines, if no column name is a usual one."""
     lines = [line for line in first_bytes.removeprefix(BOM).split(b"\n")[:_LINES] if line.strip()]
 
-    def fields(separator: str) -> tuple[bool, int]:
+    def fields(separator: str) -> tuple[bool, bool, int]:
         counts = [len(delimited_records.first_fields(line, separator)) for line in lines]
-        return len(set(counts)) == 1, min(counts, default=0)
+        return max(counts[:1], default=0) > 1, len(set(counts)) == 1, min(counts, default=0)
 
     return max(delimited_records.SEPARATORS, key=fields)
 
 
-def table(source: InputFile) -> pl.LazyFrame:
-    """The rows under the file's names, as strings."""
-    header = _read_header(source)
-    names = _unique_names(header.names)
-    columns = dict(zip(names, names, strict=True))
-    layout = delimited_records.ColumnChoice(
-        replace(header, names=tuple(names)), columns, empty=frozenset(names)
-    )
-    empty_table = pl.DataFrame(schema=dict.fromkeys(names, pl.String))
-    return pl.concat([empty_table, *delimited_records.read_record_frames(source, layout)]).lazy()
+class CsvTable(Table):
+    """A file of separated fields with the names of the columns in its first line.
 
+    Args:
+        source: the file.
+        separator: the text between fields; by default the one that gives known names of columns.
 
-def _unique_names(names: Sequence[str]) -> list[str]:
-    """The names; repeated names get their position as a suffix."""
-    return [name if name not in names[:index] else f"{name} {index + 1}" for index, name in enumerate(names)]
+    Raises:
+        InputError: lines end with carriage returns only, or the file cannot be read.
+    """
+
+    log_format = "csv"
+    header_line = 1
+
+    def __init__(self, source: InputFile, separator: str | None = None) -> None:
+        self.source = source
+        first_chunk = next(source.chunks(), b"")
+        separator = separator or separator_of(first_chunk)
+        if separator is None and b"\r" in first_chunk.split(b"\n", 1)[0].rstrip(b"\r"):
+            raise InputError(CARRIAGE_RETURNS_MESSAGE, source=source.label, line=1, code="carriage-returns")
+        self.header = delimited_records.parse_header(
+            first_chunk, separator or likely_separator(first_chunk[:_BEGINNING])
+        )
+        self.names = self.header.names
+
+    def frames(self, schema: TableSchema) -> Iterator[pl.DataFrame]:
+        """The rows of some columns; see `Table.frames`. Numbers may have a decimal comma."""
+        return delimited_records.read_record_frames(self.source, self._layout(schema))
+
+    def frame(self) -> pl.LazyFrame:
+        """All columns as text; a repeated name gets its position as a suffix."""
+        names = tuple(
+            name if name not in self.names[:index] else f"{name} {index + 1}"
+            for index, name in enumerate(self.names)
+        )
+        columns = dict(zip(names, names, strict=True))
+        layout = delimited_records.ColumnChoice(
+            replace(self.header, names=names), columns, empty=frozenset(names)
+        )
+        empty_table = pl.DataFrame(schema=dict.fromkeys(names, pl.String))
+        return pl.concat([empty_table, *delimited_records.read_record_frames(self.source, layout)]).lazy()
+
+    def line(self, row: int) -> int | None:
+        """The line of a row; records may have several lines."""
+        return delimited_records.line_of(self.source, self.header, row)
+
+    def cautions(self, schema: TableSchema) -> dict[str, str]:
+        """The caution about numbers with a decimal comma."""
+        names = ", ".join(sorted(self._layout(schema).decimal_commas))
+        text = f"{self.source.label}: numbers in {names} have a decimal comma"
+        return {"decimal-commas": text} if names else {}
+
+    def _layout(self, schema: TableSchema) -> delimited_records.ColumnChoice:
+        layout = delimited_records.ColumnChoice(
+            self.header, schema.kept, schema.numbers, schema.empty, schema.defects
+        )
+        return replace(layout, decimal_commas=delimited_records.find_decimal_commas(self.source, layout))
 
 
 def sniff(first_bytes: bytes, name: str) -> str | None:
@@ -94,104 +133,6 @@ def sniff_tabs(first_bytes: bytes, name: str) -> str | None:
     return sniff(first_bytes, name) if separator == "\t" else None
 
 
-def read(source: InputFile) -> FileContents:
-    """The part that the columns hold: judgments, a run, ratings, queries, documents or values."""
-    header = _read_header(source)
-    if interaction_formats.is_log(header.names):
-        return interaction_formats.read_contents(source, "csv")
-    refuse_click_log(header.names, source.label)
-    table = schemas.find_schema(header.names)
-    if table is None:
-        names = ", ".join(header.names[:10])
-        problem = f"the columns {names} match no known table; see rankgate formats csv."
-        raise InputError(problem, source=source.label, line=1, code="unknown-format")
-    if table.part == "runs":
-        return FileContents(runs=(read_run(source),))
-    if table.part == "qrels":
-        one_document_column(header.names, source.label)
-    rows = _read_whole(source, _choose_columns(source, header, table))
-    with schemas.explain_duplicates(header.names):
-        return schemas.contents_of(table, rows, source.stem, _make_location(source))
-
-
-def read_qrels(source: InputFile) -> Qrels:
-    """Judgments from columns for query, document and grade; pairs without a grade are unrated."""
-    header = _read_header(source)
-    if interaction_formats.is_log(header.names):
-        return interaction_formats.read_judgments(source, "csv")
-    if not match_columns(header.names, ("grade",)):
-        refuse_click_log(header.names, source.label)
-    table = schemas.required_schema(header.names, "qrels", source.label)
-    layout = _choose_columns(source, header, table)
-    rows = _read_whole(source, layout)
-    with schemas.explain_duplicates(header.names):
-        qrels = schemas.make_qrels(rows, source.stem, _make_location(source))[0]
-    return replace(qrels, cautions=_comma_cautions(source, layout)) if layout.decimal_commas else qrels
-
-
-def read_run(source: InputFile) -> Run:
-    """A run from columns for query, document and score, or rank; rows are read when needed."""
-    header = _read_header(source)
-    table = schemas.required_schema(header.names, "runs", source.label)
-
-    columns = table.document_columns(header.names)
-    for document_column in columns:
-        refuse_repeated_columns(header, replace(table, kept=table.kept | {"doc_id": document_column}), source)
-    layout = _choose_columns(source, header, table)
-
-    def pieces(document_column: str) -> Iterator[pl.DataFrame]:
-        column_layout = replace(layout, kept=table.kept | {"doc_id": document_column})
-        for frame in delimited_records.read_record_frames(source, column_layout):
-            yield schemas.with_scores(frame)
-
-    readings = {document_column: partial(pieces, document_column) for document_column in columns}
-    return Run.of_columns(
-        source.stem,
-        readings,
-        queries=_read_queries(source, header),
-        place=_make_location(source),
-        cautions=_comma_cautions(source, layout),
-    )
-
-
-def rows(source: InputFile) -> FileRows | None:
-    """The rows with invalid values and ranks; None if they are neither judgments nor a run.
-
-    Raises:
-        InputError: a record has the wrong number of fields, or bytes are not text.
-    """
-    header = _read_header(source)
-    table = schemas.find_schema(header.names)
-    input_kind = schemas.input_kind_of(table)
-    if table is None or input_kind is None:
-        return None
-    one_document_column(header.names, source.label)
-    refuse_repeated_columns(header, table, source)
-    source_columns = table.kept
-    if input_kind == "run" and "score" in source_columns:
-        source_columns = source_columns | match_columns(header.names, ("rank",))
-    number_columns = frozenset({NUMBER_COLUMNS[input_kind]} & set(source_columns))
-    nullable_columns = table.empty | ({"rank"} & set(source_columns))
-    layout = delimited_records.ColumnChoice(
-        header, source_columns, number_columns, nullable_columns, defects=True
-    )
-    layout = replace(layout, decimal_commas=delimited_records.find_decimal_commas(source, layout))
-    return FileRows.from_frames(
-        input_kind, delimited_records.read_record_frames(source, layout), _make_location(source)
-    )
-
-
-def _read_queries(source: InputFile, header: delimited_records.Header) -> pl.DataFrame | None:
-    source_columns = schemas.find_run_columns(header.names)
-    if not source_columns:
-        return None
-    value_columns = frozenset(source_columns) - {"query_id"}
-    layout = delimited_records.ColumnChoice(
-        header, source_columns, value_columns & {"latency_ms"}, value_columns
-    )
-    return schemas.read_query_states(delimited_records.read_record_frames(source, layout), source.label)
-
-
 def write(contents: FileContents, out: BinaryIO, separator: str = ",") -> tuple[Loss, ...]:
     """Write one part as a table; a run keeps its own order."""
     part_name, lost = schemas.choose_part(contents)
@@ -205,71 +146,14 @@ def write(contents: FileContents, out: BinaryIO, separator: str = ",") -> tuple[
     return lost
 
 
-def _read_header(source: InputFile) -> delimited_records.Header:
-    first_chunk = next(source.chunks(), b"")
-    separator = separator_of(first_chunk)
-    if separator is None and b"\r" in first_chunk.split(b"\n", 1)[0].rstrip(b"\r"):
-        raise InputError(CARRIAGE_RETURNS_MESSAGE, source=source.label, line=1, code="carriage-returns")
-    return delimited_records.parse_header(
-        first_chunk, separator or likely_separator(first_chunk[:_BEGINNING])
-    )
-
-
-def refuse_repeated_columns(header: delimited_records.Header, table: TableSchema, source: InputFile) -> None:
-    """Check that each column to read appears once; a second one would be ambiguous.
-
-    Raises:
-        InputError: two columns have the same name.
-    """
-    lower_names = [name.lower() for name in header.names]
-    for file_column in table.kept.values():
-        if lower_names.count(file_column.lower()) > 1:
-            problem = f"two columns are called '{file_column}'; rename or remove one of them."
-            raise InputError(problem, source=source.label, line=1, code="duplicate-column")
-
-
-def _read_whole(source: InputFile, layout: delimited_records.ColumnChoice) -> pl.DataFrame:
-    schema = {name: pl.Float64 if name in layout.numbers else pl.String for name in layout.kept}
-    return pl.concat([pl.DataFrame(schema=schema), *delimited_records.read_record_frames(source, layout)])
-
-
-def _choose_columns(
-    source: InputFile, header: delimited_records.Header, table: TableSchema
-) -> delimited_records.ColumnChoice:
-    """The columns to read; numbers may have a decimal comma, if all of a column have it."""
-    refuse_repeated_columns(header, table, source)
-    layout = delimited_records.ColumnChoice(header, table.kept, table.numbers, table.empty)
-    return replace(layout, decimal_commas=delimited_records.find_decimal_commas(source, layout))
-
-
-def _comma_cautions(source: InputFile, layout: delimited_records.ColumnChoice) -> dict[str, str]:
-    """The caution about numbers with a decimal comma, by its code."""
-    names = ", ".join(sorted(layout.decimal_commas))
-    return {"decimal-commas": f"{source.label}: numbers in {names} have a decimal comma"} if names else {}
-
-
-def _make_location(source: InputFile) -> RowLocation:
-    return RowLocation(source.label, partial(_line_of, source))
-
-
-def _line_of(source: InputFile, row: int) -> int | None:
-    return delimited_records.line_of(source, _read_header(source), row)
-
-
-FORMAT = Format(
+FORMAT = table_format(
+    CsvTable,
     name="csv",
     title="CSV with column names in the first line",
     suffixes=(".csv",),
     sniff=sniff,
-    read=read,
     write=write,
-    read_qrels=read_qrels,
-    read_run=read_run,
-    rows=rows,
-    table=table,
-    holds=schemas.HOLDS,
     loses=schemas.LOSES,
-    columns=schemas.COLUMNS,
     streams=True,
     detail=(
         "The columns may be in any order and have any of the names that tools use (query_id, qid, query, "

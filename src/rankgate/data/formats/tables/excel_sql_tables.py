@@ -18,60 +18,35 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.core.errors import InputError, RankgateError, require
-from rankgate.data.formats.format import Format
-from rankgate.data.formats.tables import parquet_arrow, schemas
+from rankgate.data.formats.tables.parquet_arrow import FrameTable
+from rankgate.data.formats.tables.table_contents import table_format
 from rankgate.data.text.json_text import find_key_paths, read_document
 from rankgate.data.text.spreadsheet_cells import refuse_unsaved_formulas
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import JsonObject
-    from rankgate.data.file_contents import FileContents
-    from rankgate.data.qrels import Qrels
-    from rankgate.data.run import Run
+    from rankgate.data.formats.format import Format
     from rankgate.data.streams.source import InputFile
-    from rankgate.data.table_rows import FileRows
 
 
 Sniff = Callable[[bytes, str], str | None]
 
 
-def table_format(
+def _converted_format(
     name: str,
     title: str,
     suffixes: tuple[str, ...],
     sniff: Sniff,
-    table: Callable[[InputFile], pl.DataFrame],
+    read_frame: Callable[[InputFile], pl.DataFrame],
     detail: str,
 ) -> Format:
-    """Make a format for files that a function converts to a table."""
-
-    def as_arrow(source: InputFile) -> InputFile:
-        return parquet_arrow.file_of(table(source), source)
-
-    def read(source: InputFile) -> FileContents:
-        return parquet_arrow.read(as_arrow(source))
-
-    def read_qrels(source: InputFile) -> Qrels:
-        return parquet_arrow.read_qrels(as_arrow(source))
-
-    def read_run(source: InputFile) -> Run:
-        return parquet_arrow.read_run(as_arrow(source))
-
-    def rows(source: InputFile) -> FileRows | None:
-        return parquet_arrow.rows(as_arrow(source))
-
-    return Format(
+    """The format of files that a function converts to a frame."""
+    return table_format(
+        lambda source: FrameTable(source, read_frame(source).lazy()),
         name=name,
         title=title,
         suffixes=suffixes,
         sniff=sniff,
-        read=read,
-        read_qrels=read_qrels,
-        read_run=read_run,
-        rows=rows,
-        table=lambda source: table(source).lazy(),
-        holds=schemas.HOLDS,
-        columns=schemas.COLUMNS,
         detail=detail,
     )
 
@@ -176,7 +151,7 @@ def _make_frame(rows: Sequence[JsonObject], source: InputFile) -> pl.DataFrame:
         raise InputError(problem, source=source.label, code="wrong-type") from None
 
 
-JSON_TABLE_FORMAT = table_format(
+JSON_TABLE_FORMAT = _converted_format(
     "json-table",
     "Rows in one JSON array, or columns and data (pandas, Weights & Biases)",
     (".json", ".table.json"),
@@ -257,7 +232,7 @@ def _is_filled(row: tuple[object, ...]) -> bool:
     return any(cell is not None and str(cell).strip() for cell in row)
 
 
-EXCEL_FORMAT = table_format(
+EXCEL_FORMAT = _converted_format(
     "excel",
     "Workbooks of Excel",
     (".xlsx", ".xlsm"),
@@ -372,7 +347,9 @@ _DETAIL = (
     "FILE:TABLE is a table or view of the file, FILE the only one. Columns as of csv. Rows are read whole; "
     "nothing is written."
 )
-SQLITE = table_format(
+SQLITE = _converted_format(
     "sqlite", "Tables of SQLite", (".db", ".sqlite", ".sqlite3"), sniff_sqlite, sqlite_table, _DETAIL
 )
-DUCKDB = table_format("duckdb", "Tables of DuckDB", (".duckdb", ".db"), sniff_duckdb, duckdb_table, _DETAIL)
+DUCKDB = _converted_format(
+    "duckdb", "Tables of DuckDB", (".duckdb", ".db"), sniff_duckdb, duckdb_table, _DETAIL
+)

@@ -14,7 +14,7 @@ from rankgate.core.present.lazy_names import load_upper
 from rankgate.data.column_names import match_columns
 from rankgate.data.file_contents import FileContents
 from rankgate.data.formats.format import Format, Note
-from rankgate.data.formats.tables import schemas
+from rankgate.data.formats.table import DOCUMENT_COLUMNS, LOG_COLUMNS
 from rankgate.data.text.text_values import BOM
 
 if TYPE_CHECKING:
@@ -63,12 +63,12 @@ def read_contents(source: InputFile, form: str) -> FileContents:
 def is_log(names: Sequence[str]) -> bool:
     """True if columns are those of a log: a user, an item and a time or kind, and no grade."""
     lower_names = {name.strip().lower() for name in names}
-    log_columns = lower_names & schemas.LOG_COLUMNS
+    log_columns = lower_names & LOG_COLUMNS
     known_columns = match_columns(names, ("query_id", "doc_id", "grade", "score", "rank", "rater"))
     return (
         bool(log_columns)
         and {*known_columns} == {"query_id", "doc_id"}
-        and not lower_names & schemas.DOCUMENT_COLUMNS
+        and not lower_names & DOCUMENT_COLUMNS
     )
 
 

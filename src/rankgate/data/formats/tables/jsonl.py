@@ -10,8 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from io import BytesIO
 from typing import TYPE_CHECKING, BinaryIO
@@ -21,23 +19,20 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
-from rankgate.data.column_names import match_columns
-from rankgate.data.file_contents import FileContents
-from rankgate.data.foreign_frames import one_document_column
-from rankgate.data.formats.format import Format
-from rankgate.data.formats.tables import interaction_formats, schemas
+from rankgate.data.formats.table import Table, find_schema
+from rankgate.data.formats.tables import schemas
 from rankgate.data.formats.tables.nested_json import is_record
-from rankgate.data.run import Run
+from rankgate.data.formats.tables.table_contents import table_format
 from rankgate.data.streams.source import run_in_order
-from rankgate.data.table_rows import FileRows, RowLocation, blank_ids
+from rankgate.data.table_rows import blank_ids
 from rankgate.data.text import json_text
 from rankgate.data.text.text_values import BOM
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import Json
+    from rankgate.data.file_contents import FileContents
     from rankgate.data.formats.format import Loss
-    from rankgate.data.formats.tables.schemas import TableSchema
-    from rankgate.data.qrels import Qrels
+    from rankgate.data.formats.table import TableSchema
     from rankgate.data.streams.source import InputFile
 
 
@@ -49,27 +44,65 @@ _BLOCK = 1 << 18  # bytes of one block: small enough for the cache
 _IDS = ("query_id", "doc_id")
 
 
-def read_whole(source: InputFile, table: TableSchema) -> pl.DataFrame:
-    """The rows of a file with the keys of a table; errors as in `read`."""
-    return pl.concat([pl.DataFrame(schema=_schema(table)), *read_frames(source, table)])
+class JsonlTable(Table):
+    """A file with an object a line; the keys of the first object are the columns.
 
+    Raises:
+        InputError: the file is empty, or its first line is not an object.
+    """
 
-def _schema(table: TableSchema) -> dict[str, type[pl.DataType]]:
-    return {name: pl.Float64 if name in table.numbers else pl.String for name in table.kept}
+    noun = "key"
+    is_ragged = True
+    log_format = "jsonl"
+    header_line = 1
+
+    def __init__(self, source: InputFile) -> None:
+        self.source = source
+        _, first_object = next(json_text.read_json_objects(source), (1, None))
+        if first_object is None:
+            problem = "the file is empty; check whether it was written completely."
+            raise InputError(problem, source=source.label, code="empty-file")
+        self.names = list(first_object)
+
+    def frames(self, schema: TableSchema) -> Iterator[pl.DataFrame]:
+        """The rows of some keys; see `Table.frames`."""
+        tasks = (partial(_parse_piece, piece, schema, self.source) for piece in _read_pieces(self.source))
+        for frame in run_in_order(tasks):
+            if len(frame):
+                yield frame
+
+    def frame(self) -> pl.LazyFrame:
+        """All keys.
+
+        Raises:
+            InputError: a line that is not an object, with its number; columns of different types.
+        """
+        data = self.source.everything().removeprefix(BOM)
+        try:
+            rows = pl.read_ndjson(data, infer_schema_length=None).lazy()
+            return rows.filter(pl.any_horizontal(pl.all().is_not_null()))  # as lines are counted
+        except pl.exceptions.PolarsError:
+            for _ in json_text.read_json_objects(self.source):  # this raises the error with the line
+                pass
+            problem = "one column has values of different types; write each column in one type."
+            raise InputError(problem, source=self.source.label, code="wrong-type") from None
+
+    def line(self, row: int) -> int | None:
+        """The line of a row: blank lines and objects without any value are skipped."""
+        line = 0
+        for chunk in self.source.chunks():
+            for text in BytesIO(chunk):
+                line += 1
+                row -= bool(text.strip()) and _has_values(text)
+                if row < 0:
+                    return line
+        return None
 
 
 @dataclass(frozen=True)
 class _JsonPiece:
     data: bytes
     line: int
-
-
-def read_frames(source: InputFile, table: TableSchema) -> Iterator[pl.DataFrame]:
-    """Read the same rows piece by piece; errors as in `read`."""
-    tasks = (partial(_parse_piece, piece, table, source) for piece in _read_pieces(source))
-    for frame in run_in_order(tasks):
-        if len(frame):
-            yield frame
 
 
 def _read_pieces(source: InputFile) -> Iterator[_JsonPiece]:
@@ -86,7 +119,7 @@ def _parse_piece(piece: _JsonPiece, table: TableSchema, source: InputFile) -> pl
 
 def _parse_with_polars(data: bytes, table: TableSchema) -> pl.DataFrame | None:
     """The rows from Polars; None if the piece must be read object by object."""
-    schema = {key: _schema(table)[column] for column, key in table.kept.items()}
+    schema = {key: table.types[column] for column, key in table.kept.items()}
     try:
         frame = pl.read_ndjson(data, schema=schema)
     except (pl.exceptions.PolarsError, OSError):  # see the same clause for records
@@ -153,7 +186,7 @@ def _parse_by_object(piece: _JsonPiece, table: TableSchema, source: InputFile) -
             continue
         for column, key in table.kept.items():
             columns[column].append(_parse_value(value.get(key), column, table, source, line))
-    return pl.DataFrame(columns, schema=_schema(table))
+    return pl.DataFrame(columns, schema=table.types)
 
 
 def _is_filled(value: Json) -> bool:
@@ -176,18 +209,6 @@ def _parse_value(
     return json_text.identifier(value, column, source.label, line)
 
 
-def line_of(source: InputFile, row: int) -> int | None:
-    """The line of a row: blank lines and objects without any value are skipped."""
-    line = 0
-    for chunk in source.chunks():
-        for text in BytesIO(chunk):
-            line += 1
-            row -= bool(text.strip()) and _has_values(text)
-            if row < 0:
-                return line
-    return None
-
-
 def _has_values(text: bytes) -> bool:
     try:
         value = json.loads(text)
@@ -199,98 +220,11 @@ def _has_values(text: bytes) -> bool:
 def sniff(first_bytes: bytes, name: str) -> str | None:
     """The first line is an object with known keys and plain values."""
     first_object = _first_object(first_bytes)
-    table = schemas.find_schema(list(first_object)) if first_object else None
+    table = find_schema(list(first_object)) if first_object else None
     if not first_object or table is None or not _has_plain_values(first_object, table):
         return None
     keys = ", ".join(f"'{key}'" for key in list(table.kept.values())[:3])
     return f"the first line is an object with {keys}"
-
-
-def read(source: InputFile) -> FileContents:
-    """The part that the keys hold: judgments, a run, ratings, queries, documents or values."""
-    names = read_key_names(source)
-    if interaction_formats.is_log(names):
-        return interaction_formats.read_contents(source, "jsonl")
-    table = schemas.find_schema(names)
-    if table is None:
-        problem = f"the keys {', '.join(names[:10])} match no known table."
-        raise InputError(problem, source=source.label, line=1, code="unknown-format")
-    if table.part == "runs":
-        return FileContents(runs=(read_run(source),))
-    if table.part == "qrels":
-        one_document_column(names, source.label)
-    location = RowLocation(source.label, partial(line_of, source))
-    return schemas.contents_of(table, read_whole(source, table), source.stem, location)
-
-
-def read_qrels(source: InputFile) -> Qrels:
-    """Judgments from objects with a query, a document and a grade; null is unrated."""
-    if interaction_formats.is_log(read_key_names(source)):
-        return interaction_formats.read_judgments(source, "jsonl")
-    rows = read_whole(source, schemas.required_schema(read_key_names(source), "qrels", source.label, "key"))
-    location = RowLocation(source.label, partial(line_of, source))
-    with schemas.explain_duplicates(read_key_names(source)):
-        return schemas.make_qrels(rows, source.stem, location)[0]
-
-
-def read_run(source: InputFile) -> Run:
-    """A run from objects with a query, a document and a score, or rank; read when needed.
-
-    Raises:
-        InputError: the first line is not such an object.
-    """
-    table = schemas.required_schema(read_key_names(source), "runs", source.label, "key")
-
-    def pieces(document_column: str) -> Iterator[pl.DataFrame]:
-        for frame in read_frames(source, replace(table, kept=table.kept | {"doc_id": document_column})):
-            yield schemas.with_scores(frame)
-
-    document_columns = table.document_columns(read_key_names(source))
-    readings = {document_column: partial(pieces, document_column) for document_column in document_columns}
-    location = RowLocation(source.label, partial(line_of, source))
-    return Run.of_columns(source.stem, readings, queries=_read_queries(source), place=location)
-
-
-def rows(source: InputFile) -> FileRows | None:
-    """The rows, with the rank if all ranks are numbers; None if neither judgments nor a run."""
-    names = read_key_names(source)
-    table = schemas.find_schema(names)
-    input_kind = schemas.input_kind_of(table)
-    if table is None or input_kind is None:
-        return None
-    one_document_column(names, source.label)
-    location = RowLocation(source.label, partial(line_of, source))
-    if "score" in table.kept and (rank := match_columns(names, ("rank",))):
-        numbers, empty = table.numbers | {"rank"}, table.empty | {"rank"}
-        ranked_table = replace(table, kept=table.kept | rank, numbers=numbers, empty=empty)
-        with suppress(InputError):  # the rank is not read anywhere else
-            return FileRows.from_frames(input_kind, [read_whole(source, ranked_table)], location)
-    return FileRows.from_frames(input_kind, [read_whole(source, table)], location)
-
-
-def table(source: InputFile) -> pl.LazyFrame:
-    """The rows under the file's names.
-
-    Raises:
-        InputError: a line that is not an object, with its number; columns of different types.
-    """
-    data = source.everything().removeprefix(BOM)
-    try:
-        return pl.read_ndjson(data, infer_schema_length=None).lazy()
-    except pl.exceptions.PolarsError:
-        for _ in json_text.read_json_objects(source):  # this raises the error with the line
-            pass
-        problem = "one column has values of different types; write each column in one type."
-        raise InputError(problem, source=source.label, code="wrong-type") from None
-
-
-def _read_queries(source: InputFile) -> pl.DataFrame | None:
-    source_columns = schemas.find_run_columns(read_key_names(source))
-    if not source_columns:
-        return None
-    value_columns = frozenset(source_columns) - {"query_id"}
-    table = schemas.TableSchema("runs", source_columns, value_columns & {"latency_ms"}, value_columns)
-    return schemas.read_query_states(read_frames(source, table), source.label)
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
@@ -330,33 +264,14 @@ def _has_plain_values(first_object: dict[str, Json], table: TableSchema) -> bool
     return not any(isinstance(first_object[key], dict | list) for key in table.kept.values())
 
 
-def read_key_names(source: InputFile) -> list[str]:
-    """The keys of the first object.
-
-    Raises:
-        InputError: the first line is not an object.
-    """
-    _, first_object = next(json_text.read_json_objects(source), (1, None))
-    if first_object is None:
-        problem = "the file is empty; check whether it was written completely."
-        raise InputError(problem, source=source.label, code="empty-file")
-    return list(first_object)
-
-
-FORMAT = Format(
+FORMAT = table_format(
+    JsonlTable,
     name="jsonl",
     title="JSONL, an object a line with named keys",
     suffixes=(".jsonl", ".ndjson"),
     sniff=sniff,
-    read=read,
     write=write,
-    read_qrels=read_qrels,
-    read_run=read_run,
-    rows=rows,
-    table=table,
-    holds=schemas.HOLDS,
     loses=schemas.LOSES,
-    columns=schemas.COLUMNS,
     streams=True,
     detail=(
         "Keys as the columns of csv; all other keys are ignored. An id is a string or a whole number; a "

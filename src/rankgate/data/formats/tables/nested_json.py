@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 import polars as pl
 
@@ -18,6 +18,8 @@ from rankgate.data.answers.clients import is_answer
 from rankgate.data.column_names import ALIASES
 from rankgate.data.file_contents import FileContents
 from rankgate.data.formats.format import Format
+from rankgate.data.formats.table import find_schema
+from rankgate.data.formats.tables.parquet_arrow import FrameTable
 from rankgate.data.text import json_text
 from rankgate.data.text.text_values import BOM
 from rankgate.data.unfold import LIST_COLUMN, QUERY_IDS, QUERY_TEXTS, RANKED, RELEVANT
@@ -67,11 +69,11 @@ def find_table(value: Json, number: str = "score") -> Any:
         value: the value.
         number: ``grade`` or ``score``, where a document has judgments and a run.
     """
-    if isinstance(value, list):
-        return value if value and all(map(is_record, value)) else None
     if not isinstance(value, Mapping):
-        return None
+        return value if isinstance(value, list) and value and all(map(is_record, value)) else None
     value = {key: member for key, member in value.items() if member is not None}  # null says nothing
+    if _are_lists(ids := value.get("ids")):  # Chroma returns lists of ids without their queries
+        return {str(position): row for position, row in enumerate(ids)}
     if columns := _rows_of_columns(value):
         return columns
     if is_record(value) and any(not isinstance(value.get(key), list | dict | None) for key in _QUERY_KEYS):
@@ -96,7 +98,21 @@ def has_table(source: InputFile) -> bool:
         value = json_text.read_document(source)
     except InputError:
         return False
-    return any(find_table(value, number) is not None for number in ("score", "grade"))
+    return _are_lists(value) or any(find_table(value, number) is not None for number in ("score", "grade"))
+
+
+def _are_lists(value: object) -> TypeGuard[list[Any]]:
+    """True for lists of ids alone, or rows of ids and numbers without names, as Python reads them."""
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(row, list) and row and all(map(_is_plain, row)) for row in value)
+        and any(isinstance(cell, str) for row in value for cell in row)
+    )
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool)
 
 
 def is_record(value: object) -> bool:
@@ -115,7 +131,7 @@ def _holds_documents(value: object) -> bool:
         )
         return (has_numbers and bool(value)) or is_answer(value)
     return isinstance(value, list) and all(
-        (isinstance(document, str | int) and not isinstance(document, bool))
+        (_is_plain(document) and not isinstance(document, float))
         or _is_pair(document)
         or (isinstance(document, dict) and "query" not in document)
         for document in value
@@ -144,7 +160,7 @@ def _table_in(source: InputFile, number: str) -> Any:
         InputError: the JSON is invalid, or no part of it could be them.
     """
     value = json_text.read_document(source)
-    table = find_table(value, number)
+    table = value if _are_lists(value) else find_table(value, number)
     if table is None:
         keys = ", ".join(list(value)[:10]) if isinstance(value, dict) else json_text.describe_type(value)
         problem = (
@@ -160,6 +176,10 @@ def _table_in(source: InputFile, number: str) -> Any:
     return table
 
 
+def _cells(row: Any) -> Any:
+    return row.values() if isinstance(row, Mapping) else row
+
+
 def _read_as(read: Callable[[Any, str, str], Content], number: str, source: InputFile) -> Content:
     """Read the file as the same object in Python.
 
@@ -167,7 +187,7 @@ def _read_as(read: Callable[[Any, str, str], Content], number: str, source: Inpu
         InputError: as for the object; the message names the file.
     """
     table = _table_in(source, number)
-    if source.paths and isinstance(table, list):
+    if isinstance(table, list) and (source.paths or not any(map(_is_plain, _cells(table[0])))):
         raise InputError("rows without the named columns.", source=source.label, code="missing-column")
     try:
         return read(table, source.stem, source.label)
@@ -193,10 +213,17 @@ def read(source: InputFile) -> FileContents:
     Raises:
         InputError: rows, whose lists say what they hold.
     """
-    if find_table(json_text.read_document(source)) is None:
+    value = json_text.read_document(source)
+    rows = find_table(value)
+    if rows is None and not _are_lists(value):
         return FileContents(qrels=read_qrels(source))
-    if isinstance(_table_in(source, "score"), list):
-        raise InputError("rows with lists.", source=source.label, code="unknown-format")
+    if isinstance(rows, list):
+        schema = find_schema(list(rows[0]))
+        if schema is None or schema.part not in {"qrels", "runs"}:
+            problem = f"the keys {', '.join(list(rows[0])[:10])} match no known table."
+            raise InputError(problem, source=source.label, code="unknown-format")
+        if schema.part == "qrels":
+            return FileContents(qrels=read_qrels(source))
     return FileContents(runs=(read_run(source),))
 
 
@@ -213,6 +240,8 @@ def table(source: InputFile) -> pl.LazyFrame:
         if isinstance(value, Mapping)
         else value
     )
+    if _are_lists(value):
+        raise InputError("rows without names.", source=source.label, code="missing-column")
     try:
         return pl.LazyFrame(rows, infer_schema_length=None)
     except (TypeError, OverflowError, pl.exceptions.PolarsError) as error:
@@ -228,7 +257,7 @@ FORMAT = Format(
     read=read,
     read_qrels=read_qrels,
     read_run=read_run,
-    table=table,
+    table=lambda source: FrameTable(source, table(source)),
     holds=("qrels", "runs"),
     detail=(
         'An object of queries, each a list of documents, the best first: {"q1": ["d1", "d2"]}; of pairs of '

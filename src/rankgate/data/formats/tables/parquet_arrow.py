@@ -15,24 +15,23 @@ import polars as pl
 from rankgate.core.checksums import check_checksum
 from rankgate.core.errors import InputError
 from rankgate.core.present.number_formats import count_noun
-from rankgate.data.column_names import match_columns
-from rankgate.data.file_contents import FileContents
-from rankgate.data.foreign_frames import shape_by_document_column, shape_table
-from rankgate.data.formats.format import Format
-from rankgate.data.formats.tables import interaction_formats, schemas
+from rankgate.data.formats.table import Table, parse_numbers
+from rankgate.data.formats.tables import schemas
+from rankgate.data.formats.tables.table_contents import table_format
 from rankgate.data.formats.tables.table_file_sizes import check_parquet_sizes
 from rankgate.data.qrels import check_rows
-from rankgate.data.run import Run
-from rankgate.data.table_rows import NUMBER_COLUMNS, FileRows, RowLocation
+from rankgate.data.table_rows import with_defects
 
 if TYPE_CHECKING:
+    from rankgate.data.file_contents import FileContents
     from rankgate.data.formats.format import Loss
-    from rankgate.data.formats.tables.schemas import TableSchema
-    from rankgate.data.qrels import Qrels
+    from rankgate.data.formats.table import TableSchema
     from rankgate.data.streams.source import InputFile
 
 PARQUET_MAGIC = b"PAR1"
 ARROW_MAGIC = b"ARROW1"
+_IDS = ("query_id", "doc_id")
+_PAIR_NUMBERS = {"grade", "score", "rank"}
 _RANX_COLUMNS = {"q_id", "doc_id", "score"}
 _ROWS_PER_BATCH = 1_000_000
 
@@ -53,78 +52,86 @@ def sniff_parquet(first_bytes: bytes, name: str) -> str | None:
     return "it begins with PAR1" if first_bytes.startswith(PARQUET_MAGIC) else None
 
 
-def read(source: InputFile) -> FileContents:
-    """The part that the columns hold: judgments, a run, ratings, queries, documents or values."""
-    scan = scan_file(source)
-    if interaction_formats.is_log(scan.collect_schema().names()):
-        return interaction_formats.read_contents(source, "parquet")
-    table = find_table(scan)
-    if table is None:
-        names = scan.collect_schema().names()
-        problem = f"the columns {', '.join(names[:10])} match no known table."
-        raise InputError(problem, source=source.label, code="unknown-format")
-    if table.part == "runs":
-        return FileContents(runs=(_run_of_scan(scan, source),))
-    location = RowLocation(source.label)
-    if table.part == "qrels":
-        qrels, notes = schemas.make_qrels(_read_judgments(scan, source), source.stem, location)
-        return FileContents(qrels=qrels, notes=notes)
-    columns = [
-        pl.col(file_column).cast(pl.Float64 if column in table.numbers else pl.String).alias(column)
-        for column, file_column in table.kept.items()
-    ]
-    rows = collect_frame(_refuse_too_large(scan.select(columns), source), source)
-    return schemas.contents_of(table, rows, source.stem, location)
+class FrameTable(Table):
+    """A table that is a frame, as in a Parquet file, a database or a workbook.
 
+    Args:
+        source: the file.
+        scan: the frame, if it is not the columns of a Parquet or Arrow file.
 
-def find_table(scan: pl.LazyFrame) -> TableSchema | None:
-    """The table of the columns; ranx also calls a grade "score", and then it is a whole number."""
-    schema = scan.collect_schema()
-    names = schema.names()
-    is_ranx = set(names) == _RANX_COLUMNS and schema["score"].is_integer()
-    return schemas.find_schema(names, "qrels" if is_ranx else None)
+    Raises:
+        InputError: the file is damaged.
+    """
 
+    def __init__(self, source: InputFile, scan: pl.LazyFrame | None = None) -> None:
+        self.source = source
+        self._is_converted = scan is not None
+        self._scan = scan_file(source) if scan is None else scan
+        self._types = self._scan.collect_schema()
+        self.names = self._types.names()
 
-def read_qrels(source: InputFile) -> Qrels:
-    """Judgments from columns for query, document and grade; a null grade is not a judgment."""
-    scan = scan_file(source)
-    if interaction_formats.is_log(scan.collect_schema().names()):
-        return interaction_formats.read_judgments(source, "parquet")
-    return schemas.make_qrels(_read_judgments(scan, source), source.stem, RowLocation(source.label))[0]
-
-
-def read_run(source: InputFile) -> Run:
-    """A run from columns for query, document and score, or rank; rows are read when needed."""
-    return _run_of_scan(scan_file(source), source)
-
-
-def _run_of_scan(scan: pl.LazyFrame, source: InputFile) -> Run:
-    location = RowLocation(source.label)
-
-    def checked(rows: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    def frames(self, schema: TableSchema) -> Iterator[pl.DataFrame]:
+        """The rows of some columns, a million at a time; see `Table.frames`."""
+        is_of_pairs = schema.part in {"qrels", "runs"}
+        if is_of_pairs:
+            self._check_id_types(schema)
+        types = {  # numbers in texts are parsed below, for errors with their row
+            name: pl.String if self._types[column] == pl.String else schema.types[name]
+            for name, column in schema.kept.items()
+        }
+        rows = self._scan.select(
+            pl.col(column).cast(types[name]).alias(name) for name, column in schema.kept.items()
+        )
+        text_numbers = [name for name in schema.kept if name in schema.numbers and types[name] == pl.String]
+        if is_of_pairs and self.header_line is None:  # rows that are empty as a whole; files have none
+            pair_columns = set(schema.kept) & {*_IDS, *(_PAIR_NUMBERS & schema.numbers)}
+            is_filled = (
+                (pl.col(name) != "").fill_null(value=False)
+                if types[name] == pl.String
+                else pl.col(name).is_not_null()
+                for name in sorted(pair_columns)
+            )
+            rows = rows.filter(pl.any_horizontal(is_filled))
+        if schema.part != "runs":
+            _refuse_too_large(rows, self.source)
         first_row = 0
-        for frame in collect_batches(rows, source):
-            check_rows(frame, "score", location, first_row)
+        for text_frame in collect_batches(rows, self.source):
+            frame = text_frame
+            for name in text_numbers:
+                frame = (
+                    with_defects(frame, name)
+                    if schema.defects
+                    else frame.with_columns(parse_numbers(frame[name], self.place, first_row))
+                )
+            if schema.part == "runs" and not schema.defects:
+                check_rows(schemas.with_scores(frame), "score", self.place, first_row)
             first_row += len(frame)
             yield frame
 
-    tables = shape_by_document_column(scan, "score", source.label)
-    readings = {document_column: partial(checked, rows) for document_column, rows in tables.items()}
-    return Run.of_columns(source.stem, readings, queries=_read_queries(scan, source), place=location)
+    def frame(self) -> pl.LazyFrame:
+        """All columns."""
+        return self._scan
 
+    def schema(self, part_name: str | None = None) -> TableSchema | None:
+        """The table of the columns; ranx also calls a grade "score", and then it is a whole number."""
+        is_ranx = set(self.names) == _RANX_COLUMNS and self._types["score"].is_integer()
+        return super().schema(part_name or ("qrels" if is_ranx else None))
 
-def rows(source: InputFile) -> FileRows | None:
-    """The rows with invalid values and ranks; None if they are neither judgments nor a run."""
-    scan = scan_file(source)
-    input_kind = schemas.input_kind_of(find_table(scan))
-    if input_kind is None:
-        return None
-    frame = shape_table(scan, NUMBER_COLUMNS[input_kind], source.label)
-    score_columns = match_columns(scan.collect_schema().names(), ("score", "rank"))
-    if input_kind == "run" and {*score_columns} == {"score", "rank"}:
-        rank = scan.select(pl.col(score_columns["rank"]).cast(pl.Float64, strict=False).alias("rank"))
-        frame = pl.concat([frame, rank], how="horizontal")
-    return FileRows.from_frames(input_kind, [collect_frame(frame, source)], RowLocation(source.label))
+    def log_source(self) -> InputFile:
+        """The file; rows of another kind of file as a file of Arrow."""
+        return file_of(self._scan.collect(), self.source) if self._is_converted else self.source
+
+    def _check_id_types(self, schema: TableSchema) -> None:
+        """Check that ids are texts or whole numbers.
+
+        Raises:
+            InputError: a column of ids has another type.
+        """
+        for name in _IDS:
+            dtype = self._types[schema.kept[name]]
+            if not dtype.is_integer() and dtype not in (pl.String, pl.Categorical, pl.Enum):
+                problem = f"column {schema.kept[name]} holds {dtype}; ids are strings: cast the column."
+                raise InputError(problem, source=self.source.label, code="invalid-id")
 
 
 def write(
@@ -162,26 +169,12 @@ def _batches(contents: FileContents, part_name: str) -> pl.LazyFrame:
     return register_io_source(source, schema=schemas.schema_of(contents, part_name))
 
 
-def _read_queries(scan: pl.LazyFrame, source: InputFile) -> pl.DataFrame | None:
-    columns_kept = schemas.find_run_columns(scan.collect_schema().names())
-    if not columns_kept:
-        return None
-    types = {"latency_ms": pl.Float64}
-    columns = [
-        pl.col(file_column).cast(types.get(column, pl.String)).alias(column)
-        for column, file_column in columns_kept.items()
-    ]
-    return schemas.read_query_states(
-        [collect_frame(scan.select(columns).unique(maintain_order=True), source)], source.label
-    )
+def _refuse_too_large(frame: pl.LazyFrame, source: InputFile) -> None:
+    """Check that a frame declares no more values than are read whole.
 
-
-def _read_judgments(scan: pl.LazyFrame, source: InputFile) -> pl.DataFrame:
-    return collect_frame(_refuse_too_large(shape_table(scan, "grade", source.label), source), source)
-
-
-def _refuse_too_large(frame: pl.LazyFrame, source: InputFile) -> pl.LazyFrame:
-    """The same frame, after a check that it declares no more values than the limit."""
+    Raises:
+        InputError: it declares more.
+    """
     rows = collect_frame(frame.select(pl.len()), source).item()
     columns = len(frame.collect_schema())
     if rows * columns > MAX_VALUES:
@@ -190,7 +183,6 @@ def _refuse_too_large(frame: pl.LazyFrame, source: InputFile) -> pl.LazyFrame:
             "read at most; split it."
         )
         raise InputError(problem, source=source.label, code="too-large")
-    return frame
 
 
 def scan_file(source: InputFile, *, checked: bool = False) -> pl.LazyFrame:
@@ -268,20 +260,14 @@ def damage_named(label: str) -> Iterator[None]:
         raise InputError(problem, source=label, code="damaged-file") from None
 
 
-FORMAT = Format(
+FORMAT = table_format(
+    FrameTable,
     name="arrow",
     title="Arrow IPC (Feather) with named columns",
     suffixes=(".arrow", ".feather", ".ipc"),
     sniff=sniff,
-    read=read,
     write=write,
-    read_qrels=read_qrels,
-    read_run=read_run,
-    rows=rows,
-    table=scan_file,
-    holds=schemas.HOLDS,
     loses=schemas.LOSES,
-    columns=schemas.COLUMNS,
     streams=True,
     detail=(
         "Columns as of csv; ids are strings, categories or whole numbers. Null is unrated. Columns q_id, "

@@ -14,19 +14,17 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankgate.core.errors import DuplicateError, InputError, UsageError
-from rankgate.core.frozen import dataclass
-from rankgate.data.column_names import document_columns, match_columns
+from rankgate.data.column_names import match_columns
 from rankgate.data.file_contents import STATES, FileContents
-from rankgate.data.foreign_frames import has_grades, missing_column_message, one_document_column
 from rankgate.data.formats.format import Loss, Note
+from rankgate.data.formats.table import LOG_COLUMNS, TableSchema
 from rankgate.data.qrels import OPTIONAL, Qrels, Ratings, drop_empty, rated_rows
-from rankgate.data.qrels import RATINGS_SCHEMA as RATINGS
 from rankgate.data.run import RUN_SCHEMA as RUN
 from rankgate.data.text.text_values import parse_time
 
 if TYPE_CHECKING:
     from rankgate.data.run import Run
-    from rankgate.data.table_rows import Part, RowLocation
+    from rankgate.data.table_rows import RowLocation
 
 
 HOLDS = ("qrels", "runs", "ratings", "queries", "documents", "values")
@@ -37,120 +35,7 @@ COLUMNS = tuple(OPTIONAL)
 
 LOSES = "all parts but one; scales, tags, the state of queries, fields that only one format has"
 
-DOCUMENT_COLUMNS = frozenset({"title", "text", "body", "contents", "abstract", "name", "url"})
-"""Column names of tables of documents."""
-
 _REQUIRED_RATING_COLUMNS = ("query_id", "doc_id", "rater", "grade")  # columns of ratings
-_OPTIONAL_RATING_COLUMNS = tuple(name for name in RATINGS if name not in {"query_id", "doc_id", "rater"})
-
-
-@dataclass(frozen=True)
-class TableSchema:
-    """The roles of the columns of a table.
-
-    Attributes:
-        part: the part of `FileContents` that the table holds.
-        kept: our name of each column, with the file's name.
-        numbers: our columns that hold numbers.
-        empty: our columns that may be empty.
-    """
-
-    part: str
-    kept: dict[str, str]
-    numbers: frozenset[str]
-    empty: frozenset[str]
-
-    def document_columns(self, names: Sequence[str]) -> tuple[str, ...]:
-        """The columns that could hold the ids of documents: the chosen column, or several."""
-        return document_columns(names) or (self.kept["doc_id"],)
-
-
-def find_schema(names: Sequence[str], part_name: str | None = None) -> TableSchema | None:
-    """The schema of a table with these columns; None if no part fits.
-
-    Args:
-        names: its columns.
-        part_name: ``qrels`` or ``runs``, to read the table as that part.
-    """
-    ids = match_columns(names, ("query_id", "doc_id"))
-    if part_name in {"qrels", "runs"} or len(ids) == len(("query_id", "doc_id")):
-        return _schema_of_pairs(names, ids, part_name)
-    values = match_columns(names, ("query_id", "metric", "value"))
-    if {"metric", "value"} <= set(values):
-        values |= {name: name for name in ("run", "at") if name in names}
-        return TableSchema("values", values, frozenset({"value"}), frozenset({"query_id", "run", "at"}))
-    text = match_columns(names, ("query_id", "text"))
-    if len(text) == len(("query_id", "text")):
-        return _schema_of_rest("queries", text, names)
-    lower_names = {name.strip().lower() for name in names}
-    id_column = next((name for name in names if name.strip().lower() == "id"), None)
-    if (
-        id_column and not ids and lower_names & DOCUMENT_COLUMNS
-    ):  # a corpus, as Pyserini and many others write it
-        ids = {"doc_id": id_column}
-    is_described = "doc_id" in names or lower_names & DOCUMENT_COLUMNS  # many kinds of tables have only ids
-    return _schema_of_rest("documents", ids, names) if "doc_id" in ids and is_described else None
-
-
-def required_schema(names: Sequence[str], part_name: str, label: str, noun: str = "column") -> TableSchema:
-    """The schema of a table to be read as ``qrels`` or ``runs``.
-
-    Args:
-        names: its columns.
-        part_name: the part to read it as.
-        label: the file.
-        noun: the word for a column in errors.
-
-    Raises:
-        InputError: a column is missing.
-    """
-    table = find_schema(names, part_name)
-    found_columns = {"score" if column == "rank" else column for column in table.kept} if table else set()
-    needed_columns = ("query_id", "doc_id", "grade" if part_name == "qrels" else "score")
-    missing_columns = [column for column in needed_columns if column not in found_columns]
-    if table is None or missing_columns:
-        problem = missing_column_message(missing_columns[0], names[:10], noun)
-        raise InputError(problem, source=label, line=1, code="missing-column")
-    if part_name == "qrels":
-        one_document_column(names, label)
-    return table
-
-
-def input_kind_of(table: TableSchema | None) -> Part | None:
-    """'qrels' or 'run' for a table of judgments or a run; None for other tables."""
-    if table is None or table.part not in {"qrels", "runs"}:
-        return None
-    return "qrels" if table.part == "qrels" else "run"
-
-
-def _schema_of_pairs(names: Sequence[str], ids: dict[str, str], part_name: str | None) -> TableSchema | None:
-    """Judgments, rankings, ratings, or documents with fields that differ by query."""
-    rating_columns = match_columns(names, ("rater", "grade"))
-    if part_name is None and len(rating_columns) == len(("rater", "grade")):
-        rating_columns |= {
-            name: name
-            for name in (*_OPTIONAL_RATING_COLUMNS, "scale")
-            if name in names and name not in rating_columns
-        }
-        numbers = frozenset({"grade", "seconds"} & set(rating_columns))
-        return TableSchema(
-            "ratings", ids | rating_columns, numbers, frozenset({*_OPTIONAL_RATING_COLUMNS, "scale"})
-        )
-    if part_name == "qrels" or (part_name is None and has_grades(names)):
-        judgment_columns = ids | match_columns(names, ("grade", *OPTIONAL))
-        numbers = frozenset({"grade", "inclusion", "subtopic_weight"} & set(judgment_columns))
-        return TableSchema("qrels", judgment_columns, numbers, frozenset({"doc_id", "grade", *OPTIONAL}))
-    score_column = match_columns(names, ("score",)) or match_columns(names, ("rank",))
-    if score_column or part_name == "runs":
-        return TableSchema("runs", ids | score_column, frozenset({"score", "rank"}), frozenset())
-    return _schema_of_rest("documents", ids, names)
-
-
-def _schema_of_rest(part_name: str, ids: dict[str, str], names: Sequence[str]) -> TableSchema:
-    other_columns = {name: name for name in names if name not in ids.values() and name not in ids}
-    return TableSchema(
-        part_name, ids | other_columns, frozenset(), frozenset(other_columns) | ({*ids} & {"text"})
-    )
 
 
 def contents_of(table: TableSchema, rows: pl.DataFrame, name: str, location: RowLocation) -> FileContents:
@@ -171,28 +56,6 @@ def contents_of(table: TableSchema, rows: pl.DataFrame, name: str, location: Row
     if table.part == "queries":
         return FileContents(queries=rows)
     return FileContents(documents=rows)
-
-
-LOG_COLUMNS = frozenset(
-    [
-        "at",
-        "timestamp",
-        "time",
-        "ts",
-        "datetime",
-        "event_time",
-        "unixreviewtime",
-        "created_at",
-        "t_dat",
-        "event",
-        "event_type",
-        "event_name",
-        "action",
-        "action_name",
-        "behavior",
-    ]
-)
-"""Column names that logs have, and judgments and documents seldom."""
 
 
 @contextmanager
@@ -217,7 +80,7 @@ def explain_duplicates(names: Sequence[str]) -> Iterator[None]:
             )
         else:
             raise
-        problem = f"{error.problem.split(' (')[0]}, and {problem}"
+        problem = f"{error.problem.split(' (')[0].split('; ')[0]}, and {problem}"
         raise DuplicateError(problem, source=error.source, line=error.line, code=code) from None
 
 

@@ -11,6 +11,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.present.csv_form import guard_sheet
+from rankgate.data.logs.item_tables import read_frame
 from rankgate.measurement.stats.mean_intervals import wilson_interval
 from rankgate.measurement.stats.paired_tests import sign_test
 from rankgate.store.blobs import stored_runs as runs
@@ -99,9 +100,10 @@ def _find_two_runs(connection: Connection, project: int, names: list[str | None]
 def _read_pairs(path: Path) -> Sides:
     """The pairs of a CSV file: ``query_id``, ``first``, ``second``."""
     try:
-        table = pl.read_csv(path, infer_schema=False)
-    except pl.exceptions.PolarsError:
-        raise InputError("is not a CSV file.", source=path.name, code="invalid-syntax") from None
+        table, _ = read_frame(path, "pairs")
+    except InputError as error:
+        problem = f"cannot be read as a table: {error.problem}"
+        raise InputError(problem, source=path.name, line=error.line, code="invalid-syntax") from None
     lower = {column.lower(): column for column in table.columns}
     column_of_field = {
         field: next((lower[alias] for alias in aliases if alias in lower), None)

@@ -1,0 +1,129 @@
+"""Lists in the records of a log as events: the results that a search showed, the clicks on them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from rankgate.core.frozen import dataclass
+from rankgate.data.column_names import match_columns
+from rankgate.data.guessed_column_names import column_of_fields, name_fit
+from rankgate.online.log_database import quote_text
+
+if TYPE_CHECKING:
+    from rankgate.core.declare.toml_file import TomlFile
+
+
+@dataclass(frozen=True)
+class EventList:
+    """A list in each record of a log, whose elements are events of one kind.
+
+    Attributes:
+        of: the column of the list, or its path.
+        doc_id: the key of the document in an element; empty where the elements are ids.
+        rank: the key of the rank; without one, impressions are numbered in their order, and other
+            events have the rank of their document in the list of ``response_ids``.
+        value: the key of the value; empty if there is none.
+    """
+
+    of: str
+    doc_id: str = ""
+    rank: str = ""
+    value: str = ""
+
+    def rows_sql(self, kind: str, rank_base: int | None) -> str:
+        """SQL of the elements, from the table ``staged``.
+
+        The columns are those of ``staged``, and ``place`` (the position in the list), ``element_id``,
+        ``element_rank`` and ``element_value``.
+        """
+        rank = f"try_cast({_key_sql(self.rank)} AS INTEGER)" if self.rank else "place"
+        if not self.rank and kind != "impression":
+            rank = f"nullif(list_position({_RESPONSE}, {_key_sql(self.doc_id)}), 0)"
+        shift = "0"
+        if self.rank and rank_base != 1:
+            shift = "1" if rank_base == 0 else "CASE WHEN min(written_rank) OVER () = 0 THEN 1 ELSE 0 END"
+        value = f"try_cast({_key_sql(self.value)} AS DOUBLE)" if self.value else "NULL"
+        array = f"CASE WHEN {is_list_sql(kind)} THEN list_{kind} END"  # WHERE may be computed later
+        elements = (
+            f"SELECT *, unnest(from_json({array}, '[\"JSON\"]')) AS element, "
+            f"unnest(range(1, json_array_length({array})::BIGINT + 1)) AS place FROM staged "
+            "WHERE kind IS NOT NULL"
+        )
+        return (
+            f"SELECT *, written_rank + {shift} AS element_rank FROM (SELECT *, {_key_sql(self.doc_id)} AS "
+            f"element_id, {rank} AS written_rank, {value} AS element_value FROM ({elements}))"
+        )
+
+
+def is_list_sql(kind: str) -> str:
+    """SQL that is true if the list of a record is an array."""
+    return f"(CASE WHEN json_valid(list_{kind}) THEN json_type(list_{kind}) = 'ARRAY' ELSE false END)"
+
+
+_RESPONSE = "CASE WHEN json_valid(response_ids) THEN from_json(response_ids, '[\"VARCHAR\"]') END"
+
+
+def _key_sql(key: str) -> str:
+    path = "".join(f".{json.dumps(part, ensure_ascii=False)}" for part in key.split(".") if part)
+    return f"json_extract_string(element, {quote_text('$' + path)})"
+
+
+def read_event_lists(toml: TomlFile, kinds: tuple[str, ...]) -> dict[str, EventList]:
+    """The lists of a mapping: ``[lists.click]`` with ``of``, ``doc_id``, ``rank`` and ``value``.
+
+    Raises:
+        InputError: an unknown kind or key, or a list without its column.
+    """
+    lists = {}
+    toml.check_keys(toml.values.get("lists", {}), kinds, "lists")
+    for kind, keys in toml.values.get("lists", {}).items():
+        toml.check_keys(keys, ("of", "doc_id", "rank", "value"), "lists", kind)
+        if not keys.get("of") or not all(isinstance(name, str) for name in keys.values()):
+            problem = "name the list's column as of, and the keys of its elements as doc_id, rank, value."
+            raise toml.error(problem, "lists", kind)
+        lists[kind] = EventList(**keys)
+    return lists
+
+
+_KIND_WORDS = {"click": ("click", "tap"), "impression": ("result", "hit", "item", "shown", "product", "doc")}
+
+
+def list_mapping(record: Mapping[str, Any]) -> tuple[str, ...]:
+    """The lines of a mapping for a record of a search with lists; empty for other records.
+
+    >>> list_mapping({"q": "tv", "hits": ["a", "b"], "clicks": [{"doc": "b", "rank": 2}]})[-4:]
+    ('[lists.click]', 'of = "clicks"', 'doc_id = "doc"', 'rank = "rank"')
+    """
+    lists = {
+        kind: name
+        for kind, words in _KIND_WORDS.items()
+        for name, value in reversed([*record.items()])
+        if isinstance(value, list) and any(word in name.lower() for word in words)
+    }
+    single_names = [name for name, value in record.items() if not isinstance(value, list | dict)]
+    columns = column_of_fields(single_names)
+    queries = [name for name in single_names if name not in columns.values()]
+    query = match_columns(queries, ("query_id",)).get("query_id") or max(
+        queries, key=lambda name: name_fit(name, "query_id"), default=None
+    )
+    if query is None or not lists:
+        return ()
+    columns = {name: columns[name] for name in ("at", "session", "user", "variant") if name in columns}
+    columns["query"] = query
+    list_lines = []
+    for kind, name in lists.items():
+        element = next(iter(record[name]), "")
+        keys = match_columns(element, ("doc_id", "rank")) if isinstance(element, Mapping) else {}
+        if kind == "impression" and not keys:
+            columns["response_ids"] = name
+            continue
+        list_lines += [f"[lists.{kind}]", f"of = {_quote(name)}"]
+        list_lines += [f"{field} = {_quote(key)}" for field, key in keys.items()]
+    column_lines = (f"{field} = {_quote(name)}" for field, name in columns.items())
+    return ("[log]", 'kind = "search"', "[columns]", *column_lines, *list_lines)
+
+
+def _quote(name: str) -> str:
+    return json.dumps(name, ensure_ascii=False)

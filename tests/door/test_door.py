@@ -1,0 +1,153 @@
+"""Every shape that judgments, runs, ratings and texts have at the door, read from every kind of source.
+
+The samples are the files of the folders here; the TOML file of a folder says for each what it holds:
+
+- `qrels`, `run`, `ratings`, `queries`, `documents`, `values`: the rows, where an empty text is null;
+- `unjudged`, `states`: queries without judgments, and of a run with their states and latencies;
+- `parts`: what the file holds if it is read without a word; by default all that is stated;
+- `notes`: the codes of its cautions;
+- `columns`, `grades`: what the user names;
+- `separator`, `is_text`: how a user reads the file into a frame: by default with commas and numbers.
+
+Or it says how the file is refused: `read` is what it is read as, then `code`, `line`, `words` and a
+`suggestion` of the error, with `codes` of kinds of sources that have another one; `only_as` is true
+if nothing but that reading is wrong, which `validate` does not report.
+
+A sample that is a table is read as every other kind of table too, in files and in memory, and gives
+the same rows or the same code; `not_as` lists the sources, or kinds of them, that differ, and `why`.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from rankgate.core.errors import InputError
+from rankgate.data.collection import Collection
+from rankgate.data.files.validate import validate
+from rankgate.data.read import contents_of, read_qrels, read_ratings, read_run
+from support.table_sources import FLAT, GROUPS, MEMORY, PACKERS, WRITERS, lists_as_text, table_of
+
+FOLDER = Path(__file__).parent
+PARTS = {name: name for name in ("qrels", "runs", "ratings", "queries", "documents", "values")} | {
+    "runs": "run"
+}
+TEXTS = {"queries", "documents", "values"}
+SAMPLES = {
+    f"{group.stem}/{name}": tables.get("*", {}) | sample
+    for group in sorted(FOLDER.glob("*.toml"))
+    for tables in [tomllib.loads(group.read_text("utf-8"))]
+    for name, sample in tables.items()
+    if name != "*"
+}
+SOUND = [key for key, sample in SAMPLES.items() if "code" not in sample]
+BROKEN = [key for key, sample in SAMPLES.items() if "code" in sample]
+
+
+def sources(key, folder):
+    """The sample itself, packed, and as every other kind of source that it can be, by name."""
+    sample, path = SAMPLES[key], FOLDER / key.partition("#")[0]
+    suffix = [*PACKERS][len(key) % len(PACKERS)]
+    packed = folder / f"{path.name}.{suffix}"
+    packed.write_bytes(PACKERS[suffix](path.read_bytes()))
+    yield "itself", str(path)
+    yield "packed", str(packed)
+    if sample.get("not_as") == "all":
+        return
+    left_out = {source for name in sample.get("not_as", ()) for source in GROUPS.get(name, [name])}
+    if not key.startswith(("tables/", "lists/")):
+        left_out.add("table.duckdb")  # making and reading one takes longer than all others
+    if path.suffix == ".json" and "object" not in left_out:
+        yield "object", json.loads(path.read_text("utf-8"))
+    table = table_of(path, sample.get("separator"), is_text=bool(sample.get("is_text")))
+    names = {*WRITERS, *MEMORY} - left_out if table is not None else set()
+    is_flat = table is not None and not any("Struct" in str(dtype) for dtype in table.dtypes)
+    for name in [name for name in [*WRITERS, *MEMORY] if name in names and (is_flat or name not in FLAT)]:
+        form = lists_as_text(table) if name in FLAT else table
+        if name in WRITERS:
+            WRITERS[name](form, folder / name)
+        yield name, str(folder / name) if name in WRITERS else MEMORY[name](form)
+
+
+def _read(kind, source, sample):
+    """A part of a source, by the columns and grades that the user names."""
+    options = {key: sample[key] for key in ("columns", "grades") if key in sample}
+    if options:
+        is_run = kind == "run"
+        collection = Collection({"t": {"x": 1}} if is_run else source, **options)
+        return collection.run(source) if is_run else collection.qrels()
+    readers = {"run": read_run, "ratings": read_ratings, "contents": contents_of}
+    if kind in TEXTS:
+        return getattr(contents_of(source), kind)
+    return readers[kind](source) if kind in readers else read_qrels(source, subtopics=True)
+
+
+def _check(kind, content, sample, name):
+    """The rows of a part, and what is known of queries without rows."""
+    table = getattr(content, "table", content)
+    columns = ["query_id", "doc_id", "rater", "grade"] if kind == "ratings" else table.columns
+    assert _rows(table.select(columns)) == sample[kind], name
+    if kind == "qrels":
+        assert list(content.unjudged) == sample.get("unjudged", []), name
+    if kind == "run" and ("states" in sample or content.queries is not None):
+        assert _rows(content.queries.select("query_id", "state", "^latency_ms$")) == sample["states"], name
+
+
+def _rows(table):
+    return [["" if cell is None else cell for cell in row] for row in table.rows()]
+
+
+@pytest.mark.parametrize("key", SOUND)
+def test_every_source_of_a_sample_gives_its_rows(key, tmp_path):
+    sample = SAMPLES[key]
+    for name, source in sources(key, tmp_path):
+        kinds = [kind for kind in PARTS.values() if kind in sample]
+        for kind in kinds[:1] if name == "cursor" else kinds:  # which is read once
+            if name not in MEMORY or kind not in TEXTS:
+                _check(kind, _read(kind, source, sample), sample, name)
+
+
+@pytest.mark.parametrize("key", SOUND)
+def test_a_file_is_read_as_what_it_holds(key):
+    sample, path = SAMPLES[key], FOLDER / key.partition("#")[0]
+    stated = [kind for kind in PARTS.values() if kind in sample]
+    parts = sample.get("parts", [part for part, kind in PARTS.items() if kind in stated])
+    if not parts:
+        with pytest.raises(InputError):
+            contents_of(path)
+    else:
+        contents = contents_of(path)
+        assert [part for part in contents.parts if part != "extra"] == parts
+        for part in [part for part in parts if PARTS[part] in stated and "columns" not in sample]:
+            _check(PARTS[part], contents.runs[0] if part == "runs" else getattr(contents, part), sample, part)
+    tables = [_read(kind, str(path), sample) for kind in stated if kind in {"qrels", "run"}]
+    assert {code for table in tables for code in table.cautions} == {*sample.get("notes", [])}
+
+
+@pytest.mark.parametrize("key", BROKEN)
+def test_every_source_of_a_broken_sample_is_refused_alike(key, tmp_path):
+    sample = SAMPLES[key]
+    codes = {name: code for kind, code in sample.get("codes", {}).items() for name in GROUPS[kind]}
+    for name, source in sources(key, tmp_path):
+        if sample["read"] == "contents" and name in MEMORY:
+            continue
+        with pytest.raises(InputError) as caught:
+            getattr(_read(sample["read"], source, sample), "table", None)  # runs are read when needed
+        error = caught.value
+        assert error.code == codes.get(name, sample["code"]), f"{name}: {error}"
+        if name in {"itself", "packed"}:
+            assert (error.source, error.line) == (source, sample.get("line"))
+            assert str(error).startswith(f"{source}:{error.line}: " if error.line else f"{source}: ")
+            assert sample["words"] in error.problem
+            assert "suggestion" not in sample or sample["suggestion"] in error.suggestions
+
+
+@pytest.mark.parametrize("key", [key for key in SAMPLES if not {"columns", "grades"} & {*SAMPLES[key]}])
+def test_validate_finds_the_same(key):
+    sample, path = SAMPLES[key], FOLDER / key.partition("#")[0]
+    errors = [problem for problem in validate([path]).problems if problem.severity == "error"]
+    is_broken = "code" in sample and not sample.get("only_as")
+    assert [error.line for error in errors[:1]] == ([sample.get("line")] if is_broken else [])

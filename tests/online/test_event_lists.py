@@ -1,0 +1,122 @@
+"""Lists in records: the same events as a log with a row for each, in every source."""
+
+import json
+
+import polars as pl
+import pytest
+
+from online.test_ingest import events_of
+from rankgate import online
+from support.wording import raises
+
+RECORDS = [
+    ("s1", "tv", ["a", "b"], [("b", 2)]),
+    ("s2", "tv", ["b", "a", "c"], []),
+    ("s3", "radio", ["r"], [("r", 1), ("r", 1)]),
+]
+MAPPING = """
+[log]
+kind = "search"
+[columns]
+at = "ts"
+session = "session_id"
+query = "query"
+response_ids = "results"
+[lists.click]
+of = "clicks"
+doc_id = "doc"
+"""
+NO_LISTS = MAPPING.split("[lists", maxsplit=1)[0]
+RANKED = MAPPING + 'rank = "rank"\n'
+KPIS = ("search_ctr", "mean_click_rank", "mrr_first_click", "abandonment_rate", "impression_ctr")
+
+
+def rows(first_rank=1):
+    return [
+        {
+            "ts": f"2026-06-10T00:0{minute}:00Z",
+            "session_id": session,
+            "query": query,
+            "results": shown,
+            "clicks": [{"doc": doc, "rank": rank - 1 + first_rank} for doc, rank in clicks],
+        }
+        for minute, (session, query, shown, clicks) in enumerate(RECORDS)
+    ]
+
+
+def write_log(folder, suffix, records):
+    path = folder / f"log.{suffix}"
+    if suffix == "jsonl":
+        path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    elif suffix == "csv":
+        cells = [
+            record | {key: json.dumps(record[key]) for key in ("results", "clicks")} for record in records
+        ]
+        pl.DataFrame(cells).write_csv(path)
+    else:
+        pl.DataFrame(records).write_parquet(path)
+    return path
+
+
+def kpis(folder, log, mapping):
+    (folder / "map.toml").write_text(mapping)
+    result = online.kpi(online.Events(log, mapping=folder / "map.toml"), KPIS, by=())
+    return {name: result[name] for name in KPIS}
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
+@pytest.mark.parametrize(("mapping", "first_rank"), [(RANKED, 1), (RANKED, 0), (MAPPING, 1)])
+def test_kpis_of_lists(tmp_path, suffix, mapping, first_rank):
+    """By hand: 2 of 3 searches have a click, ranks are 2, 1, 1, first clicks at 2 and 1."""
+    values = kpis(tmp_path, write_log(tmp_path, suffix, rows(first_rank)), mapping)
+    assert values == pytest.approx(
+        {
+            "search_ctr": 2 / 3,
+            "mean_click_rank": 4 / 3,
+            "mrr_first_click": (1 / 2 + 1) / 3,
+            "abandonment_rate": 1 / 3,
+            "impression_ctr": 3 / 6,
+        }
+    )
+
+
+def test_elements_that_are_ids(tmp_path):
+    records = [row | {"clicks": [click["doc"] for click in row["clicks"]]} for row in rows()]
+    mapping = MAPPING.replace('doc_id = "doc"\n', "")
+    assert kpis(tmp_path, write_log(tmp_path, "jsonl", records), mapping)["mean_click_rank"] == 4 / 3
+
+
+def test_a_list_that_is_none_is_counted(tmp_path):
+    records = [*rows(), rows()[0] | {"clicks": "b", "session_id": "s4"}]
+    (tmp_path / "map.toml").write_text(RANKED)
+    log = online.ingest(
+        write_log(tmp_path, "jsonl", records), tmp_path / "events", mapping=tmp_path / "map.toml"
+    )
+    assert log.problems.select("code", "count", "lines").rows() == [("unreadable-list", 1, "4")]
+    assert events_of(tmp_path / "events").filter(kind="click").height == 3
+
+
+def test_the_guess_is_the_mapping(tmp_path):
+    path = write_log(tmp_path, "jsonl", rows())
+    with raises("no-usable-events") as error:
+        online.kpi(path, [*KPIS])
+    lines = "\n".join(error.value.suggestions[:-1])
+    assert kpis(tmp_path, path, lines) == kpis(tmp_path, path, RANKED)
+
+
+@pytest.mark.parametrize(
+    ("lines", "line"),
+    [
+        ("[lists.clik]\nof = 'clicks'", 12),
+        ("[lists.click]\nfrom = 'clicks'", 13),
+        ("[lists.click]\ndoc_id = 'd'", 12),
+    ],
+)
+def test_wrong_mappings(tmp_path, lines, line):
+    with raises("invalid-mapping", line=line):
+        kpis(tmp_path, write_log(tmp_path, "jsonl", rows()), NO_LISTS + "\n\n\n" + lines)
+
+
+def test_a_missing_column_of_a_list_is_named(tmp_path):
+    with raises("missing-column"):
+        kpis(tmp_path, write_log(tmp_path, "csv", rows()), MAPPING.replace('"clicks"', '"taps"'))

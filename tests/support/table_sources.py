@@ -1,0 +1,89 @@
+"""A table as every other kind of source: files of all formats of tables, and tables in memory."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import lzma
+import sqlite3
+
+import duckdb
+import openpyxl
+import polars as pl
+import zstandard
+
+
+def _sqlite(table, path):
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE t ({})".format(", ".join(f'"{name}"' for name in table.columns)))
+        marks = ", ".join("?" * table.width)
+        connection.executemany(f"INSERT INTO t VALUES ({marks})", table.rows())  # noqa: S608 - made here
+    return connection
+
+
+def _duckdb(table, path):
+    with duckdb.connect(path) as connection:
+        connection.register("rows", table.to_arrow())
+        connection.execute("CREATE TABLE t AS SELECT * FROM rows")
+
+
+def _excel(table, path):
+    book = openpyxl.Workbook()
+    for row in [table.columns, *table.rows()]:
+        book.active.append(row)
+    book.save(path)
+
+
+TEXT = {
+    f"{name}.csv": lambda table, path, separator=separator: table.write_csv(path, separator=separator)
+    for name, separator in {"commas": ",", "tabs": "\t", "semicolons": ";", "bars": "|"}.items()
+}
+BINARY = {
+    "table.json": lambda table, path: path.write_text(json.dumps(table.to_dicts())),
+    "table.parquet": lambda table, path: table.write_parquet(path),
+    "table.arrow": lambda table, path: table.write_ipc(path),
+    "table.xlsx": _excel,
+    "table.sqlite": _sqlite,
+    "table.duckdb": _duckdb,
+}
+MEMORY = {
+    "polars": lambda table: table,
+    "lazy": lambda table: table.lazy(),
+    "arrow": lambda table: table.to_arrow(),
+    "pandas": lambda table: table.to_pandas(),
+    "columns": lambda table: table.to_dict(as_series=False),
+    "rows": lambda table: table.to_dicts(),
+    "cursor": lambda table: _sqlite(table, ":memory:").execute("SELECT * FROM t"),
+    "relation": lambda table: duckdb.from_arrow(table.to_arrow()),
+}
+WRITERS = {**TEXT, "table.jsonl": lambda table, path: table.write_ndjson(path), **BINARY}
+FLAT = {*TEXT, "table.xlsx", "table.sqlite", "cursor"}
+GROUPS = {"text": TEXT, "binary": BINARY, "memory": MEMORY}
+PACKERS = {
+    "gz": gzip.compress,
+    "two.gz": lambda content: gzip.compress(content[:20]) + gzip.compress(content[20:]),
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+    "zst": zstandard.compress,
+}
+
+
+def table_of(path, separator=None, *, is_text=False):
+    """The table of a file as a user reads it into a frame; None if the file is not one."""
+    if path.suffix in {".csv", ".tsv"}:
+        separator = separator or ("\t" if path.suffix == ".tsv" else ",")
+        return pl.read_csv(path, separator=separator, infer_schema=not is_text)
+    if path.suffix == ".jsonl":
+        return pl.read_ndjson(path.read_bytes().removeprefix(b"\xef\xbb\xbf"), infer_schema_length=None)
+    value = json.loads(path.read_text("utf-8")) if path.suffix == ".json" else None
+    return pl.DataFrame(value) if isinstance(value, list) and isinstance(value[0], dict) else None
+
+
+def lists_as_text(table):
+    """The table with its lists as texts of JSON, for files and databases without lists."""
+    lists = [column for column in table if isinstance(column.dtype, pl.List)]
+    texts = ([cell if cell is None else json.dumps(cell.to_list()) for cell in column] for column in lists)
+    return table.with_columns(
+        pl.Series(column.name, cells) for column, cells in zip(lists, texts, strict=True)
+    )
