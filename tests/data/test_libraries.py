@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 import pytest
+import scipy.sparse
 
 import rankgate
 from rankgate.core.errors import InputError
@@ -79,6 +80,17 @@ def test_minus_infinity_is_not_ranked() -> None:
 def test_two_matrices_are_two_runs() -> None:
     result = rankgate.evaluate(TEST, (np.eye(2), np.eye(2)[::-1]), ["RR"])
     assert len(result.runs) == 2
+
+
+def test_sparse_matrices_are_runs_by_name() -> None:
+    runs = {name: scipy.sparse.csr_matrix(np.eye(2)[::-1]) for name in ("old", "new")}
+    assert rankgate.evaluate(TEST, runs, ["RR"]).means.rows() == [("old", 1.0), ("new", 1.0)]
+
+
+def test_labels_have_grades_in_tables_only() -> None:
+    with pytest.raises(InputError) as refused:
+        Collection({"1": ["a"]}, grades={"Exact": 1}).qrels()
+    assert refused.value.code == "wrong-type"
 
 
 def test_an_item_list_collection_is_a_run() -> None:

@@ -17,9 +17,9 @@ import pytest
 
 import rankgate
 from rankgate.data import read_qrels, read_run
+from rankgate.data.adapters import ADAPTERS
 from rankgate.data.answers.clients import ANSWERS
 from rankgate.data.collection import Collection, Items
-from rankgate.data.library_objects import OBJECTS
 from rankgate.data.logs.read_logs import read_interactions
 from support.wording import raises
 
@@ -375,10 +375,10 @@ def test_a_list_that_repeats_a_document_names_the_option():
 def test_the_page_names_all_kinds_with_the_versions_of_the_tests():
     page = (Path(__file__).parents[2] / "docs" / "sources.md").read_text()
     versions = Path(__file__).with_name("libraries.txt").read_text().replace("==", " ").splitlines()
-    for kind in (*OBJECTS, *ANSWERS):
+    for kind in (*ADAPTERS, *ANSWERS):
         label = f"{kind.package} {kind.tested}"
-        assert kind.package == "rankgate" or f"| {label} |" in page
-        assert kind.package in {"rankgate", "lenskit"} or label in versions
+        assert kind.package in {"", "rankgate"} or f"| {label} |" in page
+        assert kind.package in {"", "rankgate", "lenskit"} or label in versions
 
 
 def test_a_frame_is_as_it_was():

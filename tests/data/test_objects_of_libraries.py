@@ -11,8 +11,8 @@ import pytest
 
 import rankgate
 from rankgate.core.errors import InputError, UsageError
+from rankgate.data.adapters import ADAPTERS
 from rankgate.data.answers.clients import ANSWERS
-from rankgate.data.library_objects import OBJECTS
 
 pytestmark = [pytest.mark.libraries, pytest.mark.filterwarnings("ignore")]  # theirs
 
@@ -367,8 +367,8 @@ def test_clients_of_engines(client, expected):
 
 def test_the_versions_of_the_declarations():
     """A newer version of a library is tried here before it is declared as tested."""
-    heavy = {"lenskit", "rankgate"}  # LensKit asks for PyTorch
-    declared = {kind.package: kind.tested for kind in (*OBJECTS, *ANSWERS)}
+    heavy = {"lenskit", "rankgate", ""}  # LensKit asks for PyTorch
+    declared = {kind.package: kind.tested for kind in (*ADAPTERS, *ANSWERS)}
     for name in declared.keys() - heavy:
         assert metadata.version(name) == declared[name]
 

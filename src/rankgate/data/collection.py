@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args
 from rankgate.core.declare.toml_file import TomlFile
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import ByContent, dataclass
+from rankgate.data.adapters import is_ranking, read_rankings, repeatable
 from rankgate.data.collection_fields import RESERVED_TEXTS, TABLE_KINDS, field_kinds, json_schema, read_field
 from rankgate.data.column_map import ColumnMap, map_columns
 from rankgate.data.formats import registry
 from rankgate.data.id_match import IdRules
 from rankgate.data.input_types import SparkTable, is_on_spark, refuse_on_spark
-from rankgate.data.library_objects import is_read_once, read_rankings, read_table
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import JsonObject
@@ -168,8 +168,7 @@ class Items(_FieldValue):
     def __post_init__(self) -> None:
         feature_names = (self.features,) if isinstance(self.features, str) else self.features
         self.__dict__["features"] = tuple(feature_names)
-        if is_read_once(self.table):
-            self.__dict__["table"] = read_table(self.table, "items")
+        self.__dict__["table"] = repeatable(self.table, "items")
 
 
 @dataclass(frozen=True, repr=False)
@@ -190,8 +189,7 @@ class Predicted(_FieldValue):
     def __post_init__(self) -> None:
         _refuse_spark(predicted=self.judgments, saw=self.saw)
         for name in ("judgments", "saw"):
-            if is_read_once(getattr(self, name)):
-                self.__dict__[name] = read_table(getattr(self, name), name)
+            self.__dict__[name] = repeatable(getattr(self, name), name)
 
 
 @dataclass(frozen=True, repr=False)
@@ -288,8 +286,7 @@ class Collection(_FieldValue):
         if self.predicted is not None and not isinstance(self.predicted, Predicted):
             self.__dict__["predicted"] = Predicted(self.predicted)
         for name, value in self.stated().items():
-            if is_read_once(value):  # verbs read a collection several times
-                self.__dict__[name] = read_table(value, name)
+            self.__dict__[name] = repeatable(value, name)  # verbs read a collection several times
 
     def filled(self, defaults: Self) -> Self:
         """The same collection with another one's fields in place of its defaults."""
@@ -358,19 +355,19 @@ class Collection(_FieldValue):
         """
         rankings = read_rankings(run, "run", self.doc_field, self._column("query_id"))
         source = map_columns(rankings, self.columns, "run")
-        return self._with_ids(source) if self.ids else source
+        if not self.ids:
+            return source
+        from rankgate.data.foreign_frames import named_runs
+        from rankgate.data.read import read_run
 
-    def _with_ids(self, source: Any, name: str = "run1") -> Any:
-        """Runs with the spellings of ids, each with its name."""
-        from rankgate.data.foreign_frames import frames_by_system
-        from rankgate.data.read import is_ranking, read_run
-
-        source = frames_by_system(source) or source
-        if isinstance(source, list | tuple):
-            return [self._with_ids(run, f"run{i}") for i, run in enumerate(source, 1)]
-        if isinstance(source, Mapping) and not is_ranking(source):
-            return {run_name: self._with_ids(run, str(run_name)) for run_name, run in source.items()}
-        return IdRules.read(self.ids).run(read_run(source, name))
+        rules = IdRules.read(self.ids)
+        runs = [
+            (name, rules.run(read_run(run, f"run{number}" if name is None else str(name))))
+            for number, (name, run) in enumerate(named_runs(source), 1)
+        ]
+        if any(name is not None for name, _ in runs):
+            return dict(runs)
+        return runs[0][1] if len(runs) == 1 else [run for _, run in runs]
 
     @property
     def doc_field(self) -> str | None:
@@ -389,7 +386,7 @@ class Collection(_FieldValue):
             InputError: a file cannot be read; the message names file and line.
             UsageError: several runs by name.
         """
-        from rankgate.data.read import is_ranking, read_run
+        from rankgate.data.read import read_run
 
         source = self.run_source(run)
         if not isinstance(source, Mapping) or is_ranking(source):

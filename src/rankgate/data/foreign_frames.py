@@ -14,8 +14,8 @@ from typing import Any
 import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
+from rankgate.data.adapters import column_names, is_ranking, is_table, read_rankings, read_table
 from rankgate.data.column_names import ALIASES, NAME_SEPARATOR, document_columns, match_columns
-from rankgate.data.library_objects import column_names, is_table, read_table
 from rankgate.data.qrels import OPTIONAL
 
 
@@ -52,17 +52,30 @@ def frames_by_system(table: object, label: str = "a frame") -> dict[str, pl.Data
     >>> frames_by_system(runs).keys()
     dict_keys(['b', 'a'])
     """
-    if not is_frame(table) or "system" not in _column_names(table):
+    if not is_frame(table) or "system" not in column_names(table):
         return {}
     parts = polars_frame(table, label).partition_by("system", as_dict=True, include_key=False)
     return {str(name): frame for (name,), frame in parts.items()}
 
 
-def _column_names(table: object) -> list[str]:
-    """The columns of a frame; empty for a stream, which can be read only once."""
-    if isinstance(table, pl.LazyFrame):
-        return table.collect_schema().names()
-    return column_names(table)
+def named_runs(
+    runs: object, doc_field: str | None = None, query_field: str | None = None
+) -> list[tuple[str | None, Any]]:
+    """Each run of one run, several, or ``{name: run}``, with its name, if any.
+
+    Args:
+        runs: the runs.
+        doc_field: as for ``read_rankings``.
+        query_field: as for ``read_rankings``.
+
+    Raises:
+        InputError: see ``read_rankings``.
+    """
+    rankings = read_rankings(runs, "run", doc_field, query_field)
+    rankings = frames_by_system(rankings) or rankings
+    if isinstance(rankings, Mapping) and not is_ranking(rankings):
+        return [*rankings.items()]
+    return [(None, run) for run in (rankings if isinstance(rankings, list | tuple) else [rankings])]
 
 
 def polars_frame(table: Any, label: str = "a frame") -> pl.DataFrame:
@@ -75,30 +88,23 @@ def polars_frame(table: Any, label: str = "a frame") -> pl.DataFrame:
     Raises:
         InputError: a column mixes types.
     """
-    if isinstance(table, pl.DataFrame):
-        return table
-    if isinstance(table, pl.LazyFrame):
-        return table.collect()
     table = read_table(table, label)
-    if isinstance(table, pl.DataFrame):
-        return table
+    if isinstance(table, pl.DataFrame | pl.LazyFrame):
+        return table if isinstance(table, pl.DataFrame) else table.collect()
     refuse_series(table, label)
     pandas = sys.modules.get("pandas")
     is_pandas = pandas is not None and isinstance(table, pandas.DataFrame)
-    convert = _convert_columns if is_pandas and not find_spec("pyarrow") else pl.DataFrame
     try:
-        return convert(table)
+        if is_pandas and not find_spec("pyarrow"):
+            return pl.DataFrame([_convert_series(str(name), column) for name, column in table.items()])
+        return pl.DataFrame(table)
     except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
         problem = f"a column mixes types: {str(error).splitlines()[0]}; cast it to one."
         raise InputError(problem, source=label, code="wrong-type") from None
 
 
-def _convert_columns(table: Any) -> pl.DataFrame:
-    """Convert numbers and times as arrays; strings, categories and nullable columns by value."""
-    return pl.DataFrame([_convert_series(str(name), column) for name, column in table.items()])
-
-
 def _convert_series(name: str, column: Any) -> pl.Series:
+    """Convert numbers and times as arrays; strings, categories and nullable columns by value."""
     if getattr(column.dtype, "kind", "O") in "biufmM" and hasattr(column.dtype, "byteorder"):
         return pl.Series(name, column.to_numpy(), nan_to_null=True)
     values = column.astype(object)
@@ -125,7 +131,7 @@ def one_document_column(names: Iterable[str], label: str) -> None:
 
 
 def rename_columns(table: object, columns: Mapping[str, str] | None) -> Any:
-    """A frame, or a list or mapping of frames, with our names; other values unchanged.
+    """A frame with our names; other values unchanged.
 
     Args:
         table: a frame or anything else.
@@ -142,25 +148,15 @@ def rename_columns(table: object, columns: Mapping[str, str] | None) -> Any:
                 f"frames have no column '{column}' here; use {', '.join(_FRAME_COLUMNS)}.",
                 code="missing-column",
             )
-    if isinstance(table, list | tuple):
-        return [rename_columns(table_or_frame, columns) for table_or_frame in table]
-    if isinstance(table, Mapping):
-        return {
-            name: rename_columns(frame_or_other, columns) if is_frame(frame_or_other) else frame_or_other
-            for name, frame_or_other in table.items()
-        }
-    if not is_frame(table):
+    if isinstance(table, list | tuple | Mapping) or not is_frame(table):
         return table
     frame = lazy_frame(table)
     names = frame.collect_schema().names()
-    alternatives = {column: names_text.split(NAME_SEPARATOR) for column, names_text in columns.items()}
-    source_columns = {
-        column: names_text
-        if names_text in names
-        else next(name for name in alternatives[column] if name in names)
-        for column, names_text in columns.items()
-        if names_text in names or set(alternatives[column]) & set(names)
+    matches = {
+        column: next((name for name in (text, *text.split(NAME_SEPARATOR)) if name in names), None)
+        for column, text in columns.items()
     }
+    source_columns = {column: name for column, name in matches.items() if name is not None}
     ids = document_columns(names) if "doc_id" in source_columns else ()
     other_columns = [name for name in names if name not in {*source_columns, *source_columns.values(), *ids}]
     return frame.select(
@@ -227,15 +223,12 @@ def shape_table(frame: pl.LazyFrame, number: str, label: str, document: str | No
         if not is_text and not dtype.is_integer():
             problem = f"column {source_columns[column]} holds {dtype}; ids are strings: cast the column."
             raise InputError(problem, source=label, code="invalid-id")
-    optional_columns = match_columns(schema.names(), OPTIONAL) if number == "grade" else {}
+    dtypes: dict[str, Any] = {"query_id": pl.String, "doc_id": pl.String, number: pl.Float64}
+    if number == "grade":
+        source_columns |= match_columns(schema.names(), OPTIONAL)
+        dtypes |= {column: OPTIONAL[column] for column in OPTIONAL if column in source_columns}
     rows = frame.select(
-        pl.col(source_columns["query_id"]).cast(pl.String).alias("query_id"),
-        pl.col(source_columns["doc_id"]).cast(pl.String).alias("doc_id"),
-        pl.col(source_columns[number]).cast(pl.Float64).alias(number),
-        *(
-            pl.col(optional_columns[column]).cast(OPTIONAL[column]).alias(column)
-            for column in optional_columns
-        ),
+        pl.col(source_columns[column]).cast(dtype).alias(column) for column, dtype in dtypes.items()
     )
     # a row that is empty as a whole is passed over, as in files
     is_filled = pl.any_horizontal(

@@ -74,7 +74,7 @@ OnSpark: TypeAlias = "SparkTable | SparkFrame"
 Array: TypeAlias = "DenseArray | SparseArray | Matrix | Lists | MatrixInput"
 
 Rows: TypeAlias = "Iterable[Any]"
-"""Rows in lists, generators and cursors, and other objects that give rows: see ``data.objects``."""
+"""Rows in lists, generators and cursors, and other objects that give rows: see ``data.adapters``."""
 
 TableLike: TypeAlias = "Source | Frame | Rows | Mapping[str, Sequence[Any]]"
 """A table of items, users or candidates."""

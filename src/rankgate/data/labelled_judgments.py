@@ -29,7 +29,7 @@ def graded_judgments(judgments: QrelsLike, columns: ColumnsLike | None, grades: 
     Raises:
         InputError: a label has no grade, or a column does not exist; the message has file and line.
     """
-    if isinstance(judgments, Mapping):
+    if isinstance(judgments, Mapping) and isinstance(next(iter(judgments.values()), {}), Mapping):
         labels_by_query: Mapping[Any, Any] = judgments
         by_query = {
             query: {doc: label_grade(label, grades, "judgments") for doc, label in documents.items()}

@@ -1,13 +1,13 @@
-"""Judgments and runs from arrays: dense (a row per query, a column per document), sparse, or lists.
+"""Judgments and runs from objects in memory, as adapters leave them: dictionaries, frames and arrays.
 
-Arrays may be NumPy arrays, tensors of any library that supports DLPack, and SciPy's sparse
-matrices; only NumPy is imported.
+Arrays are dense (a row per query, a column per document), sparse, or lists. They may be NumPy
+arrays, tensors of any library that supports DLPack, and SciPy's sparse matrices; only NumPy is
+imported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -17,9 +17,9 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.present.number_formats import count_noun
+from rankgate.data.adapters import ParallelLists, read_rankings
 from rankgate.data.column_names import document_columns, match_columns
 from rankgate.data.foreign_frames import frames_by_system, is_frame, polars_frame, refuse_series, shape_table
-from rankgate.data.library_objects import ParallelLists, read_rankings, unknown_object_error
 from rankgate.data.memory.ids import Ids, find_positions, text_id
 from rankgate.data.memory.matrices import (
     Padded,
@@ -30,8 +30,8 @@ from rankgate.data.memory.matrices import (
     require_numbers,
     to_numpy,
 )
-from rankgate.data.qrels import QRELS_SCHEMA, Qrels, check_rows, drop_empty, rated_rows
-from rankgate.data.run import RUN_SCHEMA as RUN
+from rankgate.data.memory.rows import ID_LIST_TYPES, unknown_object_error
+from rankgate.data.qrels import Qrels, check_rows, drop_empty, rated_rows
 from rankgate.data.run import Rankings, Run, lengths_and_values
 from rankgate.data.table_rows import RowLocation, no_rows_error
 from rankgate.data.text.text_values import refuse_surrogates
@@ -40,8 +40,8 @@ from rankgate.data.unfold import Unfolded, unfold
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.core.value_types import JsonObject
     from rankgate.data.memory.matrices import Flat, MatrixInput
+    from rankgate.data.run import Pieces
     from rankgate.data.table_rows import Positions
 
 
@@ -95,13 +95,12 @@ def from_arrays(
     label, score = _dense_array(labels, names[0]), _dense_array(scores, names[1])
     is_flat = np.ndim(labels) == 1 and len(query_ids if query_ids is not None else ()) == label.size > 1
     if is_flat or groups is not None:
-        entries = _flat_candidates(label, query_ids, doc_ids, groups)
+        users, rows = _queries_of_candidates(label, query_ids, groups)
+        items, columns = _documents_of_candidates(rows, doc_ids)
     else:
         users = Ids.from_axis(query_ids, label.shape[0], "query_ids")
         items = Ids.from_axis(doc_ids, label.shape[1], "doc_ids")
-        places = np.indices(label.shape, dtype=np.int64)
-        entries = users, items, (places[0], places[1])
-    users, items, (rows, columns) = entries
+        rows, columns = np.divmod(np.arange(label.size), max(items.size, 1))
     is_candidate = np.ones(label.shape, np.bool_)
     if mask is not None:
         is_candidate = _dense_array(mask, "mask").astype(np.bool_)
@@ -111,78 +110,64 @@ def from_arrays(
             raise InputError(problem, source=array_name, code="wrong-shape")
     if padding is not None:
         is_candidate &= label != padding
-    rows, columns = rows[is_candidate], columns[is_candidate]
+    candidates = is_candidate.ravel()
+    rows, columns = rows[candidates], columns[candidates]
     judged = _make_table(users, items, (rows, columns, label[is_candidate]), "grade")
     ranked = _make_table(users, items, (rows, columns, score[is_candidate]), "score")
     positions = users.unnamed, items.unnamed
-    return _make_qrels(judged, users, names[0], positions), _make_run(ranked, users, names[1], positions)
+    judged = judged.filter(pl.col("grade").is_not_nan())
+    location = RowLocation(names[0], positions=positions)
+    qrels = Qrels(judged, names[0], unjudged=tuple(_missing_queries(users, judged)), place=location)
+    return qrels, _run_of_entries(ranked, users, names[1], positions)
 
 
-def _flat_candidates(
-    label: NDArray[np.float64],
-    query_ids: Sequence[object] | None,
-    doc_ids: Sequence[object] | None,
-    groups: Sequence[int] | None,
-) -> tuple[Ids, Ids, tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """The queries and documents of flat arrays, and the indexes of each candidate's, ``(1, N)``.
+def _queries_of_candidates(
+    label: NDArray[np.float64], query_ids: Sequence[object] | None, groups: Sequence[int] | None
+) -> tuple[Ids, NDArray[np.int64]]:
+    """The queries of flat arrays, and the index of each candidate's.
 
     Raises:
-        InputError: a wrong number of ids or candidates, or arrays that are not flat.
+        InputError: a wrong number of candidates, or arrays that are not flat.
     """
-    size = label.size
-    if groups is not None:
-        sizes = require_numbers(to_numpy(groups, "groups"), "groups").astype(np.int64)
-        if label.shape[0] != 1 or sizes.ndim != 1 or (sizes < 0).any() or sizes.sum() != size:
-            problem = (
-                f"groups add up to {sizes.sum()}, where flat arrays have {size} candidates; give the "
-                "number of candidates of each query."
-            )
-            raise InputError(problem, source="groups", code="wrong-shape")
-        users, codes = (
-            Ids.from_axis(query_ids, len(sizes), "query_ids"),
-            np.repeat(np.arange(len(sizes)), sizes),
+    if groups is None:
+        return _coded_ids(query_ids, "query_ids", label.size)
+    sizes = require_numbers(to_numpy(groups, "groups"), "groups").astype(np.int64)
+    if label.shape[0] != 1 or sizes.ndim != 1 or (sizes < 0).any() or sizes.sum() != label.size:
+        problem = (
+            f"groups add up to {sizes.sum()}, where flat arrays have {label.size} candidates; give the "
+            "number of candidates of each query."
         )
-    else:
-        ids = _id_texts(() if query_ids is None else query_ids)
-        names = ids.unique(maintain_order=True)
-        users, codes = Ids.from_axis(names.to_list(), len(names), "query_ids"), find_positions(ids, names)
-    if doc_ids is None:
-        places = (
-            pl.int_range(size, eager=True)
-            .to_frame("row")
-            .select(pl.int_range(pl.len()).over(pl.Series("query", codes)))
-        )
-        columns = places.to_series().to_numpy()
-        return users, Ids(int(columns.max(initial=-1)) + 1), (codes[None, :], columns[None, :])
-    documents = _id_texts(doc_ids)
-    if len(documents) != size:
-        problem = f"{count_noun(len(documents), 'id')} for {size} candidates; give one for each."
-        raise InputError(problem, source="doc_ids", code="wrong-shape")
-    names = documents.unique(maintain_order=True)
-    items = Ids.from_axis(names.to_list(), len(names), "doc_ids")
-    return users, items, (codes[None, :], find_positions(documents, names)[None, :])
+        raise InputError(problem, source="groups", code="wrong-shape")
+    return Ids.from_axis(query_ids, len(sizes), "query_ids"), np.repeat(np.arange(len(sizes)), sizes)
 
 
-def _id_texts(ids: Any) -> pl.Series:
-    """Ids in a list, an array or a tensor as texts; they may be repeated."""
+def _documents_of_candidates(
+    queries: NDArray[np.int64], doc_ids: Sequence[object] | None
+) -> tuple[Ids, NDArray[np.int64]]:
+    """The documents of flat arrays, by default numbered within each query, and each candidate's index."""
+    if doc_ids is not None:
+        return _coded_ids(doc_ids, "doc_ids", len(queries))
+    places = pl.DataFrame({"query": queries}).select(pl.int_range(pl.len()).over("query"))
+    numbers = places.to_series().to_numpy()
+    return Ids(int(numbers.max(initial=-1)) + 1), numbers
+
+
+def _coded_ids(ids: Any, name: str, size: int) -> tuple[Ids, NDArray[np.int64]]:
+    """Ids in a list, an array or a tensor, which may be repeated, and the index of each.
+
+    Raises:
+        InputError: the number of ids is not the size.
+    """
     array = to_numpy(ids, "ids") if hasattr(ids, "__dlpack__") else ids
-    if isinstance(array, np.ndarray) and array.dtype.kind in "iu":
-        return pl.Series(array).cast(pl.String)
-    return pl.Series([text_id(value) for value in array], dtype=pl.String)
-
-
-def qrels_of_array(labels: object, name: str = "qrels") -> Qrels:
-    """Judgments from a `Matrix`, `Lists` or an array; NaN and missing entries are unjudged.
-
-    A row without judgments is an unknown user, as is a user that is not in a frame.
-
-    Raises:
-        InputError: see `make_source`; or a label is negative, so that it could be padding.
-        DuplicateError: an item appears twice for a user.
-    """
-    source = make_source(labels, name)
-    table = _make_table(source.users, source.items, read_grades(source), "grade")
-    return Qrels(table, source.name, place=RowLocation(source.name, positions=positions_of(source)))
+    is_integer = isinstance(array, np.ndarray) and array.dtype.kind in "iu"
+    texts = (
+        pl.Series(array).cast(pl.String) if is_integer else pl.Series(map(text_id, array), dtype=pl.String)
+    )
+    if len(texts) != size:
+        problem = f"{count_noun(len(texts), 'id')} for {size} candidates; give one for each."
+        raise InputError(problem, source=name, code="wrong-shape")
+    names = texts.unique(maintain_order=True)
+    return Ids.from_axis(names.to_list(), len(names), name), find_positions(texts, names)
 
 
 def read_grades(source: MatrixInput) -> Flat:
@@ -206,17 +191,6 @@ def read_grades(source: MatrixInput) -> Flat:
     return rows, columns, grades
 
 
-def run_of_array(scores: object, name: str = "run") -> Run:
-    """A run from a `Matrix`, `Lists` or an array; NaN and minus infinity are not ranked.
-
-    Raises:
-        InputError: see `make_source`.
-    """
-    source = make_source(scores, name)
-    run = run_table(source, slice(0, source.users.size))
-    return _make_run(run, source.users, source.name, positions_of(source))
-
-
 def run_table(source: MatrixInput, rows: slice) -> pl.DataFrame:
     """The entries of some users as the rows of a run."""
     owner, item, score = source.flat(rows, refuse=False) if isinstance(source, Padded) else source.flat(rows)
@@ -230,27 +204,17 @@ def _make_table(users: Ids, items: Ids, entries: Flat, name: str) -> pl.DataFram
     return pl.DataFrame([*ids, pl.Series(name, values)])
 
 
-def _make_qrels(table: pl.DataFrame, users: Ids, name: str, positions: Positions) -> Qrels:
-    judged = table.filter(pl.col("grade").is_not_nan())
-    unjudged_queries = users.names.filter(~users.names.is_in(judged["query_id"].unique().implode()))
-    location = RowLocation(name, positions=positions)
-    return Qrels(
-        judged.select(*QRELS_SCHEMA), name, unjudged=tuple(unjudged_queries.to_list()), place=location
-    )
-
-
-def _make_run(table: pl.DataFrame, users: Ids, name: str, positions: Positions) -> Run:
+def _run_of_entries(entries: pl.DataFrame, users: Ids, name: str, positions: Positions) -> Run:
     score = pl.col("score")
-    ranked = table.filter(score.is_not_nan() & (score != -np.inf)).select(*RUN)
+    ranked = entries.filter(score.is_not_nan() & (score != -np.inf))
     location = RowLocation(name, positions=positions)
     check_rows(ranked, "score", location)
-    empty_queries = users.names.filter(~users.names.is_in(ranked["query_id"].unique().implode()))
-    states = pl.DataFrame([empty_queries.alias("query_id")]).with_columns(state=pl.lit("zero"))
+    return _make_run({"doc_id": lambda: iter([ranked])}, _missing_queries(users, ranked), name, location)
 
-    def pieces() -> Iterator[pl.DataFrame]:
-        yield ranked
 
-    return Run(name, pieces, queries=states if len(empty_queries) else None, place=location, ordered=False)
+def _missing_queries(users: Ids, rows: pl.DataFrame) -> list[str]:
+    """The users without rows."""
+    return users.names.filter(~users.names.is_in(rows["query_id"].unique().implode())).to_list()
 
 
 def _dense_array(table: object, name: str) -> NDArray[np.float64]:
@@ -268,7 +232,7 @@ _ROWS_PER_SLICE = 1 << 20
 
 
 def qrels_of_table(table: Any, name: str = "qrels", label: str | None = None) -> Qrels:
-    """Judgments from ``{query_id: {doc_id: grade}}``, a frame, or an array (see `arrays`).
+    """Judgments from ``{query_id: {doc_id: grade}}``, a frame, or an array.
 
     Without grades (``{query_id: {doc_id, …}}``, or a frame of pairs alone) each grade is 1.
 
@@ -280,19 +244,16 @@ def qrels_of_table(table: Any, name: str = "qrels", label: str | None = None) ->
     Raises:
         InputError: the object is not such a table, ids are not strings, or grades are not numbers.
     """
-    table = read_rankings(table, "qrels")
+    table, label = read_rankings(table, "qrels"), label or name
     if is_source(table):
-        return qrels_of_array(table, name)
-    if _is_listed(table):
-        frame = _rows_of_lists(table, "grade", label or name)
-        unjudged = tuple(str(query) for query in _empty_queries(table))
-        return Qrels(frame, name=name, unjudged=unjudged, place=_location(table, label or name))
-    if not _is_dict(table):
-        return qrels_of_unfolded(_unfold_table(table, "grade", label or name), name, label)
-    judgments = _rows_of_dicts(table, "grade", label or name)
-    rows, unrated_queries, location = rated_rows(judgments, RowLocation(label or name))
-    qrels = Qrels(rows, name=name, unjudged=(*_empty_queries(table), *unrated_queries), place=location)
-    if len(qrels.table) == sum(map(len, table.values())):
+        source = make_source(table, name)  # a row without judgments is an unknown user, as in a frame
+        rows = _make_table(source.users, source.items, read_grades(source), "grade")
+        return Qrels(rows, source.name, place=RowLocation(source.name, positions=positions_of(source)))
+    if not isinstance(table, Mapping):
+        return qrels_of_unfolded(_unfold_table(table, "grade", label), name, label)
+    rows = _rows_of_mapping(table, "grade", label)
+    qrels = _make_qrels(rows, _empty_queries(table), name, _location(table, label))
+    if not _is_listed(table) and len(qrels.table) == len(rows):
         # its strings have cached hashes; new ones would not
         qrels.__dict__["documents"] = list(chain.from_iterable(table.values()))
     return qrels
@@ -300,41 +261,51 @@ def qrels_of_table(table: Any, name: str = "qrels", label: str | None = None) ->
 
 def qrels_of_unfolded(table: Unfolded, name: str, label: str | None = None) -> Qrels:
     """Judgments from a table with a row per document; arguments and errors as of `qrels_of_table`."""
-    judgments = _judgment_rows(table.rows, label or name)
-    rows, unrated_queries, location = rated_rows(judgments, table.place)
-    unjudged = (*unrated_queries, *table.empty_queries)
-    return Qrels(
-        rows, name=name, unjudged=unjudged, place=location, cautions=table.cautions("grade", label or name)
-    )
+    label, frame = label or name, table.rows
+    names = frame.collect_schema().names()
+    if len(names) == len(match_columns(names, ("query_id", "doc_id"))):  # each pair is relevant
+        frame = frame.with_columns(grade=1.0)
+    rows = drop_empty(_shape_rows(frame, "grade", label))
+    cautions = table.cautions("grade", label)
+    return _make_qrels(rows, table.empty_queries, name, table.place, cautions=cautions)
+
+
+def _make_qrels(
+    judgments: pl.DataFrame, empty_queries: Iterable[str], name: str, location: RowLocation, **fields: Any
+) -> Qrels:
+    rows, unrated_queries, location = rated_rows(judgments, location)
+    return Qrels(rows, name=name, unjudged=(*empty_queries, *unrated_queries), place=location, **fields)
 
 
 def run_of_table(table: Any, name: str = "run", label: str | None = None) -> Run:
-    """A run from ``{query_id: {doc_id: score}}``, a frame, or an array (see `arrays`).
+    """A run from ``{query_id: {doc_id: score}}``, a frame, or an array.
 
     ``{query_id: [doc_id, …]}`` is ranked in its order. An empty query returned no documents. For
-    the arguments see `qrels_of`.
+    the arguments see `qrels_of_table`.
 
     Raises:
         InputError: the object is not such a table, ids are not strings, or scores are not numbers.
     """
-    table = read_rankings(table, "run")
+    table, label = read_rankings(table, "run"), label or name
     if is_source(table):
-        return run_of_array(table, name)
-    rankings, label = None, label or name
-    if _is_dict(table) and not _is_listed(table):
-        _refuse_flat(table, "score", label)
-        for query, documents in table.items():
-            if not str(query).strip() or "" in documents or " " in documents:
-                problem = f"an id of query {query!r} is empty."
-                raise InputError(problem, source=label, code="empty-value")
-        rankings = Rankings.from_dict(table, label)
-    if not _is_dict(table):
+        source = make_source(table, name)
+        entries = run_table(source, slice(0, source.users.size))
+        return _run_of_entries(entries, source.users, source.name, positions_of(source))
+    if not isinstance(table, Mapping):
         return run_of_unfolded(_unfold_table(table, "score", label), name, label)
-    tables = {} if rankings else _rows_of_dict(table, label)
-    empty_queries = [str(query) for query in _empty_queries(table)]
-    rows = partial(_rows_of_dicts, table, "score", label)
-    run = _run_of_rows(tables, empty_queries, name, label, rows=rows, rankings=rankings)
-    return replace(run, place=_location(table, label))
+    location = _location(table, label)
+    if _is_listed(table):
+        rows = _rows_of_mapping(table, "score", label)
+        check_rows(rows, "score", location)
+        return _make_run({"doc_id": lambda: _slices(rows)}, _empty_queries(table), name, location)
+    _refuse_flat(table, "score", label)
+    for query, documents in table.items():
+        if not str(query).strip() or "" in documents or " " in documents:
+            problem = f"an id of query {query!r} is empty."
+            raise InputError(problem, source=label, code="empty-value")
+    rankings = Rankings.from_dict(table, label)
+    readings = {"doc_id": lambda: _slices(_rows_of_mapping(table, "score", label))}
+    return _make_run(readings, _empty_queries(table), name, location, rankings=rankings)
 
 
 def _location(table: Mapping[Any, Any], label: str) -> RowLocation:
@@ -347,117 +318,69 @@ def run_of_unfolded(table: Unfolded, name: str, label: str | None = None) -> Run
 
     Lists are unfolded when their rows are needed.
     """
-    lists, place, cautions = table.lists, table.place, table.cautions("score", label or name)
-    if lists is None:
-        return _run_of_rows(_run_rows(table.rows, label or name), [], name, label or name, cautions=cautions)
-    shape_table(table.rows, "score", place.label)  # checks the columns
+    label, lists, place = label or name, table.lists, table.place
+    cautions = table.cautions("score", label)
+    if lists is not None:
+        shape_table(table.rows, "score", place.label)  # checks the columns
 
-    def pieces() -> Iterator[pl.DataFrame]:
-        first_row = 0
-        for piece in lists.pieces():
-            rows = shape_table(piece, "score", place.label).collect(engine="streaming")
-            check_rows(rows, "score", place, first_row)
-            first_row += len(rows)
-            yield rows
+        def pieces() -> Iterator[pl.DataFrame]:
+            first_row = 0
+            for piece in lists.pieces():
+                rows = shape_table(piece, "score", place.label).collect(engine="streaming")
+                check_rows(rows, "score", place, first_row)
+                first_row += len(rows)
+                yield rows
 
-    queries = pl.DataFrame({"query_id": lists.empty_queries}, schema={"query_id": pl.String})
-    states = queries.with_columns(state=pl.lit("zero")) if len(queries) else None
-    return Run(name, pieces, queries=states, place=place, ordered=False, cautions=cautions)
-
-
-def _run_of_rows(
-    tables: Mapping[str, pl.DataFrame],
-    empty_queries: list[str],
-    name: str,
-    label: str,
-    *,
-    rows: Callable[[], pl.DataFrame] | None = None,
-    **fields: Any,
-) -> Run:
-    """A run from checked rows by column of documents, or from rows that are made when needed."""
-    zero_state = pl.lit("zero", pl.String).alias("state")
-    queries = pl.DataFrame([_id_column("query_id", empty_queries, label)]).with_columns(zero_state)
-
-    def pieces(frame: pl.DataFrame | None) -> Iterator[pl.DataFrame]:
-        all_rows = rows() if frame is None and rows is not None else frame
-        assert all_rows is not None
-        yield from (shape_table(slice_, "score", label).collect() for slice_ in _slice_rows(all_rows))
-
-    readings = {column: partial(pieces, frame) for column, frame in tables.items()}
-    return Run.of_columns(
-        name,
-        readings or {"doc_id": partial(pieces, None)},
-        queries=queries if empty_queries else None,
-        place=RowLocation(label),
-        ordered=False,
-        **fields,
-    )
-
-
-def _rows_of_dict(table: Mapping[Any, Any], label: str) -> dict[str, pl.DataFrame]:
-    """The checked rows of a run in a dictionary."""
-    if _is_listed(table):
-        rows = _rows_of_lists(table, "score", label)
-        check_rows(rows, "score", RowLocation(label))
-        return {"doc_id": rows}
-    return {"doc_id": _check_rows(_rows_of_dicts(table, "score", label), label)}
-
-
-def _run_rows(lazy: pl.LazyFrame, label: str) -> dict[str, pl.DataFrame]:
-    """The checked rows of a run, by column that could hold the ids of documents.
-
-    Ids of a frame are not converted, which may save memory.
-    """
-    names = lazy.collect_schema().names()
+        return _make_run({"doc_id": pieces}, lists.empty_queries, name, place, cautions=cautions)
+    names = table.rows.collect_schema().names()
     source_columns = match_columns(names, ("query_id", "doc_id", "score", "rank"))
     columns = document_columns(names) or tuple(
         source_columns[column] for column in source_columns if column == "doc_id"
     )
-    shape_table(lazy, "score", label, next(iter(columns), None))  # checks for missing columns
-    tables = {
-        column: lazy.select((source_columns | {"doc_id": column}).values()).collect() for column in columns
-    }
-    if len(tables) > 1:  # columns that hold no ids are left out later, by the judgments
-        return tables
-    return {column: _check_rows(frame, label) for column, frame in tables.items()}
+    shape_table(table.rows, "score", label, next(iter(columns), None))  # checks for missing columns
+    # ids are converted when they are read, which may save memory
+    frame = table.rows.select({*source_columns.values(), *columns}).collect()
+    if len(columns) == 1:  # of several, those that hold no ids are left out later, by the judgments
+        first_row = 0
+        for rows in _shaped_slices(frame, label, columns[0]):
+            check_rows(rows, "score", RowLocation(label), first_row)
+            first_row += len(rows)
+    readings = {column: partial(_shaped_slices, frame, label, column) for column in columns}
+    return _make_run(readings, (), name, RowLocation(label), cautions=cautions)
 
 
-def _check_rows(frame: pl.DataFrame, label: str) -> pl.DataFrame:
-    """The same rows, after a check for missing ids and scores that are not finite."""
-    first_row = 0
-    for slice_ in _slice_rows(frame):
-        rows = _shape_rows(slice_, "score", label)
-        check_rows(rows, "score", RowLocation(label), first_row)
-        first_row += len(rows)
-    return frame
+def _shaped_slices(frame: pl.DataFrame, label: str, document: str) -> Iterator[pl.DataFrame]:
+    return (_shape_rows(slice_.lazy(), "score", label, document) for slice_ in _slices(frame))
 
 
-def _slice_rows(frame: pl.DataFrame) -> Iterator[pl.LazyFrame]:
+def _slices(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """The rows in slices; a single slice if there are no rows."""
-    return (slice_.lazy() for slice_ in (frame.iter_slices(_ROWS_PER_SLICE) if len(frame) else [frame]))
+    return rows.iter_slices(_ROWS_PER_SLICE) if len(rows) else iter([rows])
 
 
-def _empty_queries(table: Any) -> list[str]:
-    """The queries with an empty dict in a dict of dicts."""
-    return [query for query, row in table.items() if not row] if _is_dict(table) else []
+def _make_run(
+    readings: Mapping[str, Pieces],
+    empty_queries: Iterable[str],
+    name: str,
+    location: RowLocation,
+    **fields: Any,
+) -> Run:
+    """A run from checked rows, which may be made when needed, by column of documents."""
+    zero_state = pl.lit("zero", pl.String).alias("state")
+    queries = pl.DataFrame([_id_column("query_id", empty_queries, location.label)]).with_columns(zero_state)
+    states = None if queries.is_empty() else queries
+    return Run.of_columns(name, readings, queries=states, place=location, ordered=False, **fields)
 
 
-def _refuse_flat(table: JsonObject, number: str, label: str) -> None:
-    if not all(map(_is_dict, table.values())):
+def _empty_queries(table: Mapping[Any, Any]) -> list[str]:
+    """The queries with no documents."""
+    return [str(query) for query, row in table.items() if not row]
+
+
+def _refuse_flat(table: Mapping[Any, Any], number: str, label: str) -> None:
+    if not all(isinstance(row, Mapping) for row in table.values()):
         problem = f"not a dict of dicts; expected {{query_id: {{doc_id: {number}}}}}."
         raise InputError(problem, source=label, code="wrong-type")
-
-
-def _is_dict(table: object) -> bool:
-    return isinstance(table, Mapping)
-
-
-def _judgment_rows(frame: pl.LazyFrame, label: str) -> pl.DataFrame:
-    """The rows of judgments; each pair is relevant if there are no grades."""
-    names = frame.collect_schema().names()
-    if len(names) == len(match_columns(names, ("query_id", "doc_id"))):
-        frame = frame.with_columns(grade=1.0)
-    return drop_empty(_shape_rows(frame, "grade", label))
 
 
 def _unfold_table(table: object, number: str, label: str) -> Unfolded:
@@ -469,85 +392,76 @@ def _unfold_table(table: object, number: str, label: str) -> Unfolded:
             "where several runs are taken."
         )
         raise InputError(problem, source=label, code="several-candidates")
-    if isinstance(table, pl.LazyFrame):
-        return unfold(table, number, label)
-    if is_frame(table):  # Polars, pandas, pyarrow, DuckDB, ibis and others
-        frame = polars_frame(table, label)
-        if frame.is_empty():  # columns without values have no type
-            raise no_rows_error(number, label)
-        return unfold(frame.lazy(), number, label)
-    if isinstance(table, list | tuple) and not table:
+    if not is_frame(table):  # of Polars, pandas, pyarrow, DuckDB, ibis and others
+        is_empty = isinstance(table, list | tuple) and not table
+        raise no_rows_error(number, label) if is_empty else unknown_object_error(table, label)
+    frame = table if isinstance(table, pl.LazyFrame) else polars_frame(table, label)
+    if isinstance(frame, pl.DataFrame) and frame.is_empty():  # columns without values have no type
         raise no_rows_error(number, label)
-    raise unknown_object_error(table, label)
+    return unfold(frame.lazy(), number, label)
 
 
-def _is_listed(table: object) -> bool:
+def _is_listed(table: Mapping[Any, Any]) -> bool:
     """True for ``{query_id: [doc_id, …]}``, including sets."""
-    if not isinstance(table, Mapping):
-        return False
-    return isinstance(next(iter(table.values()), None), list | tuple | set | frozenset)
+    return isinstance(next(iter(table.values()), None), ID_LIST_TYPES)
 
 
-def _rows_of_lists(table: Mapping[Any, Any], number: str, label: str) -> pl.DataFrame:
-    """The rows of lists of documents: each with grade 1, or ranked in order."""
-    rows = list(table.values())
-    kinds = {type(row) for row in rows}
-    if not kinds <= {list, tuple, set, frozenset}:
+def _refuse_lists(table: Mapping[Any, Any], number: str, label: str) -> None:
+    kinds = {type(row) for row in table.values()}
+    if not kinds <= {*ID_LIST_TYPES}:
         problem = "lists of documents and others; give every query a list."
         raise InputError(problem, source=label, code="wrong-type")
     if number == "score" and kinds & {set, frozenset}:
         problem = "a set of documents has no order; give lists, the best first."
         raise InputError(problem, source=label, code="wrong-type")
-    documents = list(chain.from_iterable(rows))
-    for kind in {*map(type, documents)} | {*map(type, table)}:
+    for kind in {*map(type, chain.from_iterable(table.values()))} | {*map(type, table)}:
         if not issubclass(kind, str | int | np.integer):
             problem = f"an id is a {kind.__name__}, where strings or whole numbers are needed."
             raise InputError(problem, source=label, code="invalid-id")
-    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+
+
+def _rows_of_mapping(table: Mapping[Any, Any], number: str, label: str) -> pl.DataFrame:
+    """The rows of documents with numbers, or of lists: each with grade 1, or ranked in order."""
+    rows, is_listed = list(table.values()), _is_listed(table)
+    (_refuse_lists if is_listed else _refuse_flat)(table, number, label)
+    queries: Iterable[Any] = table
+    documents: Iterable[Any] = chain.from_iterable(rows)
+    if is_listed:
+        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+        first_row = np.repeat(np.cumsum(lengths) - lengths, lengths)
+        position = np.arange(len(first_row)) - first_row
+        numbers = np.ones(len(position)) if number == "grade" else -1.0 - position
+        queries, documents = map(str, queries), map(str, documents)
+    else:
+        lengths, numbers = lengths_and_values(rows, number, label)
+    values = pl.Series(number, numbers)
+    if number == "grade" and values.is_nan().any():  # None is unrated, and NumPy makes it NaN
+        grades = chain.from_iterable(row.values() for row in rows)
+        values = pl.Series(number, [None if grade is None else float(grade) for grade in grades], pl.Float64)
     owner = np.repeat(np.arange(len(rows)), lengths)
-    position = np.arange(len(owner)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    numbers = np.ones(len(owner)) if number == "grade" else -1.0 - position
-    return pl.DataFrame(
-        [
-            _id_column("query_id", [str(query) for query in table], label).gather(owner),
-            _id_column("doc_id", list(map(str, documents)), label),
-            pl.Series(number, numbers),
-        ]
-    )
+    query_ids = _id_column("query_id", queries, label).gather(owner)
+    return pl.DataFrame([query_ids, _id_column("doc_id", documents, label), values])
 
 
-def _shape_rows(frame: pl.LazyFrame, number: str, label: str) -> pl.DataFrame:
+def _shape_rows(frame: pl.LazyFrame, number: str, label: str, document: str | None = None) -> pl.DataFrame:
     try:
-        return shape_table(frame, number, label).collect()
+        return shape_table(frame, number, label, document).collect()
     except pl.exceptions.InvalidOperationError as error:
         raise InputError(f"a {number} is not a number: {error}.", source=label, code="not-a-number") from None
 
 
-def _id_column(name: str, ids: list[Any], label: str) -> pl.Series:
+def _id_column(name: str, ids: Iterable[Any], label: str) -> pl.Series:
     """Ids as a column.
 
     Raises:
         InputError: an id is not a string, or not valid text.
     """
+    id_list = list(ids)
     try:
-        return pl.Series(name, ids, dtype=pl.String)
+        return pl.Series(name, id_list, dtype=pl.String)
     except TypeError:
         problem = "ids must be strings; turn them into strings first."
         raise InputError(problem, source=label, code="invalid-id") from None
     except UnicodeEncodeError:
-        refuse_surrogates(ids, label)
+        refuse_surrogates(id_list, label)
         raise
-
-
-def _rows_of_dicts(table: Mapping[str, Mapping[str, float]], number: str, label: str) -> pl.DataFrame:
-    rows = list(table.values())
-    _refuse_flat(table, number, label)
-    lengths, numbers = lengths_and_values(rows, number, label)
-    queries = _id_column("query_id", list(table), label)
-    documents = _id_column("doc_id", list(chain.from_iterable(rows)), label)
-    owner = queries.gather(np.repeat(np.arange(len(rows)), lengths))
-    values = pl.Series(number, numbers)
-    if number == "grade" and values.is_nan().any():  # None is unrated, and NumPy makes it NaN
-        grades = chain.from_iterable(row.values() for row in rows)
-        values = pl.Series(number, [None if grade is None else float(grade) for grade in grades], pl.Float64)
-    return pl.DataFrame([owner, documents, values])

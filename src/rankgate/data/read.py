@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from numbers import Number
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
+from rankgate.data.adapters import read_rankings
 from rankgate.data.column_names import match_columns
 from rankgate.data.file_contents import FileContents, Note
 from rankgate.data.foreign_frames import is_frame, lazy_frame, one_document_column
@@ -228,30 +228,25 @@ def _from_memory(read: Callable[[Any, str], Content], table: object, name: str, 
     Raises:
         InputError: see the reader.
     """
-    from rankgate.data.foreign_frames import is_frame, lazy_frame
-    from rankgate.data.library_objects import read_rankings
-
     rankings = read_rankings(table, input_kind)
     try:
         return read(rankings, name)
     except InputError as error:
+        if is_frame(rankings):
+            frame = lazy_frame(rankings, name)
+        elif error.code == "not-a-number" and input_kind == "qrels" and isinstance(rankings, Mapping):
+            rows = [
+                (query, document, None if label is None else str(label))
+                for query, documents in rankings.items()
+                for document, label in documents.items()
+            ]
+            schema = dict.fromkeys(("query_id", "doc_id", "grade"), pl.String)
+            frame = pl.LazyFrame(rows, schema, orient="row")
+        else:
+            raise
         from rankgate.data.column_guess import guessed_frame_error
 
-        if is_frame(rankings):
-            raise guessed_frame_error(error, lazy_frame(rankings, name), input_kind) from None
-        if error.code == "not-a-number" and input_kind == "qrels" and isinstance(rankings, Mapping):
-            raise guessed_frame_error(error, _frame_of_labels(rankings), input_kind) from None
-        raise
-
-
-def _frame_of_labels(rankings: Mapping[str, Mapping[str, object]]) -> pl.LazyFrame:
-    """The rows of ``{query: {document: label}}``."""
-    rows = [
-        (query, document, None if label is None else str(label))
-        for query, documents in rankings.items()
-        for document, label in documents.items()
-    ]
-    return pl.LazyFrame(rows, schema=dict.fromkeys(("query_id", "doc_id", "grade"), pl.String), orient="row")
+        raise guessed_frame_error(error, frame, input_kind) from None
 
 
 def _is_empty_snapshot(input_file: InputFile) -> bool:
@@ -431,20 +426,6 @@ def _with_companions(run: Run, input_file: InputFile) -> Run:
     return with_snapshot(with_meta(run, input_file), path)
 
 
-def is_ranking(table: Mapping[Any, Any]) -> bool:
-    """True for ``{query: {doc: score}}`` and ``{query: [doc, …]}``, but not for ``{name: run}``."""
-    first = next(iter(table.values()), None)
-    if not isinstance(first, Mapping):
-        return first is None or _is_list_of_ids(first)
-    return not isinstance(next(iter(first.values()), 0.0), Mapping | list | tuple | set)
-
-
-def _is_list_of_ids(ids: object) -> bool:
-    """True for a list of ids; False for a list of runs or of rows of an array."""
-    first = next(iter(ids), None) if isinstance(ids, list | tuple | set | frozenset) else ()
-    return first is None or isinstance(first, str | Number)
-
-
 def read_ratings(
     table: RatingsLike | InputFile, name: str | None = None, from_: str | None = None
 ) -> Ratings:
@@ -480,11 +461,11 @@ def _ratings_of_frame(table: object, name: str) -> Ratings:
     frame = lazy_frame(table, name)
     columns = frame.collect_schema().names()
     one_document_column(columns, name)
-    column_map = match_columns(columns, ("query_id", "doc_id", "rater", "grade"))
-    columns_read = [pl.col(file_column).alias(column) for column, file_column in column_map.items()]
-    other_columns = [column for column in RATINGS_SCHEMA if column in columns and column not in column_map]
+    names = {column: column for column in RATINGS_SCHEMA if column in columns}
+    names |= match_columns(columns, ("query_id", "doc_id", "rater", "grade"))
     try:
-        return Ratings(frame.select(*columns_read, *other_columns).collect(), name=name)
+        rows = frame.select(pl.col(own_name).alias(column) for column, own_name in names.items())
+        return Ratings(rows.collect(), name=name)
     except pl.exceptions.PolarsError as error:
         raise InputError(
             f"the columns cannot be read as ratings: {error}.", source=name, code="invalid-syntax"

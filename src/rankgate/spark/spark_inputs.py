@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.data import foreign_frames
 from rankgate.data.collection import Collection, Items
 from rankgate.data.column_map import ColumnMap
-from rankgate.data.foreign_frames import frames_by_system
 from rankgate.data.id_match import IdRules
 from rankgate.data.input_types import SparkTable, any_on_spark
-from rankgate.data.library_objects import read_rankings
-from rankgate.data.read import is_ranking
 from rankgate.data.score_parts import Need, Supply
 from rankgate.measurement.evaluation.metric_selection import find_metrics, refuse_tasks
 from rankgate.measurement.metrics.facet_metrics import FACET_METRICS
@@ -228,16 +226,11 @@ _RANKINGS = Supply(
 
 def named_runs(runs: Any) -> list[tuple[str, Any]]:  # noqa: ANN401 - as of rankgate.evaluate
     """Each run with its name; the name is empty if the caller gives none."""
-    if isinstance(runs, list | tuple) and not runs:
-        return []
     if not any_on_spark(runs):  # rows and objects of other libraries are one run
-        runs = read_rankings(runs, "run", None)
-    runs = frames_by_system(runs) or runs
-    if isinstance(runs, Mapping) and not is_ranking(runs):
+        return [("" if name is None else str(name), run) for name, run in foreign_frames.named_runs(runs)]
+    if isinstance(runs, Mapping):
         return [(str(name), run) for name, run in runs.items()]
-    if isinstance(runs, list | tuple):
-        return [("", run) for run in runs]
-    return [("", runs)]
+    return [("", run) for run in (runs if isinstance(runs, list | tuple) else [runs])]
 
 
 def path_of(table: object) -> object:

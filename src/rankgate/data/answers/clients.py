@@ -9,8 +9,9 @@ are answers of `products`, or hold their results, ids and scores under one of th
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
+from functools import reduce
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
@@ -167,13 +168,12 @@ def _is_hit(value: Any) -> bool:
     """True for a result: an object of a client, a dictionary with an id, or a pair with a score."""
     if _is_pair(value):
         return isinstance(value[0], str | int | UUID) or _find_hit_kind(value[0]) is not None
-    if isinstance(value, Mapping):
-        if any(key in value for key in QUERY_KEYS):
-            return False  # a row of a table
-        return _find_id_key(value) is not None or any(
-            isinstance(value.get(key), Mapping) for key in STORED_KEYS
-        )
-    return _find_hit_kind(value) is not None
+    if not isinstance(value, Mapping):
+        return _find_hit_kind(value) is not None
+    if any(key in value for key in QUERY_KEYS):
+        return False  # a row of a table
+    has_fields = any(isinstance(value.get(key), Mapping) for key in STORED_KEYS)
+    return has_fields or any(key in value for key in ID_KEYS)
 
 
 def _is_pair(value: Any) -> bool:
@@ -182,25 +182,22 @@ def _is_pair(value: Any) -> bool:
     return is_plain_tuple and isinstance(value[1], int | float | np.number)
 
 
-def _find_id_key(hit: Mapping[Any, Any]) -> str | None:
-    return next((key for key in ID_KEYS if key in hit), None)
+def _kinds_of(value: object) -> Iterator[tuple[AnswerKind, str]]:
+    """The clients with a class of an object, or with one that it inherits, and the name of the class."""
+    for base in type(value).__mro__[:-1]:
+        for kind in ANSWERS:
+            if is_from_module(base, kind.module):
+                yield kind, base.__name__
 
 
 def _find_answer_kind(value: object) -> tuple[AnswerKind, str] | None:
     """The kind of an answer, and the path of its results."""
-    for base in type(value).__mro__[:-1]:
-        for kind in ANSWERS:
-            if base.__name__ in kind.answers and is_from_module(base, kind.module):
-                return kind, kind.answers[base.__name__]
-    return None
+    kinds = _kinds_of(value)
+    return next(((kind, kind.answers[name]) for kind, name in kinds if name in kind.answers), None)
 
 
 def _find_hit_kind(value: object) -> AnswerKind | None:
-    for base in type(value).__mro__[:-1]:
-        for kind in ANSWERS:
-            if base.__name__ == kind.hit and is_from_module(base, kind.module):
-                return kind
-    return None
+    return next((kind for kind, name in _kinds_of(value) if name == kind.hit), None)
 
 
 def answers_by_query(rows: object) -> dict[Any, Any] | None:
@@ -211,16 +208,15 @@ def answers_by_query(rows: object) -> dict[Any, Any] | None:
     """
     answers: dict[Any, Any] = {}
     for row in rows if isinstance(rows, list | tuple) else ():
-        keys = [key for key in QUERY_ID_KEYS if isinstance(row, Mapping) and key in row]
-        wrapped_answers = [row[key] for key in WRAPPER_KEYS if key in row] if keys else []
-        candidates = [value for value in (*wrapped_answers, row) if keys and _find_product(value)]
-        if not candidates:
+        key = next((key for key in QUERY_ID_KEYS if isinstance(row, Mapping) and key in row), None)
+        wrapped_answers = [row[name] for name in WRAPPER_KEYS if name in row] if key else []
+        answer = next((value for value in (*wrapped_answers, row) if _find_product(value)), None)
+        if key is None or answer is None:
             return None
-        query = row[keys[0]]
-        if query in answers:
+        if (query := row[key]) in answers:
             problem = f"query {query!r} is answered twice; keep one answer."
             raise InputError(problem, source="answers", code="duplicate-query")
-        answers[query] = candidates[0]
+        answers[query] = answer
     return answers or None
 
 
@@ -237,7 +233,7 @@ def _is_unnamed(value: object) -> bool:
     return not has_query and (_find_answer_kind(value) is not None or _find_product(value) is not None)
 
 
-def refuse_without_queries(answer: object) -> None:
+def refuse_without_queries(answer: Any) -> None:
     """Check that an object is ``{query: answer}`` and not an answer itself.
 
     Raises:
@@ -247,27 +243,25 @@ def refuse_without_queries(answer: object) -> None:
     if isinstance(answer, list | tuple) and answer and all(map(_is_unnamed, answer)):
         problem = "the answers to several queries, without the queries; give dict(zip(queries, answers))."
         raise InputError(problem, source="answers", code="wrong-type")
+    value, title = answer, ""
     if declared := _find_answer_kind(answer):
-        kind, path = declared
-        value, title = value_at(answer, path, kind), kind.title
-    else:
-        value, title = answer, ""
-    is_mapping = isinstance(value, Mapping)
-    for product in PRODUCTS if is_mapping else ():
-        query_answers = product.answers_in(value)
-        answers = [] if query_answers is None else [*query_answers]
+        value, title = value_at(answer, declared[1], declared[0]), declared[0].title
+    problem = f"one answer of {title}, without its query; give {{query: answer}}."
+    for product in PRODUCTS if isinstance(value, Mapping) else ():
+        answers = [*(product.answers_in(value) or ())]
         if answers and all(
             isinstance(query_answer, Mapping) and product.marked(query_answer) for query_answer in answers
         ):
-            key = ".".join(product.several or ())
+            title, key = product.title, ".".join(product.several or ())
             problem = (
-                f"the answers of {product.title} to several queries, without the queries; give "
+                f"the answers of {title} to several queries, without the queries; give "
                 f"dict(zip(queries, answer[{key!r}]))."
             )
-            raise InputError(problem, source="answers", code="wrong-type")
-    title = title or next((product.title for product in PRODUCTS if product.marked(value)), "")
-    if title:
+            break
+    if not title and (marked := _find_product(value)) is not None:
+        title = marked.title
         problem = f"one answer of {title}, without its query; give {{query: answer}}."
+    if title:
         raise InputError(problem, source="answers", code="wrong-type")
 
 
@@ -289,26 +283,29 @@ def rankings_of_answers(answers: Mapping[Any, Any], input_kind: Part, doc_field:
             id, or pairs of ids and scores are not ordered by score.
     """
     queries = text_ids(answers, "queries")
-    lists = {
-        query: _read_results(answer, query, input_kind)
-        for query, answer in zip(queries, answers.values(), strict=True)
-    }
-    if not any(_read_field(result.raw, doc_field) is not None for row in lists.values() for result in row):
+    by_query = [*zip(queries, answers.values(), strict=True)]
+    rows = [_read_results(answer, query, input_kind) for query, answer in by_query]
+    if all(_read_field(result.raw, doc_field) is None for row in rows for result in row):
         doc_field = None  # a column of other tables: runs without it are read unchanged
     documents = {
-        query: [_read_doc_id(result, doc_field, query) for result in row] for query, row in lists.items()
+        query: [_read_doc_id(result, doc_field, query) for result in row]
+        for query, row in zip(queries, rows, strict=True)
     }
-    numbers = {query: [_parse_score(result.number, query) for result in row] for query, row in lists.items()}
+    numbers = {
+        query: [_parse_score(result.number, query) for result in row]
+        for query, row in zip(queries, rows, strict=True)
+    }
     has_numbers = all(None not in row for row in numbers.values())
-    if input_kind == "run":
-        has_numbers = _scores_fall(answers, numbers) and has_numbers
-    has_repeated = any(len(set(row)) < len(row) for row in documents.values())
-    if has_repeated or not has_numbers:
+    is_run = input_kind == "run"
+    if is_run:
+        has_numbers = (
+            all(_scores_fall(answer, query, numbers[query]) for query, answer in by_query) and has_numbers
+        )
+    if not has_numbers or any(len(set(row)) < len(row) for row in documents.values()):
         return documents
-    if input_kind == "run":
-        for query, answer in zip(queries, answers.values(), strict=True):
-            if not _is_plain(answer):
-                numbers[query] = break_ties(np.array(numbers[query], np.float64)).tolist()
+    for query, answer in by_query:
+        if is_run and not _is_plain(answer):
+            numbers[query] = break_ties(np.array(numbers[query], np.float64)).tolist()
     return {query: dict(zip(row, numbers[query], strict=True)) for query, row in documents.items()}
 
 
@@ -333,37 +330,34 @@ class Result(NamedTuple):
     number: Any
 
 
-def _scores_fall(answers: Mapping[Any, Any], scores: Mapping[str, list[float | None]]) -> bool:
-    """True if the scores fall in the order of results.
+def _scores_fall(answer: Any, query: str, scores: list[float | None]) -> bool:
+    """True if the scores of an answer fall in the order of its results.
 
     Raises:
         InputError: pairs of ids and scores are not ordered by score, and no client explains the
             order.
     """
-    for answer, (query, values) in zip(answers.values(), scores.items(), strict=True):
-        numbers = [math.nan if value is None else value for value in values]
-        if all(score >= next_score for score, next_score in pairwise(numbers)):
-            continue
-        first_result: Any = answer[0] if isinstance(answer, list | tuple) else None
-        if _is_pair(first_result) and isinstance(first_result[0], str | int) and None not in values:
-            problem = (
-                f"the scores of query '{query}' do not fall along its list; sort the pairs by score, or give "
-                "{query: {document: score}}."
-            )
-            raise InputError(problem, source="answers", code="invalid-order")
-        return False
-    return True
+    numbers = [math.nan if score is None else score for score in scores]
+    if all(score >= next_score for score, next_score in pairwise(numbers)):
+        return True
+    first: Any = answer[0] if isinstance(answer, list | tuple) else None
+    if _is_pair(first) and isinstance(first[0], str | int) and None not in scores:
+        problem = (
+            f"the scores of query '{query}' do not fall along its list; sort the pairs by score, or give "
+            "{query: {document: score}}."
+        )
+        raise InputError(problem, source="answers", code="invalid-order")
+    return False
 
 
-def _read_results(answer: object, query: str, input_kind: Part) -> list[Result]:
+def _read_results(answer: Any, query: str, input_kind: Part) -> list[Result]:
     """The results in the answer to one query.
 
     Raises:
         InputError: the answer is an error, is incomplete, or has no list of results.
     """
     if declared := _find_answer_kind(answer):
-        kind, path = declared
-        answer = value_at(answer, path, kind)
+        answer = value_at(answer, declared[1], declared[0])
     results = answer
     if isinstance(answer, Mapping):
         if (product := _find_shape(answer)) is not None:
@@ -446,56 +440,54 @@ def _read_result(hit: Any, query: str, input_kind: Part) -> Result:
     if not isinstance(raw, Mapping):
         problem = f"a result of query '{query}' is {short_repr(raw)}; give {{query: [document, …]}}."
         raise InputError(problem, source="answers", code="wrong-type")
-    id_key = _find_id_key(raw)
     number_keys = SCORE_KEYS if input_kind == "run" else GRADE_KEYS
     if number is None:
         number = next((raw[key] for key in number_keys if key in raw), None)
+    id_key = next((key for key in ID_KEYS if key in raw), None)
     return Result(raw, _stored_fields(raw).get("id") if id_key is None else raw[id_key], number)
 
 
 def _read_doc_id(result: Result, doc_field: str | None, query: str) -> str:
-    if doc_field is None and result.doc_id is not None:
-        return text_id(result.doc_id)
-    return text_id(_read_stored_id(result.raw, doc_field, query))
-
-
-def _read_stored_id(hit: object, doc_field: str | None, query: str) -> Any:
-    """The id in a stored field.
+    """The id of a result, or that in a stored field.
 
     Raises:
         InputError: the field does not exist; the message lists the existing fields.
     """
-    doc_id = _read_field(hit, doc_field)
+    doc_id = result.doc_id if doc_field is None else _read_field(result.raw, doc_field)
     if doc_id is None:
         missing_label = "id" if doc_field is None else f"field {doc_field}"
         problem = (
             f"a result of query '{query}' has no {missing_label}; it has "
-            f"{', '.join(map(str, _stored_fields(hit))) or 'no fields'}. Name the field that holds the ids "
-            "with columns: doc=FIELD."
+            f"{', '.join(map(str, _stored_fields(result.raw))) or 'no fields'}. Name the field that holds "
+            "the ids with columns: doc=FIELD."
         )
         raise InputError(problem, source="answers", code="missing-column")
-    return doc_id
+    return text_id(doc_id)
 
 
 def _read_field(hit: object, name: str | None) -> Any:
     """A stored field, or the value at a path such as ``node.ref_doc_id``; for ``a|b`` the first."""
     for path in () if name is None else name.split("|"):
         value = _stored_fields(hit).get(path)
-        value = _value_at_keys(hit, path) if value is None else value
+        if value is None:
+            value = reduce(_member, path.split("."), hit)
         if value is not None:
             return value[0] if isinstance(value, list) and len(value) == 1 else value
     return None
 
 
-def _stored_fields(hit: object) -> Mapping[Any, Any]:
+def _member(value: object, name: str) -> Any:
+    return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+
+
+def _stored_fields(hit: Any) -> Mapping[Any, Any]:
     """The fields of the document of a result."""
     if kind := _find_hit_kind(hit):
         stored = value_at(hit, kind.stored, kind)
         return stored if isinstance(stored, Mapping) else {}
     if not isinstance(hit, Mapping):
         return {}
-    stored_fields = [hit[key] for key in STORED_KEYS if isinstance(hit.get(key), Mapping)]
-    return {**hit, **(stored_fields[0] if stored_fields else {})}
+    return {**hit, **next((hit[key] for key in STORED_KEYS if isinstance(hit.get(key), Mapping)), {})}
 
 
 def _parse_score(value: Any, query: str) -> float | None:
@@ -506,13 +498,6 @@ def _parse_score(value: Any, query: str) -> float | None:
     except (TypeError, ValueError):
         problem = f"the score {short_repr(value)} of query '{query}' is not a number."
         raise InputError(problem, source="answers", code="not-a-number") from None
-
-
-def _value_at_keys(value: object, path: str) -> Any:
-    """The value at a path of attributes and keys; None if the path does not exist."""
-    for name in path.split("."):
-        value = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
-    return value
 
 
 def value_at(value: object, path: str, kind: AnswerKind) -> Any:

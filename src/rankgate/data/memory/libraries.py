@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,7 +54,7 @@ def padded_lists(first_array: object, second_array: object) -> Lists:
     return Lists(item_numbers, values=np.where(float_scores > _UNRANKED, float_scores, np.nan))
 
 
-def lists_by_user(collection: object, input_kind: Part) -> dict[str, Any]:
+def lists_by_user(collection: Any, input_kind: Part) -> dict[str, Any]:
     """The lists of LensKit's ``ItemListCollection`` as a dictionary.
 
     Args:
@@ -66,36 +65,30 @@ def lists_by_user(collection: object, input_kind: Part) -> dict[str, Any]:
     Raises:
         InputError: item lists have several keys, or neither scores nor an order of items.
     """
-    return dict(_grades_by_user(collection) if input_kind == "qrels" else _rankings_by_user(collection))
-
-
-def _item_lists(collection: Any) -> Iterator[tuple[str, Any]]:
     if len(collection.key_fields) != 1:
         keys = ", ".join(collection.key_fields)
         problem = f"item lists by {keys}; give a collection with one key, such as user_id."
         raise InputError(problem, source="item lists", code="wrong-type")
-    for key, item_list in collection.items():
-        yield str(key[0]), item_list
+    read = _grades if input_kind == "qrels" else _ranking
+    return {str(key[0]): read(str(key[0]), item_list) for key, item_list in collection.items()}
 
 
-def _rankings_by_user(collection: object) -> Iterator[tuple[str, list[str]]]:
-    """The items of each user, best first; items with the score NaN are not ranked."""
-    for user, item_list in _item_lists(collection):
-        ids = np.asarray([str(item_id) for item_id in item_list.ids()], dtype=object)
-        if not getattr(item_list, "ordered", False):
-            scores_or_none = item_list.scores()
-            if scores_or_none is None:
-                problem = f"the list of '{user}' has no order and no scores; score it first."
-                raise InputError(problem, source="item lists", code="missing-column")
-            scores = np.asarray(scores_or_none, np.float64)
-            order = np.argsort(-scores, kind="stable")
-            ids = ids[order[~np.isnan(scores[order])]]
-        yield user, ids.tolist()
+def _ranking(user: str, item_list: Any) -> list[str]:
+    """The items of a user, best first; items with the score NaN are not ranked."""
+    ids = np.asarray([str(item_id) for item_id in item_list.ids()], dtype=object)
+    if not getattr(item_list, "ordered", False):
+        scores_or_none = item_list.scores()
+        if scores_or_none is None:
+            problem = f"the list of '{user}' has no order and no scores; score it first."
+            raise InputError(problem, source="item lists", code="missing-column")
+        scores = np.asarray(scores_or_none, np.float64)
+        order = np.argsort(-scores, kind="stable")
+        ids = ids[order[~np.isnan(scores[order])]]
+    return list(ids)
 
 
-def _grades_by_user(collection: object) -> Iterator[tuple[str, dict[str, float]]]:
+def _grades(_: str, item_list: Any) -> dict[str, float]:
     """The grade of each item: its rating, or 1 without ratings."""
-    for user, item_list in _item_lists(collection):
-        ids, ratings = [str(item_id) for item_id in item_list.ids()], item_list.field("rating")
-        grades = np.ones(len(ids)) if ratings is None else np.asarray(ratings, np.float64)
-        yield user, dict(zip(ids, grades.tolist(), strict=True))
+    ids, ratings = [str(item_id) for item_id in item_list.ids()], item_list.field("rating")
+    grades = np.ones(len(ids)) if ratings is None else np.asarray(ratings, np.float64)
+    return dict(zip(ids, grades.tolist(), strict=True))

@@ -327,15 +327,10 @@ class Padded:
         Raises:
             DuplicateError: an item appears twice in a list, and duplicates are not allowed.
         """
-        block = self.codes[rows]
-        is_item = block != self.padding
-        codes = block.astype(np.int64) if self.vocabulary is None else self._coded(block, is_item)
-        if not is_item.all():
-            codes = np.where(is_item, codes, NOT_FOUND)
-            if (is_item[:, 1:] & ~is_item[:, :-1]).any():  # after a gap, later values move up
-                codes = np.take_along_axis(codes, np.argsort(~is_item, axis=1, kind="stable"), 1)
-        if refuse:
-            self._refuse_repeated(codes, rows.start)
+        codes = self._items(rows, refuse=refuse)
+        is_item = codes != NOT_FOUND
+        if (is_item[:, 1:] & ~is_item[:, :-1]).any():  # after a gap, later values move up
+            codes = np.take_along_axis(codes, np.argsort(~is_item, axis=1, kind="stable"), 1)
         return codes
 
     def flat(self, rows: slice, *, refuse: bool = True) -> Flat:
@@ -344,21 +339,24 @@ class Padded:
         Raises:
             DuplicateError: see `lists`.
         """
-        if self.values is None:
-            codes = self.lists(rows, refuse=refuse)
-            owner, position = np.nonzero(codes != NOT_FOUND)
-            return _drop_nan(owner, codes[owner, position], -1.0 - position)
+        read_items = self.lists if self.values is None else self._items
+        codes = read_items(rows, refuse=refuse)
+        owner, position = np.nonzero(codes != NOT_FOUND)
+        numbers = -1.0 - position if self.values is None else self.values[rows][owner, position]
+        return _drop_nan(owner, codes[owner, position], numbers)
+
+    def _items(self, rows: slice, *, refuse: bool) -> Codes:
+        """The items of some rows at their positions, `NOT_FOUND` for padding."""
         block = self.codes[rows]
         is_item = block != self.padding
-        codes = block.astype(np.int64) if self.vocabulary is None else self._coded(block, is_item)
+        codes = block.astype(np.int64)
+        if self.vocabulary is not None:
+            codes = np.searchsorted(self.vocabulary, block)
+        if not is_item.all():
+            codes = np.where(is_item, codes, NOT_FOUND)
         if refuse:
-            self._refuse_repeated(np.where(is_item, codes, NOT_FOUND), rows.start)
-        owner, position = np.nonzero(is_item)
-        return _drop_nan(owner, codes[owner, position], self.values[rows][owner, position])
-
-    def _coded(self, block: NDArray[Any], is_item: NDArray[np.bool_]) -> Codes:
-        assert self.vocabulary is not None
-        return np.where(is_item, np.searchsorted(self.vocabulary, block), NOT_FOUND)
+            self._refuse_repeated(codes, rows.start)
+        return codes
 
     def _refuse_repeated(self, codes: Codes, first_row: int) -> None:
         sorted_codes = np.sort(codes.astype(np.int32) if self.items.size < 1 << 31 else codes, axis=1)
@@ -449,26 +447,26 @@ def _make_padded(table: Lists, name: str) -> Padded:
     if codes.dtype.kind not in "iu":
         problem = f"items of {codes.dtype}, where whole numbers are needed; cast them to int64."
         raise InputError(problem, source=name, code="wrong-type")
-    values = (
-        None if table.values is None else require_numbers(to_numpy(_padded(table.values, np.nan), name), name)
-    )
-    values = values[None, :] if values is not None and values.ndim == 1 else values
-    if values is not None and values.shape != codes.shape:
-        message = f"values of shape {values.shape}, where items have {codes.shape}; make them equal."
-        raise InputError(message, source=name, code="wrong-shape")
+    values = table.values
+    if values is not None:
+        values = require_numbers(to_numpy(_padded(values, np.nan), name), name)
+        values = values[None, :] if values.ndim == 1 else values
     lowest, greatest = _item_range(codes, table.padding)
-    if lowest < 0:
+    if values is not None and values.shape != codes.shape:
+        problem = f"values of shape {values.shape}, where items have {codes.shape}; make them equal."
+    elif lowest < 0:
         problem = f"item {lowest} is below 0, and the padding is {table.padding}; set padding."
-        raise InputError(problem, source=name, code="wrong-shape")
-    if greatest > np.iinfo(np.int64).max:
+    elif greatest > np.iinfo(np.int64).max:
         problem = f"item {greatest} does not fit 64 bits with a sign; number items from 0."
+    elif table.doc_ids is not None and greatest >= len(table.doc_ids):
+        problem = f"item {greatest}, where doc_ids names {len(table.doc_ids)} from 0 on."
+    else:
+        problem = ""
+    if problem:
         raise InputError(problem, source=name, code="wrong-shape")
     users = Ids.from_axis(table.query_ids, len(codes), f"{name}: query_ids")
     if table.doc_ids is not None:
         items = Ids.from_axis(table.doc_ids, len(table.doc_ids), f"{name}: doc_ids")
-        if greatest >= items.size:
-            problem = f"item {greatest}, where doc_ids names {items.size} from 0 on."
-            raise InputError(problem, source=name, code="wrong-shape")
         return Padded(name, users, items, codes, values, table.padding)
     if greatest < max(_MAX_DIRECT_ITEMS, codes.size):
         return Padded(name, users, Ids(greatest + 1), codes, values, table.padding)

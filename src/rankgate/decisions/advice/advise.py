@@ -25,6 +25,7 @@ from rankgate.core.present.text_tables import shorten_middle
 from rankgate.core.progress import step
 from rankgate.core.value_types import JsonObject
 from rankgate.data.collection import SAMPLE_FIELDS, TASK_FIELDS, Collection
+from rankgate.data.foreign_frames import named_runs
 from rankgate.decisions.advice.advice_inputs import (
     DEPTH,
     MARGIN,
@@ -46,7 +47,6 @@ from rankgate.decisions.advice.advice_rules import (
     fill_cutoffs,
     fill_facts,
 )
-from rankgate.decisions.comparison import comparison_tables as parts
 from rankgate.decisions.comparison.inference import Test
 from rankgate.measurement.evaluation.ceilings import cutoff_of
 from rankgate.measurement.evaluation.metric_details import metric_details
@@ -393,7 +393,7 @@ def advise(
         loaded_collection, _possible_metrics(answers, top_grade), convention, depth=answers.depth
     )
     systems, run_inputs = [], []
-    for name, run in parts.iterate_candidates(runs):
+    for name, run in named_runs(runs):
         step(f"scoring {name or run if isinstance(run, str) else 'a run'}")
         systems.append(scorer.scored(run, name))
         run_inputs.append(run)

@@ -20,6 +20,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.progress import step
 from rankgate.data.collection import Collection
+from rankgate.data.foreign_frames import named_runs
 from rankgate.data.input_types import any_on_spark, run_on_spark
 from rankgate.data.query_sample import Sample, check_predicted_sample
 from rankgate.data.query_tags import read_clusters
@@ -27,7 +28,7 @@ from rankgate.data.run_scores import ScoredRun
 from rankgate.data.score_parts import EVERYTHING, Need, Supply
 from rankgate.decisions.comparison.comparison import Comparisons
 from rankgate.decisions.comparison.comparison_checks import missing_input_error
-from rankgate.decisions.comparison.comparison_tables import iterate_candidates, joined_lists, query_tables
+from rankgate.decisions.comparison.comparison_tables import joined_lists, query_tables
 from rankgate.decisions.comparison.design import Design
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.comparison.list_metrics import ComparedLists, ListTotals, with_list_totals
@@ -368,11 +369,11 @@ def compare(
         )
         return comparisons
     scorer = Scorer.from_metrics(collection, metrics, convention, depth=depth, slices=slices, every_kind=True)
-    candidate_runs = list(iterate_candidates(candidates, collection.doc_field))
+    candidate_runs = named_runs(candidates, collection.doc_field)
     refuse_baseline_again(baseline, [run for _, run in candidate_runs])
     # a frame with several systems gives several candidates, but only one baseline
     by_name = isinstance(baseline, Mapping)
-    baseline_runs = iterate_candidates(baseline, collection.doc_field) if by_name else [(None, baseline)]
+    baseline_runs = named_runs(baseline, collection.doc_field) if by_name else [(None, baseline)]
     runs = [*baseline_runs, *candidate_runs]
     scored_runs: list[ScoredRun] = []
     for name, run in runs:

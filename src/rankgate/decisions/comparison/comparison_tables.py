@@ -6,7 +6,7 @@ leaderboards: the mean of each system, and the systems that each is significantl
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -23,10 +23,8 @@ from rankgate.core.present.number_formats import format_correction
 from rankgate.core.progress import step
 from rankgate.core.value_types import JsonObject
 from rankgate.data.collection import TASK_FIELDS, Collection
-from rankgate.data.foreign_frames import frames_by_system
-from rankgate.data.library_objects import read_rankings
+from rankgate.data.foreign_frames import named_runs
 from rankgate.data.query_latencies import bounds_row, latency_bounds, query_latencies
-from rankgate.data.read import is_ranking
 from rankgate.decisions.comparison.comparison_columns import LATENCY
 from rankgate.measurement.evaluation.query_slices import unanswered_sentence
 from rankgate.measurement.evaluation.scored_system import Scorer
@@ -43,23 +41,6 @@ if TYPE_CHECKING:
 
 _MAX_JUDGED_GAP = 0.05
 _CUTOFFS = (1, 3, 5, 10, 20, 50, 100)  # of shares of judged documents, besides the depth
-
-
-def iterate_candidates(
-    candidates: RunsLike, doc_field: str | None = None
-) -> Iterator[tuple[str | None, Any]]:
-    """Iterate over candidates with their names, if any; `doc_field` as in ``rankings_of``."""
-    candidates = read_rankings(candidates, "run", doc_field)
-    candidates = frames_by_system(candidates) or candidates
-    if isinstance(candidates, Mapping):
-        if is_ranking(candidates):
-            yield None, candidates
-        else:
-            yield from candidates.items()
-    elif isinstance(candidates, list | tuple):
-        yield from ((None, candidate) for candidate in candidates)
-    else:
-        yield None, candidates
 
 
 def query_tables(
@@ -390,7 +371,7 @@ def ranks(
     scorer = Scorer.from_metrics(collection, _PLACEHOLDER_METRIC, how, depth=depth)
     scored_runs: list[ScoredRun] = []
     run_inputs: list[Any] = []
-    for name, run in iterate_candidates(runs):
+    for name, run in named_runs(runs):
         step(f"reading {name or 'a run'}")
         scored_runs.append(scorer.scored(run, name))
         run_inputs.append(run)

@@ -15,8 +15,8 @@ from rankgate.core.errors import UsageError
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.progress import progress, step
 from rankgate.data.collection import SAMPLE_FIELDS, SETTLED, TASK_FIELDS, Collection
+from rankgate.data.foreign_frames import named_runs
 from rankgate.data.table_rows import in_row_order
-from rankgate.decisions.comparison import comparison_tables as parts
 from rankgate.decisions.comparison.inference import Method, Test
 from rankgate.decisions.comparison.pairs import ComparisonRules, compare_pairs
 from rankgate.decisions.pipelines.pipeline_file import EngineStage
@@ -132,7 +132,7 @@ def stages(
         raise UsageError(problem, code="missing-input")
     systems: list[ScoredRun] = []
     places: list[Any] = []
-    for name, run in parts.iterate_candidates(runs):
+    for name, run in named_runs(runs):
         step(f"scoring {name or run if isinstance(run, str) else 'a stage'}")
         systems.append(scorer.scored(run, name))
         places.append(run)

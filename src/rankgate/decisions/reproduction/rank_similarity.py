@@ -16,7 +16,7 @@ from rankgate.core.present.base_result import Notice, run_notices
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.progress import step
 from rankgate.data.collection import SAMPLE_FIELDS, TASK_FIELDS, Collection
-from rankgate.decisions.comparison.comparison_tables import iterate_candidates
+from rankgate.data.foreign_frames import named_runs
 from rankgate.decisions.reproduction.rank_similarity_result import (
     CURVE,
     MEASURES,
@@ -132,7 +132,7 @@ def rank_similarity(
     collection = Collection.of(collection)
     collection.refuse("rank_similarity", *TASK_FIELDS, *SAMPLE_FIELDS)
     sources: list[tuple[str | None, Any]] = (
-        list(iterate_candidates(first, collection.doc_field))
+        named_runs(first, collection.doc_field)
         if second is None
         else [(None, source) for source in (first, second, *others)]
     )

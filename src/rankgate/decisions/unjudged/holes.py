@@ -28,8 +28,8 @@ from rankgate.core.present.layout import (
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.progress import step
 from rankgate.core.value_types import JsonObject
+from rankgate.data.adapters import read_rankings
 from rankgate.data.collection import SAMPLE_FIELDS, SETTLED, TASK_FIELDS, Collection, Selection
-from rankgate.data.library_objects import read_rankings
 from rankgate.decisions.comparison.comparison_tables import judged_tables
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.comparison.paired_values import pair_values

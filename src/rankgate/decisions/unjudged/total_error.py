@@ -22,8 +22,8 @@ from rankgate.core.present.number_formats import count_noun
 from rankgate.core.present.result_frames import make_frame
 from rankgate.core.progress import step
 from rankgate.core.value_types import JsonObject
+from rankgate.data.adapters import read_rankings
 from rankgate.data.collection import SAMPLE_FIELDS, TASK_FIELDS, Collection
-from rankgate.data.library_objects import read_rankings
 from rankgate.data.qrels import RepeatedJudgments
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.comparison.paired_values import pair_values

@@ -15,11 +15,12 @@ import numpy as np
 from rankgate.core.errors import UsageError
 from rankgate.core.output_files import replace_file
 from rankgate.data import read_qrels, read_run
+from rankgate.data.adapters import read_rankings
 from rankgate.data.collection import Collection
 from rankgate.data.file_contents import FileContents
 from rankgate.data.files.conversion import choose_format
 from rankgate.data.id_match import ACCEPT
-from rankgate.data.library_objects import read_rankings, unknown_object_error
+from rankgate.data.memory.rows import unknown_object_error
 from rankgate.data.memory_tables import qrels_of_table, run_of_table
 from rankgate.interface.compat.ranx_report import Report, Significance
 from rankgate.measurement.evaluation.evaluate import evaluate as scored
@@ -43,13 +44,12 @@ _TESTS = {"student": "t", "fisher": "randomization"}
 class RanxGrades:
     """Judgments or a run as a dictionary of dictionaries, with conversions."""
 
-    part: ClassVar[str]
+    part: ClassVar[Part]
 
     def __init__(self, table: Table | None = None, name: str | None = None) -> None:
-        role: Part = "qrels" if self.part == "qrels" else "run"
-        rankings = {} if table is None else read_rankings(table, role)
+        rankings = {} if table is None else read_rankings(table, self.part)
         if not isinstance(rankings, Mapping):
-            raise unknown_object_error(table, role)
+            raise unknown_object_error(table, self.part)
         self._table: dict[str, dict[str, float]] = {query: dict(row) for query, row in rankings.items()}
         self.name = name if name is not None else getattr(table, "name", None)
         self.sorted = False
@@ -202,7 +202,7 @@ class Run(RanxGrades):
         std_scores: the standard deviation by metric, if requested.
     """
 
-    part = "runs"
+    part = "run"
 
     def __init__(self, run: Table | None = None, name: str | None = None) -> None:
         super().__init__(run, name)

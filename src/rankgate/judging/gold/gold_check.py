@@ -23,7 +23,7 @@ from rankgate.core.present.common_columns import DOC_ID, METRIC, QUERY_ID, SYSTE
 from rankgate.core.present.layout import NOTICES, Layout, Sentence, View
 from rankgate.core.value_types import JsonObject
 from rankgate.data import Qrels, read_qrels
-from rankgate.data.library_objects import read_rankings
+from rankgate.data.adapters import read_rankings
 from rankgate.data.read import read_ratings
 from rankgate.data.table_rows import in_row_order
 from rankgate.judging.admission.judged_pairs import share_over_queries

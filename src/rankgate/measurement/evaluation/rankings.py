@@ -6,22 +6,20 @@ or by numbers if a run is a matrix.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
 from rankgate.core.errors import DuplicateError, InputError
 from rankgate.data import Run, read_run
-from rankgate.data.foreign_frames import frames_by_system
+from rankgate.data.adapters import read_rankings as rankings_of_object
+from rankgate.data.foreign_frames import named_runs
 from rankgate.data.id_match import IdRules
-from rankgate.data.library_objects import read_rankings as rankings_of_object
 from rankgate.data.logs.large_logs import UserItems, pack_pairs, read_user_items
 from rankgate.data.memory.matrices import MatrixInput, Padded, is_source, make_source, nonzero_pairs
-from rankgate.data.read import is_ranking
 from rankgate.data.table_rows import no_rows_error
 from rankgate.measurement.scoring.alignment.top_documents import distinct_names
 from rankgate.measurement.scoring.matrix_source import SeenItems
@@ -180,8 +178,6 @@ def read_rankings(run: RunLike, name: str) -> Rankings:
         InputError: a file cannot be read (the message has file and line), or an array of whole
             numbers could be scores or items.
     """
-    if isinstance(run, str | Path):
-        return read_run(run, name)
     run = rankings_of_object(run, "run")
     if not is_source(run):
         return read_run(run, name)
@@ -202,12 +198,11 @@ def read_named_runs(runs: RunsLike) -> list[Run]:
 
 def read_named_rankings(runs: RunsLike) -> list[Rankings]:
     """Like `read_named_runs`, but a matrix stays a matrix."""
-    runs = rankings_of_object(runs, "run")
-    runs = frames_by_system(runs) or runs
-    if isinstance(runs, Mapping) and not is_ranking(runs):
-        by_name: Mapping[str, Any] = runs
-        return [replace(read_rankings(run, name), name=name) for name, run in by_name.items()]
-    run_inputs: list[Any] = [*runs] if isinstance(runs, list | tuple) else [runs]
-    numbered = [read_rankings(run, f"run{i}") for i, run in enumerate(run_inputs, 1)]
-    names = distinct_names([run.name for run in numbered], run_inputs)
-    return [replace(run, name=name) for run, name in zip(numbered, names, strict=True)]
+    named_inputs = named_runs(runs)
+    rankings = [
+        read_rankings(run, f"run{number}" if name is None else name)
+        for number, (name, run) in enumerate(named_inputs, 1)
+    ]
+    names = [name or run.name for run, (name, _) in zip(rankings, named_inputs, strict=True)]
+    names = distinct_names(names, [run for _, run in named_inputs])
+    return [replace(run, name=name) for run, name in zip(rankings, names, strict=True)]

@@ -15,9 +15,9 @@ from rankgate.core.declare import Count
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import ByContent, dataclass
 from rankgate.core.present.number_formats import count_noun
+from rankgate.data.adapters import read_table, repeatable
 from rankgate.data.column_map import source_label
 from rankgate.data.input_types import refuse_on_spark
-from rankgate.data.library_objects import is_read_once, read_table
 from rankgate.online.events.event_log import EventLog
 from rankgate.online.events.event_sql import Privacy
 from rankgate.online.events.event_table import COLUMNS, parse_goals
@@ -88,8 +88,7 @@ class Events(ByContent):
     def __post_init__(self) -> None:
         if self.log is None or (isinstance(self.log, Sequence) and not len(self.log)):
             raise UsageError("name a log, or a folder of events.", code="missing-input")
-        if is_read_once(self.log):
-            self.__dict__["log"] = read_table(self.log, "the log")
+        self.__dict__["log"] = repeatable(self.log, "the log")
         parse_goals(self.success)
         if not _MEMORY.fullmatch(self.memory):
             problem = f"memory {self.memory!r} is not a size; write it as 2GB."

@@ -14,10 +14,11 @@ from rankgate.core.declare import Cutoff
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.number_formats import count_noun
-from rankgate.data.read import is_ranking
+from rankgate.data.adapters import is_ranking
+from rankgate.data.foreign_frames import named_runs
 from rankgate.decisions.advice.blind_spots import blindspots
 from rankgate.decisions.comparison.compare import compare
-from rankgate.decisions.comparison.comparison_tables import GradesByRank, iterate_candidates, ranks
+from rankgate.decisions.comparison.comparison_tables import GradesByRank, ranks
 from rankgate.decisions.comparison.inference import Test, Unequal
 from rankgate.decisions.pipelines.stages_verb import DEPTH, METRICS, stages
 from rankgate.decisions.unjudged.calibration import Calibration, calibration
@@ -337,10 +338,10 @@ def plot(
         UsageError: an unknown kind; too few runs or too many; nothing to draw.
         MissingExtraError: the extra ``plots`` is not installed.
     """
-    named_runs = tuple({name: run} if name else run for name, run in iterate_candidates(runs))
+    chart_runs = tuple({name: run} if name else run for name, run in named_runs(runs))
     request = ChartRequest(
         collection,
-        named_runs,
+        chart_runs,
         (metrics,) if isinstance(metrics, str) else tuple(metrics),
         convention,
         query=query,

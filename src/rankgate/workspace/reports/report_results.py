@@ -21,8 +21,8 @@ from rankgate.core.errors import InputError, RankgateError, UsageError, check_sc
 from rankgate.core.present.base_result import result_class
 from rankgate.core.progress import progress, step
 from rankgate.data.collection import Collection
+from rankgate.data.foreign_frames import named_runs
 from rankgate.decisions.advice.blind_spots import blindspots
-from rankgate.decisions.comparison import comparison_tables as candidates_of
 from rankgate.decisions.comparison.compare import compare
 from rankgate.decisions.comparison.comparison import Comparisons
 from rankgate.decisions.comparison.data_sets import DataSetComparison
@@ -218,12 +218,12 @@ def gather_results(
     """
     chosen_metrics = metrics or (policy.metrics if policy else ()) or DEFAULT_METRICS
     collection = Collection.of(collection)
-    named_runs = list(candidates_of.iterate_candidates(candidates, collection.doc_field))
-    refuse_baseline_again(baseline, [run for _, run in named_runs])
+    candidate_runs = named_runs(candidates, collection.doc_field)
+    refuse_baseline_again(baseline, [run for _, run in candidate_runs])
     # read each input once, because standard input can be read only once
     collection = replace(collection, judgments=collection.qrels(subtopics=True), grades={})
     baseline = collection.run(baseline)
-    runs = [collection.run(run, name) for name, run in named_runs]
+    runs = [collection.run(run, name) for name, run in candidate_runs]
     step("comparing")
     with progress(None):
         compared = compare(

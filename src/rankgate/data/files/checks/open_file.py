@@ -10,13 +10,14 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.data import read
+from rankgate.data.adapters import read_rankings
 from rankgate.data.column_map import source_label
 from rankgate.data.file_contents import FileContents
 from rankgate.data.files.checks.check_declarations import FileStart, RawQrels, RawRun, Subject
 from rankgate.data.foreign_frames import has_grades, is_frame, polars_frame, shape_table
 from rankgate.data.formats import registry
 from rankgate.data.formats.tables import csv_tables
-from rankgate.data.library_objects import PAIR_VALUE, read_rankings
+from rankgate.data.memory.rows import PAIR_VALUE
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import RUN_SCHEMA, Run
 from rankgate.data.streams.source import InputFile, read_ahead
