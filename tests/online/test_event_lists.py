@@ -23,7 +23,7 @@ session = "session_id"
 query = "query"
 response_ids = "results"
 [lists.click]
-of = "clicks"
+column = "clicks"
 doc_id = "doc"
 """
 NO_LISTS = MAPPING.split("[lists", maxsplit=1)[0]
@@ -107,7 +107,7 @@ def test_the_guess_is_the_mapping(tmp_path):
 @pytest.mark.parametrize(
     ("lines", "line"),
     [
-        ("[lists.clik]\nof = 'clicks'", 12),
+        ("[lists.clik]\ncolumn = 'clicks'", 12),
         ("[lists.click]\nfrom = 'clicks'", 13),
         ("[lists.click]\ndoc_id = 'd'", 12),
     ],

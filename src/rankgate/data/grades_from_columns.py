@@ -152,7 +152,7 @@ def _rows_with_numbers(table: Table, columns: Sequence[str]) -> pl.DataFrame:
     """
     rows = table.frame().collect()
     return rows.with_columns(
-        parse_numbers(column, table.place) if column.dtype == pl.String else column.cast(pl.Float64)
+        parse_numbers(column, table.location) if column.dtype == pl.String else column.cast(pl.Float64)
         for column in rows.select(columns)
     )
 
@@ -172,7 +172,7 @@ def grade_labels(table: Table, grades: Mapping[str, float]) -> Table:
     """
     if len(match_columns(table.names, ("query_id", "doc_id", "grade"))) < 3:
         return table
-    return DerivedTable(table, map_label_column(table.frame().collect(), grades, table.place))
+    return DerivedTable(table, map_label_column(table.frame().collect(), grades, table.location))
 
 
 def map_label_column(table: pl.DataFrame, grades: Mapping[str, float], location: RowLocation) -> pl.DataFrame:

@@ -267,7 +267,7 @@ def qrels_of_unfolded(table: Unfolded, name: str, label: str | None = None) -> Q
         frame = frame.with_columns(grade=1.0)
     rows = drop_empty(_shape_rows(frame, "grade", label))
     cautions = table.cautions("grade", label)
-    return _make_qrels(rows, table.empty_queries, name, table.place, cautions=cautions)
+    return _make_qrels(rows, table.empty_queries, name, table.location, cautions=cautions)
 
 
 def _make_qrels(
@@ -318,20 +318,20 @@ def run_of_unfolded(table: Unfolded, name: str, label: str | None = None) -> Run
 
     Lists are unfolded when their rows are needed.
     """
-    label, lists, place = label or name, table.lists, table.place
+    label, lists, location = label or name, table.lists, table.location
     cautions = table.cautions("score", label)
     if lists is not None:
-        shape_table(table.rows, "score", place.label)  # checks the columns
+        shape_table(table.rows, "score", location.label)  # checks the columns
 
         def pieces() -> Iterator[pl.DataFrame]:
             first_row = 0
             for piece in lists.pieces():
-                rows = shape_table(piece, "score", place.label).collect(engine="streaming")
-                check_rows(rows, "score", place, first_row)
+                rows = shape_table(piece, "score", location.label).collect(engine="streaming")
+                check_rows(rows, "score", location, first_row)
                 first_row += len(rows)
                 yield rows
 
-        return _make_run({"doc_id": pieces}, lists.empty_queries, name, place, cautions=cautions)
+        return _make_run({"doc_id": pieces}, lists.empty_queries, name, location, cautions=cautions)
     names = table.rows.collect_schema().names()
     source_columns = match_columns(names, ("query_id", "doc_id", "score", "rank"))
     columns = document_columns(names) or tuple(

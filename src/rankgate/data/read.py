@@ -288,7 +288,7 @@ def _read_with_guess(
     if input_file.paths and format_.table is not None:
         try:
             table = format_.table(input_file)
-            contents = _contents_unfolded(table.frame(), table.place, input_file, input_kind)
+            contents = _contents_unfolded(table.frame(), table.location, input_file, input_kind)
             return cast("Content", contents)
         except InputError as path_error:  # paths of another file, if this one is read without them
             with suppress(InputError):
@@ -314,13 +314,13 @@ def _read_rows(input_file: InputFile, format_: Format) -> tuple[pl.LazyFrame, Ro
     """The rows of a table and their location; None if the file is not a table, or is not read as one."""
     try:
         table = format_.table(input_file) if format_.table is not None else None
-        return None if table is None else (table.frame(), table.place)
+        return None if table is None else (table.frame(), table.location)
     except InputError:  # the reader's own error is more precise
         return None
 
 
 def _contents_unfolded(
-    frame: pl.LazyFrame, place: RowLocation, input_file: InputFile, input_kind: Part | None
+    frame: pl.LazyFrame, location: RowLocation, input_file: InputFile, input_kind: Part | None
 ) -> Qrels | Run | FileContents:
     """The judgments or the run in a table with lists, or what it holds of both; pairs have grade 1.
 
@@ -332,7 +332,7 @@ def _contents_unfolded(
     from rankgate.data.unfold import CAUTIONS
 
     label, name = input_file.label, input_file.stem
-    tables = _unfold_table(frame, place, input_file, input_kind)
+    tables = _unfold_table(frame, location, input_file, input_kind)
     qrels = run = None
     if unfolded := tables.get("qrels"):
         with damage_named(label):
@@ -359,7 +359,7 @@ _EXAMPLE_COLUMNS = {"dataset_id", "inputs", "outputs"}
 
 
 def _unfold_table(
-    frame: pl.LazyFrame, place: RowLocation, input_file: InputFile, input_kind: Part | None
+    frame: pl.LazyFrame, location: RowLocation, input_file: InputFile, input_kind: Part | None
 ) -> dict[str, Unfolded]:
     """The judgments and the run in a table with lists; of the same lists, only the run if nothing says more.
 
@@ -379,7 +379,7 @@ def _unfold_table(
             continue
         try:
             with damage_named(label):
-                unfolded = unfold(frame, number, label, input_file.paths, place)
+                unfolded = unfold(frame, number, label, input_file.paths, location)
         except InputError as error:
             if error.code not in COLUMN_ERRORS:
                 raise  # these are the lists, and they are wrong

@@ -100,11 +100,11 @@ class Lists:
     def pieces(self) -> Iterator[pl.LazyFrame]:
         """A row per document, in pieces of whole lists of about a million documents."""
         ends, rows = self._ends(), self.lengths["row"]
-        first, done = 0, 0
+        first, exploded = 0, 0
         while first < len(ends):
-            last = max(int(np.searchsorted(ends, done + _MAX_PIECE, "right")) - 1, first)
+            last = max(int(np.searchsorted(ends, exploded + _MAX_PIECE, "right")) - 1, first)
             yield self.explode(self.table.slice(rows[first], rows[last] - rows[first] + 1))
-            first, done = last + 1, int(ends[last])
+            first, exploded = last + 1, int(ends[last])
 
 
 @dataclass(frozen=True)
@@ -113,14 +113,14 @@ class Unfolded:
 
     Attributes:
         rows: the table; with our names of columns if lists were unfolded.
-        place: the location of its rows.
+        location: the location of its rows.
         documents: the column of the lists of documents; empty if there were none.
         lists: the lists, to be unfolded in pieces; None if there were none.
         caution: what was read by a guess, after a number or the name of the table; empty if nothing was.
     """
 
     rows: pl.LazyFrame
-    place: RowLocation
+    location: RowLocation
     documents: str = ""
     lists: Lists | None = None
     caution: str = ""
@@ -140,7 +140,7 @@ def unfold(
     number: str,
     label: str,
     paths: Mapping[str, str] | None = None,
-    place: RowLocation | None = None,
+    location: RowLocation | None = None,
 ) -> Unfolded:
     """One row per document, from a row per query with lists, or from the list of one query.
 
@@ -154,26 +154,26 @@ def unfold(
         label: the name of its origin in errors.
         paths: our columns and the paths that the user named; ``docs`` is the list, and the paths of
             documents and numbers begin in its elements.
-        place: the location of the rows in a file.
+        location: the location of the rows in a file.
 
     Raises:
         InputError: several lists could be the documents or their grades, lists of a row have
             other lengths, a query has two rankings, or a path does not exist.
     """
-    place = place or RowLocation(label)
+    location = location or RowLocation(label)
     schema = frame.collect_schema()
     usual = match_columns(schema.names(), ("query_id", "doc_id", number, "rank"))
     is_row_per_document = {"query_id", "doc_id"} < set(usual) and not any(
         isinstance(schema[name], pl.List) for name in usual.values()
     )
     if not paths and is_row_per_document and not (number in usual and _begins_list(frame, usual[number])):
-        return Unfolded(frame, place)
+        return Unfolded(frame, location)
     table, paths = flatten_structs(frame), paths or {}
     query = _find_query(table, paths)
     if query is None and paths:
         raise _missing_path(paths.get("query_id", "query"), table, label)
     if query is None:
-        return Unfolded(_as_ranking_of_one_query(frame, usual.get("rank")), place)
+        return Unfolded(_as_ranking_of_one_query(frame, usual.get("rank")), location)
     table, has_texts = _with_lists_from_texts(table, query, paths)
     ranks = _rank_columns(table) if number == "score" and "doc_id" not in usual else []
     if ranks:
@@ -184,12 +184,12 @@ def unfold(
     if paths and not {LIST_COLUMN, "doc_id"}.isdisjoint(paths):
         columns = _named_lists(lists, paths, number, label)
         if not columns:
-            return Unfolded(_named_columns(table, query, paths, number, label), place)
+            return Unfolded(_named_columns(table, query, paths, number, label), location)
     else:
         columns = columns_of_lists(lists, query, number, label)
     if not columns:
-        return Unfolded(frame, place)
-    unfolded = _one_row_per_document(table, {"query_id": query} | columns, number, place, paths)
+        return Unfolded(frame, location)
+    unfolded = _one_row_per_document(table, {"query_id": query} | columns, number, location, paths)
     is_plain = not has_texts and len(lists) == 1 and bool(match_columns([query], ("query_id",)))
     if paths or (is_plain and not ranks):
         return unfolded
@@ -425,7 +425,11 @@ def _missing_path(path: str, table: pl.LazyFrame, label: str) -> InputError:
 
 
 def _one_row_per_document(
-    table: pl.LazyFrame, columns: Mapping[str, str], number: str, place: RowLocation, paths: Mapping[str, str]
+    table: pl.LazyFrame,
+    columns: Mapping[str, str],
+    number: str,
+    location: RowLocation,
+    paths: Mapping[str, str],
 ) -> Unfolded:
     """The lists of a table, to be unfolded.
 
@@ -450,42 +454,46 @@ def _one_row_per_document(
         unequal = lengths.filter(pl.col("documents") != pl.col(number))
         if len(unequal):
             row, _, document_count, number_count = unequal.row(0)
-            line = place.line(row)
+            line = location.line(row)
             problem = (
                 f"{'' if line else f'row {row + 1} has '}{count_noun(document_count, 'document')} in "
                 f"{columns['doc_id']} and {count_noun(number_count, 'number')} in {columns[number]}; make "
                 "them equal."
             )
-            raise InputError(problem, source=place.file(row), line=line, code="wrong-shape")
+            raise InputError(problem, source=location.file(row), line=line, code="wrong-shape")
     elif number == "score":
         repeated = lengths.filter(pl.col("query_id").is_duplicated()).sort("row")
         if len(repeated):
-            raise _two_rankings_error(repeated, place)
+            raise _two_rankings_error(repeated, location)
     name = columns["doc_id"]
-    explode = partial(_explode, number=number, name=name, label=place.label, paths=paths)
+    explode = partial(_explode, number=number, name=name, label=location.label, paths=paths)
     rows = explode(table)
     rows.collect_schema()  # the fields of objects are found, or there is an error
     lists = Lists(table, lengths.with_columns(pl.col("query_id").cast(pl.String)), explode)
-    location = RowLocation(place.label, lambda row: place.line(lists.row_of(row)), source_row=lists.row_of)
-    return Unfolded(rows, location, name, lists)
+    row_location = RowLocation(
+        location.label, lambda row: location.line(lists.row_of(row)), source_row=lists.row_of
+    )
+    return Unfolded(rows, row_location, name, lists)
 
 
-def _two_rankings_error(rows: pl.DataFrame, place: RowLocation) -> InputError:
+def _two_rankings_error(rows: pl.DataFrame, location: RowLocation) -> InputError:
     """The error for the first query that has several rows.
 
     Args:
         rows: the rows of such queries, as in `Lists.lengths`.
-        place: the location of the rows of the table.
+        location: the location of the rows of the table.
     """
     query_id = rows["query_id"][0]
     first, second, *_ = of_query = rows.filter(pl.col("query_id") == query_id)["row"].to_list()
-    line = place.line(second)
-    where = f"on lines {place.line(first)} and {line}" if line else f"in rows {first + 1} and {second + 1}"
-    problem = (
-        f"query {str(query_id)!r} has {len(of_query)} rankings, {where}; keep one, or name another column of "
-        "queries."
+    line = location.line(second)
+    both_lines = (
+        f"on lines {location.line(first)} and {line}" if line else f"in rows {first + 1} and {second + 1}"
     )
-    return InputError(problem, source=place.file(second), line=line, code="duplicate-query")
+    problem = (
+        f"query {str(query_id)!r} has {len(of_query)} rankings, {both_lines}; keep one, or name another "
+        "column of queries."
+    )
+    return InputError(problem, source=location.file(second), line=line, code="duplicate-query")
 
 
 def _explode(

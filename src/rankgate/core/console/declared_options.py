@@ -48,8 +48,8 @@ def parse_pairs(texts: Sequence[str], option: str, read: Callable[[str], T]) -> 
     split_texts = [text.split(",") for text in texts]
     pairs = [
         pair
-        for text, parts in zip(texts, split_texts, strict=True)
-        for pair in (parts if all("=" in part for part in parts) else [text])
+        for text, pieces in zip(texts, split_texts, strict=True)
+        for pair in (pieces if all("=" in piece for piece in pieces) else [text])
     ]
     for text in pairs:
         name, value = _split_pair(text, option)

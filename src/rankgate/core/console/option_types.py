@@ -172,7 +172,7 @@ class SectionedCommand(click.Command):
         params = super().get_params(ctx)
         if not any(map(self._is_left_out, params)):
             return params
-        everything = click.Option(
+        help_all = click.Option(
             ["--help-all"],
             is_flag=True,
             is_eager=True,
@@ -180,7 +180,7 @@ class SectionedCommand(click.Command):
             callback=_show_all_options,
             help="Show this message with all options, by topic, and exit.",
         )
-        return [*params, everything]
+        return [*params, help_all]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the command's own options, then a section for each value or topic."""
@@ -206,8 +206,8 @@ class SectionedCommand(click.Command):
             room = formatter.width - max(map(len, left_out)) - _MARGINS
             rows = []
             for topic, names in left_out.items():
-                first, *others = textwrap.wrap(" ".join(names), room, break_on_hyphens=False)
-                rows += [(topic, first), *(("", line) for line in others)]
+                first_line, *next_lines = textwrap.wrap(" ".join(names), room, break_on_hyphens=False)
+                rows += [(topic, first_line), *(("", line) for line in next_lines)]
             with formatter.section("Further options, which --help-all explains"):
                 formatter.write_dl(rows)
 

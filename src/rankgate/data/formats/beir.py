@@ -232,7 +232,7 @@ def _read_texts(source: InputFile, part_name: str | None = None) -> tuple[str, p
     other_columns = {name: name for name in (*usual_columns, *names) if name not in {"_id", *_IDS.values()}}
     columns = {own_id: "_id"} | other_columns
     rows = read_columns(texts, TableSchema(part_name, columns, frozenset(), frozenset(other_columns)))
-    refuse_repeated(rows[own_id], texts.place, "_id", code="duplicate-id")
+    refuse_repeated(rows[own_id], texts.location, "_id", code="duplicate-id")
     kept_columns = [
         column.name for column in rows if column.name in {own_id, "text"} or column.null_count() < len(column)
     ]

@@ -131,7 +131,7 @@ class GrowingQrels(Collector):
 
     def add_rating(self, query: str, document: Json, rating: JsonRecord, key: str = "rating") -> None:
         """Add the grade under a key of an object; see `add`."""
-        doc_id = rating.as_id(document, f"the document of {rating.where}")
+        doc_id = rating.as_id(document, f"the document of {rating.location_text}")
         self._add_row(query, doc_id, rating.number(key), rating.path_of(key))
 
     def add_grades(self, query: str, grades: JsonRecord) -> None:

@@ -40,7 +40,7 @@ def read_trec_rag(source: InputFile) -> FileContents:
     qrels, ranked = GrowingQrels(source), GrowingRun(source)
     answers: list[JsonObject] = []
     for task, record in read_query_lines(source, _read_topic, "topic", "answers"):
-        answers.append(record.without())
+        answers.append(record.values_except())
         references = [record.as_id(doc, "a reference") for doc in record.optional("references", list) or []]
         sentence_list: Any = next((record[name] for name in _SENTENCES if record.get(name) is not None), [])
         sentences = _as_records(sentence_list, record, "the answer is", "a list of sentences (objects)")
@@ -58,7 +58,7 @@ def read_trec_rag(source: InputFile) -> FileContents:
                 ranked.rank(query, doc)
             qrels.ask(query)
             for doc, grade in _read_support(sentence, cited):
-                qrels.add(query, doc, grade, record.where)
+                qrels.add(query, doc, grade, record.location_text)
     judged, _ = qrels.qrels()
     return FileContents(
         qrels=judged if judged is not None and not judged.table.is_empty() else None,
@@ -180,7 +180,7 @@ def read_nuggets(source: InputFile) -> FileContents:
                 problem = f"nugget '{text[:60]}' appears twice for query '{query}'; keep one."
                 raise DuplicateError(problem, source=source.label, line=record.line)
             nuggets_so_far.add(text)
-            qrels.add(query, text, _read_word(nugget, "importance", _IMPORTANCE_GRADES), record.where)
+            qrels.add(query, text, _read_word(nugget, "importance", _IMPORTANCE_GRADES), record.location_text)
             if nugget.get("assignment") is not None:
                 ranked.rank(query, text, _read_word(nugget, "assignment", _SUPPORT_SCORES))
     return qrels.contents(runs=(ranked.run(),) if ranked.asked else (), queries=qrels.texts())

@@ -74,7 +74,7 @@ def read_ragas(source: InputFile, *, normalize: bool = False) -> FileContents:
     for sample in _read_samples(source):
         text = next((sample[name] for name in _QUESTION if sample.get(name)), None)
         query = _question_id(sample, text, ranked.asked, question_counts)
-        other_texts = sample.without("query_id", *_QUESTION)
+        other_texts = sample.values_except("query_id", *_QUESTION)
         fields = {name: field for name, field in other_texts.items() if isinstance(field, str)}
         ranked.ask(query, **{"text": text if isinstance(text, str) else None, **fields})
         contexts = _read_contexts(sample, _RETRIEVED, normalize=normalize)
@@ -86,7 +86,7 @@ def read_ragas(source: InputFile, *, normalize: bool = False) -> FileContents:
             qrels.ask(query)
             references = dict(_read_contexts(sample, _REFERENCES, normalize=normalize))
             for doc in references:
-                qrels.add(query, doc, 1, sample.where)
+                qrels.add(query, doc, 1, sample.location_text)
             contexts += references.items()
         for doc, content in contexts:
             if content is not None:
@@ -286,7 +286,7 @@ def read_trajectories(source: InputFile) -> FileContents:
                 qrels.add_grades(task, JsonRecord(evidence, source.label, line=record.line))
             else:
                 for doc in record.as_list(evidence, "evidence"):
-                    qrels.add(task, doc, 1, record.where)
+                    qrels.add(task, doc, 1, record.location_text)
     return FileContents(qrels=qrels.qrels()[0], runs=(ranked.task_run(),), queries=questions.texts())
 
 

@@ -385,7 +385,7 @@ def open_input(path: str | Path | InputFile, from_: str | None) -> tuple[InputFi
 
 def _with_format(input_file: InputFile, name: str | None) -> tuple[InputFile, Format | None]:
     """The file and the given format; for a folder of part files, a format that reads the folder."""
-    if input_file.form is not None:
+    if input_file.form is not None and name is not None:
         return input_file, input_file.form
     if name is None:
         return input_file, None

@@ -211,7 +211,7 @@ class Table:
         return self.source
 
     @property
-    def place(self) -> RowLocation:
+    def location(self) -> RowLocation:
         """The location of the rows."""
         return RowLocation(self.source.label, self.line)
 

@@ -143,7 +143,7 @@ def _read_span(span: Mapping[str, Any]) -> _Retrieval | None:
             if match := pattern.fullmatch(key):
                 documents.setdefault(int(match[1]), {})[match[2]] = value
         query = attributes.get(query_key, attributes.get("input.value"))
-        return _Retrieval(kind.lower(), query, [documents[place] for place in sorted(documents)])
+        return _Retrieval(kind.lower(), query, [documents[position] for position in sorted(documents)])
     if attributes.get("gen_ai.operation.name") == "retrieval":
         query, documents_text = (
             attributes.get(f"gen_ai.retrieval.{name}") for name in ("query.text", "documents")

@@ -303,14 +303,14 @@ def map_columns(
         )
         if column not in columns and log_column:
             columns[column] = log_column
-    missing = {column: words for column, words in _REQUIRED.items() if column not in columns}
+    missing = {column: nouns for column, nouns in _REQUIRED.items() if column not in columns}
     if missing:
-        nouns = " and ".join(noun for noun, _ in missing.values())
-        problem = f"no column for {nouns} among {', '.join(log_columns[:10])}; name what is missing"
+        missing_nouns = " and ".join(noun for noun, _ in missing.values())
+        problem = f"no column for {missing_nouns} among {', '.join(log_columns[:10])}; name what is missing"
         if len(log_columns) < 2:  # no table of a log, however its columns are named
             raise InputError(f"{problem}.", source=label, line=line, code="missing-column")
-        named = ",".join(f"{short_name}=COLUMN" for _, short_name in missing.values())
-        lines = (f"--columns {named}", f"or in Python: columns={dict.fromkeys(missing, 'COLUMN')}")
+        column_words = ",".join(f"{short_name}=COLUMN" for _, short_name in missing.values())
+        lines = (f"--columns {column_words}", f"or in Python: columns={dict.fromkeys(missing, 'COLUMN')}")
         raise InputError(
             f"{problem}, with its name for COLUMN:",
             source=label,

@@ -175,7 +175,7 @@ def _read_file(origin: InputFile, form: Format | None) -> tuple[pl.DataFrame, Ro
             for column in frame
         )
     recbole_names = {name: name.partition(":")[0] for name in frame.columns if ":" in name}
-    return frame.rename(recbole_names), table.place
+    return frame.rename(recbole_names), table.location
 
 
 def find_id_column(names: Sequence[str], kind: TableKind, label: str) -> str:

@@ -68,7 +68,7 @@ def read_jsonl(source: InputFile, columns: Mapping[str, str]) -> Rows:
 def _rows_of_table(table: Table, columns: Mapping[str, str], empty: frozenset[str]) -> Rows:
     column_map = map_columns(table.names, columns, table.source.label, table.header_line)
     schema = TableSchema("log", column_map, _NUMBERS & {*column_map}, empty & {*column_map})
-    return table.frames(schema), table.place
+    return table.frames(schema), table.location
 
 
 def read_recbole(source: InputFile, columns: Mapping[str, str]) -> Rows:

@@ -205,7 +205,7 @@ def number(value: Json, name: str, label: str, line: int | None = None) -> float
         with suppress(ValueError, OverflowError):
             parsed_number = math.nan if "_" in str(value) else float(value)
     if not math.isfinite(parsed_number):
-        problem = f"{name} {_shown(value)} is not a finite number; write one such as 12.5."
+        problem = f"{name} {_short_value(value)} is not a finite number; write one such as 12.5."
         raise InputError(problem, source=label, line=line, code="not-a-number")
     return parsed_number
 
@@ -222,7 +222,9 @@ def identifier(value: Json, name: str, label: str, line: int | None = None) -> s
         return str(value)
     if isinstance(value, str) and value.strip():
         return value
-    problem = f"{name} {_shown(value)} is not an id; write a string that is not empty, or a whole number."
+    problem = (
+        f"{name} {_short_value(value)} is not an id; write a string that is not empty, or a whole number."
+    )
     raise InputError(problem, source=label, line=line, code="invalid-id")
 
 
@@ -280,7 +282,7 @@ def _refuse_constant(word: str) -> NoReturn:
     raise ValueError(f"{word} is not a JSON number")
 
 
-def _shown(value: Json) -> str:
+def _short_value(value: Json) -> str:
     return _short(json.dumps(value, ensure_ascii=False, default=str))
 
 
@@ -341,7 +343,7 @@ class JsonRecord(dict[str, Any]):
         self.label, self.path, self.line = label, path, line
 
     @property
-    def where(self) -> str:
+    def location_text(self) -> str:
         """The path; the line or ``the document`` for the outermost object."""
         return self.path or (TOP if self.line is None else f"line {self.line}")
 
@@ -360,9 +362,9 @@ class JsonRecord(dict[str, Any]):
             InputError: the key is missing, or its value has another type.
         """
         if key not in self:
-            raise self.error(f"{self.where} has no '{key}'.", "missing-key")
+            raise self.error(f"{self.location_text} has no '{key}'.", "missing-key")
         if type_ is not None and not isinstance(self[key], type_):
-            owner = f"'{key}' of {self.where}" if self.path or self.line is None else f"'{key}'"
+            owner = f"'{key}' of {self.location_text}" if self.path or self.line is None else f"'{key}'"
             problem = f"{owner} is {describe_type(self[key])}, where {_KINDS[type_]} is needed."
             raise self.error(problem)
         return cast("T", self[key])
@@ -377,7 +379,7 @@ class JsonRecord(dict[str, Any]):
 
     def id(self, key: str) -> str:
         """The id under a key that must be there; see `require` and `identifier`."""
-        return self.as_id(self.require(key), f"'{key}' of {self.where}")
+        return self.as_id(self.require(key), f"'{key}' of {self.location_text}")
 
     def as_list(self, value: Json, name: str) -> list[Any]:
         """A value of this object as a list.
@@ -417,13 +419,13 @@ class JsonRecord(dict[str, Any]):
         if not (nullable and elements is None):
             yield from _list_records(elements, self.label, self.path_of(key), self.line)
 
-    def without(self, *keys: str) -> dict[str, Any]:
+    def values_except(self, *keys: str) -> dict[str, Any]:
         """The other keys with their values, to be written again as they were."""
         return {key: value for key, value in self.items() if key not in keys}
 
     def texts(self, *except_keys: str) -> dict[str, str | None]:
         """The other keys with their values as texts; see `cell_text`."""
-        return {key: cell_text(value) for key, value in self.without(*except_keys).items()}
+        return {key: cell_text(value) for key, value in self.values_except(*except_keys).items()}
 
 
 def _list_records(

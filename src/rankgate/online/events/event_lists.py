@@ -20,14 +20,14 @@ class EventList:
     """A list in each record of a log, whose elements are events of one kind.
 
     Attributes:
-        of: the column of the list, or its path.
+        column: the column of the list, or its path.
         doc_id: the key of the document in an element; empty where the elements are ids.
         rank: the key of the rank; without one, impressions are numbered in their order, and other
             events have the rank of their document in the list of ``response_ids``.
         value: the key of the value; empty if there is none.
     """
 
-    of: str
+    column: str
     doc_id: str = ""
     rank: str = ""
     value: str = ""
@@ -66,12 +66,12 @@ _RESPONSE = "CASE WHEN json_valid(response_ids) THEN from_json(response_ids, '[\
 
 
 def _key_sql(key: str) -> str:
-    path = "".join(f".{json.dumps(part, ensure_ascii=False)}" for part in key.split(".") if part)
+    path = "".join(f".{json.dumps(step, ensure_ascii=False)}" for step in key.split(".") if step)
     return f"json_extract_string(element, {quote_text('$' + path)})"
 
 
 def read_event_lists(toml: TomlFile, kinds: tuple[str, ...]) -> dict[str, EventList]:
-    """The lists of a mapping: ``[lists.click]`` with ``of``, ``doc_id``, ``rank`` and ``value``.
+    """The lists of a mapping: ``[lists.click]`` with ``column``, ``doc_id``, ``rank`` and ``value``.
 
     Raises:
         InputError: an unknown kind or key, or a list without its column.
@@ -79,9 +79,9 @@ def read_event_lists(toml: TomlFile, kinds: tuple[str, ...]) -> dict[str, EventL
     lists = {}
     toml.check_keys(toml.values.get("lists", {}), kinds, "lists")
     for kind, keys in toml.values.get("lists", {}).items():
-        toml.check_keys(keys, ("of", "doc_id", "rank", "value"), "lists", kind)
-        if not keys.get("of") or not all(isinstance(name, str) for name in keys.values()):
-            problem = "name the list's column as of, and the keys of its elements as doc_id, rank, value."
+        toml.check_keys(keys, ("column", "doc_id", "rank", "value"), "lists", kind)
+        if not keys.get("column") or not all(isinstance(name, str) for name in keys.values()):
+            problem = "name the list's column, and the keys of its elements as doc_id, rank, value."
             raise toml.error(problem, "lists", kind)
         lists[kind] = EventList(**keys)
     return lists
@@ -94,13 +94,13 @@ def list_mapping(record: Mapping[str, Any]) -> tuple[str, ...]:
     """The lines of a mapping for a record of a search with lists; empty for other records.
 
     >>> list_mapping({"q": "tv", "hits": ["a", "b"], "clicks": [{"doc": "b", "rank": 2}]})[-4:]
-    ('[lists.click]', 'of = "clicks"', 'doc_id = "doc"', 'rank = "rank"')
+    ('[lists.click]', 'column = "clicks"', 'doc_id = "doc"', 'rank = "rank"')
     """
     lists = {
         kind: name
-        for kind, words in _KIND_WORDS.items()
+        for kind, kind_words in _KIND_WORDS.items()
         for name, value in reversed([*record.items()])
-        if isinstance(value, list) and any(word in name.lower() for word in words)
+        if isinstance(value, list) and any(word in name.lower() for word in kind_words)
     }
     single_names = [name for name, value in record.items() if not isinstance(value, list | dict)]
     columns = column_of_fields(single_names)
@@ -119,7 +119,7 @@ def list_mapping(record: Mapping[str, Any]) -> tuple[str, ...]:
         if kind == "impression" and not keys:
             columns["response_ids"] = name
             continue
-        list_lines += [f"[lists.{kind}]", f"of = {_quote(name)}"]
+        list_lines += [f"[lists.{kind}]", f"column = {_quote(name)}"]
         list_lines += [f"{field} = {_quote(key)}" for field, key in keys.items()]
     column_lines = (f"{field} = {_quote(name)}" for field, name in columns.items())
     return ("[log]", 'kind = "search"', "[columns]", *column_lines, *list_lines)

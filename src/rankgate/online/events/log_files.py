@@ -452,7 +452,7 @@ def _refuse_missing(
     names = [
         *mapping.columns.items(),
         *((kind, (column,)) for kind, column in mapping.flags.items()),
-        *((kind, (elements.of,)) for kind, elements in mapping.lists.items()),
+        *((kind, (elements.column,)) for kind, elements in mapping.lists.items()),
     ]
     for name, alternatives in names:
         if all(path not in sql_of_path for alternative in alternatives for path in alternative.split("+")):
@@ -471,7 +471,7 @@ def _column_paths(mapping: LogMapping) -> list[str]:
     joined_paths = [joined_path for names in mapping.columns.values() for joined_path in names]
     return [
         path for joined_path in [*joined_paths, *mapping.flags.values()] for path in joined_path.split("+")
-    ] + [elements.of for elements in mapping.lists.values()]
+    ] + [elements.column for elements in mapping.lists.values()]
 
 
 def _json_path(path: str) -> str:
@@ -503,7 +503,9 @@ def _field_sql(name: str, mapping: LogMapping, sql_of_path: dict[str, str]) -> s
 
 def _list_columns_sql(mapping: LogMapping, sql_of_path: dict[str, str]) -> str:
     """SQL of a column for each list, as JSON."""
-    return "".join(f"{sql_of_path[elements.of]} AS list_{kind}, " for kind, elements in mapping.lists.items())
+    return "".join(
+        f"{sql_of_path[elements.column]} AS list_{kind}, " for kind, elements in mapping.lists.items()
+    )
 
 
 _MAX_COUNT = "[0-9]{1,3}"  # a larger number is no count of the clicks on one result

@@ -389,7 +389,9 @@ def _table_of_units_error(data: object, names: Sequence[str]) -> InputError | No
         frame, _ = read_frame(path, "a table")
     except InputError:
         return None
-    expected_columns = [part for name in names if (part := measure_from_column(name).value) in frame.columns]
+    expected_columns = [
+        value for name in names if (value := measure_from_column(name).value) in frame.columns
+    ]
     if not expected_columns:
         return None
     counts = {
@@ -402,10 +404,10 @@ def _table_of_units_error(data: object, names: Sequence[str]) -> InputError | No
     )
     arm_columns.sort(key=counts.__getitem__)
     metrics = " ".join(f"-m {quote(name)}" for name in names)
-    several = " with one of" * (len(arm_columns) > 1)
+    one_of = " with one of" * (len(arm_columns) > 1)
     problem = (
         f"{expected_columns[0]} is a column of this table, which has a row for each unit; name the column of "
-        f"the arms{several}:"
+        f"the arms{one_of}:"
     )
     lines = tuple(
         f"rankgate online ab {quote(str(path))} --variant {quote(name)} {metrics}"

@@ -250,7 +250,7 @@ def read_units_from_table(data: UnitsLike, measures: Sequence[Measure], design: 
         InputError: a table that cannot be read, a column that it does not have, or that holds no
             numbers; a unit without an id.
     """
-    table, place = read_frame(data, "a table")
+    table, location = read_frame(data, "a table")
     variant, unit, day, segments = design.variant, design.unit, design.day, design.segments
     covariates = design.covariates or {}
     needed_columns = [
@@ -265,9 +265,9 @@ def read_units_from_table(data: UnitsLike, measures: Sequence[Measure], design: 
     for name in needed_columns:
         if name not in table.columns:
             problem = f"there is no column {name!r}; the columns are {', '.join(table.columns)}."
-            raise InputError(problem, source=place.label, code="missing-column")
+            raise InputError(problem, source=location.label, code="missing-column")
     ids = pl.col(unit).cast(pl.String) if unit else pl.int_range(pl.len()).cast(pl.String)
-    days = _day_column(table, day, place.label) if day else pl.lit(None, pl.Date)
+    days = _day_column(table, day, location.label) if day else pl.lit(None, pl.Date)
     unit_rows = table.select(
         unit=ids,
         variant=pl.col(variant).cast(pl.String),
@@ -277,21 +277,21 @@ def read_units_from_table(data: UnitsLike, measures: Sequence[Measure], design: 
     if unit_rows["unit"].null_count():
         subject = count_noun(unit_rows["unit"].null_count(), "row has", "rows have")
         problem = f"{subject} no {unit}; give every row a unit."
-        raise InputError(problem, source=place.label, code="missing-unit")
+        raise InputError(problem, source=location.label, code="missing-unit")
     arms, crossed = assign_arms(unit_rows, segments)
     unit_days = unit_rows.select("unit", "day")
     rows = {}
     for measure in measures:
-        columns = {"value": _number_column(table, measure.value, place)}
+        columns = {"value": _number_column(table, measure.value, location)}
         if measure.per:
-            columns["per"] = _number_column(table, measure.per, place)
+            columns["per"] = _number_column(table, measure.per, location)
         values = unit_days.with_columns(**columns).filter(pl.col("value").is_not_null())
         rows[measure.name] = _sum_by_day(values) if measure.quantile is None else values
     before = {
         name: unit_days.select(
             "unit",
             **{
-                role: _number_column(table, column, place)
+                role: _number_column(table, column, location)
                 for role, column in zip(("value", "per"), _covariate_columns(covariate), strict=False)
             },
         )
@@ -304,7 +304,9 @@ def read_units_from_table(data: UnitsLike, measures: Sequence[Measure], design: 
         if day
         else None
     )
-    return Units(arms, rows, before, len(crossed), logged, tuple(segments), place.label, first_few(crossed))
+    return Units(
+        arms, rows, before, len(crossed), logged, tuple(segments), location.label, first_few(crossed)
+    )
 
 
 def _covariate_columns(covariate: str) -> list[str]:
@@ -329,19 +331,19 @@ def _sum_by_day(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.group_by("unit", "day", maintain_order=True).agg(in_row_order(pl.col(names)).sum())
 
 
-def _number_column(table: pl.DataFrame, name: str, place: RowLocation) -> pl.Series:
+def _number_column(table: pl.DataFrame, name: str, location: RowLocation) -> pl.Series:
     column = table[name]
     if column.dtype == pl.String:
         lowered = column.str.strip_chars().str.to_lowercase()
         flags = {word: str(int(flag)) for word, flag in FLAG_WORDS.items()}
-        return parse_numbers(lowered.replace(flags), place).alias("value")
+        return parse_numbers(lowered.replace(flags), location).alias("value")
     try:
         numbers = column.cast(pl.Float64)
     except pl.exceptions.PolarsError:
         numbers = None
     if numbers is None or not numbers.drop_nulls().is_finite().all():
         problem = f"the column {name!r} holds something that is not a finite number."
-        raise InputError(problem, source=place.label, code="not-a-number")
+        raise InputError(problem, source=location.label, code="not-a-number")
     return numbers.alias("value")
 
 

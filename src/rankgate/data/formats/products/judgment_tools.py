@@ -174,9 +174,9 @@ def read_rankquest(source: InputFile) -> FileContents:
         for rating in case.records("ratings"):
             doc = rating.id("documentId")
             judged.add_rating(query, doc, rating)
-            rating_fields[doc] = rating.without("documentId", "rating")
+            rating_fields[doc] = rating.values_except("documentId", "rating")
             labels.append({"query_id": query, "doc_id": doc, "label": cell_text(rating.get("label"))})
-        raw_cases[query] = {"case": case.without("ratings"), "ratings": rating_fields}
+        raw_cases[query] = {"case": case.values_except("ratings"), "ratings": rating_fields}
     has_labels = any(row["label"] is not None for row in labels)
     return judged.contents(
         queries=string_table(rows) if rows else None,
@@ -188,7 +188,7 @@ def read_rankquest(source: InputFile) -> FileContents:
 def _query_text(context: JsonRecord) -> str | None:
     """The text of the query: the part of the context with such a name, or the complete context."""
     texts = (context[name] for name in _TEXT_KEYS if isinstance(context.get(name), str))
-    return next(texts, cell_text(context.without()) if context else None)
+    return next(texts, cell_text(context.values_except()) if context else None)
 
 
 def write_rankquest(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:

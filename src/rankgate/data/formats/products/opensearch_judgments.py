@@ -103,7 +103,7 @@ def read_configuration(source: InputFile) -> FileContents:
     configuration.id("index")
     query = configuration.require("query", str)
     parse_json(query.encode(), f"{source.label}, the query in it")
-    return FileContents(extra={_CONFIGURATION_NAME: {"configuration": configuration.without()}})
+    return FileContents(extra={_CONFIGURATION_NAME: {"configuration": configuration.values_except()}})
 
 
 CONFIGURATION_FORMAT = Format(
@@ -142,7 +142,7 @@ def read_judgment_list(source: InputFile) -> FileContents:
                 judged.add_rating(query, rating.get("docId"), rating)
     return judged.contents(
         *Note.of("entries of a query that has one before, merged", merged_queries),
-        extra={_JUDGMENT_LIST_NAME: {"list": judgment_list.without(*_LISTS)}},
+        extra={_JUDGMENT_LIST_NAME: {"list": judgment_list.values_except(*_LISTS)}},
     )
 
 
@@ -213,7 +213,7 @@ def read_experiment(source: InputFile) -> FileContents:
     documents = read_documents(source)
     if not documents or any("documentIds" not in document for document in documents):
         experiment = read_single_document(source, "experiments")
-        return FileContents(extra={_EXPERIMENT_NAME: {"experiment": experiment.without()}})
+        return FileContents(extra={_EXPERIMENT_NAME: {"experiment": experiment.values_except()}})
     run_of_system: dict[str, GrowingRun] = {}
     values = []
     for result in documents:
@@ -221,7 +221,7 @@ def read_experiment(source: InputFile) -> FileContents:
         ranked = run_of_system.setdefault(system, GrowingRun(source))
         ranked.ask(query)
         for doc in result.require("documentIds", list):
-            ranked.rank(query, result.as_id(doc, f"a document of {result.where}"))
+            ranked.rank(query, result.as_id(doc, f"a document of {result.location_text}"))
         for metric in result.records("metrics"):
             name, value = metric.text("metric") or "metric", metric.number("value")
             values += [] if value is None else [(system, query, name, value, None)]

@@ -60,7 +60,7 @@ def read_query_set(source: InputFile) -> FileContents:
     other_fields: dict[str, Json] = {}
     if first_byte == b"{" and _TEXT not in find_key_paths(data[: 1 << 16]):
         query_set = opensearch_judgments.read_single_document(source, "query sets")
-        other_fields = query_set.without(_LIST)
+        other_fields = query_set.values_except(_LIST)
         queries = _read_queries(query_set)
     else:
         queries = _read_lines(data, source.label)
@@ -173,7 +173,7 @@ def read_query_metrics(source: InputFile) -> FileContents:
     time_key = None
     for record in read_line_records(source):
         if "metric" not in record and len(record) == 1:
-            actions.append(record.without())
+            actions.append(record.values_except())
             continue
         time_key = time_key or next((key for key in _TIME_KEYS if key in record), None)
         text = record.text(time_key) if time_key else None
@@ -181,7 +181,7 @@ def read_query_metrics(source: InputFile) -> FileContents:
         ids = map(record.id, _ID_KEYS)
         record.require("value")
         rows.append((*ids, record.number("value"), time, *map(record.text, _EXTRA_KEYS)))
-        unread_fields |= record.without(*_TIME_KEYS, *_EXTRA_KEYS, *_ID_KEYS, "value")
+        unread_fields |= record.values_except(*_TIME_KEYS, *_EXTRA_KEYS, *_ID_KEYS, "value")
     table = pl.DataFrame(rows, schema=_QUERY_METRICS_COLUMNS, orient="row")
     bulk = actions if len(actions) == len(rows) else []
     return FileContents(

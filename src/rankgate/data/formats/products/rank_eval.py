@@ -42,14 +42,14 @@ def read_rank_eval(source: InputFile) -> FileContents:
             problem = f"{request.path} repeats the id '{query}' of an earlier request; give each its own."
             raise request.error(problem, "duplicate-query")
         judged.ask(query, text=_query_text(query, request.record("params")))
-        raw_requests[query] = request.without("ratings")
+        raw_requests[query] = request.values_except("ratings")
         for rating in request.records("ratings"):
             document = rating.id("_id")
             indices[document] = rating.text("_index")
             judged.add_rating(query, document, rating)
     list(root.records("templates", nullable=True))  # otherwise the file cannot be written
     has_texts = any(fields["text"] != query for query, fields in judged.asked.items())
-    extra = {"request": root.without("requests"), "requests": raw_requests, "indices": indices}
+    extra = {"request": root.values_except("requests"), "requests": raw_requests, "indices": indices}
     return judged.contents(queries=judged.texts() if has_texts else None, extra={NAME: extra})
 
 

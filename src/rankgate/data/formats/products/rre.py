@@ -81,15 +81,17 @@ def read(source: InputFile) -> FileContents:
             for doc, gain, gain_path in relevant_docs if name not in gains_by_query else ():
                 judged.add(name, doc, gain, gain_path)
             gains_by_query[name] = gain_of_doc
-        around = {} if queries == [group] else group.without("queries", _RELEVANT)
-        raw_queries = [query.without(_RELEVANT) if query is group else query.without() for query in queries]
+        around = {} if queries == [group] else group.values_except("queries", _RELEVANT)
+        raw_queries = [
+            query.values_except(_RELEVANT) if query is group else query.values_except() for query in queries
+        ]
         groups.append({"around": around, "topic": topic, "queries": raw_queries, "ids": names})
     if not judged.asked:
         raise root.error("there are no queries in it.", "no-queries")
     shape = next((key for key in _SHAPES if key in root), "queries")
     return judged.contents(
         *Note.of("queries that repeat an earlier text with other judgments, numbered", renumbered),
-        extra={NAME: {"head": root.without(*_SHAPES), "groups": groups, "shape": shape}},
+        extra={NAME: {"head": root.values_except(*_SHAPES), "groups": groups, "shape": shape}},
     )
 
 
@@ -100,7 +102,7 @@ def _read_groups(root: JsonRecord) -> Iterator[tuple[JsonRecord, list[JsonRecord
     """
     for topic in root.records("topics", nullable=True):
         for group in topic.records("query_groups", nullable=True):
-            yield group, [*group.records("queries", nullable=True)], topic.without("query_groups")
+            yield group, [*group.records("queries", nullable=True)], topic.values_except("query_groups")
     for group in root.records("query_groups", nullable=True):
         yield group, [*group.records("queries", nullable=True)], None
     for query in root.records("queries", nullable=True):
@@ -130,8 +132,8 @@ def _query_text(query: JsonRecord) -> str:
     if query_text is None and placeholders:
         return json.dumps(placeholders, ensure_ascii=False)
     if query_text is None:
-        raise query.error(f"{query.where} has no placeholders, which hold the query.", "missing-key")
-    return query.as_id(query_text, f"placeholder of {query.where}")
+        raise query.error(f"{query.location_text} has no placeholders, which hold the query.", "missing-key")
+    return query.as_id(query_text, f"placeholder of {query.location_text}")
 
 
 def _unique_name(text: str, relevant: dict[str, Json], gains_by_query: Mapping[str, dict[str, Json]]) -> str:

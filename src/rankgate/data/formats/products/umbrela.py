@@ -165,8 +165,8 @@ def read_umbrela(source: InputFile) -> FileContents:
         grade, reason = record.get("judgment"), None
         if not _succeeded(record) or grade is None:
             grade, reason = None, _FAILED_REASON
-            failed.append(record.where)
-        grade_path, comment = f"the judgment of {record.where}", record.text("reasoning")
+            failed.append(record.location_text)
+        grade_path, comment = f"the judgment of {record.location_text}", record.text("reasoning")
         collected.add(query, document, model, grade, grade_path, reason=reason, comment=comment)
         if passage is not None:
             collected.describe(query, document, {"text": passage})

@@ -61,7 +61,7 @@ def read_book(source: InputFile) -> FileContents:
         if (query, doc) in raw_pairs:
             problem = f"{pair.path} repeats the pair of query '{query}' and document '{doc}'; merge the two."
             raise pair.error(problem, "duplicate-document")
-        raw_pairs[query, doc] = pair.without("judgements")
+        raw_pairs[query, doc] = pair.values_except("judgements")
         collected.ask(query)
         notes_of_queries.append(query_notes(query, query, pair))
         collected.describe(query, doc, _read_fields(pair))
@@ -80,7 +80,7 @@ def read_book(source: InputFile) -> FileContents:
                 reason=reason,
                 comment=judgement.text("explanation"),
             )
-    book = root.without("query_doc_pairs")
+    book = root.values_except("query_doc_pairs")
     return collected.contents(
         *_make_notes(collected.ratings().table, raw_pairs),
         scale=_read_scale(root),

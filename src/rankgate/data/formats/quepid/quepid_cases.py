@@ -64,13 +64,13 @@ def read_case(source: InputFile) -> FileContents:
         text = query.id("query_text")
         collected.ask(text)
         rows.append(query_notes(text, text, query))
-        raw_queries[text] = query.without("ratings")
+        raw_queries[text] = query.values_except("ratings")
         for rating in query.records("ratings"):
             rater = rating.text("user_email") or NAMELESS
             collected.add(text, rating.id("doc_id"), rater, rating.get("rating"), rating.path_of("rating"))
     contents = collected.contents(
         queries=make_query_notes(rows),
-        extra={_CASE_NAME: {"case": root.without("queries"), "queries": raw_queries}},
+        extra={_CASE_NAME: {"case": root.values_except("queries"), "queries": raw_queries}},
     )
     unjudged = contents.qrels.unjudged if contents.qrels else ()
     return replace(contents, notes=Note.of("queries without judgments", unjudged))

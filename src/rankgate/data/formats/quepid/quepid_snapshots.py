@@ -61,7 +61,7 @@ def read_snapshot(source: InputFile) -> FileContents:
     for query, name, text in zip(queries, names, texts, strict=True):
         judged.add_grades(name, query.record("ratings"))
         rows.append(query_notes(name, text, query))
-        raw_queries[name] = query.without("ratings")
+        raw_queries[name] = query.values_except("ratings")
     docs, ranked, rated_only = root.record("docs"), GrowingRun(source), list[str]()
     for key in docs:
         name = query_of_number.get(key) or docs.as_id(key, "a key of 'docs'")
@@ -75,7 +75,7 @@ def read_snapshot(source: InputFile) -> FileContents:
                 ranked.rank(name, doc_id)
     qrels, notes = judged.qrels()
     documents, title = ranked.documents(), root.get("name")
-    extra = {"snapshot": root.without(*_PARTS), "queries": raw_queries, "docs": docs.without()}
+    extra = {"snapshot": root.values_except(*_PARTS), "queries": raw_queries, "docs": docs.values_except()}
     unlisted = [query for number, query in query_of_number.items() if number not in docs]
     return FileContents(
         qrels=qrels,

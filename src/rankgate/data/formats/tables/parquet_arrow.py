@@ -101,10 +101,10 @@ class FrameTable(Table):
                 frame = (
                     with_defects(frame, name)
                     if schema.defects
-                    else frame.with_columns(parse_numbers(frame[name], self.place, first_row))
+                    else frame.with_columns(parse_numbers(frame[name], self.location, first_row))
                 )
             if schema.part == "runs" and not schema.defects:
-                check_rows(schemas.with_scores(frame), "score", self.place, first_row)
+                check_rows(schemas.with_scores(frame), "score", self.location, first_row)
             first_row += len(frame)
             yield frame
 

@@ -77,7 +77,7 @@ def read_table(table: Table) -> FileContents:
         one_document_column(table.names, label)
     rows = read_columns(table, schema)
     with schemas.explain_duplicates(table.names):
-        return schemas.contents_of(schema, rows, table.source.stem, table.place)
+        return schemas.contents_of(schema, rows, table.source.stem, table.location)
 
 
 def read_table_qrels(table: Table) -> Qrels:
@@ -94,7 +94,7 @@ def read_table_qrels(table: Table) -> Qrels:
     schema = table.required_schema("qrels")
     rows = read_columns(table, schema)
     with schemas.explain_duplicates(table.names):
-        qrels = schemas.make_qrels(rows, table.source.stem, table.place)[0]
+        qrels = schemas.make_qrels(rows, table.source.stem, table.location)[0]
     cautions = table.cautions(schema)
     return replace(qrels, cautions=cautions) if cautions else qrels
 
@@ -120,7 +120,7 @@ def read_table_run(table: Table) -> Run:
         table.source.stem,
         {column: partial(pieces, column) for column in schema_by_column},
         queries=_read_queries(table),
-        place=table.place,
+        place=table.location,
         cautions=table.cautions(schema),
     )
 
@@ -137,16 +137,16 @@ def raw_rows(table: Table) -> FileRows | None:
         return None
     one_document_column(table.names, table.source.label)
     rank = match_columns(table.names, ("rank",)) if input_kind == "run" and "score" in schema.kept else {}
-    kept = schema.kept | rank
+    columns = schema.kept | rank
     schema = replace(
         schema,
-        kept=kept,
-        numbers=frozenset({NUMBER_COLUMNS[input_kind]} & set(kept)),
-        empty=schema.empty | ({"rank"} & set(kept)),
+        kept=columns,
+        numbers=frozenset({NUMBER_COLUMNS[input_kind]} & set(columns)),
+        empty=schema.empty | ({"rank"} & set(columns)),
         defects=True,
     )
     _refuse_repeated_columns(table, schema)
-    return FileRows.from_frames(input_kind, table.frames(schema), table.place)
+    return FileRows.from_frames(input_kind, table.frames(schema), table.location)
 
 
 def read_columns(table: Table, schema: TableSchema) -> pl.DataFrame:
