@@ -60,11 +60,13 @@ class ColumnGuess:
         columns: ours -> the table's; bars separate several names of one column.
         grades: the grade of each label, if grades are labels; None for an unknown label.
         alternatives: ours -> all columns that fit equally well, if there are several.
+        examples: the first values of each column of the table, where one of ours is unknown.
     """
 
     columns: Mapping[str, str]
     grades: Mapping[str, int | None] = field(default_factory=dict)
     alternatives: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -113,15 +115,20 @@ class ColumnGuess:
             choices += [{**self.columns, column: name} for name in names[1:]]
         return choices
 
+    @property
+    def _has_unknown(self) -> bool:
+        return any(UNKNOWN in column.split(NAME_SEPARATOR) for column in self.columns.values())
+
     def problem(self, files: Sequence[str] = ()) -> str:
         """The advice that precedes the lines to copy."""
         if self.alternatives:
             column, names = next(iter(self.alternatives.items()))
             return f"{' and '.join(names)} could both be {_SHORT.get(column, column)}; add one of:"
-        unknown = UNKNOWN in self.columns.values() or None in self.grades.values()
+        unknown = self._has_unknown or None in self.grades.values()
         hint = f", with the right value in place of {UNKNOWN}" if unknown else ""
         file_list = f" for {', '.join(files)}" if len(files) > 1 else ""
-        return f"if this guess is right{file_list}, add{hint}:"
+        examples = ", ".join(f"{name} ({', '.join(texts)})" for name, texts in self.examples.items())
+        return f"{f'they begin {examples}; ' * bool(examples)}if this guess is right{file_list}, add{hint}:"
 
     def with_stated(self, stated: Mapping[str, str]) -> ColumnGuess:
         """The same guess with the columns that the user named, which already have our names."""
@@ -134,11 +141,14 @@ class ColumnGuess:
         """One guess for two tables; a column with a different name in each has both names."""
         columns = dict(self.columns)
         for column, table_column in other_guess.columns.items():
-            names = [] if columns.get(column, UNKNOWN) == UNKNOWN else columns[column].split(NAME_SEPARATOR)
-            extra = [name for name in table_column.split(NAME_SEPARATOR) if name not in {*names, UNKNOWN}]
-            columns[column] = NAME_SEPARATOR.join([*names, *extra]) or UNKNOWN
+            names = [*columns.get(column, "").split(NAME_SEPARATOR), *table_column.split(NAME_SEPARATOR)]
+            known_names = dict.fromkeys(name for name in names if name not in {"", UNKNOWN})
+            columns[column] = NAME_SEPARATOR.join([*known_names, *[UNKNOWN] * (UNKNOWN in names)])
         return ColumnGuess(
-            columns, {**self.grades, **other_guess.grades}, {**self.alternatives, **other_guess.alternatives}
+            columns,
+            {**self.grades, **other_guess.grades},
+            {**self.alternatives, **other_guess.alternatives},
+            {**self.examples, **other_guess.examples},
         )
 
 
@@ -210,7 +220,25 @@ def guess_columns(rows: pl.LazyFrame, input_kind: Part | None) -> ColumnGuess | 
         )
         > 1
     }
-    return ColumnGuess({column: chosen_columns[column] for column in roles}, grades, alternatives)
+    columns = {column: chosen_columns[column] for column in roles}
+    return ColumnGuess(
+        columns, grades, alternatives, _first_values(sample) if UNKNOWN in columns.values() else {}
+    )
+
+
+def _first_values(sample: pl.DataFrame) -> dict[str, list[str]]:
+    """Two values of each of the first columns, shortened."""
+    return {
+        column.name: [
+            text if len(text) <= _EXAMPLE_LENGTH else f"{text[: _EXAMPLE_LENGTH - 1]}…"
+            for text in map(str, column.drop_nulls().unique(maintain_order=True).head(2))
+        ]
+        for column in sample.iter_columns()
+        if column.name in sample.columns[:_EXAMPLES]
+    }
+
+
+_EXAMPLES, _EXAMPLE_LENGTH = 8, 20  # columns in an error, and characters of one of their values
 
 
 def _only_list(rows: pl.LazyFrame, sample: pl.DataFrame, input_kind: Part | None) -> str | None:

@@ -26,7 +26,7 @@ _COLUMN_NAMES: Mapping[str, str] = {
         term terms querytext querystring querystr userquery rawquery originalquery q keywords
         searchkeyword keyphrase phrase input userinput question questionid utterance customerid customer
         visitorid visitor clientid memberid accountid
-        suchbegriff suchanfrage anfrage suchwort suche suchtext suchphrase kunde kundennummer
+        suchbegriff suchanfrage anfrage frage suchwort suche suchtext suchphrase kunde kundennummer
         requete recherche termederecherche motcle motscles requeterecherche
         consulta busqueda terminodebusqueda terminobusqueda palabraclave cliente
         termo termodebusca busca pesquisa consultadebusca palavrachave
