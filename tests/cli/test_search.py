@@ -82,3 +82,12 @@ def test_a_narrow_table_of_words_is_a_list():
     assert " ".join(line.strip() for line in lines[1:]) == paragraph
     assert lines[1].startswith("    a paragraph")
     assert paragraph_table(grid, 80).splitlines()[0].split() == ["key", "takes", "meaning"]
+
+
+def test_one_of_many_choices_is_named_by_its_nearest(run, tmp_path):
+    (tmp_path / "old.run").write_text("q Q0 d 1 1 r\n")
+    misspelt, file_first = run("plot", "delta", "x"), run("plot", tmp_path / "old.run", "x")
+    assert (misspelt.code, file_first.code) == (2, 2)
+    assert "did you mean deltas?" in misspelt.err
+    assert "is a file, where a name such as deltas is needed first" in file_first.err
+    assert "scatter" not in misspelt.err + file_first.err

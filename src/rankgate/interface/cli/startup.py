@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import resources
 from math import isfinite
 from mmap import mmap
+from pathlib import Path
 from typing import Any, NoReturn
 
 import click
@@ -67,10 +68,28 @@ class _FiniteRange(_Limited, click.FloatRange):
     pass
 
 
+_MANY_CHOICES = 12  # more of them are not listed in an error
+
+
+class _NearestChoice(click.Choice):  # type: ignore[type-arg]  # generic since click 8.2
+    """A choice of names; the error about another one names the nearest instead of all of many."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - as of click
+        if len(self.choices) <= _MANY_CHOICES or not self.case_sensitive or value in self.choices:
+            return super().convert(value, param, ctx)
+        from difflib import get_close_matches  # imported here: few commands are misspelt
+
+        nearest = get_close_matches(value, self.choices, 3) or self.choices[:_MANY_CHOICES]
+        problem = f"{value!r} is not a choice; did you mean {', '.join(nearest)}?"
+        if Path(value).exists():
+            problem = f"{value!r} is a file, where a name such as {self.choices[0]} is needed first."
+        raise click.BadParameter(problem, ctx, param)
+
+
 _TYPES: Mapping[str, Callable[..., click.ParamType[Any]]] = {
     "AliasedChoice": AliasedChoice,
     "BoolParamType": lambda: click.BOOL,
-    "Choice": click.Choice,
+    "Choice": _NearestChoice,
     "FloatParamType": _FiniteNumber,
     "FloatRange": _FiniteRange,
     "IntParamType": _WholeNumber,
