@@ -22,7 +22,7 @@ DAMAGED = {
     "empty": b"",
     "text": b"a b\n",
     "binary": bytes(range(256)) * 4,
-    "utf-16": "q 0 a 1\n".encode("utf-16"),
+    "utf-32": "q 0 a 1\n".encode("utf-32"),
     "latin-1": "q 0 \xe9 1\nq;\xe9;2\n".encode("latin-1"),
     "parquet": b"PAR1 garbage garbage PAR1",
     "arrow": b"ARROW1\0\0 garbage garbage ARROW1",
@@ -51,7 +51,7 @@ def test_every_reader_refuses_damaged_files_with_an_error_of_ours(tmp_path, kind
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_refuses_damaged_files_with_one_line(tmp_path, run, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
-    for kind in ("parquet", "utf-16", "json"):
+    for kind in ("parquet", "utf-32", "json"):
         path = tmp_path / kind
         path.write_bytes(DAMAGED[kind])
         for arguments in ([name, path], [name, path, path, path], [name, path / "inside"]):
@@ -126,7 +126,7 @@ def test_mistakes_that_were_called_our_fault(tmp_path, run, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.qrels").write_text("q 0 a 1\n")
     (tmp_path / "a.run").write_text("q Q0 a 1 2 x\n")
-    (tmp_path / "wide.qrels").write_bytes(DAMAGED["utf-16"])
+    (tmp_path / "wide.qrels").write_bytes(DAMAGED["utf-32"])
     (tmp_path / "bad.parquet").write_bytes(DAMAGED["parquet"])
     (tmp_path / "policy.toml").write_text('[gate]\nmetrics = [1, "a"]\n')
     assert_refused(run("eval", "a.qrels", "a.run", "-m", f"P@{1 << 63}"), "invalid-parameter")

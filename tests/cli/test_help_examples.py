@@ -123,7 +123,7 @@ def test_a_run_without_a_judged_document_is_named(name, world, tmp_path, monkeyp
 
 DAMAGES = {
     "cut": lambda data: data[: len(data) // 2],
-    "utf-16": lambda data: data.decode("latin-1").encode("utf-16"),
+    "utf-32": lambda data: data.decode("latin-1").encode("utf-32"),
     "nul": lambda data: data[:20] + bytes(50) + data[20:],
     "empty": lambda _: b"",
 }
@@ -146,7 +146,7 @@ ACCEPTED = {
     "online ingest": dict.fromkeys(("cut", "empty", "nul"), LINES_LEFT_OUT),
     "online ope": {"cut": CUT_AT_A_ROW, "nul": NUL_IN_A_CELL},
     "rate": {"cut": CUT_AT_A_ROW, "nul": NUL_IN_A_CELL},
-    "record": {"utf-16": "JSON may be UTF-16"},
+    "record": {"utf-32": "JSON may be UTF-32"},
     "sheet": {"cut": CUT_AT_A_ROW, "nul": NUL_IN_A_CELL},
     "split": {"nul": NUL_IN_A_CELL},
     "store export": dict.fromkeys(DAMAGES, NOT_READ),

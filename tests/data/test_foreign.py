@@ -51,7 +51,7 @@ def tarred():
         (gzip.compress(tarred(), mtime=0), None, "unknown-format"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 3\n", None, "unknown-format"),
         (b"<!DOCTYPE html>\n<html><body>404 Not Found</body></html>", None, "unknown-format"),
-        (QRELS.decode().encode("utf-16"), None, "unknown-format"),
+        (b"\xff\xfe\x00\xd8q\x00", None, "not-utf8"),  # half a pair of surrogates
         (CSV.encode("utf-16-le"), None, "unknown-format"),
         (CSV.encode("utf-16-be"), None, "unknown-format"),
         (CSV.encode("utf-32"), None, "unknown-format"),

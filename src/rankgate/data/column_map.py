@@ -28,6 +28,7 @@ from rankgate.data.grades_from_columns import Aspects, grade_labels, melt_raters
 from rankgate.data.streams.input_parts import is_folder, list_part_files
 from rankgate.data.streams.source import InputFile, limit_judgments, open_source
 from rankgate.data.text.text_values import BOM
+from rankgate.data.text.western_text import decode_western
 from rankgate.data.unfold import LIST_COLUMN, RELEVANT_COLUMN, unfold
 
 if TYPE_CHECKING:
@@ -283,7 +284,7 @@ def _split_pair(pair: str) -> tuple[str, str]:
 
 def _map_file(path: str | Path, how: ColumnMap, kind: Kind, grades: Mapping[str, float] | None = None) -> Any:
     name, plain_path = registry.split_prefix(path)
-    input_file = open_source(plain_path)
+    input_file = decode_western(open_source(plain_path))
     input_files = list_part_files(input_file) if is_folder(input_file) else (input_file,)
     separator, names = _read_header(input_files[0], how.description)
     if (paths := how.paths(names, kind)) and (form := _nested_format(input_files[0], name)):

@@ -88,6 +88,7 @@ if sys.platform != "win32":
 
 
 Content = TypeVar("Content")
+Judged = TypeVar("Judged", Qrels, Run)
 
 
 def contents_of(
@@ -112,6 +113,8 @@ def contents_of(
     if as_ == "run":
         return FileContents(runs=(_read_file_run(input_file, format_),))
     contents = _read_with_guess(format_.read, input_file, format_, None)
+    if input_file.western_word:
+        contents = replace(contents, notes=(*contents.notes, Note(_western_caution(input_file), 1)))
     if len(contents.runs) != 1:
         return contents
     if contents.runs[0].by_row:
@@ -273,8 +276,22 @@ def _require_documents(qrels: Qrels) -> Qrels:
 def _read_file_qrels(input_file: InputFile, format_: Format) -> Qrels:
     input_file = limit_judgments(input_file)
     if format_.read_qrels:
-        return _read_with_guess(format_.read_qrels, input_file, format_, "qrels")
-    return format_.read(input_file).judgments(input_file.label)
+        qrels = _read_with_guess(format_.read_qrels, input_file, format_, "qrels")
+    else:
+        qrels = format_.read(input_file).judgments(input_file.label)
+    return _with_western_caution(qrels, input_file)
+
+
+def _western_caution(input_file: InputFile) -> str:
+    return f"not UTF-8 text, read as Windows-1252, as {input_file.western_word!r} shows"
+
+
+def _with_western_caution(table: Judged, input_file: InputFile) -> Judged:
+    """The judgments or the run, with a caution if the text was not UTF-8."""
+    if not input_file.western_word:
+        return table
+    text = f"{input_file.label}: {_western_caution(input_file)}"
+    return replace(table, cautions={**table.cautions, "not-utf8": text})
 
 
 def _read_with_guess(
@@ -406,9 +423,11 @@ def _name_damage(pieces: Pieces, label: str) -> Iterator[pl.DataFrame]:
 
 def _read_file_run(input_file: InputFile, format_: Format) -> Run:
     if format_.read_run:
-        return _with_companions(_read_with_guess(format_.read_run, input_file, format_, "run"), input_file)
-    run = format_.read(input_file).ranking(input_file.label)
-    return _with_companions(run if run.name else replace(run, name=input_file.stem), input_file)
+        run = _read_with_guess(format_.read_run, input_file, format_, "run")
+    else:
+        run = format_.read(input_file).ranking(input_file.label)
+    run = run if run.name else replace(run, name=input_file.stem)
+    return _with_companions(_with_western_caution(run, input_file), input_file)
 
 
 def _with_companions(run: Run, input_file: InputFile) -> Run:

@@ -202,12 +202,23 @@ def test_half_a_document_is_an_error_with_its_line(path):
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
-@pytest.mark.parametrize("coding", ["latin-1", "utf-16", "utf-32", "cp037"])
+@pytest.mark.parametrize("coding", ["utf-16-be", "utf-32", "cp037", "cp1251"])
 def test_other_codings_are_an_error(path, coding):
-    text = path.read_text(encoding="utf-8-sig").replace("a", "ä")
+    text = path.read_text(encoding="utf-8-sig").replace("a", "ä" if coding != "cp1251" else "я")
     with pytest.raises(RankgateError) as error:
         contents_of(InputFile(None, text.encode(coding)), name_of(path))
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
+def test_a_byte_order_mark_says_that_text_is_utf16(path):
+    text = path.read_text(encoding="utf-8-sig")
+    plain, marked = (
+        contents_of(InputFile(None, text.encode(coding)), name_of(path)) for coding in ("utf-8", "utf-16")
+    )
+    assert marked.parts == plain.parts
+    if plain.qrels is not None:
+        assert marked.qrels.table.equals(plain.qrels.table)
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)

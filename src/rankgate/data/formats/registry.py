@@ -21,6 +21,7 @@ from rankgate.core.present.number_formats import count_noun
 from rankgate.data.streams.input_parts import is_folder, list_part_files
 from rankgate.data.streams.source import InputFile, open_source, split_table
 from rankgate.data.text.text_values import BOM
+from rankgate.data.text.western_text import decode_western
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import Json, JsonObject
@@ -38,8 +39,6 @@ _MAGIC_BYTES = (
     (b"\x28\xb5\x2f\xfd", "packed twice with zstd; unpack it once (unzstd)."),
     (b"version https://git-lfs", "a pointer of Git LFS; fetch the file itself (git lfs pull)."),
     (b"\xff\xfe\x00\x00", "UTF-32 text; convert it (iconv -f utf-32 -t utf-8)."),
-    (b"\xff\xfe", "UTF-16 text; convert it (iconv -f utf-16 -t utf-8)."),
-    (b"\xfe\xff", "UTF-16 text; convert it (iconv -f utf-16 -t utf-8)."),
 )
 """The beginnings of such files, and advice for each."""
 
@@ -184,6 +183,7 @@ A file that is not listed works too, but is found later and slower: list what yo
 
 _CONTROL = rb"[\x00-\x08\x0e-\x1f]"
 _SEPARATORS = re.compile(rb"[,;|\t]")
+_TITLED = re.compile(rb"(?:[^,;|\t\n]*\n){1,10}[^,;|\t\n]*[,;|\t]")  # names of columns below titles
 _LABELS = re.compile(rb"\b(?:qid|query):|^\S+[ \t]+\d+:")
 _NUMBERS = re.compile(rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?[ \t]*(?:\r?\n|$)")
 _RANKLIB = re.compile(rb"\S+\t0\t[-+.\dEe]+[ \t]*\r?\n")
@@ -366,7 +366,7 @@ def _beginning_kinds(first_bytes: bytes) -> tuple[str, ...]:
         "labels": bool(_LABELS.search(text[:_SEARCHED_BYTES])),
         "numbers": bool(_NUMBERS.match(text) or _RANKLIB.match(text)),
         "comma": b"," in first_line,
-        "header": bool(_SEPARATORS.search(first_line)),
+        "header": bool(_SEPARATORS.search(first_line) or _TITLED.match(text)),
         "colon": bool(_COLON.match(first_line)),
         "topics": not text[:1].isalnum() or b"\t" in first_line,
         "text": True,
@@ -380,7 +380,7 @@ def open_input(path: str | Path | InputFile, from_: str | None) -> tuple[InputFi
         return _with_format(path, from_)
     name, plain_path = split_prefix(path)
     requested_name = from_ or name
-    return _with_format(open_source(plain_path), requested_name)
+    return _with_format(decode_western(open_source(plain_path)), requested_name)
 
 
 def _with_format(input_file: InputFile, name: str | None) -> tuple[InputFile, Format | None]:

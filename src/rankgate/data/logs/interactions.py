@@ -307,7 +307,7 @@ def map_columns(
     if missing:
         missing_nouns = " and ".join(noun for noun, _ in missing.values())
         problem = f"no column for {missing_nouns} among {', '.join(log_columns[:10])}; name what is missing"
-        if len(log_columns) < 2:  # no table of a log, however its columns are named
+        if len(log_columns) < 2 or not all(map(str.isprintable, log_columns)):  # no log at all
             raise InputError(f"{problem}.", source=label, line=line, code="missing-column")
         column_words = ",".join(f"{short_name}=COLUMN" for _, short_name in missing.values())
         lines = (f"--columns {column_words}", f"or in Python: columns={dict.fromkeys(missing, 'COLUMN')}")

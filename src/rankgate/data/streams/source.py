@@ -139,6 +139,7 @@ class InputFile:
         renamed: our names of columns that its table has in place of theirs.
         paths: our columns, and the paths of lists and their elements that hold them.
         table: the table of a database, or the sheet of a workbook; empty if there is only one.
+        western_word: a word that shows that the text was Windows-1252; empty for other files.
         form: the `Format` that reads its mapped columns; None where its contents decide.
     """
 
@@ -148,6 +149,7 @@ class InputFile:
     renamed: Mapping[str, str] = field(default_factory=dict)
     paths: Mapping[str, str] = field(default_factory=dict)
     table: str = ""
+    western_word: str = ""
     form: Any = None
 
     @property
@@ -329,8 +331,30 @@ def _open_unpacked(raw: io.BufferedReader, input_file: InputFile) -> Iterator[IO
             io.BufferedReader(_SizeLimitedStream(plain, raw, input_file), 1 << 20) as stream,
         ):
             yield stream
+    elif magic[:2] in _UTF16_MARKS and magic[2:4] != b"\x00\x00":  # else it is UTF-32
+        yield io.BytesIO(_decode_utf16(raw, input_file))
     else:
         yield raw
+
+
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+def _decode_utf16(raw: IO[bytes], input_file: InputFile) -> bytes:
+    """The text of a file with a byte order mark of UTF-16, as UTF-8.
+
+    Raises:
+        InputError: the file is not UTF-16 text, or has more bytes than are read into memory.
+    """
+    content = raw.read(MAX_UNPACKED_BYTES + 1)
+    if len(content) > MAX_UNPACKED_BYTES:
+        problem = f"more than {MAX_UNPACKED_BYTES >> 20} MB of UTF-16 text; convert it to UTF-8."
+        raise InputError(problem, source=input_file.label, code="too-large")
+    try:
+        return content.decode("utf-16").encode()
+    except UnicodeError:
+        problem = "it begins like UTF-16 text and is none; convert it to UTF-8."
+        raise InputError(problem, source=input_file.label, code="not-utf8") from None
 
 
 def _open_library_stream(

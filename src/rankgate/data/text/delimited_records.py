@@ -14,6 +14,7 @@ import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
@@ -45,15 +46,17 @@ class Header:
     Attributes:
         separator: the text between fields.
         names: the name of each column, without blanks around it.
-        size: the number of its bytes, including the line's end and a byte order mark.
+        size: the number of bytes to its end, including the line's end and a byte order mark.
         doubled: True if fields are separated by two separators in a row, so that every second field
             is empty.
+        lines_before: the number of lines before it, such as titles.
     """
 
     separator: str
     names: tuple[str, ...]
     size: int
     doubled: bool = False
+    lines_before: int = 0
 
 
 @dataclass(frozen=True)
@@ -102,10 +105,12 @@ def read_header(source: InputFile, separator: str) -> Header:
     return parse_header(next(source.chunks(), b""), separator)
 
 
-def parse_header(first_bytes: bytes, separator: str) -> Header:
-    """The header in the first bytes of a file."""
-    size = first_bytes.find(b"\n") + 1 or len(first_bytes)
-    return Header(separator, first_fields(first_bytes[:size], separator), size)
+def parse_header(first_bytes: bytes, separator: str, lines_before: int = 0) -> Header:
+    """The header in the first bytes of a file, after a number of other lines."""
+    begin = sum(len(line) + 1 for line in first_bytes.split(b"\n", lines_before)[:lines_before])
+    size = first_bytes.find(b"\n", begin) + 1 or len(first_bytes)
+    names = first_fields(first_bytes[begin:size], separator)
+    return Header(separator, names, size, lines_before=lines_before)
 
 
 def read_record_frames(source: InputFile, layout: ColumnChoice) -> Iterator[pl.DataFrame]:
@@ -149,14 +154,14 @@ def line_of(source: InputFile, header: Header, row: int) -> int | None:
     """The line where a row begins (rows count from 0); a quoted field may contain line ends."""
     with source.open() as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8", errors="replace", newline="")
-        reader = csv.reader(text, delimiter=header.separator)
-        line = 1
+        reader = csv.reader(islice(text, header.lines_before, None), delimiter=header.separator)
+        line = header.lines_before + 1
         try:
             for fields in reader:
                 row -= any(map(str.strip, fields))
                 if row < -1:
                     return line
-                line = reader.line_num + 1
+                line = header.lines_before + reader.line_num + 1
         except csv.Error:
             return None
     return None

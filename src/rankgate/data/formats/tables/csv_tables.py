@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -51,8 +52,30 @@ def likely_separator(first_bytes: bytes) -> str:
     return max(delimited_records.SEPARATORS, key=fields)
 
 
+def find_header(first_bytes: bytes) -> tuple[int, str | None]:
+    r"""The number of lines before the names of columns, and the separator of the names, if known.
+
+    Lines before them are ``sep=;``, as Excel writes it, blank, or titles with at most one field.
+
+    >>> find_header(b"Survey of May,,\nquery,doc,grade\n"), find_header(b"sep=;\na;b\n")
+    ((1, ','), (1, ';'))
+    """
+    lines = first_bytes[:_BEGINNING].removeprefix(BOM).split(b"\n")[: _MAX_TITLES + 1]
+    if stated := _STATED_SEPARATOR.fullmatch(lines[0]):
+        return 1, stated[1].decode()
+    for number, line in enumerate(lines):
+        if separator := separator_of(line):
+            fields = (delimited_records.first_fields(title, separator) for title in lines[:number])
+            return (number, separator) if all(sum(map(bool, cells)) <= 1 for cells in fields) else (0, None)
+    return 0, None
+
+
+_STATED_SEPARATOR = re.compile(rb"sep=([,;|\t])\r?")
+_MAX_TITLES = 10
+
+
 class CsvTable(Table):
-    """A file of separated fields with the names of the columns in its first line.
+    """A file of separated fields with the names of the columns in a line near its beginning.
 
     Args:
         source: the file.
@@ -63,16 +86,17 @@ class CsvTable(Table):
     """
 
     log_format = "csv"
-    header_line = 1
 
     def __init__(self, source: InputFile, separator: str | None = None) -> None:
         self.source = source
         first_chunk = next(source.chunks(), b"")
-        separator = separator or separator_of(first_chunk)
+        lines_before, usual_separator = (0, None) if separator else find_header(first_chunk)
+        self.header_line = lines_before + 1
+        separator = separator or usual_separator
         if separator is None and b"\r" in first_chunk.split(b"\n", 1)[0].rstrip(b"\r"):
             raise InputError(CARRIAGE_RETURNS_MESSAGE, source=source.label, line=1, code="carriage-returns")
         self.header = delimited_records.parse_header(
-            first_chunk, separator or likely_separator(first_chunk[:_BEGINNING])
+            first_chunk, separator or likely_separator(first_chunk[:_BEGINNING]), lines_before
         )
         self.names = self.header.names
 
@@ -111,8 +135,11 @@ class CsvTable(Table):
 
 
 def sniff(first_bytes: bytes, name: str) -> str | None:
-    """The first line names columns that are known."""
-    separator = separator_of(first_bytes) or _guess_separator(first_bytes)
+    """A line near the beginning names columns that are known."""
+    lines_before, separator = find_header(first_bytes)
+    if lines_before and separator:
+        return f"line {lines_before + 1} names columns between {_SEPARATOR_NAMES[separator]}"
+    separator = separator or _guess_separator(first_bytes)
     return f"the first line names columns between {_SEPARATOR_NAMES[separator]}" if separator else None
 
 
