@@ -123,12 +123,12 @@ def test_records_name_their_paths():
         InputFile(None, b'{"a": [{"b": null}], "c": null, "d": {"e": "x", "f": [1]}}')
     )
     (inner,) = root.records("a")
-    assert (inner.path, inner.where, root.where) == ("a[0]", "a[0]", "the document")
+    assert (inner.path, inner.location_text, root.location_text) == ("a[0]", "a[0]", "the document")
     assert inner.text("b") is None
     assert inner.record("b") == {}
     assert [*root.records("missing")] == [*root.records("c", nullable=True)] == []
     assert root.record("d").texts("e") == {"f": "[1]"}
-    assert root.without("a", "d") == {"c": None}
+    assert root.values_except("a", "d") == {"c": None}
 
 
 @pytest.mark.parametrize(
