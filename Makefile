@@ -42,7 +42,7 @@ record: .venv/.dev     ## what tests cost and which modules they call, into test
 	RANKGATE_TESTS_RECORD=write $(BIN)/python -m pytest -q -m "not separate" $(ONLY)
 
 QUICK := -m "not slow and not large" \
-    tests/laws tests/golden tests/metrics tests/scoring tests/stats tests/data \
+    tests/laws tests/golden tests/metrics tests/scoring tests/stats tests/data tests/door \
     tests/comparison/test_audit.py src
 # for the coverage, tests of areas that the quick ones do not reach
 COVERED := tests/gating/test_pytest_plugin.py tests/gating/test_selection.py tests/store/test_account.py tests/store/test_backup.py tests/comparison/test_data_sets.py tests/explanation/test_reconcile.py tests/explanation/test_explain_command.py tests/comparison/test_parts.py tests/cli/test_search.py tests/cli/test_collection_options.py \

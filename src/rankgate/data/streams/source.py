@@ -184,7 +184,7 @@ class InputFile:
             state_before = _file_state(raw)
             if state_before is not None and state_before[0] > self.most:
                 raise self.too_large()
-            yield stream
+            yield self._checked(lambda: _as_utf8(stream, self))
             if _file_state(raw) != state_before:
                 problem = "it changed while it was read; read it again when it is written."
                 raise InputError(problem, source=self.label, code="file-changed")
@@ -294,7 +294,7 @@ class InputFile:
         """
         return self._checked(lambda: stream.read(size))
 
-    def _checked(self, read: Callable[[], bytes]) -> bytes:
+    def _checked(self, read: Callable[[], T]) -> T:
         try:
             return read()
         except EOFError:
@@ -331,8 +331,6 @@ def _open_unpacked(raw: io.BufferedReader, input_file: InputFile) -> Iterator[IO
             io.BufferedReader(_SizeLimitedStream(plain, raw, input_file), 1 << 20) as stream,
         ):
             yield stream
-    elif magic[:2] in _UTF16_MARKS and magic[2:4] != b"\x00\x00":  # else it is UTF-32
-        yield io.BytesIO(_decode_utf16(raw, input_file))
     else:
         yield raw
 
@@ -340,18 +338,21 @@ def _open_unpacked(raw: io.BufferedReader, input_file: InputFile) -> Iterator[IO
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
-def _decode_utf16(raw: IO[bytes], input_file: InputFile) -> bytes:
-    """The text of a file with a byte order mark of UTF-16, as UTF-8.
+def _as_utf8(stream: IO[bytes], input_file: InputFile) -> IO[bytes]:
+    """The same stream; text with a byte order mark of UTF-16 as UTF-8.
 
     Raises:
-        InputError: the file is not UTF-16 text, or has more bytes than are read into memory.
+        InputError: it is not UTF-16 text, or has more bytes than are read into memory.
     """
-    content = raw.read(MAX_UNPACKED_BYTES + 1)
+    mark = cast("io.BufferedReader", stream).peek(4)[:4]
+    if mark[:2] not in _UTF16_MARKS or mark[2:] == b"\x00\x00":  # other text, or UTF-32
+        return stream
+    content = input_file.read(stream, MAX_UNPACKED_BYTES + 1)
     if len(content) > MAX_UNPACKED_BYTES:
         problem = f"more than {MAX_UNPACKED_BYTES >> 20} MB of UTF-16 text; convert it to UTF-8."
         raise InputError(problem, source=input_file.label, code="too-large")
     try:
-        return content.decode("utf-16").encode()
+        return io.BytesIO(content.decode("utf-16").encode())
     except UnicodeError:
         problem = "it begins like UTF-16 text and is none; convert it to UTF-8."
         raise InputError(problem, source=input_file.label, code="not-utf8") from None
