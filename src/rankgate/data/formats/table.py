@@ -58,7 +58,8 @@ class TableSchema:
     """The roles of the columns of a table.
 
     Attributes:
-        part: the part of `FileContents` that the table holds.
+        part: the part of `FileContents` that the table holds; ``states`` are those of a run's
+            queries, and ``log`` is a log of interactions.
         kept: our name of each column, with the file's name.
         numbers: our columns that hold numbers.
         empty: our columns that may be empty.
@@ -216,6 +217,14 @@ class Table:
         return RowLocation(self.source.label, self.line)
 
 
+def numbers_in(texts: pl.Series) -> tuple[pl.Series, pl.Series, pl.Series]:
+    """The texts (null for an empty one), their numbers, and where a text is not a finite number."""
+    filled_texts = texts.str.strip_chars().replace("", None) if texts.dtype == pl.String else texts
+    numbers = filled_texts.cast(pl.Float64, strict=False)
+    is_wrong = filled_texts.is_not_null() & ~numbers.is_finite().fill_null(value=False)
+    return filled_texts, numbers, is_wrong
+
+
 def parse_numbers(texts: pl.Series, location: RowLocation, first_row: int = 0) -> pl.Series:
     """The numbers that texts write; null for an empty text.
 
@@ -227,9 +236,7 @@ def parse_numbers(texts: pl.Series, location: RowLocation, first_row: int = 0) -
     Raises:
         InputError: a text is not a finite number; the message has its line, or its row.
     """
-    filled_texts = texts.str.strip_chars().replace("", None)
-    numbers = filled_texts.cast(pl.Float64, strict=False)
-    is_wrong = filled_texts.is_not_null() & ~numbers.is_finite().fill_null(value=False)
+    filled_texts, numbers, is_wrong = numbers_in(texts)
     if is_wrong.any():
         row = int(is_wrong.arg_max() or 0)
         line = location.line(first_row + row)

@@ -12,6 +12,7 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.foreign_frames import polars_frame
 from rankgate.data.formats.registry import find_format, open_table
+from rankgate.data.formats.table import numbers_in
 from rankgate.data.input_types import refuse_on_spark
 from rankgate.data.logs.interactions import ALIASES, map_columns
 from rankgate.data.streams.input_parts import PartRows, is_folder, list_part_files, refuse_other_columns
@@ -65,11 +66,7 @@ class DescribedTable:
             UsageError: the column does not exist.
             InputError: a value is not a finite number; the message has its line.
         """
-        texts = self.description(column)
-        if texts.dtype == pl.String:
-            texts = texts.str.strip_chars().replace("", None)
-        parsed_numbers = texts.cast(pl.Float64, strict=False)
-        is_wrong = texts.is_not_null() & ~parsed_numbers.is_finite().fill_null(value=False)
+        texts, parsed_numbers, is_wrong = numbers_in(self.description(column))
         if is_wrong.any():
             row = int(is_wrong.arg_max() or 0)
             owner_label = f"{_SINGULAR[self.of]} '{self.ids[row]}'"

@@ -99,6 +99,7 @@ class CsvTable(Table):
             first_chunk, separator or likely_separator(first_chunk[:_BEGINNING]), lines_before
         )
         self.names = self.header.names
+        self._decimal_commas: dict[frozenset[tuple[str, str]], frozenset[str]] = {}  # by number columns
 
     def frames(self, schema: TableSchema) -> Iterator[pl.DataFrame]:
         """The rows of some columns; see `Table.frames`. Numbers may have a decimal comma."""
@@ -131,7 +132,11 @@ class CsvTable(Table):
         layout = delimited_records.ColumnChoice(
             self.header, schema.kept, schema.numbers, schema.empty, schema.defects
         )
-        return replace(layout, decimal_commas=delimited_records.find_decimal_commas(self.source, layout))
+        number_columns = frozenset(pair for pair in schema.kept.items() if pair[0] in schema.numbers)
+        if number_columns not in self._decimal_commas:  # it may read the file
+            commas = delimited_records.find_decimal_commas(self.source, layout)
+            self._decimal_commas[number_columns] = commas
+        return replace(layout, decimal_commas=self._decimal_commas[number_columns])
 
 
 def sniff(first_bytes: bytes, name: str) -> str | None:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 PARQUET_MAGIC = b"PAR1"
 ARROW_MAGIC = b"ARROW1"
 _IDS = ("query_id", "doc_id")
+_STREAMED_PARTS = {"runs", "states"}
 _PAIR_NUMBERS = {"grade", "score", "rank"}
 _RANX_COLUMNS = {"q_id", "doc_id", "score"}
 _ROWS_PER_BATCH = 1_000_000
@@ -92,10 +93,8 @@ class FrameTable(Table):
                 for name in sorted(pair_columns)
             )
             rows = rows.filter(pl.any_horizontal(is_filled))
-        if schema.part != "runs":
-            _refuse_too_large(rows, self.source)
         first_row = 0
-        for text_frame in collect_batches(rows, self.source):
+        for text_frame in self._pieces(rows, schema.part):
             frame = text_frame
             for name in text_numbers:
                 frame = (
@@ -107,6 +106,18 @@ class FrameTable(Table):
                 check_rows(schemas.with_scores(frame), "score", self.location, first_row)
             first_row += len(frame)
             yield frame
+
+    def _pieces(self, rows: pl.LazyFrame, part_name: str) -> Iterator[pl.DataFrame]:
+        """The rows of a run or of its queries in batches, all others whole.
+
+        Raises:
+            InputError: more rows than are read whole; the file is damaged.
+        """
+        if part_name in _STREAMED_PARTS:
+            yield from collect_batches(rows, self.source)
+        else:
+            _refuse_too_large(rows, self.source)
+            yield collect_frame(rows, self.source)
 
     def frame(self) -> pl.LazyFrame:
         """All columns."""

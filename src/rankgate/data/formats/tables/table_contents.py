@@ -164,7 +164,7 @@ def _read_queries(table: Table) -> pl.DataFrame | None:
     if not columns:
         return None
     value_columns = frozenset(columns) - {"query_id"}
-    schema = TableSchema("queries", columns, value_columns & {"latency_ms"}, value_columns)
+    schema = TableSchema("states", columns, value_columns & {"latency_ms"}, value_columns)
     return schemas.read_query_states(table.frames(schema), table.source.label)
 
 
