@@ -262,9 +262,9 @@ def test_semicolons_and_damaged_files(tmp_path, sheet):
     (tmp_path / "bad.xlsx").write_bytes(b"PK\x03\x04 broken")
     with raises("invalid-syntax", InputError):
         collect([tmp_path / "bad.xlsx"])
-    (tmp_path / "latin.csv").write_bytes("query,document,grade\nq,\xfc,1\n".encode("latin-1"))
+    (tmp_path / "bytes.csv").write_bytes(b"query,document,grade\nq,\x81,1\n")
     with raises("not-utf8", InputError, line=2):
-        collect([tmp_path / "latin.csv"])
+        collect([tmp_path / "bytes.csv"])
     (tmp_path / "head.csv").write_text("query,doc\n1,2\n")
     with raises("missing-column", InputError, line=1):
         collect([tmp_path / "head.csv"])
