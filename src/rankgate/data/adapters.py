@@ -38,9 +38,9 @@ from rankgate.data.memory.rows import (
 )
 
 if TYPE_CHECKING:
-    from rankgate.data.table_rows import Part
+    from rankgate.data.streams.source import InputKind
 
-    Kind: TypeAlias = Part | Literal["table"]
+    Kind: TypeAlias = InputKind | Literal["table"]
 
 _MAX_COLUMNS = 200  # keys of a dictionary that could name columns
 _MAX_PATH_BYTES = 255  # bytes of the name of a file
@@ -75,7 +75,7 @@ class Reading(NamedTuple):
         kind: ``table`` if it may be a table of another kind.
     """
 
-    input_kind: Part
+    input_kind: InputKind
     doc_field: str | None = None
     query_field: str | None = None
     label: str = "a table"
@@ -151,7 +151,7 @@ def _adapt(source: Any, reading: Reading) -> Any:
 
 
 def read_rankings(
-    source: Any, input_kind: Part, doc_field: str | None = None, query_field: str | None = None
+    source: Any, input_kind: InputKind, doc_field: str | None = None, query_field: str | None = None
 ) -> Any:
     """Judgments or a run as a table, a dictionary, a matrix or a path; a list for several runs.
 

@@ -28,8 +28,7 @@ from rankgate.data.unfold import LIST_COLUMN, RANKED, RELEVANT, flatten_structs,
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Format
-    from rankgate.data.streams.source import InputFile
-    from rankgate.data.table_rows import Part
+    from rankgate.data.streams.source import InputFile, InputKind
 
 UNKNOWN = "?"
 """The placeholder for a column that nothing fits, for the user to replace."""
@@ -167,7 +166,7 @@ def _format_grade(grade: int | None) -> str:
     return UNKNOWN if grade is None else str(grade)
 
 
-def guess_columns(rows: pl.LazyFrame, input_kind: Part | None) -> ColumnGuess | None:
+def guess_columns(rows: pl.LazyFrame, input_kind: InputKind | None) -> ColumnGuess | None:
     """Guess the columns of a table that could be judgments or a run; None if nothing fits.
 
     Args:
@@ -241,7 +240,7 @@ def _first_values(sample: pl.DataFrame) -> dict[str, list[str]]:
 _EXAMPLES, _EXAMPLE_LENGTH = 8, 20  # columns in an error, and characters of one of their values
 
 
-def _only_list(rows: pl.LazyFrame, sample: pl.DataFrame, input_kind: Part | None) -> str | None:
+def _only_list(rows: pl.LazyFrame, sample: pl.DataFrame, input_kind: InputKind | None) -> str | None:
     """The only column of lists that could be the documents; None if there are none, or several."""
     other_kind = {"qrels": RANKED, "run": RELEVANT}.get(input_kind or "")
     lists = [
@@ -358,9 +357,7 @@ def _fit_of_values(column: str, facts: _ColumnFacts) -> float:
     return 0.9 * (facts.counts if column == "rank" else facts.falls)
 
 
-def guessed_error(
-    error: InputError, input_file: InputFile, format_: Format, input_kind: Part | None
-) -> InputError:
+def guessed_error(error: InputError, input_file: InputFile, format_: Format) -> InputError:
     """The error for a table with unusual column names, with a guess to copy.
 
     Other errors are returned unchanged.
@@ -369,16 +366,15 @@ def guessed_error(
         error: the reader's error.
         input_file: the file.
         format_: the format of the file.
-        input_kind: the kind of input to read the file as.
     """
     try:
-        guess = guess_file_columns(error, input_file, format_, input_kind)
+        guess = guess_file_columns(error, input_file, format_)
     except InputError as log_error:
         return log_error
     return error if guess is None else error_with_guess(error, guess)
 
 
-def guessed_frame_error(error: InputError, frame: pl.LazyFrame, input_kind: Part) -> InputError:
+def guessed_frame_error(error: InputError, frame: pl.LazyFrame, input_kind: InputKind) -> InputError:
     """The error for a table in memory with unusual column names, with lines of Python to copy.
 
     Args:
@@ -407,9 +403,7 @@ def guessed_frame_error(error: InputError, frame: pl.LazyFrame, input_kind: Part
     return InputError(message, source=error.source, code=error.code, suggestions=guess.lines_of_python)
 
 
-def guess_file_columns(
-    error: InputError, input_file: InputFile, format_: Format, input_kind: Part | None
-) -> ColumnGuess | None:
+def guess_file_columns(error: InputError, input_file: InputFile, format_: Format) -> ColumnGuess | None:
     """The guess for a file that a reader rejected; None if the columns are not the cause.
 
     Raises:
@@ -419,7 +413,7 @@ def guess_file_columns(
         return None
     try:
         table = format_.table(input_file)
-        guess = guess_columns(table.frame(), input_kind)
+        guess = guess_columns(table.frame(), input_file.read_as)
     except (InputError, pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         return None  # the reader's own error is more precise
     refuse_click_log(table.names, input_file.label)

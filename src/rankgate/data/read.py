@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from rankgate.data.formats.format import Format
     from rankgate.data.input_types import QrelsLike, RatingsLike, RunLike
     from rankgate.data.run import Pieces
-    from rankgate.data.table_rows import Part
+    from rankgate.data.streams.source import InputKind
     from rankgate.data.unfold import Unfolded
 
 
@@ -92,7 +92,7 @@ Judged = TypeVar("Judged", Qrels, Run)
 
 
 def contents_of(
-    path: str | Path | InputFile, from_: str | None = None, as_: Part | None = None
+    path: str | Path | InputFile, from_: str | None = None, as_: InputKind | None = None
 ) -> FileContents:
     """Everything that a file holds; ``-`` is standard input.
 
@@ -112,7 +112,7 @@ def contents_of(
         return FileContents(qrels=_read_file_qrels(input_file, format_))
     if as_ == "run":
         return FileContents(runs=(_read_file_run(input_file, format_),))
-    contents = _read_with_guess(format_.read, input_file, format_, None)
+    contents = _read_with_guess(input_file, format_)
     if input_file.western_word:
         contents = replace(contents, notes=(*contents.notes, Note(_western_caution(input_file), 1)))
     if len(contents.runs) != 1:
@@ -225,7 +225,9 @@ def _open_run(table: RunLike | InputFile, name: str | None, format_name: str | N
     return _from_memory(memory_tables.run_of_table, table, name or "run", "run")
 
 
-def _from_memory(read: Callable[[Any, str], Content], table: object, name: str, input_kind: Part) -> Content:
+def _from_memory(
+    read: Callable[[Any, str], Content], table: object, name: str, input_kind: InputKind
+) -> Content:
     """Read a table in memory; errors about columns include a guess to copy.
 
     Raises:
@@ -274,11 +276,8 @@ def _require_documents(qrels: Qrels) -> Qrels:
 
 
 def _read_file_qrels(input_file: InputFile, format_: Format) -> Qrels:
-    input_file = limit_judgments(input_file)
-    if format_.read_qrels:
-        qrels = _read_with_guess(format_.read_qrels, input_file, format_, "qrels")
-    else:
-        qrels = format_.read(input_file).judgments(input_file.label)
+    input_file = replace(limit_judgments(input_file), read_as="qrels")
+    qrels = _read_with_guess(input_file, format_).judgments(input_file.label)
     return _with_western_caution(qrels, input_file)
 
 
@@ -294,9 +293,7 @@ def _with_western_caution(table: Judged, input_file: InputFile) -> Judged:
     return replace(table, cautions={**table.cautions, "not-utf8": text})
 
 
-def _read_with_guess(
-    read: Callable[[InputFile], Content], input_file: InputFile, format_: Format, input_kind: Part | None
-) -> Content:
+def _read_with_guess(input_file: InputFile, format_: Format) -> FileContents:
     """Read a file; a table of lists or of pairs is unfolded, and unusual names give a guess to copy.
 
     Raises:
@@ -305,14 +302,13 @@ def _read_with_guess(
     if input_file.paths and format_.table is not None:
         try:
             table = format_.table(input_file)
-            contents = _contents_unfolded(table.frame(), table.location, input_file, input_kind)
-            return cast("Content", contents)
+            return _contents_unfolded(table.frame(), table.location, input_file)
         except InputError as path_error:  # paths of another file, if this one is read without them
             with suppress(InputError):
-                return read(input_file)
+                return format_.read(input_file)
             raise path_error from None
     try:
-        return read(input_file)
+        return format_.read(input_file)
     except InputError as error:
         from rankgate.data.column_guess import COLUMN_ERRORS, guessed_error
 
@@ -320,11 +316,11 @@ def _read_with_guess(
         rows = _read_rows(input_file, format_) if is_of_columns and not error.suggestions else None
         if rows is not None:
             try:
-                return cast("Content", _contents_unfolded(*rows, input_file, input_kind))
+                return _contents_unfolded(*rows, input_file)
             except InputError as unfold_error:
                 if unfold_error.suggestions or unfold_error.code not in COLUMN_ERRORS:
                     raise unfold_error from None
-        raise guessed_error(error, input_file, format_, input_kind) from None
+        raise guessed_error(error, input_file, format_) from None
 
 
 def _read_rows(input_file: InputFile, format_: Format) -> tuple[pl.LazyFrame, RowLocation] | None:
@@ -336,9 +332,7 @@ def _read_rows(input_file: InputFile, format_: Format) -> tuple[pl.LazyFrame, Ro
         return None
 
 
-def _contents_unfolded(
-    frame: pl.LazyFrame, location: RowLocation, input_file: InputFile, input_kind: Part | None
-) -> Qrels | Run | FileContents:
+def _contents_unfolded(frame: pl.LazyFrame, location: RowLocation, input_file: InputFile) -> FileContents:
     """The judgments or the run in a table with lists, or what it holds of both; pairs have grade 1.
 
     Raises:
@@ -349,7 +343,7 @@ def _contents_unfolded(
     from rankgate.data.unfold import CAUTIONS
 
     label, name = input_file.label, input_file.stem
-    tables = _unfold_table(frame, location, input_file, input_kind)
+    tables = _unfold_table(frame, location, input_file)
     qrels = run = None
     if unfolded := tables.get("qrels"):
         with damage_named(label):
@@ -360,8 +354,6 @@ def _contents_unfolded(
     if unfolded := tables.get("run"):
         run = memory_tables.run_of_unfolded(unfolded, name, label)
         run = replace(run, pieces=partial(_name_damage, run.pieces, label))
-    if input_kind is not None:
-        return cast("Qrels | Run", run if qrels is None else qrels)
     notes = tuple(
         Note(text.removeprefix(f"{label}: "), unfolded.lists.query_count)
         for kind, unfolded in tables.items()
@@ -375,9 +367,7 @@ _EXAMPLE_COLUMNS = {"dataset_id", "inputs", "outputs"}
 """Columns of LangSmith's examples, whose outputs are those that a system should give."""
 
 
-def _unfold_table(
-    frame: pl.LazyFrame, location: RowLocation, input_file: InputFile, input_kind: Part | None
-) -> dict[str, Unfolded]:
+def _unfold_table(frame: pl.LazyFrame, location: RowLocation, input_file: InputFile) -> dict[str, Unfolded]:
     """The judgments and the run in a table with lists; of the same lists, only the run if nothing says more.
 
     Raises:
@@ -388,11 +378,13 @@ def _unfold_table(
     from rankgate.data.unfold import unfold
 
     label, names = input_file.label, frame.collect_schema().names()
-    is_pairs = input_kind == "qrels" and len(names) == len(match_columns(names, ("query_id", "doc_id"))) == 2
+    is_pairs = (
+        input_file.read_as == "qrels" and len(names) == len(match_columns(names, ("query_id", "doc_id"))) == 2
+    )
     tables: dict[str, Unfolded] = {}
     errors = []
     for kind, number in NUMBER_COLUMNS.items():
-        if input_kind not in {None, kind}:
+        if input_file.read_as not in {None, kind}:
             continue
         try:
             with damage_named(label):
@@ -422,10 +414,7 @@ def _name_damage(pieces: Pieces, label: str) -> Iterator[pl.DataFrame]:
 
 
 def _read_file_run(input_file: InputFile, format_: Format) -> Run:
-    if format_.read_run:
-        run = _read_with_guess(format_.read_run, input_file, format_, "run")
-    else:
-        run = format_.read(input_file).ranking(input_file.label)
+    run = _read_with_guess(replace(input_file, read_as="run"), format_).ranking(input_file.label)
     run = run if run.name else replace(run, name=input_file.stem)
     return _with_companions(_with_western_caution(run, input_file), input_file)
 

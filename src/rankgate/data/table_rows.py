@@ -1,20 +1,17 @@
-"""Raw rows of judgments or runs: positions, invalid values, duplicates, hashes.
+"""Rows of judgments or runs: positions, invalid numbers, duplicates, hashes.
 
-The module has, in this order: the position of a row (file and line) for error messages; raw rows of
-judgments or of a run, with their invalid values; ranges of equal values in a column, such as the
-rows of each query; sums that are equal in every call; the search for duplicate pairs over all rows,
+The module has, in this order: the position of a row (file and line) for error messages; text to
+numbers, with the text of those that are none; ranges of equal values in a column, such as the rows
+of each query; sums that are equal in every call; the search for duplicate pairs over all rows,
 without a Python object per row; and hashes of tables.
-
-A strict reader raises an error for the first invalid row; `validate` reports all of them, so it
-needs the rows with duplicates, empty ids and unreadable numbers.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -85,9 +82,6 @@ class RowLocation:
         )
 
 
-Part = Literal["qrels", "run"]
-"""The kinds of input as which a file can be read."""
-
 NUMBER_COLUMNS = {"qrels": "grade", "run": "score"}
 """The column of numbers in judgments and in runs."""
 
@@ -106,39 +100,6 @@ def no_rows_error(number: str, label: str) -> InputError:
 
 NUMBER_TEXT = "written"
 """The column with the text of a number that is not finite; null in all other rows."""
-
-
-@dataclass(frozen=True)
-class FileRows:
-    """The raw rows of a file.
-
-    Attributes:
-        part: judgments or a run.
-        table: ``query_id``, ``doc_id`` and ``grade`` or ``score`` (Float64; null where the field
-            is empty or not a number); ``rank`` (Float64) or ``iteration`` where the file has that
-            column; ``written`` where a number is not finite anywhere.
-        place: the location of the rows.
-    """
-
-    part: Part
-    table: pl.DataFrame
-    place: RowLocation
-
-    @classmethod
-    def from_frames(cls, input_kind: Part, frames: Iterable[pl.DataFrame], location: RowLocation) -> FileRows:
-        """Make rows from frames; a missing score is made from the rank or the order of lines."""
-        number = NUMBER_COLUMNS[input_kind]
-        rank = pl.col("rank").cast(pl.Float64, strict=False)
-        ranked_frames = [frame.with_columns(rank) if "rank" in frame.columns else frame for frame in frames]
-        if not ranked_frames:
-            schema = {"query_id": pl.String, "doc_id": pl.String, number: pl.Float64}
-            return cls(input_kind, pl.DataFrame(schema=schema), location)
-        table = pl.concat(ranked_frames, how="diagonal")
-        if number not in table.columns:
-            line_order = -pl.int_range(pl.len()).cast(pl.Float64)
-            score = -pl.col("rank") if "rank" in table.columns else line_order
-            table = table.select("query_id", "doc_id", score.alias(number))
-        return cls(input_kind, table, location)
 
 
 def with_defects(frame: pl.DataFrame, number: str) -> pl.DataFrame:

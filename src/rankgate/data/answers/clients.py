@@ -26,7 +26,7 @@ from rankgate.data.memory.ids import text_id, text_ids
 
 if TYPE_CHECKING:
     from rankgate.data.answers.engine_answers import Shape
-    from rankgate.data.table_rows import Part
+    from rankgate.data.streams.source import InputKind
 
 RESULT_KEYS = ("documents", "results", "hits", "matches", "points", "value", "docs")
 """The keys of the results in dictionaries of other clients, such as Haystack."""
@@ -265,7 +265,7 @@ def refuse_without_queries(answer: Any) -> None:
         raise InputError(problem, source="answers", code="wrong-type")
 
 
-def rankings_of_answers(answers: Mapping[Any, Any], input_kind: Part, doc_field: str | None) -> Any:
+def rankings_of_answers(answers: Mapping[Any, Any], input_kind: InputKind, doc_field: str | None) -> Any:
     """``{query: {document: number}}``, or ``{query: [document, …]}``, from the answers to queries.
 
     Results rank in their order. Falling scores are kept, and equal scores are lowered by the
@@ -350,7 +350,7 @@ def _scores_fall(answer: Any, query: str, scores: list[float | None]) -> bool:
     return False
 
 
-def _read_results(answer: Any, query: str, input_kind: Part) -> list[Result]:
+def _read_results(answer: Any, query: str, input_kind: InputKind) -> list[Result]:
     """The results in the answer to one query.
 
     Raises:
@@ -428,7 +428,7 @@ def _find_result_list(answer: Mapping[Any, Any]) -> list[Any] | None:
     return None
 
 
-def _read_result(hit: Any, query: str, input_kind: Part) -> Result:
+def _read_result(hit: Any, query: str, input_kind: InputKind) -> Result:
     """Read one result: an object of a client, a dictionary, an id, or a pair with a score."""
     raw, number = hit if _is_pair(hit) else (hit, None)
     if isinstance(raw, str | int | np.integer | UUID):

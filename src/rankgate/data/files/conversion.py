@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rankgate.core.present.document_model import PlainRows
     from rankgate.data.formats.format import Format
     from rankgate.data.input_types import ColumnsLike, FileLike
-    from rankgate.data.table_rows import Part
+    from rankgate.data.streams.source import InputKind
 
 
 def choose_format(
@@ -341,7 +341,7 @@ def _read_source(
     reason = "it was named" if format_ else ""
     if format_ is None:
         format_, reason = registry.detect_format(input_file)
-    input_kind: Part | None = "qrels" if as_ == "qrels" else "run" if as_ == "run" else None
+    input_kind: InputKind | None = "qrels" if as_ == "qrels" else "run" if as_ == "run" else None
     if format_.streams and input_kind:  # one table, which may be read as either
         contents = read.contents_of(input_file, format_.name, input_kind)
         return input_file.label, format_.name, reason, contents, ()

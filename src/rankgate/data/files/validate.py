@@ -29,10 +29,12 @@ from rankgate.data.qrels import parse_scale
 
 if TYPE_CHECKING:
     from rankgate.data.files.checks import Check, Found
-    from rankgate.data.files.checks.check_declarations import Outline, RawQrels, Subject
+    from rankgate.data.files.checks.check_declarations import Subject
     from rankgate.data.input_types import ColumnsLike, FileLike
     from rankgate.data.qrels import Scale
-    from rankgate.data.table_rows import Part, RowLocation
+    from rankgate.data.streams.source import InputKind
+    from rankgate.data.table_rows import RowLocation
+    from rankgate.data.unchecked_rows import Outline, RawQrels
 
 
 _COLUMNS = Columns(
@@ -323,7 +325,7 @@ def _read_judgments(file: FileLike, scale: Scale | None) -> _SeenFile:
 
 
 def _check_file(
-    file: FileLike, how: tuple[str | None, Part | None, Scale | None], against: RawQrels | None
+    file: FileLike, how: tuple[str | None, InputKind | None, Scale | None], against: RawQrels | None
 ) -> _SeenFile:
     """Read one file and run the checks."""
     step(source_label(file))

@@ -79,22 +79,11 @@ def read(source: InputFile) -> FileContents:
     Of several files of judgments in a folder, ``test.tsv`` is read, and the others are noted.
     """
     if source.path and source.content is None and source.path.is_dir():
-        return _read_folder(source.path)
+        return _read_folder(source.path, judgments_only=source.read_as == "qrels")
     if source.head().removeprefix(BOM).lstrip().startswith(b"{"):
         contents: dict[str, Any] = dict([_read_texts(source)])
         return FileContents(**contents)
     return FileContents(qrels=read_table_qrels(CsvTable(source)))
-
-
-def read_qrels(source: InputFile) -> Qrels:
-    """The judgments alone."""
-    if source.path and source.content is None and source.path.is_dir():
-        splits = _find_splits(source.path)
-        if not splits:
-            problem = "no qrels/test.tsv in it; name the file of judgments."
-            raise InputError(problem, source=source.label, code="missing-file")
-        return _read_judgments(splits[_choose_split(splits, source.path)])
-    return read(source).judgments(source.label)
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
@@ -178,14 +167,18 @@ def _read_judgments(files: Sequence[Path]) -> Qrels:
     return read_table_qrels(FrameTable(input_files[0], rows))
 
 
-def _read_folder(folder: Path) -> FileContents:
+def _read_folder(folder: Path, *, judgments_only: bool) -> FileContents:
     contents_by_part: dict[str, Any] = {}
-    for name, part_name in (("queries", "queries"), ("corpus", "documents")):
+    splits = _find_splits(folder)
+    if judgments_only and not splits:
+        problem = "no qrels/test.tsv in it; name the file of judgments."
+        raise InputError(problem, source=str(folder), code="missing-file")
+    texts = () if judgments_only else (("queries", "queries"), ("corpus", "documents"))
+    for name, part_name in texts:
         if file := _find_file(folder / f"{name}.jsonl"):
             contents_by_part[part_name] = _read_texts(source_of(file), part_name)[1]
         elif table := _find_parquet(folder / name):
             contents_by_part[part_name] = _read_parquet_texts(table, part_name)
-    splits = _find_splits(folder)
     if splits:
         chosen_split = _choose_split(splits, folder)
         contents_by_part["qrels"] = _read_judgments(splits[chosen_split])
@@ -255,7 +248,6 @@ FORMAT = Format(
     sniff=sniff,
     read=read,
     write=write,
-    read_qrels=read_qrels,
     holds=("qrels", "queries", "documents"),
     folders=True,
     loses="all parts but one; raters, scales, queries without judgments",

@@ -95,29 +95,20 @@ def sniff_ir_datasets(head: bytes, name: str) -> str | None:
 def read_ir_datasets(source: InputFile) -> FileContents:
     """Judgments, the texts of queries and scored documents, if the data set has them."""
     dataset = _load_dataset(source)
-    return FileContents(
-        qrels=_read_qrels(dataset, source) if dataset.has_qrels() else None,
-        runs=(_read_run(dataset, source),) if dataset.has_scoreddocs() else (),
-        queries=_read_queries(dataset, source) if dataset.has_queries() else None,
-    )
-
-
-def read_qrels(source: InputFile) -> Qrels:
-    """The judgments alone."""
-    dataset = _load_dataset(source)
-    if not dataset.has_qrels():
+    if source.read_as == "qrels" and not dataset.has_qrels():
         problem = "the data set has no judgments; name one that has, such as its test set."
         raise InputError(problem, source=source.label, code="no-judgments")
-    return _read_qrels(dataset, source)
-
-
-def read_run(source: InputFile) -> Run:
-    """The scored documents as a run."""
-    dataset = _load_dataset(source)
-    if not dataset.has_scoreddocs():
+    if source.read_as == "run" and not dataset.has_scoreddocs():
         problem = "the data set has no scored documents, which would be a run."
         raise InputError(problem, source=source.label, code="no-rankings")
-    return _read_run(dataset, source)
+    reads_qrels = source.read_as != "run" and dataset.has_qrels()
+    reads_run = source.read_as != "qrels" and dataset.has_scoreddocs()
+    reads_queries = source.read_as is None and dataset.has_queries()
+    return FileContents(
+        qrels=_read_qrels(dataset, source) if reads_qrels else None,
+        runs=(_read_run(dataset, source),) if reads_run else (),
+        queries=_read_queries(dataset, source) if reads_queries else None,
+    )
 
 
 def _load_dataset(source: InputFile) -> Any:
@@ -190,8 +181,6 @@ IR_DATASETS_FORMAT = Format(
     suffixes=(),
     sniff=sniff_ir_datasets,
     read=read_ir_datasets,
-    read_qrels=read_qrels,
-    read_run=read_run,
     holds=("qrels", "runs", "queries"),
     folders=True,
     detail=(

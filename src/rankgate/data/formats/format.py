@@ -20,10 +20,8 @@ from rankgate.data.file_contents import Loss, Note
 if TYPE_CHECKING:
     from rankgate.data.file_contents import FileContents
     from rankgate.data.formats.table import Table
-    from rankgate.data.qrels import Qrels
-    from rankgate.data.run import Run
     from rankgate.data.streams.source import InputFile
-    from rankgate.data.table_rows import FileRows
+    from rankgate.data.unchecked_rows import RawQrels, RawRun
 
 
 __all__ = ["Format", "Loss", "Note"]
@@ -39,11 +37,11 @@ class Format:
         suffixes: the usual ends of file names, the most common first.
         sniff: from the first bytes of a file (decompressed, 64 KiB at most, a byte order mark
             kept) and its name: the reason why it is of this format, or None.
-        read: everything that a file holds.
+        read: everything that a file holds; the judgments or the run alone, which is read lazily if it
+            can be long, where `InputFile.read_as` asks for them and the format has more, or where its
+            contents could be either.
         detail: a paragraph: what it is read from and written to, and its traps.
         write: writes what it can and returns what it could not; None where it only reads.
-        read_qrels: reads judgments; without it they are taken from ``read``.
-        read_run: reads a run, lazily if it can be long; as ``read_qrels``.
         rows: the rows of judgments or of a run with their defects, for `validate`; None where
             the file holds neither. Only plain tables have it.
         table: the table of a file; None where files are not tables with named columns. With it
@@ -63,9 +61,7 @@ class Format:
     read: Callable[[InputFile], FileContents]
     detail: str = ""
     write: Callable[[FileContents, BinaryIO], tuple[Loss, ...]] | None = None
-    read_qrels: Callable[[InputFile], Qrels] | None = None
-    read_run: Callable[[InputFile], Run] | None = None
-    rows: Callable[[InputFile], FileRows | None] | None = None
+    rows: Callable[[InputFile], RawQrels | RawRun | None] | None = None
     table: Callable[[InputFile], Table] | None = None
     holds: tuple[str, ...] = ("qrels",)
     loses: str = ""

@@ -121,7 +121,10 @@ def read_svmlight(source: InputFile) -> FileContents:
     Without qid, ``NAME.query`` next to the file has the number of lines of each query, as for
     LightGBM. A document without an id in its comment has the number of its line.
     """
-    rows, qrels, notes = _read_rows(source)
+    is_for_judgments = source.read_as == "qrels"  # without the features, which are nearly all of a file
+    rows, qrels, notes = _read_rows(source, ("features",) if is_for_judgments else ())
+    if is_for_judgments:
+        return FileContents(qrels=qrels)
     numbered = rows.filter(pl.col("given").is_null())["doc_id"]
     features = rows.select("query_id", "doc_id", pl.col("features").str.strip_chars(), pl.col("comment"))
     return FileContents(
@@ -132,13 +135,8 @@ def read_svmlight(source: InputFile) -> FileContents:
     )
 
 
-def read_qrels(source: InputFile) -> Qrels:
-    """The judgments alone, without the features, which are nearly all of a file."""
-    return _read_rows(source, ("features",))[1]
-
-
 def _read_rows(
-    source: InputFile, dropped_groups: Sequence[str] = ()
+    source: InputFile, dropped_groups: Sequence[str]
 ) -> tuple[pl.DataFrame, Qrels, tuple[Note, ...]]:
     """The rows with the ids of queries and documents, their judgments, and notes."""
     if companion := _find_companion(source, ".weight"):
@@ -280,7 +278,6 @@ SVMLIGHT_FORMAT = Format(
     sniff=sniff_svmlight,
     read=read_svmlight,
     write=write_svmlight,
-    read_qrels=read_qrels,
     holds=("qrels", "queries"),
     loses="raters, scales, queries without judgments, ids with blanks",
     detail=(

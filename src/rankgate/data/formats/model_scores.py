@@ -56,14 +56,10 @@ def _is_ranklib(first_bytes: bytes) -> bool:
     return len(lines) > 1
 
 
-def read_run(source: InputFile) -> Run:
-    """A run by row: ids are row numbers until it is joined with its judgments."""
-    return Run(source.stem, partial(_read_scores, source), place=RowLocation(source.label), by_row=True)
-
-
 def read(source: InputFile) -> FileContents:
-    """The run alone."""
-    return FileContents(runs=(read_run(source),))
+    """A run by row: ids are row numbers until it is joined with its judgments."""
+    run = Run(source.stem, partial(_read_scores, source), place=RowLocation(source.label), by_row=True)
+    return FileContents(runs=(run,))
 
 
 def _read_scores(source: InputFile) -> Iterator[pl.DataFrame]:
@@ -120,7 +116,6 @@ FORMAT = Format(
     suffixes=(".scores", ".txt"),
     sniff=sniff,
     read=read,
-    read_run=read_run,
     holds=("runs",),
     detail=(
         "A number a line: the scores that a model gives to the rows of a file of features, in the order of "

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rankgate.data.qrels import Qrels, Ratings
     from rankgate.data.run import Run
     from rankgate.data.streams.source import InputFile
-    from rankgate.data.table_rows import FileRows
+    from rankgate.data.unchecked_rows import RawQrels, RawRun
 
 _FRAME_PARTS = ("queries", "documents", "values")
 
@@ -36,13 +36,7 @@ def format_of_parts(format_: Format, folder: InputFile) -> Format:
         problem = f"a folder of files of {format_.name}, which are not parts of one table; name one file."
         raise InputError(problem, source=folder.label, code="is-a-folder")
     part_reader = _PartReader(format_)
-    return replace(
-        format_,
-        read=part_reader.contents,
-        read_qrels=part_reader.qrels,
-        read_run=part_reader.run,
-        rows=part_reader.rows if format_.rows else None,
-    )
+    return replace(format_, read=part_reader.contents, rows=part_reader.rows if format_.rows else None)
 
 
 class _PartReader:
@@ -51,16 +45,13 @@ class _PartReader:
     def __init__(self, format_: Format) -> None:
         self._form = format_
 
-    def qrels(self, folder: InputFile) -> Qrels:
-        """The judgments from all files."""
-        assert self._form.read_qrels
-        return _join_qrels([*self._filled(self._form.read_qrels, folder)], folder)
-
-    def run(self, folder: InputFile) -> Run:
+    def _run(self, folder: InputFile) -> Run:
         """The run from all files, which are read in turn when rows are needed."""
         checked_files = self._checked(folder)
-        assert self._form.read_run
-        read_run = self._form.read_run
+
+        def read_run(part_file: InputFile) -> Run:
+            return self._form.read(replace(part_file, read_as="run")).ranking(part_file.label)
+
         first_run = read_run(next(checked_files))
         part_rows = PartRows(folder.label)
 
@@ -76,7 +67,7 @@ class _PartReader:
             first_run, name=folder.stem, pieces=pieces, queries=first_queries, place=part_rows.location
         )
 
-    def rows(self, folder: InputFile) -> FileRows | None:
+    def rows(self, folder: InputFile) -> RawQrels | RawRun | None:
         """The rows, including invalid rows."""
         assert self._form.rows
         rows_or_none = [self._form.rows(part_file) for part_file in self._checked(folder)]
@@ -91,10 +82,12 @@ class _PartReader:
 
     def contents(self, folder: InputFile) -> FileContents:
         """The part that the first file holds, from all files."""
-        filled_contents = self._filled(self._form.read, folder)
-        first_contents: FileContents = next(filled_contents)
+        if folder.read_as == "run":
+            return FileContents(runs=(self._run(folder),))
+        filled_contents = self._filled(folder)
+        first_contents = next(filled_contents)
         if first_contents.runs:
-            return FileContents(runs=(self.run(folder),))
+            return FileContents(runs=(self._run(folder),))
         all_contents = [first_contents, *filled_contents]
         if first_contents.qrels:
             return FileContents(
@@ -111,13 +104,13 @@ class _PartReader:
         }
         return replace(first_contents, **joined)
 
-    def _filled(self, read: Any, folder: InputFile) -> Iterator[Any]:
-        """The reader's result for each file; files with only a header count if all are empty."""
+    def _filled(self, folder: InputFile) -> Iterator[FileContents]:
+        """The contents of the files; files with only a header count if all are empty."""
         empty_error: InputError | None = None
         has_filled = False
         for part_file in self._checked(folder):
             try:
-                file_contents = read(part_file)
+                file_contents = self._form.read(replace(part_file, read_as=folder.read_as))
             except InputError as error:
                 if error.code != "no-judgments":
                     raise

@@ -29,8 +29,6 @@ from rankgate.data.text.text_values import BOM
 if TYPE_CHECKING:
     from rankgate.core.value_types import Json
     from rankgate.data.formats.format import Loss
-    from rankgate.data.qrels import Qrels
-    from rankgate.data.run import Run
     from rankgate.data.streams.source import InputFile
 
 
@@ -143,7 +141,7 @@ def sniff_ranx_json(first_bytes: bytes, name: str) -> str | None:
 
 
 def read_contents(read_value: Callable[[InputFile], Json], source: InputFile) -> FileContents:
-    """Judgments if all numbers of a dictionary of dictionaries are whole, otherwise a run.
+    """Judgments if all numbers of a dictionary of dictionaries are whole, otherwise a run, unless asked.
 
     Args:
         read_value: reads the value of the file.
@@ -153,19 +151,10 @@ def read_contents(read_value: Callable[[InputFile], Json], source: InputFile) ->
         InputError: the value has another shape, or a number is invalid or not finite.
     """
     table = require_numbers(read_value(source), source)
-    if all(isinstance(number, int) for row in table.values() for number in row.values()):
+    is_whole = all(isinstance(number, int) for row in table.values() for number in row.values())
+    if source.read_as == "qrels" or (source.read_as is None and is_whole):
         return FileContents(qrels=memory.qrels_of_table(table, source.stem, source.label))
     return FileContents(runs=(memory.run_of_table(table, source.stem, source.label),))
-
-
-def read_qrels(read_value: Callable[[InputFile], Json], source: InputFile) -> Qrels:
-    """Judgments, even if numbers are not whole; see `read_contents`."""
-    return memory.qrels_of_table(require_numbers(read_value(source), source), source.stem, source.label)
-
-
-def read_run(read_value: Callable[[InputFile], Json], source: InputFile) -> Run:
-    """A run, even if all scores are whole; see `read_contents`."""
-    return memory.run_of_table(require_numbers(read_value(source), source), source.stem, source.label)
 
 
 def require_numbers(value: Json, source: InputFile) -> dict[str, dict[str, float]]:
@@ -226,8 +215,6 @@ RANX_JSON_FORMAT = Format(
     sniff=sniff_ranx_json,
     read=partial(read_contents, json_text.read_document),
     write=write_ranx_json,
-    read_qrels=partial(read_qrels, json_text.read_document),
-    read_run=partial(read_run, json_text.read_document),
     holds=("qrels", "runs"),
     loses="all parts but one; raters, scales, texts, a run's tag",
     detail=(
@@ -311,8 +298,6 @@ RANX_LZ4_FORMAT = replace(
     sniff=sniff_ranx_lz4,
     read=partial(read_contents, _read_packed),
     write=write_ranx_lz4,
-    read_qrels=partial(read_qrels, _read_packed),
-    read_run=partial(read_run, _read_packed),
     detail=(
         "The .lz4 files that ranx writes, and the .rh files of ranxhub: as the format ranx, in CBOR instead "
         "of JSON, packed twice."

@@ -41,7 +41,6 @@ from rankgate.data.text.text_values import BOM
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import Json, JsonObject
-    from rankgate.data.run import Run
     from rankgate.data.streams.source import InputFile
 
 
@@ -95,14 +94,6 @@ class _AnswerReader:
 
     def read(self, source: InputFile) -> FileContents:
         """The run from the answers; notes describe the source of the query ids."""
-        run, notes = self._run(source)
-        return FileContents(runs=(run,), notes=notes)
-
-    def read_run(self, source: InputFile) -> Run:
-        """The run without notes."""
-        return self._run(source)[0]
-
-    def _run(self, source: InputFile) -> tuple[Run, tuple[Note, ...]]:
         replies = [*self._replies(source)]
         if not replies:
             problem = f"no answer of {self.product.title} in it; save at least one."
@@ -127,7 +118,7 @@ class _AnswerReader:
                 "no answer names its query, so queries are numbered in the order of the answers; write an "
                 'answer in each line, with "query_id", or one in each file of a folder'
             )
-        return replace(ranked.run(), cautions=cautions), (
+        notes = (
             *Note.of(f"queries, named by {named_by}", query_ids),
             *Note.of("queries with scores that do not fall; the order of the results counts", rising),
             *Note.of(
@@ -139,6 +130,7 @@ class _AnswerReader:
                 [query for query, answer in answers.items() if answer.unusable],
             ),
         )
+        return FileContents(runs=(replace(ranked.run(), cautions=cautions),), notes=notes)
 
     def _replies(self, source: InputFile) -> Iterator[_Reply]:
         """All answers of a file or a folder."""
@@ -397,7 +389,6 @@ def _make_format(product: Product) -> Format:
         suffixes=(".json", ".ndjson", ".jsonl"),
         sniff=reader.sniff,
         read=reader.read,
-        read_run=reader.read_run,
         holds=("runs",),
         folders=True,
         paths=True,

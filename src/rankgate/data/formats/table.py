@@ -21,8 +21,7 @@ from rankgate.data.table_rows import RowLocation
 from rankgate.data.text.text_values import number_fault
 
 if TYPE_CHECKING:
-    from rankgate.data.streams.source import InputFile
-    from rankgate.data.table_rows import Part
+    from rankgate.data.streams.source import InputFile, InputKind
 
 
 DOCUMENT_COLUMNS = frozenset({"title", "text", "body", "contents", "abstract", "name", "url"})
@@ -139,7 +138,7 @@ def _schema_of_rest(part_name: str, ids: dict[str, str], names: Sequence[str]) -
     )
 
 
-def input_kind_of(table: TableSchema | None) -> Part | None:
+def input_kind_of(table: TableSchema | None) -> InputKind | None:
     """'qrels' or 'run' for a table of judgments or a run; None for other tables."""
     if table is None or table.part not in {"qrels", "runs"}:
         return None

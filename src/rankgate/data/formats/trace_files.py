@@ -107,11 +107,6 @@ def read(source: InputFile) -> FileContents:
     )
 
 
-def read_run(source: InputFile) -> Run:
-    """The only run."""
-    return read(source).ranking(source.label)
-
-
 def _read_values(source: InputFile) -> Iterator[tuple[int, Any]]:
     """The JSON values of a file with their lines: one a line, or one over all lines."""
     first_line = source.head().lstrip().split(b"\n", 1)[0].strip()
@@ -265,7 +260,6 @@ FORMAT = Format(
     suffixes=(".jsonl", ".json"),
     sniff=sniff,
     read=read,
-    read_run=read_run,
     table=jsonl.JsonlTable,  # for paths that the user names
     holds=("runs",),
     detail=(

@@ -15,7 +15,7 @@ from rankgate.core.errors import InputError
 from rankgate.data.memory.matrices import Lists, to_numpy
 
 if TYPE_CHECKING:
-    from rankgate.data.table_rows import Part
+    from rankgate.data.streams.source import InputKind
 
 _PAIR_LENGTH = 2
 _UNRANKED = float(np.finfo(np.float32).min)
@@ -54,7 +54,7 @@ def padded_lists(first_array: object, second_array: object) -> Lists:
     return Lists(item_numbers, values=np.where(float_scores > _UNRANKED, float_scores, np.nan))
 
 
-def lists_by_user(collection: Any, input_kind: Part) -> dict[str, Any]:
+def lists_by_user(collection: Any, input_kind: InputKind) -> dict[str, Any]:
     """The lists of LensKit's ``ItemListCollection`` as a dictionary.
 
     Args:

@@ -21,7 +21,7 @@ from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from rankgate.core.errors import InputError, MissingExtraError, UsageError
 from rankgate.core.frozen import dataclass
@@ -29,6 +29,9 @@ from rankgate.core.frozen import dataclass
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
+
+InputKind = Literal["qrels", "run"]
+"""The kinds of input as which a file can be read."""
 
 T = TypeVar("T")
 
@@ -136,6 +139,7 @@ class InputFile:
         path: None for standard input.
         content: bytes that are read in place of those of the file.
         most: bytes that are read at most.
+        read_as: ``qrels`` or ``run`` where a reader is asked for these alone; None for all contents.
         renamed: our names of columns that its table has in place of theirs.
         paths: our columns, and the paths of lists and their elements that hold them.
         table: the table of a database, or the sheet of a workbook; empty if there is only one.
@@ -146,6 +150,7 @@ class InputFile:
     path: Path | None
     content: bytes | None = None
     most: float = math.inf
+    read_as: InputKind | None = None
     renamed: Mapping[str, str] = field(default_factory=dict)
     paths: Mapping[str, str] = field(default_factory=dict)
     table: str = ""

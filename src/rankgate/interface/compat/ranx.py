@@ -32,7 +32,7 @@ from rankgate.measurement.scoring.presets import chosen_convention
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.data.table_rows import Part
+    from rankgate.data.streams.source import InputKind
 
     Table = Mapping[str, Mapping[str, float]]
 
@@ -44,7 +44,7 @@ _TESTS = {"student": "t", "fisher": "randomization"}
 class RanxGrades:
     """Judgments or a run as a dictionary of dictionaries, with conversions."""
 
-    part: ClassVar[Part]
+    part: ClassVar[InputKind]
 
     def __init__(self, table: Table | None = None, name: str | None = None) -> None:
         rankings = {} if table is None else read_rankings(table, self.part)

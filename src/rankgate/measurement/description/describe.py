@@ -38,7 +38,7 @@ from rankgate.measurement.evaluation.evaluate import evaluate
 
 if TYPE_CHECKING:
     from rankgate.data.input_types import ColumnsLike, FileLike
-    from rankgate.data.table_rows import Part
+    from rankgate.data.streams.source import InputKind
 
 
 CUTOFF = 10
@@ -87,7 +87,9 @@ def describe(
     )
 
 
-def _describe_file(file: FileLike, from_: str | None, as_: Part | None) -> tuple[Description, FileContents]:
+def _describe_file(
+    file: FileLike, from_: str | None, as_: InputKind | None
+) -> tuple[Description, FileContents]:
     """A description of one file, and its contents."""
     if isinstance(file, Collection) or (
         isinstance(file, str | Path) and from_ is None and collection_file(file)
@@ -120,7 +122,7 @@ def _describe_collection(source: Collection | str | Path) -> tuple[Description, 
     return replace(result, tables=side_tables(collection, qrels)), contents
 
 
-def _in_memory(contents: Any, as_: Part | None) -> FileContents:
+def _in_memory(contents: Any, as_: InputKind | None) -> FileContents:
     if isinstance(contents, FileContents):
         return contents
     if isinstance(contents, Qrels) or as_ == "qrels":

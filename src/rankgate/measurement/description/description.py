@@ -17,12 +17,13 @@ from rankgate.core.present.base_result import Result
 from rankgate.data import read_qrels, read_run
 from rankgate.data.column_map import map_columns
 from rankgate.data.file_contents import Note  # noqa: TC001 - read by its type
-from rankgate.data.files.checks.check_declarations import PAIR, RawRun
+from rankgate.data.files.checks.check_declarations import PAIR
 from rankgate.data.foreign_frames import rename_columns
 from rankgate.data.logs.item_tables import read_candidates, read_described_table
 from rankgate.data.logs.large_logs import read_user_items
 from rankgate.data.query_sample import Sample
 from rankgate.data.query_tags import read_tags
+from rankgate.data.unchecked_rows import RawRun
 
 if TYPE_CHECKING:
     from rankgate.data.collection import Collection

@@ -17,7 +17,8 @@ from rankgate.data.files.checks.check_declarations import Found, check, first_fe
 from rankgate.data.id_match import IdMatch
 
 if TYPE_CHECKING:
-    from rankgate.data.files.checks.check_declarations import RawQrels, RawQueries, ScoredRun, Severity
+    from rankgate.data.files.checks.check_declarations import RawQueries, ScoredRun, Severity
+    from rankgate.data.unchecked_rows import RawQrels
 
 
 @check("query-twins", "note", "qrels", "Ids of queries differ in spelling only.")

@@ -19,8 +19,8 @@ from rankgate.data.query_tags import CLUSTER, find_near_copies
 from rankgate.data.table_rows import in_row_order
 
 if TYPE_CHECKING:
-    from rankgate.data.files.checks.check_declarations import RawQrels
     from rankgate.data.qrels import Ratings
+    from rankgate.data.unchecked_rows import RawQrels
 
 
 @check("empty-id", "error", "qrels", "The id of a query or document is missing.")

@@ -13,7 +13,7 @@ from rankgate.data import read
 from rankgate.data.adapters import read_rankings
 from rankgate.data.column_map import source_label
 from rankgate.data.file_contents import FileContents
-from rankgate.data.files.checks.check_declarations import FileStart, RawQrels, RawRun, Subject
+from rankgate.data.files.checks.check_declarations import FileStart, Subject
 from rankgate.data.foreign_frames import has_grades, is_frame, polars_frame, shape_table
 from rankgate.data.formats import registry
 from rankgate.data.formats.tables import csv_tables
@@ -22,19 +22,20 @@ from rankgate.data.qrels import Qrels
 from rankgate.data.run import RUN_SCHEMA, Run
 from rankgate.data.streams.source import InputFile, read_ahead
 from rankgate.data.table_rows import RowLocation
+from rankgate.data.unchecked_rows import RawQrels, RawRun
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Format
     from rankgate.data.input_types import FileLike
     from rankgate.data.qrels import Scale
-    from rankgate.data.table_rows import FileRows, Part
+    from rankgate.data.streams.source import InputKind
 
 
 _MAX_SEARCHED_BYTES = 1 << 24  # bytes to search for guards and line ends
 _EMPTY_START = FileStart(b"")
 
 
-def parse_input_kind(as_: str | None) -> Part | None:
+def parse_input_kind(as_: str | None) -> InputKind | None:
     """The kind of input to read a file as.
 
     Raises:
@@ -48,7 +49,7 @@ def parse_input_kind(as_: str | None) -> Part | None:
 def open_subject(
     file_or_table: FileLike,
     format_name: str | None = None,
-    as_: Part | None = None,
+    as_: InputKind | None = None,
     scale: Scale | None = None,
 ) -> tuple[Subject, InputError | None]:
     """The input of checks, and the error that stopped the reading, if any.
@@ -99,7 +100,7 @@ def _find_separator(first_bytes: bytes) -> str | None:
 
 
 def _read_subject(
-    file_subject: Subject, input_file: InputFile, format_: Format, as_: Part | None, scale: Scale | None
+    file_subject: Subject, input_file: InputFile, format_: Format, as_: InputKind | None, scale: Scale | None
 ) -> tuple[Subject, InputError | None]:
     """Add the unchanged rows if the format has rows, else the rows from its reader."""
     raw_rows = format_.rows(input_file) if format_.rows and as_ is None else None
@@ -110,7 +111,7 @@ def _read_subject(
     except InputError as error:
         read_rows = format_.rows or (csv_tables.FORMAT.rows if file_subject.bytes.separator else None)
         raw_rows = read_rows(input_file) if read_rows else None
-        if raw_rows is None or (as_ and raw_rows.part != as_):
+        if raw_rows is None or (as_ and isinstance(raw_rows, RawQrels) != (as_ == "qrels")):
             raise
         return _with_rows(file_subject, input_file, raw_rows, scale), error
 
@@ -123,13 +124,13 @@ def _with_contents(file_subject: Subject, contents: FileContents, scale: Scale |
 
 
 def _with_rows(
-    file_subject: Subject, input_file: InputFile, raw_rows: FileRows, scale: Scale | None
+    file_subject: Subject, input_file: InputFile, raw_rows: RawQrels | RawRun, scale: Scale | None
 ) -> Subject:
     if raw_rows.table.is_empty():
         raise InputError("it has a header and no rows.", source=input_file.label, code="empty-file")
-    if raw_rows.part == "qrels":
-        return replace(file_subject, judged=RawQrels(raw_rows.table, scale, (), raw_rows.place))
-    return replace(file_subject, ranked=(RawRun(input_file.stem, raw_rows.table, raw_rows.place),))
+    if isinstance(raw_rows, RawQrels):
+        return replace(file_subject, judged=replace(raw_rows, scale=scale))
+    return replace(file_subject, ranked=(raw_rows,))
 
 
 def _make_raw_qrels(qrels: Qrels, scale: Scale | None) -> RawQrels:
@@ -144,7 +145,7 @@ def _make_raw_run(run: Run) -> RawRun:
     return RawRun(run.name or run.place.label, table, run.place, tasks)
 
 
-def _subject_in_memory(source: Any, as_: Part | None, scale: Scale | None) -> Subject:
+def _subject_in_memory(source: Any, as_: InputKind | None, scale: Scale | None) -> Subject:
     """Add tables in memory; the columns of frames may have any names."""
     if isinstance(source, FileContents):
         return _with_contents(Subject("in memory", "memory", "", _EMPTY_START), source, scale)

@@ -18,7 +18,7 @@ from rankgate.data.table_rows import hash_pairs
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.data.files.checks.check_declarations import Outline, RawRun
+    from rankgate.data.unchecked_rows import Outline, RawRun
 
 
 @check("empty-doc", "error", "run", "The id of a query or document is missing.")

@@ -91,7 +91,6 @@ def _make_format(name: str, title: str, suffix: str, sniff: Sniff) -> Format:
         suffixes=(suffix,),
         sniff=sniff,
         read=lambda source: read_contents(source, name),
-        read_qrels=lambda source: read_judgments(source, name),
         detail=(
             "A log of interactions, as rankgate split reads it. A grade is the rating, or 1 without a "
             "rating; of several interactions with one item, the highest rating counts."

@@ -18,7 +18,7 @@ from rankgate.data.answers.clients import is_answer
 from rankgate.data.column_names import ALIASES
 from rankgate.data.file_contents import FileContents
 from rankgate.data.formats.format import Format
-from rankgate.data.formats.table import find_schema
+from rankgate.data.formats.table import find_schema, input_kind_of
 from rankgate.data.formats.tables.parquet_arrow import FrameTable
 from rankgate.data.text import json_text
 from rankgate.data.text.text_values import BOM
@@ -26,9 +26,7 @@ from rankgate.data.unfold import LIST_COLUMN, QUERY_IDS, QUERY_TEXTS, RANKED, RE
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import Json
-    from rankgate.data.qrels import Qrels
-    from rankgate.data.run import Run
-    from rankgate.data.streams.source import InputFile
+    from rankgate.data.streams.source import InputFile, InputKind
 
 
 Content = TypeVar("Content")
@@ -197,34 +195,32 @@ def _read_as(read: Callable[[Any, str, str], Content], number: str, source: Inpu
         ) from None
 
 
-def read_qrels(source: InputFile) -> Qrels:
-    """Judgments; every document of a list has grade 1."""
-    return _read_as(memory_tables.qrels_of_table, "grade", source)
-
-
-def read_run(source: InputFile) -> Run:
-    """A run: the documents of each query, the best first, or by their scores."""
-    return _read_as(memory_tables.run_of_table, "score", source)
-
-
 def read(source: InputFile) -> FileContents:
-    """The run that the lists or records are; judgments if the file names them so.
+    """The run that the lists or records are; judgments if they are asked for, or the file names them so.
+
+    Every document of a list of judgments has grade 1. Those of a run are in their order, the best
+    first, or in that of their scores.
 
     Raises:
         InputError: rows, whose lists say what they hold.
     """
+    if (source.read_as or _input_kind(source)) == "qrels":
+        return FileContents(qrels=_read_as(memory_tables.qrels_of_table, "grade", source))
+    return FileContents(runs=(_read_as(memory_tables.run_of_table, "score", source),))
+
+
+def _input_kind(source: InputFile) -> InputKind:
     value = json_text.read_document(source)
     rows = find_table(value)
     if rows is None and not _are_lists(value):
-        return FileContents(qrels=read_qrels(source))
-    if isinstance(rows, list):
-        schema = find_schema(list(rows[0]))
-        if schema is None or schema.part not in {"qrels", "runs"}:
-            problem = f"the keys {', '.join(list(rows[0])[:10])} match no known table."
-            raise InputError(problem, source=source.label, code="unknown-format")
-        if schema.part == "qrels":
-            return FileContents(qrels=read_qrels(source))
-    return FileContents(runs=(read_run(source),))
+        return "qrels"
+    if not isinstance(rows, list):
+        return "run"
+    input_kind = input_kind_of(find_schema(list(rows[0])))
+    if input_kind is None:
+        problem = f"the keys {', '.join(list(rows[0])[:10])} match no known table."
+        raise InputError(problem, source=source.label, code="unknown-format")
+    return input_kind
 
 
 def table(source: InputFile) -> pl.LazyFrame:
@@ -255,8 +251,6 @@ FORMAT = Format(
     suffixes=(".json",),
     sniff=sniff,
     read=read,
-    read_qrels=read_qrels,
-    read_run=read_run,
     table=lambda source: FrameTable(source, table(source)),
     holds=("qrels", "runs"),
     detail=(

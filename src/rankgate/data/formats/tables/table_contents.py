@@ -18,11 +18,12 @@ from rankgate.data.formats.table import Table, TableSchema, input_kind_of
 from rankgate.data.formats.tables import interaction_formats, schemas
 from rankgate.data.guessed_column_names import refuse_click_log
 from rankgate.data.run import Run
-from rankgate.data.table_rows import NUMBER_COLUMNS, FileRows
+from rankgate.data.table_rows import NUMBER_COLUMNS
+from rankgate.data.unchecked_rows import RawQrels, RawRun, unchecked_rows
 
 if TYPE_CHECKING:
     from rankgate.data.qrels import Qrels
-    from rankgate.data.streams.source import InputFile
+    from rankgate.data.streams.source import InputFile, InputKind
 
 
 def table_format(table: Callable[[InputFile], Table], **fields: Any) -> Format:
@@ -33,9 +34,7 @@ def table_format(table: Callable[[InputFile], Table], **fields: Any) -> Format:
         fields: the other fields of the format.
     """
     return Format(
-        read=lambda source: read_table(table(source)),
-        read_qrels=lambda source: read_table_qrels(table(source)),
-        read_run=lambda source: read_table_run(table(source)),
+        read=lambda source: read_table(table(source), source.read_as),
         rows=lambda source: raw_rows(table(source)),
         table=table,
         holds=schemas.HOLDS,
@@ -55,13 +54,21 @@ def form_of_table(form: Format, table: Table) -> Format:
     return table_format(lambda _: table, **kept_fields)
 
 
-def read_table(table: Table) -> FileContents:
+def read_table(table: Table, read_as: InputKind | None = None) -> FileContents:
     """The part that the columns hold: judgments, a run, ratings, queries, documents or values.
+
+    Args:
+        table: the table.
+        read_as: the judgments or the run, where these alone are asked for.
 
     Raises:
         InputError: the columns are those of no such table; see also `Table.frames`.
         DuplicateError: a document is judged twice for one query.
     """
+    if read_as == "qrels":
+        return FileContents(qrels=read_table_qrels(table))
+    if read_as == "run":
+        return FileContents(runs=(read_table_run(table),))
     label = table.source.label
     if interaction_formats.is_log(table.names):
         return interaction_formats.read_contents(table.log_source(), table.log_format)
@@ -125,7 +132,7 @@ def read_table_run(table: Table) -> Run:
     )
 
 
-def raw_rows(table: Table) -> FileRows | None:
+def raw_rows(table: Table) -> RawQrels | RawRun | None:
     """The rows with invalid values and ranks; None if they are neither judgments nor a run.
 
     Raises:
@@ -146,7 +153,7 @@ def raw_rows(table: Table) -> FileRows | None:
         defects=True,
     )
     _refuse_repeated_columns(table, schema)
-    return FileRows.from_frames(input_kind, table.frames(schema), table.location)
+    return unchecked_rows(input_kind, table.frames(schema), table.source.stem, table.location)
 
 
 def read_columns(table: Table, schema: TableSchema) -> pl.DataFrame:

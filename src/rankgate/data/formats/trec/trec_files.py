@@ -23,13 +23,14 @@ from rankgate.data.file_contents import FileContents
 from rankgate.data.formats.format import Format
 from rankgate.data.qrels import QRELS_SCHEMA, Qrels
 from rankgate.data.run import RUN_SCHEMA, Run
-from rankgate.data.table_rows import NUMBER_COLUMNS, FileRows, Part, RowLocation
+from rankgate.data.table_rows import NUMBER_COLUMNS, RowLocation
 from rankgate.data.text.field_lines import Layout, first_fields, line_of, read_line_frames
 from rankgate.data.text.text_values import BOM
+from rankgate.data.unchecked_rows import RawQrels, RawRun, unchecked_rows
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Loss
-    from rankgate.data.streams.source import InputFile
+    from rankgate.data.streams.source import InputFile, InputKind
 
 
 _QRELS_FIELDS = tuple(QRELS_SCHEMA)
@@ -162,7 +163,7 @@ _QRELS, _RUN, _EITHER, _RANKED = 4, 6, 3, 2  # fields in a line
 _WIDTH_LABELS = {_QRELS: ", as judgments have", _RUN: ", as a run has", _EITHER: "", _RANKED: ""}
 _LOOKED_AT = 1000
 _MIN_TREC_RANKS = 3  # in ranks, at least one query counts this far; grades do not
-_FIELDS: dict[Part, dict[int, tuple[str, ...]]] = {
+_FIELDS: dict[InputKind, dict[int, tuple[str, ...]]] = {
     "qrels": {_QRELS: ("query_id", "iteration", "doc_id", "grade"), _EITHER: ("query_id", "doc_id", "grade")},
     "run": {
         _RUN: ("query_id", "Q0", "doc_id", "rank", "score", "tag"),
@@ -186,18 +187,18 @@ def sniff(first_bytes: bytes, name: str) -> str | None:
 
 def read_trec(source: InputFile) -> FileContents:
     """Read judgments from 4 fields, a run from 6 or 2; 3 are judgments if whole and not ranks."""
-    if holds_judgments(source):
+    if source.read_as == "qrels" or (source.read_as is None and holds_judgments(source)):
         return FileContents(qrels=read_qrels_lines(source))
     return FileContents(runs=(read_run_lines(source),))
 
 
-def rows(source: InputFile) -> FileRows | None:
+def rows(source: InputFile) -> RawQrels | RawRun | None:
     """The rows with invalid values, with rank or iteration; None for other numbers of fields.
 
     Raises:
         InputError: a line has the wrong number of fields, or bytes are not text.
     """
-    input_kind: Part = "qrels" if holds_judgments(source) else "run"
+    input_kind: InputKind = "qrels" if holds_judgments(source) else "run"
     fields = _FIELDS[input_kind].get(len(first_fields(source)))
     if fields is None:
         return None
@@ -206,9 +207,8 @@ def rows(source: InputFile) -> FileRows | None:
     kept_fields = tuple(name for name in fields if name not in _IGNORED_FIELDS)
     number_field = NUMBER_COLUMNS[input_kind] if NUMBER_COLUMNS[input_kind] in fields else ""
     parsed_frames = read_line_frames(source, Layout(fields, number_field, kept_fields, defects=True))
-    return FileRows.from_frames(
-        input_kind, parsed_frames, RowLocation(source.label, partial(line_of, source))
-    )
+    location = RowLocation(source.label, partial(line_of, source))
+    return unchecked_rows(input_kind, parsed_frames, source.stem, location)
 
 
 def holds_judgments(source: InputFile) -> bool:
@@ -245,8 +245,6 @@ FORMAT = Format(
     sniff=sniff,
     read=read_trec,
     write=write,
-    read_qrels=read_qrels_lines,
-    read_run=read_run_lines,
     rows=rows,
     holds=("qrels", "runs"),
     loses="all parts but one; texts, raters, scales; blanks in ids are written as _",

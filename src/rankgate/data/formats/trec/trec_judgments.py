@@ -123,7 +123,6 @@ NTCIR_FORMAT = Format(
     sniff=sniff_ntcir,
     read=read_ntcir,
     write=write_ntcir,
-    read_qrels=read_ntcir_qrels,
     loses="all parts but judgments; raters, the names of other scales",
     detail=(
         "Lines of 3 fields with a label at the end (0001 doc L2), or of 4 with a letter behind the query "
@@ -230,7 +229,6 @@ PRELS_FORMAT = Format(
     sniff=sniff_prels,
     read=read_prels,
     write=write_prels,
-    read_qrels=read_prels_qrels,
     loses="all parts but judgments; raters, scales, queries without judgments",
     columns=("inclusion", "stratum"),
     detail=(
